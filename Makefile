@@ -1,0 +1,49 @@
+# Two commands for a newcomer: `make demo` and `make test`. Each sets up what it needs.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test lint bench clean help
+
+help:            ## show the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+
+demo: $(VENV)/core.stamp            ## learn the bundled zoo and show what was learned
+	$(BIN)/kolmogorov demo
+
+test: $(VENV)/dev.stamp             ## run every test
+	$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/dev.stamp             ## ruff, mypy, and the layers of the architecture
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/bench.stamp          ## run the benchmarks that the README quotes
+	$(BIN)/python benchmarks/movielens.py
+	$(BIN)/python benchmarks/train.py
+	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/exact_line.py
+
+clean:           ## remove the environment and every cache
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/pip.stamp:
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --upgrade pip
+	touch $@
+
+$(VENV)/core.stamp: $(VENV)/pip.stamp pyproject.toml
+	$(PIP) install --editable .
+	touch $@
+
+$(VENV)/dev.stamp: $(VENV)/pip.stamp pyproject.toml
+	$(PIP) install --editable '.[pandas,polars,parquet]' --group dev
+	touch $@
+
+$(VENV)/bench.stamp: $(VENV)/dev.stamp pyproject.toml
+	$(PIP) install --editable '.[bench]'
+	touch $@

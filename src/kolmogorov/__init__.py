@@ -1,0 +1,39 @@
+"""Kolmogorov models: complete a table of yes/no quantities with probabilities, and explain them.
+
+Names are imported when they are first used, so that ``import kolmogorov`` is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "KolmogorovModel": "kolmogorov.model.estimator",
+    "Observations": "kolmogorov.data.observations",
+    "datasets": "kolmogorov.data.datasets",
+    "errors": "kolmogorov.errors",
+    "execution": "kolmogorov.execution",
+    "interpret": "kolmogorov.interpret",
+    "load": "kolmogorov.model.persistence",
+    "problems": "kolmogorov.problems",
+    "read_ratings": "kolmogorov.data.readers",
+    "solvers": "kolmogorov.solvers",
+}
+
+__all__ = [*_HOMES, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'kolmogorov' has no attribute {name!r}")
+    module = import_module(_HOMES[name])
+    value = getattr(module, name, module)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

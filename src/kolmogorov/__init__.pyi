@@ -1,0 +1,12 @@
+from kolmogorov import errors as errors
+from kolmogorov import execution as execution
+from kolmogorov import interpret as interpret
+from kolmogorov import problems as problems
+from kolmogorov import solvers as solvers
+from kolmogorov.data import datasets as datasets
+from kolmogorov.data.observations import Observations as Observations
+from kolmogorov.data.readers import read_ratings as read_ratings
+from kolmogorov.model.estimator import KolmogorovModel as KolmogorovModel
+from kolmogorov.model.persistence import load as load
+
+__version__: str

@@ -1,0 +1,1 @@
+"""Ground floor: compilation, threads, seeds, validation, progress. Knows nothing about Kolmogorov models."""

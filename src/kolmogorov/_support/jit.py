@@ -1,0 +1,54 @@
+"""The only place that compiles: one decorator for every kernel, and a word to whoever has to wait for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from numba.core import event
+
+from kolmogorov._support.progress import notice
+
+
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile `function` at its first call; keep the machine code on disk; release the GIL while it runs.
+
+    Kernels are serial: rows are dealt to threads above them, so that one row's arithmetic never depends
+    on how many threads there are. Where no directory can hold the cache (read-only or zipped
+    installations) the kernel is compiled anew in each process instead of failing at import.
+    """
+    try:
+        return _announced(numba.njit(nogil=True, cache=True, error_model="numpy")(function))
+    except RuntimeError:
+        return _announced(numba.njit(nogil=True, error_model="numpy")(function))
+
+
+class _Announcer(event.Listener):  # type: ignore[misc]
+    """Says once per process that compilation has begun. Loading from the cache is not compilation."""
+
+    said = False
+
+    def on_start(self, event: Any) -> None:
+        if not self.said and _is_ours(event):
+            self.said = True
+            notice("compiling numerical kernels for this machine; once per installation, some seconds")
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+_announcer: _Announcer | None = None
+
+
+def _announced(dispatcher: Callable[..., Any]) -> Callable[..., Any]:
+    global _announcer
+    if _announcer is None:
+        _announcer = _Announcer()
+        event.register("numba:compile", _announcer)  # type: ignore[no-untyped-call]
+    return dispatcher
+
+
+def _is_ours(event: Any) -> bool:
+    function = getattr(event.data.get("dispatcher"), "py_func", None)
+    return getattr(function, "__module__", "").startswith("kolmogorov.")

@@ -1,0 +1,97 @@
+"""One declarative table of parameter rules per class, one sentence for every violation."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import numbers
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from kolmogorov.errors import ParameterError
+
+
+class Rule(Protocol):
+    """A requirement that can judge a value and describe itself."""
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value is allowed."""
+
+    def __str__(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Integer:
+    """An integer not below `minimum`; booleans are not integers."""
+
+    minimum: int
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value is allowed."""
+        return isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= self.minimum
+
+    def __str__(self) -> str:
+        return f"an integer >= {self.minimum}"
+
+
+@dataclass(frozen=True)
+class Real:
+    """A finite real number not below `minimum`."""
+
+    minimum: float
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value is allowed."""
+        if not isinstance(value, numbers.Real) or isinstance(value, bool):
+            return False
+        return math.isfinite(value) and float(value) >= self.minimum
+
+    def __str__(self) -> str:
+        return f"a finite number >= {self.minimum:g}"
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of a few words."""
+
+    words: tuple[str, ...]
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value is allowed."""
+        return isinstance(value, str) and value in self.words
+
+    def __str__(self) -> str:
+        return "one of " + ", ".join(repr(word) for word in self.words)
+
+
+@dataclass(frozen=True)
+class Callback:
+    """A callable, or None."""
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value is allowed."""
+        return value is None or callable(value)
+
+    def __str__(self) -> str:
+        return "a callable or None"
+
+
+def check_parameters(owner: str, values: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
+    """Raise for the first parameter that breaks its rule.
+
+    Examples
+    --------
+    >>> check_parameters("KolmogorovModel", {"n_events": 0}, {"n_events": Integer(1)})
+    Traceback (most recent call last):
+    kolmogorov.errors.ParameterError: KolmogorovModel: 'n_events' must be an integer >= 1, got 0.
+    """
+    for name, rule in rules.items():
+        if not rule.accepts(values[name]):
+            raise ParameterError(f"{owner}: '{name}' must be {rule}, got {values[name]!r}.")
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return " Did you mean 'x'?" for the known word closest to `word`, or nothing."""
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""

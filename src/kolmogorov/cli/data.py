@@ -1,0 +1,71 @@
+"""`kolmogorov data`: what there is to learn from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from kolmogorov.cli.options import format_options, read_input, reading_options, scale_options
+
+
+@click.group("data")
+def command() -> None:
+    """List datasets, describe a file, write a dataset as CSV.
+
+    \b
+    Examples:
+      kolmogorov data list
+      kolmogorov data describe ratings.csv
+      kolmogorov data export zoo -o zoo.csv
+    """
+
+
+@command.command("list")
+def list_datasets() -> None:
+    """List the named datasets and where files are looked for."""
+    from kolmogorov.cli.display import console, table
+    from kolmogorov.data import datasets
+    from kolmogorov.data.datasets.storage import data_directories
+
+    known = datasets.names()
+    console().print(table("Datasets", {"name": list(known), "what": list(known.values())}))
+    console().print("MovieLens is looked for in: " + ", ".join(map(str, data_directories())))
+
+
+@command.command("describe")
+@click.argument("data")
+@scale_options
+@reading_options
+def describe(data: str, minimum: float | None, maximum: float | None, scaling: str, **layout: Any) -> None:
+    """Read DATA as `fit` would and say what is in it."""
+    import numpy as np
+
+    from kolmogorov.cli.display import console, table
+
+    observations = read_input(data, layout, minimum=minimum, maximum=maximum, scaling=scaling)
+    console().print(str(observations))
+    ratings = observations.scale.rating(observations.values)
+    per_user, per_item = observations.rows.counts, observations.columns.counts
+    rows = [("ratings", ratings), ("per user", per_user), ("per item", per_item)]
+    points: dict[str, Any] = {"smallest": np.min, "median": np.median, "mean": np.mean, "largest": np.max}
+    columns: dict[str, list[Any]] = {"": [name for name, _ in rows]}
+    columns |= {point: [f"{function(array):,.4g}" for _, array in rows] for point, function in points.items()}
+    console().print(table(None, columns))
+
+
+@command.command("export")
+@click.argument("name")
+@format_options
+def export(name: str, form: str, output: str | None) -> None:
+    """Write the dataset NAME as CSV with the columns user, item, rating."""
+    from kolmogorov.cli.display import emit
+    from kolmogorov.data import datasets
+
+    observations = datasets.load(name)
+    columns = {
+        "user": observations.users.ids[observations.user_rows()],
+        "item": observations.items.ids[observations.item_rows()],
+        "rating": observations.scale.rating(observations.values),
+    }
+    emit(columns, "json" if form == "json" else "csv", output)

@@ -1,0 +1,40 @@
+"""`kolmogorov explain`: why a probability is what it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from kolmogorov.cli.options import format_options
+
+
+@click.command("explain")
+@click.argument("model", type=click.Path(dir_okay=False))
+@click.option("--user", required=True)
+@click.option("--item", required=True, help="Id or title.")
+@format_options
+def command(model: str, user: str, item: str, form: str, output: str | None) -> None:
+    """Take the probability that USER says yes to ITEM apart into what each event brings.
+
+    \b
+    Example:
+      kolmogorov explain model.km --user dolphin --item milk
+    """
+    from kolmogorov.cli.display import clean, console, emit
+    from kolmogorov.model.persistence import load
+
+    fitted_model = load(model)
+    user_id, item_id = fitted_model.users_.parse(user), fitted_model.items_.parse(item)
+    why = fitted_model.explain(user_id, item_id, unknown="error")
+    columns: dict[str, list[Any]] = {
+        "event": [part.event for part in why.events],
+        "theta": [part.theta for part in why.events],
+        "psi": [part.psi for part in why.events],
+        "contribution": [part.amount for part in why.events],
+        "most telling items": [", ".join(part.items) for part in why.events],
+    }
+    if form == "table" and output is None:
+        names = f"{clean(why.user_name)} says yes to {clean(why.item_name)}"
+        console().print(f"Pr({names}) = {why.probability:.3f}, as a rating {why.rating:.2f}")
+    emit(columns, form, output)

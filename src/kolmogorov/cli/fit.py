@@ -1,0 +1,123 @@
+"""`kolmogorov fit`: a ratings file in, a model file out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kolmogorov.cli.options import read_input, reading_options, scale_options
+
+if TYPE_CHECKING:
+    from kolmogorov.data import Observations
+    from kolmogorov.model.estimator import KolmogorovModel
+
+
+@click.command("fit")
+@click.argument("data")
+@click.option("-o", "--output", type=click.Path(dir_okay=False), required=True, help="Model file to write.")
+@click.option("--events", default=8, show_default=True, help="Number of elementary events.")
+@click.option("--user-reg", default=10.0, show_default=True, help="Ridge on theta.")
+@click.option("--item-reg", default=0.0, show_default=True, help="Ridge on psi.")
+@click.option("--prior", type=click.Choice(["mean", "uniform"]), default="mean", show_default=True)
+@click.option("--simplex-solver", default="pairwise", show_default=True)
+@click.option("--binary-solver", default="auto", show_default=True)
+@click.option("--max-iter", default=100, show_default=True, help="Limit on sweeps.")
+@click.option("--tol", default=1e-4, show_default=True, help="Relative decrease at which to stop.")
+@click.option("--n-init", default=1, show_default=True, help="Random starts.")
+@click.option("--seed", default=0, show_default=True)
+@click.option("--jobs", default=-1, show_default=True, help="Threads; -1 for all processors.")
+@click.option("--test-size", type=float, help="Hold out this share of the entries and report errors on it.")
+@click.option("--checkpoint", type=click.Path(dir_okay=False), help="File to go on from after a crash.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+@scale_options
+@reading_options
+def command(
+    data: str,
+    output: str,
+    events: int,
+    seed: int,
+    jobs: int,
+    test_size: float | None,
+    quiet: bool,
+    minimum: float | None,
+    maximum: float | None,
+    scaling: str,
+    **options: Any,
+) -> None:
+    """Learn a model from DATA and write it to a file.
+
+    DATA is a file with a user, an item and a value per line: csv, tsv, '::' or whitespace separated, with or
+    without a header, plain, .gz, .xz, .bz2 or .zip, or parquet; "-" is standard input, and dataset:NAME one
+    of `kolmogorov data list`.
+
+    \b
+    Examples:
+      kolmogorov fit ratings.csv --events 8 -o model.km
+      kolmogorov fit u.data --maximum 5 --user-reg 30 --test-size 0.2 -o ml.km
+      zcat votes.tsv.gz | kolmogorov fit - -o votes.km
+    """
+    from pathlib import Path
+
+    from kolmogorov.cli.display import console
+    from kolmogorov.errors import ParameterError
+    from kolmogorov.model.estimator import KolmogorovModel
+
+    if not Path(output).absolute().parent.is_dir():
+        raise ParameterError(f"The folder of the model file {output} does not exist.")
+    say = console(stderr=True)
+    say.quiet = quiet
+    reading = ("user", "item", "value", "weight", "sep", "header", "encoding", "duplicates")
+    layout = {name: options.pop(name) for name in reading}
+    observations = read_input(data, layout, minimum=minimum, maximum=maximum, scaling=scaling)
+    say.print(str(observations))
+    train, test = (observations, None) if test_size is None else observations.split(test_size, random_state=seed)
+    model = KolmogorovModel(events, random_state=seed, n_jobs=jobs, **options)
+    _fit_with_bar(model, train, say)
+    model.save(output)
+    if not quiet:
+        _report(model, train, test)
+    say.print(f"Model written to {output}")
+
+
+def _fit_with_bar(model: KolmogorovModel, train: Observations, say: Any) -> None:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    parts = (
+        "sweeps",
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*parts, console=say, transient=True, disable=say.quiet or not say.is_terminal) as bar:
+        task = bar.add_task("", total=model.max_iter)
+
+        def advance(sweep: Any) -> None:
+            bar.update(task, completed=sweep.sweep, description=f"rmse {sweep.rmse:.4f}")
+
+        model.callback = advance
+        model.fit(train)
+
+
+def _report(model: KolmogorovModel, train: Observations, test: Observations | None) -> None:
+    from kolmogorov.cli.display import console, table
+
+    out = console()
+    scores = {"train": model.evaluate(train)}
+    if test is not None:
+        scores["held out"] = model.evaluate(test)
+    columns: dict[str, Any] = {"": list(scores), **{key: [s[key] for s in scores.values()] for key in scores["train"]}}
+    out.print(table(f"{model.n_iter_} sweeps", columns))
+    described = model.events(6)
+    out.print(
+        table(
+            "Events",
+            {
+                "event": [event.number for event in described],
+                "share of users": [event.share for event in described],
+                "items": [event.n_items for event in described],
+                "most telling": [", ".join(event.items) for event in described],
+            },
+        )
+    )

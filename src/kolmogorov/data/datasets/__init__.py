@@ -1,0 +1,83 @@
+"""Tables to try things on: bundled, generated, and MovieLens where its files can be had.
+
+Examples
+--------
+>>> from kolmogorov import datasets
+>>> datasets.load("zoo")
+Observations: 1,515 of 101 users × 15 items (100.0% observed), p = r
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from kolmogorov._support.validation import nearest
+from kolmogorov.data.observations import Observations
+from kolmogorov.errors import ParameterError
+
+_LOADERS = {
+    "zoo": ("kolmogorov.data.datasets.zoo:load_zoo", "101 animals × 15 yes/no traits; bundled"),
+    "digits": ("kolmogorov.data.datasets.digits:load_digits", "1,797 images × 64 pixels; from scikit-learn"),
+    "toy": (
+        "kolmogorov.data.datasets.synthetic:load_toy",
+        "20 × 40 uniform numbers, the paper's D1; generated",
+    ),
+    "planted": ("kolmogorov.data.datasets.synthetic:load_planted", "sampled from a known model; generated"),
+    "ml-100k": (
+        "kolmogorov.data.datasets.movielens:load_ml_100k",
+        "MovieLens 100K, the paper's D2; downloaded",
+    ),
+    "ml-1m": ("kolmogorov.data.datasets.movielens:load_ml_1m", "MovieLens 1M, the paper's D3; downloaded"),
+}
+
+
+def load(name: str, **options: Any) -> Observations:
+    """Load a dataset by name.
+
+    Parameters
+    ----------
+    name : {"zoo", "digits", "toy", "planted", "ml-100k", "ml-1m"}
+    **options
+        `toy`: `random_state`. `planted`: see `planted`. The others have none.
+
+    Examples
+    --------
+    >>> load("toy")
+    Observations: 800 of 20 users × 40 items (100.0% observed), p = r
+    """
+    if name not in _LOADERS:
+        raise ParameterError(f"Unknown dataset {name!r}; known: {', '.join(_LOADERS)}.{nearest(str(name), _LOADERS)}")
+    observations: Observations = _function(_LOADERS[name][0])(**options)
+    return observations
+
+
+def folds(name: str = "ml-100k") -> list[tuple[Observations, Observations]]:
+    """Return a dataset's official (train, test) pairs: u1 to u5 of MovieLens 100K."""
+    if name != "ml-100k":
+        raise ParameterError(f"Only 'ml-100k' comes with official folds, got {name!r}.")
+    from kolmogorov.data.datasets.movielens import official_folds
+
+    return official_folds()
+
+
+def names() -> dict[str, str]:
+    """Return every dataset's name with one line about it."""
+    return {name: about for name, (_, about) in _LOADERS.items()}
+
+
+def planted(**options: Any) -> Any:
+    """Sample a table from a known model; see `kolmogorov.data.datasets.synthetic.planted`."""
+    from kolmogorov.data.datasets.synthetic import planted as sample
+
+    return sample(**options)
+
+
+def _function(target: str) -> Callable[..., Any]:
+    module, _, name = target.partition(":")
+    function: Callable[..., Any] = getattr(import_module(module), name)
+    return function
+
+
+__all__ = ["folds", "load", "names", "planted"]

@@ -1,0 +1,76 @@
+"""Where datasets lie on disk, and how one that does not is fetched: checked, unpacked whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import urllib.error
+import urllib.request
+import zipfile
+from pathlib import Path
+
+from kolmogorov._support.progress import notice
+from kolmogorov.errors import DataError
+
+LICENCE = (
+    "MovieLens is made available by GroupLens (University of Minnesota) for research: it may not be "
+    "redistributed nor used commercially without permission, and publications must acknowledge it "
+    "(Harper & Konstan 2015, doi:10.1145/2827872). The full terms are in the README of the archive."
+)
+_TIMEOUT_SECONDS = 30
+
+
+def cache_directory() -> Path:
+    """Return the directory where downloads are kept: $XDG_CACHE_HOME/kolmogorov or ~/.cache/kolmogorov."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "kolmogorov"
+
+
+def data_directories() -> list[Path]:
+    """Return where datasets are looked for: KOLMOGOROV_DATA if it is set, then the cache directory."""
+    named = os.environ.get("KOLMOGOROV_DATA")
+    return ([Path(named)] if named else []) + [cache_directory()]
+
+
+def find_or_fetch(name: str, *, needed: tuple[str, ...], url: str, md5: str) -> Path:
+    """Return the folder `name` that holds the needed files; download it once where there is none."""
+    for directory in data_directories():
+        if all((directory / name / file).exists() for file in needed):
+            return directory / name
+    notice(LICENCE, always=True)
+    notice(f"downloading {url} to {cache_directory()}")
+    archive = _download(name, url)
+    if hashlib.md5(archive, usedforsecurity=False).hexdigest() != md5:
+        raise DataError(f"The archive from {url} does not have the published checksum; nothing was kept.")
+    return _unpack(name, archive)
+
+
+def _download(name: str, url: str) -> bytes:
+    try:
+        with urllib.request.urlopen(url, timeout=_TIMEOUT_SECONDS) as response:
+            content: bytes = response.read()
+            return content
+    except (urllib.error.URLError, OSError) as error:
+        reason = getattr(error, "reason", error)
+        raise DataError(
+            f"Dataset '{name}' is not on this machine and {url} could not be reached ({reason}). Put its files into "
+            f"{cache_directory() / name}, or set KOLMOGOROV_DATA to the folder that holds the folder '{name}'."
+        ) from None
+
+
+def _unpack(name: str, archive: bytes) -> Path:
+    """Unpack beside the final place and move there in one step."""
+    home = cache_directory()
+    home.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=home, prefix=f".{name}.") as scratch:
+        packed = Path(scratch) / "archive.zip"
+        packed.write_bytes(archive)
+        with zipfile.ZipFile(packed) as content:
+            content.extractall(scratch)
+        target = home / name
+        if target.exists():
+            shutil.rmtree(target)
+        os.replace(Path(scratch) / name, target)
+    return target

@@ -1,0 +1,113 @@
+"""Tables made of random numbers: the paper's toy, and tables sampled from a known model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.seeds import generator
+from kolmogorov._support.validation import Integer, Real, check_parameters
+from kolmogorov.data.ingest import from_codes
+from kolmogorov.data.observations import Observations
+from kolmogorov.data.vocabulary import Vocabulary
+from kolmogorov.errors import ParameterError
+
+
+@dataclass(frozen=True, eq=False)
+class Planted:
+    """A sampled table with the truth it was sampled from."""
+
+    observations: Observations
+    theta: NDArray[np.float64]
+    psi: NDArray[np.bool_]
+
+
+def load_toy(random_state: Any = 0) -> Observations:
+    """Return the paper's D1: 20 users × 40 items, uniform on [0, 1], nothing to be learned."""
+    return Observations.from_dense(generator(random_state).random((20, 40)), maximum=1)
+
+
+def load_planted(**options: Any) -> Observations:
+    """Return the observations of `planted`."""
+    return planted(**options).observations
+
+
+def planted(
+    n_users: int = 200,
+    n_items: int = 100,
+    n_events: int = 4,
+    n_observations: int | None = None,
+    noise: float = 0.0,
+    binary: bool = False,
+    concentration: float = 0.5,
+    random_state: Any = 0,
+) -> Planted:
+    """Sample a Kolmogorov model and observations of it.
+
+    Parameters
+    ----------
+    n_users, n_items, n_events : int
+    n_observations : int, optional
+        About as many distinct cells are observed; all cells by default.
+    noise : float
+        Standard deviation of the Gaussian added to each probability, which is then clipped to [0, 1].
+    binary : bool
+        Observe coin flips with the model's probabilities instead of the probabilities.
+    concentration : float
+        Of the Dirichlet distribution of theta; small values give users of few events.
+    random_state : int or Generator
+
+    Examples
+    --------
+    >>> truth = planted(n_users=30, n_items=20, n_events=3)
+    >>> bool(np.allclose(truth.theta @ truth.psi.T, truth.observations.values.reshape(30, 20)))
+    True
+    """
+    values = {
+        "n_users": n_users,
+        "n_items": n_items,
+        "n_events": n_events,
+        "noise": noise,
+        "concentration": concentration,
+    }
+    rules = dict.fromkeys(("n_users", "n_items", "n_events"), Integer(1))
+    check_parameters("planted", values, {**rules, "noise": Real(0.0), "concentration": Real(1e-6)})
+    rng = generator(random_state)
+    theta = rng.dirichlet(np.full(n_events, concentration), size=n_users)
+    psi = rng.random((n_items, n_events)) < 0.5
+    cells = n_users * n_items
+    if n_observations is None or n_observations >= cells:
+        chosen = np.arange(cells)
+    elif n_observations < 1:
+        raise ParameterError(f"planted: 'n_observations' must be an integer >= 1, got {n_observations!r}.")
+    else:
+        chosen = np.unique(rng.integers(cells, size=n_observations))
+    users, items = np.divmod(chosen, n_items)
+    probabilities = _products(theta, psi.astype(np.float64), users, items)
+    if binary:
+        probabilities = (rng.random(chosen.size) < probabilities).astype(np.float64)
+    elif noise:
+        probabilities = np.clip(probabilities + noise * rng.standard_normal(chosen.size), 0.0, 1.0)
+    observations = from_codes(
+        Vocabulary.range(n_users),
+        users,
+        Vocabulary.range(n_items),
+        items,
+        np.clip(probabilities, 0, 1),
+        maximum=1,
+    )
+    return Planted(observations, theta, psi)
+
+
+def _products(
+    theta: NDArray[np.float64], psi: NDArray[np.float64], users: NDArray[Any], items: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Return theta_u . psi_i per cell in blocks, so that ten million cells need no large temporary."""
+    out = np.empty(users.size)
+    for first in range(0, users.size, 1 << 18):
+        part = slice(first, first + (1 << 18))
+        out[part] = np.einsum("nd,nd->n", theta[users[part]], psi[items[part]])
+    return out

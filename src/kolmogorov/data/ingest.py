@@ -1,0 +1,240 @@
+"""From what people have (arrays, frames, matrices) to `Observations`, with every check in one place."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.validation import OneOf, check_parameters, nearest
+from kolmogorov.data.observations import Observations, View
+from kolmogorov.data.ordering import counting_order
+from kolmogorov.data.scale import choose_scale
+from kolmogorov.data.vocabulary import Locate, Vocabulary
+from kolmogorov.errors import DataError
+
+Duplicates = Literal["error", "mean", "last"]
+Floats = NDArray[np.float64]
+
+
+def from_arrays(
+    users: Any,
+    items: Any,
+    values: Any,
+    *,
+    weights: Any = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    scaling: str = "max",
+    duplicates: Duplicates = "error",
+    locate: Locate | None = None,
+) -> Observations:
+    """Build observations of aligned arrays; `locate` words the place of an entry in error messages."""
+    user_names, user_codes = Vocabulary.index(users, "user", locate)
+    item_names, item_codes = Vocabulary.index(items, "item", locate)
+    return from_codes(
+        user_names,
+        user_codes,
+        item_names,
+        item_codes,
+        values,
+        weights=weights,
+        minimum=minimum,
+        maximum=maximum,
+        scaling=scaling,
+        duplicates=duplicates,
+        locate=locate,
+    )
+
+
+def from_codes(
+    users: Vocabulary,
+    user_codes: NDArray[Any],
+    items: Vocabulary,
+    item_codes: NDArray[Any],
+    values: Any,
+    *,
+    weights: Any = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    scaling: str = "max",
+    duplicates: Duplicates = "error",
+    locate: Locate | None = None,
+) -> Observations:
+    """Build observations of entries whose users and items are already row numbers."""
+    check_parameters("Observations", {"duplicates": duplicates}, {"duplicates": OneOf(("error", "mean", "last"))})
+    where = locate or (lambda position: f"entry {position}")
+    ratings = _numbers(values, "value", where)
+    heavy = None if weights is None else _numbers(weights, "weight", where)
+    sizes = {"users": user_codes.size, "items": item_codes.size, "values": ratings.size}
+    if heavy is not None:
+        sizes["weights"] = heavy.size
+    if len(set(sizes.values())) > 1:
+        raise DataError(
+            "Arrays must have one entry per observation, got " + ", ".join(f"{n} {k}" for k, n in sizes.items())
+        )
+    if ratings.size == 0:
+        raise DataError("There are no observations; at least one (user, item, value) is needed.")
+    _refuse(~np.isfinite(ratings), ratings, where, "value", "must be finite, got {:g}")
+    scale = choose_scale(ratings, minimum, maximum, scaling)
+    if scale.minimum == 0.0 and scaling == "max":
+        advice = "must not be negative, got {:g}. For ratings below zero use scaling='minmax'"
+    else:
+        advice = f"must be at least the minimum {scale.minimum:g}, got {{:g}}"
+    _refuse(ratings < scale.minimum, ratings, where, "value", advice)
+    _refuse(
+        ratings > scale.maximum,
+        ratings,
+        where,
+        "value",
+        f"must be at most the maximum {scale.maximum:g}, got {{:g}}. Give the right 'maximum' or drop the entry",
+    )
+    if heavy is not None:
+        _refuse(~np.isfinite(heavy) | (heavy <= 0), heavy, where, "weight", "must be positive, got {:g}")
+    view = _sorted_view(users, user_codes, items, item_codes, scale.probability(ratings), heavy, duplicates, where)
+    return Observations(users, items, view, scale)
+
+
+def from_frame(
+    frame: Any, user: str, item: str, value: str, *, weight: str | None = None, **options: Any
+) -> Observations:
+    """Build observations of named columns of any frame that narwhals understands."""
+    import narwhals as nw
+
+    try:
+        table = nw.from_native(frame, eager_only=True)
+    except TypeError:
+        raise DataError(
+            f"Expected a pandas, polars or pyarrow table, got {type(frame).__name__}. "
+            "For arrays use from_arrays, from_scipy or from_dense."
+        ) from None
+    columns = []
+    for name in (user, item, value) if weight is None else (user, item, value, weight):
+        if name not in table.columns:
+            raise DataError(
+                f"The frame has no column {name!r}; it has: {', '.join(map(repr, table.columns))}."
+                f"{nearest(str(name), map(str, table.columns))}"
+            )
+        series = table[name]
+        missing = series.is_null().to_numpy()
+        if missing.any():
+            raise DataError(f"row {int(np.argmax(missing))}: column {name!r} is empty. Drop such rows first.")
+        columns.append(series.to_numpy())
+    return from_arrays(
+        *columns[:3],
+        weights=columns[3] if weight is not None else None,
+        locate=lambda position: f"row {position}",
+        **options,
+    )
+
+
+def from_scipy(matrix: Any, **options: Any) -> Observations:
+    """Build observations of a sparse matrix; rows are users, and every stored entry is observed."""
+    from scipy.sparse import issparse
+
+    if not issparse(matrix) or matrix.ndim != 2:
+        raise DataError(f"Expected a two-dimensional SciPy sparse matrix or array, got {type(matrix).__name__}.")
+    table = matrix.tocoo()
+    return _from_table(table.row, table.col, table.data, table.shape, **options)
+
+
+def from_dense(table: Any, **options: Any) -> Observations:
+    """Build observations of a dense table; rows are users, and NaN is missing."""
+    try:
+        array = np.asarray(table, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"Expected a table of numbers with NaN for missing entries: {error}.") from None
+    if array.ndim != 2:
+        raise DataError(f"Expected a two-dimensional table (users × items), got shape {array.shape}.")
+    observed = ~np.isnan(array)
+    if not observed.any():
+        raise DataError("There are no observations: every cell of the table is NaN or there are no cells.")
+    row, column = np.nonzero(observed)
+    return _from_table(row, column, array[observed], array.shape, **options)
+
+
+def _from_table(
+    row: NDArray[Any], column: NDArray[Any], data: NDArray[Any], shape: tuple[int, int], **options: Any
+) -> Observations:
+    return from_codes(
+        Vocabulary.range(shape[0]),
+        row,
+        Vocabulary.range(shape[1]),
+        column,
+        data,
+        locate=lambda position: f"cell ({row[position]}, {column[position]})",
+        **options,
+    )
+
+
+def _numbers(values: Any, what: str, where: Locate) -> Floats:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        for position, entry in enumerate(np.asarray(values, dtype=object).ravel().tolist()):
+            try:
+                float(entry)
+            except (TypeError, ValueError):
+                raise DataError(f"{where(position)}: {what} must be a number, got {entry!r}.") from None
+        raise DataError(f"The {what}s must be real numbers.") from None
+    if array.ndim != 1:
+        raise DataError(f"The {what}s must form a one-dimensional array, got shape {array.shape}.")
+    return array
+
+
+def _refuse(wrong: NDArray[np.bool_], entries: Floats, where: Locate, what: str, message: str) -> None:
+    if wrong.any():
+        position = int(np.argmax(wrong))
+        raise DataError(f"{where(position)}: {what} {message.format(entries[position])}.")
+
+
+def _sorted_view(
+    users: Vocabulary,
+    user_codes: NDArray[Any],
+    items: Vocabulary,
+    item_codes: NDArray[Any],
+    values: Floats,
+    weights: Floats | None,
+    duplicates: Duplicates,
+    where: Locate,
+) -> View:
+    """Order by user and item in linear time (two stable passes), and settle repeated pairs."""
+    order = counting_order(item_codes, len(items))
+    order = order[counting_order(user_codes[order], len(users))]
+    own = user_codes[order]
+    partner = item_codes[order].astype(np.int32 if len(items) < 2**31 else np.int64)
+    value = values[order]
+    weight = np.empty(0) if weights is None else weights[order]
+    repeats = (own[1:] == own[:-1]) & (partner[1:] == partner[:-1])
+    if repeats.any():
+        if duplicates == "error":
+            k = int(np.argmax(repeats))
+            first, second = where(int(order[k])), where(int(order[k + 1]))
+            raise DataError(
+                f"{second}: user {users.ids[own[k]]!r} and item {items.ids[partner[k]]!r} stand there a second "
+                f"time (first: {first}). Pass duplicates='mean' or duplicates='last' to settle such pairs."
+            )
+        own, partner, value, weight = _settled(own, partner, value, weight, repeats, duplicates)
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(own, minlength=len(users))))).astype(np.int64)
+    return View(indptr, partner, value, weight)
+
+
+def _settled(
+    own: NDArray[Any],
+    partner: NDArray[Any],
+    value: Floats,
+    weight: Floats,
+    repeats: NDArray[np.bool_],
+    duplicates: Duplicates,
+) -> tuple[NDArray[Any], NDArray[Any], Floats, Floats]:
+    first = np.concatenate(([True], ~repeats))
+    last = np.concatenate((~repeats, [True]))
+    if duplicates == "last":
+        return own[last], partner[last], value[last], weight[last] if weight.size else weight
+    starts = np.flatnonzero(first)
+    mass = weight if weight.size else np.ones(value.size)
+    total = np.add.reduceat(mass, starts)
+    # The mean of equal numbers may leave [0, 1] by rounding.
+    mean = np.clip(np.add.reduceat(mass * value, starts) / total, 0.0, 1.0)
+    return own[first], partner[first], mean, total if weight.size else weight

@@ -1,0 +1,73 @@
+"""The map between rating units and probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov.errors import ParameterError
+
+SCALINGS = ("max", "minmax")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """p = (rating - minimum) / (maximum - minimum). The paper's p = r / r_max has minimum 0.
+
+    Examples
+    --------
+    >>> Scale(0.0, 5.0).probability(4.0)
+    0.8
+    """
+
+    minimum: float
+    maximum: float
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.minimum) and np.isfinite(self.maximum) and self.maximum > self.minimum):
+            raise ParameterError(
+                f"'maximum' must be a finite number above 'minimum', got minimum {self.minimum:g} and maximum "
+                f"{self.maximum:g}."
+            )
+
+    @property
+    def span(self) -> float:
+        """Rating units per unit of probability."""
+        return self.maximum - self.minimum
+
+    def probability(self, rating: Any) -> Any:
+        """Map rating units to [0, 1]."""
+        return (rating - self.minimum) / self.span
+
+    def rating(self, probability: Any) -> Any:
+        """Map [0, 1] back to rating units."""
+        return self.minimum + probability * self.span
+
+    def __str__(self) -> str:
+        if self.minimum == 0.0:
+            return "p = r" if self.maximum == 1.0 else f"p = r / {self.maximum:g}"
+        return f"p = (r - {self.minimum:g}) / {self.span:g}"
+
+
+def choose_scale(ratings: NDArray[np.float64], minimum: float | None, maximum: float | None, scaling: str) -> Scale:
+    """Fill in what the caller left open.
+
+    `maximum` becomes the largest rating seen, or 1 where none exceeds 1, since such values already are
+    probabilities. `minimum` is 0 with scaling "max" and the smallest rating seen with "minmax".
+    """
+    if scaling not in SCALINGS:
+        raise ParameterError(f"'scaling' must be one of {', '.join(map(repr, SCALINGS))}, got {scaling!r}.")
+    if scaling == "max":
+        if minimum not in (None, 0, 0.0):
+            raise ParameterError("'minimum' goes with scaling='minmax'; with scaling='max' it is 0.")
+        low = 0.0
+        high = max(float(ratings.max()), 1.0) if maximum is None else float(maximum)
+    else:
+        low = float(ratings.min()) if minimum is None else float(minimum)
+        high = float(ratings.max()) if maximum is None else float(maximum)
+        if maximum is None and high == low:
+            high = low + 1.0
+    return Scale(low, high)

@@ -1,0 +1,192 @@
+"""Raw ids to row numbers and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov.errors import DataError, UnknownIdError
+
+Locate = Callable[[int], str]
+
+
+class Vocabulary:
+    """The sorted ids of one side of the table: all integers or all strings.
+
+    Parameters
+    ----------
+    ids : array
+        Distinct and sorted; int64, or str objects.
+    labels : sequence of str, optional
+        A title for each id, shown to people beside it.
+
+    Examples
+    --------
+    >>> films = Vocabulary.of(["alien", "brazil"])
+    >>> films.encode(["brazil", "casablanca"]).tolist()
+    [1, -1]
+    """
+
+    def __init__(self, ids: NDArray[Any], labels: Iterable[str] | None = None) -> None:
+        self.ids = ids
+        self.ids.setflags(write=False)
+        self.labels: NDArray[Any] | None = None
+        if labels is not None:
+            self.labels = np.array([str(label) for label in labels], dtype=object)
+            if len(self.labels) != len(ids):
+                raise DataError(f"There are {len(ids)} ids but {len(self.labels)} labels.")
+            self.labels.setflags(write=False)
+
+    @classmethod
+    def of(cls, raw: Any, what: str = "id", locate: Locate | None = None) -> Vocabulary:
+        """Collect the distinct ids of an array-like."""
+        return cls.index(raw, what, locate)[0]
+
+    @classmethod
+    def index(cls, raw: Any, what: str = "id", locate: Locate | None = None) -> tuple[Vocabulary, NDArray[np.int64]]:
+        """Collect the distinct ids of an array-like, and give each entry's row number."""
+        array = normalise_ids(raw, what, locate)
+        if array.dtype == object:
+            return cls.from_dictionary(*_dictionary_codes(array))
+        ids, codes = _distinct_integers(array)
+        return cls(ids), codes
+
+    @classmethod
+    def from_dictionary(cls, texts: list[str], codes: NDArray[np.int64]) -> tuple[Vocabulary, NDArray[np.int64]]:
+        """Sort a first-come dictionary of strings, and renumber the codes that refer to it."""
+        order = sorted(range(len(texts)), key=texts.__getitem__)
+        ids = np.empty(len(texts), dtype=object)
+        ids[:] = [texts[k] for k in order]
+        renumber = np.empty(len(texts), dtype=np.int64)
+        renumber[order] = np.arange(len(texts))
+        return cls(ids), renumber[codes]
+
+    @classmethod
+    def range(cls, size: int) -> Vocabulary:
+        """Number the rows 0, 1, 2, ..."""
+        return cls(np.arange(size, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Vocabulary):
+            return NotImplemented
+        return self.ids.dtype == other.ids.dtype and np.array_equal(self.ids, other.ids)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(repr(i) for i in self.ids[:3].tolist())
+        return f"Vocabulary({len(self)} ids: {shown}{', ...' if len(self) > 3 else ''})"
+
+    @property
+    def holds_strings(self) -> bool:
+        """Whether the ids are strings; otherwise they are integers."""
+        return self.ids.dtype == object
+
+    def encode(self, raw: Any, what: str = "id") -> NDArray[np.int64]:
+        """Return each id's row number, -1 where the id is unknown. Ids of the wrong type are an error."""
+        array = normalise_ids(raw, what)
+        if array.size == 0 or len(self) == 0:
+            return np.full(array.shape, -1, dtype=np.int64)
+        if (array.dtype == object) != self.holds_strings:
+            expected, came = ("strings", "integers") if self.holds_strings else ("integers", "strings")
+            raise DataError(f"{what} ids are {expected} here, got {came} such as {array.flat[0]!r}.")
+        if self.holds_strings:
+            return np.fromiter((self._rows.get(i, -1) for i in array), dtype=np.int64, count=array.size)
+        rows = np.searchsorted(self.ids, array)
+        rows[rows == len(self)] = 0
+        return np.where(self.ids[rows] == array, rows, -1)
+
+    def parse(self, text: str) -> Any:
+        """Read an id as typed in a shell: an integer where the ids are integers; a title serves as well."""
+        if self.labels is not None:
+            found = np.flatnonzero(self.labels == text)
+            if len(found) == 1:
+                return self.ids[found[0]]
+        if self.holds_strings:
+            return text
+        try:
+            return int(text)
+        except ValueError:
+            raise UnknownIdError(f"Ids are integers here, got {text!r}.") from None
+
+    def rows_of_texts(self, texts: Iterable[str]) -> NDArray[np.int64]:
+        """Return row numbers of ids given as text, -1 where unknown."""
+        rows = {str(identifier): row for row, identifier in enumerate(self.ids.tolist())}
+        return np.array([rows.get(text, -1) for text in texts], dtype=np.int64)
+
+    def name(self, row: int) -> str:
+        """Return what to call a row in front of people: its title, or its id."""
+        return str(self.ids[row] if self.labels is None else self.labels[row])
+
+    def with_labels(self, labels: dict[Any, str]) -> Vocabulary:
+        """Return the same ids with titles; an id without one is its own title."""
+        return Vocabulary(self.ids, [labels.get(i, str(i)) for i in self.ids.tolist()])
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {identifier: row for row, identifier in enumerate(self.ids)}
+
+
+def normalise_ids(raw: Any, what: str = "id", locate: Locate | None = None) -> NDArray[Any]:
+    """Turn an array-like of ids into int64 or into an object array of str; anything else is an error."""
+    array = np.asarray(raw)
+    if array.ndim != 1:
+        raise DataError(f"{what} ids must form a one-dimensional array, got shape {array.shape}.")
+    kind = array.dtype.kind
+    if kind in "iu":
+        if kind == "u" and array.size and int(array.max()) > np.iinfo(np.int64).max:
+            raise DataError(f"{what} ids must be below 2**63, got {int(array.max())}.")
+        return array.astype(np.int64, copy=False)
+    if array.size == 0:
+        return array.astype(np.int64)
+    if kind == "f":
+        _complain(~np.isfinite(array), array, what, "a missing or infinite value", locate)
+        _complain(array != np.floor(array), array, what, "the fraction {!r}", locate)
+        return array.astype(np.int64)
+    if kind in "UT":
+        return array.astype(object)
+    if kind == "O":
+        types = set(map(type, array.tolist()))
+        if types <= {str, np.str_}:
+            return array
+        if types <= {int, np.int64, np.int32}:
+            return array.astype(np.int64)
+        strange = np.array([not isinstance(entry, str) for entry in array.tolist()])
+        _complain(strange, array, what, "{!r}", locate)
+    raise DataError(f"{what} ids must be integers or strings, got an array of type {array.dtype}.")
+
+
+def _complain(wrong: NDArray[Any], array: NDArray[Any], what: str, came: str, locate: Locate | None) -> None:
+    if wrong.any():
+        position = int(np.argmax(wrong))
+        where = locate(position) if locate else f"entry {position}"
+        raise DataError(
+            f"{where}: {what} ids must all be integers or all be strings, got {came.format(array[position])}."
+        )
+
+
+def _dictionary_codes(array: NDArray[Any]) -> tuple[list[str], NDArray[np.int64]]:
+    seen: dict[str, int] = {}
+    codes = np.fromiter((seen.setdefault(i, len(seen)) for i in array), dtype=np.int64, count=array.size)
+    return list(map(str, seen)), codes
+
+
+def _distinct_integers(array: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Do as np.unique with inverse does, in linear time where the ids are dense enough for a table of them."""
+    if array.size:
+        low, high = int(array.min()), int(array.max())
+        if high - low < 4 * array.size + 1000:
+            present = np.zeros(high - low + 1, dtype=bool)
+            offsets = array - low
+            present[offsets] = True
+            rank = np.cumsum(present) - 1
+            return np.flatnonzero(present) + low, rank[offsets]
+    ids, codes = np.unique(array, return_inverse=True)
+    return ids, codes.astype(np.int64, copy=False)

@@ -1,0 +1,38 @@
+"""Everything that can go wrong, by name. Each message says what was expected, what came, what to do."""
+
+from __future__ import annotations
+
+
+class KolmogorovError(Exception):
+    """Base of all errors raised on purpose; the command line shows its message and nothing else."""
+
+
+class DataError(KolmogorovError, ValueError):
+    """The observations cannot be used as they are."""
+
+
+class ParameterError(KolmogorovError, ValueError):
+    """A parameter has a value outside its range, or a name nobody knows."""
+
+
+class SolverMismatchError(KolmogorovError, ValueError):
+    """The chosen solver cannot take this problem."""
+
+
+class UnknownIdError(KolmogorovError, KeyError):
+    """A user or item that the model has never seen, where that was to be an error."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class FileFormatError(KolmogorovError, ValueError):
+    """A file is damaged, cut short, or not of the kind it was opened as."""
+
+
+class MissingExtraError(KolmogorovError, ImportError):
+    """An optional package is not installed; the message holds the command that installs it."""
+
+
+class ConvergenceWarning(UserWarning):
+    """A solver or a fit stopped at its iteration limit."""

@@ -1,0 +1,111 @@
+"""Why a probability is what it is: the share that each event brings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.optional import to_frame
+from kolmogorov.interpret.events import describe
+from kolmogorov.model.parameters import Fitted
+from kolmogorov.model.prediction import Unknown, rows_of
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What one event adds to a probability: theta_ud * psi_id.
+
+    Attributes
+    ----------
+    event : int
+    theta : float
+        The user's probability of the event.
+    psi : float
+        1 where the item happens in the event, 0 where not; in between only for the average over items.
+    amount : float
+    items : tuple of str
+        The event's most telling items.
+    """
+
+    event: int
+    theta: float
+    psi: float
+    amount: float
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The probability of one (user, item), taken apart.
+
+    Attributes
+    ----------
+    user, item : id
+    user_name, item_name : str
+        For people: the title where there is one.
+    probability : float
+    rating : float
+        The same in rating units.
+    events : tuple of Contribution
+        Largest amount first.
+    """
+
+    user: Any
+    item: Any
+    user_name: str
+    item_name: str
+    probability: float
+    rating: float
+    events: tuple[Contribution, ...]
+
+    @property
+    def contributions(self) -> NDArray[np.float64]:
+        """Amount by event number; they sum to the probability."""
+        amounts = {part.event: part.amount for part in self.events}
+        return np.array([amounts[number] for number in range(len(amounts))])
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return a data frame with one row per event, largest contribution first."""
+        columns = {
+            "event": [part.event for part in self.events],
+            "theta": [part.theta for part in self.events],
+            "psi": [part.psi for part in self.events],
+            "contribution": [part.amount for part in self.events],
+            "items": [", ".join(part.items) for part in self.events],
+        }
+        return to_frame(columns, backend)
+
+    def __str__(self) -> str:
+        lines = [f"Pr({self.user_name} says yes to {self.item_name}) = {self.probability:.3f}"]
+        lines += [
+            f"  {part.amount:.3f}  event {part.event}: {', '.join(part.items)}"
+            for part in self.events
+            if part.amount > 0.0005
+        ]
+        return "\n".join(lines)
+
+
+def explain(fitted: Fitted, user: Any, item: Any, unknown: Unknown = "average", n_items: int = 5) -> Explanation:
+    """Take the probability of (user, item) apart into what each event brings."""
+    user_row = int(rows_of(fitted.users, fitted.user_seen, [user], "user", unknown)[0])
+    item_row = int(rows_of(fitted.items, fitted.item_seen, [item], "item", unknown)[0])
+    theta = fitted.theta_or_population[user_row]
+    psi = fitted.psi_or_average[item_row]
+    amounts = theta * psi
+    parts = [
+        Contribution(event.number, float(theta[d]), float(psi[d]), float(amounts[d]), event.items)
+        for d, event in enumerate(describe(fitted, n_items))
+    ]
+    probability = float(amounts.sum())
+    return Explanation(
+        user=user,
+        item=item,
+        user_name=fitted.users.name(user_row) if user_row < len(fitted.users) else f"{user} (unknown)",
+        item_name=fitted.items.name(item_row) if item_row < len(fitted.items) else f"{item} (unknown)",
+        probability=probability,
+        rating=fitted.scale.rating(probability),
+        events=tuple(sorted(parts, key=lambda part: -part.amount)),
+    )

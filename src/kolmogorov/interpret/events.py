@@ -1,0 +1,46 @@
+"""Elementary events, described by the items that happen in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kolmogorov.model.parameters import Fitted
+
+
+@dataclass(frozen=True)
+class Event:
+    """One elementary event.
+
+    Attributes
+    ----------
+    number : int
+        Column of theta and psi.
+    share : float
+        Mean probability of the event over the users observed; the shares of all events sum to 1.
+    n_items : int
+        How many items have the event in their support.
+    items : tuple of str
+        The most telling of them: those whose support is small, and among those the ones most observed.
+    """
+
+    number: int
+    share: float
+    n_items: int
+    items: tuple[str, ...]
+
+
+def describe(fitted: Fitted, n_items: int = 10) -> list[Event]:
+    """Describe every event of a model."""
+    share = fitted.theta[fitted.user_seen].mean(axis=0)
+    size = fitted.psi.sum(axis=1)
+    observed = np.bincount(fitted.seen_items, minlength=len(fitted.items))
+    telling = np.lexsort((-observed, size))
+    telling = telling[fitted.item_seen[telling]]
+    events = []
+    for number in range(fitted.n_events):
+        inside = telling[fitted.psi[telling, number]]
+        names = tuple(fitted.items.name(row) for row in inside[:n_items])
+        events.append(Event(number, float(share[number]), len(inside), names))
+    return events

@@ -1,0 +1,80 @@
+"""Exact minimisation over {0,1}^D by running through all points in Gray-code order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kolmogorov._support.jit import kernel
+
+LOW_BITS = 6
+
+
+@kernel
+def enumerate_all(gram, moment, x):
+    """Write the minimiser of x^T gram x - 2 x^T moment over {0,1}^D to each row of `x`.
+
+    The high bits run through the reflected Gray code, one flip a step. The values at all 64 states of the
+    six low bits are held side by side in one array, which a flip of high bit k changes by adding
+    ``+-(rise + coupling[k])``: plain vector arithmetic without a branch. `rise`, the change of the high part
+    alone, needs the linear term of bit k given the bits above it and its neighbour k-1, because in the
+    reflected code every bit below that neighbour is 0 when k flips.
+
+    Ties are broken by code order, so the answer depends on the problem alone.
+    """
+    rows, size = x.shape
+    low = min(size, LOW_BITS)
+    states = 1 << low
+    coupling = np.empty((size, states))
+    current = np.empty(states)
+    best = np.empty(states)
+    best_code = np.empty(states, dtype=np.int64)
+    slope = np.empty(size)
+    for row in range(rows):
+        s = gram[row]
+        v = moment[row]
+        for d in range(size):
+            slope[d] = s[d, d] - 2.0 * v[d]
+        # Values of the low bits alone, and what each high bit adds to them, by adding one bit at a time.
+        current[0] = 0.0
+        coupling[:, 0] = 0.0
+        for d in range(low):
+            for p in range(1 << d):
+                cross = 0.0
+                for e in range(d):
+                    if (p >> e) & 1:
+                        cross += 2.0 * s[d, e]
+                current[p + (1 << d)] = current[p] + slope[d] + cross
+                for k in range(low, size):
+                    coupling[k, p + (1 << d)] = coupling[k, p] + 2.0 * s[k, d]
+        for p in range(states):
+            best[p] = current[p]
+            best_code[p] = 0
+        code = 0
+        for step in range(1, 1 << (size - low)):
+            bit = step & -step
+            code ^= bit
+            k = low
+            while bit > 1:
+                bit >>= 1
+                k += 1
+            sign = 2.0 * ((code >> (k - low)) & 1) - 1.0
+            rise = slope[k]
+            if k > low:
+                rise += 2.0 * s[k, k - 1]
+            for e in range(low, k):
+                slope[e] += 2.0 * sign * s[k, e]
+            added = coupling[k]
+            for p in range(states):
+                here = current[p] + sign * (rise + added[p])
+                current[p] = here
+                better = here < best[p]
+                best[p] = here if better else best[p]
+                best_code[p] = code if better else best_code[p]
+        winner = 0
+        for p in range(1, states):
+            if best[p] < best[winner]:
+                winner = p
+        for d in range(low):
+            x[row, d] = (winner >> d) & 1
+        for d in range(low, size):
+            x[row, d] = (best_code[winner] >> (d - low)) & 1

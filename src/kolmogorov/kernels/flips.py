@@ -1,0 +1,110 @@
+"""Local search over {0,1}^D by flipping one bit or two."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kolmogorov._support.jit import kernel
+
+
+@kernel
+def next_random(state):
+    """Advance a splitmix64 state; return the new state and 64 random bits."""
+    state = state + np.uint64(0x9E3779B97F4A7C15)
+    z = state
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return state, z ^ (z >> np.uint64(31))
+
+
+@kernel
+def flip(s, x, slope, d):
+    """Flip bit d of x and bring slope[e] = s_ee - 2 v_e + 2 sum_{f != e} s_ef x_f up to date."""
+    sign = 1.0 - 2.0 * x[d]
+    x[d] += sign
+    for e in range(x.size):
+        slope[e] += 2.0 * sign * s[d, e]
+    slope[d] -= 2.0 * sign * s[d, d]
+
+
+@kernel
+def descend(s, x, slope, margin):
+    """Flip the best bit, or where none helps the best pair, until neither helps; return the change in value."""
+    size = x.size
+    gained = 0.0
+    while True:
+        best = -margin
+        one = -1
+        for d in range(size):
+            change = (1.0 - 2.0 * x[d]) * slope[d]
+            if change < best:
+                best = change
+                one = d
+        two = -1
+        if one < 0:
+            for d in range(size):
+                sd = 1.0 - 2.0 * x[d]
+                alone = sd * slope[d]
+                for e in range(d):
+                    se = 1.0 - 2.0 * x[e]
+                    change = alone + se * (slope[e] + 2.0 * sd * s[d, e])
+                    if change < best:
+                        best = change
+                        one = d
+                        two = e
+        if one < 0:
+            return gained
+        flip(s, x, slope, one)
+        if two >= 0:
+            flip(s, x, slope, two)
+        gained += best
+
+
+@kernel
+def multi_start(gram, moment, start, seeds, n_starts, x):
+    """Descend from `start`, from zero, and from random points; write the best local minimum to each row of x.
+
+    Parameters
+    ----------
+    gram, moment, start : float64[n, D, D], float64[n, D], float64[n, D]
+    seeds : uint64[n]
+        Each row's own random stream.
+    n_starts : int
+        Number of descents per row, the two fixed ones included.
+    x : float64[n, D]
+        Output.
+    """
+    rows, size = x.shape
+    for row in range(rows):
+        s = gram[row]
+        v = moment[row]
+        state = seeds[row]
+        best = np.inf
+        trial = np.empty(size)
+        slope = np.empty(size)
+        margin = 0.0
+        for d in range(size):
+            margin = max(margin, abs(s[d, d]) + 2.0 * abs(v[d]))
+        margin *= 1e-12
+        for attempt in range(n_starts):
+            bits = np.uint64(0)
+            for d in range(size):
+                if attempt == 0:
+                    trial[d] = start[row, d]
+                elif attempt == 1:
+                    trial[d] = 0.0
+                else:
+                    if d % 64 == 0:
+                        state, bits = next_random(state)
+                    trial[d] = float((bits >> np.uint64(d % 64)) & np.uint64(1))
+            reached = 0.0
+            for d in range(size):
+                line = 0.0
+                for e in range(size):
+                    line += s[d, e] * trial[e]
+                slope[d] = s[d, d] - 2.0 * v[d] + 2.0 * (line - s[d, d] * trial[d])
+                reached += trial[d] * (line - 2.0 * v[d])
+            reached += descend(s, trial, slope, margin)
+            if reached < best - margin:
+                best = reached
+                x[row] = trial

@@ -1,0 +1,1 @@
+"""The engine of block coordinate descent, the estimator around it, fold-in and files."""

@@ -1,0 +1,127 @@
+"""Our files: one header in JSON, some arrays, one checksum. Nothing in them can be executed.
+
+Layout, all integers little-endian::
+
+    8 bytes   magic b"KOLMO\\r\\n\\x1a"   (a text-mode copy damages it visibly)
+    4 bytes   version of this layout
+    8 bytes   length of the header
+    ...       header: JSON, UTF-8; {"kind": ..., "meta": {...}, "arrays": [{name, dtype, shape}, ...]}
+    ...       the arrays' bytes, one after another, in the order of the header
+    32 bytes  SHA-256 of everything before
+
+The checksum is compared before anything is interpreted. A file with a right checksum and wrong content is
+still only data: types, shapes and sizes are checked against the file before an array is made of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.files import atomic_writer
+from kolmogorov.errors import FileFormatError
+
+MAGIC = b"KOLMO\r\n\x1a"
+VERSION = 1
+_PREFIX = struct.Struct("<8sIQ")
+_DIGEST_SIZE = hashlib.sha256().digest_size
+_DTYPES = {"float64": "<f8", "int64": "<i8", "int32": "<i4", "uint8": "|u1"}
+
+
+def write(path: str | os.PathLike[str], kind: str, meta: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+    """Write an archive atomically: until it is whole, `path` stays as it was."""
+    directory = []
+    blocks: list[Any] = []
+    for name, array in arrays.items():
+        block = np.ascontiguousarray(array)
+        block = block.astype(np.dtype(_DTYPES[block.dtype.name]), copy=False)
+        directory.append({"name": name, "dtype": block.dtype.name, "shape": list(block.shape)})
+        blocks.append(block)
+    header = json.dumps({"kind": kind, "meta": meta, "arrays": directory}, allow_nan=False).encode()
+    digest = hashlib.sha256()
+    with atomic_writer(path) as stream:
+        parts: list[Any] = [_PREFIX.pack(MAGIC, VERSION, len(header)), header, *blocks]
+        for part in parts:
+            view = memoryview(part).cast("B") if len(part) else memoryview(b"")
+            digest.update(view)
+            stream.write(view)
+        stream.write(digest.digest())
+
+
+def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read an archive of the given kind: (meta, arrays). Any damage is a `FileFormatError`."""
+    try:
+        content = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise FileFormatError(f"There is no file {path}.") from None
+    except OSError as error:
+        raise FileFormatError(f"{path} cannot be read: {error.strerror}.") from None
+    header, start = _header(content, path)
+    found = header.get("kind")
+    if found != kind:
+        raise FileFormatError(f"{path} holds a {found!r}, not a {kind!r}.")
+    meta = header.get("meta")
+    directory = header.get("arrays")
+    if not isinstance(meta, dict) or not isinstance(directory, list):
+        raise _malformed(path, "its header lacks parts")
+    arrays: dict[str, NDArray[Any]] = {}
+    for entry in directory:
+        name, dtype, shape = _entry(entry, path)
+        size = math.prod(shape) * dtype.itemsize
+        if start + size > len(content) - _DIGEST_SIZE:
+            raise _malformed(path, f"array {name!r} is larger than the file")
+        arrays[name] = np.frombuffer(content, dtype, math.prod(shape), start).reshape(shape).copy()
+        start += size
+    if start != len(content) - _DIGEST_SIZE:
+        raise _malformed(path, "it has bytes that belong to nothing")
+    return meta, arrays
+
+
+def _header(content: bytes, path: Any) -> tuple[dict[str, Any], int]:
+    """Check magic, version and checksum, in this order, and parse the header."""
+    if not content.startswith(MAGIC[:5]):
+        raise FileFormatError(f"{path} is not a kolmogorov file.")
+    if len(content) < _PREFIX.size + _DIGEST_SIZE:
+        raise FileFormatError(f"{path} is cut short: only {len(content)} bytes are left.")
+    magic, version, length = _PREFIX.unpack_from(content)
+    digest = hashlib.sha256(memoryview(content)[:-_DIGEST_SIZE]).digest()
+    whole = magic == MAGIC and digest == content[-_DIGEST_SIZE:]
+    if whole and version != VERSION:
+        raise FileFormatError(
+            f"{path} has layout version {version}, this release reads version {VERSION}. Update kolmogorov."
+        )
+    if not whole:
+        raise FileFormatError(f"{path} is damaged: its checksum does not match. It was altered or cut short.")
+    if _PREFIX.size + length > len(content) - _DIGEST_SIZE:
+        raise _malformed(path, "its header is larger than the file")
+    try:
+        header = json.loads(content[_PREFIX.size : _PREFIX.size + length])
+    except (ValueError, RecursionError):
+        raise _malformed(path, "its header is not JSON") from None
+    if not isinstance(header, dict):
+        raise _malformed(path, "its header is not an object")
+    return header, _PREFIX.size + length
+
+
+def _entry(entry: Any, path: Any) -> tuple[str, np.dtype[Any], tuple[int, ...]]:
+    try:
+        name, dtype, shape = entry["name"], np.dtype(_DTYPES[entry["dtype"]]), tuple(entry["shape"])
+    except (KeyError, TypeError):
+        raise _malformed(path, "its list of arrays is wrong") from None
+    sound = isinstance(name, str) and len(shape) <= 3
+    if not sound or not all(isinstance(n, int) and not isinstance(n, bool) and 0 <= n < 2**48 for n in shape):
+        raise _malformed(path, "its list of arrays is wrong")
+    return name, dtype, shape
+
+
+def _malformed(path: Any, why: str) -> FileFormatError:
+    return FileFormatError(f"{path} is malformed: {why}.")

@@ -1,0 +1,90 @@
+"""The loop around the engine: several starts, stopping, callbacks, checkpoints, Ctrl-C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kolmogorov._support.progress import notice
+from kolmogorov._support.seeds import generator, row_seeds
+from kolmogorov.model.checkpoint import Checkpoint, Progress, Run
+from kolmogorov.model.engine import Engine, State
+from kolmogorov.model.history import Sweep
+
+# Places of the random streams that do not belong to a sweep.
+_START, _INIT = 1, 2
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Runs `n_init` descents of at most `max_iter` sweeps and keeps the best.
+
+    A descent ends when a sweep lowers the objective by less than `tol` of itself, or when `on_sweep`
+    returns True, which also ends the fit.
+    """
+
+    engine: Engine
+    n_events: int
+    seed: int
+    n_init: int
+    max_iter: int
+    tol: float
+    on_sweep: Callable[[Sweep], Any] | None = None
+    checkpoint: Checkpoint | None = None
+
+    def run(self) -> Run:
+        """Descend, from the checkpoint if there is one; after Ctrl-C return the best so far."""
+        progress = self.checkpoint.read() if self.checkpoint else None
+        if progress is None:
+            progress = Progress(0, self._start(0))
+        try:
+            while True:
+                while not self._finished(progress.current):
+                    current = self._step(progress)
+                    progress = replace(progress, current=current)
+                    if self.checkpoint:
+                        self.checkpoint.write(progress)
+                    if self.on_sweep is not None and self.on_sweep(current.history[-1]) is True:
+                        return _better(progress)
+                if progress.init + 1 >= self.n_init:
+                    return _better(progress)
+                progress = Progress(progress.init + 1, self._start(progress.init + 1), _better(progress))
+        except KeyboardInterrupt:
+            if not _better(progress).history:
+                raise
+            notice("interrupted; the best state so far is kept")
+            return _better(progress)
+
+    def _start(self, init: int) -> Run:
+        """Draw theta uniformly on the simplex; psi follows from it in the first half-step."""
+        observations = self.engine.observations
+        rng = generator(self.seed, _START, init)
+        theta = rng.dirichlet(np.ones(self.n_events), size=observations.n_users)
+        psi = np.zeros((observations.n_items, self.n_events))
+        return Run(State(theta, psi, np.full(self.n_events, 1.0 / self.n_events)))
+
+    def _step(self, progress: Progress) -> Run:
+        run = progress.current
+        seed = int(row_seeds(self.seed, 0, _INIT, np.array([progress.init]))[0])
+        state, record = self.engine.sweep(run.state, len(run.history) + 1, seed)
+        if record.objective > run.objective:
+            # Only rounding can do this, near a fixed point; the better of the two states stands.
+            last = run.history[-1]
+            state, record = run.state, replace(record, objective=last.objective, rmse=last.rmse)
+        return Run(state, (*run.history, record))
+
+    def _finished(self, run: Run) -> bool:
+        if len(run.history) >= self.max_iter:
+            return True
+        if len(run.history) < 2:
+            return False
+        before, now = run.history[-2].objective, run.history[-1].objective
+        return before - now < self.tol * before or now == 0.0
+
+
+def _better(progress: Progress) -> Run:
+    best = progress.best
+    return best if best is not None and best.objective <= progress.current.objective else progress.current

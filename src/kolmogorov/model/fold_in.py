@@ -1,0 +1,87 @@
+"""Users and items that were not there when the model was learned: one half-step for them alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.threads import one_blas_thread
+from kolmogorov.data import Observations, Vocabulary
+from kolmogorov.data.observations import View
+from kolmogorov.errors import DataError, ParameterError
+from kolmogorov.execution import Threads
+from kolmogorov.model.engine import ITEM_SIDE, USER_SIDE, HalfStep
+from kolmogorov.model.parameters import Fitted
+from kolmogorov.solvers import RowSolver
+
+Side = Literal["auto", "users", "items"]
+Floats = NDArray[np.float64]
+
+
+def new_users(fitted: Fitted, view: View, solver: RowSolver, ridge: float, n_jobs: int | None) -> Floats:
+    """Return theta for the rows of `view`, whose partners are the model's items.
+
+    A row without entries gets the population's theta.
+    """
+    start = np.tile(fitted.centre, (view.indptr.size - 1, 1))
+    step = HalfStep(solver, ridge, fitted.centre, seed=0, sweep=0, side=USER_SIDE)
+    with one_blas_thread(), Threads(n_jobs) as dealer:
+        theta, _ = step.run(view, fitted.psi_or_average, start, dealer)
+    theta[view.counts == 0] = fitted.theta_or_population[-1]
+    return theta
+
+
+def new_items(fitted: Fitted, view: View, solver: RowSolver, ridge: float, n_jobs: int | None) -> NDArray[np.bool_]:
+    """Return psi for the rows of `view`, whose partners are the model's users."""
+    start = np.zeros((view.indptr.size - 1, fitted.n_events))
+    step = HalfStep(solver, ridge, np.zeros(fitted.n_events), seed=0, sweep=0, side=ITEM_SIDE)
+    with one_blas_thread(), Threads(n_jobs) as dealer:
+        psi, _ = step.run(view, fitted.theta_or_population, start, dealer)
+    return psi.astype(bool)
+
+
+def side_of(fitted: Fitted, observations: Observations, side: Side) -> Literal["users", "items"]:
+    """Settle which side is new: the one whose partners the model knows without exception."""
+    if side in ("users", "items"):
+        return side
+    if side != "auto":
+        raise ParameterError(f"'side' must be 'auto', 'users' or 'items', got {side!r}.")
+    if not unknown(fitted.items, observations.items):
+        return "users"
+    if not unknown(fitted.users, observations.users):
+        return "items"
+    raise DataError(
+        "Fold-in needs the other side to be known: for new users every item, for new items every user. Here "
+        f"item {unknown(fitted.items, observations.items)[0]!r} and user "
+        f"{unknown(fitted.users, observations.users)[0]!r} are unknown to the model."
+    )
+
+
+def view_of(fitted: Fitted, observations: Observations, side: Literal["users", "items"]) -> View:
+    """Return the observations by new rows, with partners numbered as the model numbers them."""
+    if side == "users":
+        known, theirs, view = fitted.items, observations.items, observations.rows
+    else:
+        known, theirs, view = fitted.users, observations.users, observations.columns
+    if theirs is known or theirs == known:
+        return view
+    strangers = unknown(known, theirs)
+    if strangers:
+        partner = "item" if side == "users" else "user"
+        raise DataError(
+            f"{len(strangers)} {partner}(s) are unknown to the model, the first is {strangers[0]!r}. Fold in new "
+            f"{side} only with {partner}s that it knows."
+        )
+    codes = known.encode(theirs.ids)
+    return replace(view, indices=codes[view.indices].astype(np.int32))
+
+
+def unknown(known: Vocabulary, theirs: Vocabulary) -> list[Any]:
+    """Return the ids the model does not have."""
+    if known.holds_strings != theirs.holds_strings:
+        return theirs.ids.tolist()
+    missing: list[Any] = theirs.ids[known.encode(theirs.ids) < 0].tolist()
+    return missing

@@ -1,0 +1,6 @@
+"""Interchangeable row solvers: one algorithm per file, one contract, found by the name of their file."""
+
+from kolmogorov.solvers.contract import Batch, BinarySolver, RowSolver, SimplexSolver
+from kolmogorov.solvers.registry import names, register, resolve
+
+__all__ = ["Batch", "BinarySolver", "RowSolver", "SimplexSolver", "names", "register", "resolve"]

@@ -1,0 +1,1 @@
+"""Solvers over {0,1}^D."""

@@ -1,0 +1,69 @@
+"""From a solver's name to the solver. A name equals its file's name; the file is imported when asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from kolmogorov._support.validation import nearest
+from kolmogorov.errors import ParameterError
+from kolmogorov.solvers.contract import RowSolver
+
+_TARGETS: dict[str, dict[str, str]] = {
+    "simplex": {
+        "pairwise": "kolmogorov.solvers.simplex.pairwise:Pairwise",
+        "frank_wolfe": "kolmogorov.solvers.simplex.frank_wolfe:FrankWolfe",
+    },
+    "binary": {
+        "auto": "kolmogorov.solvers.binary.auto:Auto",
+        "exhaustive": "kolmogorov.solvers.binary.exhaustive:Exhaustive",
+        "local_search": "kolmogorov.solvers.binary.local_search:LocalSearch",
+    },
+}
+
+
+def names(family: str) -> list[str]:
+    """List the solvers of a family.
+
+    Examples
+    --------
+    >>> names("simplex")
+    ['pairwise', 'frank_wolfe']
+    """
+    return list(_TARGETS[family])
+
+
+def register(family: str, name: str, target: str) -> None:
+    """Add a solver from outside; `target` is "package.module:Class" of a `RowSolver`."""
+    _TARGETS[family][name] = target
+
+
+def resolve(family: str, solver: str | RowSolver, **options: Any) -> RowSolver:
+    """Return the solver with this name and options, or the given solver object itself.
+
+    Examples
+    --------
+    >>> resolve("binary", "local_search", n_starts=4)
+    LocalSearch(n_starts=4)
+    """
+    if isinstance(solver, RowSolver):
+        if options:
+            raise ParameterError("Options go with a solver's name; a solver object already has its own.")
+        if solver.family != family:
+            raise ParameterError(f"A {family} solver is needed, got the {solver.family} solver '{solver.name}'.")
+        return solver
+    known = _TARGETS[family]
+    if not isinstance(solver, str) or solver not in known:
+        hint = nearest(solver, known) if isinstance(solver, str) else ""
+        raise ParameterError(
+            f"Unknown {family} solver {solver!r}; known: {', '.join(known)}, or a solver object.{hint}"
+        )
+    module, _, attribute = known[solver].partition(":")
+    cls: type[RowSolver] = getattr(import_module(module), attribute)
+    for option in options:
+        if option not in cls.option_names():
+            raise ParameterError(
+                f"Solver '{solver}' has no option '{option}'; it has: {', '.join(cls.option_names()) or 'none'}."
+                f"{nearest(option, cls.option_names())}"
+            )
+    return cls(**options)

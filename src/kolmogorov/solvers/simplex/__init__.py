@@ -1,0 +1,1 @@
+"""Solvers over the probability simplex."""

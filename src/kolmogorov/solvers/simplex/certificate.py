@@ -1,0 +1,25 @@
+"""What the simplex methods share: run a kernel from a copy of the start and turn its gaps into bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kolmogorov.kernels.quadratic import batch_values
+from kolmogorov.solvers.contract import Batch, Floats
+
+
+def certified(
+    kernel: Callable[..., Any], gram: Floats, moment: Floats, start: Floats, tol: float, max_iter: int
+) -> Batch:
+    """Run `kernel`; the optimum lies at most twice its gap below the value it reached."""
+    x = start.copy()
+    gaps = np.empty(len(x))
+    iterations = np.empty(len(x), dtype=np.int64)
+    kernel(gram, moment, x, tol, max_iter, gaps, iterations)
+    values = np.empty(len(x))
+    batch_values(gram, moment, x, values)
+    converged = iterations < max_iter
+    return Batch(x, values - 2.0 * gaps, iterations, converged, proved=converged)
