@@ -104,11 +104,10 @@ def _report(model: KolmogorovModel, train: Observations, test: Observations | No
     from kolmogorov.cli.display import console, table
 
     out = console()
-    scores = {"train": model.evaluate(train)}
+    columns: dict[str, list[Any]] = {"training": list(model.evaluate(train).values())}
     if test is not None:
-        scores["held out"] = model.evaluate(test)
-    columns: dict[str, Any] = {"": list(scores), **{key: [s[key] for s in scores.values()] for key in scores["train"]}}
-    out.print(table(f"{model.n_iter_} sweeps", columns))
+        columns["held out"] = list(model.evaluate(test).values())
+    out.print(table(f"{model.n_iter_} sweeps", {"error": list(model.evaluate(train)), **columns}))
     described = model.events(6)
     out.print(
         table(

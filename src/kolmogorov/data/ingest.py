@@ -109,18 +109,18 @@ def from_frame(
             f"Expected a pandas, polars or pyarrow table, got {type(frame).__name__}. "
             "For arrays use from_arrays, from_scipy or from_dense."
         ) from None
-    columns = []
-    for name in (user, item, value) if weight is None else (user, item, value, weight):
+    wanted = [user, item, value] + ([] if weight is None else [weight])
+    for name in wanted:
         if name not in table.columns:
             raise DataError(
                 f"The frame has no column {name!r}; it has: {', '.join(map(repr, table.columns))}."
                 f"{nearest(str(name), map(str, table.columns))}"
             )
-        series = table[name]
-        missing = series.is_null().to_numpy()
+    for name in wanted:
+        missing = table[name].is_null().to_numpy()
         if missing.any():
             raise DataError(f"row {int(np.argmax(missing))}: column {name!r} is empty. Drop such rows first.")
-        columns.append(series.to_numpy())
+    columns = [table[name].to_numpy() for name in wanted]
     return from_arrays(
         *columns[:3],
         weights=columns[3] if weight is not None else None,
@@ -212,7 +212,7 @@ def _sorted_view(
             k = int(np.argmax(repeats))
             first, second = where(int(order[k])), where(int(order[k + 1]))
             raise DataError(
-                f"{second}: user {users.ids[own[k]]!r} and item {items.ids[partner[k]]!r} stand there a second "
+                f"{second}: user {users.ids.item(own[k])!r} and item {items.ids.item(partner[k])!r} stand there a second "
                 f"time (first: {first}). Pass duplicates='mean' or duplicates='last' to settle such pairs."
             )
         own, partner, value, weight = _settled(own, partner, value, weight, repeats, duplicates)

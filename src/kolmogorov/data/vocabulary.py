@@ -96,7 +96,7 @@ class Vocabulary:
             return np.full(array.shape, -1, dtype=np.int64)
         if (array.dtype == object) != self.holds_strings:
             expected, came = ("strings", "integers") if self.holds_strings else ("integers", "strings")
-            raise DataError(f"{what} ids are {expected} here, got {came} such as {array.flat[0]!r}.")
+            raise DataError(f"{what} ids are {expected} here, got {came} such as {array.item(0)!r}.")
         if self.holds_strings:
             return np.fromiter((self._rows.get(i, -1) for i in array), dtype=np.int64, count=array.size)
         rows = np.searchsorted(self.ids, array)
@@ -168,7 +168,7 @@ def _complain(wrong: NDArray[Any], array: NDArray[Any], what: str, came: str, lo
         position = int(np.argmax(wrong))
         where = locate(position) if locate else f"entry {position}"
         raise DataError(
-            f"{where}: {what} ids must all be integers or all be strings, got {came.format(array[position])}."
+            f"{where}: {what} ids must all be integers or all be strings, got {came.format(array.item(position))}."
         )
 
 

@@ -28,7 +28,7 @@ def rows_of(
     if unknown == "error":
         strange = strange | ~seen[rows]
         if strange.any():
-            first = np.asarray(ids)[int(np.argmax(strange))]
+            first = np.asarray(ids).item(int(np.argmax(strange)))
             raise UnknownIdError(
                 f"The model has seen no observation of {what} {first!r}. With unknown='average' it would be "
                 "treated as the average one."

@@ -1,0 +1,195 @@
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+import kolmogorov as km
+from kolmogorov.cli import main
+
+VERBS = ["demo", "fit", "predict", "recommend", "explain", "evaluate", "data", "doctor"]
+
+
+def run(*arguments, stdin=None):
+    return CliRunner().invoke(main, [str(a) for a in arguments], input=stdin)
+
+
+@pytest.fixture(scope="module")
+def ratings(tmp_path_factory):
+    path = tmp_path_factory.mktemp("cli") / "zoo.csv"
+    assert run("data", "export", "zoo", "-o", path).exit_code == 0
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(ratings):
+    path = ratings.with_name("zoo.km")
+    result = run("fit", ratings, "--events", 5, "--user-reg", 0.3, "--test-size", 0.2, "-o", path)
+    assert result.exit_code == 0, result.output
+    assert "held out" in result.output
+    assert "Model written" in result.output
+    return path
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_with_an_example(verb):
+    result = run(verb, "--help")
+    assert result.exit_code == 0
+    assert "Example" in result.output
+    assert f"kolmogorov {verb}" in result.output
+
+
+def test_the_demo_shows_what_it_promises():
+    result = run("demo")
+    assert result.exit_code == 0
+    for words in ("Held-out cells told right", "best constant guess", "learned events", "⇒", "Why the dolphin"):
+        assert words in result.output
+    told, guessed = (
+        float(part.split("%")[0].split()[-1]) for part in result.output.split("right:")[1].split("trait:")[:2]
+    )
+    assert told > guessed
+
+
+def test_the_digits_demo_draws_pictures():
+    result = run("demo", "digits")
+    assert result.exit_code == 0
+    assert "event 9" in result.output
+    assert "█" in result.output
+
+
+def test_fit_is_what_the_library_does(ratings, model):
+    obs = km.read_ratings(ratings)
+    train, _ = obs.split(0.2, random_state=0)
+    expected = km.KolmogorovModel(5, user_reg=0.3, random_state=0).fit(train)
+    assert (km.load(model).theta_ == expected.theta_).all()
+
+
+def test_predict_from_file_and_from_standard_input(model, tmp_path):
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text("user,item\ndolphin,milk\nnobody,eggs\n")
+    result = run("predict", model, pairs, "-o", tmp_path / "out.csv")
+    assert result.exit_code == 0, result.output
+    rows = list(csv.DictReader((tmp_path / "out.csv").open()))
+    assert float(rows[0]["probability"]) == pytest.approx(km.load(model).predict("dolphin", "milk"))
+    assert float(rows[1]["probability"]) == pytest.approx(km.load(model).predict("nobody", "eggs"))
+    piped = run("predict", model, stdin="dolphin,milk\n")
+    assert piped.exit_code == 0, piped.output
+    assert next(csv.DictReader(io.StringIO(piped.stdout)))["probability"] == rows[0]["probability"]
+    refused = run("predict", model, pairs, "--unknown", "error")
+    assert refused.exit_code == 1
+    assert "does not know user 'nobody'" in refused.output
+
+
+def test_recommend_known_and_new_users(model, tmp_path):
+    result = run("recommend", model, "--user", "dolphin", "--include-seen", "--top", 3, "--format", "json")
+    rows = json.loads(result.stdout)
+    assert len(rows) == 3
+    assert rows[0]["probability"] >= rows[2]["probability"]
+    new = tmp_path / "new.csv"
+    new.write_text("user,item,rating\npokemon,feathers,1\npokemon,milk,0\n")
+    result = run("recommend", model, "--ratings", new, "--top", 2, "--format", "csv")
+    assert result.exit_code == 0, result.output
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    assert {row["user"] for row in rows} == {"pokemon"}
+    assert not {row["item"] for row in rows} & {"feathers", "milk"}
+    assert run("recommend", model).exit_code == 2
+    assert run("recommend", model, "--user", "pokemon").exit_code == 1
+
+
+def test_explain_and_evaluate(model, ratings):
+    result = run("explain", model, "--user", "dolphin", "--item", "milk")
+    assert "Pr(dolphin says yes to milk)" in result.output
+    rows = json.loads(run("explain", model, "--user", "dolphin", "--item", "milk", "--format", "json").stdout)
+    assert sum(row["contribution"] for row in rows) == pytest.approx(km.load(model).predict("dolphin", "milk"))
+    scores = json.loads(run("evaluate", model, ratings, "--format", "json").stdout)
+    expected = km.load(model).evaluate(km.read_ratings(ratings))
+    assert {row["score"]: row["value"] for row in scores} == pytest.approx(expected)
+
+
+def test_data_and_doctor(ratings):
+    listing = run("data", "list").output
+    assert "ml-100k" in listing
+    assert "1,515 of 101 users" in run("data", "describe", ratings).output
+    doctor = run("doctor").output
+    for word in ("numba", "BLAS", "usable processors", "kernel cache", "extra parquet"):
+        assert word in doctor
+    assert "Kernels ready" in run("doctor", "--warm-up").output
+
+
+def test_fit_takes_named_datasets_and_layout_options(tmp_path):
+    assert run("fit", "dataset:toy", "--events", 2, "-q", "-o", tmp_path / "toy.km").output == ""
+    odd = tmp_path / "odd.txt"
+    odd.write_text("9;ann;tea;4\n9;bob;tea;2\n")
+    arguments = ("--user-column", 1, "--item-column", 2, "--value-column", 3, "--no-header", "--maximum", 5)
+    result = run("fit", odd, *arguments, "--events", 2, "-o", tmp_path / "odd.km")
+    assert result.exit_code == 0, result.output
+    assert km.load(tmp_path / "odd.km").users_.ids.tolist() == ["ann", "bob"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("1,2,3\n1,3,abc\n", "line 2: value must be a number, got 'abc'"),
+        ("", "is empty"),
+        ("1,2,3\n1,2,4\n", "second time"),
+        (b"\x00\x01", "not a text file"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_status_one_and_nothing_written(tmp_path, content, message):
+    path = tmp_path / "bad.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    result = run("fit", path, "-o", tmp_path / "bad.km")
+    assert result.exit_code == 1
+    assert message in result.output
+    assert "Traceback" not in result.output
+    assert not (tmp_path / "bad.km").exists()
+
+
+def test_other_mistakes(tmp_path, ratings, model):
+    assert run("frobnicate").exit_code == 2
+    no_folder = run("fit", ratings, "-o", tmp_path / "nowhere" / "m.km")
+    assert no_folder.exit_code == 1
+    assert "does not exist" in no_folder.output
+    broken = tmp_path / "broken.km"
+    broken.write_bytes(model.read_bytes()[:-9])
+    for verb in (("predict", broken), ("evaluate", broken, ratings), ("recommend", broken, "--user", "x")):
+        result = run(*verb, stdin="a,b\n")
+        assert result.exit_code == 1
+        assert "damaged" in result.output
+    assert "Did you mean 'auto'" in run("fit", ratings, "--binary-solver", "auot", "-o", tmp_path / "m.km").output
+    assert "must be an integer >= 1" in run("fit", ratings, "--events", 0, "-o", tmp_path / "m.km").output
+    unknown = run("explain", model, "--user", "unicorn", "--item", "milk")
+    assert unknown.exit_code == 1
+    assert "no observation of user 'unicorn'" in unknown.output
+
+
+def test_titles_are_shown_and_never_interpreted(tmp_path):
+    evil = tmp_path / "evil.csv"
+    evil.write_text('user,item,rating\na,"[red]x[/red]\x1b[31m",1\nb,=1+1,0\na,=1+1,1\n')
+    result = run("fit", evil, "--events", 2, "-o", tmp_path / "evil.km")
+    assert result.exit_code == 0
+    shown = run("recommend", tmp_path / "evil.km", "--user", "b").output
+    assert "[red]x[/red]" in shown
+    assert "\x1b" not in shown
+
+
+def environment():
+    return {**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "200"}
+
+
+def test_it_runs_as_a_process_in_a_plain_terminal():
+    result = subprocess.run(
+        [sys.executable, "-m", "kolmogorov", "demo"], capture_output=True, env=environment(), check=True
+    )
+    assert b"feathers ? eggs" in result.stdout
+
+
+def test_a_closed_pipe_is_no_traceback(ratings):
+    command = f"{sys.executable} -m kolmogorov data export zoo | head -n 1"
+    result = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "user,item,rating"
+    assert "Traceback" not in result.stderr

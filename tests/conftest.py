@@ -1,0 +1,40 @@
+"""Fixtures shared by all tests."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+from kolmogorov import datasets
+
+_DEFAULT_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+settings.register_profile("kolmogorov", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("kolmogorov")
+
+
+@pytest.fixture(scope="session")
+def data_directory():
+    """The folder with MovieLens; tests that need it skip where it is absent."""
+    folder = Path(os.environ.get("KOLMOGOROV_DATA", _DEFAULT_DATA))
+    if not (folder / "ml-100k" / "u.data").exists():
+        pytest.skip(f"MovieLens 100K is not in {folder}; set KOLMOGOROV_DATA to the folder that holds ml-100k")
+    previous = os.environ.get("KOLMOGOROV_DATA")
+    os.environ["KOLMOGOROV_DATA"] = str(folder)
+    yield folder
+    if previous is None:
+        del os.environ["KOLMOGOROV_DATA"]
+    else:
+        os.environ["KOLMOGOROV_DATA"] = previous
+
+
+@pytest.fixture(scope="session")
+def zoo():
+    return datasets.load("zoo")
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)

@@ -1,0 +1,110 @@
+import hashlib
+import zipfile
+
+import numpy as np
+import pytest
+
+from kolmogorov import datasets
+from kolmogorov.data.datasets import storage
+from kolmogorov.errors import DataError, ParameterError
+
+
+def test_zoo(zoo):
+    assert (zoo.n_users, zoo.n_items, len(zoo)) == (101, 15, 1515)
+    assert zoo.is_binary
+    table = dict(zip(zip(zoo.user_rows(), zoo.item_rows(), strict=True), zoo.values, strict=True))
+    dolphin, milk, feathers = zoo.users.encode(["dolphin"])[0], *zoo.items.encode(["milk", "feathers"])
+    assert table[dolphin, milk] == 1.0
+    assert table[dolphin, feathers] == 0.0
+
+
+def test_generated_tables():
+    toy = datasets.load("toy")
+    assert (toy.n_users, toy.n_items, len(toy)) == (20, 40, 800)
+    assert np.array_equal(toy.values, datasets.load("toy", random_state=0).values)
+    assert not np.array_equal(toy.values, datasets.load("toy", random_state=1).values)
+    digits = datasets.load("digits")
+    assert (digits.n_users, digits.n_items, digits.maximum) == (1797, 64, 16.0)
+
+
+def test_planted_tables_come_from_their_model():
+    truth = datasets.planted(n_users=40, n_items=30, n_events=5, n_observations=500, random_state=3)
+    obs = truth.observations
+    assert 350 < len(obs) <= 500
+    exact = np.einsum("nd,nd->n", truth.theta[obs.user_rows()], truth.psi[obs.item_rows()])
+    np.testing.assert_allclose(obs.values, exact, atol=1e-12)
+    np.testing.assert_allclose(truth.theta.sum(axis=1), 1)
+    flips = datasets.load("planted", binary=True)
+    assert flips.is_binary
+    noisy = datasets.load("planted", noise=0.1)
+    assert not np.array_equal(noisy.values, datasets.load("planted").values)
+    with pytest.raises(ParameterError, match="'n_events' must be an integer >= 1"):
+        datasets.planted(n_events=0)
+
+
+def test_unknown_names_are_told():
+    with pytest.raises(ParameterError, match=r"Unknown dataset 'ml-1k'.*Did you mean 'ml-1m'|'ml-100k'"):
+        datasets.load("ml-1k")
+    with pytest.raises(ParameterError, match="official folds"):
+        datasets.folds("zoo")
+    assert set(datasets.names()) >= {"zoo", "digits", "toy", "planted", "ml-100k", "ml-1m"}
+
+
+def test_movielens_100k(data_directory):
+    obs = datasets.load("ml-100k")
+    assert (obs.n_users, obs.n_items, len(obs)) == (943, 1682, 100_000)
+    assert obs.items.name(obs.items.encode([1])[0]) == "Toy Story (1995)"
+    folds = datasets.folds("ml-100k")
+    assert [(len(train), len(test)) for train, test in folds] == [(80_000, 20_000)] * 5
+    tested = np.concatenate([test.user_rows().astype(np.int64) * 1682 + test.item_rows() for _, test in folds])
+    assert np.unique(tested).size == 100_000
+
+
+def test_movielens_1m(data_directory):
+    obs = datasets.load("ml-1m")
+    assert (obs.n_users, obs.n_items, len(obs)) == (6040, 3706, 1_000_209)
+    assert obs.items.parse("Toy Story (1995)") == 1
+
+
+def test_movielens_1m_in_its_published_layout(tmp_path, monkeypatch):
+    folder = tmp_path / "ml-1m"
+    folder.mkdir()
+    (folder / "ratings.dat").write_text("1::1193::5::978300760\n1::661::3::978302109\n2::661::4::1\n")
+    (folder / "movies.dat").write_bytes("1193::Café (1975)::Drama\n661::James (1996)::Children's\n".encode("latin-1"))
+    monkeypatch.setenv("KOLMOGOROV_DATA", str(tmp_path))
+    obs = datasets.load("ml-1m")
+    assert len(obs) == 3
+    assert obs.items.labels.tolist() == ["James (1996)", "Café (1975)"]
+
+
+@pytest.fixture
+def nowhere(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("KOLMOGOROV_DATA", raising=False)
+    return tmp_path
+
+
+def test_without_network_it_says_where_to_put_the_files(nowhere, monkeypatch, capsys):
+    def unreachable(*args, **kwargs):
+        raise OSError("no route to host")
+
+    monkeypatch.setattr(storage.urllib.request, "urlopen", unreachable)
+    with pytest.raises(DataError, match=r"could not be reached \(no route to host\).*cache/kolmogorov/ml-100k, or set"):
+        datasets.load("ml-100k")
+    assert "GroupLens" in capsys.readouterr().err
+
+
+def test_downloads_are_checked_and_unpacked_whole(nowhere, monkeypatch, capsys):
+    archive = nowhere / "made.zip"
+    with zipfile.ZipFile(archive, "w") as out:
+        out.writestr("set/a.txt", "hello")
+    settings = {"needed": ("a.txt",), "url": archive.as_uri()}
+    with pytest.raises(DataError, match="does not have the published checksum; nothing was kept"):
+        storage.find_or_fetch("set", md5="0" * 32, **settings)
+    assert not list(nowhere.glob("cache/kolmogorov/*"))
+    md5 = hashlib.md5(archive.read_bytes()).hexdigest()
+    folder = storage.find_or_fetch("set", md5=md5, **settings)
+    assert (folder / "a.txt").read_text() == "hello"
+    archive.unlink()
+    assert storage.find_or_fetch("set", md5=md5, **settings) == folder
+    assert [p.name for p in folder.parent.iterdir()] == ["set"]

@@ -1,0 +1,30 @@
+import numpy as np
+from hypothesis import given
+
+import naive
+from kolmogorov.kernels.products import pair_products
+from kolmogorov.kernels.quadratic import batch_values, keep_better
+from strategies import binary_problems
+
+
+@given(binary_problems())
+def test_the_better_of_two_points_stands(problem):
+    gram, moment = problem
+    rng = np.random.default_rng(0)
+    old, new = rng.random((20, len(moment))), rng.random((20, len(moment)))
+    grams, moments = np.repeat(gram[None], 20, axis=0), np.repeat(moment[None], 20, axis=0)
+    result, values = new.copy(), np.empty(20)
+    keep_better(grams, moments, old, result, values)
+    for k in range(20):
+        a, b = naive.value(gram, moment, old[k]), naive.value(gram, moment, new[k])
+        assert np.isclose(values[k], min(a, b))
+        assert np.array_equal(result[k], old[k]) or np.array_equal(result[k], new[k])
+    batch_values(grams, moments, result, again := np.empty(20))
+    assert np.array_equal(values, again)
+
+
+def test_products_at_pairs(rng):
+    theta, psi = rng.random((4, 3)), rng.random((5, 3))
+    users, items = rng.integers(4, size=50), rng.integers(5, size=50)
+    pair_products(theta, psi, users, items, out := np.empty(50))
+    np.testing.assert_allclose(out, [theta[u] @ psi[i] for u, i in zip(users, items, strict=True)])

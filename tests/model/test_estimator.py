@@ -1,0 +1,374 @@
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from kolmogorov import KolmogorovModel, Observations, datasets
+from kolmogorov.errors import DataError, FileFormatError, ParameterError, UnknownIdError
+from kolmogorov.solvers import resolve
+
+_TABLE_NOT_COLUMN = (
+    "predict(X) completes the table and returns one probability per item; the check wants one number per row"
+)
+
+
+@parametrize_with_checks(
+    [KolmogorovModel(n_events=3, max_iter=5, n_jobs=1)],
+    expected_failed_checks=lambda estimator: {
+        "check_estimator_sparse_array": _TABLE_NOT_COLUMN,
+        "check_estimator_sparse_matrix": _TABLE_NOT_COLUMN,
+    },
+)
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    return Observations.from_arrays(
+        ["ann", "ann", "bob", "bob", "cat", "cat", "dan"],
+        ["tea", "rum", "tea", "gin", "rum", "gin", "tea"],
+        [5, 1, 4, 2, 5, 4, 1],
+        maximum=5,
+    )
+
+
+@pytest.fixture(scope="module")
+def model(ratings):
+    return KolmogorovModel(3, user_reg=0.1, n_init=3, random_state=0).fit(ratings)
+
+
+def test_every_input_gives_the_same_model():
+    table = np.where(np.random.default_rng(0).random((12, 9)) < 0.7, np.random.default_rng(1).random((12, 9)), np.nan)
+    observed = ~np.isnan(table)
+    rows, columns = np.nonzero(observed)
+    sparse = sp.coo_array((table[observed], (rows, columns)), shape=table.shape)
+    fits = [
+        KolmogorovModel(3, random_state=1).fit(X)
+        for X in (table, sparse, sp.csr_matrix(sparse), sp.csc_array(sparse), Observations.from_dense(table))
+    ]
+    for other in fits[1:]:
+        assert np.array_equal(fits[0].theta_, other.theta_)
+        assert np.array_equal(fits[0].psi_, other.psi_)
+
+
+def test_predictions_are_inner_products_in_every_form(model, ratings):
+    probability = model.predict("ann", "tea")
+    assert isinstance(probability, float)
+    u, i = model.users_.encode(["ann"])[0], model.items_.encode(["tea"])[0]
+    assert probability == pytest.approx(model.theta_[u] @ model.psi_[i])
+    assert model.predict("ann", ["tea", "rum"])[0] == probability
+    assert model.predict(["ann", "bob"], "tea")[0] == probability
+    entries = model.predict(ratings)
+    pairs = model.predict(ratings.users.ids[ratings.user_rows()], ratings.items.ids[ratings.item_rows()])
+    assert np.array_equal(entries, pairs)
+    assert ((entries >= 0) & (entries <= 1)).all()
+
+
+def test_unknown_ids_get_the_average_or_an_error(model):
+    population, average = model.theta_.mean(axis=0), model.psi_.mean(axis=0)
+    assert model.predict("nobody", "tea") == pytest.approx(population @ model.psi_[model.items_.encode(["tea"])[0]])
+    assert model.predict("ann", "water") == pytest.approx(model.theta_[0] @ average)
+    assert model.predict("nobody", "water") == pytest.approx(population @ average)
+    for user, item, message in (("nobody", "tea", "user 'nobody'"), ("ann", "water", "item 'water'")):
+        with pytest.raises(UnknownIdError, match=message):
+            model.predict(user, item, unknown="error")
+    with pytest.raises(ParameterError, match="'unknown' must be one of"):
+        model.predict("ann", "tea", unknown="ignore")
+    with pytest.raises(DataError, match="user ids are strings here, got integers"):
+        model.predict(3, "tea")
+
+
+def test_ids_without_training_entries_count_as_unknown():
+    table = Observations.from_dense([[1.0, 0.0, np.nan], [0.0, 1.0, np.nan], [np.nan, np.nan, np.nan]])
+    model = KolmogorovModel(2, user_reg=0.0, item_reg=0.1, random_state=0).fit(table)
+    seen_psi = model.psi_[:2].mean(axis=0)
+    assert model.predict(0, 2) == pytest.approx(model.theta_[0] @ seen_psi)
+    np.testing.assert_allclose(model.theta_[2], model.theta_[:2].mean(axis=0))
+    with pytest.raises(UnknownIdError):
+        model.predict(0, 2, unknown="error")
+    with pytest.raises(UnknownIdError):
+        model.evaluate(Observations.from_dense([[np.nan, np.nan, 1.0]]), unknown="error")
+    assert 2 not in model.recommendations(0, exclude_seen=False)["item"]
+
+
+def test_evaluation(model, ratings):
+    scores = model.evaluate(ratings)
+    errors = model.predict(ratings) - ratings.values
+    assert set(scores) == {"rmse", "mae", "rmse_rating", "mae_rating"}
+    assert scores["rmse"] == pytest.approx(np.sqrt((errors**2).mean()))
+    assert scores["mae_rating"] == pytest.approx(5 * np.abs(errors).mean())
+    other_scale = Observations.from_arrays(["ann"], ["tea"], [4])
+    expected = abs(model.predict("ann", "tea") - 0.8)
+    assert model.evaluate(other_scale)["mae"] == pytest.approx(expected)
+    with pytest.raises(DataError, match="does not fit"):
+        model.evaluate(Observations.from_arrays(["ann"], ["tea"], [9]))
+
+
+def test_yes_no_scores_agree_with_scikit_learn(zoo):
+    from sklearn.metrics import brier_score_loss, log_loss
+
+    train, test = zoo.split(random_state=0)
+    model = KolmogorovModel(4, user_reg=1.0, random_state=0).fit(train)
+    scores, p = model.evaluate(test), model.predict(test)
+    assert scores["accuracy"] == pytest.approx(((p >= 0.5) == test.values).mean())
+    assert scores["log_loss"] == pytest.approx(log_loss(test.values, p))
+    assert scores["brier"] == pytest.approx(brier_score_loss(test.values, p))
+
+
+def test_weights_count_as_repetitions():
+    once = Observations.from_arrays([0, 0, 1], [0, 1, 0], [1.0, 0.0, 1.0], weights=[3, 1, 2])
+    repeated = Observations.from_arrays([0, 0, 1, 2, 2, 3], [0, 1, 0] * 2, [1.0, 0.0, 1.0] * 2)
+    assert KolmogorovModel(2, random_state=0).fit(once).evaluate(once)["rmse"] <= 1
+    model = KolmogorovModel(2, random_state=0).fit(repeated)
+    p = model.predict(once)
+    expected = np.sqrt(np.average((p - once.values) ** 2, weights=once.weights))
+    assert model.evaluate(once)["rmse"] == pytest.approx(expected)
+
+
+def test_recommendations(model):
+    frame = model.recommend("dan", n=2)
+    assert list(frame.columns) == ["item", "probability", "rating"]
+    assert "tea" not in set(frame["item"])
+    assert frame["probability"].is_monotonic_decreasing
+    for item, probability in zip(frame["item"], frame["probability"], strict=True):
+        assert probability == pytest.approx(model.predict("dan", item))
+    everything = model.recommend("dan", n=10, exclude_seen=False)
+    assert set(everything["item"]) == {"tea", "rum", "gin"}
+    assert set(model.recommend("dan", exclude_seen=False, min_count=3)["item"]) == {"tea"}
+    assert len(model.recommend("nobody")) == 3
+    with pytest.raises(UnknownIdError):
+        model.recommend("nobody", unknown="error")
+    with pytest.raises(ParameterError, match="'n' must be an integer >= 1"):
+        model.recommend("dan", n=0)
+
+
+def test_titles_travel(tmp_path, ratings):
+    from kolmogorov import load
+
+    titled = Observations(ratings.users, ratings.items.with_labels({"tea": "Earl Grey"}), ratings.rows, ratings.scale)
+    model = KolmogorovModel(2, random_state=0).fit(titled)
+    model.save(tmp_path / "m.km")
+    frame = load(tmp_path / "m.km").recommend("cat")
+    assert frame["title"].tolist() == ["Earl Grey"]
+
+
+def test_explanations_sum_to_the_probability(model, ratings):
+    for user in (*ratings.users.ids, "nobody"):
+        for item in (*ratings.items.ids, "water"):
+            why = model.explain(user, item)
+            assert why.contributions.sum() == pytest.approx(model.predict(user, item), abs=1e-12)
+            assert why.probability == pytest.approx(model.predict(user, item), abs=1e-12)
+            assert len(why.to_frame()) == 3
+    assert "ann says yes to tea" in str(model.explain("ann", "tea"))
+
+
+def test_fold_in_of_training_users_gives_their_theta(zoo):
+    model = KolmogorovModel(4, user_reg=0.5, random_state=0).fit(zoo)
+    np.testing.assert_allclose(model.fold_in(zoo, side="users"), model.theta_, atol=1e-6)
+    np.testing.assert_allclose(model.transform(zoo), model.theta_, atol=1e-6)
+
+
+def test_fold_in_of_new_users_and_items(zoo):
+    old = np.arange(zoo.n_users) < 90
+    train = zoo.subset(old[zoo.user_rows()])
+    model = KolmogorovModel(5, user_reg=0.3, n_init=5, random_state=0).fit(train)
+    names = np.array([f"new {name}" for name in zoo.users.ids[zoo.user_rows()]], dtype=object)
+    fresh = ~old[zoo.user_rows()]
+    strangers = Observations.from_arrays(names[fresh], zoo.items.ids[zoo.item_rows()][fresh], zoo.values[fresh])
+    theta = model.fold_in(strangers)
+    assert theta.shape == (11, 5)
+    table = model.inverse_transform(theta)
+    truth = strangers.values.reshape(11, 15)
+    assert ((table >= 0.5) == truth).mean() > 0.8
+    likes = Observations.from_arrays(zoo.users.ids[:90], ["new trait"] * 90, train.values.reshape(-1, 15)[:90, 3])
+    psi = model.fold_in(likes)
+    assert psi.dtype == bool
+    assert np.array_equal(psi[0], model.psi_[3])
+    both = Observations.from_arrays(["x"], ["y"], [1])
+    with pytest.raises(DataError, match="item 'y' and user 'x' are unknown"):
+        model.fold_in(both)
+    with pytest.raises(DataError, match="1 item.s. are unknown to the model, the first is 'y'"):
+        model.fold_in(both, side="users")
+    with pytest.raises(ParameterError, match="'side' must be"):
+        model.fold_in(zoo, side="rows")
+    with pytest.raises(DataError, match="fold_in takes Observations, got ndarray"):
+        model.fold_in(np.eye(3))
+
+
+def test_a_row_without_observations_is_the_population(zoo):
+    model = KolmogorovModel(3, random_state=0).fit(zoo)
+    rows = np.full((2, 15), np.nan)
+    rows[1, 0] = 1.0
+    np.testing.assert_allclose(model.transform(rows)[0], model.theta_.mean(axis=0))
+
+
+def test_it_works_in_a_pipeline_and_a_grid_search(zoo):
+    table = zoo.values.reshape(101, 15)
+    theta = make_pipeline(KolmogorovModel(3, random_state=0)).fit_transform(table)
+    assert theta.shape == (101, 3)
+    search = GridSearchCV(
+        KolmogorovModel(random_state=0, n_jobs=1),
+        {"n_events": [1, 4], "binary_solver": ["auto", resolve("binary", "local_search")]},
+        scoring=lambda model, X: -np.abs(model.predict(X) - X).mean(),
+        cv=3,
+    ).fit(table)
+    assert search.best_params_["n_events"] == 4
+    assert clone(search.best_estimator_).get_params()["n_events"] == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_events": 0}, "KolmogorovModel: 'n_events' must be an integer >= 1, got 0."),
+        ({"n_events": 2.5}, "'n_events' must be an integer"),
+        ({"user_reg": -1}, "'user_reg' must be a finite number >= 0, got -1"),
+        ({"item_reg": np.inf}, "'item_reg' must be a finite number"),
+        ({"prior": "flat"}, "'prior' must be one of 'mean', 'uniform', got 'flat'"),
+        ({"binary_solver": "exhaustive", "n_events": 31}, "at most 30 variables"),
+        ({"simplex_solver": "pairwize"}, r"Did you mean 'pairwise'\?"),
+        ({"max_iter": True}, "'max_iter' must be an integer"),
+        ({"tol": "small"}, "'tol' must be a finite number"),
+        ({"callback": 3}, "'callback' must be a callable or None"),
+        ({"n_jobs": 0}, "'n_jobs' must be a non-zero integer"),
+        ({"random_state": -4}, "'random_state' must be"),
+    ],
+)
+def test_bad_parameters_are_named(zoo, options, message):
+    with pytest.raises(ValueError, match=message):
+        KolmogorovModel(**options).fit(zoo)
+
+
+def test_bad_tables_are_named():
+    with pytest.raises(ValueError, match="Negative values"):
+        KolmogorovModel(2).fit([[1.0, -1.0]])
+    with pytest.raises(DataError, match=r"cell \(0, 1\): value must be at most the maximum 1, got 3"):
+        KolmogorovModel(2, random_state=0).fit([[0.0, 1.0]]).transform([[0.0, 3.0]])
+    with pytest.raises(DataError, match=r"theta must have shape \(n, 2\)"):
+        KolmogorovModel(2, random_state=0).fit([[0.0, 1.0]]).inverse_transform([[1.0]])
+
+
+def test_callback_history_and_early_stop(zoo):
+    seen = []
+
+    def stop_at_three(sweep):
+        seen.append(sweep)
+        return sweep.sweep == 3
+
+    model = KolmogorovModel(4, tol=0, max_iter=10, random_state=0, callback=stop_at_three).fit(zoo)
+    assert model.n_iter_ == 3
+    assert seen == model.history_
+    first = model.history_[0]
+    assert first["objective"] == first.objective
+    assert dict(first)["rmse"] == first.rmse
+    assert first.user_seconds >= 0
+    with pytest.raises(KeyError, match="A sweep has"):
+        first["loss"]
+
+
+def test_verbose_writes_to_standard_error(zoo, capsys):
+    KolmogorovModel(2, max_iter=2, verbose=1, random_state=0).fit(zoo)
+    captured = capsys.readouterr()
+    assert "sweep   1  objective" in captured.err
+    assert captured.out == ""
+
+
+def test_more_starts_are_never_worse(zoo):
+    one = KolmogorovModel(5, user_reg=0.1, random_state=3).fit(zoo)
+    many = KolmogorovModel(5, user_reg=0.1, random_state=3, n_init=6).fit(zoo)
+    assert many.history_[-1].objective <= one.history_[-1].objective
+
+
+def test_ctrl_c_keeps_the_best_state_so_far(zoo):
+    def interrupt(sweep):
+        if sweep.sweep == 2:
+            raise KeyboardInterrupt
+
+    model = KolmogorovModel(4, tol=0, random_state=0, callback=interrupt).fit(zoo)
+    assert model.n_iter_ == 2
+    two = KolmogorovModel(4, tol=0, max_iter=2, random_state=0).fit(zoo)
+    assert np.array_equal(model.theta_, two.theta_)
+
+
+def test_a_real_sigint_in_the_middle_of_a_sweep():
+    table = datasets.load("planted", n_users=3000, n_items=400, n_events=6, n_observations=200_000, noise=0.1)
+    threading.Timer(1.0, signal.raise_signal, (signal.SIGINT,)).start()
+    model = KolmogorovModel(20, tol=0, max_iter=100_000, random_state=0, n_jobs=2).fit(table)
+    assert 1 <= model.n_iter_ < 100_000
+    again = KolmogorovModel(20, tol=0, max_iter=model.n_iter_, random_state=0, n_jobs=2).fit(table)
+    assert np.array_equal(model.theta_, again.theta_)
+
+
+def test_an_interrupt_before_the_first_sweep_is_passed_on(zoo, monkeypatch):
+    from kolmogorov.model.engine import Engine
+
+    def interrupt(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Engine, "sweep", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        KolmogorovModel(3).fit(zoo)
+
+
+KILLED_FIT = """
+    import os, signal, sys
+    from kolmogorov import KolmogorovModel, datasets
+
+    def kill(sweep):
+        kill.count += 1
+        if kill.count == int(sys.argv[2]):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    kill.count = 0
+    table = datasets.load("planted", n_users=60, n_items=40, noise=0.2)
+    KolmogorovModel(
+        18, n_init=2, max_iter=8, tol=1e-7, random_state=4, checkpoint=sys.argv[1], callback=kill, n_jobs=1
+    ).fit(table)
+"""
+
+
+@pytest.mark.parametrize("sweeps", [1, 5, 11])
+def test_a_killed_fit_goes_on_to_the_same_bits(tmp_path, sweeps):
+    path = tmp_path / "state.ckpt"
+    killed = subprocess.run([sys.executable, "-c", textwrap.dedent(KILLED_FIT), str(path), str(sweeps)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    table = datasets.load("planted", n_users=60, n_items=40, noise=0.2)
+    options = {"n_init": 2, "max_iter": 8, "tol": 1e-7, "random_state": 4}
+    count = []
+    resumed = KolmogorovModel(18, checkpoint=path, callback=count.append, **options).fit(table)
+    whole = KolmogorovModel(18, **options).fit(table)
+    assert len(count) < 16
+    assert np.array_equal(resumed.theta_, whole.theta_)
+    assert np.array_equal(resumed.psi_, whole.psi_)
+    assert [s.objective for s in resumed.history_] == [s.objective for s in whole.history_]
+    finished = KolmogorovModel(18, checkpoint=path, callback=pytest.fail, **options).fit(table)
+    assert np.array_equal(finished.theta_, whole.theta_)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_checkpoint_of_another_fit_is_refused(tmp_path, zoo):
+    path = tmp_path / "state.ckpt"
+    KolmogorovModel(3, random_state=0, checkpoint=path).fit(zoo)
+    with pytest.raises(FileFormatError, match="checkpoint of another fit"):
+        KolmogorovModel(4, random_state=0, checkpoint=path).fit(zoo)
+    with pytest.raises(FileFormatError, match="checkpoint of another fit"):
+        KolmogorovModel(3, random_state=0, checkpoint=path).fit(zoo.split(random_state=0)[0])
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(FileFormatError, match="damaged"):
+        KolmogorovModel(3, random_state=0, checkpoint=path).fit(zoo)
+
+
+def test_a_checkpointed_fit_can_be_given_more_sweeps(tmp_path, zoo):
+    path = tmp_path / "state.ckpt"
+    KolmogorovModel(6, random_state=0, checkpoint=path, max_iter=2, tol=0).fit(zoo)
+    longer = KolmogorovModel(6, random_state=0, checkpoint=path, max_iter=5, tol=0).fit(zoo)
+    assert np.array_equal(longer.theta_, KolmogorovModel(6, random_state=0, max_iter=5, tol=0).fit(zoo).theta_)

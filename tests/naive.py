@@ -1,0 +1,85 @@
+"""Slow, obvious twins of every kernel and solver, written from the formulas. Nothing here imports what it judges."""
+
+import itertools
+
+import numpy as np
+
+
+def normal_equations(entries, factors, ridge, centre):
+    """Gram matrix and moment of one row; entries are (partner, value, weight)."""
+    size = factors.shape[1]
+    gram = ridge * np.eye(size)
+    moment = ridge * np.asarray(centre, dtype=float)
+    for partner, value, weight in entries:
+        f = factors[partner]
+        gram = gram + weight * np.outer(f, f)
+        moment = moment + weight * value * f
+    return gram, moment
+
+
+def value(gram, moment, x):
+    return float(x @ gram @ x - 2 * x @ moment)
+
+
+def best_binary(gram, moment):
+    """Try all 2^D points."""
+    points = (np.array(bits, dtype=float) for bits in itertools.product((0, 1), repeat=len(moment)))
+    return min(points, key=lambda x: value(gram, moment, x))
+
+
+def best_on_simplex(gram, moment):
+    """Try every support: on each one the optimum solves a linear system; keep the best feasible point."""
+    size = len(moment)
+    best = None
+    for count in range(1, size + 1):
+        for support in itertools.combinations(range(size), count):
+            s = list(support)
+            system = np.zeros((count + 1, count + 1))
+            system[:count, :count] = gram[np.ix_(s, s)]
+            system[:count, count] = system[count, :count] = 1.0
+            answer = np.linalg.lstsq(system, np.append(moment[s], 1.0), rcond=None)[0][:count]
+            if (answer < -1e-9).any():
+                continue
+            x = np.zeros(size)
+            x[s] = np.clip(answer, 0, None)
+            x /= x.sum()
+            if best is None or value(gram, moment, x) < value(gram, moment, best):
+                best = x
+    return best
+
+
+def is_two_flip_optimal(gram, moment, x):
+    """No flip of one bit or of two lowers the value."""
+    here = value(gram, moment, x)
+    for flips in itertools.chain(itertools.combinations(range(len(x)), 1), itertools.combinations(range(len(x)), 2)):
+        other = x.copy()
+        other[list(flips)] = 1 - other[list(flips)]
+        if value(gram, moment, other) < here - 1e-9:
+            return False
+    return True
+
+
+def objective(observations, theta, psi, centre, user_reg, item_reg):
+    """The training objective, one cell at a time."""
+    total = user_reg * ((theta - centre) ** 2).sum() + item_reg * psi.sum()
+    weights = observations.weights if observations.weights is not None else np.ones(len(observations))
+    cells = zip(observations.user_rows(), observations.item_rows(), observations.values, weights, strict=True)
+    for u, i, p, w in cells:
+        total += w * (theta[u] @ psi[i] - p) ** 2
+    return total
+
+
+def rmse(observations, theta, psi):
+    errors = [
+        (theta[u] @ psi[i] - p) ** 2
+        for u, i, p in zip(observations.user_rows(), observations.item_rows(), observations.values, strict=True)
+    ]
+    return np.sqrt(np.mean(errors))
+
+
+def cells(observations):
+    """The observations as a dictionary from (user id, item id) to probability."""
+    return {
+        (observations.users.ids[u], observations.items.ids[i]): p
+        for u, i, p in zip(observations.user_rows(), observations.item_rows(), observations.values, strict=True)
+    }

@@ -1,0 +1,42 @@
+"""Hypothesis strategies for problems and tables."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+from kolmogorov import Observations
+
+
+@st.composite
+def binary_problems(draw, max_size=9, definite=None):
+    """(gram, moment) of a binary quadratic program, definite or not."""
+    size = draw(st.integers(1, max_size))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    convex = draw(st.booleans()) if definite is None else definite
+    factor = rng.normal(size=(size, size + 2))
+    gram = factor @ factor.T if convex else (lambda a: (a + a.T) / 2)(rng.normal(size=(size, size)))
+    return gram, rng.normal(size=size) * draw(st.sampled_from([0.0, 0.1, 1.0, 10.0]))
+
+
+@st.composite
+def simplex_problems(draw, max_size=6):
+    """(gram, moment) with a positive semidefinite matrix, sometimes singular."""
+    size = draw(st.integers(1, max_size))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    factor = rng.normal(size=(size, draw(st.integers(1, size + 2))))
+    return factor @ factor.T, rng.normal(size=size) * draw(st.sampled_from([0.0, 1.0, 5.0]))
+
+
+@st.composite
+def tables(draw, weighted=None):
+    """Small Observations with holes, some rows and columns empty."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n_users, n_items = draw(st.integers(1, 12)), draw(st.integers(1, 12))
+    values = rng.random((n_users, n_items))
+    if draw(st.booleans()):
+        values = values.round()
+    values[rng.random((n_users, n_items)) < draw(st.sampled_from([0.0, 0.3, 0.7]))] = np.nan
+    if np.isnan(values).all():
+        values[0, 0] = 0.0
+    has_weights = draw(st.booleans()) if weighted is None else weighted
+    weights = rng.uniform(0.1, 5.0, size=int((~np.isnan(values)).sum())) if has_weights else None
+    return Observations.from_dense(values, maximum=1, weights=weights)

@@ -1,0 +1,153 @@
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import kolmogorov as km
+from kolmogorov._support.files import atomic_writer
+from kolmogorov._support.optional import require, to_frame
+from kolmogorov._support.seeds import base_seed, row_seeds
+from kolmogorov._support.threads import thread_count, usable_cpus
+from kolmogorov.errors import MissingExtraError, ParameterError
+from kolmogorov.execution import Threads
+
+
+def loaded_by(statement):
+    code = f"{statement}\nimport sys; print(' '.join(sys.modules))"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    return set(output.split())
+
+
+def test_importing_is_light():
+    modules = loaded_by("import kolmogorov")
+    assert not modules & {"sklearn", "pandas", "numba", "scipy", "numpy", "polars", "pyarrow", "rich"}
+    assert not loaded_by("import kolmogorov.cli") & {"sklearn", "pandas", "numba", "scipy", "numpy"}
+
+
+def test_the_core_works_where_no_data_frame_library_is():
+    code = (
+        "import sys\n"
+        "for name in ('pandas', 'polars', 'pyarrow'): sys.modules[name] = None\n"
+        "import kolmogorov as km\n"
+        "model = km.KolmogorovModel(2, random_state=0).fit(km.datasets.load('zoo'))\n"
+        "print(model.recommendations('bear', exclude_seen=False)['item'][0], model.explain('bear', 'milk').probability)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
+
+
+def test_every_public_name_is_there():
+    for name in km.__all__:
+        assert getattr(km, name) is not None
+    assert set(km.__all__) == set(dir(km))
+    with pytest.raises(AttributeError, match="no attribute 'Kolmogorow'"):
+        km.Kolmogorow  # noqa: B018
+
+
+def test_seeds():
+    assert base_seed(5) == 5
+    assert base_seed(np.int64(5)) == 5
+    assert base_seed(np.random.RandomState(0)) == base_seed(np.random.RandomState(0))
+    assert base_seed(np.random.default_rng(0)) == base_seed(np.random.default_rng(0))
+    assert base_seed(None) != base_seed(None)
+    for wrong in ("a", -1, True, 1.5):
+        with pytest.raises(ParameterError, match="'random_state' must be"):
+            base_seed(wrong)
+    every = [row_seeds(s, w, d, np.arange(50)) for s in range(3) for w in range(3) for d in range(2)]
+    assert np.unique(np.concatenate(every)).size == 50 * 18
+    assert np.array_equal(row_seeds(1, 2, 0, np.arange(10))[4:6], row_seeds(1, 2, 0, np.arange(4, 6)))
+
+
+def test_thread_counts():
+    assert thread_count(None) == 1
+    assert thread_count(-1) == usable_cpus()
+    assert thread_count(-1000) == 1
+    for wrong in (0, "2", True, 1.5):
+        with pytest.raises(ParameterError, match="'n_jobs' must be"):
+            thread_count(wrong)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("rows", [1, 7, 1000])
+def test_shares_cover_every_row_once(n_jobs, rows):
+    counts = np.zeros(rows, dtype=int)
+
+    def work(first, last):
+        counts[first:last] += 1
+
+    with Threads(n_jobs) as dealer:
+        dealer.deal(work, rows, row_entries=10_000)
+    assert (counts == 1).all()
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_error_in_a_share_is_raised(n_jobs):
+    def work(first, last):
+        raise ZeroDivisionError
+
+    with Threads(n_jobs) as dealer, pytest.raises(ZeroDivisionError):
+        dealer.deal(work, 100, 64)
+
+
+def test_atomic_files_are_whole_or_absent(tmp_path):
+    path = tmp_path / "f"
+
+    def broken():
+        with atomic_writer(path) as stream:
+            stream.write(b"half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        broken()
+    assert not list(tmp_path.iterdir())
+    with atomic_writer(path) as stream:
+        stream.write(b"whole")
+    assert path.read_bytes() == b"whole"
+    mask = os.umask(0)
+    os.umask(mask)
+    assert path.stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+def test_missing_extras_name_the_command(monkeypatch):
+    import kolmogorov._support.optional as optional
+
+    monkeypatch.setattr(optional, "installed", lambda module: False)
+    with pytest.raises(
+        MissingExtraError, match=r"Plots needs matplotlib. Install it with: pip install 'kolmogorov\[x\]'"
+    ):
+        require("matplotlib", extra="x", purpose="Plots")
+    with pytest.raises(MissingExtraError, match=r"pip install 'kolmogorov\[pandas\]'"):
+        to_frame({"a": [1]})
+    with pytest.raises(MissingExtraError, match=r"pip install 'kolmogorov\[parquet\]'"):
+        to_frame({"a": [1]}, "pyarrow")
+
+
+def test_without_the_compiler_the_answer_is_the_same(tmp_path):
+    code = (
+        "import kolmogorov as km; m = km.KolmogorovModel(3, max_iter=3, random_state=0, n_jobs=1)"
+        ".fit(km.datasets.load('zoo')); print(repr(float(m.history_[-1].objective)))"
+    )
+    results = [
+        float(
+            subprocess.run(
+                [sys.executable, "-c", code], env={**os.environ, **extra}, capture_output=True, text=True, check=True
+            ).stdout
+        )
+        for extra in ({}, {"NUMBA_DISABLE_JIT": "1"})
+    ]
+    assert results[0] == pytest.approx(results[1], rel=1e-12)
+
+
+def test_compilation_is_announced_once_and_cached(tmp_path):
+    code = (
+        "import logging; logging.basicConfig(level='INFO'); import kolmogorov as km;"
+        "km.KolmogorovModel(2, max_iter=1, random_state=0).fit(km.datasets.load('zoo'))"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    errors = [
+        subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True).stderr
+        for _ in range(2)
+    ]
+    assert errors[0].count("compiling numerical kernels") == 1
+    assert "compiling" not in errors[1]
