@@ -212,8 +212,8 @@ def _sorted_view(
             k = int(np.argmax(repeats))
             first, second = where(int(order[k])), where(int(order[k + 1]))
             raise DataError(
-                f"{second}: user {users.ids.item(own[k])!r} and item {items.ids.item(partner[k])!r} stand there a second "
-                f"time (first: {first}). Pass duplicates='mean' or duplicates='last' to settle such pairs."
+                f"{second}: user {users.ids.item(own[k])!r} and item {items.ids.item(partner[k])!r} stand there a "
+                f"second time (first: {first}). Pass duplicates='mean' or duplicates='last' to settle such pairs."
             )
         own, partner, value, weight = _settled(own, partner, value, weight, repeats, duplicates)
     indptr = np.concatenate(([0], np.cumsum(np.bincount(own, minlength=len(users))))).astype(np.int64)

@@ -39,7 +39,7 @@ class TextFile:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._raw is not sys.stdin.buffer:
+        if self.name != "standard input":
             self._raw.close()
 
     @property
@@ -101,7 +101,8 @@ class TextFile:
 
     def _open(self, path: str | os.PathLike[str]) -> BinaryIO:
         if str(path) == "-":
-            return sys.stdin.buffer
+            stdin = sys.stdin.buffer
+            return stdin if hasattr(stdin, "peek") else io.BufferedReader(cast("io.RawIOBase", stdin))
         try:
             return open(path, "rb")
         except FileNotFoundError:
