@@ -18,7 +18,7 @@ from kolmogorov.data.textfile import TextFile
 from kolmogorov.data.vocabulary import Vocabulary
 from kolmogorov.errors import DataError
 
-_CHUNK = 65_536
+_CHUNK = 4_096
 
 
 def read_ratings(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from kolmogorov._support.jit import kernel
 
 
@@ -32,50 +34,62 @@ def pairwise_descent(gram, moment, x, tol, max_iter, gaps, iterations):
         Output.
     """
     rows, size = x.shape
+    g = np.empty(size)
+    diagonal = np.empty(size)
+    step = np.empty(size)
+    gain = np.empty(size)
     for row in range(rows):
         q = gram[row]
+        w = moment[row]
         t = x[row]
-        g = moment[row].copy()
-        gradient(q, moment[row], t, g)
         scale = 1e-300
         for d in range(size):
+            diagonal[d] = q[d, d]
             scale = max(scale, q[d, d])
         steps = 0
+        fresh = True
+        inner = 0.0
         while True:
+            if fresh:
+                # Below, g and its product with t are only brought up to date; here they are computed.
+                gradient(q, w, t, g)
+                inner = 0.0
+                for d in range(size):
+                    inner += g[d] * t[d]
             i = 0
-            inner = 0.0
             for d in range(size):
-                inner += g[d] * t[d]
                 if g[d] < g[i]:
                     i = d
             gap = inner - g[i]
             if gap <= tol * scale or steps >= max_iter:
-                break
-            j = -1
-            best = 0.0
-            move = 0.0
+                if fresh:
+                    break
+                fresh = True
+                continue
+            lowest = g[i]
+            own = diagonal[i]
+            line = q[i]
             for d in range(size):
-                if t[d] > 0.0 and g[d] > g[i]:
-                    slope = g[d] - g[i]
-                    curvature = q[i, i] + q[d, d] - 2.0 * q[i, d]
-                    step = t[d]
-                    if curvature * t[d] > slope:
-                        step = slope / curvature
-                    gain = step * (2.0 * slope - step * curvature)
-                    if gain > best:
-                        best = gain
-                        j = d
-                        move = step
-            if j < 0:
+                slope = max(g[d] - lowest, 0.0)
+                curvature = max(own + diagonal[d] - 2.0 * line[d], 1e-300)
+                step[d] = min(t[d], slope / curvature)
+                gain[d] = step[d] * (2.0 * slope - step[d] * curvature)
+            j = 0
+            for d in range(size):
+                if gain[d] > gain[j]:
+                    j = d
+            if gain[j] <= 0.0:
                 break
+            move = step[j]
+            curvature = own + diagonal[j] - 2.0 * line[j]
+            inner += move * (2.0 * (lowest - g[j]) + (w[i] - w[j]) + move * curvature)
             t[i] += move
-            if move == t[j]:
-                t[j] = 0.0
-            else:
-                t[j] -= move
+            t[j] = max(t[j] - move, 0.0)
+            other = q[j]
             for d in range(size):
-                g[d] += move * (q[d, i] - q[d, j])
+                g[d] += move * (line[d] - other[d])
             steps += 1
+            fresh = False
         total = 0.0
         for d in range(size):
             total += t[d]

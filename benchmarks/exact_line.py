@@ -1,0 +1,69 @@
+"""Where looking at all 2^D points stops being cheap: exhaustive against local search on real item problems.
+
+The problems are the items' steps of a fit (MovieLens 100K where it is there, else a planted table).
+"""
+
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+from surroundings import machine
+
+from kolmogorov import KolmogorovModel, datasets
+from kolmogorov.errors import DataError
+from kolmogorov.kernels.gram import normal_equations
+from kolmogorov.solvers import resolve
+from kolmogorov.solvers.binary.auto import EXACT_LIMIT
+
+PROBLEMS = 200
+
+
+def table():
+    os.environ.setdefault("KOLMOGOROV_DATA", str(Path(__file__).resolve().parents[2] / "shared" / "data"))
+    try:
+        return "MovieLens 100K", datasets.load("ml-100k")
+    except DataError:
+        return "planted", datasets.load("planted", n_users=900, n_items=1600, n_observations=80_000, noise=0.2)
+
+
+def item_problems(observations, n_events):
+    """Normal equations of the most observed items after a few sweeps."""
+    model = KolmogorovModel(n_events, user_reg=30.0, max_iter=5, random_state=0, binary_solver="local_search").fit(
+        observations
+    )
+    view = observations.columns
+    n = observations.n_items
+    gram, moment = np.empty((n, n_events, n_events)), np.empty((n, n_events))
+    zero = np.zeros(n_events)
+    normal_equations(view.indptr, view.indices, view.values, view.weights, model.theta_, 0, n, 0.0, zero, gram, moment)
+    busy = np.argsort(-view.counts, kind="stable")[:PROBLEMS]
+    return gram[busy], moment[busy]
+
+
+def timed(solver, gram, moment):
+    start, seeds = np.zeros_like(moment), np.arange(len(moment), dtype=np.uint64)
+    solver.solve_batch(gram[:2], moment[:2], start[:2], seeds[:2])
+    began = time.perf_counter()
+    x = solver.solve_batch(gram, moment, start, seeds)
+    seconds = (time.perf_counter() - began) / len(moment)
+    return seconds, np.einsum("nd,nde,ne->n", x, gram, x) - 2 * (x * moment).sum(axis=1)
+
+
+def main():
+    name, observations = table()
+    print(machine())
+    print(
+        f"{PROBLEMS} item problems of {name}; microseconds per problem, one thread; auto is exact up to D = {EXACT_LIMIT}\n"
+    )
+    print("  D   exhaustive   local search   share of problems where local search is worse")
+    for n_events in (4, 8, 10, 12, 14, 16, 18, 20):
+        gram, moment = item_problems(observations, n_events)
+        exact_seconds, exact = timed(resolve("binary", "exhaustive"), gram, moment)
+        search_seconds, found = timed(resolve("binary", "local_search"), gram, moment)
+        worse = float((found > exact + 1e-9 * (1 + np.abs(exact))).mean())
+        print(f"{n_events:3d} {1e6 * exact_seconds:12.1f} {1e6 * search_seconds:14.1f} {worse:12.1%}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""Time per rating on planted tables of growing size: it should stay flat."""
+
+import numpy as np
+from surroundings import machine
+
+from kolmogorov import KolmogorovModel, datasets
+
+EVENTS = 16
+SIZES = (10**5, 10**6, 10**7)
+RATINGS_PER_USER = 100
+RATINGS_PER_ITEM = 250
+SWEEPS = 8
+
+
+def main():
+    print(machine())
+    print(
+        f"planted tables, D = {EVENTS}, about {RATINGS_PER_USER} ratings per user and {RATINGS_PER_ITEM} per item, median of {SWEEPS} sweeps\n"
+    )
+    print("   ratings     users    items   s/sweep   ns/rating")
+    costs = []
+    KolmogorovModel(EVENTS, max_iter=1, random_state=0).fit(datasets.load("zoo"))
+    for size in SIZES:
+        n_users = size // RATINGS_PER_USER
+        n_items = size // RATINGS_PER_ITEM
+        table = datasets.load(
+            "planted",
+            n_users=n_users,
+            n_items=n_items,
+            n_events=EVENTS,
+            n_observations=size,
+            noise=0.1,
+            random_state=0,
+        )
+        model = KolmogorovModel(EVENTS, max_iter=SWEEPS, tol=0.0, random_state=0).fit(table)
+        seconds = float(np.median([s.user_seconds + s.item_seconds for s in model.history_]))
+        costs.append(1e9 * seconds / len(table))
+        print(f"{len(table):10,d} {n_users:9,d} {n_items:8,d} {seconds:9.3f} {costs[-1]:11.1f}", flush=True)
+    print(f"\nlargest over smallest time per rating: {max(costs) / min(costs):.2f}")
+
+
+if __name__ == "__main__":
+    main()

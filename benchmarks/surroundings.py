@@ -1,0 +1,34 @@
+"""What the benchmarks share: where the data are, and which machine this is."""
+
+import os
+import platform
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from kolmogorov import Observations, __version__, datasets
+from kolmogorov._support.threads import usable_cpus
+from kolmogorov.errors import DataError
+
+
+def movielens(name: str) -> Observations:
+    """Load a MovieLens table, or end with the reason why not."""
+    os.environ.setdefault("KOLMOGOROV_DATA", str(Path(__file__).resolve().parents[2] / "shared" / "data"))
+    try:
+        return datasets.load(name)
+    except DataError as error:
+        sys.exit(f"skipped: {error}")
+
+
+def machine() -> str:
+    """One line about this machine and these versions."""
+    model = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        names = [line.split(":")[1].strip() for line in cpuinfo.read_text().splitlines() if "model name" in line]
+        model = names[0] if names else model
+    return (
+        f"kolmogorov {__version__}, Python {platform.python_version()}, numpy {np.__version__}, "
+        f"{model}, {usable_cpus()} processors"
+    )
