@@ -6,15 +6,18 @@ import numpy as np
 
 from kolmogorov._support.jit import kernel
 
+# States of this many low bits are held side by side; few of them where the table would cost more than it saves.
 LOW_BITS = 6
+FEW_LOW_BITS = 4
+FEW_UP_TO = 9
 
 
 @kernel
 def enumerate_all(gram, moment, x):
     """Write the minimiser of x^T gram x - 2 x^T moment over {0,1}^D to each row of `x`.
 
-    The high bits run through the reflected Gray code, one flip a step. The values at all 64 states of the
-    six low bits are held side by side in one array, which a flip of high bit k changes by adding
+    The high bits run through the reflected Gray code, one flip a step. The values at all states of the
+    low bits are held side by side in one array, which a flip of high bit k changes by adding
     ``+-(rise + coupling[k])``: plain vector arithmetic without a branch. `rise`, the change of the high part
     alone, needs the linear term of bit k given the bits above it and its neighbour k-1, because in the
     reflected code every bit below that neighbour is 0 when k flips.
@@ -22,7 +25,7 @@ def enumerate_all(gram, moment, x):
     Ties are broken by code order, so the answer depends on the problem alone.
     """
     rows, size = x.shape
-    low = min(size, LOW_BITS)
+    low = min(size, FEW_LOW_BITS if size <= FEW_UP_TO else LOW_BITS)
     states = 1 << low
     coupling = np.empty((size, states))
     current = np.empty(states)
