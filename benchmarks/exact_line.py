@@ -54,7 +54,8 @@ def main():
     name, observations = table()
     print(machine())
     print(
-        f"{PROBLEMS} item problems of {name}; microseconds per problem, one thread; auto is exact up to D = {EXACT_LIMIT}\n"
+        f"{PROBLEMS} item problems of {name}; microseconds per problem on one thread; "
+        f"auto is exact up to D = {EXACT_LIMIT}\n"
     )
     print("  D   exhaustive   local search   share of problems where local search is worse")
     for n_events in (4, 8, 10, 12, 14, 16, 18, 20):

@@ -15,7 +15,8 @@ SWEEPS = 8
 def main():
     print(machine())
     print(
-        f"planted tables, D = {EVENTS}, about {RATINGS_PER_USER} ratings per user and {RATINGS_PER_ITEM} per item, median of {SWEEPS} sweeps\n"
+        f"planted tables, D = {EVENTS}, about {RATINGS_PER_USER} ratings per user and "
+        f"{RATINGS_PER_ITEM} per item, median of {SWEEPS} sweeps\n"
     )
     print("   ratings     users    items   s/sweep   ns/rating")
     costs = []

@@ -179,7 +179,7 @@ def summary(results):
     fast, peer = results.get(("ml-100k", "km-8-2")), results.get(("ml-100k", "surprise-20"))
     if peer:
         print(
-            f"ML-100K, D = 8: Surprise's SVD with 20 factors takes {peer['seconds'] / fast['seconds']:.1f} times as long"
+            f"ML-100K, D = 8: Surprise's SVD, 20 factors, takes {peer['seconds'] / fast['seconds']:.1f} times as long"
         )
         single = results["ml-100k", "km-8-1"]
         print(f"  on one thread: {peer['seconds'] / single['seconds']:.1f} times")
@@ -187,7 +187,7 @@ def summary(results):
     sweep = results["ml-1m", "km-20-2"]["sweep"]
     print(
         f"ML-1M, D = 20: one sweep {sweep:.3f} s, its item step {step:.3f} s; the paper prints "
-        f"{PAPER_ITEM_STEP_SECONDS:.0f} s for its item step: {PAPER_ITEM_STEP_SECONDS / sweep:.0f} times our whole sweep"
+        f"{PAPER_ITEM_STEP_SECONDS:.0f} s for its item step, {PAPER_ITEM_STEP_SECONDS / sweep:.0f} times our sweep"
     )
     for data in ("ml-100k", "ml-1m"):
         r = results[data, "km-8-2"]
