@@ -30,9 +30,12 @@ class FileFormatError(KolmogorovError, ValueError):
     """A file is damaged, cut short, or not of the kind it was opened as."""
 
 
+class FileWriteError(KolmogorovError, OSError):
+    """A file cannot be written where it was to be."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
 class MissingExtraError(KolmogorovError, ImportError):
     """An optional package is not installed; the message holds the command that installs it."""
-
-
-class ConvergenceWarning(UserWarning):
-    """A solver or a fit stopped at its iteration limit."""

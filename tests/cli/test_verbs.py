@@ -81,7 +81,7 @@ def test_predict_from_file_and_from_standard_input(model, tmp_path):
     assert next(csv.DictReader(io.StringIO(piped.stdout)))["probability"] == rows[0]["probability"]
     refused = run("predict", model, pairs, "--unknown", "error")
     assert refused.exit_code == 1
-    assert "does not know user 'nobody'" in refused.output
+    assert "no observation of user 'nobody'" in refused.output
 
 
 def test_recommend_known_and_new_users(model, tmp_path):
@@ -153,7 +153,7 @@ def test_other_mistakes(tmp_path, ratings, model):
     assert run("frobnicate").exit_code == 2
     no_folder = run("fit", ratings, "-o", tmp_path / "nowhere" / "m.km")
     assert no_folder.exit_code == 1
-    assert "does not exist" in no_folder.output
+    assert "m.km cannot be written: No such file or directory" in no_folder.output
     broken = tmp_path / "broken.km"
     broken.write_bytes(model.read_bytes()[:-9])
     for verb in (("predict", broken), ("evaluate", broken, ratings), ("recommend", broken, "--user", "x")):
@@ -193,3 +193,47 @@ def test_a_closed_pipe_is_no_traceback(ratings):
     result = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "user,item,rating"
     assert "Traceback" not in result.stderr
+
+
+def test_outputs_that_cannot_be_written_are_one_sentence(model, ratings, tmp_path):
+    nowhere = tmp_path / "no" / "x.csv"
+    for arguments in (
+        ("predict", model, ratings, "-o", nowhere),
+        ("recommend", model, "--user", "bear", "--format", "csv", "-o", nowhere),
+        ("fit", ratings, "--checkpoint", nowhere, "-o", tmp_path / "m.km"),
+        ("fit", ratings, "-o", tmp_path),
+    ):
+        result = run(*arguments)
+        assert result.exit_code in (1, 2), result.output
+        assert "Traceback" not in result.output
+        assert "part" not in result.output.replace("part of", "")
+
+
+def test_pipes_and_links_survive_being_written_to(model, tmp_path):
+    link, real = tmp_path / "link.km", tmp_path / "real.km"
+    real.write_text("old")
+    link.symlink_to(real)
+    km.load(model).save(link)
+    assert link.is_symlink()
+    assert km.load(real).n_iter_ == km.load(model).n_iter_
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    reader = subprocess.Popen(["cat", str(fifo)], stdout=subprocess.PIPE)
+    assert run("data", "export", "zoo", "-o", fifo).exit_code == 0
+    assert reader.communicate()[0].startswith(b"user,item,rating")
+    assert fifo.is_fifo()
+
+
+def test_small_promises(ratings, tmp_path, model):
+    assert run("fit", "dataset:zoo", "--maximum", 5, "-o", tmp_path / "m.km").exit_code == 2
+    assert run("fit", ratings, "-o", "-").exit_code == 2
+    assert run("data", "export", "zoo", "--format", "table").exit_code == 2
+    for verb in ("list", "describe", "export"):
+        assert "Example" in run("data", verb, "--help").output
+    big = tmp_path / "big.csv"
+    big.write_text("user,item,rating\n1234567,7654321,1\n2,7654321,0\n1234567,3,1\n")
+    assert run("fit", big, "--events", 2, "-q", "-o", tmp_path / "b.km").exit_code == 0
+    assert "7654321" in run("recommend", tmp_path / "b.km", "--user", 1234567, "--include-seen").output
+    unknown = run("recommend", tmp_path / "b.km", "--user", "9" * 30)
+    assert unknown.exit_code == 1
+    assert "Traceback" not in unknown.output

@@ -108,3 +108,15 @@ def test_downloads_are_checked_and_unpacked_whole(nowhere, monkeypatch, capsys):
     archive.unlink()
     assert storage.find_or_fetch("set", md5=md5, **settings) == folder
     assert [p.name for p in folder.parent.iterdir()] == ["set"]
+
+
+@pytest.mark.parametrize("wanted", [50, 9000, 10**6])
+def test_planted_tables_have_the_asked_number_of_cells(wanted):
+    assert len(datasets.load("planted", n_users=100, n_items=100, n_observations=wanted)) == min(wanted, 10_000)
+
+
+def test_options_of_datasets_are_checked():
+    with pytest.raises(ParameterError, match="'zoo' does not take these options: random_state"):
+        datasets.load("zoo", random_state=1)
+    with pytest.raises(ParameterError, match="'n_observations' must be an integer >= 1 or None"):
+        datasets.planted(n_observations=2.5)

@@ -209,3 +209,44 @@ def test_repr_and_fingerprint():
     assert obs.fingerprint() == Observations.from_arrays([1, 1], [2, 1], [5, 1], weights=[2, 1]).fingerprint()
     assert obs.fingerprint() != Observations.from_arrays([1, 1], [1, 2], [1, 5]).fingerprint()
     assert obs.nbytes == obs.rows.nbytes + obs.columns.nbytes
+
+
+def test_observations_cannot_be_changed():
+    obs = Observations.from_dense([[1, 0]])
+    with pytest.raises(AttributeError, match="immutable"):
+        obs.scale = Scale(0.0, 2.0)
+    with pytest.raises(DataError, match="boolean mask"):
+        obs.subset(np.array([0]))
+
+
+@pytest.mark.parametrize("ids", [[2**70, 1], [2**63, 1], [1e300, 1.0], [float(2**60), 1.0]])
+def test_ids_beyond_64_bits_are_refused(ids):
+    with pytest.raises(DataError, match="ids must"):
+        Observations.from_arrays(ids, [1, 2], [1, 1])
+
+
+def test_sparse_formats_that_hide_zeros_and_complex_values_are_refused():
+    for kind in (sp.dia_array, sp.bsr_array):
+        with pytest.raises(DataError, match="Convert the matrix to csr or coo"):
+            Observations.from_scipy(kind(np.eye(2)))
+    with pytest.raises(DataError, match="real numbers, got complex"):
+        Observations.from_arrays([1], [1], [1j])
+    with pytest.raises(ParameterError, match="'maximum' must be a number"):
+        Observations.from_arrays([1], [1], [1], maximum="five")
+    with pytest.raises(ParameterError, match="'backend' must be one of"):
+        Observations.from_arrays([1], [1], [1]).to_frame("nonsense")
+
+
+def test_ids_are_translated_as_text_where_types_differ():
+    numbers, words = Vocabulary.of([1, 20]), Vocabulary.of(["20", "x"])
+    assert numbers.translate(words).tolist() == [1, -1]
+    assert words.translate(numbers).tolist() == [-1, 0]
+    titled = numbers.with_labels({1: "same", 20: "same"})
+    from kolmogorov.errors import UnknownIdError
+
+    with pytest.raises(UnknownIdError, match="Several ids have the title 'same': 1, 20"):
+        titled.parse("same")
+    with pytest.raises(UnknownIdError, match="integers here or titles"):
+        titled.parse("other")
+    with pytest.raises(UnknownIdError):
+        numbers.parse("9" * 30)

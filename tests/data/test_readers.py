@@ -225,3 +225,46 @@ def test_many_distinct_values(write):
     numbers = np.random.default_rng(0).random(2000)
     path = write("".join(f"{k},0,{value!r}\n" for k, value in enumerate(numbers.tolist())))
     assert np.array_equal(read_ratings(path, maximum=1).values, numbers)
+
+
+def test_blank_ids_are_refused_with_their_line(write):
+    with pytest.raises(DataError, match="line 3: the item must be an id, got nothing"):
+        read_ratings(write("user,item,rating\n1,10,3\n1,,4\n"))
+    with pytest.raises(DataError, match="line 1: the user must be an id, got nothing"):
+        read_ratings(write(" ,10,3\n1,2,4\n"), header=False)
+
+
+def test_lines_of_blanks_are_blank_lines(write):
+    assert naive.cells(read_ratings(write("   \nuser,item,rating\n1,10,4\n  \n1,20,5\n2,10,0\n"))) == EXPECTED
+    with pytest.raises(DataError, match="line 4: value must be a number"):
+        read_ratings(write("user,item,rating\n1,10,4\n  \n1,20,x\n"))
+
+
+def test_columns_by_position_where_names_repeat(write):
+    assert (
+        naive.cells(read_ratings(write("id,id,rating\n1,10,4\n1,20,5\n2,10,0\n"), user=0, item=1, value=2)) == EXPECTED
+    )
+
+
+def test_an_id_column_is_preferred_to_a_title(write):
+    obs = read_ratings(write("userId,title,movieId,rating\n1,Alien,10,4\n"))
+    assert obs.items.ids.tolist() == [10]
+
+
+def test_unbalanced_quotes_do_not_swallow_lines(write):
+    with pytest.raises(DataError, match="line 3: .*quote"):
+        read_ratings(write('1,x,2\n1,"abc,3\n2,"d,4\n'))
+
+
+def test_undecodable_text_names_its_line_and_utf_16_is_recognised(write):
+    with pytest.raises(DataError, match=r"ratings.csv, line 3002, is not text in encoding utf-8"):
+        read_ratings(write(b"user,item,rating\n" + b"".join(b"%d,1,1\n" % k for k in range(3000)) + b"\xff,1,1\n"))
+    with pytest.raises(DataError, match="try encoding='utf-16'"):
+        read_ratings(write("user,item,rating\n1,2,3\n".encode("utf-16")))
+    assert len(read_ratings(write("user,item,rating\n1,2,3\n".encode("utf-16")), encoding="utf-16")) == 1
+
+
+def test_a_tab_can_be_typed_in_a_shell(write):
+    assert naive.cells(read_ratings(write(text("\t")), sep="\\t")) == EXPECTED
+    with pytest.raises(ParameterError, match="'sep' must be"):
+        read_ratings(write(text(",")), sep=None)

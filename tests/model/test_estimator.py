@@ -372,3 +372,61 @@ def test_a_checkpointed_fit_can_be_given_more_sweeps(tmp_path, zoo):
     KolmogorovModel(6, random_state=0, checkpoint=path, max_iter=2, tol=0).fit(zoo)
     longer = KolmogorovModel(6, random_state=0, checkpoint=path, max_iter=5, tol=0).fit(zoo)
     assert np.array_equal(longer.theta_, KolmogorovModel(6, random_state=0, max_iter=5, tol=0).fit(zoo).theta_)
+
+
+def test_a_checkpoint_without_a_seed_takes_up_its_own(tmp_path, zoo):
+    path = tmp_path / "state.ckpt"
+    first = KolmogorovModel(6, checkpoint=path, max_iter=2, tol=0, user_reg=10).fit(zoo)
+    longer = KolmogorovModel(6, checkpoint=path, max_iter=4, tol=0, user_reg=10.0).fit(zoo)
+    assert [s.objective for s in longer.history_[:2]] == [s.objective for s in first.history_]
+    with pytest.raises(FileFormatError, match="another fit"):
+        KolmogorovModel(6, checkpoint=path, random_state=1).fit(zoo)
+
+
+def test_a_frame_gives_its_names(zoo):
+    import pandas as pd
+
+    table = pd.DataFrame(zoo.values.reshape(101, 15), index=list(zoo.users.ids), columns=list(zoo.items.ids[::-1]))
+    model = KolmogorovModel(3, random_state=0).fit(table)
+    assert model.items_.ids.tolist() == zoo.items.ids[::-1].tolist()
+    assert model.explain("dolphin", "milk").probability == pytest.approx(model.predict("dolphin", "milk"))
+    np.testing.assert_allclose(model.transform(table), model.theta_, atol=1e-6)
+    model.fit(zoo)
+    assert not hasattr(model, "feature_names_in_")
+
+
+def test_score_is_larger_for_better_models(zoo):
+    train, test = zoo.split(random_state=0)
+    model = KolmogorovModel(4, user_reg=0.3, random_state=0).fit(train)
+    assert model.score(test) == -model.evaluate(test)["rmse"]
+    table = zoo.values.reshape(101, 15)
+    expected = -np.sqrt(((model.predict(table) - table) ** 2).mean())
+    assert model.score(table) == pytest.approx(expected)
+    search = GridSearchCV(KolmogorovModel(user_reg=0.3, random_state=0), {"n_events": [1, 5]}, cv=3).fit(table)
+    assert search.best_params_ == {"n_events": 5}
+
+
+def test_wrong_arguments_get_their_own_sentence(zoo):
+    model = KolmogorovModel(2, random_state=0, verbose=True).fit(zoo)
+    with pytest.raises(DataError, match="evaluate takes Observations, got list"):
+        model.evaluate([1])
+    with pytest.raises(DataError, match="must be aligned, got 2 users and 3 items"):
+        model.predict(["bear", "boar"], ["milk", "eggs", "hair"])
+    with pytest.raises(DataError, match="Read files with kolmogorov.read_ratings"):
+        model.fit("ratings.csv")
+    with pytest.raises(ValueError, match="read-only"):
+        model.theta_[0] = 0
+
+
+def test_ids_read_with_another_type_are_still_known():
+    books = Observations.from_arrays(["a", "b", "a"], ["12X", "34", "34"], [1, 0, 1])
+    model = KolmogorovModel(2, random_state=0).fit(books)
+    later = Observations.from_arrays(["a", "c"], [34, 34], [1, 0])
+    assert model.predict(later)[0] == model.predict("a", "34")
+    assert model.fold_in(later, side="users").shape == (2, 2)
+
+
+def test_fold_in_ignores_ids_that_only_stand_in_the_vocabulary(zoo):
+    model = KolmogorovModel(2, random_state=0).fit(zoo.subset(zoo.item_rows() != 3))
+    other = Observations.from_arrays(["x", "x"], ["milk", "unheard of"], [1, 1])
+    assert model.fold_in(other.subset(np.array([True, False])), side="users").shape == (1, 2)

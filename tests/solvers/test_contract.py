@@ -172,3 +172,8 @@ def test_every_solver_is_found_under_the_name_of_its_file():
             assert solver.name == name
             assert type(solver).__module__ == f"kolmogorov.solvers.{family}.{name}"
             assert resolve(family, name, **solver.options()) == solver
+
+
+def test_an_indefinite_matrix_has_no_simplex_problem():
+    with pytest.raises(DataError, match="positive semidefinite .*least eigenvalue is -1"):
+        SimplexQP([[0.0, 1.0], [1.0, 0.0]], [0.0, 0.0])

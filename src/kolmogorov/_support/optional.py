@@ -6,12 +6,14 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from kolmogorov.errors import MissingExtraError
+from kolmogorov.errors import MissingExtraError, ParameterError
 
 EXTRAS: dict[str, tuple[str, ...]] = {
     "pandas": ("pandas",),
     "polars": ("polars",),
     "parquet": ("pyarrow",),
+    "sdp": ("clarabel",),
+    "qubo": ("dimod",),
     "bench": ("surprise", "implicit"),
 }
 
@@ -30,7 +32,10 @@ def require(module: str, *, extra: str, purpose: str) -> Any:
 
 def to_frame(columns: dict[str, Any], backend: str | None = None) -> Any:
     """Make a data frame of the columns in pandas, else polars, else pyarrow: the first that is installed."""
-    candidates = ("pandas", "polars", "pyarrow") if backend is None else (backend,)
+    known = ("pandas", "polars", "pyarrow")
+    if backend is not None and backend not in known:
+        raise ParameterError(f"'backend' must be one of {', '.join(map(repr, known))} or None, got {backend!r}.")
+    candidates = known if backend is None else (backend,)
     for name in candidates:
         if installed(name):
             module = import_module(name)

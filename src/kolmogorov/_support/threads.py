@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from typing import Any
 
 from kolmogorov.errors import ParameterError
 
@@ -34,7 +36,15 @@ def thread_count(n_jobs: int | None) -> int:
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Hold BLAS to one thread: our rows are already dealt to threads, and small products only lose by more."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits=1, user_api="blas"):
+    with _controller().limit(limits=1, user_api="blas"):
         yield
+
+
+@cache
+def _controller() -> Any:
+    """Look for the BLAS libraries of this process once; NumPy and SciPy are loaded before the first call."""
+    import scipy.linalg
+    from threadpoolctl import ThreadpoolController
+
+    assert scipy.linalg
+    return ThreadpoolController()

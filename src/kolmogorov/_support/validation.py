@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+
 from kolmogorov.errors import ParameterError
 
 
@@ -52,6 +54,47 @@ class Real:
 
 
 @dataclass(frozen=True)
+class Positive:
+    """A finite real number above zero."""
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value is allowed."""
+        return Real(0.0).accepts(value) and float(value) > 0.0
+
+    def __str__(self) -> str:
+        return "a finite number > 0"
+
+
+@dataclass(frozen=True)
+class Between:
+    """A real number strictly between two others."""
+
+    low: float
+    high: float
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value is allowed."""
+        return Real(self.low).accepts(value) and self.low < float(value) < self.high
+
+    def __str__(self) -> str:
+        return f"a number between {self.low:g} and {self.high:g}"
+
+
+@dataclass(frozen=True)
+class Optional:
+    """What another rule accepts, or None."""
+
+    rule: Rule
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value is allowed."""
+        return value is None or self.rule.accepts(value)
+
+    def __str__(self) -> str:
+        return f"{self.rule} or None"
+
+
+@dataclass(frozen=True)
 class OneOf:
     """One of a few words."""
 
@@ -63,6 +106,18 @@ class OneOf:
 
     def __str__(self) -> str:
         return "one of " + ", ".join(repr(word) for word in self.words)
+
+
+@dataclass(frozen=True)
+class Flag:
+    """A boolean, or an integer that counts as a level of it."""
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value is allowed."""
+        return isinstance(value, (bool, np.bool_)) or Integer(0).accepts(value)
+
+    def __str__(self) -> str:
+        return "a boolean or an integer >= 0"
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,11 @@ class _Verbs(click.Group):
             return super().invoke(ctx)
         except KolmogorovError as error:
             raise click.ClickException(str(error)) from None
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            place = f"{error.filename}: " if error.filename else ""
+            raise click.ClickException(f"{place}{error.strerror or error}.") from None
         except KeyboardInterrupt:
             click.echo("Interrupted.", err=True)
             sys.exit(_INTERRUPTED)

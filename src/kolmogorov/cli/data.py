@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from kolmogorov.cli.options import format_options, read_input, reading_options, scale_options
+from kolmogorov.cli.options import read_input, reading_options, scale_options
 
 
 @click.group("data")
@@ -23,7 +23,12 @@ def command() -> None:
 
 @command.command("list")
 def list_datasets() -> None:
-    """List the named datasets and where files are looked for."""
+    """List the named datasets and where files are looked for.
+
+    \b
+    Example:
+      kolmogorov data list
+    """
     from kolmogorov.cli.display import console, table
     from kolmogorov.data import datasets
     from kolmogorov.data.datasets.storage import data_directories
@@ -38,7 +43,12 @@ def list_datasets() -> None:
 @scale_options
 @reading_options
 def describe(data: str, minimum: float | None, maximum: float | None, scaling: str, **layout: Any) -> None:
-    """Read DATA as `fit` would and say what is in it."""
+    """Read DATA as `fit` would and say what is in it.
+
+    \b
+    Example:
+      kolmogorov data describe ratings.csv --maximum 5
+    """
     import numpy as np
 
     from kolmogorov.cli.display import console, table
@@ -56,9 +66,15 @@ def describe(data: str, minimum: float | None, maximum: float | None, scaling: s
 
 @command.command("export")
 @click.argument("name")
-@format_options
+@click.option("--format", "form", type=click.Choice(["csv", "json"]), default="csv", show_default=True)
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="File to write.  [default: standard output]")
 def export(name: str, form: str, output: str | None) -> None:
-    """Write the dataset NAME as CSV with the columns user, item, rating."""
+    """Write the dataset NAME with the columns user, item, rating.
+
+    \b
+    Example:
+      kolmogorov data export zoo -o zoo.csv
+    """
     from kolmogorov.cli.display import emit
     from kolmogorov.data import datasets
 
@@ -68,4 +84,4 @@ def export(name: str, form: str, output: str | None) -> None:
         "item": observations.items.ids[observations.item_rows()],
         "rating": observations.scale.rating(observations.values),
     }
-    emit(columns, "json" if form == "json" else "csv", output)
+    emit(columns, form, output)

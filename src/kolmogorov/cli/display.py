@@ -32,7 +32,7 @@ def clean(text: Any) -> str:
 
 def number(value: Any) -> str:
     """Word a number for people."""
-    return f"{value:.4f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
 def table(title: str | None, columns: Mapping[str, Sequence[Any]]) -> Table:

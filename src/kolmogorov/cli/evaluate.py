@@ -28,7 +28,7 @@ def command(model: str, data: str, form: str, output: str | None, **layout: Any)
     from kolmogorov.model.persistence import load
 
     fitted_model = load(model)
-    observations = read_input(data, layout, **scale_of(fitted_model.scale_))
+    observations = read_input(data, layout, from_model=True, **scale_of(fitted_model.scale_))
     scores = fitted_model.evaluate(observations)
     emit(
         {"score": list(scores), "value": list(scores.values())},

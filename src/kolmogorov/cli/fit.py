@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kolmogorov.cli.options import read_input, reading_options, scale_options
+from kolmogorov.cli.options import LAYOUT, SCALE, read_input, reading_options, scale_options
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
@@ -40,9 +40,6 @@ def command(
     jobs: int,
     test_size: float | None,
     quiet: bool,
-    minimum: float | None,
-    maximum: float | None,
-    scaling: str,
     **options: Any,
 ) -> None:
     """Learn a model from DATA and write it to a file.
@@ -57,25 +54,44 @@ def command(
       kolmogorov fit u.data --maximum 5 --user-reg 30 --test-size 0.2 -o ml.km
       zcat votes.tsv.gz | kolmogorov fit - -o votes.km
     """
-    from pathlib import Path
+    from contextlib import ExitStack
 
+    from kolmogorov._support.files import check_writable
+    from kolmogorov._support.progress import silence
     from kolmogorov.cli.display import console
-    from kolmogorov.errors import ParameterError
-    from kolmogorov.model.estimator import KolmogorovModel
 
-    if not Path(output).absolute().parent.is_dir():
-        raise ParameterError(f"The folder of the model file {output} does not exist.")
+    if output == "-":
+        raise click.UsageError("A model is written to a file, not to standard output.")
+    check_writable(output)
     say = console(stderr=True)
     say.quiet = quiet
-    reading = ("user", "item", "value", "weight", "sep", "header", "encoding", "duplicates")
-    layout = {name: options.pop(name) for name in reading}
-    observations = read_input(data, layout, minimum=minimum, maximum=maximum, scaling=scaling)
+    with ExitStack() as stack:
+        if quiet:
+            stack.enter_context(silence())
+        _learn(data, output, events, seed, jobs, test_size, say, options)
+
+
+def _learn(
+    data: str,
+    output: str,
+    events: int,
+    seed: int,
+    jobs: int,
+    test_size: float | None,
+    say: Any,
+    options: dict[str, Any],
+) -> None:
+    """Read, fit, save and report."""
+    from kolmogorov.model.estimator import KolmogorovModel
+
+    layout = {name: options.pop(name) for name in LAYOUT}
+    observations = read_input(data, layout, **{name: options.pop(name) for name in SCALE})
     say.print(str(observations))
     train, test = (observations, None) if test_size is None else observations.split(test_size, random_state=seed)
     model = KolmogorovModel(events, random_state=seed, n_jobs=jobs, **options)
     _fit_with_bar(model, train, say)
     model.save(output)
-    if not quiet:
+    if not say.quiet:
         _report(model, train, test)
     say.print(f"Model written to {output}")
 

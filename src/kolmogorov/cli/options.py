@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 _DATASET = "dataset:"
+LAYOUT = ("user", "item", "value", "weight", "sep", "header", "encoding", "duplicates")
+SCALE = ("minimum", "maximum", "scaling")
+_DEFAULTS = {"sep": "auto", "encoding": "utf-8", "duplicates": "error", "scaling": "max"}
 
 
 def _column(text: str | None) -> str | int | None:
@@ -70,9 +73,12 @@ def format_options(function: F) -> F:
     return form(output(function))
 
 
-def read_input(path: str, layout: dict[str, Any], **scale: Any) -> Observations:
+def read_input(path: str, layout: dict[str, Any], *, from_model: bool = False, **scale: Any) -> Observations:
     """Read a ratings file, or a named dataset given as dataset:NAME."""
     if path.startswith(_DATASET):
+        given = [name for name, value in {**layout, **scale}.items() if value != _DEFAULTS.get(name)]
+        if given and not from_model:
+            raise click.UsageError(f"{path} has its own layout and scale; drop the options for {', '.join(given)}.")
         from kolmogorov.data import datasets
 
         return datasets.load(path.removeprefix(_DATASET))

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
+
+if TYPE_CHECKING:
+    from kolmogorov.model.prediction import Unknown
 
 
 @click.command("predict")
@@ -18,7 +23,7 @@ import click
     show_default=True,
     help="What to do with users and items that the model has not seen.",
 )
-def command(model: str, pairs: str, output: str | None, sep: str, header: bool | None, unknown: str) -> None:
+def command(model: str, pairs: str, output: str | None, sep: str, header: bool | None, unknown: Unknown) -> None:
     """Write the probability and the rating of every (user, item) of PAIRS as CSV.
 
     \b
@@ -26,28 +31,15 @@ def command(model: str, pairs: str, output: str | None, sep: str, header: bool |
       kolmogorov predict model.km pairs.csv -o predictions.csv
       printf '196,242\\n' | kolmogorov predict model.km
     """
-    import numpy as np
-
     from kolmogorov.cli.display import emit
     from kolmogorov.data.readers import read_pairs
-    from kolmogorov.errors import UnknownIdError
     from kolmogorov.model.persistence import load
-    from kolmogorov.model.prediction import at_rows
+    from kolmogorov.model.prediction import at_rows, settled
 
     fitted = load(model).fitted_
     users, items = read_pairs(pairs, sep=sep, header="auto" if header is None else header)
-    rows = {}
-    for side, texts, names in (("user", users, fitted.users), ("item", items, fitted.items)):
-        rows[side] = names.rows_of_texts(texts)
-        strange = rows[side] < 0
-        if unknown == "error" and strange.any():
-            raise UnknownIdError(f"The model does not know {side} {texts[int(np.argmax(strange))]!r}.")
-        rows[side][strange] = len(names)
-    probability = at_rows(fitted, rows["user"], rows["item"])
-    columns = {
-        "user": users,
-        "item": items,
-        "probability": probability,
-        "rating": fitted.scale.rating(probability),
-    }
+    user_rows = settled(fitted.users.rows_of_texts(users), fitted.user_seen, users, "user", unknown)
+    item_rows = settled(fitted.items.rows_of_texts(items), fitted.item_seen, items, "item", unknown)
+    probability = at_rows(fitted, user_rows, item_rows)
+    columns = {"user": users, "item": items, "probability": probability, "rating": fitted.scale.rating(probability)}
     emit(columns, "csv", output)

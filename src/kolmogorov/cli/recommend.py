@@ -49,7 +49,7 @@ def command(
         )
         emit(columns, form, output, f"For {who}")
         return
-    observations = read_input(ratings or "", layout, **scale_of(fitted_model.scale_))
+    observations = read_input(ratings or "", layout, from_model=True, **scale_of(fitted_model.scale_))
     emit(_for_new(fitted_model, observations, top, min_count, include_seen), form, output, "For new users")
 
 

@@ -135,6 +135,10 @@ def from_scipy(matrix: Any, **options: Any) -> Observations:
 
     if not issparse(matrix) or matrix.ndim != 2:
         raise DataError(f"Expected a two-dimensional SciPy sparse matrix or array, got {type(matrix).__name__}.")
+    if matrix.format in ("dia", "bsr"):
+        raise DataError(
+            f"The format '{matrix.format}' does not tell stored zeros from padding. Convert the matrix to csr or coo."
+        )
     table = matrix.tocoo()
     return _from_table(table.row, table.col, table.data, table.shape, **options)
 
@@ -170,7 +174,12 @@ def _from_table(
 
 def _numbers(values: Any, what: str, where: Locate) -> Floats:
     try:
-        array = np.asarray(values, dtype=np.float64)
+        raw = np.asarray(values)
+        if raw.dtype.kind == "c":
+            raise DataError(f"The {what}s must be real numbers, got complex ones.")
+        array = raw.astype(np.float64, copy=False)
+    except DataError:
+        raise
     except (TypeError, ValueError):
         for position, entry in enumerate(np.asarray(values, dtype=object).ravel().tolist()):
             try:

@@ -57,9 +57,9 @@ def recognise(
     line = file.first_line()
     if not line.strip():
         raise DataError(f"{file.name} is empty.")
-    separator = _separator(line) if sep == "auto" else sep
-    if not separator:
-        raise ParameterError("'sep' must be a separator, 'whitespace' or 'auto', got ''.")
+    if not isinstance(sep, str) or not sep:
+        raise ParameterError(f"'sep' must be a separator, 'whitespace' or 'auto', got {sep!r}.")
+    separator = _separator(line) if sep == "auto" else sep.replace("\\t", "\t")
     first = [field.strip() for field in file.fields(line, separator)]
     by_name = any(isinstance(column, str) for column in wanted.values())
     has_header = by_name or _looks_like_header(first, roles) if header == "auto" else header
@@ -71,8 +71,7 @@ def recognise(
             f"{line.strip()[:60]!r}. If another character separates them, name it with sep=."
         )
     if has_header:
-        names = pick_names(first, wanted, file.name, roles)
-        positions = {role: first.index(name) for role, name in names.items()}
+        positions = pick_columns(first, wanted, file.name, roles)
     else:
         positions = {role: _USUAL_PLACES[role] for role in roles}
         positions.update({role: column for role, column in wanted.items() if isinstance(column, int)})
@@ -81,14 +80,14 @@ def recognise(
     return Layout(separator, has_header, len(first), positions)
 
 
-def pick_names(
+def pick_columns(
     names: list[str],
     wanted: dict[str, Column],
     source: str,
     roles: tuple[str, ...] = ("user", "item", "value"),
-) -> dict[str, str]:
+) -> dict[str, int]:
     """Choose a column for each role: as asked for, else by its usual name, else by its usual place."""
-    chosen: dict[str, str] = {}
+    chosen: dict[str, int] = {}
     for role, column in wanted.items():
         if isinstance(column, str):
             if column not in names:
@@ -96,23 +95,24 @@ def pick_names(
                     f"{source} has no column {column!r} for the {role}; it has: {', '.join(map(repr, names))}."
                     f"{nearest(column, names)}"
                 )
-            chosen[role] = column
+            chosen[role] = names.index(column)
         elif isinstance(column, int):
             _check_place(column, len(names), role, source)
-            chosen[role] = names[column]
+            chosen[role] = column
     for role in roles:
-        found = [name for name in names if _is_usual(name, role) and name not in chosen.values()]
-        if role not in chosen and found:
-            chosen[role] = found[0]
+        if role not in chosen:
+            found = [k for usual in _USUAL_NAMES[role] for k, name in enumerate(names) if _plain(name) == usual]
+            if found and found[0] not in chosen.values():
+                chosen[role] = found[0]
     for role in roles:
         if role not in chosen:
             place = _USUAL_PLACES[role]
-            if place >= len(names) or names[place] in chosen.values():
+            if place >= len(names) or place in chosen.values():
                 raise DataError(
                     f"{source}: which column is the {role}? It has: {', '.join(map(repr, names))}. "
                     f"Name it with {role}=."
                 )
-            chosen[role] = names[place]
+            chosen[role] = place
     return chosen
 
 
@@ -123,13 +123,13 @@ def _check_place(place: int, width: int, role: str, source: str) -> None:
 
 def _looks_like_header(fields: list[str], roles: tuple[str, ...]) -> bool:
     """A header has usual names, or, above a column of numbers, no number at all."""
-    if all(any(_is_usual(field, role) for field in fields) for role in ("user", "item")):
+    if all(any(_plain(field) in _USUAL_NAMES[role] for field in fields) for role in ("user", "item")):
         return True
     return "value" in roles and not any(_is_number(field) or not field for field in fields)
 
 
-def _is_usual(name: str, role: str) -> bool:
-    return re.sub(r"[^a-z0-9]", "", name.lower()) in _USUAL_NAMES[role]
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def _separator(line: str) -> str:

@@ -80,10 +80,16 @@ class Observations:
     """
 
     def __init__(self, users: Vocabulary, items: Vocabulary, rows: View, scale: Scale) -> None:
-        self.users = users
-        self.items = items
-        self.rows = rows
-        self.scale = scale
+        for name, value in (("users", users), ("items", items), ("rows", rows), ("scale", scale)):
+            object.__setattr__(self, name, value)
+
+    users: Vocabulary
+    items: Vocabulary
+    rows: View
+    scale: Scale
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"Observations are immutable; make new ones instead of setting '{name}'.")
 
     # --- making -----------------------------------------------------------------------------------------
 
@@ -284,6 +290,8 @@ class Observations:
 
     def subset(self, chosen: NDArray[np.bool_]) -> Observations:
         """Keep the chosen entries (a mask in the order of `values`); ids and scale stay."""
+        if np.shape(chosen) != self.values.shape or np.asarray(chosen).dtype != bool:
+            raise DataError(f"'chosen' must be a boolean mask with one entry per observation ({len(self)}).")
         kept = np.concatenate(([0], np.cumsum(chosen)))
         weights = self.rows.weights[chosen] if self.rows.weights.size else self.rows.weights
         view = View(kept[self.rows.indptr], self.rows.indices[chosen], self.rows.values[chosen], weights)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.optional import require
 from kolmogorov._support.progress import notice
 from kolmogorov.data.ingest import Duplicates, from_codes, from_frame
-from kolmogorov.data.layout import Column, Layout, pick_names, recognise
+from kolmogorov.data.layout import Column, Layout, pick_columns, recognise
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.textfile import TextFile
 from kolmogorov.data.vocabulary import Vocabulary
@@ -52,7 +52,7 @@ def read_ratings(
     sep : str
         The separator; "auto" looks at the first line, "whitespace" splits at runs of blanks.
     header : bool or "auto"
-        Whether the first line names the columns; "auto" looks whether its value is a number.
+        Whether the first line names the columns; "auto" says so where it holds usual names or no number.
     minimum, maximum, scaling, duplicates
         As in `Observations.from_arrays`.
     encoding : str
@@ -119,8 +119,8 @@ def _read_text(
     if not parts["user"]:
         raise DataError(f"{file.name} holds no ratings{' below its header' if layout.has_header else ''}.")
     codes = {name: np.concatenate(arrays) for name, arrays in parts.items() if arrays}
-    user_names, user_codes = users.vocabulary(codes["user"], file)
-    item_names, item_codes = items.vocabulary(codes["item"], file)
+    user_names, user_codes = users.vocabulary(codes["user"], "user", file, lines)
+    item_names, item_codes = items.vocabulary(codes["item"], "item", file, lines)
     return from_codes(
         user_names,
         user_codes,
@@ -143,7 +143,8 @@ def _read_parquet(path: Any, wanted: dict[str, Column], settings: dict[str, Any]
         raise DataError(f"There is no file {path}.") from None
     except (ArrowException, OSError) as error:
         raise DataError(f"{path} cannot be read as parquet: {error}") from None
-    names = pick_names(table.column_names, wanted, str(path))
+    places = pick_columns(table.column_names, wanted, str(path))
+    names = {role: table.column_names[place] for role, place in places.items()}
     if table.num_rows == 0:
         raise DataError(f"{path} holds no ratings.")
     try:
@@ -163,7 +164,7 @@ def _chunks(file: TextFile, layout: Layout) -> Iterator[tuple[list[tuple[str, ..
     """Yield the file below its header, some thousand records at a time, as columns of text."""
     records = file.records(layout.separator)
     if layout.has_header:
-        while not next(records):
+        while _is_blank(next(records)):
             pass
     lines = _Lines(file.line + 1)
     while chunk := file.take(records, _CHUNK):
@@ -183,10 +184,15 @@ class _Names(dict[str, int]):
     def read(self, column: tuple[str, ...], file: TextFile, lines: _Lines) -> NDArray[np.int32]:
         return np.fromiter(map(self.__getitem__, column), dtype=np.int32, count=len(column))
 
-    def vocabulary(self, codes: NDArray[np.int32], file: TextFile) -> tuple[Vocabulary, NDArray[np.int64]]:
+    def vocabulary(
+        self, codes: NDArray[np.int32], what: str, file: TextFile, lines: _Lines
+    ) -> tuple[Vocabulary, NDArray[np.int64]]:
         texts = [text.strip() for text in self]
-        if any("\0" in text for text in texts):
-            raise DataError(f"{file.name} is not a text file: it holds NUL bytes.")
+        for number, text in enumerate(texts):
+            if not text or "\0" in text:
+                line = lines.of(int(np.argmax(codes == number)))
+                came = "nothing" if not text else f"{text!r}: this is not a text file"
+                raise DataError(f"{file.name}, line {line}: the {what} must be an id, got {came}.")
         if all(_is_integer(text) for text in texts):
             ids, rank = np.unique(np.array([int(text) for text in texts], dtype=np.int64), return_inverse=True)
             return Vocabulary(ids), rank[codes]
@@ -243,11 +249,11 @@ class _Lines:
         """Note where the records of a chunk stand; return those that are not blank lines."""
         line, own, rows = self._next_line, None, chunk
         self._next_line = last_line + 1
-        if last_line + 1 - line != len(chunk) or not all(chunk):
+        if last_line + 1 - line != len(chunk) or min(map(len, chunk)) < 2:
             heights = [1 + sum(field.count("\n") for field in record) for record in chunk]
             at = line + np.cumsum([0, *heights[:-1]])
-            own = at[[bool(record) for record in chunk]]
-            rows = [record for record in chunk if record]
+            own = at[[not _is_blank(record) for record in chunk]]
+            rows = [record for record in chunk if not _is_blank(record)]
         self._chunks.append((self._next_record, line, own))
         self._next_record += len(rows)
         return rows
@@ -260,6 +266,10 @@ class _Lines:
         """Return the line of a record."""
         first, line, own = next(chunk for chunk in reversed(self._chunks) if chunk[0] <= record)
         return line + record - first if own is None else int(own[record - first])
+
+
+def _is_blank(record: list[str]) -> bool:
+    return not record or (len(record) == 1 and not record[0].strip())
 
 
 def _check_width(rows: list[list[str]], layout: Layout, file: TextFile, lines: _Lines) -> None:

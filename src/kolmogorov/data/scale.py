@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +59,9 @@ def choose_scale(ratings: NDArray[np.float64], minimum: float | None, maximum: f
     `maximum` becomes the largest rating seen, or 1 where none exceeds 1, since such values already are
     probabilities. `minimum` is 0 with scaling "max" and the smallest rating seen with "minmax".
     """
+    for name, value in (("minimum", minimum), ("maximum", maximum)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, numbers.Real)):
+            raise ParameterError(f"'{name}' must be a number or None, got {value!r}.")
     if scaling not in SCALINGS:
         raise ParameterError(f"'scaling' must be one of {', '.join(map(repr, SCALINGS))}, got {scaling!r}.")
     if scaling == "max":

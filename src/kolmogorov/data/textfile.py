@@ -30,8 +30,13 @@ class TextFile:
         self.encoding = "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
         self._line: Callable[[], int] = lambda: 0
         self._pending: list[str] = []
+        self._path = path
         self._raw = self._open(path)
-        self._text = self._decoded()
+        try:
+            self._text = self._decoded()
+        except BaseException:
+            self._close()
+            raise
 
     def __enter__(self) -> TextFile:
         return self
@@ -39,6 +44,9 @@ class TextFile:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._close()
+
+    def _close(self) -> None:
         if self.name != "standard input":
             self._raw.close()
 
@@ -59,7 +67,7 @@ class TextFile:
         """Iterate over the lines' fields. A blank line is an empty record."""
         lines = chain(self._pending, self._text)
         if len(separator) == 1:
-            reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
+            reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
             self._line = lambda: reader.line_num
             return reader
         return self._split(lines, None if separator == WHITESPACE else separator)
@@ -67,7 +75,7 @@ class TextFile:
     def fields(self, line: str, separator: str) -> list[str]:
         """Split one line as `records` would."""
         if len(separator) == 1:
-            return next(csv.reader([line], delimiter=separator, skipinitialspace=True))
+            return next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])
         return line.rstrip("\r\n").split(None if separator == WHITESPACE else separator)
 
     def take(self, records: Iterable[list[str]], count: int) -> list[list[str]]:
@@ -78,14 +86,29 @@ class TextFile:
         try:
             return list(islice(source, count))
         except UnicodeError as error:
+            reason = getattr(error, "reason", str(error))
             raise DataError(
-                f"{self.name} is not text in encoding {self.encoding.removesuffix('-sig')} ({error}). If it is text, "
-                "name its encoding, for example encoding='latin-1'."
+                f"{self.name}{self._undecodable_line()} is not text in encoding {self.encoding.removesuffix('-sig')} "
+                f"({reason}). If it is text, name its encoding, for example encoding='latin-1'."
             ) from None
         except csv.Error as error:
-            raise DataError(f"{self.name}, line {self.line}: {error}.") from None
+            raise DataError(
+                f"{self.name}, line {self.line}: {error}; a quote opens or closes where none should."
+            ) from None
         except _DAMAGE as error:
             raise DataError(f"{self.name} cannot be read to its end: {error}.") from None
+
+    def _undecodable_line(self) -> str:
+        """Look for the line that cannot be decoded; standard input cannot be read twice."""
+        if self.name == "standard input":
+            return ""
+        with self._open(self._path) as raw:
+            for number, line in enumerate(_decompressed(raw, self.name), start=1):
+                try:
+                    line.decode(self.encoding)
+                except UnicodeError:
+                    return f", line {number},"
+        return ""
 
     def _split(self, lines: Iterable[str], separator: str | None) -> Iterator[list[str]]:
         count = 0
@@ -119,7 +142,9 @@ class TextFile:
         if not start:
             raise DataError(f"{self.name} is empty.")
         if b"\0" in start and not self.encoding.lower().startswith(("utf-16", "utf-32", "utf_16", "utf_32")):
-            raise DataError(f"{self.name} is not a text file: it holds NUL bytes. Expected lines of user, item, value.")
+            utf_16 = start.startswith((b"\xff\xfe", b"\xfe\xff"))
+            advice = "It may be UTF-16: try encoding='utf-16'" if utf_16 else "Expected lines of user, item, value"
+            raise DataError(f"{self.name} is not a text file: it holds NUL bytes. {advice}.")
         try:
             return io.TextIOWrapper(cast("IO[bytes]", plain), encoding=self.encoding, newline="")
         except LookupError:
@@ -141,5 +166,8 @@ def _decompressed(raw: BinaryIO, name: str) -> io.BufferedReader:
         members = [member for member in archive.namelist() if not member.endswith("/")]
         if len(members) != 1:
             raise DataError(f"{name} must hold exactly one file, it holds {len(members)}: {', '.join(members[:5])}.")
-        return io.BufferedReader(cast("io.RawIOBase", archive.open(members[0])))
+        try:
+            return io.BufferedReader(cast("io.RawIOBase", archive.open(members[0])))
+        except (RuntimeError, NotImplementedError) as error:
+            raise DataError(f"{name} cannot be decompressed: {error}.") from None
     return source

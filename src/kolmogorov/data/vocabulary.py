@@ -15,12 +15,12 @@ Locate = Callable[[int], str]
 
 
 class Vocabulary:
-    """The sorted ids of one side of the table: all integers or all strings.
+    """The ids of one side of the table: all integers or all strings.
 
     Parameters
     ----------
     ids : array
-        Distinct and sorted; int64, or str objects.
+        Distinct; int64 in increasing order, or str objects.
     labels : sequence of str, optional
         A title for each id, shown to people beside it.
 
@@ -32,7 +32,7 @@ class Vocabulary:
     """
 
     def __init__(self, ids: NDArray[Any], labels: Iterable[str] | None = None) -> None:
-        self.ids = ids
+        self.ids = ids.copy()
         self.ids.setflags(write=False)
         self.labels: NDArray[Any] | None = None
         if labels is not None:
@@ -106,15 +106,29 @@ class Vocabulary:
     def parse(self, text: str) -> Any:
         """Read an id as typed in a shell: an integer where the ids are integers; a title serves as well."""
         if self.labels is not None:
-            found = np.flatnonzero(self.labels == text)
+            found = self.ids[self.labels == text].tolist()
             if len(found) == 1:
-                return self.ids[found[0]]
+                return found[0]
+            if found:
+                raise UnknownIdError(f"Several ids have the title {text!r}: {', '.join(map(str, found))}. Give the id.")
         if self.holds_strings:
             return text
-        try:
+        if text.removeprefix("-").isdecimal() and abs(int(text)) < 2**63:
             return int(text)
-        except ValueError:
-            raise UnknownIdError(f"Ids are integers here, got {text!r}.") from None
+        also = " or titles" if self.labels is not None else ""
+        raise UnknownIdError(f"Ids are integers here{also}, and {text!r} is none of them.")
+
+    def translate(self, other: Vocabulary) -> NDArray[np.int64]:
+        """Return this vocabulary's row number of each id of another, -1 where it has none.
+
+        Where one holds integers and the other strings, ids are compared as text: whether the ids of a file read as
+        integers depends on all of them, and two files about the same things may differ in that.
+        """
+        if other is self:
+            return np.arange(len(self))
+        if other.holds_strings == self.holds_strings:
+            return self.encode(other.ids)
+        return self.rows_of_texts(map(str, other.ids.tolist()))
 
     def rows_of_texts(self, texts: Iterable[str]) -> NDArray[np.int64]:
         """Return row numbers of ids given as text, -1 where unknown."""
@@ -136,7 +150,10 @@ class Vocabulary:
 
 def normalise_ids(raw: Any, what: str = "id", locate: Locate | None = None) -> NDArray[Any]:
     """Turn an array-like of ids into int64 or into an object array of str; anything else is an error."""
-    array = np.asarray(raw)
+    try:
+        array = np.asarray(raw)
+    except (OverflowError, ValueError) as error:
+        raise DataError(f"{what} ids must form an array of integers or strings: {error}.") from None
     if array.ndim != 1:
         raise DataError(f"{what} ids must form a one-dimensional array, got shape {array.shape}.")
     kind = array.dtype.kind
@@ -149,6 +166,7 @@ def normalise_ids(raw: Any, what: str = "id", locate: Locate | None = None) -> N
     if kind == "f":
         _complain(~np.isfinite(array), array, what, "a missing or infinite value", locate)
         _complain(array != np.floor(array), array, what, "the fraction {!r}", locate)
+        _complain(np.abs(array) > 2.0**53, array, what, "{!r}, too large to be exact", locate)
         return array.astype(np.int64)
     if kind in "UT":
         return array.astype(object)
@@ -157,6 +175,8 @@ def normalise_ids(raw: Any, what: str = "id", locate: Locate | None = None) -> N
         if types <= {str, np.str_}:
             return array
         if types <= {int, np.int64, np.int32}:
+            large = np.array([not -(2**63) <= entry < 2**63 for entry in array.tolist()])
+            _complain(large, array, what, "{!r}, which needs more than 64 bits", locate)
             return array.astype(np.int64)
         strange = np.array([not isinstance(entry, str) for entry in array.tolist()])
         _complain(strange, array, what, "{!r}", locate)

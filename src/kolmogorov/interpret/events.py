@@ -22,7 +22,7 @@ class Event:
     n_items : int
         How many items have the event in their support.
     items : tuple of str
-        The most telling of them: those whose support is small, and among those the ones most observed.
+        The most telling of them: often observed, and with few events in their support.
     """
 
     number: int
@@ -36,7 +36,7 @@ def describe(fitted: Fitted, n_items: int = 10) -> list[Event]:
     share = fitted.theta[fitted.user_seen].mean(axis=0)
     size = fitted.psi.sum(axis=1)
     observed = np.bincount(fitted.seen_items, minlength=len(fitted.items))
-    telling = np.lexsort((-observed, size))
+    telling = np.argsort(-observed / np.maximum(size, 1), kind="stable")
     telling = telling[fitted.item_seen[telling]]
     events = []
     for number in range(fitted.n_events):

@@ -5,16 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kolmogorov._support.jit import kernel
-
-
-@kernel
-def next_random(state):
-    """Advance a splitmix64 state; return the new state and 64 random bits."""
-    state = state + np.uint64(0x9E3779B97F4A7C15)
-    z = state
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return state, z ^ (z >> np.uint64(31))
+from kolmogorov.kernels.randomness import next_random
 
 
 @kernel
@@ -25,6 +16,19 @@ def flip(s, x, slope, d):
     for e in range(x.size):
         slope[e] += 2.0 * sign * s[d, e]
     slope[d] -= 2.0 * sign * s[d, d]
+
+
+@kernel
+def refresh(s, v, x, slope):
+    """Compute slope[e] = s_ee - 2 v_e + 2 sum_{f != e} s_ef x_f anew; return the value of x."""
+    value = 0.0
+    for d in range(x.size):
+        line = 0.0
+        for e in range(x.size):
+            line += s[d, e] * x[e]
+        slope[d] = s[d, d] - 2.0 * v[d] + 2.0 * (line - s[d, d] * x[d])
+        value += x[d] * (line - 2.0 * v[d])
+    return value
 
 
 @kernel
@@ -97,13 +101,7 @@ def multi_start(gram, moment, start, seeds, n_starts, x):
                     if d % 64 == 0:
                         state, bits = next_random(state)
                     trial[d] = float((bits >> np.uint64(d % 64)) & np.uint64(1))
-            reached = 0.0
-            for d in range(size):
-                line = 0.0
-                for e in range(size):
-                    line += s[d, e] * trial[e]
-                slope[d] = s[d, d] - 2.0 * v[d] + 2.0 * (line - s[d, d] * trial[d])
-                reached += trial[d] * (line - 2.0 * v[d])
+            reached = refresh(s, v, trial, slope)
             reached += descend(s, trial, slope, margin)
             if reached < best - margin:
                 best = reached

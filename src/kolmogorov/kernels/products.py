@@ -1,4 +1,4 @@
-"""Inner products theta_u . psi_i at chosen pairs, and the residuals they leave."""
+"""Inner products theta_u . psi_i at chosen pairs."""
 
 from __future__ import annotations
 

@@ -18,10 +18,76 @@ def gradient(gram, moment, x, out):
 
 
 @kernel
-def pairwise_descent(gram, moment, x, tol, max_iter, gaps, iterations):
-    """Move mass between pairs of coordinates, exactly, until the Frank-Wolfe gap is below `tol`.
+def pairwise_row(q, w, t, tol, max_iter):
+    """Move mass between pairs of coordinates of one row, exactly; return the last gap and the number of moves.
 
     Receiver i has the smallest gradient; the giver j is the one whose exact step lowers the value most.
+    """
+    size = t.size
+    g = np.empty(size)
+    diagonal = np.empty(size)
+    step = np.empty(size)
+    gain = np.empty(size)
+    scale = 1e-300
+    for d in range(size):
+        diagonal[d] = q[d, d]
+        scale = max(scale, q[d, d])
+    steps = 0
+    fresh = True
+    inner = 0.0
+    while True:
+        if fresh:
+            # Below, g and its product with t are only brought up to date; here they are computed.
+            gradient(q, w, t, g)
+            inner = 0.0
+            for d in range(size):
+                inner += g[d] * t[d]
+        i = 0
+        for d in range(size):
+            if g[d] < g[i]:
+                i = d
+        gap = inner - g[i]
+        if gap <= tol * scale or steps >= max_iter:
+            if fresh:
+                break
+            fresh = True
+            continue
+        lowest = g[i]
+        own = diagonal[i]
+        line = q[i]
+        for d in range(size):
+            slope = max(g[d] - lowest, 0.0)
+            curvature = max(own + diagonal[d] - 2.0 * line[d], 1e-300)
+            step[d] = min(t[d], slope / curvature)
+            gain[d] = step[d] * (2.0 * slope - step[d] * curvature)
+        j = 0
+        for d in range(size):
+            if gain[d] > gain[j]:
+                j = d
+        if gain[j] <= 0.0:
+            break
+        move = step[j]
+        curvature = own + diagonal[j] - 2.0 * line[j]
+        inner += move * (2.0 * (lowest - g[j]) + (w[i] - w[j]) + move * curvature)
+        t[i] += move
+        t[j] = max(t[j] - move, 0.0)
+        other = q[j]
+        for d in range(size):
+            g[d] += move * (line[d] - other[d])
+        steps += 1
+        fresh = False
+    total = 0.0
+    for d in range(size):
+        total += t[d]
+    for d in range(size):
+        t[d] /= total
+    return gap, steps
+
+
+@kernel
+def pairwise_descent(gram, moment, x, tol, max_iter, gaps, iterations):
+    """Run pairwise descent on every row until its Frank-Wolfe gap is below `tol`.
+
     The gap g^T x - min(g) bounds half the distance to the optimal value from above. `tol` is relative to
     the size of the row's data (the largest diagonal entry of its Gram matrix).
 
@@ -33,68 +99,8 @@ def pairwise_descent(gram, moment, x, tol, max_iter, gaps, iterations):
     gaps, iterations : float64[n], int64[n]
         Output.
     """
-    rows, size = x.shape
-    g = np.empty(size)
-    diagonal = np.empty(size)
-    step = np.empty(size)
-    gain = np.empty(size)
-    for row in range(rows):
-        q = gram[row]
-        w = moment[row]
-        t = x[row]
-        scale = 1e-300
-        for d in range(size):
-            diagonal[d] = q[d, d]
-            scale = max(scale, q[d, d])
-        steps = 0
-        fresh = True
-        inner = 0.0
-        while True:
-            if fresh:
-                # Below, g and its product with t are only brought up to date; here they are computed.
-                gradient(q, w, t, g)
-                inner = 0.0
-                for d in range(size):
-                    inner += g[d] * t[d]
-            i = 0
-            for d in range(size):
-                if g[d] < g[i]:
-                    i = d
-            gap = inner - g[i]
-            if gap <= tol * scale or steps >= max_iter:
-                if fresh:
-                    break
-                fresh = True
-                continue
-            lowest = g[i]
-            own = diagonal[i]
-            line = q[i]
-            for d in range(size):
-                slope = max(g[d] - lowest, 0.0)
-                curvature = max(own + diagonal[d] - 2.0 * line[d], 1e-300)
-                step[d] = min(t[d], slope / curvature)
-                gain[d] = step[d] * (2.0 * slope - step[d] * curvature)
-            j = 0
-            for d in range(size):
-                if gain[d] > gain[j]:
-                    j = d
-            if gain[j] <= 0.0:
-                break
-            move = step[j]
-            curvature = own + diagonal[j] - 2.0 * line[j]
-            inner += move * (2.0 * (lowest - g[j]) + (w[i] - w[j]) + move * curvature)
-            t[i] += move
-            t[j] = max(t[j] - move, 0.0)
-            other = q[j]
-            for d in range(size):
-                g[d] += move * (line[d] - other[d])
-            steps += 1
-            fresh = False
-        total = 0.0
-        for d in range(size):
-            total += t[d]
-        for d in range(size):
-            t[d] /= total
+    for row in range(x.shape[0]):
+        gap, steps = pairwise_row(gram[row], moment[row], x[row], tol, max_iter)
         gaps[row] = max(gap, 0.0)
         iterations[row] = steps
 

@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-def evaluate(values: Floats, predictions: Floats, weights: Floats | None, span: float) -> dict[str, float]:
+def evaluate(
+    values: Floats, predictions: Floats, weights: Floats | None, span: float, binary: bool = False
+) -> dict[str, float]:
     """Compare probabilities with observed values in [0, 1].
 
     Parameters
@@ -17,11 +19,13 @@ def evaluate(values: Floats, predictions: Floats, weights: Floats | None, span: 
     weights : float64[n] or None
     span : float
         Rating units per unit of probability.
+    binary : bool
+        Whether every value is 0 or 1.
 
     Returns
     -------
     dict
-        `rmse`, `mae`, `rmse_rating`, `mae_rating`; where every value is 0 or 1 also `accuracy` (probabilities
+        `rmse`, `mae`, `rmse_rating`, `mae_rating`; for binary values also `accuracy` (probabilities
         of at least 1/2 say yes), `log_loss` (probabilities clipped by the machine epsilon, as scikit-learn
         does) and `brier`.
 
@@ -37,7 +41,7 @@ def evaluate(values: Floats, predictions: Floats, weights: Floats | None, span: 
     rmse = float(np.sqrt(mean((values - predictions) ** 2)))
     mae = mean(np.abs(values - predictions))
     scores = {"rmse": rmse, "mae": mae, "rmse_rating": rmse * span, "mae_rating": mae * span}
-    if ((values == 0.0) | (values == 1.0)).all():
+    if binary:
         tiny = np.finfo(np.float64).eps
         safe = np.clip(predictions, tiny, 1.0 - tiny)
         scores["accuracy"] = mean(((predictions >= 0.5) == (values == 1.0)).astype(np.float64))

@@ -31,8 +31,9 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Progress:
-    """A fit under way: the descent in hand (`init` counts them from 0) and the best finished one."""
+    """A fit under way: its seed, the descent in hand (`init` counts them from 0) and the best finished one."""
 
+    seed: int
     init: int
     current: Run
     best: Run | None = field(default=None)
@@ -46,15 +47,18 @@ class Checkpoint:
     path : path
     identity : str
         Digest of the data and of the parameters that shape the fit. A file of another fit is refused.
+    seed : int or None
+        The seed, which must be the file's; None takes up the file's, whatever it is.
     """
 
-    def __init__(self, path: str | os.PathLike[str], identity: str) -> None:
+    def __init__(self, path: str | os.PathLike[str], identity: str, seed: int | None) -> None:
         self.path = Path(path)
         self.identity = identity
+        self.seed = seed
 
     def write(self, progress: Progress) -> None:
         """Replace the file."""
-        meta = {"identity": self.identity, "init": progress.init, "runs": {}}
+        meta = {"identity": self.identity, "seed": progress.seed, "init": progress.init, "runs": {}}
         arrays = {}
         for name, run in (("current", progress.current), ("best", progress.best)):
             if run is not None:
@@ -69,13 +73,13 @@ class Checkpoint:
         if not self.path.exists():
             return None
         meta, arrays = archive.read(self.path, KIND)
-        if meta.get("identity") != self.identity:
+        if meta.get("identity") != self.identity or self.seed not in (None, meta.get("seed")):
             raise FileFormatError(
-                f"{self.path} is the checkpoint of another fit (other data or other parameters). Delete it or choose "
+                f"{self.path} is the checkpoint of another fit (other data, parameters or seed). Delete it or choose "
                 "another path."
             )
         runs = {}
         for name, history in meta["runs"].items():
             state = State(arrays[f"{name}_theta"], arrays[f"{name}_psi"].astype(np.float64), arrays[f"{name}_centre"])
             runs[name] = Run(state, tuple(Sweep(**sweep) for sweep in history))
-        return Progress(meta["init"], runs["current"], runs.get("best"))
+        return Progress(meta["seed"], meta["init"], runs["current"], runs.get("best"))

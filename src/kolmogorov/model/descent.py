@@ -39,7 +39,7 @@ class Descent:
         """Descend, from the checkpoint if there is one; after Ctrl-C return the best so far."""
         progress = self.checkpoint.read() if self.checkpoint else None
         if progress is None:
-            progress = Progress(0, self._start(0))
+            progress = Progress(self.seed, 0, self._start(self.seed, 0))
         try:
             while True:
                 while not self._finished(progress.current):
@@ -51,24 +51,25 @@ class Descent:
                         return _better(progress)
                 if progress.init + 1 >= self.n_init:
                     return _better(progress)
-                progress = Progress(progress.init + 1, self._start(progress.init + 1), _better(progress))
+                init = progress.init + 1
+                progress = Progress(progress.seed, init, self._start(progress.seed, init), _better(progress))
         except KeyboardInterrupt:
             if not _better(progress).history:
                 raise
             notice("interrupted; the best state so far is kept")
             return _better(progress)
 
-    def _start(self, init: int) -> Run:
+    def _start(self, seed: int, init: int) -> Run:
         """Draw theta uniformly on the simplex; psi follows from it in the first half-step."""
         observations = self.engine.observations
-        rng = generator(self.seed, _START, init)
+        rng = generator(seed, _START, init)
         theta = rng.dirichlet(np.ones(self.n_events), size=observations.n_users)
         psi = np.zeros((observations.n_items, self.n_events))
         return Run(State(theta, psi, np.full(self.n_events, 1.0 / self.n_events)))
 
     def _step(self, progress: Progress) -> Run:
         run = progress.current
-        seed = int(row_seeds(self.seed, 0, _INIT, np.array([progress.init]))[0])
+        seed = int(row_seeds(progress.seed, 0, _INIT, np.array([progress.init]))[0])
         state, record = self.engine.sweep(run.state, len(run.history) + 1, seed)
         if record.objective > run.objective:
             # Only rounding can do this, near a fixed point; the better of the two states stands.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
+import numbers
 import os
 import sys
 from collections.abc import Callable
@@ -15,10 +15,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from kolmogorov import metrics
+from kolmogorov._support.files import check_writable
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.threads import one_blas_thread, thread_count
-from kolmogorov._support.validation import Callback, Integer, OneOf, Real, Rule, check_parameters
+from kolmogorov._support.validation import Callback, Flag, Integer, OneOf, Real, Rule, check_parameters
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.errors import DataError
 from kolmogorov.execution import Threads
@@ -41,10 +42,8 @@ _RULES: dict[str, Rule] = {
     "tol": Real(0.0),
     "n_init": Integer(1),
     "callback": Callback(),
-    "verbose": Integer(0),
+    "verbose": Flag(),
 }
-# A checkpoint may be taken up with another value of these; every other parameter shapes the sweeps.
-_FREE = ("max_iter", "tol", "n_jobs", "callback", "verbose", "checkpoint", "random_state")
 
 
 class KolmogorovModel(ReadingMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -149,14 +148,15 @@ class KolmogorovModel(ReadingMixin, TransformerMixin, BaseEstimator):  # type: i
         y : None
             Ignored; there because scikit-learn's pipelines pass it.
         """
-        check_parameters(type(self).__name__, self.get_params(deep=False), _RULES)
-        user_solver, item_solver = self._solvers()
-        thread_count(self.n_jobs)
+        user_solver, item_solver = self.check_parameters()
         seed = base_seed(self.random_state)
         observations = self._table(X, reset=True)
         checkpoint = None
         if self.checkpoint is not None:
-            checkpoint = Checkpoint(self.checkpoint, self._identity(observations, seed, user_solver, item_solver))
+            fixed = isinstance(self.random_state, numbers.Integral)
+            identity = self._identity(observations, user_solver, item_solver)
+            checkpoint = Checkpoint(self.checkpoint, identity, seed if fixed else None)
+            check_writable(self.checkpoint)
         with one_blas_thread(), Threads(self.n_jobs) as dealer:
             engine = Engine(
                 observations,
@@ -231,6 +231,19 @@ class KolmogorovModel(ReadingMixin, TransformerMixin, BaseEstimator):  # type: i
         with one_blas_thread():
             return np.clip(rows @ self.fitted_.psi_or_average[:-1].T, 0.0, 1.0)
 
+    def score(self, X: Any, y: None = None) -> float:
+        """Return minus the RMSE on the probability scale, so that larger is better.
+
+        For Observations that of `evaluate`; for a table that of its observed entries after its rows were folded in.
+        """
+        check_is_fitted(self)
+        if isinstance(X, Observations):
+            return -self.evaluate(X)["rmse"]
+        observations = self._table(X, reset=False)
+        completed = self.inverse_transform(self.transform(X))
+        errors = completed[observations.user_rows(), observations.item_rows()] - observations.values
+        return -float(np.sqrt(np.average(errors**2, weights=observations.weights)))
+
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the columns of `transform`: event0, event1, ..."""
         check_is_fitted(self)
@@ -261,7 +274,10 @@ class KolmogorovModel(ReadingMixin, TransformerMixin, BaseEstimator):  # type: i
         if items is None:
             return self.inverse_transform(self.transform(users))
         single = np.ndim(users) == 0 and np.ndim(items) == 0
-        user_ids, item_ids = np.broadcast_arrays(np.atleast_1d(_ids(users)), np.atleast_1d(_ids(items)))
+        user_ids, item_ids = np.atleast_1d(_ids(users)), np.atleast_1d(_ids(items))
+        if user_ids.size != item_ids.size and 1 not in (user_ids.size, item_ids.size):
+            raise DataError(f"users and items must be aligned, got {user_ids.size} users and {item_ids.size} items.")
+        user_ids, item_ids = np.broadcast_arrays(user_ids, item_ids)
         result = prediction.at_pairs(self.fitted_, user_ids, item_ids, unknown)
         return float(result[0]) if single else result
 
@@ -275,9 +291,14 @@ class KolmogorovModel(ReadingMixin, TransformerMixin, BaseEstimator):  # type: i
             0/1 data `accuracy`, `log_loss` and `brier`.
         """
         check_is_fitted(self)
+        if not isinstance(observations, Observations):
+            raise DataError(
+                f"evaluate takes Observations, got {type(observations).__name__}. Make them with "
+                "Observations.from_frame, from_arrays, from_scipy or from_dense."
+            )
         test = observations.rescaled(self.fitted_.scale)
         predictions = prediction.at_entries(self.fitted_, test, unknown)
-        return metrics.evaluate(test.values, predictions, test.weights, test.scale.span)
+        return metrics.evaluate(test.values, predictions, test.weights, test.scale.span, test.is_binary)
 
     def recommend(self, user: Any, n: int = 10, **options: Any) -> Any:
         """Return the user's most probable items as a data frame.
@@ -374,6 +395,12 @@ class KolmogorovModel(ReadingMixin, TransformerMixin, BaseEstimator):  # type: i
 
     # --- inside -----------------------------------------------------------------------------------------
 
+    def check_parameters(self) -> tuple[RowSolver, RowSolver]:
+        """Raise for the first parameter that is not in order; return the solvers that the others name."""
+        check_parameters(type(self).__name__, self.get_params(deep=False), _RULES)
+        thread_count(self.n_jobs)
+        return self._solvers()
+
     def _solvers(self) -> tuple[RowSolver, RowSolver]:
         user_solver = resolve("simplex", self.simplex_solver)
         item_solver = resolve("binary", self.binary_solver)
@@ -384,7 +411,11 @@ class KolmogorovModel(ReadingMixin, TransformerMixin, BaseEstimator):  # type: i
     def _table(self, X: Any, *, reset: bool) -> Observations:
         """Turn whatever `fit` and `transform` take into observations over this model's items."""
         if isinstance(X, Observations):
+            if reset and hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
             return X if reset else X.rescaled(self.fitted_.scale)
+        if isinstance(X, (str, os.PathLike)):
+            raise DataError(f"Expected a table, got the text {str(X)!r}. Read files with kolmogorov.read_ratings.")
         table = validate_data(
             self,
             X,
@@ -397,18 +428,23 @@ class KolmogorovModel(ReadingMixin, TransformerMixin, BaseEstimator):  # type: i
         sparse = hasattr(table, "tocoo")
         make = Observations.from_scipy if sparse else Observations.from_dense
         if reset:
-            return make(table)
+            observations = make(table)
+            items = getattr(self, "feature_names_in_", None)
+            return Observations(
+                _row_names(X) or observations.users,
+                observations.items if items is None else Vocabulary(items),
+                observations.rows,
+                observations.scale,
+            )
         scale = self.fitted_.scale
         scaling = "max" if scale.minimum == 0.0 else "minmax"
         observations = make(table, minimum=scale.minimum, maximum=scale.maximum, scaling=scaling)
         return Observations(observations.users, self.fitted_.items, observations.rows, observations.scale)
 
-    def _identity(self, observations: Observations, seed: int, *solvers: RowSolver) -> str:
-        """Digest everything that shapes the sweeps."""
-        values = self.get_params(deep=False)
-        shape = {name: value for name, value in values.items() if name not in _FREE}
-        shape |= {"seed": seed, "simplex_solver": repr(solvers[0]), "binary_solver": repr(solvers[1])}
-        text = json.dumps(shape, sort_keys=True, default=str) + observations.fingerprint()
+    def _identity(self, observations: Observations, *solvers: RowSolver) -> str:
+        """Digest everything but the seed that shapes the sweeps."""
+        shape = [int(self.n_events), float(self.user_reg), float(self.item_reg), self.prior, int(self.n_init)]
+        text = repr((shape, [repr(solver) for solver in solvers], observations.fingerprint()))
         return hashlib.sha256(text.encode()).hexdigest()
 
     def _on_sweep(self, sweep: Sweep) -> bool:
@@ -428,13 +464,24 @@ class KolmogorovModel(ReadingMixin, TransformerMixin, BaseEstimator):  # type: i
         return tags
 
 
+def _row_names(X: Any) -> Vocabulary | None:
+    """Return the index of a pandas frame as ids, where it names the rows by distinct strings."""
+    names = np.asarray(X.index, dtype=object) if hasattr(X, "index") and hasattr(X, "iloc") else np.empty(0)
+    if names.size and all(isinstance(name, str) for name in names) and len(set(names)) == names.size:
+        return Vocabulary(names)
+    return None
+
+
 def _fitted(run: Run, observations: Observations, seen: NDArray[np.bool_]) -> Fitted:
     """Freeze the end of a descent. A user without observations is the population."""
     theta = run.state.theta.copy()
     theta[~seen] = theta[seen].mean(axis=0)
+    psi = run.state.psi.astype(bool)
+    for array in (theta, psi):
+        array.setflags(write=False)
     return Fitted(
         theta=theta,
-        psi=run.state.psi.astype(bool),
+        psi=psi,
         centre=run.state.centre,
         users=observations.users,
         items=observations.items,

@@ -49,39 +49,37 @@ def side_of(fitted: Fitted, observations: Observations, side: Side) -> Literal["
         return side
     if side != "auto":
         raise ParameterError(f"'side' must be 'auto', 'users' or 'items', got {side!r}.")
-    if not unknown(fitted.items, observations.items):
+    items = _strangers(fitted.items, observations.items, observations.columns)
+    if not items:
         return "users"
-    if not unknown(fitted.users, observations.users):
+    users = _strangers(fitted.users, observations.users, observations.rows)
+    if not users:
         return "items"
     raise DataError(
         "Fold-in needs the other side to be known: for new users every item, for new items every user. Here "
-        f"item {unknown(fitted.items, observations.items)[0]!r} and user "
-        f"{unknown(fitted.users, observations.users)[0]!r} are unknown to the model."
+        f"item {items[0]!r} and user {users[0]!r} are unknown to the model."
     )
 
 
 def view_of(fitted: Fitted, observations: Observations, side: Literal["users", "items"]) -> View:
     """Return the observations by new rows, with partners numbered as the model numbers them."""
     if side == "users":
-        known, theirs, view = fitted.items, observations.items, observations.rows
+        known, theirs, view, other = fitted.items, observations.items, observations.rows, observations.columns
     else:
-        known, theirs, view = fitted.users, observations.users, observations.columns
-    if theirs is known or theirs == known:
+        known, theirs, view, other = fitted.users, observations.users, observations.columns, observations.rows
+    if theirs is known:
         return view
-    strangers = unknown(known, theirs)
+    strangers = _strangers(known, theirs, other)
     if strangers:
         partner = "item" if side == "users" else "user"
         raise DataError(
             f"{len(strangers)} {partner}(s) are unknown to the model, the first is {strangers[0]!r}. Fold in new "
             f"{side} only with {partner}s that it knows."
         )
-    codes = known.encode(theirs.ids)
-    return replace(view, indices=codes[view.indices].astype(np.int32))
+    return replace(view, indices=known.translate(theirs)[view.indices].astype(np.int32))
 
 
-def unknown(known: Vocabulary, theirs: Vocabulary) -> list[Any]:
-    """Return the ids the model does not have."""
-    if known.holds_strings != theirs.holds_strings:
-        return theirs.ids.tolist()
-    missing: list[Any] = theirs.ids[known.encode(theirs.ids) < 0].tolist()
+def _strangers(known: Vocabulary, theirs: Vocabulary, by_them: View) -> list[Any]:
+    """Return the ids that occur in the observations and that the model does not have."""
+    missing: list[Any] = theirs.ids[(known.translate(theirs) < 0) & (by_them.counts > 0)].tolist()
     return missing

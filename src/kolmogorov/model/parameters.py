@@ -83,6 +83,8 @@ class Fitted:
             raise DataError(f"the shapes {shapes} do not belong together")
         if not (self.theta >= 0).all() or not np.allclose(self.theta.sum(axis=1), 1.0):
             raise DataError("theta is not on the probability simplex")
+        if not np.isfinite(self.centre).all() or self.seen_items.dtype != np.int32 or self.theta.dtype != np.float64:
+            raise DataError("an array has the wrong type or holds no numbers")
         steps = np.diff(self.seen_indptr)
         ends = (int(self.seen_indptr[0]), int(self.seen_indptr[-1]))
         if (steps < 0).any() or ends != (0, self.seen_items.size) or self.seen_items.size == 0:

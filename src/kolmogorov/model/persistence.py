@@ -94,19 +94,22 @@ def _restored(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Kolmogor
         history=tuple(Sweep(**sweep) for sweep in meta["history"]),
     )
     fitted.check()
+    model.check_parameters()
     return model.adopt(fitted)
 
 
 def _plain(value: Any) -> Any:
     """Turn a parameter into JSON: a solver object becomes its name and options."""
     if isinstance(value, RowSolver):
-        return {"solver": value.name, "options": value.options()}
+        options = {name: _plain(option) for name, option in value.options().items()}
+        return {"solver": value.name, "options": options}
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _solver(name: str, value: Any) -> Any:
     if isinstance(value, dict):
-        return resolve(name.removesuffix("_solver"), value["solver"], **value["options"])
+        options = {option: _solver(name, inner) for option, inner in value["options"].items()}
+        return resolve(name.removesuffix("_solver"), value["solver"], **options)
     return value
 
 
@@ -119,8 +122,9 @@ def _vocabulary_arrays(side: str, vocabulary: Vocabulary) -> dict[str, NDArray[A
 
 def _vocabulary(side: str, arrays: dict[str, NDArray[Any]]) -> Vocabulary:
     ids = arrays[side] if side in arrays else _texts(f"{side}_ids", arrays)
-    if ids.ndim != 1 or not (ids[1:] > ids[:-1]).all():
-        raise ValueError(f"the ids of the {side} are not sorted and distinct")
+    ordered = ids.dtype == object or (ids.dtype == np.int64 and (ids[1:] > ids[:-1]).all())
+    if ids.ndim != 1 or not ordered or len(set(ids.tolist())) != ids.size:
+        raise ValueError(f"the ids of the {side} are not distinct")
     labels = _texts(f"{side}_labels", arrays) if f"{side}_labels_ends" in arrays else None
     return Vocabulary(ids, labels)
 

@@ -22,19 +22,24 @@ def rows_of(
     vocabulary: Vocabulary, seen: NDArray[np.bool_], ids: Any, what: str, unknown: Unknown
 ) -> NDArray[np.int64]:
     """Return row numbers; an id without observations gets the last row, which holds the average."""
+    return settled(vocabulary.encode(ids, what), seen, ids, what, unknown)
+
+
+def settled(
+    rows: NDArray[np.int64], seen: NDArray[np.bool_], ids: Any, what: str, unknown: Unknown
+) -> NDArray[np.int64]:
+    """Apply the policy for unknown ids to row numbers in which -1 is unknown."""
     check_parameters("KolmogorovModel", {"unknown": unknown}, _UNKNOWN)
-    rows = vocabulary.encode(ids, what)
     strange = rows < 0
     if unknown == "error":
         strange = strange | ~seen[rows]
         if strange.any():
-            first = np.asarray(ids).item(int(np.argmax(strange)))
+            first = np.asarray(ids, dtype=object).item(int(np.argmax(strange)))
             raise UnknownIdError(
                 f"The model has seen no observation of {what} {first!r}. With unknown='average' it would be "
                 "treated as the average one."
             )
-    rows[strange] = len(vocabulary)
-    return rows
+    return np.where(strange, seen.size, rows)
 
 
 def at_pairs(fitted: Fitted, users: Any, items: Any, unknown: Unknown) -> Floats:
@@ -76,7 +81,7 @@ def _entry_rows(
     present = np.zeros(len(theirs), dtype=bool)
     present[entries] = True
     rows = np.full(len(theirs), len(known), dtype=np.int64)
-    rows[present] = rows_of(known, seen, theirs.ids[present], what, unknown)
+    rows[present] = settled(known.translate(theirs)[present], seen, theirs.ids[present], what, unknown)
     return rows[entries]
 
 

@@ -13,19 +13,22 @@ from kolmogorov.errors import DataError
 
 @dataclass(frozen=True, eq=False)
 class QuadraticProgram:
-    """Minimise x^T gram x - 2 x^T moment over a set that subclasses name.
+    """Minimise x^T gram x - 2 x^T moment + offset over a set that subclasses name.
 
     Parameters
     ----------
     gram : array-like of shape (D, D)
         Real and symmetric; definite or not.
     moment : array-like of shape (D,)
+    offset : float
+        A constant, for problems that come with one.
     """
 
     gram: NDArray[np.float64]
     moment: NDArray[np.float64]
+    offset: float
 
-    def __init__(self, gram: ArrayLike, moment: ArrayLike) -> None:
+    def __init__(self, gram: ArrayLike, moment: ArrayLike, offset: float = 0.0) -> None:
         matrix = _real_array(gram, "gram", ndim=2)
         vector = _real_array(moment, "moment", ndim=1)
         if matrix.shape != (vector.size, vector.size):
@@ -45,6 +48,7 @@ class QuadraticProgram:
             )
         object.__setattr__(self, "gram", _frozen((matrix + matrix.T) / 2))
         object.__setattr__(self, "moment", _frozen(vector))
+        object.__setattr__(self, "offset", float(offset))
 
     @property
     def size(self) -> int:
@@ -52,9 +56,9 @@ class QuadraticProgram:
         return self.moment.size
 
     def value(self, x: ArrayLike) -> float:
-        """Return x^T gram x - 2 x^T moment."""
+        """Return x^T gram x - 2 x^T moment + offset."""
         point = np.asarray(x, dtype=np.float64)
-        return float(point @ self.gram @ point - 2.0 * (point @ self.moment))
+        return float(point @ self.gram @ point - 2.0 * (point @ self.moment)) + self.offset
 
 
 def _real_array(values: Any, name: str, ndim: int) -> NDArray[np.float64]:

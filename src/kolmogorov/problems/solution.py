@@ -29,13 +29,37 @@ class Solution:
     lower_bound : float or None
         No point of the set has a value below this, where the solver can tell.
     status : Status
-    iterations : int or None
     seconds : float
+    iterations : int or None
+    n_evd, n_lanczos : int or None
+        Eigendecompositions made, those of line searches included: full ones, and Lanczos runs.
+    nodes : int or None
+        Of a search tree.
+    phases : dict or None
+        Iterations of the enhanced gradient descent in its phases I-A, I-B, II-A, II-B.
+    dual : ndarray of shape (D + 1,) or None
+        Final dual variables.
+    trace : ndarray or None
+        With the option ``trace=True``: the dual value at the start and after every iteration.
+    dual_trace : ndarray or None
+        The dual points that belong to `trace`.
     """
 
     x: NDArray[np.float64]
     value: float
     lower_bound: float | None
     status: Status
-    iterations: int | None
     seconds: float
+    iterations: int | None = None
+    n_evd: int | None = None
+    n_lanczos: int | None = None
+    nodes: int | None = None
+    phases: dict[str, int] | None = None
+    dual: NDArray[np.float64] | None = None
+    trace: NDArray[np.float64] | None = None
+    dual_trace: NDArray[np.float64] | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """Value minus lower bound, where there is a bound."""
+        return None if self.lower_bound is None else self.value - self.lower_bound

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kolmogorov._support.seeds import base_seed, row_seeds
+from kolmogorov._support.threads import one_blas_thread
+from kolmogorov._support.validation import Rule, check_parameters
 from kolmogorov.errors import DataError, SolverMismatchError
 from kolmogorov.problems import BinaryQP, SimplexQP, Solution, Status
 from kolmogorov.problems.quadratic import QuadraticProgram
 
 Floats = NDArray[np.float64]
+PHASES = ("I-A", "I-B", "II-A", "II-B")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +36,16 @@ class Batch:
         Absent where the method always runs to its end.
     proved : bool[n] or None
         Whether the row's optimality was shown; absent where the method shows nothing.
+    n_evd, n_lanczos : int64[n] or None
+        Eigendecompositions, full ones and Lanczos runs apart, those of line searches included.
+    phases : int64[n, 4] or None
+        Iterations in the phases I-A, I-B, II-A, II-B.
+    nodes : int64[n] or None
+        Of a search tree.
+    dual : float64[n, D + 1] or None
+        Final dual variables.
+    trace, dual_trace : list of arrays or None
+        Per row, the dual value and the dual point of every iteration.
     """
 
     x: Floats
@@ -39,6 +53,42 @@ class Batch:
     iterations: NDArray[np.int64] | None = None
     converged: NDArray[np.bool_] | None = None
     proved: NDArray[np.bool_] | None = None
+    n_evd: NDArray[np.int64] | None = None
+    n_lanczos: NDArray[np.int64] | None = None
+    phases: NDArray[np.int64] | None = None
+    nodes: NDArray[np.int64] | None = None
+    dual: Floats | None = None
+    trace: list[Floats] | None = None
+    dual_trace: list[Floats] | None = None
+
+    def solution(self, problem: QuadraticProgram, seconds: float) -> Solution:
+        """Return what is known about the first row, as the answer to a problem of its own."""
+
+        def number(column: NDArray[np.int64] | None) -> int | None:
+            return None if column is None else int(column[0])
+
+        phases = None if self.phases is None else dict(zip(PHASES, self.phases[0].tolist(), strict=True))
+        bound = None if self.lower_bound is None else float(self.lower_bound[0]) + problem.offset
+        return Solution(
+            x=self.x[0],
+            value=problem.value(self.x[0]),
+            lower_bound=bound,
+            status=self._status(),
+            seconds=seconds,
+            iterations=number(self.iterations),
+            n_evd=number(self.n_evd),
+            n_lanczos=number(self.n_lanczos),
+            nodes=number(self.nodes),
+            phases=phases,
+            dual=None if self.dual is None else self.dual[0],
+            trace=None if self.trace is None else self.trace[0],
+            dual_trace=None if self.dual_trace is None else self.dual_trace[0],
+        )
+
+    def _status(self) -> Status:
+        if self.converged is not None and not self.converged[0]:
+            return Status.ITERATION_LIMIT
+        return Status.OPTIMAL if self.proved is not None and self.proved[0] else Status.FEASIBLE
 
 
 class RowSolver(ABC):
@@ -52,6 +102,11 @@ class RowSolver(ABC):
     family: ClassVar[str]
     max_variables: ClassVar[int | None] = None
     exact: ClassVar[bool] = False
+    rules: ClassVar[Mapping[str, Rule]] = {}
+
+    def __post_init__(self) -> None:
+        """Check the options; dataclasses call this at the end of their constructor."""
+        check_parameters(f"Solver '{self.name}'", {name: getattr(self, name) for name in self.rules}, self.rules)
 
     @abstractmethod
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
@@ -95,20 +150,13 @@ class RowSolver(ABC):
                 raise DataError(f"'start' must have shape ({problem.size},), got {point.shape}.")
             self._check_start(point)
         seeds = row_seeds(base_seed(random_state), 0, 0, np.zeros(1, dtype=np.int64))
-        began = time.perf_counter()
-        batch = self._solve_batch(
-            np.ascontiguousarray(problem.gram[None]), problem.moment[None].copy(), point[None], seeds
-        )
-        seconds = time.perf_counter() - began
-        x = batch.x[0]
-        return Solution(
-            x=x,
-            value=problem.value(x),
-            lower_bound=None if batch.lower_bound is None else float(batch.lower_bound[0]),
-            status=_status(batch),
-            iterations=None if batch.iterations is None else int(batch.iterations[0]),
-            seconds=seconds,
-        )
+        with one_blas_thread():
+            began = time.perf_counter()
+            batch = self._solve_batch(
+                np.ascontiguousarray(problem.gram[None]), problem.moment[None].copy(), point[None], seeds
+            )
+            seconds = time.perf_counter() - began
+        return batch.solution(problem, seconds)
 
     def check_size(self, size: int) -> None:
         """Raise where the problem has more variables than this solver declares to handle."""
@@ -125,7 +173,7 @@ class RowSolver(ABC):
 
     def options(self) -> dict[str, Any]:
         """Return the options as a dictionary from which `resolve` makes the same solver again."""
-        return asdict(self) if is_dataclass(self) else {}  # type: ignore[call-overload,no-any-return]
+        return {name: getattr(self, name) for name in self.option_names()}
 
     @classmethod
     def option_names(cls) -> list[str]:
@@ -166,9 +214,3 @@ class BinarySolver(RowSolver):
     def _check_start(self, start: Floats) -> None:
         if not np.isin(start, (0.0, 1.0)).all():
             raise DataError("'start' must hold only 0 and 1.")
-
-
-def _status(batch: Batch) -> Status:
-    if batch.converged is not None and not batch.converged[0]:
-        return Status.ITERATION_LIMIT
-    return Status.OPTIMAL if batch.proved is not None and batch.proved[0] else Status.FEASIBLE

@@ -13,11 +13,19 @@ _TARGETS: dict[str, dict[str, str]] = {
     "simplex": {
         "pairwise": "kolmogorov.solvers.simplex.pairwise:Pairwise",
         "frank_wolfe": "kolmogorov.solvers.simplex.frank_wolfe:FrankWolfe",
+        "active_set": "kolmogorov.solvers.simplex.active_set:ActiveSet",
     },
     "binary": {
         "auto": "kolmogorov.solvers.binary.auto:Auto",
         "exhaustive": "kolmogorov.solvers.binary.exhaustive:Exhaustive",
         "local_search": "kolmogorov.solvers.binary.local_search:LocalSearch",
+        "branch_bound": "kolmogorov.solvers.binary.branch_bound:BranchBound",
+        "dmo": "kolmogorov.solvers.binary.dmo:DiscreteMonotonic",
+        "gd": "kolmogorov.solvers.binary.gd:GradientDescent",
+        "enhanced_gd": "kolmogorov.solvers.binary.enhanced_gd:EnhancedGradientDescent",
+        "quasi_newton": "kolmogorov.solvers.binary.quasi_newton:QuasiNewton",
+        "newton": "kolmogorov.solvers.binary.newton:Newton",
+        "sdr": "kolmogorov.solvers.binary.sdr:SemidefiniteRelaxation",
     },
 }
 
@@ -28,7 +36,7 @@ def names(family: str) -> list[str]:
     Examples
     --------
     >>> names("simplex")
-    ['pairwise', 'frank_wolfe']
+    ['pairwise', 'frank_wolfe', 'active_set']
     """
     return list(_TARGETS[family])
 
@@ -44,7 +52,7 @@ def resolve(family: str, solver: str | RowSolver, **options: Any) -> RowSolver:
     Examples
     --------
     >>> resolve("binary", "local_search", n_starts=4)
-    LocalSearch(n_starts=4)
+    LocalSearch(n_starts=4, tabu_moves=None)
     """
     if isinstance(solver, RowSolver):
         if options:

@@ -49,7 +49,12 @@ def load(name: str, **options: Any) -> Observations:
     """
     if name not in _LOADERS:
         raise ParameterError(f"Unknown dataset {name!r}; known: {', '.join(_LOADERS)}.{nearest(str(name), _LOADERS)}")
-    observations: Observations = _function(_LOADERS[name][0])(**options)
+    try:
+        observations: Observations = _function(_LOADERS[name][0])(**options)
+    except TypeError as error:
+        if not options or "unexpected keyword" not in str(error):
+            raise
+        raise ParameterError(f"Dataset '{name}' does not take these options: {', '.join(options)}.") from None
     return observations
 
 

@@ -22,7 +22,7 @@ _ML_100K = partial(
 _ML_1M = partial(
     find_or_fetch,
     "ml-1m",
-    needed=("movies.dat",),
+    needed=("movies.dat", "ratings.dat|ratings.csv"),
     url="https://files.grouplens.org/datasets/movielens/ml-1m.zip",
     md5="c4d9eecfca2ab87c1945afe126590906",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import http.client
 import os
 import shutil
 import tempfile
@@ -35,9 +36,12 @@ def data_directories() -> list[Path]:
 
 
 def find_or_fetch(name: str, *, needed: tuple[str, ...], url: str, md5: str) -> Path:
-    """Return the folder `name` that holds the needed files; download it once where there is none."""
+    """Return the folder `name` that holds the needed files; download it once where there is none.
+
+    An entry of `needed` may name alternatives: "a|b".
+    """
     for directory in data_directories():
-        if all((directory / name / file).exists() for file in needed):
+        if all(any((directory / name / file).exists() for file in group.split("|")) for group in needed):
             return directory / name
     notice(LICENCE, always=True)
     notice(f"downloading {url} to {cache_directory()}")
@@ -52,7 +56,7 @@ def _download(name: str, url: str) -> bytes:
         with urllib.request.urlopen(url, timeout=_TIMEOUT_SECONDS) as response:
             content: bytes = response.read()
             return content
-    except (urllib.error.URLError, OSError) as error:
+    except (urllib.error.URLError, http.client.HTTPException, OSError) as error:
         reason = getattr(error, "reason", error)
         raise DataError(
             f"Dataset '{name}' is not on this machine and {url} could not be reached ({reason}). Put its files into "
@@ -63,7 +67,10 @@ def _download(name: str, url: str) -> bytes:
 def _unpack(name: str, archive: bytes) -> Path:
     """Unpack beside the final place and move there in one step."""
     home = cache_directory()
-    home.mkdir(parents=True, exist_ok=True)
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"The cache directory {home} cannot be made: {error.strerror}. Set KOLMOGOROV_DATA.") from None
     with tempfile.TemporaryDirectory(dir=home, prefix=f".{name}.") as scratch:
         packed = Path(scratch) / "archive.zip"
         packed.write_bytes(archive)

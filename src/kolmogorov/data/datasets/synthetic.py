@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.seeds import generator
-from kolmogorov._support.validation import Integer, Real, check_parameters
+from kolmogorov._support.validation import Integer, Optional, Real, Rule, check_parameters
 from kolmogorov.data.ingest import from_codes
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.vocabulary import Vocabulary
-from kolmogorov.errors import ParameterError
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +50,7 @@ def planted(
     ----------
     n_users, n_items, n_events : int
     n_observations : int, optional
-        About as many distinct cells are observed; all cells by default.
+        As many distinct cells are observed; all cells by default.
     noise : float
         Standard deviation of the Gaussian added to each probability, which is then clipped to [0, 1].
     binary : bool
@@ -72,19 +71,15 @@ def planted(
         "n_events": n_events,
         "noise": noise,
         "concentration": concentration,
+        "n_observations": n_observations,
     }
-    rules = dict.fromkeys(("n_users", "n_items", "n_events"), Integer(1))
-    check_parameters("planted", values, {**rules, "noise": Real(0.0), "concentration": Real(1e-6)})
+    rules: dict[str, Rule] = dict.fromkeys(("n_users", "n_items", "n_events"), Integer(1))
+    rules |= {"noise": Real(0.0), "concentration": Real(1e-6), "n_observations": Optional(Integer(1))}
+    check_parameters("planted", values, rules)
     rng = generator(random_state)
     theta = rng.dirichlet(np.full(n_events, concentration), size=n_users)
     psi = rng.random((n_items, n_events)) < 0.5
-    cells = n_users * n_items
-    if n_observations is None or n_observations >= cells:
-        chosen = np.arange(cells)
-    elif n_observations < 1:
-        raise ParameterError(f"planted: 'n_observations' must be an integer >= 1, got {n_observations!r}.")
-    else:
-        chosen = np.unique(rng.integers(cells, size=n_observations))
+    chosen = _cells(rng, n_users * n_items, n_observations)
     users, items = np.divmod(chosen, n_items)
     probabilities = _products(theta, psi.astype(np.float64), users, items)
     if binary:
@@ -100,6 +95,18 @@ def planted(
         maximum=1,
     )
     return Planted(observations, theta, psi)
+
+
+def _cells(rng: np.random.Generator, cells: int, wanted: int | None) -> NDArray[np.int64]:
+    """Choose distinct cells at random, in increasing order, without a list of all cells where they are many."""
+    if wanted is None or wanted >= cells:
+        return np.arange(cells)
+    if wanted > cells // 4:
+        return np.sort(rng.permutation(cells)[:wanted])
+    chosen = np.unique(rng.integers(cells, size=wanted))
+    while chosen.size < wanted:
+        chosen = np.unique(np.concatenate([chosen, rng.integers(cells, size=wanted - chosen.size)]))
+    return chosen
 
 
 def _products(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.validation import Integer
 from kolmogorov.solvers.binary.exhaustive import Exhaustive
 from kolmogorov.solvers.binary.local_search import LocalSearch
 from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
@@ -34,6 +36,7 @@ class Auto(BinarySolver):
     n_starts: int = 8
 
     name = "auto"
+    rules: ClassVar = {"n_starts": Integer(1)}
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
         if moment.shape[1] <= EXACT_LIMIT:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.validation import Integer, Real
 from kolmogorov.kernels.simplex import pairwise_descent
 from kolmogorov.solvers.contract import Batch, Floats, SimplexSolver
 from kolmogorov.solvers.simplex.certificate import certified
@@ -35,6 +37,7 @@ class Pairwise(SimplexSolver):
 
     name = "pairwise"
     exact = True
+    rules: ClassVar = {"tol": Real(0.0), "max_iter": Integer(1)}
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
         return certified(pairwise_descent, gram, moment, start, self.tol, self.max_iter)

@@ -1,0 +1,70 @@
+"""From {0,1}^D to {-1,+1}^(D+1) and back: the homogenised problem behind the semidefinite relaxation.
+
+With x = (s + 1) / 2 the value x^T S x - 2 x^T v equals [1 s] A [1 s]^T + constant, where
+A = [[0, a/2], [a/2, S/4]], a = S 1 / 2 - v and constant = 1^T S 1 / 4 - 1^T v.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kolmogorov._support.jit import kernel
+from kolmogorov.kernels.randomness import fill_normal
+
+
+@kernel
+def lift(gram, moment, lifted):
+    """Write A to `lifted`, of size (D+1) x (D+1); return the constant."""
+    size = moment.size
+    constant = 0.0
+    lifted[0, 0] = 0.0
+    for d in range(size):
+        row = 0.0
+        for e in range(size):
+            row += gram[d, e]
+            lifted[d + 1, e + 1] = 0.25 * gram[d, e]
+        half = 0.25 * row - 0.5 * moment[d]
+        lifted[0, d + 1] = half
+        lifted[d + 1, 0] = half
+        constant += 0.25 * row - moment[d]
+    return constant
+
+
+@kernel
+def best_rounding(lifted, factor, n_draws, state, x):
+    """Round Gaussian draws with covariance factor factor^T to signs and keep the best (the paper's Algorithm 3).
+
+    Parameters
+    ----------
+    lifted : float64[n, n]
+        The matrix A.
+    factor : float64[n, k]
+        L with X* = L L^T.
+    n_draws : int
+    state : uint64
+        Of the row's random stream.
+    x : float64[n - 1]
+        Output in {0, 1}.
+    """
+    n, rank = factor.shape
+    draw = np.empty(max(rank, 1))
+    signs = np.empty(n)
+    best = np.inf
+    for _ in range(n_draws):
+        state = fill_normal(state, draw)
+        for i in range(n):
+            total = 0.0
+            for k in range(rank):
+                total += factor[i, k] * draw[k]
+            signs[i] = -1.0 if total < 0.0 else 1.0
+        value = 0.0
+        for i in range(n):
+            line = 0.0
+            for j in range(n):
+                line += lifted[i, j] * signs[j]
+            value += signs[i] * line
+        if value < best:
+            best = value
+            for i in range(n - 1):
+                x[i] = 0.5 * (signs[0] * signs[i + 1] + 1.0)
+    return state

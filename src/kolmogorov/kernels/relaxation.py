@@ -1,0 +1,90 @@
+"""Batches of binary problems by the dual of their regularised semidefinite relaxation, rounded to {0,1}^D."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kolmogorov._support.jit import kernel
+from kolmogorov.kernels.dual import descend_dual, newton_dual, projection_factor, spectral_bound
+from kolmogorov.kernels.lifting import best_rounding, lift
+from kolmogorov.kernels.randomness import fill_normal
+
+
+@kernel
+def finish(lifted, constant, gamma, values, vectors, dual, n_draws, state, counts, x):
+    """Round the relaxation's solution to `x` and return the dual's lower bound of the problem's value."""
+    best_rounding(lifted, projection_factor(gamma, values, vectors), n_draws, state, x)
+    return spectral_bound(lifted, dual, counts) + constant
+
+
+@kernel
+def gradient_batch(
+    gram,
+    moment,
+    seeds,
+    gamma,
+    tol,
+    max_iter,
+    step,
+    shrink,
+    armijo,
+    enhanced,
+    initial_step,
+    lanczos,
+    a,
+    n_draws,
+    x,
+    bounds,
+    counts,
+    phases,
+    duals,
+    trace,
+    points,
+):
+    """Run gradient descent (Algorithm 1, or 2 with `enhanced`) and rounding (Algorithm 3) on every row.
+
+    The dual starts at all ones, as in the paper. Outputs: `x`, `bounds`, `counts` (columns of `kernels.dual`),
+    `phases`, `duals`, and where they have room `trace` (h per iteration) and `points` (dual per iteration).
+    """
+    rows, size = x.shape
+    lifted = np.empty((size + 1, size + 1))
+    start = np.empty(size + 1)
+    for row in range(rows):
+        constant = lift(gram[row], moment[row], lifted)
+        state = fill_normal(seeds[row], start)
+        start /= np.sqrt(np.sum(start * start))
+        dual = duals[row]
+        dual[:] = 1.0
+        values, vectors = descend_dual(
+            lifted,
+            gamma,
+            tol,
+            max_iter,
+            step,
+            shrink,
+            armijo,
+            enhanced,
+            initial_step,
+            lanczos,
+            a,
+            start,
+            dual,
+            counts[row],
+            phases[row],
+            trace[row],
+            points[row],
+        )
+        bounds[row] = finish(lifted, constant, gamma, values, vectors, dual, n_draws, state, counts[row], x[row])
+
+
+@kernel
+def newton_batch(gram, moment, seeds, gamma, tol, max_iter, n_draws, x, bounds, counts, duals, trace, points):
+    """Run the semismooth Newton method and rounding on every row; outputs as in `gradient_batch`."""
+    rows, size = x.shape
+    lifted = np.empty((size + 1, size + 1))
+    for row in range(rows):
+        constant = lift(gram[row], moment[row], lifted)
+        dual = duals[row]
+        dual[:] = 0.0
+        values, vectors = newton_dual(lifted, gamma, tol, max_iter, dual, counts[row], trace[row], points[row])
+        bounds[row] = finish(lifted, constant, gamma, values, vectors, dual, n_draws, seeds[row], counts[row], x[row])

@@ -1,0 +1,91 @@
+"""One-flip tabu search over {0,1}^D, for problems with many local minima."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kolmogorov._support.jit import kernel
+from kolmogorov.kernels.flips import descend, flip, refresh
+from kolmogorov.kernels.randomness import next_random
+
+
+@kernel
+def wander(s, v, x, best_x, reached, moves, margin, state):
+    """Flip the best bit that is not tabu, better or not, `moves` times; return the best value and the state.
+
+    A flipped bit stays tabu for about a tenth of the bits plus a few random moves, unless flipping it back
+    leads below everything seen. `x` is where the walk starts, `best_x` the best point so far.
+    """
+    size = x.size
+    slope = np.empty(size)
+    refresh(s, v, x, slope)
+    until = np.zeros(size, dtype=np.int64)
+    tenure = size // 10 + 2
+    here = reached
+    best = reached
+    for move in range(1, moves + 1):
+        chosen = -1
+        least = np.inf
+        for d in range(size):
+            change = (1.0 - 2.0 * x[d]) * slope[d]
+            free = until[d] < move or here + change < best - margin
+            if free and change < least:
+                least = change
+                chosen = d
+        if chosen < 0:
+            continue
+        flip(s, x, slope, chosen)
+        here += least
+        state, bits = next_random(state)
+        until[chosen] = move + tenure + int(bits % np.uint64(tenure + 8))
+        if here < best - margin:
+            best = here
+            best_x[:] = x
+    return best, state
+
+
+@kernel
+def tabu_search(gram, moment, seeds, moves, restarts, x):
+    """Improve each row of `x` by walks from it and from shaken copies of the best point found.
+
+    Parameters
+    ----------
+    gram, moment : float64[n, D, D], float64[n, D]
+    seeds : uint64[n]
+    moves : int
+        Flips per walk.
+    restarts : int
+        Walks per row.
+    x : float64[n, D]
+        Points in {0,1}^D; replaced by better ones.
+    """
+    rows, size = x.shape
+    walker = np.empty(size)
+    slope = np.empty(size)
+    for row in range(rows):
+        s = gram[row]
+        v = moment[row]
+        state = seeds[row] ^ np.uint64(0xD1B54A32D192ED03)
+        margin = 0.0
+        for d in range(size):
+            margin = max(margin, abs(s[d, d]) + 2.0 * abs(v[d]))
+        margin *= 1e-12
+        best_x = x[row]
+        best = refresh(s, v, best_x, slope)
+        for attempt in range(restarts):
+            walker[:] = best_x
+            if attempt > 0:
+                for d in range(size):
+                    state, bits = next_random(state)
+                    if bits % np.uint64(4) == np.uint64(0):
+                        walker[d] = 1.0 - walker[d]
+            here = refresh(s, v, walker, slope)
+            here += descend(s, walker, slope, margin)
+            if here < best - margin:
+                best = here
+                best_x[:] = walker
+            candidate = walker.copy()
+            value, state = wander(s, v, walker, candidate, here, moves, margin, state)
+            if value < best - margin:
+                best = value
+                best_x[:] = candidate

@@ -1,0 +1,94 @@
+"""The paper's Algorithm 2: the same descent with EVDs only in phase II-B, and its accelerations of Section IV."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.validation import Between, Integer, OneOf, Positive, Real
+from kolmogorov.kernels.relaxation import gradient_batch
+from kolmogorov.solvers.binary.dual import DualRoom
+from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
+
+
+@dataclass(frozen=True)
+class EnhancedGradientDescent(BinarySolver):
+    """Gradient descent on h_gamma through the four sub-phases I-A, I-B, II-A, II-B, then Gaussian rounding.
+
+    It visits the same dual points as `gd`. While all dual variables are equal (phase I) the eigenpairs of -A serve, and
+    where Weyl's inequality excludes a positive eigenvalue (phase II-A) there is nothing to decompose; the
+    trial points of the line search are judged in the same way.
+
+    Parameters
+    ----------
+    gamma, n_draws, tol, max_iter, step, shrink, armijo, trace
+        As in `gd`.
+    initial_step : bool
+        Section IV-A: the first step jumps to where C has its first positive eigenvalue.
+    evd : {"full", "lanczos"}
+        Section IV-B: in phase II-B use Ritz pairs of the Lanczos method (Algorithm 5) instead of a full EVD.
+    a : float
+        Section IV-C: larger values lower the threshold at which Lanczos stops.
+
+    Examples
+    --------
+    >>> from kolmogorov.problems import BinaryQP
+    >>> solution = EnhancedGradientDescent().solve(BinaryQP([[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0]))
+    >>> solution.x.tolist(), list(solution.phases)
+    ([0.0, 1.0], ['I-A', 'I-B', 'II-A', 'II-B'])
+    """
+
+    gamma: float = 100.0
+    n_draws: int = 100
+    tol: float = 1e-4
+    max_iter: int = 1_000
+    step: float = 1.0
+    shrink: float = 0.5
+    armijo: float = 0.3
+    initial_step: bool = False
+    evd: Literal["full", "lanczos"] = "full"
+    a: float = 100.0
+    trace: bool = False
+
+    name = "enhanced_gd"
+    rules: ClassVar = {
+        "gamma": Positive(),
+        "n_draws": Integer(1),
+        "tol": Real(0.0),
+        "max_iter": Integer(1),
+        "step": Positive(),
+        "shrink": Between(0.0, 1.0),
+        "armijo": Between(0.0, 1.0),
+        "evd": OneOf(("full", "lanczos")),
+        "a": Positive(),
+    }
+
+    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
+        room = DualRoom.for_batch(moment, self.max_iter + 1 if self.trace else 0)
+        gradient_batch(
+            gram,
+            moment,
+            seeds,
+            float(self.gamma),
+            float(self.tol),
+            self.max_iter,
+            float(self.step),
+            float(self.shrink),
+            float(self.armijo),
+            True,
+            self.initial_step,
+            self.evd == "lanczos",
+            float(self.a),
+            self.n_draws,
+            room.x,
+            room.bounds,
+            room.counts,
+            room.phases,
+            room.duals,
+            room.trace,
+            room.points,
+        )
+        return room.batch(with_phases=True)

@@ -1,0 +1,91 @@
+"""The paper's Algorithm 1: gradient descent on the dual with backtracking, an EVD for every point looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.validation import Between, Integer, Positive, Real
+from kolmogorov.kernels.relaxation import gradient_batch
+from kolmogorov.solvers.binary.dual import DualRoom
+from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
+
+
+@dataclass(frozen=True)
+class GradientDescent(BinarySolver):
+    """Gradient descent on h_gamma, then Gaussian rounding.
+
+    The paper prints neither its first step nor its Armijo constants; these are the textbook's (unit first step, halved
+    until the decrease is 0.3 of what the slope promises).
+
+    Parameters
+    ----------
+    gamma : float
+        Regularisation of the relaxation: larger is tighter and slower.
+    n_draws : int
+        Gaussian draws rounded to signs; the best is kept.
+    tol : float
+        Stop when a step is shorter than this.
+    max_iter : int
+    step, shrink, armijo : float
+        First trial step, its reduction, and the share of the promised decrease that is asked for.
+    trace : bool
+        Keep the dual value (and the dual point) of every iteration.
+
+    Examples
+    --------
+    >>> from kolmogorov.problems import BinaryQP
+    >>> solution = GradientDescent().solve(BinaryQP([[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0]))
+    >>> solution.x.tolist(), bool(solution.lower_bound <= solution.value)
+    ([0.0, 1.0], True)
+    """
+
+    gamma: float = 100.0
+    n_draws: int = 100
+    tol: float = 1e-4
+    max_iter: int = 1_000
+    step: float = 1.0
+    shrink: float = 0.5
+    armijo: float = 0.3
+    trace: bool = False
+
+    name = "gd"
+    rules: ClassVar = {
+        "gamma": Positive(),
+        "n_draws": Integer(1),
+        "tol": Real(0.0),
+        "max_iter": Integer(1),
+        "step": Positive(),
+        "shrink": Between(0.0, 1.0),
+        "armijo": Between(0.0, 1.0),
+    }
+
+    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
+        room = DualRoom.for_batch(moment, self.max_iter + 1 if self.trace else 0)
+        gradient_batch(
+            gram,
+            moment,
+            seeds,
+            float(self.gamma),
+            float(self.tol),
+            self.max_iter,
+            float(self.step),
+            float(self.shrink),
+            float(self.armijo),
+            False,
+            False,
+            False,
+            1.0,
+            self.n_draws,
+            room.x,
+            room.bounds,
+            room.counts,
+            room.phases,
+            room.duals,
+            room.trace,
+            room.points,
+        )
+        return room.batch()

@@ -1,0 +1,64 @@
+"""Semismooth Newton on the dual, which is the nearest-correlation-matrix problem in disguise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.validation import Integer, Positive, Real
+from kolmogorov.kernels.relaxation import newton_batch
+from kolmogorov.solvers.binary.dual import DualRoom
+from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
+
+
+@dataclass(frozen=True)
+class Newton(BinarySolver):
+    """Newton's method on h_gamma (Qi and Sun 2006, Borsdorf and Higham 2010), then Gaussian rounding.
+
+    <X, A> + |X|^2 / (2 gamma) is |X + gamma A|^2 / (2 gamma) up to a constant, so the relaxation projects -gamma A onto
+    the correlation matrices. Convergence is quadratic: some eight iterations to a gradient norm of 1e-8.
+
+    Parameters
+    ----------
+    gamma, n_draws, max_iter, trace
+        As in `gd`.
+    tol : float
+        Norm of the gradient at which to stop.
+
+    Examples
+    --------
+    >>> from kolmogorov.problems import BinaryQP
+    >>> Newton().solve(BinaryQP([[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0])).x.tolist()
+    [0.0, 1.0]
+    """
+
+    gamma: float = 100.0
+    n_draws: int = 100
+    tol: float = 1e-8
+    max_iter: int = 200
+    trace: bool = False
+
+    name = "newton"
+    rules: ClassVar = {"gamma": Positive(), "n_draws": Integer(1), "tol": Real(0.0), "max_iter": Integer(1)}
+
+    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
+        room = DualRoom.for_batch(moment, self.max_iter + 1 if self.trace else 0)
+        newton_batch(
+            gram,
+            moment,
+            seeds,
+            float(self.gamma),
+            float(self.tol),
+            self.max_iter,
+            self.n_draws,
+            room.x,
+            room.bounds,
+            room.counts,
+            room.duals,
+            room.trace,
+            room.points,
+        )
+        return room.batch()

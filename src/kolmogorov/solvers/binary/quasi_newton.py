@@ -1,0 +1,91 @@
+"""BFGS on the same dual, by SciPy, as the paper compares with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.validation import Integer, Positive, Real
+from kolmogorov.kernels.dual import CONVERGED, FULL_EVDS, ITERATIONS, dual_gradient, dual_value, shifted
+from kolmogorov.kernels.lifting import lift
+from kolmogorov.kernels.relaxation import finish
+from kolmogorov.solvers.binary.dual import DualRoom
+from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
+
+
+@dataclass(frozen=True)
+class QuasiNewton(BinarySolver):
+    """BFGS on h_gamma, then Gaussian rounding.
+
+    Parameters
+    ----------
+    gamma, n_draws, max_iter, trace
+        As in `gd`.
+    tol : float
+        Norm of the gradient at which to stop.
+
+    Examples
+    --------
+    >>> from kolmogorov.problems import BinaryQP
+    >>> QuasiNewton().solve(BinaryQP([[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0])).x.tolist()
+    [0.0, 1.0]
+    """
+
+    gamma: float = 100.0
+    n_draws: int = 100
+    tol: float = 1e-3
+    max_iter: int = 1_000
+    trace: bool = False
+
+    name = "quasi_newton"
+    rules: ClassVar = {"gamma": Positive(), "n_draws": Integer(1), "tol": Real(0.0), "max_iter": Integer(1)}
+
+    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
+        room = DualRoom.for_batch(moment, self.max_iter + 1 if self.trace else 0)
+        for row in range(len(moment)):
+            self._solve_row(gram[row], moment[row], seeds[row], row, room)
+        return room.batch()
+
+    def _solve_row(self, gram: Floats, moment: Floats, seed: np.uint64, row: int, room: DualRoom) -> None:
+        from scipy.optimize import minimize
+
+        size = moment.size + 1
+        lifted = np.empty((size, size))
+        constant = lift(gram, moment, lifted)
+        gamma = float(self.gamma)
+        counts = room.counts[row]
+        gradient = np.empty(size)
+
+        def both(dual: Floats) -> tuple[float, Floats]:
+            values, vectors = np.linalg.eigh(shifted(lifted, dual))
+            counts[FULL_EVDS] += 1
+            dual_gradient(gamma, values, vectors, gradient)
+            return dual_value(dual, gamma, values), gradient.copy()
+
+        visited = [np.ones(size)]
+        result = minimize(
+            both,
+            np.ones(size),
+            jac=True,
+            method="BFGS",
+            callback=lambda dual: visited.append(dual.copy()),
+            options={"gtol": self.tol, "norm": 2, "maxiter": self.max_iter},
+        )
+        dual = room.duals[row]
+        dual[:] = result.x
+        counts[ITERATIONS] = result.nit
+        counts[CONVERGED] = float(np.linalg.norm(result.jac)) <= 10.0 * self.tol
+        values, vectors = np.linalg.eigh(shifted(lifted, dual))
+        counts[FULL_EVDS] += 1
+        room.bounds[row] = finish(
+            lifted, constant, gamma, values, vectors, dual, self.n_draws, seed, counts, room.x[row]
+        )
+        if self.trace:
+            path = np.array(visited[: result.nit + 1])
+            room.points[row, : len(path)] = path
+            for k, point in enumerate(path):
+                spectrum = np.linalg.eigvalsh(shifted(lifted, point))
+                room.trace[row, k] = dual_value(point, gamma, spectrum)

@@ -1,0 +1,111 @@
+"""SDRwR: the semidefinite relaxation itself, by an interior-point solver, then Cholesky and randomisation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.optional import require
+from kolmogorov._support.validation import Integer, Positive
+from kolmogorov.kernels.lifting import best_rounding, lift
+from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
+
+
+@dataclass(frozen=True)
+class SemidefiniteRelaxation(BinarySolver):
+    """Minimise <A, X> over correlation matrices X with Clarabel (extra ``sdp``), then Gaussian rounding.
+
+    Parameters
+    ----------
+    n_draws : int
+        Gaussian draws rounded to signs; the best is kept.
+    tol : float
+        Relative gap at which the interior-point method stops.
+    max_iter : int
+
+    Examples
+    --------
+    >>> SemidefiniteRelaxation(n_draws=50)
+    SemidefiniteRelaxation(n_draws=50, tol=1e-08, max_iter=200)
+    """
+
+    n_draws: int = 100
+    tol: float = 1e-8
+    max_iter: int = 200
+
+    name = "sdr"
+    extra = "sdp"
+    rules: ClassVar = {"n_draws": Integer(1), "tol": Positive(), "max_iter": Integer(1)}
+
+    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
+        n, size = moment.shape
+        x = np.zeros((n, size))
+        bounds = np.empty(n)
+        iterations = np.empty(n, dtype=np.int64)
+        converged = np.empty(n, dtype=bool)
+        lifted = np.empty((size + 1, size + 1))
+        for row in range(n):
+            constant = lift(gram[row], moment[row], lifted)
+            matrix, bound, iterations[row], converged[row] = correlation_sdp(
+                lifted, tol=self.tol, max_iter=self.max_iter
+            )
+            bounds[row] = bound + constant
+            factor = np.linalg.cholesky(matrix + _lift_to_definite(matrix) * np.eye(size + 1))
+            best_rounding(lifted, factor, self.n_draws, seeds[row], x[row])
+        return Batch(x=x, lower_bound=bounds, iterations=iterations, converged=converged)
+
+
+def correlation_sdp(
+    cost: Floats, *, quadratic: float = 0.0, tol: float = 1e-8, max_iter: int = 200
+) -> tuple[Floats, float, int, bool]:
+    """Minimise <cost, X> + quadratic/2 |X|^2 over X positive semidefinite with unit diagonal, by Clarabel.
+
+    Returns X, a lower bound of the linear problem's value made safe by its dual, the iterations, and whether it
+    converged.
+    """
+    clarabel = require("clarabel", extra="sdp", purpose="Solver 'sdr'")
+    from scipy.sparse import csc_matrix, diags
+
+    n = len(cost)
+    rows, columns = _triangle(n)
+    scale = np.where(rows == columns, 1.0, np.sqrt(2.0))
+    length = rows.size
+    linear = scale * cost[rows, columns]
+    on_diagonal = np.flatnonzero(rows == columns)
+    equal = csc_matrix((np.ones(n), (np.arange(n), on_diagonal)), shape=(n, length))
+    minus = -csc_matrix(np.eye(length)) if length < 400 else -diags(np.ones(length), format="csc")
+    from scipy.sparse import vstack
+
+    constraints = csc_matrix(vstack([equal, minus]))
+    right = np.concatenate([np.ones(n), np.zeros(length)])
+    cones = [clarabel.ZeroConeT(n), clarabel.PSDTriangleConeT(n)]
+    settings: Any = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.max_iter = max_iter
+    settings.tol_gap_rel = settings.tol_gap_abs = settings.tol_feas = tol
+    hessian = csc_matrix(diags(np.full(length, quadratic), format="csc"))
+    solved = clarabel.DefaultSolver(hessian, linear, constraints, right, cones, settings).solve()
+    vector = np.array(solved.x)
+    matrix = np.zeros((n, n))
+    matrix[rows, columns] = vector / scale
+    matrix[columns, rows] = vector / scale
+    dual = np.array(solved.z)[:n]
+    least = float(np.linalg.eigvalsh(cost + np.diag(dual))[0])
+    bound = -float(dual.sum()) + n * min(least, 0.0)
+    return matrix, bound, int(solved.iterations), "Solved" in str(solved.status)
+
+
+def _triangle(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the upper triangle by columns, which is the order of Clarabel's cone."""
+    columns = np.repeat(np.arange(n), np.arange(1, n + 1))
+    rows = np.concatenate([np.arange(k + 1) for k in range(n)])
+    return rows, columns
+
+
+def _lift_to_definite(matrix: Floats) -> float:
+    """Return what has to be added to the diagonal for a Cholesky factor to exist."""
+    least = float(np.linalg.eigvalsh(matrix)[0])
+    return max(0.0, -least) + 1e-9
