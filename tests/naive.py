@@ -83,3 +83,44 @@ def cells(observations):
         (observations.users.ids[u], observations.items.ids[i]): p
         for u, i, p in zip(observations.user_rows(), observations.item_rows(), observations.values, strict=True)
     }
+
+
+def lifted(gram, moment):
+    """A and the constant with x^T S x - 2 x^T v = [1 s] A [1 s]^T + constant, x = (s + 1) / 2."""
+    ones = np.ones(len(moment))
+    a = gram @ ones / 2 - moment
+    matrix = np.block([[np.zeros((1, 1)), a[None] / 2], [a[:, None] / 2, gram / 4]])
+    return matrix, float(ones @ gram @ ones / 4 - ones @ moment)
+
+
+def dual_value(matrix, dual, gamma):
+    """h(dual) = sum(dual) + gamma/2 |Pi_+(C)|^2."""
+    values = np.linalg.eigvalsh(-matrix - np.diag(dual))
+    return float(dual.sum() + gamma / 2 * (np.clip(values, 0, None) ** 2).sum())
+
+
+def dual_gradient(matrix, dual, gamma):
+    """1 - gamma diag(Pi_+(C))."""
+    values, vectors = np.linalg.eigh(-matrix - np.diag(dual))
+    return 1 - gamma * np.diag(vectors @ np.diag(np.clip(values, 0, None)) @ vectors.T)
+
+
+def dual_solution(matrix, dual, gamma):
+    """X = gamma Pi_+(C)."""
+    values, vectors = np.linalg.eigh(-matrix - np.diag(dual))
+    return gamma * vectors @ np.diag(np.clip(values, 0, None)) @ vectors.T
+
+
+def backtracking_descent(matrix, gamma, tol, step, shrink, armijo):
+    """The paper's Algorithm 1 as printed; every dual point it visits."""
+    dual = np.ones(len(matrix))
+    points = [dual]
+    while True:
+        gradient = dual_gradient(matrix, dual, gamma)
+        h, t = dual_value(matrix, dual, gamma), step
+        while dual_value(matrix, dual - t * gradient, gamma) > h - armijo * t * gradient @ gradient:
+            t *= shrink
+        dual = dual - t * gradient
+        points.append(dual)
+        if t * np.linalg.norm(gradient) <= tol:
+            return np.array(points)

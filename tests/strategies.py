@@ -3,7 +3,9 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from kolmogorov import Observations
+from kolmogorov import Observations, datasets
+from kolmogorov.kernels.gram import normal_equations
+from kolmogorov.problems import BinaryQP
 
 
 @st.composite
@@ -40,3 +42,14 @@ def tables(draw, weighted=None):
     has_weights = draw(st.booleans()) if weighted is None else weighted
     weights = rng.uniform(0.1, 5.0, size=int((~np.isnan(values)).sum())) if has_weights else None
     return Observations.from_dense(values, maximum=1, weights=weights)
+
+
+def toy_problems(size, count, seed=0):
+    """Item problems of the paper's D1 for random thetas."""
+    toy = datasets.load("toy", random_state=seed)
+    theta = np.random.default_rng(seed).dirichlet(np.ones(size), toy.n_users)
+    view = toy.columns
+    gram, moment = np.empty((40, size, size)), np.empty((40, size))
+    zero = np.zeros(size)
+    normal_equations(view.indptr, view.indices, view.values, view.weights, theta, 0, 40, 0.0, zero, gram, moment)
+    return [BinaryQP(gram[k], moment[k]) for k in range(count)]

@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "KolmogorovModel": "kolmogorov.model.estimator",
     "Observations": "kolmogorov.data.observations",
+    "bqp": "kolmogorov.bqp",
     "datasets": "kolmogorov.data.datasets",
     "errors": "kolmogorov.errors",
     "execution": "kolmogorov.execution",

@@ -1,3 +1,4 @@
+from kolmogorov import bqp as bqp
 from kolmogorov import errors as errors
 from kolmogorov import execution as execution
 from kolmogorov import interpret as interpret

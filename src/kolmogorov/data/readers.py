@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
@@ -80,7 +82,7 @@ def read_ratings(
     if str(path).lower().endswith((".parquet", ".pq")):
         observations = _read_parquet(path, wanted, settings)
     else:
-        with TextFile(path, encoding) as file:
+        with TextFile(path, encoding) as file, _collector_paused():
             observations = _read_text(file, wanted, sep, header, settings)
     if maximum is None:
         notice(f"{path}: maximum taken as {observations.maximum:g}, so {observations.scale}")
@@ -100,6 +102,18 @@ def read_pairs(
     if not pairs["user"]:
         raise DataError(f"{file.name} holds no pairs.")
     return pairs["user"], pairs["item"]
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Keep the cyclic garbage collector from walking over a million short-lived rows; a third of the time is its."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _read_text(

@@ -206,8 +206,13 @@ def hessian_weights(values):
 
 @kernel
 def newton_direction(gamma, values, vectors, gradient, accuracy):
-    """Solve Hessian * d = -gradient by conjugate gradients with the diagonal as preconditioner."""
+    """Solve Hessian * d = -gradient by conjugate gradients with the diagonal as preconditioner.
+
+    The Hessian may be singular, for instance where a variable is coupled to nothing; a ridge that vanishes with the
+    gradient keeps the step finite and the convergence quadratic.
+    """
     n = gradient.size
+    ridge = gamma * min(1e-6, 1e-3 * np.sqrt(np.sum(gradient * gradient)))
     weights = hessian_weights(values)
     rank = weights.shape[0]
     inner = np.empty((rank, n))
@@ -219,7 +224,7 @@ def newton_direction(gamma, values, vectors, gradient, accuracy):
             for k in range(n):
                 part += weights[b, k] * vectors[i, k] * vectors[i, k]
             total += vectors[i, n - 1 - b] * vectors[i, n - 1 - b] * part
-        diagonal[i] = max(gamma * total, 1e-12)
+        diagonal[i] = gamma * total + ridge
     d = np.zeros(n)
     r = -gradient
     z = r / diagonal
@@ -227,7 +232,7 @@ def newton_direction(gamma, values, vectors, gradient, accuracy):
     rz = np.sum(r * z)
     limit = accuracy * np.sqrt(np.sum(r * r))
     for _ in range(2 * n):
-        hp = hessian_times(gamma, weights, vectors, p, inner)
+        hp = hessian_times(gamma, weights, vectors, p, inner) + ridge * p
         curvature = np.sum(p * hp)
         if curvature <= 0.0:
             break

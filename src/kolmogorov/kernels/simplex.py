@@ -106,42 +106,63 @@ def pairwise_descent(gram, moment, x, tol, max_iter, gaps, iterations):
 
 
 @kernel
-def frank_wolfe(gram, moment, x, tol, max_iter, gaps, iterations):
-    """Step towards the best vertex with exact line search until the gap is below `tol` (relative, as above)."""
+def frank_wolfe(gram, moment, x, tol, max_iter, away, gaps, iterations):
+    """Step towards the best vertex, or with `away` from the worst in use, until the gap is below `tol`.
+
+    The line search is exact. `tol` is relative as in `pairwise_descent`. Away steps (Guelat and Marcotte 1986) let
+    mass leave a vertex that should have none, and turn the rate from 1/k into a linear one.
+    """
     rows, size = x.shape
     for row in range(rows):
         q = gram[row]
+        w = moment[row]
         t = x[row]
-        g = moment[row].copy()
-        gradient(q, moment[row], t, g)
+        g = w.copy()
+        gradient(q, w, t, g)
         scale = 1e-300
         for d in range(size):
             scale = max(scale, q[d, d])
         steps = 0
         while True:
             i = 0
+            j = -1
             inner = 0.0
             square = 0.0
             for d in range(size):
                 inner += g[d] * t[d]
-                square += t[d] * (g[d] + moment[row, d])
+                square += t[d] * (g[d] + w[d])
                 if g[d] < g[i]:
                     i = d
+                if t[d] > 0.0 and (j < 0 or g[d] > g[j]):
+                    j = d
             gap = inner - g[i]
             if gap <= tol * scale or steps >= max_iter:
                 break
-            # Along e_i - t the value is quadratic; its curvature needs only t^T q t and (q t)_i.
-            curvature = q[i, i] - 2.0 * (g[i] + moment[row, i]) + square
-            step = 1.0
-            if curvature > gap:
-                step = gap / curvature
+            # Towards e_i the direction is e_i - t, away from e_j it is t - e_j; both are +-(e_k - t).
+            k = i
+            sign = 1.0
+            slope = gap
+            limit = 1.0
+            if away and g[j] - inner > gap and t[j] < 1.0:
+                k = j
+                sign = -1.0
+                slope = g[j] - inner
+                limit = t[j] / (1.0 - t[j])
+            curvature = q[k, k] - 2.0 * (g[k] + w[k]) + square
+            step = limit
+            if curvature * limit > slope:
+                step = slope / curvature
+            step *= sign
             for d in range(size):
                 t[d] *= 1.0 - step
-                g[d] += step * (q[d, i] - moment[row, d] - g[d])
-            t[i] += step
+                g[d] += step * (q[d, k] - w[d] - g[d])
+            t[k] += step
+            if sign < 0.0 and step == -limit:
+                t[k] = 0.0
             steps += 1
         total = 0.0
         for d in range(size):
+            t[d] = max(t[d], 0.0)
             total += t[d]
         for d in range(size):
             t[d] /= total

@@ -9,6 +9,12 @@ from kolmogorov._support.validation import nearest
 from kolmogorov.errors import ParameterError
 from kolmogorov.solvers.contract import RowSolver
 
+# Wrappers take another solver and are not listed among the methods, but a stored model may name them.
+_WRAPPERS = {
+    "polished": "kolmogorov.solvers.composition:Polished",
+    "best_of": "kolmogorov.solvers.composition:BestOf",
+    "recorded": "kolmogorov.solvers.composition:Recorded",
+}
 _TARGETS: dict[str, dict[str, str]] = {
     "simplex": {
         "pairwise": "kolmogorov.solvers.simplex.pairwise:Pairwise",
@@ -46,7 +52,7 @@ def register(family: str, name: str, target: str) -> None:
     _TARGETS[family][name] = target
 
 
-def resolve(family: str, solver: str | RowSolver, **options: Any) -> RowSolver:
+def resolve(family: str, solver: str | RowSolver, /, **options: Any) -> RowSolver:
     """Return the solver with this name and options, or the given solver object itself.
 
     Examples
@@ -60,7 +66,7 @@ def resolve(family: str, solver: str | RowSolver, **options: Any) -> RowSolver:
         if solver.family != family:
             raise ParameterError(f"A {family} solver is needed, got the {solver.family} solver '{solver.name}'.")
         return solver
-    known = _TARGETS[family]
+    known = _TARGETS[family] | (_WRAPPERS if family == "binary" and options else {})
     if not isinstance(solver, str) or solver not in known:
         hint = nearest(solver, known) if isinstance(solver, str) else ""
         raise ParameterError(

@@ -12,13 +12,13 @@ from kolmogorov.solvers.contract import Batch, Floats
 
 
 def certified(
-    kernel: Callable[..., Any], gram: Floats, moment: Floats, start: Floats, tol: float, max_iter: int
+    kernel: Callable[..., Any], gram: Floats, moment: Floats, start: Floats, tol: float, max_iter: int, *options: Any
 ) -> Batch:
     """Run `kernel`; the optimum lies at most twice its gap below the value it reached."""
     x = start.copy()
     gaps = np.empty(len(x))
     iterations = np.empty(len(x), dtype=np.int64)
-    kernel(gram, moment, x, tol, max_iter, gaps, iterations)
+    kernel(gram, moment, x, tol, max_iter, *options, gaps, iterations)
     values = np.empty(len(x))
     batch_values(gram, moment, x, values)
     converged = iterations < max_iter

@@ -16,7 +16,7 @@ from kolmogorov.solvers.simplex.certificate import certified
 
 @dataclass(frozen=True)
 class FrankWolfe(SimplexSolver):
-    """Frank-Wolfe with exact line search; converges like 1/k, so its gap is honest but seldom tiny.
+    """Frank-Wolfe with exact line search; without away steps it converges like 1/k.
 
     Parameters
     ----------
@@ -24,6 +24,8 @@ class FrankWolfe(SimplexSolver):
         Stop when the gap is below `tol` times the largest diagonal entry of the Gram matrix.
     max_iter : int
         Limit on steps per row.
+    away_steps : bool
+        Also step away from vertices that should lose mass, which converges linearly.
 
     Examples
     --------
@@ -34,9 +36,10 @@ class FrankWolfe(SimplexSolver):
 
     tol: float = 1e-6
     max_iter: int = 1_000
+    away_steps: bool = False
 
     name = "frank_wolfe"
     rules: ClassVar = {"tol": Real(0.0), "max_iter": Integer(1)}
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
-        return certified(frank_wolfe, gram, moment, start, self.tol, self.max_iter)
+        return certified(frank_wolfe, gram, moment, start, self.tol, self.max_iter, self.away_steps)

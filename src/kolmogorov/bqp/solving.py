@@ -1,0 +1,51 @@
+"""One call for any problem and any solver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from kolmogorov.errors import DataError
+from kolmogorov.problems import BinaryQP, Solution
+from kolmogorov.solvers import RowSolver, resolve
+
+
+def solve(
+    S: ArrayLike | BinaryQP,
+    v: ArrayLike | None = None,
+    *,
+    solver: str | RowSolver = "auto",
+    start: ArrayLike | None = None,
+    random_state: Any = 0,
+    **options: Any,
+) -> Solution:
+    """Minimise x^T S x - 2 x^T v over x in {0,1}^D.
+
+    Parameters
+    ----------
+    S : array-like of shape (D, D), or BinaryQP
+        Real and symmetric, definite or not.
+    v : array-like of shape (D,), optional
+        Zero by default; not given with a `BinaryQP`.
+    solver : str or solver object
+        `kolmogorov.solvers.names("binary")` lists them; `docs/solvers.md` says which when.
+    start : array-like of shape (D,), optional
+        A point in {0,1}^D for the solvers that start from one.
+    random_state : int, Generator or None
+        Seed of the solvers that draw random numbers.
+    **options
+        Of the solver.
+
+    Examples
+    --------
+    >>> solve([[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0], solver="enhanced_gd", gamma=100).x.tolist()
+    [0.0, 1.0]
+    """
+    if isinstance(S, BinaryQP):
+        if v is not None:
+            raise DataError("A BinaryQP has its own moment; 'v' goes with a matrix.")
+        problem = S
+    else:
+        problem = BinaryQP(S, [0.0] * len(S) if v is None else v)  # type: ignore[arg-type]
+    return resolve("binary", solver, **options).solve(problem, start=start, random_state=random_state)

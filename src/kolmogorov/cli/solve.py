@@ -1,0 +1,64 @@
+"""`kolmogorov solve`: a binary quadratic program from a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+
+@click.command("solve")
+@click.argument("problem", type=click.Path(dir_okay=False))
+@click.option("--solver", default="auto", show_default=True, help="How to solve it; docs/solvers.md says which when.")
+@click.option("--option", "pairs", multiple=True, metavar="NAME=VALUE", help="Option of the solver; may be repeated.")
+@click.option("--seed", default=0, show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True, help="Of the answer."
+)
+def command(problem: str, solver: str, pairs: tuple[str, ...], seed: int, form: str) -> None:
+    r"""Minimise x^T S x - 2 x^T v over x in {0,1}^D and print value, bound, gap, time and x.
+
+    PROBLEM is an .npz file with the arrays S and v, or a text file in Biq Mac's sparse format.
+
+    \b
+    Examples:
+      kolmogorov solve problem.npz --solver branch_bound
+      kolmogorov solve bqp50-1.sparse --solver enhanced_gd --option gamma=1000
+    """
+    from kolmogorov import bqp
+    from kolmogorov.cli.display import emit
+
+    options = dict(_option(pair) for pair in pairs)
+    program = bqp.read(problem)
+    # The first call of a solver in a process loads or compiles its kernels; the time printed is the problem's own.
+    bqp.solve([[1.0, 0.5], [0.5, 1.0]], [1.0, 1.0], solver=solver, **options)
+    solution = bqp.solve(program, solver=solver, random_state=seed, **options)
+    answer: dict[str, Any] = {
+        "value": solution.value,
+        "lower bound": solution.lower_bound,
+        "gap": solution.gap,
+        "status": solution.status.value,
+        "iterations": solution.iterations,
+        "nodes": solution.nodes,
+        "eigendecompositions": solution.n_evd,
+        "Lanczos runs": solution.n_lanczos or None,
+        "seconds": round(solution.seconds, 6),
+        "x": "".join(str(int(bit)) for bit in solution.x),
+    }
+    known = {name: value for name, value in answer.items() if value is not None}
+    emit({"what": list(known), "is": list(known.values())}, form, None, f"{solver} on {solution.x.size} variables")
+
+
+def _option(pair: str) -> tuple[str, Any]:
+    """Read NAME=VALUE, where the value is a number, true, false or a word."""
+    name, equals, text = pair.partition("=")
+    if not equals:
+        raise click.UsageError(f"An option is written NAME=VALUE, got {pair!r}.")
+    if text.lower() in ("true", "false"):
+        return name, text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return name, kind(text)
+        except ValueError:
+            continue
+    return name, text

@@ -1,0 +1,139 @@
+import dimod
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import kolmogorov as km
+from kolmogorov import bqp
+from kolmogorov.cli import main
+from kolmogorov.errors import DataError, FileFormatError, MissingExtraError, ParameterError
+
+
+def test_solve_takes_matrices_and_problems():
+    S, v = [[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0]
+    assert km.bqp.solve(S, v, solver="enhanced_gd", gamma=100).value == -1.0
+    assert km.bqp.solve(bqp.BinaryQP(S, v, offset=5.0), solver="branch_bound").lower_bound == pytest.approx(4.0)
+    assert km.bqp.solve([[-1.0]]).x.tolist() == [1.0]
+    for solver in km.solvers.names("binary"):
+        assert km.bqp.solve([[1.0]], [2.0], solver=solver).x.tolist() == [1.0]
+    with pytest.raises(DataError, match="own moment"):
+        km.bqp.solve(bqp.BinaryQP(S, v), v)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"solver": "newtn"}, "Did you mean 'newton'"),
+        ({"solver": "gd", "gama": 1}, "no option 'gama'.*Did you mean 'gamma'"),
+        ({"solver": "gd", "gamma": -1}, "Solver 'gd': 'gamma' must be a finite number > 0, got -1"),
+        ({"solver": "enhanced_gd", "evd": "arnoldi"}, "'evd' must be one of 'full', 'lanczos'"),
+        ({"solver": "enhanced_gd", "shrink": 1.0}, "'shrink' must be a number between 0 and 1"),
+        ({"solver": "branch_bound", "time_limit": 0}, "'time_limit' must be a finite number > 0 or None"),
+        ({"solver": "local_search", "n_starts": 0}, "'n_starts' must be an integer >= 1"),
+        ({"solver": 3}, "Unknown binary solver 3"),
+    ],
+)
+def test_bad_options_are_named(options, message):
+    with pytest.raises(ParameterError, match=message):
+        km.bqp.solve(np.eye(2), [1.0, 1.0], **options)
+
+
+def test_a_missing_extra_names_its_command(monkeypatch):
+    import kolmogorov._support.optional as optional
+
+    monkeypatch.setattr(optional, "installed", lambda module: False)
+    with pytest.raises(MissingExtraError, match=r"pip install 'kolmogorov\[sdp\]'"):
+        km.bqp.solve(np.eye(2), [1.0, 1.0], solver="sdr")
+    with pytest.raises(MissingExtraError, match=r"pip install 'kolmogorov\[qubo\]'"):
+        bqp.from_dimod(dimod.BinaryQuadraticModel("BINARY"))
+
+
+def test_sparse_files(tmp_path):
+    path = tmp_path / "p.sparse"
+    path.write_text("3 3\n1 1 -2\n1 3 4\n2 2 5\n\n")
+    problem = bqp.read(path)
+    assert problem.gram.tolist() == [[-2, 0, 4], [0, 5, 0], [4, 0, 0]]
+    assert problem.value([1, 0, 1]) == 6.0
+    for content, message in (
+        ("", "is empty"),
+        ("x y\n", "line 1: expected two integers"),
+        ("2 2\n1 1 1\n", "announces 2 entries, 1 follow"),
+        ("2 1\n1 3 1\n", "line 2: indices must lie between 1 and 2"),
+        ("2 1\n1 2 q\n", "line 2: expected 'i j q'"),
+        ("2 1\n1 2\n", "line 2: expected 'i j q'"),
+        (b"\xff\xfe", "not a text file"),
+    ):
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        with pytest.raises(FileFormatError, match=message):
+            bqp.read(path)
+    with pytest.raises(FileFormatError, match="There is no file"):
+        bqp.read(tmp_path / "absent.sparse")
+
+
+def test_array_files(tmp_path):
+    path = tmp_path / "p.npz"
+    np.savez(path, S=np.eye(2), v=[1.0, 0.0])
+    assert bqp.read(path).moment.tolist() == [1.0, 0.0]
+    np.savez(path, Q=np.eye(2))
+    with pytest.raises(FileFormatError, match="must hold an array S"):
+        bqp.read(path)
+    np.savez(path, S=np.array([object()], dtype=object))
+    with pytest.raises(FileFormatError):
+        bqp.read(path)
+    path.write_bytes(b"not a zip")
+    with pytest.raises(FileFormatError):
+        bqp.read(path)
+
+
+def test_the_verb(tmp_path):
+    path = tmp_path / "p.npz"
+    np.savez(path, S=[[2.0, 1.0], [1.0, 1.0]], v=[0.5, 1.0])
+    runner = CliRunner()
+    result = runner.invoke(main, ["solve", str(path), "--solver", "branch_bound"])
+    assert result.exit_code == 0, result.output
+    for word in ("value", "lower bound", "gap", "seconds", "optimal", "01"):
+        assert word in result.output
+    result = runner.invoke(
+        main, ["solve", str(path), "--solver", "enhanced_gd", "--option", "gamma=10", "--format", "json"]
+    )
+    assert '"eigendecompositions"' in result.output
+    assert runner.invoke(main, ["solve", str(path), "--option", "gamma"]).exit_code == 2
+    bad = runner.invoke(main, ["solve", str(path), "--solver", "gd", "--option", "evd=true"])
+    assert bad.exit_code == 1
+    assert "no option 'evd'" in bad.output
+    assert "Example" in runner.invoke(main, ["solve", "--help"]).output
+
+
+def test_from_dimod_keeps_energies():
+    for vartype in ("BINARY", "SPIN"):
+        bqm = dimod.generators.randint(6, vartype, seed=1)
+        bqm.offset = 2.5
+        problem = bqp.from_dimod(bqm)
+        for sample in dimod.ExactSolver().sample(bqm).data(["sample", "energy"]):
+            values = np.array([sample.sample[variable] for variable in bqm.variables])
+            x = (values + 1) / 2 if vartype == "SPIN" else values
+            assert problem.value(x) == pytest.approx(sample.energy)
+
+
+def test_the_sampler_finds_ground_states():
+    sampler = bqp.KolmogorovSampler()
+    bqm = dimod.generators.gnp_random_bqm(12, 0.5, "SPIN", random_state=3)
+    ground = dimod.ExactSolver().sample(bqm).first.energy
+    assert sampler.sample(bqm).first.energy == pytest.approx(ground)
+    reads = sampler.sample(bqm, solver="newton", num_reads=4, seed=2, options={"n_draws": 3})
+    assert len(reads) == 4
+    assert sampler.sample_qubo({("a", "b"): -1}).first.energy == -1
+    assert sampler.sample_ising({"a": 1}, {}).first.energy == -1
+
+
+def test_dimods_own_checks():
+    sampler = bqp.KolmogorovSampler()
+    dimod.testing.assert_sampler_api(sampler)
+    for vartype in ("BINARY", "SPIN"):
+        bqm = dimod.BinaryQuadraticModel({"a": 1.0, "b": -2.0}, {("a", "b"): 0.5}, 1.5, vartype)
+        dimod.testing.assert_response_energies(sampler.sample(bqm), bqm)
+
+
+@dimod.testing.load_sampler_bqm_tests(lambda: bqp.KolmogorovSampler())
+class TestDimodSuite(__import__("unittest").TestCase):
+    pass

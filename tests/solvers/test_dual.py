@@ -1,0 +1,184 @@
+"""The dual methods: formulas, equal paths, phases, Newton's speed, bounds."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import naive
+from kolmogorov import bqp
+from kolmogorov.kernels.dual import dual_gradient, dual_value, hessian_times, hessian_weights, shifted
+from kolmogorov.kernels.lifting import lift
+from kolmogorov.problems import BinaryQP, Status
+from kolmogorov.solvers import names, resolve
+from kolmogorov.solvers.binary.sdr import correlation_sdp
+from strategies import binary_problems, toy_problems
+
+DUAL = ("gd", "enhanced_gd", "quasi_newton", "newton")
+
+
+@given(binary_problems())
+def test_lifting_preserves_values(problem):
+    gram, moment = problem
+    matrix = np.empty((len(moment) + 1, len(moment) + 1))
+    constant = lift(gram, moment, matrix)
+    expected, offset = naive.lifted(gram, moment)
+    np.testing.assert_allclose(matrix, expected, atol=1e-12)
+    assert constant == pytest.approx(offset)
+    x = np.random.default_rng(0).integers(0, 2, len(moment)).astype(float)
+    s = np.concatenate([[1.0], 2 * x - 1])
+    assert s @ matrix @ s + constant == pytest.approx(naive.value(gram, moment, x), abs=1e-9)
+
+
+@given(binary_problems(), st.sampled_from([1.0, 100.0]))
+@settings(max_examples=40)
+def test_value_gradient_and_hessian_of_the_dual(problem, gamma):
+    matrix, _ = naive.lifted(*problem)
+    rng = np.random.default_rng(1)
+    n = len(matrix)
+    dual, direction = rng.normal(size=n), rng.normal(size=n)
+    values, vectors = np.linalg.eigh(shifted(matrix, dual))
+    assert dual_value(dual, gamma, values) == pytest.approx(naive.dual_value(matrix, dual, gamma))
+    dual_gradient(gamma, values, vectors, got := np.empty(n))
+    np.testing.assert_allclose(got, naive.dual_gradient(matrix, dual, gamma), atol=1e-8 * gamma)
+    h = 1e-6
+    difference = (
+        naive.dual_gradient(matrix, dual + h * direction, gamma)
+        - naive.dual_gradient(matrix, dual - h * direction, gamma)
+    ) / (2 * h)
+    weights = hessian_weights(values)
+    if np.abs(values).min() > 1e-3:
+        applied = hessian_times(gamma, weights, vectors, direction, np.empty(weights.shape))
+        np.testing.assert_allclose(applied, difference, atol=1e-3 * gamma * (1 + np.abs(values).max()))
+
+
+@pytest.mark.parametrize("size", [4, 8, 16])
+def test_gd_and_enhanced_gd_visit_the_same_points_with_fewer_decompositions(size):
+    for problem in toy_problems(size, 10):
+        plain = bqp.solve(problem, solver="gd", trace=True)
+        enhanced = bqp.solve(problem, solver="enhanced_gd", trace=True)
+        assert plain.iterations == enhanced.iterations
+        np.testing.assert_allclose(plain.dual_trace, enhanced.dual_trace, atol=1e-9)
+        np.testing.assert_allclose(plain.trace, enhanced.trace, atol=1e-9)
+        assert enhanced.n_evd <= plain.n_evd
+        assert sum(enhanced.phases.values()) == enhanced.iterations
+        stepwise = bqp.solve(problem, solver="enhanced_gd", step=0.2)
+        assert stepwise.n_evd < bqp.solve(problem, solver="gd", step=0.2).n_evd
+        assert stepwise.phases["I-A"] > 0
+
+
+def test_gd_is_the_papers_algorithm_1():
+    for problem in toy_problems(6, 5):
+        matrix, _ = naive.lifted(problem.gram, problem.moment)
+        expected = naive.backtracking_descent(matrix, 100.0, 1e-4, 1.0, 0.5, 0.3)
+        got = bqp.solve(problem, solver="gd", trace=True)
+        np.testing.assert_allclose(got.dual_trace, expected, atol=1e-7)
+        np.testing.assert_allclose(got.trace, [naive.dual_value(matrix, u, 100.0) for u in expected], atol=1e-7)
+        assert (np.diff(got.trace) <= 1e-12).all()
+
+
+def test_phases_come_in_order_and_phase_one_a_needs_no_decomposition():
+    for problem in toy_problems(8, 10):
+        one = bqp.solve(problem, solver="enhanced_gd", step=0.05, max_iter=1)
+        assert one.phases == {"I-A": 1, "I-B": 0, "II-A": 0, "II-B": 0}
+        # That of -A, and that of the lower bound at the end.
+        assert one.n_evd == 2
+        full = bqp.solve(problem, solver="enhanced_gd", step=0.05, trace=True)
+        equal = [len(set(point)) == 1 for point in full.dual_trace[:-1]]
+        assert sum(equal) == full.phases["I-A"] + full.phases["I-B"]
+        assert equal == sorted(equal, reverse=True)
+
+
+def test_the_initial_step_shortens_phase_one_a():
+    for problem in toy_problems(8, 10):
+        plain = bqp.solve(problem, solver="enhanced_gd", step=0.05)
+        jumped = bqp.solve(problem, solver="enhanced_gd", step=0.05, initial_step=True, trace=True)
+        assert jumped.phases["I-A"] == 1 < plain.phases["I-A"]
+        matrix, _ = naive.lifted(problem.gram, problem.moment)
+        assert np.linalg.eigvalsh(-matrix - np.diag(jumped.dual_trace[1]))[-1] > 0
+
+
+@pytest.mark.parametrize("size", [4, 8, 16, 50])
+def test_newton_is_exact_with_a_fifth_of_the_decompositions(size):
+    plain, newton, norms = 0, 0, []
+    for problem in toy_problems(size, 8):
+        matrix, _ = naive.lifted(problem.gram, problem.moment)
+        first, second = bqp.solve(problem, solver="gd"), bqp.solve(problem, solver="newton")
+        assert second.status is Status.FEASIBLE
+        assert np.linalg.norm(naive.dual_gradient(matrix, second.dual, 100.0)) < 1.1e-8
+        norms.append(np.linalg.norm(naive.dual_gradient(matrix, first.dual, 100.0)))
+        plain += first.n_evd
+        newton += second.n_evd
+    assert 1e-4 < np.mean(norms) < 1e-2
+    assert plain >= 5 * newton
+
+
+@pytest.mark.parametrize("size", [3, 6])
+def test_newton_agrees_with_a_conic_solver(size):
+    pytest.importorskip("clarabel")
+    for problem in toy_problems(size, 3):
+        matrix, _ = naive.lifted(problem.gram, problem.moment)
+        ours = naive.dual_solution(matrix, bqp.solve(problem, solver="newton").dual, 100.0)
+        theirs, *_ = correlation_sdp(100.0 * matrix, quadratic=1.0, tol=1e-12)
+        np.testing.assert_allclose(ours, theirs, atol=1e-6)
+        np.testing.assert_allclose(np.diag(ours), 1.0, atol=1e-8)
+
+
+def test_the_sdr_bound_is_the_limit_of_the_regularised_ones():
+    pytest.importorskip("clarabel")
+    for problem in toy_problems(8, 3):
+        sharp = bqp.solve(problem, solver="sdr")
+        near = bqp.solve(problem, solver="newton", gamma=1e5, tol=1e-4)
+        assert sharp.lower_bound <= sharp.value + 1e-9
+        assert near.lower_bound == pytest.approx(sharp.lower_bound, abs=2e-3)
+        assert near.lower_bound <= sharp.lower_bound + 1e-6
+
+
+@pytest.mark.parametrize("name", [n for n in names("binary") if n != "sdr"])
+@pytest.mark.parametrize("size", [4, 8, 12])
+def test_every_solver_on_the_toy(name, size):
+    for problem in toy_problems(size, 6, seed=size):
+        best = bqp.solve(problem, solver="exhaustive").value
+        got = bqp.solve(problem, solver=name)
+        assert got.value == problem.value(got.x)
+        assert got.value >= best - 1e-9
+        if got.lower_bound is not None:
+            assert got.lower_bound <= best + 1e-9
+        if got.status is Status.OPTIMAL:
+            assert got.value <= best + 1e-9
+
+
+def test_every_solver_trains_a_model(zoo):
+    from kolmogorov import KolmogorovModel
+
+    errors = {}
+    for name in names("binary"):
+        solver = resolve("binary", name)
+        if name == "sdr":
+            pytest.importorskip("clarabel")
+            zoo_part = zoo.subset(zoo.user_rows() < 20)
+            model = KolmogorovModel(3, binary_solver=solver, max_iter=2, random_state=0).fit(zoo_part)
+            continue
+        model = KolmogorovModel(4, binary_solver=solver, max_iter=5, user_reg=0.3, tol=0, random_state=0).fit(zoo)
+        history = [sweep.objective for sweep in model.history_]
+        assert history == sorted(history, reverse=True)
+        errors[name] = model.history_[-1].rmse
+    assert max(errors.values()) < 1.2 * min(errors.values())
+
+
+@pytest.mark.parametrize("name", DUAL)
+def test_rounding_depends_on_the_seed_alone(name):
+    (problem,) = toy_problems(12, 1)
+    first, second = (bqp.solve(problem, solver=name, random_state=5) for _ in range(2))
+    assert np.array_equal(first.x, second.x)
+
+
+@given(binary_problems(max_size=7, definite=False))
+@settings(max_examples=25)
+def test_duals_take_indefinite_problems(problem):
+    qp = BinaryQP(*problem)
+    best = qp.value(naive.best_binary(qp.gram, qp.moment))
+    for name in ("enhanced_gd", "newton"):
+        got = bqp.solve(qp, solver=name)
+        assert got.lower_bound <= best + 1e-8 * (1 + abs(best))
+        assert got.value >= best - 1e-9 * (1 + abs(best))
