@@ -48,4 +48,6 @@ def solve(
         problem = S
     else:
         problem = BinaryQP(S, [0.0] * len(S) if v is None else v)  # type: ignore[arg-type]
+    if solver == "auto":
+        options = {"thorough": True, **options}
     return resolve("binary", solver, **options).solve(problem, start=start, random_state=random_state)

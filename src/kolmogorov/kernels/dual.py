@@ -193,14 +193,16 @@ def hessian_times(gamma, weights, vectors, direction, inner):
 def hessian_weights(values):
     """Return the rows of W that `hessian_times` wants; W_ab = (max(l_a, 0) - max(l_b, 0)) / (l_a - l_b)."""
     n = values.size
+    # Eigenvalues that are positive by rounding alone would make W depend on noise.
+    noise = 1e-15 * max(abs(values[0]), abs(values[n - 1]))
     rank = 0
-    while rank < n and values[n - 1 - rank] > 0.0:
+    while rank < n and values[n - 1 - rank] > noise:
         rank += 1
     weights = np.ones((rank, n))
     for b in range(rank):
         top = values[n - 1 - b]
         for k in range(n - rank):
-            weights[b, k] = 2.0 * top / (top - values[k])
+            weights[b, k] = 2.0 * top / (top - min(values[k], 0.0))
     return weights
 
 
@@ -234,7 +236,8 @@ def newton_direction(gamma, values, vectors, gradient, accuracy):
     for _ in range(2 * n):
         hp = hessian_times(gamma, weights, vectors, p, inner) + ridge * p
         curvature = np.sum(p * hp)
-        if curvature <= 0.0:
+        # The comparison also fails for the NaN that residuals below the smallest number would give.
+        if not curvature > 0.0:
             break
         alpha = rz / curvature
         d += alpha * p
@@ -243,6 +246,8 @@ def newton_direction(gamma, values, vectors, gradient, accuracy):
             break
         z = r / diagonal
         new = np.sum(r * z)
+        if not new > 0.0:
+            break
         p = z + (new / rz) * p
         rz = new
     return d
@@ -267,9 +272,10 @@ def newton_dual(lifted, gamma, tol, max_iter, dual, counts, trace, points):
             points[iteration] = dual
         if norm <= tol:
             break
-        direction = newton_direction(gamma, values, vectors, gradient, min(0.1, norm * 0.1))
+        direction = newton_direction(gamma, values, vectors, gradient, max(min(0.1, 0.1 * norm), 1e-6))
         slope = np.sum(gradient * direction)
-        steepest = slope >= 0.0
+        # Not a direction of descent, or not a number.
+        steepest = not slope < 0.0 or not np.all(np.isfinite(direction))
         moved = False
         while not moved:
             if steepest:

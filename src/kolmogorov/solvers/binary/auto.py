@@ -1,4 +1,4 @@
-"""The default for the items' step: exact while that is cheap, local search beyond."""
+"""The default: exact while that is cheap, local search beyond, and a proof for a lone problem."""
 
 from __future__ import annotations
 
@@ -8,23 +8,32 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.validation import Integer
+from kolmogorov._support.validation import Flag, Integer
+from kolmogorov.solvers.binary.branch_bound import BranchBound
 from kolmogorov.solvers.binary.exhaustive import Exhaustive
 from kolmogorov.solvers.binary.local_search import LocalSearch
 from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
 
 #: Up to this many variables all points are looked at. `benchmarks/exact_line.py` prints the measurement.
 EXACT_LIMIT = 16
+#: Up to this many variables more descents are the better use of time than a proof.
+_DESCENT_LIMIT = 24
+_THOROUGH_STARTS = 32
+_THOROUGH_NODES = 2_000_000
 
 
 @dataclass(frozen=True)
 class Auto(BinarySolver):
-    """`exhaustive` up to 16 variables, `local_search` above.
+    """`exhaustive` up to 16 variables, `local_search` above; for a lone problem above 24 `branch_bound`.
 
     Parameters
     ----------
     n_starts : int
-        Descents per problem where local search is used.
+        Descents per problem where local search is used. A fit meets each item again in every sweep and starts from
+        where the last one ended, so few are enough.
+    thorough : bool
+        Spend as much as a problem on its own deserves: 32 descents, and above 24 variables a search for a proof of
+        up to two million nodes. `kolmogorov.bqp.solve` sets it; a fit does not.
 
     Examples
     --------
@@ -34,11 +43,19 @@ class Auto(BinarySolver):
     """
 
     n_starts: int = 8
+    thorough: bool = False
 
     name = "auto"
-    rules: ClassVar = {"n_starts": Integer(1)}
+    rules: ClassVar = {"n_starts": Integer(1), "thorough": Flag()}
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
-        if moment.shape[1] <= EXACT_LIMIT:
-            return Exhaustive()._solve_batch(gram, moment, start, seeds)
-        return LocalSearch(self.n_starts)._solve_batch(gram, moment, start, seeds)
+        return self._chosen(moment.shape[1])._solve_batch(gram, moment, start, seeds)
+
+    def _chosen(self, size: int) -> BinarySolver:
+        if size <= EXACT_LIMIT:
+            return Exhaustive()
+        if not self.thorough:
+            return LocalSearch(self.n_starts, tabu_moves=0)
+        if size <= _DESCENT_LIMIT:
+            return LocalSearch(max(self.n_starts, _THOROUGH_STARTS), tabu_moves=0)
+        return BranchBound(max_nodes=_THOROUGH_NODES)
