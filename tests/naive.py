@@ -124,3 +124,47 @@ def backtracking_descent(matrix, gamma, tol, step, shrink, armijo):
         points.append(dual)
         if t * np.linalg.norm(gradient) <= tol:
             return np.array(points)
+
+
+def best_in_box(gram, moment):
+    """Try every choice of bits that sit at 0, at 1, or inside; inside they solve a linear system."""
+    size = len(moment)
+    best = None
+    for states in itertools.product((0, 1, None), repeat=size):
+        x = np.array([0.0 if state is None else float(state) for state in states])
+        free = [d for d in range(size) if states[d] is None]
+        if free:
+            right = moment[free] - gram[np.ix_(free, range(size))] @ x
+            x[free] = np.linalg.lstsq(gram[np.ix_(free, free)], right, rcond=None)[0]
+        if (x < -1e-9).any() or (x > 1 + 1e-9).any():
+            continue
+        x = np.clip(x, 0, 1)
+        if best is None or value(gram, moment, x) < value(gram, moment, best):
+            best = x
+    return best
+
+
+def biased_prediction(mean, user_bias, item_bias, user_factors, item_factors, u, i):
+    return np.clip(mean + user_bias[u] + item_bias[i] + user_factors[u] @ item_factors[i], 0, 1)
+
+
+def svdpp_epoch(table, order, mean, rate, reg, bu, bi, p, q, y):
+    """One epoch with the gradient of y applied rating by rating in sum, user after user; `table` maps user to entries."""
+    for u in order:
+        entries = table[u]
+        if not entries:
+            continue
+        norm = len(entries) ** -0.5
+        total = norm * sum(y[i] for i, _ in entries)
+        change = np.zeros_like(total)
+        for i, r in entries:
+            e = r - (mean + bu[u] + bi[i] + q[i] @ (p[u] + total))
+            bu[u] += rate * (e - reg * bu[u])
+            bi[i] += rate * (e - reg * bi[i])
+            old = q[i].copy()
+            q[i] += rate * (e * (p[u] + total) - reg * old)
+            p[u] += rate * (e * old - reg * p[u])
+            change += rate * e * old * norm
+            total = total + len(entries) * norm * rate * e * old * norm
+        for i, _ in entries:
+            y[i] += change - rate * reg * len(entries) * y[i]

@@ -12,7 +12,10 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "KolmogorovModel": "kolmogorov.model.estimator",
+    "MatrixFactorization": "kolmogorov.model.factorization",
+    "NonnegativeModel": "kolmogorov.model.nonnegative",
     "Observations": "kolmogorov.data.observations",
+    "SVDpp": "kolmogorov.model.svdpp",
     "bqp": "kolmogorov.bqp",
     "datasets": "kolmogorov.data.datasets",
     "errors": "kolmogorov.errors",
@@ -22,6 +25,7 @@ _HOMES = {
     "problems": "kolmogorov.problems",
     "read_ratings": "kolmogorov.data.readers",
     "solvers": "kolmogorov.solvers",
+    "tune": "kolmogorov.model.tuning",
 }
 
 __all__ = [*_HOMES, "__version__"]

@@ -8,6 +8,10 @@ from kolmogorov.data import datasets as datasets
 from kolmogorov.data.observations import Observations as Observations
 from kolmogorov.data.readers import read_ratings as read_ratings
 from kolmogorov.model.estimator import KolmogorovModel as KolmogorovModel
+from kolmogorov.model.factorization import MatrixFactorization as MatrixFactorization
+from kolmogorov.model.nonnegative import NonnegativeModel as NonnegativeModel
 from kolmogorov.model.persistence import load as load
+from kolmogorov.model.svdpp import SVDpp as SVDpp
+from kolmogorov.model.tuning import tune as tune
 
 __version__: str

@@ -131,7 +131,7 @@ def test_foreign_old_and_absent_files(saved, tmp_path):
 
 def test_a_checkpoint_is_not_a_model(tmp_path, zoo):
     KolmogorovModel(2, random_state=0, checkpoint=tmp_path / "c", max_iter=1).fit(zoo)
-    with pytest.raises(FileFormatError, match="holds a 'checkpoint', not a 'KolmogorovModel'"):
+    with pytest.raises(FileFormatError, match="holds a 'checkpoint', not a"):
         load(tmp_path / "c")
 
 
@@ -165,7 +165,7 @@ def test_string_ids_of_any_kind_survive(tmp_path):
 def test_the_archive_alone(tmp_path):
     arrays = {"a": np.arange(6, dtype=np.int32).reshape(2, 3), "empty": np.empty((0, 4)), "b": np.array([1.5])}
     archive.write(tmp_path / "f", "test", {"x": 1}, arrays)
-    meta, back = archive.read(tmp_path / "f", "test")
+    _, meta, back = archive.read(tmp_path / "f", ("test",))
     assert meta == {"x": 1}
     for name, array in arrays.items():
         assert back[name].dtype == array.dtype

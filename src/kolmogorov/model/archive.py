@@ -57,8 +57,8 @@ def write(path: str | os.PathLike[str], kind: str, meta: Mapping[str, Any], arra
         stream.write(digest.digest())
 
 
-def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read an archive of the given kind: (meta, arrays). Any damage is a `FileFormatError`."""
+def read(path: str | os.PathLike[str], kinds: tuple[str, ...]) -> tuple[str, dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read an archive of one of the given kinds: (kind, meta, arrays). Any damage is a `FileFormatError`."""
     try:
         content = Path(path).read_bytes()
     except FileNotFoundError:
@@ -66,9 +66,9 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
     except OSError as error:
         raise FileFormatError(f"{path} cannot be read: {error.strerror}.") from None
     header, start = _header(content, path)
-    found = header.get("kind")
-    if found != kind:
-        raise FileFormatError(f"{path} holds a {found!r}, not a {kind!r}.")
+    kind = header.get("kind")
+    if kind not in kinds:
+        raise FileFormatError(f"{path} holds a {kind!r}, not a {' or a '.join(map(repr, kinds))}.")
     meta = header.get("meta")
     directory = header.get("arrays")
     if not isinstance(meta, dict) or not isinstance(directory, list):
@@ -83,7 +83,7 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
         start += size
     if start != len(content) - _DIGEST_SIZE:
         raise _malformed(path, "it has bytes that belong to nothing")
-    return meta, arrays
+    return str(kind), meta, arrays
 
 
 def _header(content: bytes, path: Any) -> tuple[dict[str, Any], int]:

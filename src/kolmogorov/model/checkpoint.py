@@ -6,8 +6,6 @@ import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-import numpy as np
-
 from kolmogorov.errors import FileFormatError
 from kolmogorov.model import archive
 from kolmogorov.model.engine import State
@@ -64,7 +62,7 @@ class Checkpoint:
             if run is not None:
                 meta["runs"][name] = [asdict(sweep) for sweep in run.history]  # type: ignore[index]
                 arrays[f"{name}_theta"] = run.state.theta
-                arrays[f"{name}_psi"] = run.state.psi.astype(np.uint8)
+                arrays[f"{name}_psi"] = run.state.psi
                 arrays[f"{name}_centre"] = run.state.centre
         archive.write(self.path, KIND, meta, arrays)
 
@@ -72,7 +70,7 @@ class Checkpoint:
         """Return the state to go on from, or None where there is no file yet."""
         if not self.path.exists():
             return None
-        meta, arrays = archive.read(self.path, KIND)
+        _, meta, arrays = archive.read(self.path, (KIND,))
         if meta.get("identity") != self.identity or self.seed not in (None, meta.get("seed")):
             raise FileFormatError(
                 f"{self.path} is the checkpoint of another fit (other data, parameters or seed). Delete it or choose "
@@ -80,6 +78,6 @@ class Checkpoint:
             )
         runs = {}
         for name, history in meta["runs"].items():
-            state = State(arrays[f"{name}_theta"], arrays[f"{name}_psi"].astype(np.float64), arrays[f"{name}_centre"])
+            state = State(arrays[f"{name}_theta"], arrays[f"{name}_psi"], arrays[f"{name}_centre"])
             runs[name] = Run(state, tuple(Sweep(**sweep) for sweep in history))
         return Progress(meta["seed"], meta["init"], runs["current"], runs.get("best"))

@@ -34,6 +34,7 @@ class Descent:
     tol: float
     on_sweep: Callable[[Sweep], Any] | None = None
     checkpoint: Checkpoint | None = None
+    start: Run | None = None
 
     def run(self) -> Run:
         """Descend, from the checkpoint if there is one; after Ctrl-C return the best so far."""
@@ -61,6 +62,8 @@ class Descent:
 
     def _start(self, seed: int, init: int) -> Run:
         """Draw theta uniformly on the simplex; psi follows from it in the first half-step."""
+        if init == 0 and self.start is not None:
+            return self.start
         observations = self.engine.observations
         rng = generator(seed, _START, init)
         theta = rng.dirichlet(np.ones(self.n_events), size=observations.n_users)

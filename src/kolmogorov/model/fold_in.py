@@ -34,13 +34,13 @@ def new_users(fitted: Fitted, view: View, solver: RowSolver, ridge: float, n_job
     return theta
 
 
-def new_items(fitted: Fitted, view: View, solver: RowSolver, ridge: float, n_jobs: int | None) -> NDArray[np.bool_]:
+def new_items(fitted: Fitted, view: View, solver: RowSolver, ridge: float, n_jobs: int | None) -> NDArray[Any]:
     """Return psi for the rows of `view`, whose partners are the model's users."""
     start = np.zeros((view.indptr.size - 1, fitted.n_events))
     step = HalfStep(solver, ridge, np.zeros(fitted.n_events), seed=0, sweep=0, side=ITEM_SIDE)
     with one_blas_thread(), Threads(n_jobs) as dealer:
         psi, _ = step.run(view, fitted.theta_or_population, start, dealer)
-    return psi.astype(bool)
+    return psi.astype(bool) if fitted.psi.dtype == bool else psi
 
 
 def side_of(fitted: Fitted, observations: Observations, side: Side) -> Literal["users", "items"]:

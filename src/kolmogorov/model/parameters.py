@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ class Fitted:
     Attributes
     ----------
     theta : float64[n_users, D]
-    psi : bool[n_items, D]
+    psi : bool[n_items, D], or float64 where it is relaxed to [0, 1]
     centre : float64[D]
         What theta was shrunk to; fold-in shrinks to the same.
     users, items : Vocabulary
@@ -33,7 +34,7 @@ class Fitted:
     """
 
     theta: Floats
-    psi: NDArray[np.bool_]
+    psi: NDArray[Any]
     centre: Floats
     users: Vocabulary
     items: Vocabulary
@@ -81,6 +82,8 @@ class Fitted:
         shapes = (self.theta.shape, self.psi.shape, self.centre.shape, self.seen_indptr.shape)
         if shapes != ((n_users, size), (n_items, size), (size,), (n_users + 1,)) or size < 1:
             raise DataError(f"the shapes {shapes} do not belong together")
+        if self.psi.dtype != bool and not ((self.psi >= 0) & (self.psi <= 1)).all():
+            raise DataError("psi is not in [0, 1]")
         if not (self.theta >= 0).all() or not np.allclose(self.theta.sum(axis=1), 1.0):
             raise DataError("theta is not on the probability simplex")
         if not np.isfinite(self.centre).all() or self.seen_items.dtype != np.int32 or self.theta.dtype != np.float64:

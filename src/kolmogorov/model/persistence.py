@@ -12,46 +12,49 @@ from numpy.typing import NDArray
 from kolmogorov.data import Scale, Vocabulary
 from kolmogorov.errors import FileFormatError, KolmogorovError
 from kolmogorov.model import archive
+from kolmogorov.model.biased import BiasedFactors, BiasedModel
 from kolmogorov.model.estimator import KolmogorovModel
+from kolmogorov.model.factorization import MatrixFactorization
 from kolmogorov.model.history import Sweep
+from kolmogorov.model.nonnegative import NonnegativeModel
 from kolmogorov.model.parameters import Fitted
+from kolmogorov.model.simplex_model import SimplexModel
+from kolmogorov.model.svdpp import SVDpp
 from kolmogorov.solvers import RowSolver, resolve
 
-KIND = "KolmogorovModel"
 # What belongs to a run and not to the model it made.
 _NOT_STORED = ("callback", "checkpoint", "random_state")
+_CLASSES: dict[str, type[SimplexModel | BiasedModel]] = {
+    cls.__name__: cls for cls in (KolmogorovModel, NonnegativeModel, MatrixFactorization, SVDpp)
+}
+Model = SimplexModel | BiasedModel
 
 
-def save(model: KolmogorovModel, path: str | os.PathLike[str]) -> None:
+def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a fitted model; see `kolmogorov.load`."""
     from kolmogorov import __version__
 
     fitted = model.fitted_
     options = {name: value for name, value in model.get_params(deep=False).items() if name not in _NOT_STORED}
-    meta = {
+    meta: dict[str, Any] = {
         "library": __version__,
         "parameters": {name: _plain(value) for name, value in options.items()},
         "scale": asdict(fitted.scale),
-        "history": [asdict(sweep) for sweep in fitted.history],
-        "n_items": len(fitted.items),
-        "n_events": fitted.theta.shape[1],
     }
-    arrays = {
-        "theta": fitted.theta,
-        "psi": np.packbits(fitted.psi, axis=1),
-        "centre": fitted.centre,
-        "seen_indptr": fitted.seen_indptr,
-        "seen_items": fitted.seen_items,
-        **_vocabulary_arrays("users", fitted.users),
-        **_vocabulary_arrays("items", fitted.items),
-    }
-    archive.write(path, KIND, meta, arrays)
+    more, arrays = _simplex_parts(fitted) if isinstance(fitted, Fitted) else _biased_parts(fitted)
+    arrays |= _vocabulary_arrays("users", fitted.users) | _vocabulary_arrays("items", fitted.items)
+    archive.write(path, type(model).__name__, meta | more, arrays)
 
 
-def load(path: str | os.PathLike[str]) -> KolmogorovModel:
-    """Read a model written by `KolmogorovModel.save`.
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model written by its `save`.
 
     A truncated, altered or foreign file raises `FileFormatError`. Nothing in a file is ever executed.
+
+    Returns
+    -------
+    KolmogorovModel, NonnegativeModel, MatrixFactorization or SVDpp
+        Whichever was saved.
 
     Examples
     --------
@@ -62,40 +65,76 @@ def load(path: str | os.PathLike[str]) -> KolmogorovModel:
     >>> bool((km.load(path).theta_ == model.theta_).all())
     True
     """
-    meta, arrays = archive.read(path, KIND)
+    kind, meta, arrays = archive.read(path, tuple(_CLASSES))
     try:
-        return _restored(meta, arrays)
-    except (
-        KeyError,
-        TypeError,
-        ValueError,
-        IndexError,
-        AttributeError,
-        OverflowError,
-        KolmogorovError,
-    ) as error:
+        options = {name: _solver(name, value) for name, value in meta["parameters"].items()}
+        model = _CLASSES[kind](**options)
+        restore = _simplex_fitted if isinstance(model, SimplexModel) else _biased_fitted
+        fitted = restore(meta, arrays)
+        fitted.check()
+        model.check_parameters()  # type: ignore[union-attr]
+        return model.adopt(fitted)  # type: ignore[arg-type]
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, KolmogorovError) as error:
         raise FileFormatError(f"{path} is malformed: {type(error).__name__}: {error}.") from None
 
 
-def _restored(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> KolmogorovModel:
-    options = {name: _solver(name, value) for name, value in meta["parameters"].items()}
-    model = KolmogorovModel(**options)
-    users, items = _vocabulary("users", arrays), _vocabulary("items", arrays)
-    size = int(meta["n_events"])
-    fitted = Fitted(
+def _simplex_parts(fitted: Fitted) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    meta = {
+        "history": [asdict(sweep) for sweep in fitted.history],
+        "n_items": len(fitted.items),
+        "n_events": fitted.n_events,
+    }
+    arrays = {
+        "theta": fitted.theta,
+        "psi": np.packbits(fitted.psi, axis=1) if fitted.psi.dtype == bool else fitted.psi,
+        "centre": fitted.centre,
+        "seen_indptr": fitted.seen_indptr,
+        "seen_items": fitted.seen_items,
+    }
+    return meta, arrays
+
+
+def _simplex_fitted(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Fitted:
+    psi = arrays["psi"]
+    if psi.dtype == np.uint8:
+        psi = np.unpackbits(psi, axis=1, count=int(meta["n_events"])).astype(bool)
+    return Fitted(
         theta=arrays["theta"],
-        psi=np.unpackbits(arrays["psi"], axis=1, count=size).astype(bool),
+        psi=psi,
         centre=arrays["centre"],
-        users=users,
-        items=items,
-        scale=Scale(float(meta["scale"]["minimum"]), float(meta["scale"]["maximum"])),
+        users=_vocabulary("users", arrays),
+        items=_vocabulary("items", arrays),
+        scale=_scale(meta),
         seen_indptr=arrays["seen_indptr"],
         seen_items=arrays["seen_items"],
         history=tuple(Sweep(**sweep) for sweep in meta["history"]),
     )
-    fitted.check()
-    model.check_parameters()
-    return model.adopt(fitted)
+
+
+_BIASED_ARRAYS = ("user_bias", "item_bias", "user_factors", "item_factors")
+
+
+def _biased_parts(fitted: BiasedFactors) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    arrays = {name: getattr(fitted, name) for name in _BIASED_ARRAYS}
+    arrays["user_seen"] = fitted.user_seen.astype(np.uint8)
+    arrays["item_seen"] = fitted.item_seen.astype(np.uint8)
+    return {"mean": fitted.mean}, arrays
+
+
+def _biased_fitted(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> BiasedFactors:
+    return BiasedFactors(
+        mean=float(meta["mean"]),
+        **{name: arrays[name] for name in _BIASED_ARRAYS},
+        users=_vocabulary("users", arrays),
+        items=_vocabulary("items", arrays),
+        scale=_scale(meta),
+        user_seen=arrays["user_seen"].astype(bool),
+        item_seen=arrays["item_seen"].astype(bool),
+    )
+
+
+def _scale(meta: dict[str, Any]) -> Scale:
+    return Scale(float(meta["scale"]["minimum"]), float(meta["scale"]["maximum"]))
 
 
 def _plain(value: Any) -> Any:

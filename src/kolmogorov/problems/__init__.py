@@ -1,7 +1,9 @@
 """The small problems behind every half-step, as immutable values, and what solvers say about them."""
 
 from kolmogorov.problems.binary_qp import BinaryQP
+from kolmogorov.problems.box_qp import BoxQP
+from kolmogorov.problems.ridge_qp import RidgeQP
 from kolmogorov.problems.simplex_qp import SimplexQP
 from kolmogorov.problems.solution import Solution, Status
 
-__all__ = ["BinaryQP", "SimplexQP", "Solution", "Status"]
+__all__ = ["BinaryQP", "BoxQP", "RidgeQP", "SimplexQP", "Solution", "Status"]

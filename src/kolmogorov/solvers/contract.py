@@ -15,7 +15,7 @@ from kolmogorov._support.seeds import base_seed, row_seeds
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.validation import Rule, check_parameters
 from kolmogorov.errors import DataError, SolverMismatchError
-from kolmogorov.problems import BinaryQP, SimplexQP, Solution, Status
+from kolmogorov.problems import BinaryQP, BoxQP, RidgeQP, SimplexQP, Solution, Status
 from kolmogorov.problems.quadratic import QuadraticProgram
 
 Floats = NDArray[np.float64]
@@ -181,7 +181,7 @@ class RowSolver(ABC):
         return [field.name for field in fields(cls)] if is_dataclass(cls) else []
 
     def _check_family(self, problem: QuadraticProgram) -> None:
-        expected = {"simplex": SimplexQP, "binary": BinaryQP}[self.family]
+        expected = {"simplex": SimplexQP, "binary": BinaryQP, "box": BoxQP, "ridge": RidgeQP}[self.family]
         if not isinstance(problem, expected):
             raise SolverMismatchError(
                 f"Solver '{self.name}' takes a {expected.__name__}, got a {type(problem).__name__}."
@@ -214,3 +214,31 @@ class BinarySolver(RowSolver):
     def _check_start(self, start: Floats) -> None:
         if not np.isin(start, (0.0, 1.0)).all():
             raise DataError("'start' must hold only 0 and 1.")
+
+
+class BoxSolver(RowSolver):
+    """Base of the items' solvers of the nonnegative model: minimise over [0,1]^D."""
+
+    family = "box"
+    unlimited = "coordinate"
+
+    def _default_start(self, size: int) -> Floats:
+        return np.full(size, 0.5)
+
+    def _check_start(self, start: Floats) -> None:
+        if not ((start >= 0.0) & (start <= 1.0)).all():
+            raise DataError("'start' must lie in [0, 1].")
+
+
+class RidgeSolver(RowSolver):
+    """Base of the solvers of alternating least squares: minimise without constraints."""
+
+    family = "ridge"
+    unlimited = "cholesky"
+
+    def _default_start(self, size: int) -> Floats:
+        return np.zeros(size)
+
+    def _check_start(self, start: Floats) -> None:
+        if not np.isfinite(start).all():
+            raise DataError("'start' must be finite.")

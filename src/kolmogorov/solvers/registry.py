@@ -33,6 +33,8 @@ _TARGETS: dict[str, dict[str, str]] = {
         "newton": "kolmogorov.solvers.binary.newton:Newton",
         "sdr": "kolmogorov.solvers.binary.sdr:SemidefiniteRelaxation",
     },
+    "box": {"coordinate": "kolmogorov.solvers.box.coordinate:Coordinate"},
+    "ridge": {"cholesky": "kolmogorov.solvers.ridge.cholesky:Cholesky"},
 }
 
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.validation import Integer, Real
 from kolmogorov.kernels.simplex import pairwise_descent
+from kolmogorov.solvers.certificate import certified
 from kolmogorov.solvers.contract import Batch, Floats, SimplexSolver
-from kolmogorov.solvers.simplex.certificate import certified
 
 
 @dataclass(frozen=True)

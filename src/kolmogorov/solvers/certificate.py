@@ -1,4 +1,4 @@
-"""What the simplex methods share: run a kernel from a copy of the start and turn its gaps into bounds."""
+"""What the convex methods share: run a kernel from a copy of the start and turn its gaps into bounds."""
 
 from __future__ import annotations
 

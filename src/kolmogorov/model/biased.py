@@ -1,0 +1,111 @@
+"""Factor models with biases: what matrix factorisation and SVD++ share once they are learned."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from kolmogorov import metrics
+from kolmogorov.data import Observations, Scale, Vocabulary
+from kolmogorov.errors import DataError
+from kolmogorov.kernels.products import pair_products
+from kolmogorov.model.prediction import Unknown, settled
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class BiasedFactors:
+    """p = mean + b_u + b_i + f_u . g_i, clipped to [0, 1]. An unknown user or item has bias and factors zero."""
+
+    mean: float
+    user_bias: Floats
+    item_bias: Floats
+    user_factors: Floats
+    item_factors: Floats
+    users: Vocabulary
+    items: Vocabulary
+    scale: Scale
+    user_seen: NDArray[np.bool_]
+    item_seen: NDArray[np.bool_]
+
+    def at_rows(self, users: NDArray[Any], items: NDArray[Any]) -> Floats:
+        """Return predictions for aligned row numbers; the row past the last is unknown."""
+        left, right = _with_zero(self.user_factors), _with_zero(self.item_factors)
+        pair_products(left, right, users.astype(np.int64), items.astype(np.int64), out := np.empty(users.size))
+        out += self.mean + np.append(self.user_bias, 0.0)[users] + np.append(self.item_bias, 0.0)[items]
+        return np.clip(out, 0.0, 1.0)
+
+    def check(self) -> None:
+        """Raise where the parts do not belong together; for parts that come from a file."""
+        n_users, n_items, size = len(self.users), len(self.items), self.user_factors.shape[1]
+        shapes = (self.user_bias.shape, self.item_bias.shape, self.user_factors.shape, self.item_factors.shape)
+        if shapes != ((n_users,), (n_items,), (n_users, size), (n_items, size)):
+            raise DataError(f"the shapes {shapes} do not belong together")
+        if self.user_seen.shape != (n_users,) or self.item_seen.shape != (n_items,):
+            raise DataError("the lists of observed users and items are broken")
+
+
+class BiasedModel(BaseEstimator):  # type: ignore[misc]
+    """Base of the estimators that end in `BiasedFactors`: predict, evaluate, save."""
+
+    fitted_: BiasedFactors
+
+    def adopt(self, fitted: BiasedFactors) -> Self:
+        """Take over parameters learned elsewhere, for instance read from a file."""
+        self.fitted_ = fitted
+        return self
+
+    def predict(self, users: Any, items: Any = None, *, unknown: Unknown = "average") -> Any:
+        """Return predictions on the probability scale for aligned raw ids, or for each entry of Observations."""
+        check_is_fitted(self)
+        fitted = self.fitted_
+        if isinstance(users, Observations) and items is None:
+            user_rows = self._rows(fitted.users.translate(users.users), users.users.ids, "user", unknown)
+            item_rows = self._rows(fitted.items.translate(users.items), users.items.ids, "item", unknown)
+            return fitted.at_rows(user_rows[users.user_rows()], item_rows[users.item_rows()])
+        single = np.ndim(users) == 0 and np.ndim(items) == 0
+        user_ids, item_ids = np.atleast_1d(users), np.atleast_1d(items)
+        user_rows = self._rows(fitted.users.encode(user_ids, "user"), user_ids, "user", unknown)
+        item_rows = self._rows(fitted.items.encode(item_ids, "item"), item_ids, "item", unknown)
+        result = fitted.at_rows(*(array.copy() for array in np.broadcast_arrays(user_rows, item_rows)))
+        return float(result[0]) if single else result
+
+    def evaluate(self, observations: Observations, *, unknown: Unknown = "average") -> dict[str, float]:
+        """Compare predictions with observations; the keys of `KolmogorovModel.evaluate`."""
+        check_is_fitted(self)
+        test = observations.rescaled(self.fitted_.scale)
+        predictions = self.predict(test, unknown=unknown)
+        return metrics.evaluate(test.values, predictions, test.weights, test.scale.span, test.is_binary)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, ids included, to be read by `kolmogorov.load`."""
+        from kolmogorov.model.persistence import save
+
+        check_is_fitted(self)
+        save(self, path)
+
+    def _rows(self, rows: NDArray[np.int64], ids: Any, what: str, unknown: Unknown) -> NDArray[np.int64]:
+        seen = self.fitted_.user_seen if what == "user" else self.fitted_.item_seen
+        return settled(rows, seen, ids, what, unknown)
+
+
+def check_observations(model: str, X: Any) -> Observations:
+    """Accept Observations, and tables as `KolmogorovModel.fit` does."""
+    if isinstance(X, Observations):
+        return X
+    if hasattr(X, "tocoo"):
+        return Observations.from_scipy(X)
+    if isinstance(X, str):
+        raise DataError(f"{model}: expected a table, got the text {X!r}. Read files with kolmogorov.read_ratings.")
+    return Observations.from_dense(X)
+
+
+def _with_zero(factors: Floats) -> Floats:
+    return np.vstack([factors, np.zeros(factors.shape[1])])

@@ -1,0 +1,438 @@
+"""What models with thetas on the simplex share: the scikit-learn surface. The numerics live in the engine below it."""
+
+from __future__ import annotations
+
+import hashlib
+import numbers
+import os
+import sys
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+
+from kolmogorov import metrics
+from kolmogorov._support.files import check_writable
+from kolmogorov._support.optional import to_frame
+from kolmogorov._support.seeds import base_seed
+from kolmogorov._support.threads import one_blas_thread, thread_count
+from kolmogorov._support.validation import Callback, Flag, Integer, OneOf, Real, Rule, check_parameters
+from kolmogorov.data import Observations, Vocabulary
+from kolmogorov.errors import DataError
+from kolmogorov.execution import Threads
+from kolmogorov.model import fold_in, prediction
+from kolmogorov.model.checkpoint import Checkpoint, Run
+from kolmogorov.model.descent import Descent
+from kolmogorov.model.engine import Engine, Prior
+from kolmogorov.model.history import Sweep
+from kolmogorov.model.parameters import Fitted
+from kolmogorov.model.prediction import Unknown
+from kolmogorov.solvers import RowSolver, resolve
+
+_RULES: dict[str, Rule] = {
+    "n_events": Integer(1),
+    "user_reg": Real(0.0),
+    "item_reg": Real(0.0),
+    "prior": OneOf(("mean", "uniform")),
+    "max_iter": Integer(1),
+    "tol": Real(0.0),
+    "n_init": Integer(1),
+    "callback": Callback(),
+    "verbose": Flag(),
+}
+
+
+class SimplexModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of the estimators whose users are distributions over events; subclasses name the set of their items.
+
+    A subclass stores the parameters in its constructor, names the family of its item solver, and says which
+    parameter holds it.
+    """
+
+    n_events: int
+    user_reg: float
+    item_reg: float
+    prior: Prior
+    simplex_solver: str | RowSolver
+    max_iter: int
+    tol: float
+    n_init: int
+    random_state: Any
+    n_jobs: int | None
+    callback: Any
+    verbose: int
+    checkpoint: str | os.PathLike[str] | None
+
+    item_family: ClassVar[str]
+
+    @property
+    def _item_solver(self) -> str | RowSolver:
+        solver: str | RowSolver = getattr(self, f"{self.item_family}_solver")
+        return solver
+
+    # --- learning ---------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: None = None, *, start: Run | None = None) -> Self:
+        """Learn from a table.
+
+        Parameters
+        ----------
+        X : Observations, sparse matrix or array, or dense array
+            Rows are users, columns are items. What a sparse matrix stores is observed, zeros included; in a
+            dense array NaN is missing.
+        y : None
+            Ignored; there because scikit-learn's pipelines pass it.
+        start : Run, optional
+            State to start from instead of a random one, for walks along a grid of parameters.
+        """
+        user_solver, item_solver = self.check_parameters()
+        seed = base_seed(self.random_state)
+        observations = self._table(X, reset=True)
+        checkpoint = None
+        if self.checkpoint is not None:
+            fixed = isinstance(self.random_state, numbers.Integral)
+            identity = self._identity(observations, user_solver, item_solver)
+            checkpoint = Checkpoint(self.checkpoint, identity, seed if fixed else None)
+            check_writable(self.checkpoint)
+        with one_blas_thread(), Threads(self.n_jobs) as dealer:
+            engine = Engine(
+                observations,
+                user_solver,
+                item_solver,
+                user_reg=float(self.user_reg),
+                item_reg=float(self.item_reg),
+                prior=self.prior,
+                dealer=dealer,
+            )
+            run = Descent(
+                engine,
+                n_events=int(self.n_events),
+                seed=seed,
+                n_init=int(self.n_init),
+                max_iter=int(self.max_iter),
+                tol=float(self.tol),
+                on_sweep=self._on_sweep,
+                checkpoint=checkpoint,
+                start=start,
+            ).run()
+        return self.adopt(_fitted(run, observations, engine.seen_users, binary=self.item_family == "binary"))
+
+    def adopt(self, fitted: Fitted) -> Self:
+        """Take over parameters learned elsewhere, for instance read from a file."""
+        self.fitted_ = fitted
+        self.n_features_in_ = len(fitted.items)
+        return self
+
+    def fold_in(self, observations: Observations, side: fold_in.Side = "auto") -> NDArray[Any]:
+        """Place users or items that were not there at `fit`, without changing the model.
+
+        Parameters
+        ----------
+        observations : Observations
+            Of new users with items the model knows, or of new items with users it knows.
+        side : {"auto", "users", "items"}
+            Which side is new. "auto" takes the side whose partners are all known; users if both are.
+
+        Returns
+        -------
+        ndarray
+            theta of shape (n_new_users, n_events), or psi (bool) of shape (n_new_items, n_events), in the order
+            of `observations.users.ids` or `observations.items.ids`. A user without observations gets the
+            population's theta.
+        """
+        check_is_fitted(self)
+        if not isinstance(observations, Observations):
+            raise DataError(f"fold_in takes Observations, got {type(observations).__name__}.")
+        user_solver, item_solver = self._solvers()
+        new = fold_in.side_of(self.fitted_, observations, side)
+        view = fold_in.view_of(self.fitted_, observations.rescaled(self.fitted_.scale), new)
+        if new == "users":
+            return fold_in.new_users(self.fitted_, view, user_solver, float(self.user_reg), self.n_jobs)
+        return fold_in.new_items(self.fitted_, view, item_solver, float(self.item_reg), self.n_jobs)
+
+    # --- scikit-learn's transformer ---------------------------------------------------------------------
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Return theta for the rows of a table by fold-in; columns are the items of `fit`, in their order."""
+        check_is_fitted(self)
+        observations = self._table(X, reset=False)
+        solver, _ = self._solvers()
+        view = fold_in.view_of(self.fitted_, observations, "users")
+        return fold_in.new_users(self.fitted_, view, solver, float(self.user_reg), self.n_jobs)
+
+    def inverse_transform(self, theta: Any) -> NDArray[np.float64]:
+        """Return the probabilities of all items for given thetas: an array of shape (n, n_items)."""
+        check_is_fitted(self)
+        rows = np.asarray(theta, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != self.fitted_.n_events:
+            raise DataError(f"theta must have shape (n, {self.fitted_.n_events}), got {rows.shape}.")
+        with one_blas_thread():
+            return np.clip(rows @ self.fitted_.psi_or_average[:-1].T, 0.0, 1.0)
+
+    def score(self, X: Any, y: None = None) -> float:
+        """Return minus the RMSE on the probability scale, so that larger is better.
+
+        For Observations that of `evaluate`; for a table that of its observed entries after its rows were folded in.
+        """
+        check_is_fitted(self)
+        if isinstance(X, Observations):
+            return -self.evaluate(X)["rmse"]
+        observations = self._table(X, reset=False)
+        completed = self.inverse_transform(self.transform(X))
+        errors = completed[observations.user_rows(), observations.item_rows()] - observations.values
+        return -float(np.sqrt(np.average(errors**2, weights=observations.weights)))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the columns of `transform`: event0, event1, ..."""
+        check_is_fitted(self)
+        return np.array([f"event{d}" for d in range(self.fitted_.n_events)], dtype=object)
+
+    # --- using ------------------------------------------------------------------------------------------
+
+    def predict(self, users: Any, items: Any = None, *, unknown: Unknown = "average") -> Any:
+        """Return probabilities.
+
+        Parameters
+        ----------
+        users, items : id or array-like of ids
+            Raw ids, aligned; a single id is combined with every one of the other side.
+        unknown : {"average", "error"}
+            What to do with ids that had no observations at `fit`: use the population's theta and the average
+            over items, or raise `UnknownIdError`.
+
+        Returns
+        -------
+        float or ndarray
+            Pr(X[u, i] = 1) for each pair. With `Observations` as the only argument, one for each entry; with
+            a table as the only argument, the completed table of shape (n_rows, n_items).
+        """
+        check_is_fitted(self)
+        if isinstance(users, Observations) and items is None:
+            return prediction.at_entries(self.fitted_, users, unknown)
+        if items is None:
+            return self.inverse_transform(self.transform(users))
+        single = np.ndim(users) == 0 and np.ndim(items) == 0
+        user_ids, item_ids = np.atleast_1d(_ids(users)), np.atleast_1d(_ids(items))
+        if user_ids.size != item_ids.size and 1 not in (user_ids.size, item_ids.size):
+            raise DataError(f"users and items must be aligned, got {user_ids.size} users and {item_ids.size} items.")
+        user_ids, item_ids = np.broadcast_arrays(user_ids, item_ids)
+        result = prediction.at_pairs(self.fitted_, user_ids, item_ids, unknown)
+        return float(result[0]) if single else result
+
+    def evaluate(self, observations: Observations, *, unknown: Unknown = "average") -> dict[str, float]:
+        """Compare predictions with observations.
+
+        Returns
+        -------
+        dict
+            `rmse` and `mae` on the probability scale, `rmse_rating` and `mae_rating` in rating units, and for
+            0/1 data `accuracy`, `log_loss` and `brier`.
+        """
+        check_is_fitted(self)
+        if not isinstance(observations, Observations):
+            raise DataError(
+                f"evaluate takes Observations, got {type(observations).__name__}. Make them with "
+                "Observations.from_frame, from_arrays, from_scipy or from_dense."
+            )
+        test = observations.rescaled(self.fitted_.scale)
+        predictions = prediction.at_entries(self.fitted_, test, unknown)
+        return metrics.evaluate(test.values, predictions, test.weights, test.scale.span, test.is_binary)
+
+    def recommend(self, user: Any, n: int = 10, **options: Any) -> Any:
+        """Return the user's most probable items as a data frame.
+
+        Parameters
+        ----------
+        user : id
+        n : int
+        **options
+            `exclude_seen`, `min_count` and `unknown` as in `recommendations`.
+
+        Returns
+        -------
+        DataFrame
+            Columns item, title where there are titles, probability, rating.
+        """
+        return to_frame(self.recommendations(user, n, **options))
+
+    def recommendations(
+        self,
+        user: Any,
+        n: int = 10,
+        *,
+        exclude_seen: bool = True,
+        min_count: int = 1,
+        unknown: Unknown = "average",
+    ) -> dict[str, NDArray[Any]]:
+        """Return the columns of `recommend`, for which no data frame library is needed.
+
+        Parameters
+        ----------
+        user : id
+        n : int
+        exclude_seen : bool
+            Leave out what the user was observed with.
+        min_count : int
+            Leave out items observed fewer times. An item with a single rating fits that rating perfectly and
+            tends to the top.
+        unknown : {"average", "error"}
+            An unknown user gets what the population would.
+        """
+        check_is_fitted(self)
+        fitted = self.fitted_
+        row = prediction.rows_of(fitted.users, fitted.user_seen, [user], "user", unknown)[0]
+        known = exclude_seen and row < len(fitted.users)
+        seen = fitted.seen_by(row) if known else np.empty(0, dtype=np.int32)
+        return prediction.recommended(
+            fitted, *prediction.best_items(fitted, fitted.theta_or_population[row], seen, n, min_count)
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, ids included, to be read by `kolmogorov.load`."""
+        from kolmogorov.model.persistence import save
+
+        check_is_fitted(self)
+        save(self, path)
+
+    # --- learned attributes -----------------------------------------------------------------------------
+
+    @property
+    def theta_(self) -> NDArray[np.float64]:
+        """Event probabilities of each user."""
+        return self.fitted_.theta
+
+    @property
+    def psi_(self) -> NDArray[Any]:
+        """Support of each item: booleans, or numbers in [0, 1] for a model that relaxes them."""
+        return self.fitted_.psi
+
+    @property
+    def users_(self) -> Vocabulary:
+        """Ids of the users."""
+        return self.fitted_.users
+
+    @property
+    def items_(self) -> Vocabulary:
+        """Ids of the items."""
+        return self.fitted_.items
+
+    @property
+    def scale_(self) -> Any:
+        """Map between probabilities and rating units."""
+        return self.fitted_.scale
+
+    @property
+    def history_(self) -> list[Sweep]:
+        """One record per sweep."""
+        return list(self.fitted_.history)
+
+    @property
+    def n_iter_(self) -> int:
+        """Number of sweeps."""
+        return len(self.fitted_.history)
+
+    # --- inside -----------------------------------------------------------------------------------------
+
+    def check_parameters(self) -> tuple[RowSolver, RowSolver]:
+        """Raise for the first parameter that is not in order; return the solvers that the others name."""
+        check_parameters(type(self).__name__, self.get_params(deep=False), _RULES)
+        thread_count(self.n_jobs)
+        return self._solvers()
+
+    def _solvers(self) -> tuple[RowSolver, RowSolver]:
+        user_solver = resolve("simplex", self.simplex_solver)
+        item_solver = resolve(self.item_family, self._item_solver)
+        for solver in (user_solver, item_solver):
+            solver.check_size(int(self.n_events))
+        return user_solver, item_solver
+
+    def _table(self, X: Any, *, reset: bool) -> Observations:
+        """Turn whatever `fit` and `transform` take into observations over this model's items."""
+        if isinstance(X, Observations):
+            if reset and hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
+            return X if reset else X.rescaled(self.fitted_.scale)
+        if isinstance(X, (str, os.PathLike)):
+            raise DataError(f"Expected a table, got the text {str(X)!r}. Read files with kolmogorov.read_ratings.")
+        table = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse=("csr", "csc", "coo"),
+            dtype=np.float64,
+            ensure_all_finite="allow-nan",
+        )
+        check_non_negative(table, type(self).__name__)
+        sparse = hasattr(table, "tocoo")
+        make = Observations.from_scipy if sparse else Observations.from_dense
+        if reset:
+            observations = make(table)
+            items = getattr(self, "feature_names_in_", None)
+            return Observations(
+                _row_names(X) or observations.users,
+                observations.items if items is None else Vocabulary(items),
+                observations.rows,
+                observations.scale,
+            )
+        scale = self.fitted_.scale
+        scaling = "max" if scale.minimum == 0.0 else "minmax"
+        observations = make(table, minimum=scale.minimum, maximum=scale.maximum, scaling=scaling)
+        return Observations(observations.users, self.fitted_.items, observations.rows, observations.scale)
+
+    def _identity(self, observations: Observations, *solvers: RowSolver) -> str:
+        """Digest everything but the seed that shapes the sweeps."""
+        shape = [int(self.n_events), float(self.user_reg), float(self.item_reg), self.prior, int(self.n_init)]
+        text = repr((shape, [repr(solver) for solver in solvers], observations.fingerprint()))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def _on_sweep(self, sweep: Sweep) -> bool:
+        if self.verbose:
+            seconds = sweep.user_seconds + sweep.item_seconds
+            sys.stderr.write(
+                f"sweep {sweep.sweep:3d}  objective {sweep.objective:.6g}  rmse {sweep.rmse:.4f}  {seconds:.3f} s\n"
+            )
+        return self.callback is not None and self.callback(sweep) is True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = ["float64"]
+        return tags
+
+
+def _row_names(X: Any) -> Vocabulary | None:
+    """Return the index of a pandas frame as ids, where it names the rows by distinct strings."""
+    names = np.asarray(X.index, dtype=object) if hasattr(X, "index") and hasattr(X, "iloc") else np.empty(0)
+    if names.size and all(isinstance(name, str) for name in names) and len(set(names)) == names.size:
+        return Vocabulary(names)
+    return None
+
+
+def _fitted(run: Run, observations: Observations, seen: NDArray[np.bool_], *, binary: bool) -> Fitted:
+    """Freeze the end of a descent. A user without observations is the population."""
+    theta = run.state.theta.copy()
+    theta[~seen] = theta[seen].mean(axis=0)
+    psi: NDArray[Any] = run.state.psi.astype(bool) if binary else run.state.psi.copy()
+    for array in (theta, psi):
+        array.setflags(write=False)
+    return Fitted(
+        theta=theta,
+        psi=psi,
+        centre=run.state.centre,
+        users=observations.users,
+        items=observations.items,
+        scale=observations.scale,
+        seen_indptr=observations.rows.indptr,
+        seen_items=observations.rows.indices,
+        history=run.history,
+    )
+
+
+def _ids(raw: Any) -> Any:
+    """Keep strings as objects, so that a list of ids of different lengths is not padded or cut."""
+    array = np.asarray(raw)
+    return array.astype(object) if array.dtype.kind in "UT" else array

@@ -1,0 +1,1 @@
+"""Solvers over the box [0,1]^D."""

@@ -1,0 +1,43 @@
+"""Exact coordinate descent over the box."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.validation import Integer, Real
+from kolmogorov.kernels.box import coordinate_descent
+from kolmogorov.solvers.certificate import certified
+from kolmogorov.solvers.contract import Batch, BoxSolver, Floats
+
+
+@dataclass(frozen=True)
+class Coordinate(BoxSolver):
+    """Minimise over one coordinate after another, exactly, to a certified gap.
+
+    Parameters
+    ----------
+    tol : float
+        Gap at which to stop, relative to the largest diagonal entry of the Gram matrix.
+    max_iter : int
+        Limit on rounds over all coordinates.
+
+    Examples
+    --------
+    >>> from kolmogorov.problems import BoxQP
+    >>> Coordinate().solve(BoxQP([[1.0, 0.0], [0.0, 1.0]], [0.25, 3.0])).x.tolist()
+    [0.25, 1.0]
+    """
+
+    tol: float = 1e-10
+    max_iter: int = 10_000
+
+    name = "coordinate"
+    exact = True
+    rules: ClassVar = {"tol": Real(0.0), "max_iter": Integer(1)}
+
+    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
+        return certified(coordinate_descent, gram, moment, start, self.tol, self.max_iter)

@@ -1,0 +1,1 @@
+"""Solvers without constraints."""
