@@ -149,7 +149,7 @@ def biased_prediction(mean, user_bias, item_bias, user_factors, item_factors, u,
 
 
 def svdpp_epoch(table, order, mean, rate, reg, bu, bi, p, q, y):
-    """One epoch with the gradient of y applied rating by rating in sum, user after user; `table` maps user to entries."""
+    """One epoch, user after user; `table` lists the entries (item, value) of each user."""
     for u in order:
         entries = table[u]
         if not entries:

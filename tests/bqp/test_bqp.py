@@ -137,3 +137,50 @@ def test_dimods_own_checks():
 @dimod.testing.load_sampler_bqm_tests(lambda: bqp.KolmogorovSampler())
 class TestDimodSuite(__import__("unittest").TestCase):
     pass
+
+
+def test_inputs_of_the_wrong_kind():
+    import scipy.sparse as sp
+
+    assert bqp.solve(sp.csr_array(np.diag([-1.0, 1.0]))).x.tolist() == [1.0, 0.0]
+    for wrong in (3.0, None, "x"):
+        with pytest.raises(DataError):
+            bqp.solve(wrong)
+    with pytest.raises(DataError, match="complex"):
+        bqp.solve(np.eye(2) * 1j)
+    with pytest.raises(DataError, match="array of numbers"):
+        bqp.solve(np.eye(2), start=["a", "b"])
+    with pytest.raises(DataError, match="BinaryQuadraticModel, got int"):
+        bqp.from_dimod(3)
+    with pytest.raises(ParameterError, match="Did you mean 'newton'"):
+        km.solvers.Polished("newtn")
+    with pytest.raises(ParameterError, match="Unknown family 'foo'"):
+        km.solvers.register("foo", "x", "y:Z")
+
+
+def test_sparse_files_with_repeated_or_infinite_entries(tmp_path):
+    path = tmp_path / "p.sparse"
+    for content, message in (
+        ("2 2\n1 2 3\n2 1 5\n", r"line 3: entry \(2, 1\) stands there a second time"),
+        ("2 1\n1 2 nan\n", "line 2: an entry must be finite"),
+        ("2 1\n1 2 3 4\n", "line 2: expected 'i j q'"),
+        ("0 0\n", "expected 1 to 20000 variables, got 0"),
+        ("1000000 1\n1 1 1\n", "expected 1 to 20000 variables"),
+    ):
+        path.write_text(content)
+        with pytest.raises(FileFormatError, match=message):
+            bqp.read(path)
+
+
+def test_options_on_the_command_line_reach_the_solver_alone(tmp_path):
+    path = tmp_path / "p.npz"
+    np.savez(path, S=1e-12 * np.array([[2.0, 1.0], [1.0, 1.0]]), v=1e-12 * np.array([0.5, 1.0]), offset=0.0)
+    runner = CliRunner()
+    for option in ("random_state=3", "solver=gd", "v=1", "start=1"):
+        result = runner.invoke(main, ["solve", str(path), "--solver", "gd", "--option", option])
+        assert result.exit_code == 1, result.output
+        assert "has no option" in result.output
+    shown = runner.invoke(main, ["solve", str(path), "--solver", "polished", "--option", "solver=newton"])
+    assert "-1e-12" in shown.output
+    limited = runner.invoke(main, ["solve", str(path), "--solver", "branch_bound", "--option", "time_limit=none"])
+    assert limited.exit_code == 0, limited.output

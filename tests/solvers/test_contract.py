@@ -177,3 +177,35 @@ def test_every_solver_is_found_under_the_name_of_its_file():
 def test_an_indefinite_matrix_has_no_simplex_problem():
     with pytest.raises(DataError, match="positive semidefinite .*least eigenvalue is -1"):
         SimplexQP([[0.0, 1.0], [1.0, 0.0]], [0.0, 0.0])
+
+
+def test_solutions_stay_on_the_simplex_for_large_moments():
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        size = int(rng.choice([2, 3, 6, 12]))
+        b = rng.normal(size=(size, size))
+        qp = SimplexQP(b @ b.T, rng.normal(size=size) * 10.0 ** rng.integers(0, 9))
+        for name in SIMPLEX:
+            got = resolve("simplex", name).solve(qp)
+            assert got.x.sum() == pytest.approx(1.0, abs=1e-12)
+            assert (got.x >= 0).all()
+
+
+@pytest.mark.parametrize("word", ["no", 2, None])
+def test_switches_take_booleans_only(word):
+    with pytest.raises(ParameterError, match="must be True or False"):
+        resolve("binary", "enhanced_gd", initial_step=word)
+    with pytest.raises(ParameterError, match="must be True or False"):
+        resolve("simplex", "frank_wolfe", away_steps=word)
+
+
+def test_away_steps_make_frank_wolfe_exact(rng):
+    worse = 0
+    for _ in range(30):
+        b = rng.normal(size=(8, 8))
+        qp = SimplexQP(b @ b.T + 0.1 * np.eye(8), rng.normal(size=8))
+        plain = resolve("simplex", "frank_wolfe", tol=1e-10).solve(qp)
+        away = resolve("simplex", "frank_wolfe", tol=1e-10, away_steps=True).solve(qp)
+        assert away.status is Status.OPTIMAL
+        worse += plain.status is not Status.OPTIMAL
+    assert worse > 0

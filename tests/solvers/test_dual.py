@@ -182,3 +182,26 @@ def test_duals_take_indefinite_problems(problem):
         got = bqp.solve(qp, solver=name)
         assert got.lower_bound <= best + 1e-8 * (1 + abs(best))
         assert got.value >= best - 1e-9 * (1 + abs(best))
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e-3, 1.0, 1e3])
+def test_dual_bounds_hold_in_any_units(scale):
+    rng = np.random.default_rng(8)
+    for kind in range(20):
+        size = int(rng.integers(1, 8))
+        c = rng.normal(size=size)
+        a = rng.normal(size=(size, size))
+        gram = (np.outer(c, c), a + a.T, np.zeros((size, size)))[kind % 3]
+        qp = BinaryQP(scale * gram, scale * rng.normal(size=size))
+        best = qp.value(naive.best_binary(qp.gram, qp.moment))
+        for name in ("newton", "enhanced_gd", "quasi_newton"):
+            assert bqp.solve(qp, solver=name).lower_bound <= best
+
+
+def test_newton_follows_a_path_where_the_data_are_large():
+    rng = np.random.default_rng(2)
+    for scale in (1e5, 1e8):
+        for _ in range(5):
+            a = rng.normal(size=(8, 8))
+            got = bqp.solve(scale * (a + a.T), scale * rng.normal(size=8), solver="newton", tol=1e-4)
+            assert got.lower_bound >= got.value - 0.2 * abs(got.value)

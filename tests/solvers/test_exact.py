@@ -139,3 +139,44 @@ def test_tabu_search_never_leaves_its_start_worse(rng):
     without = resolve("binary", "local_search", tabu_moves=0).solve(qp, start=start)
     with_tabu = resolve("binary", "local_search").solve(qp, start=start)
     assert with_tabu.value <= without.value <= qp.value(start)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e-6, 1.0, 1e6, 1e12])
+@pytest.mark.parametrize("name", ["branch_bound", "dmo", "local_search", "auto"])
+def test_proofs_do_not_depend_on_the_units(name, scale):
+    rng = np.random.default_rng(4)
+    for kind in range(12):
+        a = rng.normal(size=(9, 9))
+        c = rng.normal(size=9)
+        gram = (np.outer(c, c), a @ a.T, a + a.T)[kind % 3]
+        qp = BinaryQP(scale * gram, scale * rng.normal(size=9))
+        best = qp.value(naive.best_binary(qp.gram, qp.moment))
+        got = bqp.solve(qp, solver=name)
+        assert got.value >= best - 1e-13 * scale
+        if got.status is Status.OPTIMAL:
+            assert got.value <= best + 1e-12 * scale
+        if got.lower_bound is not None:
+            assert got.lower_bound <= best
+
+
+def test_large_entries_do_not_hide_small_ones():
+    assert bqp.solve(np.diag([1e12, -0.5]), solver="dmo").value == -0.5
+    assert bqp.solve(np.diag([1e12, -0.5]), solver="local_search").value == -0.5
+    rng = np.random.default_rng(3)
+    for _ in range(12):
+        b = rng.normal(size=(8, 8))
+        gram, moment = np.zeros((9, 9)), np.zeros(9)
+        gram[1:, 1:] = np.round(3 * (b + b.T))
+        moment[0], moment[1:] = 5e11, np.round(3 * rng.normal(size=8))
+        exact = bqp.solve(gram, moment, solver="exhaustive").value
+        for name in ("branch_bound", "dmo", "local_search"):
+            assert bqp.solve(gram, moment, solver=name).value == exact
+
+
+def test_a_stopped_search_is_not_called_optimal_whatever_the_units():
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=(80, 80))
+    for scale in (1e-12, 1.0, 1e9):
+        got = bqp.solve(scale * (a + a.T), scale * rng.normal(size=80), solver="branch_bound", max_nodes=10)
+        assert got.status is Status.ITERATION_LIMIT
+        assert got.lower_bound < got.value

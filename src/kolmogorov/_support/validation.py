@@ -109,6 +109,18 @@ class OneOf:
 
 
 @dataclass(frozen=True)
+class Boolean:
+    """True or False, and nothing that merely counts as such."""
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value is allowed."""
+        return isinstance(value, (bool, np.bool_))
+
+    def __str__(self) -> str:
+        return "True or False"
+
+
+@dataclass(frozen=True)
 class Flag:
     """A boolean, or an integer that counts as a level of it."""
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kolmogorov._support.optional import require
+from kolmogorov.errors import DataError
 from kolmogorov.problems import BinaryQP
 
 
@@ -22,7 +23,9 @@ def from_dimod(bqm: Any) -> BinaryQP:
     >>> problem.value([1, 0])
     -0.5
     """
-    require("dimod", extra="qubo", purpose="from_dimod")
+    dimod = require("dimod", extra="qubo", purpose="from_dimod")
+    if not isinstance(bqm, dimod.BinaryQuadraticModel):
+        raise DataError(f"Expected a dimod.BinaryQuadraticModel, got {type(bqm).__name__}.")
     model = bqm.change_vartype("BINARY", inplace=False)
     position = {variable: k for k, variable in enumerate(model.variables)}
     gram = np.zeros((len(position), len(position)))

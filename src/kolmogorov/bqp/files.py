@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,14 @@ import numpy as np
 from kolmogorov.errors import FileFormatError
 from kolmogorov.problems import BinaryQP
 
+# A dense matrix of this size takes 3 GB.
+_LARGEST = 20_000
+
 
 def read(path: str | os.PathLike[str]) -> BinaryQP:
-    """Read a problem: ``.npz`` with arrays S and v (v may be missing), anything else as Biq Mac sparse text.
+    """Read a problem: ``.npz`` with arrays S, v and offset, else text in Biq Mac's sparse format.
 
+    In an ``.npz`` v and offset may be missing.
     The text's first line holds the number of variables and of entries; every further line "i j q" an entry, counted
     from 1. An off-diagonal line stands for both q_ij and q_ji. The problem is to minimise x^T Q x.
     """
@@ -36,8 +41,9 @@ def _read_arrays(path: Path) -> BinaryQP:
             if gram is None:
                 raise FileFormatError(f"{path} must hold an array S (and v), it holds: {', '.join(content.files)}.")
             matrix = content[gram]
-            return BinaryQP(matrix, content[moment] if moment else np.zeros(len(matrix)))
-    except (zipfile.BadZipFile, EOFError, OSError, TypeError) as error:
+            offset = float(content["offset"]) if "offset" in content.files else 0.0
+            return BinaryQP(matrix, content[moment] if moment else np.zeros(matrix.shape[:1]), offset)
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, TypeError) as error:
         if isinstance(error, (FileNotFoundError, FileFormatError)):
             raise
         raise FileFormatError(f"{path} is not an archive of arrays: {error}.") from None
@@ -60,15 +66,24 @@ def _read_sparse(path: Path) -> BinaryQP:
         size, entries = (int(field) for field in first)
     except ValueError:
         raise FileFormatError(f"{path}, line {number}: expected two integers, got {' '.join(first)!r}.") from None
-    if size < 1 or entries != len(rows) - 1:
+    if not 1 <= size <= _LARGEST:
+        raise FileFormatError(f"{path}, line {number}: expected 1 to {_LARGEST} variables, got {size}.")
+    if entries != len(rows) - 1:
         raise FileFormatError(f"{path}: line {number} announces {entries} entries, {len(rows) - 1} follow.")
     matrix = np.zeros((size, size))
+    seen: set[tuple[int, int]] = set()
     for number, fields in rows[1:]:
         try:
-            i, j, value = int(fields[0]), int(fields[1]), float(fields[2])
-        except (ValueError, IndexError):
+            left, right, text = fields
+            i, j, value = int(left), int(right), float(text)
+        except ValueError:
             raise FileFormatError(f"{path}, line {number}: expected 'i j q', got {' '.join(fields)!r}.") from None
-        if not (1 <= i <= size and 1 <= j <= size) or len(fields) != 3:
+        if not (1 <= i <= size and 1 <= j <= size):
             raise FileFormatError(f"{path}, line {number}: indices must lie between 1 and {size}, got {i} and {j}.")
+        if not np.isfinite(value):
+            raise FileFormatError(f"{path}, line {number}: an entry must be finite, got {text}.")
+        if (min(i, j), max(i, j)) in seen:
+            raise FileFormatError(f"{path}, line {number}: entry ({i}, {j}) stands there a second time.")
+        seen.add((min(i, j), max(i, j)))
         matrix[i - 1, j - 1] = matrix[j - 1, i - 1] = value
     return BinaryQP(matrix, np.zeros(size))

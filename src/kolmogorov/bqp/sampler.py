@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from kolmogorov._support.optional import require
+from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.validation import Integer, check_parameters
 from kolmogorov.bqp.dimod_bridge import from_dimod
-from kolmogorov.solvers import names, resolve
+from kolmogorov.bqp.solving import lone_solver
+from kolmogorov.solvers import names
 
 dimod = require("dimod", extra="qubo", purpose="KolmogorovSampler")
 
@@ -36,7 +38,14 @@ class KolmogorovSampler(dimod.Sampler):  # type: ignore[misc,name-defined]
         return {"solvers": names("binary")}
 
     def sample(
-        self, bqm: Any, *, solver: str = "auto", num_reads: int = 1, seed: int = 0, options: Any = None, **ignored: Any
+        self,
+        bqm: Any,
+        *,
+        solver: str = "auto",
+        num_reads: int = 1,
+        seed: int | None = 0,
+        options: Any = None,
+        **ignored: Any,
     ) -> Any:
         """Return one state per read, each from its own random stream.
 
@@ -45,18 +54,19 @@ class KolmogorovSampler(dimod.Sampler):  # type: ignore[misc,name-defined]
         bqm : dimod.BinaryQuadraticModel
         solver : str
         num_reads : int
-        seed : int
+        seed : int or None
         options : dict, optional
             Of the solver.
         """
         check_parameters("KolmogorovSampler", {"num_reads": num_reads}, {"num_reads": Integer(1)})
         ignored = self.remove_unknown_kwargs(**ignored)
+        method = lone_solver(solver, **(options or {}))
+        first = base_seed(seed)
         variables = list(bqm.variables)
         if not variables:
             return dimod.SampleSet.from_samples_bqm([{}] * num_reads, bqm)
-        method = resolve("binary", solver, **(options or {}))
         problem = from_dimod(bqm)
-        reads = [method.solve(problem, random_state=seed + read).x.astype(np.int8) for read in range(num_reads)]
+        reads = [method.solve(problem, random_state=first + read).x.astype(np.int8) for read in range(num_reads)]
         states = np.array(reads)
         if bqm.vartype is dimod.SPIN:
             states = 2 * states - 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from kolmogorov.errors import DataError
@@ -47,7 +48,13 @@ def solve(
             raise DataError("A BinaryQP has its own moment; 'v' goes with a matrix.")
         problem = S
     else:
-        problem = BinaryQP(S, [0.0] * len(S) if v is None else v)  # type: ignore[arg-type]
+        matrix = S.toarray() if hasattr(S, "toarray") else np.asarray(S)
+        problem = BinaryQP(matrix, np.zeros(matrix.shape[0] if matrix.ndim else 0) if v is None else v)
+    return lone_solver(solver, **options).solve(problem, start=start, random_state=random_state)
+
+
+def lone_solver(solver: str | RowSolver, /, **options: Any) -> RowSolver:
+    """Make the solver for a problem on its own, which deserves more work than one of thousands in a sweep."""
     if solver == "auto":
         options = {"thorough": True, **options}
-    return resolve("binary", solver, **options).solve(problem, start=start, random_state=random_state)
+    return resolve("binary", solver, **options)

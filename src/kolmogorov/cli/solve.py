@@ -26,13 +26,15 @@ def command(problem: str, solver: str, pairs: tuple[str, ...], seed: int, form: 
       kolmogorov solve bqp50-1.sparse --solver enhanced_gd --option gamma=1000
     """
     from kolmogorov import bqp
+    from kolmogorov.bqp.solving import lone_solver
     from kolmogorov.cli.display import emit
 
     options = dict(_option(pair) for pair in pairs)
     program = bqp.read(problem)
     # The first call of a solver in a process loads or compiles its kernels; the time printed is the problem's own.
-    bqp.solve([[1.0, 0.5], [0.5, 1.0]], [1.0, 1.0], solver=solver, **options)
-    solution = bqp.solve(program, solver=solver, random_state=seed, **options)
+    method = lone_solver(solver, **options)
+    bqp.solve([[1.0, 0.5], [0.5, 1.0]], [1.0, 1.0], solver=method)
+    solution = bqp.solve(program, solver=method, random_state=seed)
     answer: dict[str, Any] = {
         "value": solution.value,
         "lower bound": solution.lower_bound,
@@ -46,16 +48,18 @@ def command(problem: str, solver: str, pairs: tuple[str, ...], seed: int, form: 
         "x": "".join(str(int(bit)) for bit in solution.x),
     }
     known = {name: value for name, value in answer.items() if value is not None}
+    if form == "table":
+        known = {name: f"{value:.10g}" if isinstance(value, float) else value for name, value in known.items()}
     emit({"what": list(known), "is": list(known.values())}, form, None, f"{solver} on {solution.x.size} variables")
 
 
 def _option(pair: str) -> tuple[str, Any]:
-    """Read NAME=VALUE, where the value is a number, true, false or a word."""
+    """Read NAME=VALUE, where the value is a number, true, false, none or a word."""
     name, equals, text = pair.partition("=")
     if not equals:
         raise click.UsageError(f"An option is written NAME=VALUE, got {pair!r}.")
-    if text.lower() in ("true", "false"):
-        return name, text.lower() == "true"
+    if text.lower() in ("true", "false", "none"):
+        return name, {"true": True, "false": False, "none": None}[text.lower()]
     for kind in (int, float):
         try:
             return name, kind(text)

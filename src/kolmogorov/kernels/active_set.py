@@ -109,8 +109,13 @@ def active_set(gram, moment, x, tol, max_iter, gaps, iterations):
             if gap <= tol * scale or inside[entering]:
                 break
             inside[entering] = True
-        if gap > tol * scale:
-            gap, steps = pairwise_row(q, w, t, tol, 10_000)
-            rounds += steps
+        total = 0.0
+        for d in range(size):
+            total += t[d]
+        for d in range(size):
+            t[d] /= total
+        # What pairwise descent finds nothing to do for costs it one look at the gap, which it computes anew.
+        gap, steps = pairwise_row(q, w, t, tol, max(max_iter - rounds, 0))
+        rounds += steps
         gaps[row] = max(gap, 0.0)
         iterations[row] = rounds

@@ -338,4 +338,6 @@ def spectral_bound(lifted, dual, counts):
     values = np.linalg.eigvalsh(shifted(lifted, dual))
     counts[FULL_EVDS] += 1
     n = dual.size
-    return -np.sum(dual) - n * values[n - 1]
+    # What rounding may add to the sum and to the eigenvalue.
+    size = np.sum(np.abs(dual)) + n * max(abs(values[0]), abs(values[n - 1]))
+    return -np.sum(dual) - n * values[n - 1] - 8.0 * n * 2.0**-52 * size

@@ -32,15 +32,24 @@ def refresh(s, v, x, slope):
 
 
 @kernel
-def descend(s, x, slope, margin):
-    """Flip the best bit, or where none helps the best pair, until neither helps; return the change in value."""
+def rounding_noise(s, v, noise):
+    """Write to `noise` what rounding can do to each bit's slope; a smaller gain is none."""
+    for d in range(v.size):
+        total = abs(s[d, d]) + 2.0 * abs(v[d])
+        for e in range(v.size):
+            total += 2.0 * abs(s[d, e])
+        noise[d] = 1e-14 * total
+
+
+@kernel
+def descend(s, x, slope, noise):
+    """Flip the best bit, or where none helps the best pair, until neither helps."""
     size = x.size
-    gained = 0.0
     while True:
-        best = -margin
+        best = 0.0
         one = -1
         for d in range(size):
-            change = (1.0 - 2.0 * x[d]) * slope[d]
+            change = (1.0 - 2.0 * x[d]) * slope[d] + noise[d]
             if change < best:
                 best = change
                 one = d
@@ -48,20 +57,19 @@ def descend(s, x, slope, margin):
         if one < 0:
             for d in range(size):
                 sd = 1.0 - 2.0 * x[d]
-                alone = sd * slope[d]
+                alone = sd * slope[d] + noise[d]
                 for e in range(d):
                     se = 1.0 - 2.0 * x[e]
-                    change = alone + se * (slope[e] + 2.0 * sd * s[d, e])
+                    change = alone + se * (slope[e] + 2.0 * sd * s[d, e]) + noise[e]
                     if change < best:
                         best = change
                         one = d
                         two = e
         if one < 0:
-            return gained
+            return
         flip(s, x, slope, one)
         if two >= 0:
             flip(s, x, slope, two)
-        gained += best
 
 
 @kernel
@@ -86,10 +94,8 @@ def multi_start(gram, moment, start, seeds, n_starts, x):
         best = np.inf
         trial = np.empty(size)
         slope = np.empty(size)
-        margin = 0.0
-        for d in range(size):
-            margin = max(margin, abs(s[d, d]) + 2.0 * abs(v[d]))
-        margin *= 1e-12
+        noise = np.empty(size)
+        rounding_noise(s, v, noise)
         for attempt in range(n_starts):
             bits = np.uint64(0)
             for d in range(size):
@@ -101,8 +107,9 @@ def multi_start(gram, moment, start, seeds, n_starts, x):
                     if d % 64 == 0:
                         state, bits = next_random(state)
                     trial[d] = float((bits >> np.uint64(d % 64)) & np.uint64(1))
+            refresh(s, v, trial, slope)
+            descend(s, trial, slope, noise)
             reached = refresh(s, v, trial, slope)
-            reached += descend(s, trial, slope, margin)
-            if reached < best - margin:
+            if reached < best:
                 best = reached
                 x[row] = trial

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kolmogorov._support.jit import kernel
+from kolmogorov.kernels.quadratic import value
 
 
 @kernel
@@ -28,7 +29,7 @@ def increasing_values(gram, moment, low, high):
 
 
 @kernel
-def reduce_box(gram, moment, low, high, incumbent, margin):
+def reduce_box(gram, moment, low, high, incumbent):
     """Fix every bit one of whose values pushes the box's bound above the incumbent; return the bound.
 
     The bound of the box [low, high] is f+(low) - f-(high). Returns infinity where the box holds nothing better.
@@ -37,7 +38,7 @@ def reduce_box(gram, moment, low, high, incumbent, margin):
     plus, minus = increasing_values(gram, moment, low, high)
     changed = True
     while changed:
-        if plus - minus >= incumbent - margin:
+        if plus - minus >= incumbent:
             return np.inf
         changed = False
         for d in range(size):
@@ -51,28 +52,15 @@ def reduce_box(gram, moment, low, high, incumbent, margin):
                         rise += 2.0 * max(gram[d, e], 0.0)
                     if high[e] > 0.0:
                         fall += 2.0 * max(-gram[d, e], 0.0)
-            if plus + rise - minus >= incumbent - margin:
+            if plus + rise - minus >= incumbent:
                 high[d] = 0.0
                 minus -= fall
                 changed = True
-            elif plus - minus + fall >= incumbent - margin:
+            elif plus - minus + fall >= incumbent:
                 low[d] = 1.0
                 plus += rise
                 changed = True
     return plus - minus
-
-
-@kernel
-def value_of(gram, moment, x):
-    """Return x^T gram x - 2 x^T moment."""
-    total = 0.0
-    for d in range(x.size):
-        if x[d] > 0.0:
-            line = -2.0 * moment[d]
-            for e in range(x.size):
-                line += gram[d, e] * x[e]
-            total += line
-    return total
 
 
 @kernel
@@ -87,10 +75,6 @@ def branch_reduce_bound(gram, moment, max_nodes, x):
     lows = np.zeros((capacity, size))
     highs = np.ones((capacity, size))
     bounds = np.full(capacity, -np.inf)
-    margin = 0.0
-    for d in range(size):
-        margin = max(margin, abs(gram[d, d]) + 2.0 * abs(moment[d]))
-    margin *= 1e-12
     x[:] = 0.0
     best = 0.0
     depth = 1
@@ -102,13 +86,13 @@ def branch_reduce_bound(gram, moment, max_nodes, x):
         low[:] = lows[depth]
         high[:] = highs[depth]
         nodes += 1
-        bound = reduce_box(gram, moment, low, high, best, margin)
+        bound = reduce_box(gram, moment, low, high, best)
         if bound == np.inf:
             continue
         for corner in (low, high):
-            value = value_of(gram, moment, corner)
-            if value < best - margin:
-                best = value
+            here = value(gram, moment, corner)
+            if here < best:
+                best = here
                 x[:] = corner
         branch = -1
         weight = -1.0

@@ -5,16 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from kolmogorov._support.jit import kernel
-from kolmogorov.kernels.dual import descend_dual, newton_dual, projection_factor, spectral_bound
+from kolmogorov.kernels.dual import ITERATIONS, descend_dual, newton_dual, projection_factor, spectral_bound
 from kolmogorov.kernels.lifting import best_rounding, lift
 from kolmogorov.kernels.randomness import fill_normal
+
+PATH_FROM = 1e4
+PATH_START = 1e2
 
 
 @kernel
 def finish(lifted, constant, gamma, values, vectors, dual, n_draws, state, counts, x):
     """Round the relaxation's solution to `x` and return the dual's lower bound of the problem's value."""
     best_rounding(lifted, projection_factor(gamma, values, vectors), n_draws, state, x)
-    return spectral_bound(lifted, dual, counts) + constant
+    bound = spectral_bound(lifted, dual, counts)
+    return bound + constant - 8.0 * 2.0**-52 * (abs(bound) + abs(constant))
 
 
 @kernel
@@ -78,6 +82,24 @@ def gradient_batch(
 
 
 @kernel
+def follow_path(lifted, gamma, dual, counts):
+    """Bring `dual` near the optimum where gamma is large for the size of the data, by way of smaller ones.
+
+    gamma times the size of A is what makes the dual stiff; from zero Newton copes with some thousands of it.
+    """
+    stiffness = gamma * np.max(np.abs(lifted))
+    if stiffness <= PATH_FROM:
+        return
+    nothing = np.empty(0)
+    no_points = np.empty((0, dual.size))
+    here = gamma * PATH_START / stiffness
+    while here < gamma:
+        newton_dual(lifted, here, 1e-2, 50, dual, counts, nothing, no_points)
+        here *= 10.0
+    counts[ITERATIONS] = 0
+
+
+@kernel
 def newton_batch(gram, moment, seeds, gamma, tol, max_iter, n_draws, x, bounds, counts, duals, trace, points):
     """Run the semismooth Newton method and rounding on every row; outputs as in `gradient_batch`."""
     rows, size = x.shape
@@ -86,5 +108,6 @@ def newton_batch(gram, moment, seeds, gamma, tol, max_iter, n_draws, x, bounds, 
         constant = lift(gram[row], moment[row], lifted)
         dual = duals[row]
         dual[:] = 0.0
+        follow_path(lifted, gamma, dual, counts[row])
         values, vectors = newton_dual(lifted, gamma, tol, max_iter, dual, counts[row], trace[row], points[row])
         bounds[row] = finish(lifted, constant, gamma, values, vectors, dual, n_draws, seeds[row], counts[row], x[row])

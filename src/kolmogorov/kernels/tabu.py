@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from kolmogorov._support.jit import kernel
-from kolmogorov.kernels.flips import descend, flip, refresh
+from kolmogorov.kernels.flips import descend, flip, refresh, rounding_noise
 from kolmogorov.kernels.randomness import next_random
 
 
 @kernel
-def wander(s, v, x, best_x, reached, moves, margin, state):
-    """Flip the best bit that is not tabu, better or not, `moves` times; return the best value and the state.
+def wander(s, v, x, best_x, reached, moves, noise, state):
+    """Flip the best bit that is not tabu, better or not, `moves` times; return the random state.
 
     A flipped bit stays tabu for about a tenth of the bits plus a few random moves, unless flipping it back
     leads below everything seen. `x` is where the walk starts, `best_x` the best point so far.
@@ -28,7 +28,7 @@ def wander(s, v, x, best_x, reached, moves, margin, state):
         least = np.inf
         for d in range(size):
             change = (1.0 - 2.0 * x[d]) * slope[d]
-            free = until[d] < move or here + change < best - margin
+            free = until[d] < move or here + change + noise[d] < best
             if free and change < least:
                 least = change
                 chosen = d
@@ -38,10 +38,10 @@ def wander(s, v, x, best_x, reached, moves, margin, state):
         here += least
         state, bits = next_random(state)
         until[chosen] = move + tenure + int(bits % np.uint64(tenure + 8))
-        if here < best - margin:
+        if here < best:
             best = here
             best_x[:] = x
-    return best, state
+    return state
 
 
 @kernel
@@ -62,14 +62,12 @@ def tabu_search(gram, moment, seeds, moves, restarts, x):
     rows, size = x.shape
     walker = np.empty(size)
     slope = np.empty(size)
+    noise = np.empty(size)
     for row in range(rows):
         s = gram[row]
         v = moment[row]
         state = seeds[row] ^ np.uint64(0xD1B54A32D192ED03)
-        margin = 0.0
-        for d in range(size):
-            margin = max(margin, abs(s[d, d]) + 2.0 * abs(v[d]))
-        margin *= 1e-12
+        rounding_noise(s, v, noise)
         best_x = x[row]
         best = refresh(s, v, best_x, slope)
         for attempt in range(restarts):
@@ -79,13 +77,12 @@ def tabu_search(gram, moment, seeds, moves, restarts, x):
                     state, bits = next_random(state)
                     if bits % np.uint64(4) == np.uint64(0):
                         walker[d] = 1.0 - walker[d]
+            refresh(s, v, walker, slope)
+            descend(s, walker, slope, noise)
             here = refresh(s, v, walker, slope)
-            here += descend(s, walker, slope, margin)
-            if here < best - margin:
-                best = here
-                best_x[:] = walker
             candidate = walker.copy()
-            value, state = wander(s, v, walker, candidate, here, moves, margin, state)
-            if value < best - margin:
+            state = wander(s, v, walker, candidate, here, moves, noise, state)
+            value = refresh(s, v, candidate, slope)
+            if value < best:
                 best = value
                 best_x[:] = candidate

@@ -62,6 +62,8 @@ class QuadraticProgram:
 
 
 def _real_array(values: Any, name: str, ndim: int) -> NDArray[np.float64]:
+    if np.iscomplexobj(values):
+        raise DataError(f"'{name}' must be an array of real numbers, got complex ones.")
     try:
         array = np.array(values, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:

@@ -18,8 +18,9 @@ def certified(
     x = start.copy()
     gaps = np.empty(len(x))
     iterations = np.empty(len(x), dtype=np.int64)
-    kernel(gram, moment, x, tol, max_iter, *options, gaps, iterations)
+    kernel(gram, moment, x, float(tol), int(max_iter), *options, gaps, iterations)
     values = np.empty(len(x))
     batch_values(gram, moment, x, values)
-    converged = iterations < max_iter
+    scale = np.maximum(np.einsum("ndd->nd", gram).max(axis=1), 1e-300)
+    converged = gaps <= tol * scale
     return Batch(x, values - 2.0 * gaps, iterations, converged, proved=converged)

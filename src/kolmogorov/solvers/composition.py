@@ -21,6 +21,10 @@ class _Wrapper(BinarySolver):
 
     solver: BinarySolver | str
 
+    def __post_init__(self) -> None:
+        """Look the wrapped solver up now, so that a wrong name is an early error."""
+        resolve("binary", self.solver)
+
     @property
     def inner(self) -> BinarySolver:
         """The wrapped solver."""
@@ -71,6 +75,8 @@ class BestOf(_Wrapper):
     name = "best_of"
 
     def __post_init__(self) -> None:
+        """Check the wrapped solver and the number of runs."""
+        super().__post_init__()
         check_parameters("BestOf", {"k": self.k}, {"k": Integer(1)})
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:

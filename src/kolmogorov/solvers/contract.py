@@ -145,7 +145,10 @@ class RowSolver(ABC):
         if start is None:
             point = self._default_start(problem.size)
         else:
-            point = np.array(start, dtype=np.float64)
+            try:
+                point = np.array(start, dtype=np.float64)
+            except (TypeError, ValueError):
+                raise DataError("'start' must be an array of numbers.") from None
             if point.shape != (problem.size,):
                 raise DataError(f"'start' must have shape ({problem.size},), got {point.shape}.")
             self._check_start(point)

@@ -51,6 +51,8 @@ def names(family: str) -> list[str]:
 
 def register(family: str, name: str, target: str) -> None:
     """Add a solver from outside; `target` is "package.module:Class" of a `RowSolver`."""
+    if family not in _TARGETS:
+        raise ParameterError(f"Unknown family {family!r}; known: {', '.join(_TARGETS)}.")
     _TARGETS[family][name] = target
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.validation import Flag, Integer
+from kolmogorov._support.validation import Boolean, Integer
 from kolmogorov.solvers.binary.branch_bound import BranchBound
 from kolmogorov.solvers.binary.exhaustive import Exhaustive
 from kolmogorov.solvers.binary.local_search import LocalSearch
@@ -46,7 +46,7 @@ class Auto(BinarySolver):
     thorough: bool = False
 
     name = "auto"
-    rules: ClassVar = {"n_starts": Integer(1), "thorough": Flag()}
+    rules: ClassVar = {"n_starts": Integer(1), "thorough": Boolean()}
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
         return self._chosen(moment.shape[1])._solve_batch(gram, moment, start, seeds)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.validation import Integer
 from kolmogorov.kernels.monotonic import branch_reduce_bound
+from kolmogorov.solvers.binary.rounding import rounding_allowance
 from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
 
 
@@ -43,6 +44,7 @@ class DiscreteMonotonic(BinarySolver):
         nodes = np.empty(len(x), dtype=np.int64)
         proved = np.empty(len(x), dtype=bool)
         for row in range(len(x)):
-            value, bounds[row], nodes[row] = branch_reduce_bound(gram[row], moment[row], self.max_nodes, x[row])
-            proved[row] = bounds[row] >= value
+            value, bound, nodes[row] = branch_reduce_bound(gram[row], moment[row], self.max_nodes, x[row])
+            proved[row] = bound >= value
+            bounds[row] = bound - rounding_allowance(gram[row], moment[row])
         return Batch(x=x, lower_bound=bounds, nodes=nodes, converged=proved, proved=proved)

@@ -1,14 +1,37 @@
-"""What the dual solvers share: room for their results, and the way from counts to a batch. Not a solver itself."""
+"""What the dual solvers share: room for results, one call for the descents, the way to a batch. Not a solver itself."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.validation import Between, Boolean, Integer, Positive, Real, Rule
 from kolmogorov.kernels.dual import CONVERGED, FULL_EVDS, ITERATIONS, LANCZOS_EVDS
+from kolmogorov.kernels.relaxation import gradient_batch
 from kolmogorov.solvers.contract import Batch, Floats
+
+#: Rules of the options that the two gradient descents have in common.
+DESCENT_RULES: dict[str, Rule] = {
+    "gamma": Positive(),
+    "n_draws": Integer(1),
+    "tol": Real(0.0),
+    "max_iter": Integer(1),
+    "step": Positive(),
+    "shrink": Between(0.0, 1.0),
+    "armijo": Between(0.0, 1.0),
+    "trace": Boolean(),
+}
+#: Rules of the options of the two Newton methods.
+NEWTON_RULES: dict[str, Rule] = {
+    "gamma": Positive(),
+    "n_draws": Integer(1),
+    "tol": Real(0.0),
+    "max_iter": Integer(1),
+    "trace": Boolean(),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,3 +76,42 @@ class DualRoom:
             trace=[h[: k + 1] for h, k in zip(self.trace, steps, strict=True)] if traced else None,
             dual_trace=[p[: k + 1] for p, k in zip(self.points, steps, strict=True)] if traced else None,
         )
+
+
+def descended(
+    solver: Any,
+    gram: Floats,
+    moment: Floats,
+    seeds: NDArray[np.uint64],
+    *,
+    enhanced: bool,
+    initial_step: bool = False,
+    lanczos: bool = False,
+    a: float = 1.0,
+) -> Batch:
+    """Run Algorithm 1, or 2 with `enhanced`, with the options of a solver; types are fixed for the kernel."""
+    room = DualRoom.for_batch(moment, int(solver.max_iter) + 1 if solver.trace else 0)
+    gradient_batch(
+        gram,
+        moment,
+        seeds,
+        float(solver.gamma),
+        float(solver.tol),
+        int(solver.max_iter),
+        float(solver.step),
+        float(solver.shrink),
+        float(solver.armijo),
+        enhanced,
+        bool(initial_step),
+        lanczos,
+        float(a),
+        int(solver.n_draws),
+        room.x,
+        room.bounds,
+        room.counts,
+        room.phases,
+        room.duals,
+        room.trace,
+        room.points,
+    )
+    return room.batch(with_phases=enhanced)

@@ -8,9 +8,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.validation import Between, Integer, OneOf, Positive, Real
-from kolmogorov.kernels.relaxation import gradient_batch
-from kolmogorov.solvers.binary.dual import DualRoom
+from kolmogorov._support.validation import Boolean, OneOf, Positive
+from kolmogorov.solvers.binary.dual import DESCENT_RULES, descended
 from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
 
 
@@ -55,40 +54,20 @@ class EnhancedGradientDescent(BinarySolver):
 
     name = "enhanced_gd"
     rules: ClassVar = {
-        "gamma": Positive(),
-        "n_draws": Integer(1),
-        "tol": Real(0.0),
-        "max_iter": Integer(1),
-        "step": Positive(),
-        "shrink": Between(0.0, 1.0),
-        "armijo": Between(0.0, 1.0),
+        **DESCENT_RULES,
+        "initial_step": Boolean(),
         "evd": OneOf(("full", "lanczos")),
         "a": Positive(),
     }
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
-        room = DualRoom.for_batch(moment, self.max_iter + 1 if self.trace else 0)
-        gradient_batch(
+        return descended(
+            self,
             gram,
             moment,
             seeds,
-            float(self.gamma),
-            float(self.tol),
-            self.max_iter,
-            float(self.step),
-            float(self.shrink),
-            float(self.armijo),
-            True,
-            self.initial_step,
-            self.evd == "lanczos",
-            float(self.a),
-            self.n_draws,
-            room.x,
-            room.bounds,
-            room.counts,
-            room.phases,
-            room.duals,
-            room.trace,
-            room.points,
+            enhanced=True,
+            initial_step=self.initial_step,
+            lanczos=self.evd == "lanczos",
+            a=self.a,
         )
-        return room.batch(with_phases=True)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from kolmogorov.kernels.enumeration import enumerate_all
 from kolmogorov.kernels.quadratic import batch_values
+from kolmogorov.solvers.binary.rounding import rounding_allowance
 from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
 
 
@@ -33,4 +34,9 @@ class Exhaustive(BinarySolver):
         values = np.empty(len(x))
         batch_values(gram, moment, x, values)
         points = np.full(len(x), 1 << moment.shape[1], dtype=np.int64)
-        return Batch(x=x, lower_bound=values, iterations=points, proved=np.ones(len(x), dtype=bool))
+        return Batch(
+            x=x,
+            lower_bound=values - rounding_allowance(gram, moment),
+            iterations=points,
+            proved=np.ones(len(x), dtype=bool),
+        )

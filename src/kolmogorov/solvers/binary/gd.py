@@ -8,9 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.validation import Between, Integer, Positive, Real
-from kolmogorov.kernels.relaxation import gradient_batch
-from kolmogorov.solvers.binary.dual import DualRoom
+from kolmogorov.solvers.binary.dual import DESCENT_RULES, descended
 from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
 
 
@@ -53,39 +51,7 @@ class GradientDescent(BinarySolver):
     trace: bool = False
 
     name = "gd"
-    rules: ClassVar = {
-        "gamma": Positive(),
-        "n_draws": Integer(1),
-        "tol": Real(0.0),
-        "max_iter": Integer(1),
-        "step": Positive(),
-        "shrink": Between(0.0, 1.0),
-        "armijo": Between(0.0, 1.0),
-    }
+    rules: ClassVar = DESCENT_RULES
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
-        room = DualRoom.for_batch(moment, self.max_iter + 1 if self.trace else 0)
-        gradient_batch(
-            gram,
-            moment,
-            seeds,
-            float(self.gamma),
-            float(self.tol),
-            self.max_iter,
-            float(self.step),
-            float(self.shrink),
-            float(self.armijo),
-            False,
-            False,
-            False,
-            1.0,
-            self.n_draws,
-            room.x,
-            room.bounds,
-            room.counts,
-            room.phases,
-            room.duals,
-            room.trace,
-            room.points,
-        )
-        return room.batch()
+        return descended(self, gram, moment, seeds, enhanced=False)

@@ -8,9 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.validation import Integer, Positive, Real
 from kolmogorov.kernels.relaxation import newton_batch
-from kolmogorov.solvers.binary.dual import DualRoom
+from kolmogorov.solvers.binary.dual import NEWTON_RULES, DualRoom
 from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
 
 
@@ -42,18 +41,18 @@ class Newton(BinarySolver):
     trace: bool = False
 
     name = "newton"
-    rules: ClassVar = {"gamma": Positive(), "n_draws": Integer(1), "tol": Real(0.0), "max_iter": Integer(1)}
+    rules: ClassVar = NEWTON_RULES
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
-        room = DualRoom.for_batch(moment, self.max_iter + 1 if self.trace else 0)
+        room = DualRoom.for_batch(moment, int(self.max_iter) + 1 if self.trace else 0)
         newton_batch(
             gram,
             moment,
             seeds,
             float(self.gamma),
             float(self.tol),
-            self.max_iter,
-            self.n_draws,
+            int(self.max_iter),
+            int(self.n_draws),
             room.x,
             room.bounds,
             room.counts,

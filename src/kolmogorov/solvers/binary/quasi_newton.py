@@ -8,11 +8,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.validation import Integer, Positive, Real
 from kolmogorov.kernels.dual import CONVERGED, FULL_EVDS, ITERATIONS, dual_gradient, dual_value, shifted
 from kolmogorov.kernels.lifting import lift
 from kolmogorov.kernels.relaxation import finish
-from kolmogorov.solvers.binary.dual import DualRoom
+from kolmogorov.solvers.binary.dual import NEWTON_RULES, DualRoom
 from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
 
 
@@ -41,10 +40,10 @@ class QuasiNewton(BinarySolver):
     trace: bool = False
 
     name = "quasi_newton"
-    rules: ClassVar = {"gamma": Positive(), "n_draws": Integer(1), "tol": Real(0.0), "max_iter": Integer(1)}
+    rules: ClassVar = NEWTON_RULES
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
-        room = DualRoom.for_batch(moment, self.max_iter + 1 if self.trace else 0)
+        room = DualRoom.for_batch(moment, int(self.max_iter) + 1 if self.trace else 0)
         for row in range(len(moment)):
             self._solve_row(gram[row], moment[row], seeds[row], row, room)
         return room.batch()
@@ -72,16 +71,16 @@ class QuasiNewton(BinarySolver):
             jac=True,
             method="BFGS",
             callback=lambda dual: visited.append(dual.copy()),
-            options={"gtol": self.tol, "norm": 2, "maxiter": self.max_iter},
+            options={"gtol": self.tol, "norm": 2, "maxiter": int(self.max_iter)},
         )
         dual = room.duals[row]
         dual[:] = result.x
         counts[ITERATIONS] = result.nit
-        counts[CONVERGED] = float(np.linalg.norm(result.jac)) <= 10.0 * self.tol
+        counts[CONVERGED] = float(np.linalg.norm(result.jac)) <= self.tol
         values, vectors = np.linalg.eigh(shifted(lifted, dual))
         counts[FULL_EVDS] += 1
         room.bounds[row] = finish(
-            lifted, constant, gamma, values, vectors, dual, self.n_draws, seed, counts, room.x[row]
+            lifted, constant, gamma, values, vectors, dual, int(self.n_draws), seed, counts, room.x[row]
         )
         if self.trace:
             path = np.array(visited[: result.nit + 1])

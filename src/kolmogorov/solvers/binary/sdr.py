@@ -67,19 +67,20 @@ def correlation_sdp(
     converged.
     """
     clarabel = require("clarabel", extra="sdp", purpose="Solver 'sdr'")
-    from scipy.sparse import csc_matrix, diags
+    from scipy.sparse import csc_matrix, diags, identity, vstack
 
     n = len(cost)
+    # The interior-point method sees a cost of size one, whatever the data's units are.
+    unit = float(np.abs(cost).max()) or 1.0
+    cost = cost / unit
+    quadratic = quadratic / unit
     rows, columns = _triangle(n)
     scale = np.where(rows == columns, 1.0, np.sqrt(2.0))
     length = rows.size
     linear = scale * cost[rows, columns]
     on_diagonal = np.flatnonzero(rows == columns)
     equal = csc_matrix((np.ones(n), (np.arange(n), on_diagonal)), shape=(n, length))
-    minus = -csc_matrix(np.eye(length)) if length < 400 else -diags(np.ones(length), format="csc")
-    from scipy.sparse import vstack
-
-    constraints = csc_matrix(vstack([equal, minus]))
+    constraints = csc_matrix(vstack([equal, -identity(length, format="csc")]))
     right = np.concatenate([np.ones(n), np.zeros(length)])
     cones = [clarabel.ZeroConeT(n), clarabel.PSDTriangleConeT(n)]
     settings: Any = clarabel.DefaultSettings()
@@ -95,7 +96,8 @@ def correlation_sdp(
     dual = np.array(solved.z)[:n]
     least = float(np.linalg.eigvalsh(cost + np.diag(dual))[0])
     bound = -float(dual.sum()) + n * min(least, 0.0)
-    return matrix, bound, int(solved.iterations), "Solved" in str(solved.status)
+    bound -= 8.0 * n * float(np.finfo(np.float64).eps) * (float(np.abs(dual).sum()) + n)
+    return matrix, unit * bound, int(solved.iterations), str(solved.status) == "Solved"
 
 
 def _triangle(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.validation import Integer, Real
+from kolmogorov._support.validation import Boolean, Integer, Real
 from kolmogorov.kernels.simplex import frank_wolfe
 from kolmogorov.solvers.certificate import certified
 from kolmogorov.solvers.contract import Batch, Floats, SimplexSolver
@@ -39,7 +39,7 @@ class FrankWolfe(SimplexSolver):
     away_steps: bool = False
 
     name = "frank_wolfe"
-    rules: ClassVar = {"tol": Real(0.0), "max_iter": Integer(1)}
+    rules: ClassVar = {"tol": Real(0.0), "max_iter": Integer(1), "away_steps": Boolean()}
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
-        return certified(frank_wolfe, gram, moment, start, self.tol, self.max_iter, self.away_steps)
+        return certified(frank_wolfe, gram, moment, start, self.tol, self.max_iter, bool(self.away_steps))
