@@ -14,6 +14,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "parquet": ("pyarrow",),
     "sdp": ("clarabel",),
     "qubo": ("dimod",),
+    "paper": ("matplotlib", "clarabel"),
     "bench": ("surprise", "implicit"),
 }
 

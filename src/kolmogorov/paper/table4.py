@@ -12,7 +12,7 @@ _LARGEST = {"sdr": 50, "dmo": 20}
 
 def run(effort: Effort) -> Result:
     """Time the item step of one sweep on one thread; past a limit extrapolate from the items done."""
-    limit = effort.pick(0.5, 8.0)
+    limit = effort.pick(0.5, 4.0)
     columns: dict[str, list[object]] = {
         name: [] for name in ("data", "solver", "D", "seconds", "extrapolated", "paper s", "paper / ours")
     }

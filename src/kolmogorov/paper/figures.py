@@ -1,0 +1,48 @@
+"""Panels to PNG and SVG."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kolmogorov._support.optional import require
+from kolmogorov.paper.result import Panel
+
+
+def draw(panels: list[Panel], title: str, stem: Path) -> None:
+    """Draw the panels side by side to stem.png and stem.svg."""
+    require("matplotlib", extra="paper", purpose="Drawing the paper's figures")
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    # Without these an SVG would hold random ids and the time of day, and differ from run to run.
+    with plt.rc_context({"svg.hashsalt": "kolmogorov", "font.size": 9}):
+        figure, axes = plt.subplots(1, len(panels), figsize=(5.2 * len(panels), 3.8), squeeze=False)
+        for panel, ax in zip(panels, axes[0], strict=True):
+            _panel(panel, ax)
+        figure.suptitle(title)
+        figure.tight_layout()
+        figure.savefig(stem.with_suffix(".png"), dpi=110, metadata={"Software": None})
+        figure.savefig(stem.with_suffix(".svg"), metadata={"Date": None})
+        plt.close(figure)
+
+
+def _panel(panel: Panel, ax: object) -> None:
+    from matplotlib.axes import Axes
+
+    assert isinstance(ax, Axes)
+    many = max((len(x) for x, _ in panel.lines.values()), default=0) > 60
+    for k, (label, (x, y)) in enumerate(panel.lines.items()):
+        if panel.bars:
+            width = 0.8 / len(panel.lines)
+            ax.bar([p + k * width for p in range(len(x))], y, width, label=label)
+            ax.set_xticks([p + 0.4 - width / 2 for p in range(len(x))], [str(v) for v in x], rotation=20)
+        else:
+            ax.plot(x, y, "." if many else "o-", markersize=2 if many else 3, linewidth=1, label=label)
+    ax.set_title(panel.title)
+    ax.set_xlabel(panel.x_label)
+    ax.set_ylabel(panel.y_label)
+    if panel.log_y:
+        ax.set_yscale("log")
+    ax.legend(fontsize=7)
