@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint bench clean help
+.PHONY: demo test lint bench paper clean help
 
 help:            ## show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -27,6 +27,10 @@ bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks 
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/exact_line.py
 	$(BIN)/python benchmarks/solvers.py
+
+paper: $(VENV)/bench.stamp $(VENV)/kernels.stamp   ## compute the paper's tables and figures anew into docs/ (half an hour)
+	$(BIN)/kolmogorov paper all --out docs/paper
+	sed 's#](\([a-z0-9]*\).png)#](paper/\1.png)#' docs/paper/index.md > docs/paper.md
 
 clean:           ## remove the environment and every cache
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

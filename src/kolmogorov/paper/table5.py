@@ -28,7 +28,7 @@ _LARGE = 500_000
 _PAPERS_SOLVERS = ("KM enhanced_gd", "KM enhanced_gd lanczos")
 # What else could lie behind the paper's D3 column.
 _VARIANTS: dict[str, dict[str, Any]] = {
-    "KM exact, five starts": {"n_init": 5},
+    "KM exact, three starts": {"n_init": 3},
     "KM exact, 300 sweeps": {"max_iter": 300, "tol": 1e-7},
     "KM exact, uniform prior": {"prior": "uniform"},
 }
@@ -94,7 +94,7 @@ def _rows(name: str, size: int, seeds: range, effort: Effort) -> Iterator[tuple[
             for label, options in _VARIANTS.items():
                 add(label, KolmogorovModel(size, random_state=seed, **{**regs, **options}), train, test, note)
             oracle = min(
-                KolmogorovModel(size, random_state=seed, **{**regs, "item_reg": mu})
+                KolmogorovModel(size, max_iter=20, random_state=seed, **{**regs, "item_reg": mu})
                 .fit(train)
                 .evaluate(test)["rmse_rating"]
                 for mu in _ITEM_REGS[name]
@@ -110,7 +110,7 @@ def _rows(name: str, size: int, seeds: range, effort: Effort) -> Iterator[tuple[
                 model = KolmogorovModel(size, binary_solver=method, max_iter=sweeps, random_state=seed, **regs)
                 add(label, model, train, test, f"{note}, {sweeps} sweeps")
         effort.say(f"{name}, D = {size}, seed {seed}: NNM")
-        regs = _chosen(name, train, seed, effort, lambda **r: NonnegativeModel(size, max_iter=20, random_state=0, **r))
+        regs = _chosen(name, train, seed, effort, lambda **r: NonnegativeModel(size, max_iter=10, random_state=0, **r))
         note = f"({regs['user_reg']:g}, {regs['item_reg']:g})"
         add("NNM", NonnegativeModel(size, max_iter=50, random_state=seed, **regs), train, test, note)
         if name == "D3" and size != _D3_FACTORS:
