@@ -299,12 +299,26 @@ def test_ctrl_c_keeps_the_best_state_so_far(zoo):
     assert np.array_equal(model.theta_, two.theta_)
 
 
+@pytest.fixture
+def python_handles_sigint():
+    """A process started in the background of a shell ignores SIGINT, and its children do."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("python_handles_sigint")
 def test_a_real_sigint_in_the_middle_of_a_sweep():
     table = datasets.load("planted", n_users=3000, n_items=400, n_events=6, n_observations=200_000, noise=0.1)
-    threading.Timer(1.0, signal.raise_signal, (signal.SIGINT,)).start()
-    model = KolmogorovModel(20, tol=0, max_iter=100_000, random_state=0, n_jobs=2).fit(table)
+
+    def interrupt_soon(sweep):
+        if sweep.sweep == 1:
+            threading.Timer(0.3, signal.raise_signal, (signal.SIGINT,)).start()
+
+    options = {"tol": 0, "random_state": 0, "n_jobs": 2}
+    model = KolmogorovModel(20, max_iter=100_000, callback=interrupt_soon, **options).fit(table)
     assert 1 <= model.n_iter_ < 100_000
-    again = KolmogorovModel(20, tol=0, max_iter=model.n_iter_, random_state=0, n_jobs=2).fit(table)
+    again = KolmogorovModel(20, max_iter=model.n_iter_, **options).fit(table)
     assert np.array_equal(model.theta_, again.theta_)
 
 
