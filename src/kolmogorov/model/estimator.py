@@ -67,6 +67,12 @@ class KolmogorovModel(ReadingMixin, SimplexModel):
     >>> model = km.KolmogorovModel(n_events=5, user_reg=0.3, random_state=0).fit(train)
     >>> model.evaluate(test)["accuracy"] > 0.8
     True
+
+    The paper's two-by-two example, of which one entry is missing, has a model without training error:
+
+    >>> example = km.KolmogorovModel(4, user_reg=0.0, n_init=5, random_state=0).fit([[0.8, 0.4], [float("nan"), 0.6]])
+    >>> example.predict([0, 0, 1], [0, 1, 1]).round(6).tolist()
+    [0.8, 0.4, 0.6]
     """
 
     item_family = "binary"
