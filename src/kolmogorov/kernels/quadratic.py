@@ -37,3 +37,16 @@ def batch_values(gram, moment, x, values):
     """Write the value of every row of `x` to `values`."""
     for row in range(x.shape[0]):
         values[row] = value(gram[row], moment[row], x[row])
+
+
+@kernel
+def rounding_allowances(gram, moment, out):
+    """Write to `out` what rounding may change in x^T gram x - 2 x^T moment over {0,1}^D, row by row."""
+    size = moment.shape[1]
+    for row in range(moment.shape[0]):
+        total = 0.0
+        for d in range(size):
+            total += 2.0 * abs(moment[row, d])
+            for e in range(size):
+                total += abs(gram[row, d, e])
+        out[row] = 4.0 * 2.0**-52 * total

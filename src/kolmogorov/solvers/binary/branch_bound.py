@@ -88,7 +88,7 @@ class BranchBound(BinarySolver):
             evds = search.n_evd
         x[:] = better
         value = float(x @ gram @ x - 2.0 * (x @ moment))
-        return value - left - float(rounding_allowance(gram, moment)), nodes, evds, proved
+        return value - left - float(rounding_allowance(gram[None], moment[None])[0]), nodes, evds, proved
 
 
 class _Search:

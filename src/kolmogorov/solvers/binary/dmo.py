@@ -46,5 +46,6 @@ class DiscreteMonotonic(BinarySolver):
         for row in range(len(x)):
             value, bound, nodes[row] = branch_reduce_bound(gram[row], moment[row], self.max_nodes, x[row])
             proved[row] = bound >= value
-            bounds[row] = bound - rounding_allowance(gram[row], moment[row])
+            bounds[row] = bound
+        bounds -= rounding_allowance(gram, moment)
         return Batch(x=x, lower_bound=bounds, nodes=nodes, converged=proved, proved=proved)
