@@ -42,8 +42,8 @@ def run(effort: Effort) -> Result:
         columns=columns,
         panels=[Panel("Phases of the enhanced descent", "phase", "% of iterations", lines, bars=True)],
         sentences=[
-            "The shares depend on the first step and on the tolerance, which the paper does not print; the settings shown were "
-            "picked after trying 45 combinations, so agreement is a fit and no confirmation.",
+            "The shares depend on the first step and on the tolerance, which the paper does not print; the settings "
+            "shown were picked after trying 45 combinations, so agreement is a fit and no confirmation.",
             f"'{nearest}' comes nearest: no share is more than {distance[nearest]:.0f} points from the paper's; "
             f"{without:.0f}% of its iterations need no EVD (paper: 54%).",
             "We never meet phase II-A, which the paper gives 8%: after phase I-B some entry of the dual lies below "
