@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint bench paper clean help
+.PHONY: demo test lint bench paper pictures clean help
 
 help:            ## show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -27,10 +27,14 @@ bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks 
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/exact_line.py
 	$(BIN)/python benchmarks/solvers.py
+	$(BIN)/python benchmarks/rules.py
 
 paper: $(VENV)/bench.stamp $(VENV)/kernels.stamp   ## compute the paper's tables and figures anew into docs/ (half an hour)
 	$(BIN)/kolmogorov paper all --out docs/paper
 	sed 's#](\([a-z0-9]*\).png)#](paper/\1.png)#' docs/paper/index.md > docs/paper.md
+
+pictures: $(VENV)/dev.stamp $(VENV)/kernels.stamp   ## take the screenshots of the report anew into docs/ (needs chromium)
+	$(BIN)/python docs/pictures.py
 
 clean:           ## remove the environment and every cache
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -51,7 +55,7 @@ $(VENV)/core.stamp: $(VENV)/pip.stamp pyproject.toml
 	touch $@
 
 $(VENV)/dev.stamp: $(VENV)/pip.stamp pyproject.toml
-	$(PIP) install --editable '.[pandas,polars,parquet,sdp,qubo,paper]' --group dev
+	$(PIP) install --editable '.[pandas,polars,parquet,sdp,qubo,paper,report,graph]' --group dev
 	touch $@
 
 $(VENV)/bench.stamp: $(VENV)/dev.stamp pyproject.toml

@@ -168,3 +168,17 @@ def svdpp_epoch(table, order, mean, rate, reg, bu, bi, p, q, y):
             total = total + len(entries) * norm * rate * e * old * norm
         for i, _ in entries:
             y[i] += change - rate * reg * len(entries) * y[i]
+
+
+def contingency(observations, j, i, likes):
+    """Users observed with both items, by [yes to j][yes to i]."""
+    said = {}
+    for user, item, value in zip(
+        observations.user_rows().tolist(), observations.item_rows().tolist(), observations.values, strict=True
+    ):
+        said.setdefault(user, {})[item] = int(value >= likes)
+    square = np.zeros((2, 2), dtype=int)
+    for answers in said.values():
+        if j in answers and i in answers:
+            square[answers[j], answers[i]] += 1
+    return square

@@ -5,13 +5,14 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import kolmogorov as km
 from kolmogorov.cli import main
 
-VERBS = ["demo", "fit", "predict", "recommend", "explain", "evaluate", "data", "doctor"]
+VERBS = ["demo", "fit", "predict", "recommend", "explain", "rules", "report", "evaluate", "data", "doctor"]
 
 
 def run(*arguments, stdin=None):
@@ -237,3 +238,49 @@ def test_small_promises(ratings, tmp_path, model):
     unknown = run("recommend", tmp_path / "b.km", "--user", "9" * 30)
     assert unknown.exit_code == 1
     assert "Traceback" not in unknown.output
+
+
+def test_rules_are_counted_on_what_the_model_has_not_seen(model, ratings):
+    result = run("rules", model, "--data", ratings, "--top", 5, "--format", "json")
+    assert result.exit_code == 0, result.output
+    rules = json.loads(result.output)
+    assert len(rules) == 5
+    learned = km.load(model)
+    fresh = km.read_ratings(ratings)
+    known = set(zip(learned.fitted_.observations.user_rows(), learned.fitted_.observations.item_rows(), strict=True))
+    held = fresh.subset(
+        np.array([pair not in known for pair in zip(fresh.user_rows(), fresh.item_rows(), strict=True)])
+    )
+    relations = learned.relations()
+    expected = relations.evaluate(held, rules=relations.evaluate(None, max_rules=5)).columns()
+    assert [rule["antecedents"] for rule in rules] == expected["antecedents"]
+    assert [rule["support"] for rule in rules] == expected["support"].tolist()
+    about = run("rules", model, "--data", ratings, "--item", "feathers", "--kind", "exclusion", "--format", "csv")
+    for row in csv.DictReader(io.StringIO(about.output)):
+        assert "feathers" in (row["antecedents"], row["consequents"].removeprefix("not "))
+    table = run("rules", model, "--data", ratings)
+    assert "held-out ratings" in table.output
+    assert "training data" in run("rules", model).output
+
+
+def test_rules_refuse_data_that_was_all_trained_on(model, ratings, tmp_path):
+    path = tmp_path / "all.km"
+    assert run("fit", ratings, "--events", 3, "-o", path).exit_code == 0
+    result = run("rules", path, "--data", ratings)
+    assert result.exit_code == 1
+    assert "trained on all 1,515 ratings" in result.output
+    assert run("rules", path, "--data", ratings, "--on", "all").exit_code == 0
+
+
+def test_a_report_is_written_whole_or_not_at_all(model, ratings, tmp_path):
+    pytest.importorskip("jinja2", reason="reports need the extra 'report'")
+    path = tmp_path / "zoo.html"
+    result = run("report", model, "--data", ratings, "-o", path)
+    assert result.exit_code == 0, result.output
+    assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
+    for wrong, words in ((["--image", "8 by 8"], "height x width"), (["--image", "4x4"], "16 pixels")):
+        result = run("report", model, "--data", ratings, "-o", tmp_path / "no.html", *wrong)
+        assert result.exit_code != 0
+        assert words in result.output
+    assert not (tmp_path / "no.html").exists()
+    assert run("report", model, "-o", tmp_path / "absent" / "x.html").exit_code == 1

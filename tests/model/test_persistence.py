@@ -121,7 +121,7 @@ def test_foreign_old_and_absent_files(saved, tmp_path):
     newer = bytearray(saved[2][:-32])
     newer[8] = 9
     path.write_bytes(bytes(newer) + hashlib.sha256(newer).digest())
-    with pytest.raises(FileFormatError, match="layout version 9, this release reads version 1"):
+    with pytest.raises(FileFormatError, match="layout version 9, this release reads version 2. Update"):
         load(path)
     with pytest.raises(FileFormatError, match="There is no file"):
         load(tmp_path / "absent.km")

@@ -15,7 +15,9 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "sdp": ("clarabel",),
     "qubo": ("dimod",),
     "paper": ("matplotlib", "clarabel"),
-    "bench": ("surprise", "implicit"),
+    "report": ("jinja2",),
+    "graph": ("networkx",),
+    "bench": ("surprise", "implicit", "mlxtend"),
 }
 
 

@@ -10,7 +10,21 @@ import click
 
 from kolmogorov.errors import KolmogorovError
 
-_VERBS = ("demo", "fit", "predict", "recommend", "explain", "evaluate", "tune", "solve", "paper", "data", "doctor")
+_VERBS = (
+    "demo",
+    "fit",
+    "predict",
+    "recommend",
+    "explain",
+    "rules",
+    "report",
+    "evaluate",
+    "tune",
+    "solve",
+    "paper",
+    "data",
+    "doctor",
+)
 _INTERRUPTED = 130
 
 

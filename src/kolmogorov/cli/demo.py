@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kolmogorov.data import Observations
-    from kolmogorov.interpret.relations import Evidence
+    from kolmogorov.interpret.evidence import Evidence
     from kolmogorov.model.estimator import KolmogorovModel
 
 
@@ -45,9 +45,9 @@ def _zoo(seed: int) -> None:
     out.print("\nStrongest implications, learned from the training cells and counted over the whole table:")
     rules = _strongest(model, train, zoo, count=10)
     columns: dict[str, list[Any]] = {
-        "rule": [str(rule) for rule in rules],
-        "holds for": [f"{rule.held} of {rule.seen}" for rule in rules],
-        "without the if": [f"{rule.base_rate:.0%}" for rule in rules],
+        "rule": [f"{left} ⇒ {right}" for left, right in zip(*rules.names(), strict=True)],
+        "holds for": [f"{held} of {seen}" for held, seen in zip(rules.held, rules.support, strict=True)],
+        "without the if": [f"{rate:.0%}" for rate in rules.base_rate],
     }
     out.print(table(None, columns))
     out.print("\nWhy the dolphin gives milk:")
@@ -83,18 +83,10 @@ def _events_table(model: KolmogorovModel) -> Any:
     )
 
 
-def _strongest(model: KolmogorovModel, train: Observations, whole: Observations, count: int) -> list[Evidence]:
+def _strongest(model: KolmogorovModel, train: Observations, whole: Observations, count: int) -> Evidence:
     """Choose implications by what the training cells say, and count them on the whole table."""
     relations = model.relations()
-    pairs = relations.implications
-    learned = relations.evidence(pairs, train)
-    order = sorted(range(len(pairs)), key=lambda k: -_strength(learned[k]))[:count]
-    return relations.evidence(pairs[order], whole)
-
-
-def _strength(rule: Evidence) -> float:
-    """Cases in which the consequent is gained over its base rate; exceptions count against the rule."""
-    return rule.held - rule.seen * rule.base_rate - 2.0 * (rule.seen - rule.held) if rule.seen else 0.0
+    return relations.evaluate(whole, rules=relations.evaluate(train, max_rules=count))
 
 
 def _digits(seed: int) -> None:

@@ -31,7 +31,9 @@ def clean(text: Any) -> str:
 
 
 def number(value: Any) -> str:
-    """Word a number for people."""
+    """Word a number for people; what is missing is a dash."""
+    if value is None:
+        return "–"
     return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
@@ -39,7 +41,7 @@ def table(title: str | None, columns: Mapping[str, Sequence[Any]]) -> Table:
     """Make a table of named columns; numbers stand to the right."""
     result = Table(title=Text(clean(title)) if title else None, title_justify="left")
     for name, cells in columns.items():
-        right = all(isinstance(cell, (int, float)) for cell in cells)
+        right = all(cell is None or isinstance(cell, (int, float)) for cell in cells)
         result.add_column(Text(name), justify="right" if right else "left", overflow="fold")
     for row in zip(*columns.values(), strict=True):
         result.add_row(*(Text(clean(number(cell))) for cell in row))
@@ -79,4 +81,6 @@ def _json(columns: Mapping[str, Sequence[Any]]) -> str:
 
 
 def _plain(cell: Any) -> Any:
-    return cell.item() if hasattr(cell, "item") else cell
+    """Return Python's own type; what is not a number becomes None, which CSV and JSON can say."""
+    plain = cell.item() if hasattr(cell, "item") else cell
+    return None if isinstance(plain, float) and plain != plain else plain

@@ -1,4 +1,4 @@
-"""Why a probability is what it is: the share that each event brings."""
+"""Why a probability is what it is: the share that each event brings, and the rules that lead to it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.optional import to_frame
 from kolmogorov.interpret.events import describe
+from kolmogorov.interpret.evidence import Ballot, judged
 from kolmogorov.model.parameters import Fitted
 from kolmogorov.model.prediction import Unknown, rows_of
+
+#: Reasons that an explanation names when printed.
+_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,35 @@ class Contribution:
 
 
 @dataclass(frozen=True)
+class Reason:
+    """A rule from something the user is known to like to the item explained.
+
+    Attributes
+    ----------
+    item : id
+    name : str
+    value : float
+        What the user said to it, on the probability scale.
+    support, held : int
+        Among users trained on who said yes to it and were observed with the item explained, and those who said yes.
+    base_rate : float
+        Share of yes to the item explained among all users trained on.
+    """
+
+    item: Any
+    name: str
+    value: float
+    support: int
+    held: int
+    base_rate: float
+
+    @property
+    def confidence(self) -> float:
+        """Share of cases in which the rule held."""
+        return self.held / self.support if self.support else float("nan")
+
+
+@dataclass(frozen=True)
 class Explanation:
     """The probability of one (user, item), taken apart.
 
@@ -51,6 +84,8 @@ class Explanation:
         The same in rating units.
     events : tuple of Contribution
         Largest amount first.
+    reasons : tuple of Reason
+        What the user is known to like and implies the item by its support, the best supported first.
     """
 
     user: Any
@@ -60,6 +95,7 @@ class Explanation:
     probability: float
     rating: float
     events: tuple[Contribution, ...]
+    reasons: tuple[Reason, ...] = ()
 
     @property
     def contributions(self) -> NDArray[np.float64]:
@@ -85,11 +121,18 @@ class Explanation:
             for part in self.events
             if part.amount > 0.0005
         ]
+        lines += [
+            f"  because yes to {reason.name} implies it (held for {reason.held} of {reason.support} users trained on; "
+            f"of all, {reason.base_rate:.0%} said yes)"
+            for reason in self.reasons[:_SHOWN]
+        ]
         return "\n".join(lines)
 
 
-def explain(fitted: Fitted, user: Any, item: Any, unknown: Unknown = "average", n_items: int = 5) -> Explanation:
-    """Take the probability of (user, item) apart into what each event brings."""
+def explain(
+    fitted: Fitted, user: Any, item: Any, unknown: Unknown = "average", likes: float = 0.6, n_items: int = 5
+) -> Explanation:
+    """Take the probability of (user, item) apart into what each event brings, and find the rules that lead to it."""
     user_row = int(rows_of(fitted.users, fitted.user_seen, [user], "user", unknown)[0])
     item_row = int(rows_of(fitted.items, fitted.item_seen, [item], "item", unknown)[0])
     theta = fitted.theta_or_population[user_row]
@@ -108,4 +151,31 @@ def explain(fitted: Fitted, user: Any, item: Any, unknown: Unknown = "average", 
         probability=probability,
         rating=fitted.scale.rating(probability),
         events=tuple(sorted(parts, key=lambda part: -part.amount)),
+        reasons=_reasons(fitted, user_row, item_row, likes),
+    )
+
+
+def _reasons(fitted: Fitted, user: int, item: int, likes: float) -> tuple[Reason, ...]:
+    """Find what the user is known to like whose support lies inside the item's."""
+    if user >= len(fitted.users) or item >= len(fitted.items) or not fitted.item_seen[item] or fitted.psi[item].all():
+        return ()
+    place = slice(fitted.seen_indptr[user], fitted.seen_indptr[user + 1])
+    liked = fitted.seen_values[place] >= likes
+    rows = fitted.seen_items[place][liked].astype(np.int64)
+    values = fitted.seen_values[place][liked]
+    inside = fitted.psi[rows].any(axis=1) & ~(fitted.psi[rows] & ~fitted.psi[item]).any(axis=1) & (rows != item)
+    rows, values = rows[inside], values[inside]
+    ballot = Ballot(fitted.items, fitted.observations, likes)
+    rules = judged(ballot, fitted.items, "implication", rows, np.full(len(rows), item), True, True)
+    strength = np.nan_to_num(rules.strength, nan=-np.inf)
+    return tuple(
+        Reason(
+            fitted.items.ids[[rows[k]]].tolist()[0],
+            fitted.items.name(int(rows[k])),
+            float(values[k]),
+            int(rules.support[k]),
+            int(rules.held[k]),
+            float(rules.base_rate[k]),
+        )
+        for k in np.lexsort((rows, -strength))
     )

@@ -23,12 +23,15 @@ class Event:
         How many items have the event in their support.
     items : tuple of str
         The most telling of them: often observed, and with few events in their support.
+    rows : tuple of int
+        Their row numbers.
     """
 
     number: int
     share: float
     n_items: int
     items: tuple[str, ...]
+    rows: tuple[int, ...]
 
 
 def describe(fitted: Fitted, n_items: int = 10) -> list[Event]:
@@ -41,6 +44,7 @@ def describe(fitted: Fitted, n_items: int = 10) -> list[Event]:
     events = []
     for number in range(fitted.n_events):
         inside = telling[fitted.psi[telling, number]]
-        names = tuple(fitted.items.name(row) for row in inside[:n_items])
-        events.append(Event(number, float(share[number]), len(inside), names))
+        rows = tuple(inside[:n_items].tolist())
+        names = tuple(fitted.items.name(row) for row in rows)
+        events.append(Event(number, float(share[number]), len(inside), names, rows))
     return events

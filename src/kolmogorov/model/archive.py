@@ -31,7 +31,7 @@ from kolmogorov._support.files import atomic_writer
 from kolmogorov.errors import FileFormatError
 
 MAGIC = b"KOLMO\r\n\x1a"
-VERSION = 1
+VERSION = 2
 _PREFIX = struct.Struct("<8sIQ")
 _DIGEST_SIZE = hashlib.sha256().digest_size
 _DTYPES = {"float64": "<f8", "int64": "<i8", "int32": "<i4", "uint8": "|u1"}
@@ -96,9 +96,8 @@ def _header(content: bytes, path: Any) -> tuple[dict[str, Any], int]:
     digest = hashlib.sha256(memoryview(content)[:-_DIGEST_SIZE]).digest()
     whole = magic == MAGIC and digest == content[-_DIGEST_SIZE:]
     if whole and version != VERSION:
-        raise FileFormatError(
-            f"{path} has layout version {version}, this release reads version {VERSION}. Update kolmogorov."
-        )
+        remedy = "Update kolmogorov." if version > VERSION else "Make the file anew."
+        raise FileFormatError(f"{path} has layout version {version}, this release reads version {VERSION}. {remedy}")
     if not whole:
         raise FileFormatError(f"{path} is damaged: its checksum does not match. It was altered or cut short.")
     if _PREFIX.size + length > len(content) - _DIGEST_SIZE:

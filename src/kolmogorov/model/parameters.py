@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov.data import Scale, Vocabulary
+from kolmogorov.data import Observations, Scale, Vocabulary
+from kolmogorov.data.observations import View
 from kolmogorov.errors import DataError
 from kolmogorov.model.history import Sweep
 
@@ -28,8 +29,8 @@ class Fitted:
         What theta was shrunk to; fold-in shrinks to the same.
     users, items : Vocabulary
     scale : Scale
-    seen_indptr, seen_items : int64[n_users + 1], int32[nnz]
-        Which items each user was observed with, so that they need not be recommended again.
+    seen_indptr, seen_items, seen_values : int64[n_users + 1], int32[nnz], float64[nnz]
+        What each user was observed with: not to be recommended again, and what rules are read against.
     history : tuple of Sweep
     """
 
@@ -41,6 +42,7 @@ class Fitted:
     scale: Scale
     seen_indptr: NDArray[np.int64]
     seen_items: NDArray[np.int32]
+    seen_values: Floats
     history: tuple[Sweep, ...]
 
     @property
@@ -72,6 +74,12 @@ class Fitted:
         psi = np.where(self.item_seen[:, None], self.psi, average)
         return np.vstack([psi, average])
 
+    @cached_property
+    def observations(self) -> Observations:
+        """The observations that the model was fitted to, without their weights."""
+        view = View(self.seen_indptr, self.seen_items, self.seen_values, np.empty(0))
+        return Observations(self.users, self.items, view, self.scale)
+
     def seen_by(self, user: int) -> NDArray[np.int32]:
         """Return the items that a user (row number) was observed with."""
         return self.seen_items[self.seen_indptr[user] : self.seen_indptr[user + 1]]
@@ -92,5 +100,8 @@ class Fitted:
         ends = (int(self.seen_indptr[0]), int(self.seen_indptr[-1]))
         if (steps < 0).any() or ends != (0, self.seen_items.size) or self.seen_items.size == 0:
             raise DataError("the list of observed items is broken")
+        values = self.seen_values
+        if values.shape != self.seen_items.shape or not ((values >= 0) & (values <= 1)).all():
+            raise DataError("the observed values are not probabilities")
         if self.seen_items.min() < 0 or self.seen_items.max() >= n_items:
             raise DataError("the list of observed items is broken")

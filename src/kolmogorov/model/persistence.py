@@ -91,7 +91,10 @@ def _simplex_parts(fitted: Fitted) -> tuple[dict[str, Any], dict[str, NDArray[An
         "seen_indptr": fitted.seen_indptr,
         "seen_items": fitted.seen_items,
     }
-    return meta, arrays
+    # Ratings have few distinct values; a byte each then does.
+    levels, codes = np.unique(fitted.seen_values, return_inverse=True)
+    codes = codes.astype(np.uint8 if len(levels) <= 256 else np.int32)
+    return meta, arrays | {"seen_levels": levels, "seen_codes": codes}
 
 
 def _simplex_fitted(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Fitted:
@@ -107,6 +110,7 @@ def _simplex_fitted(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Fi
         scale=_scale(meta),
         seen_indptr=arrays["seen_indptr"],
         seen_items=arrays["seen_items"],
+        seen_values=arrays["seen_levels"][arrays["seen_codes"]],
         history=tuple(Sweep(**sweep) for sweep in meta["history"]),
     )
 

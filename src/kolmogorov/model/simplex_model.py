@@ -428,6 +428,7 @@ def _fitted(run: Run, observations: Observations, seen: NDArray[np.bool_], *, bi
         scale=observations.scale,
         seen_indptr=observations.rows.indptr,
         seen_items=observations.rows.indices,
+        seen_values=observations.rows.values,
         history=run.history,
     )
 

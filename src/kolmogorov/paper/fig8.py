@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from kolmogorov.paper.relations import influence
 from kolmogorov.paper.result import Effort, Panel, Result
 from kolmogorov.paper.subjects import dataset, training_curve
 
@@ -17,8 +16,8 @@ def run(effort: Effort) -> Result:
     scores: dict[str, Any] = {}
     for label in ("enhanced_gd", "sdr"):
         effort.say(f"fitting with {label}")
-        psi = training_curve("D2", 8, label, effort.pick(1, 5)).psi_
-        scores[label] = influence(psi)[1]
+        model = training_curve("D2", 8, label, effort.pick(1, 5))
+        scores[label] = model.relations(convention="paper").influence
     items = ratings.items.ids.tolist()
     correlation = float(np.corrcoef(scores["enhanced_gd"], scores["sdr"])[0, 1])
     ones = {label: int((score == 1.0).sum()) for label, score in scores.items()}

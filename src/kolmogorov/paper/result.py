@@ -52,9 +52,12 @@ class Result:
         Drawn side by side.
     sentences : list of str
         What agrees with the paper and what does not, computed from the numbers.
+    seeds : list of int
+        Of all that was drawn: data, splits, starting points.
     """
 
     title: str
     columns: dict[str, list[Any]]
     panels: list[Panel] = field(default_factory=list)
     sentences: list[str] = field(default_factory=list)
+    seeds: list[int] = field(default_factory=lambda: [0])

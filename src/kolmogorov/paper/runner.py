@@ -81,7 +81,7 @@ def _write(folder: Path, name: str, result: Result, quick: bool, seconds: float)
     _write_text(folder / f"{name}.csv", buffer.getvalue())
     draw(result.panels, result.title, folder / name)
     _write_text(folder / f"{name}.md", _fragment(name, result, quick, seconds))
-    record = {"quick": quick, "seconds": round(seconds, 1), "seeds": "fixed", "environment": environment()}
+    record = {"quick": quick, "seconds": round(seconds, 1), "seeds": result.seeds, "environment": environment()}
     _write_text(folder / f"{name}.json", json.dumps(record, indent=2) + "\n")
 
 

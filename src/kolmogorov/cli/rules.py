@@ -1,0 +1,121 @@
+"""`kolmogorov rules`: logical rules between items, and how they hold on data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kolmogorov.cli.options import format_options, read_input, reading_options, scale_of
+
+if TYPE_CHECKING:
+    from kolmogorov.data import Observations
+    from kolmogorov.interpret.evidence import Evidence
+    from kolmogorov.model.parameters import Fitted
+
+_KINDS = ("implication", "equivalence", "exclusion", "coverage")
+
+
+@click.command("rules")
+@click.argument("model", type=click.Path(dir_okay=False))
+@click.option("--data", help="Ratings to judge the rules on; those that the model was trained on are left out.")
+@click.option("--on", type=click.Choice(["held-out", "all"]), default="held-out", show_default=True)
+@click.option("--item", "about", help="Only rules about this item: id or title.")
+@click.option(
+    "--kind", "kinds", type=click.Choice(_KINDS), multiple=True, help="May be repeated.  [default: implication]"
+)
+@click.option("--contrapositives", is_flag=True, help="Also 'no to i ⇒ no to j'.")
+@click.option("--likes", type=float, help="Ratings of at least this mean yes.  [default: 0.6 of the scale]")
+@click.option("--top", default=20, show_default=True, type=click.IntRange(1), help="The strongest rules.")
+@click.option("--min-ratings", default=1, show_default=True, type=click.IntRange(1), help="Of an item, in training.")
+@click.option("--min-support", default=1, show_default=True, type=click.IntRange(0), help="Pairs seen in training.")
+@click.option("--min-lift", default=0.0, show_default=True, type=float, help="In training.")
+@format_options
+@reading_options
+def command(
+    model: str,
+    data: str | None,
+    on: str,
+    about: str | None,
+    kinds: tuple[str, ...],
+    contrapositives: bool,
+    likes: float | None,
+    top: int,
+    min_ratings: int,
+    min_support: int,
+    min_lift: float,
+    form: str,
+    output: str | None,
+    **layout: Any,
+) -> None:
+    r"""Show the strongest logical rules between items of MODEL.
+
+    Rules are chosen by the lower bound of their lift on the data that the model was trained on, and counted anew on
+    the ratings of --data that it was not trained on: on training data any rule looks good. 'support' is the number of
+    users seen with both items who said yes to the first, 'held' those who said yes to the second as well, 'base_rate'
+    the share of yes to the second among all; 'p_adjusted' is Fisher's test, corrected (Bonferroni) for the rules shown.
+
+    \b
+    Examples:
+      kolmogorov rules model.km --data ratings.csv --top 20
+      kolmogorov rules model.km --data ratings.csv --item "Toy Story (1995)" --likes 4
+      kolmogorov rules model.km --data ratings.csv --kind exclusion --format csv -o rules.csv
+    """
+    from kolmogorov.cli.display import emit
+    from kolmogorov.errors import ParameterError
+    from kolmogorov.model.persistence import load
+
+    fitted_model = load(model)
+    if not hasattr(fitted_model, "relations"):
+        raise ParameterError(f"{model} holds a {type(fitted_model).__name__}, which has no logical relations.")
+    fitted = fitted_model.fitted_
+    level = 0.6 if likes is None else float(fitted.scale.probability(likes))
+    relations = fitted_model.relations(min_ratings=min_ratings)
+    chosen = relations.evaluate(
+        None,
+        level,
+        kinds=kinds or ("implication",),
+        contrapositives=contrapositives,
+        item=None if about is None else fitted_model.items_.parse(about),
+        min_support=min_support,
+        min_lift=min_lift,
+        max_rules=top,
+    )
+    place, trained = "the training data", chosen
+    if data is not None:
+        judges = _judges(fitted, read_input(data, layout, from_model=True, **scale_of(fitted.scale)), data, on)
+        chosen = relations.evaluate(judges, level, rules=chosen)
+        place = f"{len(judges):,} {'held-out ' if on == 'held-out' else ''}ratings"
+    columns = chosen.columns() if form != "table" or output else _for_people(chosen, trained)
+    emit(columns, form, output, f"{len(chosen)} rules, counted on {place}")
+
+
+def _for_people(rules: Evidence, trained: Evidence) -> dict[str, list[Any]]:
+    """Return few columns, so that the rules fit on a screen."""
+    left, right = rules.names()
+    columns: dict[str, list[Any]] = {
+        "if": left,
+        "then": right,
+        "held": [f"{held} of {seen}" for held, seen in zip(rules.held, rules.support, strict=True)],
+        "base rate": [f"{rate:.0%}" if rate == rate else "–" for rate in rules.base_rate],
+        "lift": [f"{lift:.2f}" if lift == lift else "–" for lift in rules.lift],
+        "p adjusted": [f"{p:.2g}" for p in rules.p_adjusted],
+    }
+    if trained is not rules:
+        columns["in training"] = [f"{held} of {seen}" for held, seen in zip(trained.held, trained.support, strict=True)]
+    return columns
+
+
+def _judges(fitted: Fitted, observations: Observations, name: str, on: str) -> Observations:
+    from kolmogorov.errors import DataError
+    from kolmogorov.model.novelty import held_out
+
+    if on == "all":
+        return observations
+    fresh = held_out(fitted, observations)
+    if len(fresh) == 0:
+        raise DataError(
+            f"The model was trained on all {len(observations):,} ratings of {name}, and on training data any rule "
+            "looks good. Give held-out ratings, fit with --test-size, or say --on all."
+        )
+    return fresh

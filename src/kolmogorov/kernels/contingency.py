@@ -1,0 +1,44 @@
+"""Fisher's exact test on many 2 × 2 tables."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kolmogorov._support.jit import kernel
+
+
+@kernel
+def log_factorials(n):
+    """Return log k! for k = 0..n."""
+    table = np.zeros(n + 1)
+    for k in range(2, n + 1):
+        table[k] = table[k - 1] + np.log(k)
+    return table
+
+
+@kernel
+def fisher_greater(tables, log_factorial, out):
+    """Write the probability of at least tables[r, 3] joint successes, given the margins, if the two were independent.
+
+    A table is (no no, no yes, yes no, yes yes).
+    """
+    for r in range(tables.shape[0]):
+        neither, second, first, both = tables[r, 0], tables[r, 1], tables[r, 2], tables[r, 3]
+        term = np.exp(
+            log_factorial[first + both]
+            + log_factorial[neither + second]
+            + log_factorial[second + both]
+            + log_factorial[neither + first]
+            - log_factorial[neither + second + first + both]
+            - log_factorial[neither]
+            - log_factorial[second]
+            - log_factorial[first]
+            - log_factorial[both]
+        )
+        total = term
+        # One more joint success moves one from each of the mixed cells.
+        while first > 0 and second > 0:
+            term *= first * second / ((both + 1.0) * (neither + 1.0))
+            total += term
+            both, neither, first, second = both + 1, neither + 1, first - 1, second - 1
+        out[r] = min(total, 1.0)

@@ -1,0 +1,122 @@
+"""Pairs of supports held as bits: which lie inside which, apart, or cover everything.
+
+Each of these says that two sets are disjoint: a ⊆ b that a and b's complement are, "apart" that a and b are, "covering"
+that their complements are. So the kernels take `x` and `y`, the sets or their complements, and test x[a] & y[b] == 0.
+Classes of equal supports come sorted by size, so that a support can only lie inside a later one.
+"""
+
+from __future__ import annotations
+
+from kolmogorov._support.jit import kernel
+
+
+@kernel
+def disjoint(x, y, a, b):
+    """Tell whether x[a] and y[b] have no bit in common."""
+    common = x[a, 0] & y[b, 0]
+    for w in range(1, x.shape[1]):
+        common |= x[a, w] & y[b, w]
+    return common == 0
+
+
+@kernel
+def count_related(x, y, weight, first, last, out):
+    """Write to out[a] how many items lie in later classes that class `a` is related to."""
+    for a in range(first, last):
+        n = 0
+        for b in range(a + 1, x.shape[0]):
+            if disjoint(x, y, a, b):
+                n += weight[b]
+        out[a] = n
+
+
+@kernel
+def list_related(x, y, class_of, indptr, members, ends, first, last, offset, left, right):
+    """Write all pairs (item, related item) for the items first..last of `members`.
+
+    The pairs of an item end at ends[item] - offset.
+    """
+    for place in range(first, last):
+        a = class_of[place]
+        n = ends[place - 1] - offset if place else 0
+        for b in range(a + 1, x.shape[0]):
+            if disjoint(x, y, a, b):
+                for other in range(indptr[b], indptr[b + 1]):
+                    left[n], right[n] = members[place], members[other]
+                    n += 1
+
+
+@kernel
+def list_covers(words, others, a, out):
+    """Write the classes that cover class `a` in the order by inclusion; return their number.
+
+    `others` are the complements. The classes that contain `a` come by size, so one that contains no cover found so
+    far is itself a cover.
+    """
+    n = 0
+    for b in range(a + 1, words.shape[0]):
+        if not disjoint(words, others, a, b):
+            continue
+        minimal = True
+        for c in range(n):
+            if disjoint(words, others, out[c], b):
+                minimal = False
+                break
+        if minimal:
+            out[n] = b
+            n += 1
+    return n
+
+
+@kernel
+def reduce_order(words, others, first, last, lower, upper, room):
+    """Write the pairs (class, class that covers it) for the classes from `first` on.
+
+    Returns their number and the class to go on with: `last`, or the first whose pairs might not fit.
+    """
+    n = 0
+    for a in range(first, last):
+        if n + words.shape[0] > lower.shape[0] and a > first:
+            return n, a
+        for k in range(list_covers(words, others, a, room)):
+            lower[n], upper[n] = a, room[k]
+            n += 1
+    return n, last
+
+
+@kernel
+def tally(left, right, place, indptr, indices, yes, mark, first, last, out):
+    """Count, for the pairs first..last, the users observed with both items by what they say to each.
+
+    out[r] is (no to both, no to left and yes to right, yes to left and no to right, yes to both). Pairs with the same
+    left item should follow each other. `mark` is a zeroed room with one place per user, and is left zeroed.
+    """
+    marked = -1
+    for r in range(first, last):
+        j, i = place[left[r]], place[right[r]]
+        if j != marked:
+            if marked >= 0:
+                for e in range(indptr[marked], indptr[marked + 1]):
+                    mark[indices[e]] = 0
+            if j >= 0:
+                for e in range(indptr[j], indptr[j + 1]):
+                    mark[indices[e]] = 1 + yes[e]
+            marked = j
+        for k in range(4):
+            out[r, k] = 0
+        if j < 0 or i < 0:
+            continue
+        for e in range(indptr[i], indptr[i + 1]):
+            said = mark[indices[e]]
+            if said:
+                out[r, 2 * (said - 1) + yes[e]] += 1
+    if marked >= 0:
+        for e in range(indptr[marked], indptr[marked + 1]):
+            mark[indices[e]] = 0
+
+
+@kernel
+def chain_levels(lower, upper, out):
+    """Write each class's longest chain from a minimal class; the pairs come sorted by the lower class."""
+    for k in range(lower.shape[0]):
+        out[upper[k]] = max(out[upper[k]], out[lower[k]] + 1)

@@ -1,0 +1,24 @@
+// Addresses: #overview, #events, #items, #items/12, #order, #order/12, #users, #users/7.
+const VIEWS = { overview, events, items, order, users };
+
+function show() {
+  const [name, number] = location.hash.slice(1).split("/");
+  const view = VIEWS[name] ? name : "overview";
+  const size = view === "users" ? DATA.users.names.length : ITEMS.names.length;
+  const row = /^\d+$/.test(number || "") && Number(number) < size ? Number(number) : null;
+  document.querySelectorAll("nav a").forEach((link) => {
+    if (link.getAttribute("href") === `#${view}`) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  });
+  const main = document.getElementById("main");
+  main.replaceChildren(...VIEWS[view](row).filter((part) => part !== null));
+  if (name) { main.focus({ preventScroll: true }); window.scrollTo(0, 0); }
+}
+
+window.addEventListener("hashchange", show);
+window.addEventListener("keydown", (event) => {
+  const typing = /^(input|select|textarea)$/i.test(document.activeElement.tagName);
+  const box = document.querySelector("input[type=search]");
+  if (event.key === "/" && !typing && box) { box.focus(); event.preventDefault(); }
+});
+show();
