@@ -252,15 +252,42 @@ def test_rules_are_counted_on_what_the_model_has_not_seen(model, ratings):
         np.array([pair not in known for pair in zip(fresh.user_rows(), fresh.item_rows(), strict=True)])
     )
     relations = learned.relations()
-    expected = relations.evaluate(held, rules=relations.evaluate(None, max_rules=5)).columns()
+    counted = relations.evaluate(held, rules=relations.evaluate(None))
+    expected = counted.take(np.flatnonzero(counted.support > 0)[:5]).columns()
     assert [rule["antecedents"] for rule in rules] == expected["antecedents"]
     assert [rule["support"] for rule in rules] == expected["support"].tolist()
+    assert [rule["p_adjusted"] for rule in rules] == [min(1.0, 5 * rule["p_value"]) for rule in rules]
     about = run("rules", model, "--data", ratings, "--item", "feathers", "--kind", "exclusion", "--format", "csv")
     for row in csv.DictReader(io.StringIO(about.output)):
         assert "feathers" in (row["antecedents"], row["consequents"].removeprefix("not "))
     table = run("rules", model, "--data", ratings)
     assert "held-out ratings" in table.output
     assert "training data" in run("rules", model).output
+
+
+def test_help_keeps_its_lines():
+    for verb in ("rules", "report", "evaluate"):
+        assert "\\b" not in run(verb, "--help").output
+
+
+def test_likes_outside_the_scale_are_refused(model, tmp_path):
+    for verb in (["rules", model], ["report", model, "-o", tmp_path / "x.html"]):
+        result = run(*verb, "--likes", 7)
+        assert result.exit_code == 2
+        assert "at most 1" in result.output
+
+
+def test_numbers_that_json_lacks_become_null(model, ratings, tmp_path):
+    path = tmp_path / "zeros.csv"
+    path.write_text("".join(f"{line.rsplit(',', 1)[0]},0\n" for line in ratings.read_text().splitlines()[1:]))
+    result = run("rules", model, "--data", path, "--on", "all", "--no-header", "--format", "json")
+    assert result.exit_code == 0, result.output
+    json.loads(result.output, parse_constant=lambda name: pytest.fail(name))
+
+
+def test_explain_names_rules(model):
+    result = run("explain", model, "--user", "dove", "--item", "eggs")
+    assert "known to like" in result.output
 
 
 def test_rules_refuse_data_that_was_all_trained_on(model, ratings, tmp_path):

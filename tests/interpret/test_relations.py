@@ -14,6 +14,7 @@ import naive
 from kolmogorov import KolmogorovModel, Observations
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.interpret.supports import APART, COVERING, INSIDE, Supports
+from kolmogorov.kernels.contingency import fisher_greater, log_factorials
 from strategies import tables
 
 
@@ -77,6 +78,11 @@ def test_relations_are_what_the_supports_say(table):
     assert set(map(tuple, relations.exclusions)) == {(j, i) for j, i in pairs if j < i and not proper[j] & proper[i]}
     whole = {(j, i) for j, i in pairs if j < i and proper[j] | proper[i] == {0, 1, 2}}
     assert set(map(tuple, relations.coverages)) == whole
+    everything = model.relations(trivial=True)
+    every = [(j, i) for j, i in itertools.permutations(supports, 2) if j < i]
+    assert set(map(tuple, everything.coverages)) == {(j, i) for j, i in every if supports[j] | supports[i] == {0, 1, 2}}
+    assert set(map(tuple, everything.exclusions)) == {(j, i) for j, i in every if not supports[j] & supports[i]}
+    assert {kind: len(getattr(everything, f"{kind}s")) for kind in everything.counts} == everything.counts
     assert set(relations.always) == {i for i, s in supports.items() if len(s) == 3}
     assert set(relations.never) == {i for i, s in supports.items() if not s}
     probabilities = model.theta_ @ model.psi_.T
@@ -181,11 +187,15 @@ def test_unreasonable_requests_are_refused_with_the_number(model, zoo, monkeypat
         ({"kinds": "implication"}, "sequence of names"),
         ({"item": "wings"}, "no item 'wings'"),
         ({"max_rules": 0}, "max_rules"),
+        ({"likes": 3}, "at most 1, on the probability scale, got 3"),
+        ({"kinds": None}, "sequence of names"),
+        ({"observations": np.eye(3)}, "Observations, got ndarray"),
+        ({"rules": "feathers"}, "what evaluate"),
     ],
 )
 def test_wrong_requests_are_told(model, zoo, options, words):
     with pytest.raises((ParameterError, DataError), match=words):
-        model.relations().evaluate(zoo, **options)
+        model.relations().evaluate(**{"observations": zoo, **options})
 
 
 def test_items_of_other_data_are_matched_by_id(model, zoo):
@@ -216,3 +226,39 @@ def test_a_hostile_title_stays_a_title():
     model = KolmogorovModel(2, random_state=0).fit(table)
     source = model.relations().order.to_graphviz_source()
     assert '\\"];evil' in source
+
+
+def test_rules_of_another_model_are_refused(model, zoo):
+    small = KolmogorovModel(2, random_state=0).fit(Observations.from_dense([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]))
+    with pytest.raises(ParameterError, match="other items"):
+        small.relations().evaluate(rules=model.relations().evaluate(zoo))
+    with pytest.raises(ParameterError, match="leave out max_rules, min_lift|leave out min_lift, max_rules"):
+        model.relations().evaluate(zoo, rules=model.relations().evaluate(zoo), max_rules=1, min_lift=1.0)
+
+
+@pytest.mark.parametrize("table", [(0, 1500, 1500, 0), (10, 1500, 1500, 10), (2, 800, 900, 1), (900, 3, 5, 900)])
+def test_fishers_test_where_single_terms_underflow(table):
+    out = np.empty(1)
+    fisher_greater(np.array([table], dtype=np.int32), log_factorials(4000), out)
+    square = np.array(table).reshape(2, 2)
+    assert out[0] == pytest.approx(fisher_exact(square, "greater").pvalue, rel=1e-8)
+
+
+def test_the_limit_on_p_is_the_shown_one(model, zoo):
+    for item in zoo.items.ids:
+        rules = model.relations().evaluate(zoo, item=item)
+        limited = model.relations().evaluate(zoo, item=item, max_p=0.05)
+        assert set(zip(*limited.names(), strict=True)) == set(
+            zip(*rules.take(rules.p_adjusted <= 0.05).names(), strict=True)
+        )
+
+
+def test_a_rule_that_never_held_is_not_strong():
+    table = Observations.from_dense([[1.0, 0.0, 1.0]] * 11 + [[0.0, 0.0, 1.0]] * 4 + [[1.0, 0.0, 0.0]] * 5)
+    rules = KolmogorovModel(3, user_reg=0.1, random_state=0).fit(table).relations(trivial=True).evaluate(min_support=0)
+    assert np.isfinite(rules.strength[rules.support > 0]).all()
+
+
+def test_repeated_kinds_count_once(model, zoo):
+    once = model.relations().evaluate(zoo, kinds=("exclusion",))
+    assert model.relations().evaluate(zoo, kinds=("exclusion", "exclusion")).n_judged == once.n_judged

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -54,7 +55,8 @@ def emit(columns: Mapping[str, Iterable[Any]], form: str, output: str | None, ti
     if form == "table" and output is None:
         console().print(table(title, plain))
         return
-    text = _json(plain) if form == "json" else _csv(plain)
+    wants_json = form == "json" or (form == "table" and str(output).lower().endswith(".json"))
+    text = _json(plain) if wants_json else _csv(plain)
     if output is None or output == "-":
         sys.stdout.write(text)
     else:
@@ -77,10 +79,10 @@ def _csv(columns: Mapping[str, Sequence[Any]]) -> str:
 
 def _json(columns: Mapping[str, Sequence[Any]]) -> str:
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    return json.dumps(rows, ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(rows, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
 def _plain(cell: Any) -> Any:
     """Return Python's own type; what is not a number becomes None, which CSV and JSON can say."""
     plain = cell.item() if hasattr(cell, "item") else cell
-    return None if isinstance(plain, float) and plain != plain else plain
+    return None if isinstance(plain, float) and not math.isfinite(plain) else plain

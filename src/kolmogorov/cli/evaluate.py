@@ -17,7 +17,7 @@ from kolmogorov.cli.options import format_options, read_input, reading_options, 
 @format_options
 @reading_options
 def command(model: str, data: str, folds: int | None, seed: int, form: str, output: str | None, **layout: Any) -> None:
-    r"""Compare the predictions of MODEL with the ratings in DATA.
+    """Compare the predictions of MODEL with the ratings in DATA.
 
     Errors are given on the probability scale and in rating units; for 0/1 data also accuracy, log loss and
     Brier score. With --folds the model's settings are tested instead of the model: they are fitted anew to all

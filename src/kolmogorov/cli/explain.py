@@ -8,6 +8,8 @@ import click
 
 from kolmogorov.cli.options import format_options
 
+_REASONS = 5
+
 
 @click.command("explain")
 @click.argument("model", type=click.Path(dir_okay=False))
@@ -38,3 +40,10 @@ def command(model: str, user: str, item: str, form: str, output: str | None) -> 
         names = f"{clean(why.user_name)} says yes to {clean(why.item_name)}"
         console().print(f"Pr({names}) = {why.probability:.3f}, as a rating {why.rating:.2f}")
     emit(columns, form, output)
+    if form == "table" and output is None and why.reasons:
+        rules: dict[str, list[Any]] = {
+            "known to like": [reason.name for reason in why.reasons[:_REASONS]],
+            "held in training": [f"{reason.held} of {reason.support}" for reason in why.reasons[:_REASONS]],
+            "base rate": [f"{reason.base_rate:.0%}" for reason in why.reasons[:_REASONS]],
+        }
+        emit(rules, form, output, "Rules that lead to it")

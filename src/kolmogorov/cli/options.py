@@ -95,3 +95,15 @@ def scale_of(scale: Scale) -> dict[str, Any]:
     if scale.minimum == 0.0:
         return {"maximum": scale.maximum}
     return {"minimum": scale.minimum, "maximum": scale.maximum, "scaling": "minmax"}
+
+
+def likes_level(scale: Scale, likes: float | None) -> float:
+    """Turn --likes, in rating units, into a threshold on the probability scale."""
+    if likes is None:
+        return 0.6
+    if not scale.minimum < likes <= scale.maximum:
+        raise click.BadParameter(
+            f"must lie above {scale.minimum:g} and be at most {scale.maximum:g}, the model's scale; got {likes:g}.",
+            param_hint="--likes",
+        )
+    return float(scale.probability(likes))

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from kolmogorov.cli.options import read_input, reading_options, scale_of
+from kolmogorov.cli.options import likes_level, read_input, reading_options, scale_of
 
 
 @click.command("report")
@@ -30,7 +30,7 @@ def command(
     max_users: int,
     **layout: Any,
 ) -> None:
-    r"""Write one HTML file that shows MODEL: its quality, events, items, order and users.
+    """Write one HTML file that shows MODEL: its quality, events, items, order and users.
 
     The file needs no network and no server. Give the ratings that the model was fitted to with --test-size as --data:
     those that it was not trained on are found by themselves.
@@ -56,7 +56,7 @@ def command(
         output,
         observations,
         title=title or Path(model).stem,
-        likes=0.6 if likes is None else float(scale.probability(likes)),
+        likes=likes_level(scale, likes),
         image=_shape(image),
         max_users=max_users,
     )

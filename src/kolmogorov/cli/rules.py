@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kolmogorov.cli.options import format_options, read_input, reading_options, scale_of
+from kolmogorov.cli.options import format_options, likes_level, read_input, reading_options, scale_of
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from kolmogorov.model.parameters import Fitted
 
 _KINDS = ("implication", "equivalence", "exclusion", "coverage")
+#: Rules looked at for each one shown, as some are not met in the data.
+_RESERVE = 50
 
 
 @click.command("rules")
@@ -48,12 +50,13 @@ def command(
     output: str | None,
     **layout: Any,
 ) -> None:
-    r"""Show the strongest logical rules between items of MODEL.
+    """Show the strongest logical rules between items of MODEL.
 
-    Rules are chosen by the lower bound of their lift on the data that the model was trained on, and counted anew on
-    the ratings of --data that it was not trained on: on training data any rule looks good. 'support' is the number of
-    users seen with both items who said yes to the first, 'held' those who said yes to the second as well, 'base_rate'
-    the share of yes to the second among all; 'p_adjusted' is Fisher's test, corrected (Bonferroni) for the rules shown.
+    Rules are chosen by a cautious lift on the data that the model was trained on, and counted anew on the ratings of
+    --data that it was not trained on: on training data any rule looks good. Rules not met there are left out.
+    'support' is the number of users seen with both items who said yes to the first, 'held' those who said yes to the
+    second as well, 'base_rate' the share of yes to the second among all; 'p_adjusted' is Fisher's test, corrected
+    (Bonferroni) for the rules shown.
 
     \b
     Examples:
@@ -61,6 +64,10 @@ def command(
       kolmogorov rules model.km --data ratings.csv --item "Toy Story (1995)" --likes 4
       kolmogorov rules model.km --data ratings.csv --kind exclusion --format csv -o rules.csv
     """
+    from dataclasses import replace
+
+    import numpy as np
+
     from kolmogorov.cli.display import emit
     from kolmogorov.errors import ParameterError
     from kolmogorov.model.persistence import load
@@ -69,7 +76,7 @@ def command(
     if not hasattr(fitted_model, "relations"):
         raise ParameterError(f"{model} holds a {type(fitted_model).__name__}, which has no logical relations.")
     fitted = fitted_model.fitted_
-    level = 0.6 if likes is None else float(fitted.scale.probability(likes))
+    level = likes_level(fitted.scale, likes)
     relations = fitted_model.relations(min_ratings=min_ratings)
     chosen = relations.evaluate(
         None,
@@ -79,12 +86,15 @@ def command(
         item=None if about is None else fitted_model.items_.parse(about),
         min_support=min_support,
         min_lift=min_lift,
-        max_rules=top,
+        max_rules=top if data is None else _RESERVE * top,
     )
     place, trained = "the training data", chosen
     if data is not None:
         judges = _judges(fitted, read_input(data, layout, from_model=True, **scale_of(fitted.scale)), data, on)
-        chosen = relations.evaluate(judges, level, rules=chosen)
+        counted = relations.evaluate(judges, level, rules=chosen)
+        # A rule whose "if" nobody in the data meets cannot be judged; the next strongest takes its place.
+        met = np.flatnonzero(counted.support > 0)[:top]
+        chosen, trained = replace(counted.take(met), n_judged=len(met)), chosen.take(met)
         place = f"{len(judges):,} {'held-out ' if on == 'held-out' else ''}ratings"
     columns = chosen.columns() if form != "table" or output else _for_people(chosen, trained)
     emit(columns, form, output, f"{len(chosen)} rules, counted on {place}")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.optional import to_frame
 from kolmogorov.interpret.events import describe
-from kolmogorov.interpret.evidence import Ballot, judged
+from kolmogorov.interpret.evidence import Ballot, check_likes, judged, says_yes
 from kolmogorov.model.parameters import Fitted
 from kolmogorov.model.prediction import Unknown, rows_of
 
@@ -133,6 +133,7 @@ def explain(
     fitted: Fitted, user: Any, item: Any, unknown: Unknown = "average", likes: float = 0.6, n_items: int = 5
 ) -> Explanation:
     """Take the probability of (user, item) apart into what each event brings, and find the rules that lead to it."""
+    check_likes(likes)
     user_row = int(rows_of(fitted.users, fitted.user_seen, [user], "user", unknown)[0])
     item_row = int(rows_of(fitted.items, fitted.item_seen, [item], "item", unknown)[0])
     theta = fitted.theta_or_population[user_row]
@@ -160,7 +161,7 @@ def _reasons(fitted: Fitted, user: int, item: int, likes: float) -> tuple[Reason
     if user >= len(fitted.users) or item >= len(fitted.items) or not fitted.item_seen[item] or fitted.psi[item].all():
         return ()
     place = slice(fitted.seen_indptr[user], fitted.seen_indptr[user + 1])
-    liked = fitted.seen_values[place] >= likes
+    liked = says_yes(fitted.seen_values[place], likes)
     rows = fitted.seen_items[place][liked].astype(np.int64)
     values = fitted.seen_values[place][liked]
     inside = fitted.psi[rows].any(axis=1) & ~(fitted.psi[rows] & ~fitted.psi[item]).any(axis=1) & (rows != item)

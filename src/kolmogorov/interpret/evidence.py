@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import numbers
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,13 +12,32 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.optional import to_frame
 from kolmogorov.data import Observations, Vocabulary
+from kolmogorov.errors import ParameterError
 from kolmogorov.execution import Threads
 from kolmogorov.kernels.contingency import fisher_greater, log_factorials
 from kolmogorov.kernels.supports import tally
 
 Rows = NDArray[np.int64]
-# A normal quantile: the bound below which a rate lies with probability 0.05.
+# A normal quantile: one-sided bounds of 95%.
 _ONE_SIDED = 1.6448536269514722
+#: Cases at the base rate that a rule counts as having seen before, when it is ranked.
+_DOUBT = 20.0
+# Values come through divisions; a rating at the threshold must not fall below it by rounding.
+_ROUNDING = 1e-9
+
+
+def check_likes(likes: Any) -> None:
+    """Raise where `likes` is no threshold on the probability scale."""
+    if isinstance(likes, bool) or not isinstance(likes, numbers.Real) or not 0.0 < float(likes) <= 1.0:
+        raise ParameterError(
+            f"'likes' must be a number above 0 and at most 1, on the probability scale, got {likes!r}. Where "
+            "p = stars / 5, 3 stars are 0.6."
+        )
+
+
+def says_yes(values: NDArray[np.float64], likes: float) -> NDArray[np.bool_]:
+    """Tell which values, on the probability scale, mean yes."""
+    return values >= likes - _ROUNDING
 
 
 class Ballot:
@@ -39,7 +59,7 @@ class Ballot:
         self._place = np.full(len(items), -1, dtype=np.int64)
         self._place[column[column >= 0]] = np.flatnonzero(column >= 0)
         self._indptr, self._indices = view.indptr, view.indices
-        self._yes = (view.values >= likes).astype(np.int8)
+        self._yes = says_yes(view.values, likes).astype(np.int8)
         self._n_users = observations.n_users
         said_yes = np.add.reduceat(np.append(self._yes, 0), view.indptr[:-1], dtype=np.int64) * (view.counts > 0)
         known = self._place >= 0
@@ -82,6 +102,8 @@ class Evidence:
         Those among them for whom the consequent was so.
     base_rate : float64[n]
         Share of all users observed with the consequent's item for whom it was so.
+    raters : int64[n]
+        How many users that is a share of.
     p_value : float64[n]
         One-sided Fisher test of the consequent against the antecedent, among users observed with both.
     n_judged : int
@@ -97,6 +119,7 @@ class Evidence:
     support: Rows
     held: Rows
     base_rate: NDArray[np.float64]
+    raters: Rows
     p_value: NDArray[np.float64]
     n_judged: int
 
@@ -126,14 +149,21 @@ class Evidence:
 
     @cached_property
     def strength(self) -> NDArray[np.float64]:
-        """What rules are ranked by: the lift's lower bound (one-sided 95%, Wilson's for the confidence)."""
-        return lift_bound(self.held, self.support, self.base_rate)
+        """What rules are ranked by: a cautious lift.
+
+        The confidence counts 20 cases at the base rate besides those seen, and the base rate is replaced by its upper
+        95% bound (Wilson's), so that neither few cases nor a consequent with few raters makes a rule look strong. nan
+        where nothing was seen.
+        """
+        with np.errstate(invalid="ignore", divide="ignore"):
+            confidence = (self.held + _DOUBT * self.base_rate) / (self.support + _DOUBT)
+            strength = confidence / _upper_bound(self.base_rate, self.raters)
+        return np.where(self.support > 0, strength, np.nan)
 
     def take(self, which: Any) -> Evidence:
         """Return the rules at some places."""
-        rules = {name: getattr(self, name) for name in (field.name for field in fields(self))}
-        kept = {name: value[which] for name, value in rules.items() if isinstance(value, np.ndarray)}
-        return Evidence(**{**rules, **kept})
+        arrays = {field.name: getattr(self, field.name)[which] for field in fields(self) if field.name in _COLUMNS}
+        return replace(self, **arrays)
 
     def strongest(self, count: int | None = None) -> Evidence:
         """Return the `count` strongest rules, strongest first; ties by the items."""
@@ -183,9 +213,8 @@ class Evidence:
         """Return the rules as a data frame, one row each."""
         return to_frame(self.columns(), backend)
 
-    def rules(self, backend: str | None = None) -> Any:
-        """Return the rules as a data frame, strongest first."""
-        return self.strongest().to_frame(backend)
+
+_COLUMNS = tuple(field.name for field in fields(Evidence) if field.name not in ("items", "n_judged"))
 
 
 def judged(
@@ -223,6 +252,7 @@ def from_tables(
         support=turned[:, 2].astype(np.int64) + turned[:, 3],
         held=turned[:, 3].astype(np.int64),
         base_rate=rate if right_yes else 1.0 - rate,
+        raters=ballot.counts[right],
         p_value=p_value,
         n_judged=n,
     )
@@ -233,20 +263,17 @@ def joined(parts: list[Evidence], items: Vocabulary) -> Evidence:
     if not parts:
         nothing = np.empty(0, dtype=np.int64)
         no, none = nothing.astype(bool), nothing.astype(np.float64)
-        return Evidence(items, nothing.astype(object), nothing, no, nothing, no, nothing, nothing, none, none, 0)
-    names = [field.name for field in fields(Evidence) if field.name not in ("items", "n_judged")]
-    arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        kind = nothing.astype(object)
+        return Evidence(items, kind, nothing, no, nothing, no, nothing, nothing, none, nothing, none, 0)
+    arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS}
     return Evidence(items=items, n_judged=sum(part.n_judged for part in parts), **arrays)
 
 
-def lift_bound(held: Any, support: Any, base_rate: Any) -> NDArray[np.float64]:
-    """Return a lower bound of the lift: Wilson's one-sided 95% bound of the confidence over the base rate."""
+def _upper_bound(rate: NDArray[np.float64], count: Rows) -> NDArray[np.float64]:
+    """Return Wilson's one-sided 95% upper bound of a rate."""
     z = _ONE_SIDED
-    with np.errstate(invalid="ignore", divide="ignore"):
-        share = held / support
-        middle = share + z * z / (2 * support)
-        half = z * np.sqrt(share * (1 - share) / support + z * z / (4 * support * support))
-        bound: NDArray[np.float64] = (middle - half) / (1 + z * z / support) / base_rate
+    spread = z * np.sqrt(rate * (1 - rate) / count + z * z / (4.0 * count * count))
+    bound: NDArray[np.float64] = (rate + z * z / (2.0 * count) + spread) / (1 + z * z / count)
     return bound
 
 

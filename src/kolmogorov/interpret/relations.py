@@ -6,18 +6,20 @@ every user and whatever theta is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.optional import to_frame
-from kolmogorov._support.validation import Integer, OneOf, Optional, Real, Rule, check_parameters
+from kolmogorov._support.validation import Boolean, Integer, OneOf, Optional, Real, Rule, check_parameters
 from kolmogorov.data import Observations
 from kolmogorov.errors import DataError, ParameterError
-from kolmogorov.interpret.evidence import Ballot, Evidence, from_tables, joined
+from kolmogorov.interpret.evidence import Ballot, Evidence, check_likes, from_tables, joined
 from kolmogorov.interpret.order import Order
 from kolmogorov.interpret.supports import APART, COVERING, INSIDE, Supports
 from kolmogorov.model.parameters import Fitted
@@ -39,12 +41,23 @@ _LIMIT = 20_000_000
 _WAITING = 1 << 18
 _PAIR_BYTES, _RULE_BYTES = 16, 96
 _RULES: dict[str, Rule] = {
-    "likes": Real(0.0),
     "min_support": Integer(0),
     "min_confidence": Real(0.0),
     "min_lift": Real(0.0),
     "max_p": Real(0.0),
     "max_rules": Optional(Integer(1)),
+}
+
+
+_DEFAULTS: dict[str, Any] = {
+    "kinds": ("implication",),
+    "contrapositives": False,
+    "item": None,
+    "min_support": 1,
+    "min_confidence": 0.0,
+    "min_lift": 0.0,
+    "max_p": 1.0,
+    "max_rules": None,
 }
 
 
@@ -89,8 +102,8 @@ class Relations:
     ) -> None:
         check_parameters(
             "Relations",
-            {"min_ratings": min_ratings, "convention": convention},
-            {"min_ratings": Integer(0), "convention": OneOf(("logic", "paper"))},
+            {"trivial": trivial, "min_ratings": min_ratings, "convention": convention},
+            {"trivial": Optional(Boolean()), "min_ratings": Integer(0), "convention": OneOf(("logic", "paper"))},
         )
         self._fitted = fitted
         self.items = fitted.items
@@ -114,14 +127,18 @@ class Relations:
     @cached_property
     def counts(self) -> dict[str, int]:
         """Number of pairs of each kind, counted without listing them."""
-        found = {kind: self.supports.count(code) for kind, code in _CODES.items()}
         sizes = np.diff(self.supports.indptr)
-        found["equivalence"] = int((sizes * (sizes - 1) // 2).sum())
+        inner = sizes * (sizes - 1) // 2
+        found = {kind: self.supports.count(code) + int(inner[self._alike(kind)].sum()) for kind, code in _CODES.items()}
+        found["equivalence"] = int(inner.sum())
         return {kind: found[kind] for kind in KINDS}
 
     @cached_property
     def implications(self) -> Pairs:
-        """Pairs (j, i), supp(psi_j) a proper subset of supp(psi_i): X_j = 1 ⇒ X_i = 1, X_i = 0 ⇒ X_j = 0."""
+        """Pairs (j, i), supp(psi_j) a proper subset of supp(psi_i): X_j = 1 ⇒ X_i = 1, X_i = 0 ⇒ X_j = 0.
+
+        In the paper's convention the pairs are (i, j).
+        """
         return self._listed("implication")
 
     @cached_property
@@ -142,7 +159,11 @@ class Relations:
     def stream(self, kind: str) -> Iterator[Pairs]:
         """Yield the pairs of a kind in blocks of about a million, so that any number of them can be gone through."""
         _check_kinds((kind,))
-        blocks = self._equivalent() if kind == "equivalence" else self.supports.pairs(_CODES[kind])
+        blocks = (
+            self._within(self.supports.size >= 0)
+            if kind == "equivalence"
+            else chain(self.supports.pairs(_CODES[kind]), self._within(self._alike(kind)))
+        )
         for left, right in blocks:
             if kind == "implication":
                 yield np.column_stack([right, left] if self.convention == "paper" else [left, right])
@@ -197,9 +218,9 @@ class Relations:
             Over the model's items; best data that the model was not trained on. By default its training data, on
             which any rule looks good.
         likes : float
-            Values of at least this, on the probability scale, mean yes: 0.6 is 3 of 5 stars.
+            Values of at least this, on the probability scale, mean yes: 0.6 is 3 of 5 stars where p = stars / 5.
         rules : Evidence, optional
-            Judge these rules instead of all.
+            Judge these rules instead of all, as they are; the options below do not apply.
         kinds : sequence of {"implication", "equivalence", "exclusion", "coverage"}
             Equivalences, exclusions and coverages make two rules each.
         contrapositives : bool
@@ -219,7 +240,6 @@ class Relations:
             Its `to_frame()` is the table.
         """
         limits = {
-            "likes": likes,
             "min_support": min_support,
             "min_confidence": min_confidence,
             "min_lift": min_lift,
@@ -227,12 +247,18 @@ class Relations:
             "max_rules": max_rules,
         }
         check_parameters("evaluate", limits, _RULES)
+        check_likes(likes)
         data = self._fitted.observations if observations is None else observations
+        if not isinstance(data, Observations):
+            raise DataError(f"Rules are judged on Observations, got {type(data).__name__}.")
         if len(data) == 0:
             raise DataError("There is nothing to judge rules on: the observations are empty.")
         ballot = Ballot(self.items, data.rescaled(self._fitted.scale), likes)
         if rules is not None:
+            self._check_rules(rules, {**limits, "kinds": kinds, "item": item, "contrapositives": contrapositives})
             return _again(ballot, rules)
+        _check_kinds(kinds)
+        kinds = tuple(dict.fromkeys(kinds))
         row = None if item is None else int(self._fitted.items.encode([item], "item")[0])
         if row is not None and row < 0:
             raise DataError(f"The model has no item {item!r}.")
@@ -249,14 +275,16 @@ class Relations:
             with np.errstate(invalid="ignore"):
                 good = part.support >= min_support
                 good &= ~(part.confidence < min_confidence) & ~(part.lift < min_lift)
-                good &= (part.p_value * max(asked, 1) <= max_p) | (max_p >= 1.0)
+                # The correction can only grow as more rules are judged.
+                good &= (part.p_value * judged <= max_p) | (max_p >= 1.0)
             kept.append(part.take(good))
             waiting += int(good.sum())
             if max_rules is not None and waiting > max(4 * max_rules, _WAITING):
                 kept = [joined(kept, self.items).strongest(max_rules)]
                 waiting = len(kept[0])
         whole = joined(kept, self.items).strongest(max_rules)
-        return Evidence(**{**vars_of(whole), "n_judged": judged})
+        whole = replace(whole, n_judged=judged)
+        return whole if max_p >= 1.0 else whole.take(whole.p_adjusted <= max_p)
 
     def rules(self, observations: Observations | None = None, *, backend: str | None = None, **options: Any) -> Any:
         """Return rules as a data frame, strongest first, with mlxtend's column names where they fit.
@@ -273,14 +301,14 @@ class Relations:
         -------
         DataFrame
             kind, antecedents, consequents (titles; "not" before those that do not happen), support (pairs seen),
-            held, confidence, base_rate, lift, strength (the lift's lower bound, which the rows are sorted by),
+            held, confidence, base_rate, lift, strength (a cautious lift, which the rows are sorted by),
             p_value, p_adjusted.
         """
         return self.evaluate(observations, **{"max_rules": 1000, **options}).to_frame(backend)
 
     @cached_property
     def order(self) -> Order:
-        """Equivalence classes ordered by implication."""
+        """Equivalence classes ordered by implication, in the direction of logic whatever the convention."""
         return Order(self.supports, self.items, self._fitted.psi)
 
     def adjacency(self) -> NDArray[np.bool_]:
@@ -305,10 +333,17 @@ class Relations:
         score[supports.members] = implied[supports.class_of] / max(len(self.rows), 1)
         return score
 
-    def _equivalent(self) -> Iterator[tuple[Any, Any]]:
+    def _alike(self, kind: str) -> NDArray[np.bool_]:
+        """Tell in which classes a relation holds between any two items: empty supports exclude, full ones cover."""
+        size = self.supports.size
+        if kind == "exclusion":
+            return size == 0
+        return (size == self.supports.n_events) & (kind == "coverage")
+
+    def _within(self, classes: NDArray[np.bool_]) -> Iterator[tuple[Any, Any]]:
         """Yield pairs within classes, a class (or a part of a large one) at a time."""
         supports = self.supports
-        for number in np.flatnonzero(np.diff(supports.indptr) > 1).tolist():
+        for number in np.flatnonzero(classes & (np.diff(supports.indptr) > 1)).tolist():
             members = supports.items_of(number)
             block = max(1, (1 << 20) // len(members))
             for first in range(0, len(members), block):
@@ -325,8 +360,16 @@ class Relations:
         blocks = list(self.stream(kind))
         return np.concatenate(blocks) if blocks else np.empty((0, 2), dtype=np.int64)
 
+    def _check_rules(self, rules: Evidence, options: dict[str, Any]) -> None:
+        if not isinstance(rules, Evidence):
+            raise ParameterError(f"'rules' must be what evaluate() returned, got {type(rules).__name__}.")
+        if rules.items != self.items:
+            raise ParameterError("'rules' are about other items than this model's.")
+        given = [name for name, value in options.items() if value != _DEFAULTS[name]]
+        if given:
+            raise ParameterError(f"Rules given as 'rules' are judged as they are; leave out {', '.join(given)}.")
+
     def _size_asked(self, kinds: Sequence[str], contrapositives: bool) -> int:
-        _check_kinds(kinds)
         twice = {"implication": 2 if contrapositives else 1}
         return sum(self.counts[kind] * twice.get(kind, 2) for kind in kinds)
 
@@ -351,11 +394,6 @@ class Relations:
                 yield from_tables(ballot, self.items, name, right, left, turned, *other)
 
 
-def vars_of(evidence: Evidence) -> dict[str, Any]:
-    """Return an evidence's fields by name, without what it has derived from them."""
-    return {name: getattr(evidence, name) for name in Evidence.__dataclass_fields__}
-
-
 def _again(ballot: Ballot, rules: Evidence) -> Evidence:
     """Judge rules chosen before, in their order."""
     parts, places = [], []
@@ -365,12 +403,12 @@ def _again(ballot: Ballot, rules: Evidence) -> Evidence:
         parts.append(from_tables(ballot, rules.items, "", left, right, ballot.tables(left, right), *says))
         places.append(which)
     whole = joined(parts, rules.items).take(np.argsort(np.concatenate(places), kind="stable"))
-    return Evidence(**{**vars_of(whole), "kind": rules.kind})
+    return replace(whole, kind=rules.kind)
 
 
-def _check_kinds(kinds: Sequence[str]) -> None:
-    for kind in (kinds,) if isinstance(kinds, str) else kinds:
+def _check_kinds(kinds: Any) -> None:
+    if isinstance(kinds, str) or not isinstance(kinds, Iterable):
+        raise ParameterError(f"'kinds' must be a sequence of names such as ('implication',), got {kinds!r}.")
+    for kind in kinds:
         if kind not in KINDS:
             raise ParameterError(f"A kind of relation is one of {', '.join(map(repr, KINDS))}, got {kind!r}.")
-    if isinstance(kinds, str):
-        raise ParameterError(f"'kinds' must be a sequence of names, got the string {kinds!r}; write ({kinds!r},).")

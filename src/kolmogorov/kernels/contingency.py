@@ -6,6 +6,8 @@ import numpy as np
 
 from kolmogorov._support.jit import kernel
 
+_HUGE = 1e200
+
 
 @kernel
 def log_factorials(n):
@@ -24,7 +26,7 @@ def fisher_greater(tables, log_factorial, out):
     """
     for r in range(tables.shape[0]):
         neither, second, first, both = tables[r, 0], tables[r, 1], tables[r, 2], tables[r, 3]
-        term = np.exp(
+        first_log = (
             log_factorial[first + both]
             + log_factorial[neither + second]
             + log_factorial[second + both]
@@ -35,10 +37,14 @@ def fisher_greater(tables, log_factorial, out):
             - log_factorial[first]
             - log_factorial[both]
         )
-        total = term
+        # Terms relative to the first, which may be too small for a float while the sum is not.
+        term, total = 1.0, 1.0
         # One more joint success moves one from each of the mixed cells.
         while first > 0 and second > 0:
             term *= first * second / ((both + 1.0) * (neither + 1.0))
             total += term
+            if total > _HUGE:
+                first_log += np.log(_HUGE)
+                term, total = term / _HUGE, total / _HUGE
             both, neither, first, second = both + 1, neither + 1, first - 1, second - 1
-        out[r] = min(total, 1.0)
+        out[r] = min(np.exp(first_log + np.log(total)), 1.0)

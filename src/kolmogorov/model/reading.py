@@ -52,7 +52,7 @@ class ReadingMixin:
         Parameters
         ----------
         trivial : bool, optional
-            Keep items with every event or with none, which imply everything or are implied by everything.
+            Keep items with every event, which everything implies, and items with none, which imply everything.
         min_ratings : int
             Leave out items with fewer training observations.
         convention : {"logic", "paper"}

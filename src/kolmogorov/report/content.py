@@ -8,16 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.validation import Integer, check_parameters
 from kolmogorov.data import Observations
-from kolmogorov.errors import ParameterError
+from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.interpret import Evidence, Relations
 from kolmogorov.interpret.events import describe
+from kolmogorov.interpret.evidence import check_likes, says_yes
+from kolmogorov.interpret.relations import KINDS
 from kolmogorov.model.estimator import KolmogorovModel
 from kolmogorov.model.novelty import held_out
 from kolmogorov.model.parameters import Fitted
 from kolmogorov.report.layout import ranks
-from kolmogorov.report.people import people
-from kolmogorov.report.quality import quality
+from kolmogorov.report.people import people, shown_names
+from kolmogorov.report.quality import FEW, quality
 
 _EVENT_ITEMS = 60
 _RULES_SHOWN = 300
@@ -25,7 +28,6 @@ _RULES_SHOWN = 300
 _PER_ITEM = 12
 #: Rules to choose from.
 _MOST_RULES = 2_000_000
-_FEW = 20
 
 
 @dataclass(frozen=True)
@@ -61,20 +63,16 @@ def gather(model: KolmogorovModel, observations: Observations | None, options: O
     options : Options
     """
     fitted = model.fitted_
-    if options.image is not None and options.image[0] * options.image[1] != len(fitted.items):
-        height, width = options.image
-        raise ParameterError(
-            f"A picture of {height} × {width} has {height * width} pixels, but the model has {len(fitted.items)} items."
-        )
-    whole = fitted.observations if observations is None else observations
+    _check(options, observations, len(fitted.items))
+    whole = (fitted.observations if observations is None else observations).rescaled(fitted.scale)
     fresh = held_out(fitted, whole)
-    judges, place = (fresh, "held-out") if len(fresh) >= _FEW else (fitted.observations, "training")
+    judges, place = (fresh, "held-out") if len(fresh) >= FEW else (fitted.observations, "training")
     relations = model.relations()
-    implied = relations.evaluate(None, options.likes, max_rules=_MOST_RULES)
+    implied = relations.evaluate(None, options.likes, min_support=0, max_rules=_MOST_RULES)
     return {
         "title": options.title,
         "summary": _summary(model, whole, fresh, options, place),
-        "quality": quality(model, fresh, whole),
+        "quality": quality(model, fresh),
         "curve": [[sweep.sweep, round(sweep.rmse, 5)] for sweep in fitted.history],
         "events": _events(fitted),
         "image": options.image,
@@ -83,6 +81,23 @@ def gather(model: KolmogorovModel, observations: Observations | None, options: O
         "order": _order(relations),
         "users": people(fitted, implied, options.likes, options.max_users),
     }
+
+
+def _check(options: Options, observations: Any, n_items: int) -> None:
+    check_parameters("report", {"max_users": options.max_users}, {"max_users": Integer(1)})
+    check_likes(options.likes)
+    if observations is not None and not isinstance(observations, Observations):
+        raise DataError(f"A report takes Observations, got {type(observations).__name__}.")
+    if options.image is None:
+        return
+    sides = options.image if isinstance(options.image, tuple) else ()
+    if len(sides) != 2 or not all(isinstance(side, int) and side > 0 for side in sides):
+        raise ParameterError(f"'image' must be a pair (height, width) of positive integers, got {options.image!r}.")
+    height, width = sides
+    if height * width != n_items:
+        raise ParameterError(
+            f"A picture of {height} × {width} has {height * width} pixels, but the model has {n_items} items."
+        )
 
 
 def _summary(
@@ -117,22 +132,20 @@ def _items(
     """Describe every item: its support, how often it was seen and liked, and the rules about it."""
     n = len(fitted.items)
     others = {
-        kind: relations.evaluate(None, likes, kinds=(kind,), max_rules=_MOST_RULES)
-        for kind in ("equivalence", "exclusion")
+        kind: relations.evaluate(None, likes, kinds=(kind,), min_support=0, max_rules=_MOST_RULES)
+        for kind in ("equivalence", "exclusion", "coverage")
     }
     rate, counts = _rates(fitted, judges, likes)
     lists = {
         "implies": _chosen(relations, implied, judges, likes, implied.antecedent, implied.consequent, n),
         "implied_by": _chosen(relations, implied, judges, likes, implied.consequent, implied.antecedent, n),
-        "equivalents": _chosen(
-            relations, others["equivalence"], judges, likes, others["equivalence"].antecedent, None, n
-        ),
-        "exclusions": _chosen(relations, others["exclusion"], judges, likes, others["exclusion"].antecedent, None, n),
+        **{kind: _chosen(relations, rules, judges, likes, rules.antecedent, None, n) for kind, rules in others.items()},
     }
     class_of = np.full(n, -1)
     class_of[relations.supports.members] = relations.supports.class_of
     return {
-        "names": [fitted.items.name(row) for row in range(n)],
+        "names": shown_names(fitted.items),
+        "totals": _totals(relations, n),
         "counts": np.bincount(fitted.seen_items, minlength=n).tolist(),
         "rates": [None if c == 0 else round(float(r), 4) for r, c in zip(rate, counts, strict=True)],
         "judged": counts.tolist(),
@@ -141,6 +154,20 @@ def _items(
         "class_of": class_of.tolist(),
         **lists,
     }
+
+
+def _totals(relations: Relations, n: int) -> dict[str, list[int]]:
+    """Count, by item, all relations of each kind, of which the lists show the strongest."""
+    totals = {name: np.zeros(n, dtype=np.int64) for name in ("implies", "implied_by", *KINDS[1:])}
+    for kind in KINDS:
+        for pairs in relations.stream(kind):
+            left, right = (np.bincount(side, minlength=n) for side in pairs.T)
+            if kind == "implication":
+                totals["implies"] += left
+                totals["implied_by"] += right
+            else:
+                totals[kind] += left + right
+    return {name: counts.tolist() for name, counts in totals.items()}
 
 
 def _chosen(
@@ -176,7 +203,7 @@ def _rates(fitted: Fitted, judges: Observations, likes: float) -> tuple[NDArray[
     """Return the share of yes to each item of the model among the judges, and how many there are."""
     rows = fitted.items.translate(judges.items)[judges.item_rows()]
     known = rows >= 0
-    yes = (judges.values >= likes)[known]
+    yes = says_yes(judges.values, likes)[known]
     counts = np.bincount(rows[known], minlength=len(fitted.items))
     return np.bincount(rows[known], weights=yes, minlength=len(fitted.items)) / np.maximum(counts, 1), counts
 

@@ -18,7 +18,7 @@ _SCRIPTS = ("dom.js", "charts.js", "views.js", "diagram.js", "main.js")
 def write(content: dict[str, Any], path: str | os.PathLike[str]) -> None:
     """Write the page atomically."""
     with atomic_writer(path) as stream:
-        stream.write(render(content).encode("utf-8"))
+        stream.write(render(content).encode("utf-8", "replace"))
 
 
 def render(content: dict[str, Any]) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from kolmogorov.data import Vocabulary
 from kolmogorov.interpret import Evidence
+from kolmogorov.interpret.evidence import says_yes
 from kolmogorov.model.parameters import Fitted
 
 _TOP = 10
@@ -31,12 +34,13 @@ def people(fitted: Fitted, implied: Evidence, likes: float, max_users: int) -> d
     counts = np.diff(fitted.seen_indptr)
     rows = np.argsort(-counts, kind="stable")[: min(max_users, int((counts > 0).sum()))]
     rows = np.sort(rows)
+    names = shown_names(fitted.users)
     items, chances = _best(fitted, rows)
     liked = _liked(fitted, likes)
     reasons = _reasons(liked[rows], items, implied, len(fitted.items))
     return {
         "n_all": int((counts > 0).sum()),
-        "names": [fitted.users.name(row) for row in rows.tolist()],
+        "names": [names[row] for row in rows.tolist()],
         "counts": counts[rows].tolist(),
         "theta": np.rint(1000 * fitted.theta[rows]).astype(int).tolist(),
         "items": items.tolist(),
@@ -44,6 +48,16 @@ def people(fitted: Fitted, implied: Evidence, likes: float, max_users: int) -> d
         "reasons": reasons.tolist(),
         "liked": [_favourites(fitted, row, likes) for row in rows.tolist()],
     }
+
+
+def shown_names(vocabulary: Vocabulary) -> list[str]:
+    """Return every row's name; where several have the same, or none, the id follows."""
+    names = [vocabulary.name(row) for row in range(len(vocabulary))]
+    often = Counter(names)
+    return [
+        f"{name} [{identifier}]" if often[name] > 1 or not name.strip() else name
+        for name, identifier in zip(names, vocabulary.ids.tolist(), strict=True)
+    ]
 
 
 def _best(fitted: Fitted, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -69,7 +83,7 @@ def _best(fitted: Fitted, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], N
 
 
 def _liked(fitted: Fitted, likes: float) -> Any:
-    yes = fitted.seen_values >= likes
+    yes = says_yes(fitted.seen_values, likes)
     shape = (len(fitted.users), len(fitted.items))
     table = csr_array((yes.astype(np.float64), fitted.seen_items.copy(), fitted.seen_indptr.copy()), shape=shape)
     table.eliminate_zeros()
@@ -78,7 +92,7 @@ def _liked(fitted: Fitted, likes: float) -> Any:
 
 def _reasons(liked: Any, items: NDArray[np.int64], implied: Evidence, n: int) -> NDArray[np.int64]:
     """Find, for each user and item, the liked item that implies it by the strongest rule; -1 where there is none."""
-    some = implied.strength > 0
+    some = implied.strength > 0  # nan, where nothing was seen, is not
     weights = csr_array((implied.strength[some], (implied.consequent[some], implied.antecedent[some])), shape=(n, n))
     reasons = np.full(items.shape, -1, dtype=np.int64)
     for k in range(items.shape[1]):
@@ -93,4 +107,4 @@ def _favourites(fitted: Fitted, row: int, likes: float) -> list[int]:
     place = slice(fitted.seen_indptr[row], fitted.seen_indptr[row + 1])
     values, items = fitted.seen_values[place], fitted.seen_items[place]
     order = np.argsort(-values, kind="stable")[:_LIKED]
-    return [int(items[k]) for k in order if values[k] >= likes]
+    return [int(items[k]) for k in order if says_yes(values[k], likes)]

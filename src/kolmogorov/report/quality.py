@@ -14,22 +14,26 @@ from kolmogorov.model import prediction
 from kolmogorov.model.simplex_model import SimplexModel
 
 _BINS = 12
-# A test on fewer observations says little.
-_FEW = 20
+#: A test on fewer observations says little.
+FEW = 20
 
 
-def quality(model: SimplexModel, fresh: Observations, whole: Observations) -> dict[str, Any]:
+def quality(model: SimplexModel, fresh: Observations) -> dict[str, Any]:
     """Test the model on observations it was not trained on.
 
-    Where there are too few of them, the same settings are fitted to four fifths of the data and tested on the rest.
+    Where there are too few of them, the same settings are fitted to four fifths of the training data and tested on the
+    rest.
     """
     protocol = f"Tested on {len(fresh):,} observations that the model was not trained on."
-    if len(fresh) < _FEW:
+    if len(fresh) < FEW:
+        whole = model.fitted_.observations
+        if len(whole) < FEW:
+            return {"protocol": "There are too few observations for a test.", "scores": [], "calibration": []}
         train, fresh = whole.split(test_size=0.2, random_state=0)
         model = clone(model).set_params(random_state=0, checkpoint=None, callback=None).fit(train)
         protocol = (
-            f"The model was trained on all the data. Shown is what the same settings give when fitted to four fifths "
-            f"of it and tested on the remaining {len(fresh):,} observations."
+            f"No data was given that the model was not trained on. Shown is what the same settings give when fitted to "
+            f"four fifths of the training data and tested on the remaining {len(fresh):,} observations."
         )
     fitted = model.fitted_
     fresh = fresh.rescaled(fitted.scale)

@@ -1,4 +1,4 @@
-const BOX = { width: 480, height: 260, left: 52, right: 12, top: 12, bottom: 40 };
+const BOX = { width: 480, height: 260, left: 64, right: 12, top: 12, bottom: 40 };
 
 /** Round marks that cover a range. */
 function marks(low, high, count = 5) {

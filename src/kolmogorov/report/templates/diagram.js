@@ -1,6 +1,6 @@
 // The Hasse diagram: a class of equivalent items is a box; a line goes up to what it implies directly.
 const ORDER = DATA.order;
-const CELL = { width: 150, height: 44, across: 172, up: 96 };
+const CELL = { width: 150, height: 44, across: 172, up: 96, lane: 26 };
 const SMALL = 60, MOST = 160;
 const ups = ORDER.members.map(() => []);
 const downs = ORDER.members.map(() => []);
@@ -19,27 +19,64 @@ function neighbourhood(start, steps) {
   return [...found];
 }
 
-/** Rows by level, in each row by rank; returns places by class. */
-function places(classes) {
+/** Rows by level, in each row by rank. Lines over several rows get a narrow place of their own in each row between. */
+function layout(classes) {
   const levels = [...new Set(classes.map((number) => ORDER.levels[number]))].sort((a, b) => a - b);
+  const height = new Map(levels.map((level, k) => [level, k]));
+  const rows = levels.map(() => []);
+  const inside = new Set(classes);
+  for (const number of classes) rows[height.get(ORDER.levels[number])].push({ number, rank: ORDER.ranks[number], width: CELL.across });
+  const lines = [];
+  for (const lower of classes) for (const upper of ups[lower]) if (inside.has(upper)) {
+    const [from, to] = [height.get(ORDER.levels[lower]), height.get(ORDER.levels[upper])];
+    const bends = [];
+    for (let k = from + 1; k < to; k++) {
+      const share = (k - from) / (to - from);
+      const bend = { rank: ORDER.ranks[lower] * (1 - share) + ORDER.ranks[upper] * share, width: CELL.lane };
+      rows[k].push(bend);
+      bends.push(bend);
+    }
+    lines.push({ lower, upper, bends });
+  }
   const where = new Map();
-  levels.forEach((level, height) => {
-    const row = classes.filter((number) => ORDER.levels[number] === level).sort((a, b) => ORDER.ranks[a] - ORDER.ranks[b]);
-    row.forEach((number, k) => where.set(number, [(k - (row.length - 1) / 2) * CELL.across, -height * CELL.up]));
+  rows.forEach((row, k) => {
+    row.sort((a, b) => a.rank - b.rank);
+    let x = -row.reduce((total, place) => total + place.width, 0) / 2;
+    for (const place of row) {
+      place.at = [x + place.width / 2, -k * CELL.up];
+      x += place.width;
+      if (place.number !== undefined) where.set(place.number, place.at);
+    }
   });
-  return where;
+  return { where, lines };
+}
+
+/** A line from a box up to another, through the places kept for it. */
+function line({ lower, upper, bends }, where) {
+  const [[x, y], [u, v]] = [where.get(lower), where.get(upper)];
+  const half = CELL.height / 2;
+  const stops = [[x, y - half], ...bends.flatMap(({ at: [p, q] }) => [[p, q + half], [p, q - half]]), [u, v + half]];
+  let path = `M${stops[0]}`;
+  for (let k = 1; k < stops.length; k++) {
+    const [[a, b], [c, d]] = [stops[k - 1], stops[k]];
+    path += a === c ? `L${c},${d}` : `C${a},${(b + d) / 2} ${c},${(b + d) / 2} ${c},${d}`;
+  }
+  return svg("path", { class: "edge", d: path });
 }
 
 const short = (text, length = 20) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 
-function box(number, [x, y], chosen) {
-  const rows = ORDER.members[number];
+function box(number, [x, y], asked) {
+  const members = ORDER.members[number];
+  // The item asked for stands first in its box.
+  const rows = asked !== null && members.includes(asked) ? [asked, ...members.filter((row) => row !== asked)] : members;
+  const chosen = rows[0] === asked;
   const title = rows.slice(0, 12).map((row) => ITEMS.names[row]).join("\n") + (rows.length > 12 ? `\nand ${rows.length - 12} more` : "");
   const open = () => { location.hash = `#items/${rows[0]}`; };
   const second = rows.length > 2 ? `and ${rows.length - 1} more` : rows.length === 2 ? short(ITEMS.names[rows[1]]) : null;
   return svg("g", {
     class: chosen ? "node chosen" : "node", transform: `translate(${x},${y})`, tabindex: 0, role: "link", "aria-label": title,
-    onclick: open, onkeydown: (event) => { if (event.key === "Enter") open(); },
+    onclick: open, onkeydown: (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); open(); } },
   },
   svg("title", {}, title),
   svg("rect", { x: -CELL.width / 2, y: -CELL.height / 2, width: CELL.width, height: CELL.height, rx: 6 }),
@@ -50,7 +87,9 @@ function box(number, [x, y], chosen) {
 /** Drag or arrow keys move, wheel or + and - zoom. */
 function movable(picture, view) {
   const show = () => picture.setAttribute("viewBox", view.join(" "));
-  const zoom = (factor) => {
+  const whole = [...view];
+  const zoom = (wanted) => {
+    const factor = Math.min(Math.max(wanted, 150 / view[2]), (4 * Math.max(whole[2], 1000)) / view[2]);
     view[0] += (view[2] * (1 - factor)) / 2; view[1] += (view[3] * (1 - factor)) / 2;
     view[2] *= factor; view[3] *= factor; show();
   };
@@ -77,7 +116,7 @@ function movable(picture, view) {
     if (keys[event.key]) { keys[event.key](); event.preventDefault(); }
   });
   show();
-  return { zoom };
+  return { zoom, reset: () => { view.splice(0, 4, ...whole); show(); } };
 }
 
 function order(row) {
@@ -90,36 +129,46 @@ function order(row) {
   const canvas = el("div");
   const draw = (steps) => {
     const classes = start === null ? ORDER.members.map((_, k) => k) : neighbourhood(start, steps);
-    const where = places(classes);
+    const { where, lines } = layout(classes);
     const picture = svg("svg", { class: "diagram", tabindex: 0 });
-    for (const lower of classes) for (const upper of ups[lower]) if (where.has(upper)) {
-      const [[x, y], [u, v]] = [where.get(lower), where.get(upper)];
-      const middle = (y + v) / 2;
-      picture.append(svg("path", { class: "edge", d: `M${x},${y - CELL.height / 2}C${x},${middle} ${u},${middle} ${u},${v + CELL.height / 2}` }));
-    }
-    for (const number of classes) picture.append(box(number, where.get(number), number === start));
+    const asked = start === null ? null : row === null ? popular : row;
+    picture.append(...lines.map((one) => line(one, where)), ...classes.map((number) => box(number, where.get(number), asked)));
     const spots = [...where.values()];
     const [left, right] = [Math.min(...spots.map((p) => p[0])), Math.max(...spots.map((p) => p[0]))];
     const top = Math.min(...spots.map((p) => p[1]));
-    let view = [left - CELL.across / 2, top - CELL.up / 2, right - left + CELL.across, CELL.up - top];
-    // Too wide to read: begin with the chosen box in the middle.
-    if (start !== null && view[2] > 1600) { const [x, y] = where.get(start); view = [x - 500, y - 300, 1000, 600]; }
-    const { zoom } = movable(picture, view);
-    const text = start === null ? `${whole(count)} classes of ${whole(ITEMS.names.length)} items`
+    let view = [left - CELL.across, top - CELL.up / 2, right - left + 2 * CELL.across, CELL.up - top];
+    picture.dataset.whole = view.join(" ");
+    // Too wide to read: begin with one box in the middle.
+    const width = Math.min(document.documentElement.clientWidth, 1100);
+    if (view[2] > 1.6 * width) {
+      const [x, y] = where.get(start === null ? classes[0] : start);
+      view = [x - width / 2, y - 300, width, 600];
+    }
+    const { zoom, reset } = movable(picture, view);
+    const text = start === null ? `${whole(count)} classes of ${whole(ORDER.members.flat().length)} items`
       : `${whole(classes.length)} of ${whole(count)} classes${classes.length >= MOST ? " (the nearest)" : ""}`;
     const holder = figure(`Order of the items: ${text}`, picture);
     picture.setAttribute("role", "group");
     const button = (label, sign, factor) => el("button", { type: "button", "aria-label": label, onclick: () => zoom(factor) }, sign);
     canvas.replaceChildren(el("div", { class: "tools" }, button("Zoom in", "+", 1 / 1.3), button("Zoom out", "−", 1.3),
+      el("button", { type: "button", onclick: reset }, "Reset"),
       start === null ? null : steppers(steps, draw),
       el("span", { class: "soft" }, "Drag or arrow keys move; wheel, + and − zoom. A box implies those above it that lines lead to.")), holder);
   };
   draw(2);
-  return [...head, canvas];
+  return [...head, canvas, start === null ? null : classList(start)];
 }
 
 function steppers(steps, draw) {
   const choice = el("select", { "aria-label": "Steps from the chosen item", onchange: () => draw(Number(choice.value)) },
     ...[1, 2, 3, 99].map((n) => el("option", { value: n, selected: n === steps }, n === 99 ? "all steps" : `${n} step${n > 1 ? "s" : ""}`)));
   return choice;
+}
+
+/** All items of a class, which its box has no room for. */
+function classList(number) {
+  const rows = ORDER.members[number];
+  if (rows.length < 2) return null;
+  const shown = rows.slice(0, 200).flatMap((row, k) => [k ? ", " : "", itemLink(row)]);
+  return el("p", {}, `The chosen box holds ${whole(rows.length)} equivalent items: `, ...shown, rows.length > 200 ? ", …" : ".");
 }

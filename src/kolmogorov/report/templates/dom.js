@@ -41,16 +41,17 @@ function dataTable(caption, columns, rows, limit = 100) {
     headings.forEach((other) => other.removeAttribute("aria-sort"));
     heading.setAttribute("aria-sort", down ? "ascending" : "descending");
     const sign = down ? 1 : -1;
-    const key = (row) => { const value = columns[k].value(row); return value === null || Number.isNaN(value) ? -Infinity : value; };
+    const key = (row) => { const value = columns[k].value(row); return Number.isNaN(value) ? null : value; };
     current = [...rows].sort((a, b) => {
       const [x, y] = [key(a), key(b)];
-      return sign * (numeric[k] ? x - y || 0 : String(x).localeCompare(String(y)));
+      if (x === null || y === null) return (x === null) - (y === null);
+      return sign * (numeric[k] ? x - y : String(x).localeCompare(String(y), "en", { numeric: true }));
     });
     draw();
   };
   const headings = columns.map((column, k) =>
     el("th", { scope: "col", class: numeric[k] ? "number" : null },
-      el("button", { type: "button", onclick: () => sort(k) }, column.name)));
+      column.fixed ? column.name : el("button", { type: "button", onclick: () => sort(k) }, column.name)));
   draw();
   const table = el("table", {}, el("thead", {}, el("tr", {}, ...headings)), body);
   return el("div", {}, el("p", { class: "soft" }, caption),
@@ -62,14 +63,15 @@ function searchBox(label, names, link, order) {
   const found = el("ul", { class: "found" });
   const lower = names.map((name) => name.toLowerCase());
   const search = () => {
-    const words = input.value.trim().toLowerCase();
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     const rows = [];
-    if (words) for (const row of order) if (lower[row].includes(words) && rows.push(row) === 50) break;
+    if (words.length) for (const row of order) if (words.every((word) => lower[row].includes(word)) && rows.push(row) === 50) break;
     found.replaceChildren(...rows.map((row) => el("li", {}, el("a", { href: link(row) }, names[row]))));
-    if (words && !rows.length) found.append(el("li", { class: "soft" }, "Nothing has these letters in its name."));
+    status.textContent = !words.length ? "" : rows.length ? `${rows.length === 50 ? "The first 50" : rows.length} found` : "Nothing has these letters in its name.";
   };
   const input = el("input", { type: "search", placeholder: label, "aria-label": label, oninput: search });
-  const box = el("div", { role: "search" }, input, found);
+  const status = el("p", { class: "soft", role: "status" });
+  const box = el("div", { role: "search" }, input, status, found);
   box.addEventListener("keydown", (event) => {
     const stops = [input, ...found.querySelectorAll("a")];
     const place = stops.indexOf(document.activeElement);
@@ -98,8 +100,12 @@ function savePicture(title, picture) {
       to[k].style.setProperty(name, style.getPropertyValue(name));
   });
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  // A diagram is saved whole, whatever part of it is on the screen.
+  if (picture.dataset.whole) copy.setAttribute("viewBox", picture.dataset.whole);
   copy.style.background = getComputedStyle(document.body).backgroundColor;
-  const file = new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" });
+  // XML has no place for control characters, which names may hold.
+  const text = new XMLSerializer().serializeToString(copy).replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
+  const file = new Blob([text], { type: "image/svg+xml" });
   const link = el("a", { href: URL.createObjectURL(file), download: `${title.replace(/[^\w]+/g, "-").toLowerCase()}.svg` });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);

@@ -62,7 +62,7 @@ function events() {
   const cards = DATA.events.map((event, number) => el("section", { class: "card" },
     el("h3", {}, `Event ${number}`),
     el("p", { class: "soft" }, `${percent(event.share)} of the users' mass; ${whole(event.n_items)} items happen in it.`),
-    DATA.image ? pixelPlot(number) : null,
+    DATA.image ? figure(`Picture of event ${number}`, pixelPlot(number)) : null,
     DATA.image ? null : el("ul", {}, ...event.items.map((row) => el("li", {}, itemLink(row))))));
   return [
     el("h2", {}, "Events"),
@@ -87,21 +87,35 @@ function items(row) {
   const trivial = !ITEMS.counts[row] ? "It was never rated in training, so nothing is known about it."
     : !bits.includes("0") ? "It happens in every event, so that everything implies it."
       : !bits.includes("1") ? "It happens in no event, so that it would imply everything." : null;
-  const list = (title, rules, arrange) => (rules.length ? el("section", {}, el("h3", {}, title), ruleTable(rules.map(arrange))) : null);
-  const others = (title, rules, words) => (rules.length ? el("section", {}, el("h3", {}, title), dataTable(caption(`${words}. Chosen on`), [
-    { name: "item", value: (rule) => ITEMS.names[rule[0]], show: (rule) => itemLink(rule[0]) },
-    ...countColumns((rule) => rule.slice(1)),
-  ], rules)) : null);
+  const heading = (title, kind) => {
+    const [shown, all] = [ITEMS[kind][row].length, ITEMS.totals[kind][row]];
+    return el("h3", {}, all > shown ? `${title} (the ${shown} strongest of ${whole(all)})` : title);
+  };
+  const list = (title, kind, arrange) => (ITEMS[kind][row].length
+    ? el("section", {}, heading(title, kind), ruleTable(ITEMS[kind][row].map(arrange))) : null);
+  // Of the other relations, `yes` tells whether the other item happens or not.
+  const others = (title, kind, words, yes) => {
+    const rate = (rule) => ITEMS.rates[rule[0]];
+    const base = (rule) => (rate(rule) === null ? null : yes ? rate(rule) : 1 - rate(rule));
+    const lift = (rule) => (rule[1] && base(rule) ? rule[2] / rule[1] / base(rule) : null);
+    return ITEMS[kind][row].length ? el("section", {}, heading(title, kind), dataTable(caption(`${words}. Chosen on`), [
+      { name: "item", value: (rule) => ITEMS.names[rule[0]], show: (rule) => itemLink(rule[0]) },
+      ...countColumns((rule) => rule.slice(1)),
+      { name: "base rate", value: base, show: (rule) => percent(base(rule)) },
+      { name: "lift", value: lift, show: (rule) => decimal(lift(rule), 2) },
+    ], ITEMS[kind][row])) : null;
+  };
   return [
     ...head, el("h2", {}, ITEMS.names[row]), el("p", {}, "Support: ", strip(row)),
     facts([["trained on", whole(ITEMS.counts[row])], ["yes", percent(ITEMS.rates[row])], ["counted on", whole(ITEMS.judged[row])],
       ["influence: items it implies", percent(ITEMS.influence[row])]]),
     trivial ? el("p", {}, trivial) : null,
     ITEMS.class_of[row] >= 0 ? el("p", {}, el("a", { href: `#order/${row}` }, "Show its place in the order")) : null,
-    list("What it implies", ITEMS.implies[row], ([other, ...counts]) => [row, other, ...counts]),
-    list("What implies it", ITEMS.implied_by[row], ([other, ...counts]) => [other, row, ...counts]),
-    others("Equivalent items", ITEMS.equivalents[row], "Same events: yes to this one, yes to that one"),
-    others("Exclusions", ITEMS.exclusions[row], "No event in common: yes to this one, no to that one"),
+    list("What it implies", "implies", ([other, ...counts]) => [row, other, ...counts]),
+    list("What implies it", "implied_by", ([other, ...counts]) => [other, row, ...counts]),
+    others("Equivalent items", "equivalence", "Same events: yes to this one, yes to that one", true),
+    others("Exclusions", "exclusion", "No event in common: yes to this one, no to that one", false),
+    others("Coverages", "coverage", "Together all events: no to this one, yes to that one", true),
   ];
 }
 
@@ -143,7 +157,7 @@ function users(row) {
       { name: "item", value: (k) => ITEMS.names[people.items[row][k]], show: (k) => itemLink(people.items[row][k]) },
       { name: "probability", value: (k) => people.chances[row][k] / 1000, show: (k) => percent(people.chances[row][k] / 1000) },
       ...(SUMMARY.binary ? [] : [{ name: "rating", value: (k) => rating(people.chances[row][k] / 1000), show: (k) => decimal(rating(people.chances[row][k] / 1000), 2) }]),
-      { name: "why", value: () => "", show: (k) => why(row, k) },
+      { name: "why", fixed: true, value: () => "", show: (k) => why(row, k) },
     ], places),
   ];
 }
