@@ -182,3 +182,30 @@ def contingency(observations, j, i, likes):
         if j in answers and i in answers:
             square[answers[j], answers[i]] += 1
     return square
+
+
+def bit_distribution(gram, moment):
+    """Probabilities of all bit vectors (first bit most significant) with density exp(-value / 2)."""
+    points = np.array(list(itertools.product((0.0, 1.0), repeat=len(moment))))
+    logs = np.array([-0.5 * (x @ gram @ x - 2 * x @ moment) for x in points])
+    weights = np.exp(logs - logs.max())
+    return weights / weights.sum()
+
+
+def simplex_draws(gram, moment, n, rng):
+    """Points of the simplex with density exp(-value / 2), by rejection from the uniform distribution."""
+    uniform = rng.dirichlet(np.ones(len(moment)), 400_000)
+    logs = -0.5 * (np.einsum("nd,de,ne->n", uniform, gram, uniform) - 2 * uniform @ moment)
+    kept = uniform[np.log(rng.random(len(uniform))) < logs - logs.max()]
+    assert len(kept) >= n // 4
+    return kept[:n]
+
+
+def answer_distribution(theta, values, logit, floor):
+    """Probabilities of all supports of an item given yes/no answers, its prior log odds and the floor."""
+    points = np.array(list(itertools.product((0.0, 1.0), repeat=theta.shape[1])))
+    weights = []
+    for psi in points:
+        chance = floor + (1 - 2 * floor) * theta @ psi
+        weights.append(np.prod(np.where(values == 1, chance, 1 - chance)) * np.exp(logit @ psi))
+    return np.array(weights) / np.sum(weights)

@@ -11,11 +11,13 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BayesianKolmogorovModel": "kolmogorov.model.bayesian",
     "KolmogorovModel": "kolmogorov.model.estimator",
     "MatrixFactorization": "kolmogorov.model.factorization",
     "NonnegativeModel": "kolmogorov.model.nonnegative",
     "Observations": "kolmogorov.data.observations",
     "SVDpp": "kolmogorov.model.svdpp",
+    "bagged": "kolmogorov.model.averaging",
     "bqp": "kolmogorov.bqp",
     "datasets": "kolmogorov.data.datasets",
     "errors": "kolmogorov.errors",

@@ -17,7 +17,8 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "paper": ("matplotlib", "clarabel"),
     "report": ("jinja2",),
     "graph": ("networkx",),
-    "bench": ("surprise", "implicit", "mlxtend"),
+    "arviz": ("arviz",),
+    "bench": ("surprise", "implicit", "mlxtend", "myfm", "cmfrec"),
 }
 
 

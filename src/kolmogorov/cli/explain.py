@@ -24,9 +24,10 @@ def command(model: str, user: str, item: str, form: str, output: str | None) -> 
       kolmogorov explain model.km --user dolphin --item milk
     """
     from kolmogorov.cli.display import clean, console, emit
+    from kolmogorov.cli.options import averaged
     from kolmogorov.model.persistence import load
 
-    fitted_model = load(model)
+    fitted_model = averaged(load(model))
     user_id, item_id = fitted_model.users_.parse(user), fitted_model.items_.parse(item)
     why = fitted_model.explain(user_id, item_id, unknown="error")
     columns: dict[str, list[Any]] = {

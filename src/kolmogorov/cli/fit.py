@@ -10,13 +10,19 @@ from kolmogorov.cli.options import LAYOUT, SCALE, read_input, reading_options, s
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
+    from kolmogorov.model.bayesian import BayesianKolmogorovModel
     from kolmogorov.model.estimator import KolmogorovModel
 
 
 @click.command("fit")
 @click.argument("data")
 @click.option("-o", "--output", type=click.Path(dir_okay=False), required=True, help="Model file to write.")
-@click.option("--events", default=8, show_default=True, help="Number of elementary events.")
+@click.option("--events", type=int, help="Number of elementary events.  [default: 8; 24 with --bayes]")
+@click.option("--bayes", is_flag=True, help="Sample models from the posterior and average them: slower, more accurate.")
+@click.option("--chains", default=4, show_default=True, help="With --bayes: independent chains.")
+@click.option("--burn-in", default=100, show_default=True, help="With --bayes: sweeps of each chain not kept.")
+@click.option("--samples", default=25, show_default=True, help="With --bayes: draws kept of each chain.")
+@click.option("--thin", default=8, show_default=True, help="With --bayes: sweeps between two draws kept.")
 @click.option("--user-reg", default=10.0, show_default=True, help="Ridge on theta.")
 @click.option("--item-reg", default=0.0, show_default=True, help="Ridge on psi.")
 @click.option("--prior", type=click.Choice(["mean", "uniform"]), default="mean", show_default=True)
@@ -35,7 +41,7 @@ if TYPE_CHECKING:
 def command(
     data: str,
     output: str,
-    events: int,
+    events: int | None,
     seed: int,
     jobs: int,
     test_size: float | None,
@@ -52,6 +58,7 @@ def command(
     Examples:
       kolmogorov fit ratings.csv --events 8 -o model.km
       kolmogorov fit u.data --maximum 5 --user-reg 30 --test-size 0.2 -o ml.km
+      kolmogorov fit u.data --maximum 5 --bayes --test-size 0.2 -o ml.km
       zcat votes.tsv.gz | kolmogorov fit - -o votes.km
     """
     from contextlib import ExitStack
@@ -74,7 +81,7 @@ def command(
 def _learn(
     data: str,
     output: str,
-    events: int,
+    events: int | None,
     seed: int,
     jobs: int,
     test_size: float | None,
@@ -88,11 +95,19 @@ def _learn(
     observations = read_input(data, layout, **{name: options.pop(name) for name in SCALE})
     say.print(str(observations))
     train, test = (observations, None) if test_size is None else observations.split(test_size, random_state=seed)
-    model = KolmogorovModel(events, random_state=seed, n_jobs=jobs, **options)
-    _fit_with_bar(model, train, say)
-    model.save(output)
-    if not say.quiet:
-        _report(model, train, test)
+    chains = {name: options.pop(name) for name in ("chains", "burn_in", "samples", "thin")}
+    if options.pop("bayes"):
+        sampled = _sample(events, seed, jobs, options.pop("checkpoint"), chains, train, test, say)
+        sampled.save(output)
+        if not say.quiet:
+            _scores(sampled, train, test, f"{sampled.posterior_.n_draws} draws")
+    else:
+        model = KolmogorovModel(8 if events is None else events, random_state=seed, n_jobs=jobs, **options)
+        _fit_with_bar(model, train, say)
+        model.save(output)
+        if not say.quiet:
+            _scores(model, train, test, f"{model.n_iter_} sweeps")
+            _events(model)
     say.print(f"Model written to {output}")
 
 
@@ -116,16 +131,59 @@ def _fit_with_bar(model: KolmogorovModel, train: Observations, say: Any) -> None
         model.fit(train)
 
 
-def _report(model: KolmogorovModel, train: Observations, test: Observations | None) -> None:
+def _sample(
+    events: int | None,
+    seed: int,
+    jobs: int,
+    checkpoint: str | None,
+    chains: dict[str, int],
+    train: Observations,
+    test: Observations | None,
+    say: Any,
+) -> BayesianKolmogorovModel:
+    """Sample with a bar that shows the running held-out error."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from kolmogorov.model.bayesian import BayesianKolmogorovModel
+
+    model = BayesianKolmogorovModel(
+        24 if events is None else events,
+        n_chains=chains["chains"],
+        burn_in=chains["burn_in"],
+        n_samples=chains["samples"],
+        thin=chains["thin"],
+        random_state=seed,
+        n_jobs=jobs,
+        checkpoint=checkpoint,
+    )
+    model.check_parameters()
+    parts = ("sweeps", BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+    with Progress(*parts, console=say, transient=True, disable=say.quiet or not say.is_terminal) as bar:
+        task = bar.add_task("", total=chains["chains"] * (chains["burn_in"] + chains["samples"] * chains["thin"]))
+
+        def advance(draw: Any) -> None:
+            error = "" if draw.rmse is None else f"held-out rmse {draw.rmse:.4f}"
+            bar.update(task, completed=draw.chain * draw.n_sweeps + draw.sweep, description=error)
+
+        model.callback = advance
+        return model.fit(train, test=test)
+
+
+def _scores(model: Any, train: Observations, test: Observations | None, title: str) -> None:
     from kolmogorov.cli.display import console, table
 
-    out = console()
-    columns: dict[str, list[Any]] = {"training": list(model.evaluate(train).values())}
+    scores = model.evaluate(train)
+    columns: dict[str, list[Any]] = {"error": list(scores), "training": list(scores.values())}
     if test is not None:
         columns["held out"] = list(model.evaluate(test).values())
-    out.print(table(f"{model.n_iter_} sweeps", {"error": list(model.evaluate(train)), **columns}))
+    console().print(table(title, columns))
+
+
+def _events(model: KolmogorovModel) -> None:
+    from kolmogorov.cli.display import console, table
+
     described = model.events(6)
-    out.print(
+    console().print(
         table(
             "Events",
             {

@@ -107,3 +107,8 @@ def likes_level(scale: Scale, likes: float | None) -> float:
             param_hint="--likes",
         )
     return float(scale.probability(likes))
+
+
+def averaged(model: Any) -> Any:
+    """Return the ordinary model that a verb can read: of draws, their average."""
+    return model.as_model() if hasattr(model, "as_model") else model

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,23 +23,53 @@ if TYPE_CHECKING:
     show_default=True,
     help="What to do with users and items that the model has not seen.",
 )
-def command(model: str, pairs: str, output: str | None, sep: str, header: bool | None, unknown: Unknown) -> None:
+@click.option(
+    "--interval",
+    type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
+    help="Also write the interval that holds a new rating with this probability (models of fit --bayes).",
+)
+def command(
+    model: str,
+    pairs: str,
+    output: str | None,
+    sep: str,
+    header: bool | None,
+    unknown: Unknown,
+    interval: float | None,
+) -> None:
     """Write the probability and the rating of every (user, item) of PAIRS as CSV.
 
     \b
     Examples:
       kolmogorov predict model.km pairs.csv -o predictions.csv
       printf '196,242\\n' | kolmogorov predict model.km
+      kolmogorov predict bayes.km pairs.csv --interval 0.9
     """
     from kolmogorov.cli.display import emit
     from kolmogorov.data.readers import read_pairs
+    from kolmogorov.errors import ParameterError
+    from kolmogorov.model.bayes.posterior import Posterior
     from kolmogorov.model.persistence import load
     from kolmogorov.model.prediction import at_rows, settled
 
-    fitted = load(model).fitted_
+    fitted_model = load(model)
+    fitted = fitted_model.fitted_
+    sampled = isinstance(fitted, Posterior)
+    if interval is not None and not sampled:
+        raise ParameterError(
+            f"{model} holds a {type(fitted_model).__name__}, which knows no intervals. Fit with --bayes for them."
+        )
     users, items = read_pairs(pairs, sep=sep, header="auto" if header is None else header)
     user_rows = settled(fitted.users.rows_of_texts(users), fitted.user_seen, users, "user", unknown)
     item_rows = settled(fitted.items.rows_of_texts(items), fitted.item_seen, items, "item", unknown)
-    probability = at_rows(fitted, user_rows, item_rows)
-    columns = {"user": users, "item": items, "probability": probability, "rating": fitted.scale.rating(probability)}
+    columns: dict[str, Any] = {"user": users, "item": items}
+    if sampled:
+        probability, deviation = fitted.moments(user_rows, item_rows)
+        columns |= {"probability": probability, "std": deviation, "rating": fitted.scale.rating(probability)}
+        if interval is not None:
+            low, high = fitted_model.interval_of_rows(user_rows, item_rows, interval)
+            columns |= {"low": low, "high": high}
+    else:
+        probability = at_rows(fitted, user_rows, item_rows)
+        columns |= {"probability": probability, "rating": fitted.scale.rating(probability)}
     emit(columns, "csv", output)

@@ -37,11 +37,12 @@ def command(
       kolmogorov recommend model.km --ratings my_ratings.csv --format csv
     """
     from kolmogorov.cli.display import emit
+    from kolmogorov.cli.options import averaged
     from kolmogorov.model.persistence import load
 
     if (who is None) == (ratings is None):
         raise click.UsageError("Give either --user or --ratings.")
-    fitted_model = load(model)
+    fitted_model = averaged(load(model))
     if who is not None:
         user = fitted_model.users_.parse(who)
         columns = fitted_model.recommendations(

@@ -73,8 +73,11 @@ def command(
     from kolmogorov.model.persistence import load
 
     fitted_model = load(model)
-    if not hasattr(fitted_model, "relations"):
-        raise ParameterError(f"{model} holds a {type(fitted_model).__name__}, which has no logical relations.")
+    if not hasattr(fitted_model, "events"):
+        raise ParameterError(
+            f"{model} holds a {type(fitted_model).__name__}; rules are read off a KolmogorovModel. In Python, draws "
+            "have relations() with probabilities."
+        )
     fitted = fitted_model.fitted_
     level = likes_level(fitted.scale, likes)
     relations = fitted_model.relations(min_ratings=min_ratings)

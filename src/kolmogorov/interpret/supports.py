@@ -51,14 +51,14 @@ class Supports:
 
     def __init__(self, psi: NDArray[np.bool_], rows: Rows) -> None:
         self.n_events = psi.shape[1]
-        bits = _packed(psi[rows])
+        bits = packed(psi[rows])
         size = psi[rows].sum(axis=1)
         order = np.lexsort([rows, *bits.T, size])
         bits, size = bits[order], size[order]
         fresh = np.ones(len(order), dtype=bool)
         fresh[1:] = (bits[1:] != bits[:-1]).any(axis=1)
         self.words = np.ascontiguousarray(bits[fresh])
-        self._others = ~self.words & _packed(np.ones((1, self.n_events), dtype=bool))
+        self._others = ~self.words & packed(np.ones((1, self.n_events), dtype=bool))
         self.size = size[fresh].astype(np.int64)
         self.members = rows[order].astype(np.int64)
         self.indptr = np.append(np.flatnonzero(fresh), len(order)).astype(np.int64)
@@ -134,7 +134,8 @@ def _list(classes: Any, begin: int, offset: int, left: Rows, right: Rows, first:
     list_related(*classes, begin + first, begin + last, offset, left, right)
 
 
-def _packed(psi: NDArray[np.bool_]) -> NDArray[np.uint64]:
+def packed(psi: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Return rows of bits in words of 64."""
     padded = np.zeros((len(psi), -(-psi.shape[1] // _WORD) * _WORD), dtype=bool)
     padded[:, : psi.shape[1]] = psi
     return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)

@@ -96,16 +96,13 @@ def draw_bits(gram, moment, start, seeds, rounds, out):
 
 
 @kernel
-def draw_simplex(gram, moment, start, seeds, rounds, alpha, out):
-    """Draw rows on the simplex with a Dirichlet(alpha) prior, moving mass between pairs of coordinates.
-
-    A move is a truncated normal, the likelihood's conditional, accepted or not by the ratio of the prior.
-    """
+def draw_simplex(gram, moment, start, seeds, rounds, out):
+    """Draw rows on the simplex, moving mass between pairs of coordinates: each move is a truncated normal."""
     n, size = moment.shape
+    slope = np.empty(size)
     for row in range(n):
         Q, w, x = gram[row], moment[row], out[row]
         state = seeds[row]
-        slope = np.empty(size)
         for d in range(size):
             x[d] = start[row, d]
         for d in range(size):
@@ -122,32 +119,99 @@ def draw_simplex(gram, moment, start, seeds, rounds, alpha, out):
                 if j >= i:
                     j += 1
                 room = x[i] + x[j]
-                if room <= 0.0:
-                    continue
                 curve = Q[i, i] + Q[j, j] - 2.0 * Q[i, j]
-                if curve > 1e-12 * (Q[i, i] + Q[j, j]) and curve > 0.0:
-                    deviation = 1.0 / np.sqrt(curve)
-                    mean = -(slope[i] - slope[j]) / curve
-                    low, high = (-x[i] - mean) / deviation, (x[j] - mean) / deviation
-                    if high - low < 1e-9:
-                        state, u = uniform(state)
-                        step = -x[i] + u * room
-                    else:
-                        state, z = truncated_normal(state, low, high)
-                        step = mean + deviation * z
+                # Standardised bounds of the new x[i]; where they are close, the density is flat.
+                scale = np.sqrt(curve) if curve > 0.0 else 0.0
+                mean = x[i] - (slope[i] - slope[j]) / curve if curve > 0.0 else 0.0
+                if scale * room < 1e-6:
+                    state, u = uniform(state)
+                    new = u * room
                 else:
-                    state, u = uniform(state)
-                    step = -x[i] + u * room
-                new = min(max(x[i] + step, 0.0), room)
-                rest = room - new
-                if alpha[i] != 1.0 or alpha[j] != 1.0:
-                    ratio = (alpha[i] - 1.0) * (np.log(new + 1e-300) - np.log(x[i] + 1e-300))
-                    ratio += (alpha[j] - 1.0) * (np.log(rest + 1e-300) - np.log(x[j] + 1e-300))
-                    state, u = uniform(state)
-                    if np.log(u) > ratio:
-                        continue
+                    state, z = truncated_normal(state, -mean * scale, (room - mean) * scale)
+                    new = min(max(mean + z / scale, 0.0), room)
                 step = new - x[i]
-                x[i] = new
-                x[j] = rest
+                x[i], x[j] = new, room - new
                 for e in range(size):
                     slope[e] += step * (Q[i, e] - Q[j, e])
+
+
+@kernel
+def gamma(state, shape):
+    """Return the new state and a gamma number (Marsaglia and Tsang 2000)."""
+    boost = 1.0
+    if shape < 1.0:
+        state, u = uniform(state)
+        boost = u ** (1.0 / shape)
+        shape += 1.0
+    d = shape - 1.0 / 3.0
+    c = 1.0 / np.sqrt(9.0 * d)
+    while True:
+        state, x = normal(state)
+        v = 1.0 + c * x
+        if v <= 0.0:
+            continue
+        v = v * v * v
+        state, u = uniform(state)
+        if np.log(u) < 0.5 * x * x + d - d * v + d * np.log(v):
+            return state, d * v * boost
+
+
+@kernel
+def draw_events(indptr, indices, values, weights, psi, theta, alpha, floor, seeds, first, last, out):
+    """Draw thetas of users with yes/no data: an event for each answer, then a Dirichlet given their counts.
+
+    In an event in which the item happens the answer is yes with probability 1 - floor, otherwise with `floor`.
+    """
+    size = theta.shape[1]
+    weight, count = np.empty(size), np.empty(size)
+    for row in range(first, last):
+        state = seeds[row - first]
+        for d in range(size):
+            count[d] = alpha[d]
+        for k in range(indptr[row], indptr[row + 1]):
+            total = 0.0
+            for d in range(size):
+                agrees = (psi[indices[k], d] > 0.5) == (values[k] > 0.5)
+                total += theta[row, d] * (1.0 - floor if agrees else floor)
+                weight[d] = total
+            state, u = uniform(state)
+            d = 0
+            while d < size - 1 and weight[d] < u * total:
+                d += 1
+            count[d] += weights[k] if weights.size else 1.0
+        total = 0.0
+        for d in range(size):
+            state, weight[d] = gamma(state, count[d])
+            total += weight[d]
+        for d in range(size):
+            out[row, d] = weight[d] / total
+
+
+@kernel
+def draw_answers(indptr, indices, values, weights, theta, psi, logit, floor, seeds, first, last, out):
+    """Draw psis of items with yes/no data: bit by bit, the events behind the answers summed out."""
+    size = theta.shape[1]
+    for row in range(first, last):
+        state = seeds[row - first]
+        begin, end = indptr[row], indptr[row + 1]
+        chance = np.zeros(end - begin)
+        for d in range(size):
+            out[row, d] = psi[row, d]
+        for k in range(begin, end):
+            for d in range(size):
+                chance[k - begin] += theta[indices[k], d] * psi[row, d]
+        for d in range(size):
+            odds = logit[row, d]
+            for k in range(begin, end):
+                share = theta[indices[k], d]
+                without = chance[k - begin] - share * out[row, d]
+                low = floor + (1.0 - 2.0 * floor) * min(max(without, 0.0), 1.0)
+                high = floor + (1.0 - 2.0 * floor) * min(max(without + share, 0.0), 1.0)
+                ratio = high / low if values[k] > 0.5 else (1.0 - high) / (1.0 - low)
+                odds += np.log(ratio) * (weights[k] if weights.size else 1.0)
+            state, u = uniform(state)
+            bit = 1.0 if np.log(u) - np.log1p(-u) < odds else 0.0
+            if bit != out[row, d]:
+                for k in range(begin, end):
+                    chance[k - begin] += (bit - out[row, d]) * theta[indices[k], d]
+                out[row, d] = bit

@@ -1,6 +1,7 @@
 """How far predictions are from what was observed."""
 
 from kolmogorov.metrics.baselines import simple_guesses
+from kolmogorov.metrics.convergence import effective_size, split_rhat
 from kolmogorov.metrics.evaluation import evaluate
 
-__all__ = ["evaluate", "simple_guesses"]
+__all__ = ["effective_size", "evaluate", "simple_guesses", "split_rhat"]

@@ -45,7 +45,11 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class HalfStep:
-    """How the rows of one side are solved: the solver, the ridge, what it shrinks to, and the seed."""
+    """How the rows of one side are solved: the solver, the ridge, what it shrinks to, and the seed.
+
+    A `tilt` is added to the moments, row by row. With `keep` a row whose solver returns a worse point than it has
+    stays as it is; samplers go uphill too, and say no.
+    """
 
     solver: RowSolver
     ridge: float
@@ -53,12 +57,13 @@ class HalfStep:
     seed: int
     sweep: int
     side: int
+    tilt: Floats | None = None
+    keep: bool = True
 
     def run(self, view: View, factors: Floats, current: Floats, dealer: Threads) -> tuple[Floats, Floats]:
         """Solve every row given the other side's factors; return new rows and their values.
 
-        The value of a row is x^T gram x - 2 x^T moment. A row whose solver returns a worse point than
-        `current` keeps `current`.
+        The value of a row is x^T gram x - 2 x^T moment; without `keep` it is not computed.
         """
         n_rows, size = current.shape
         result = np.empty_like(current)
@@ -80,10 +85,13 @@ class HalfStep:
                 gram,
                 moment,
             )
+            if self.tilt is not None:
+                moment += self.tilt[first:last]
             start = current[first:last]
             seeds = row_seeds(self.seed, self.sweep, self.side, np.arange(first, last))
             result[first:last] = self.solver.solve_batch(gram, moment, start, seeds)
-            keep_better(gram, moment, start, result[first:last], values[first:last])
+            if self.keep:
+                keep_better(gram, moment, start, result[first:last], values[first:last])
 
         dealer.deal(share, n_rows, size * size)
         return result, values

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from kolmogorov.data import Scale, Vocabulary
 from kolmogorov.errors import FileFormatError, KolmogorovError
 from kolmogorov.model import archive
+from kolmogorov.model.bayes.posterior import Posterior
+from kolmogorov.model.bayesian import BayesianKolmogorovModel
 from kolmogorov.model.biased import BiasedFactors, BiasedModel
 from kolmogorov.model.estimator import KolmogorovModel
 from kolmogorov.model.factorization import MatrixFactorization
@@ -24,10 +26,11 @@ from kolmogorov.solvers import RowSolver, resolve
 
 # What belongs to a run and not to the model it made.
 _NOT_STORED = ("callback", "checkpoint", "random_state")
-_CLASSES: dict[str, type[SimplexModel | BiasedModel]] = {
-    cls.__name__: cls for cls in (KolmogorovModel, NonnegativeModel, MatrixFactorization, SVDpp)
+Model = SimplexModel | BiasedModel | BayesianKolmogorovModel
+_CLASSES: dict[str, type[Model]] = {
+    cls.__name__: cls
+    for cls in (KolmogorovModel, NonnegativeModel, MatrixFactorization, SVDpp, BayesianKolmogorovModel)
 }
-Model = SimplexModel | BiasedModel
 
 
 def save(model: Model, path: str | os.PathLike[str]) -> None:
@@ -41,7 +44,10 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
         "parameters": {name: _plain(value) for name, value in options.items()},
         "scale": asdict(fitted.scale),
     }
-    more, arrays = _simplex_parts(fitted) if isinstance(fitted, Fitted) else _biased_parts(fitted)
+    if isinstance(fitted, Fitted):
+        more, arrays = _simplex_parts(fitted)
+    else:
+        more, arrays = _posterior_parts(fitted) if isinstance(fitted, Posterior) else _biased_parts(fitted)
     arrays |= _vocabulary_arrays("users", fitted.users) | _vocabulary_arrays("items", fitted.items)
     archive.write(path, type(model).__name__, meta | more, arrays)
 
@@ -53,7 +59,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    KolmogorovModel, NonnegativeModel, MatrixFactorization or SVDpp
+    KolmogorovModel, NonnegativeModel, MatrixFactorization, SVDpp or BayesianKolmogorovModel
         Whichever was saved.
 
     Examples
@@ -69,7 +75,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     try:
         options = {name: _solver(name, value) for name, value in meta["parameters"].items()}
         model = _CLASSES[kind](**options)
-        restore = _simplex_fitted if isinstance(model, SimplexModel) else _biased_fitted
+        restore: Any = _simplex_fitted if isinstance(model, SimplexModel) else _biased_fitted
+        if isinstance(model, BayesianKolmogorovModel):
+            restore = _posterior
         fitted = restore(meta, arrays)
         fitted.check()
         model.check_parameters()  # type: ignore[union-attr]
@@ -88,13 +96,42 @@ def _simplex_parts(fitted: Fitted) -> tuple[dict[str, Any], dict[str, NDArray[An
         "theta": fitted.theta,
         "psi": np.packbits(fitted.psi, axis=1) if fitted.psi.dtype == bool else fitted.psi,
         "centre": fitted.centre,
-        "seen_indptr": fitted.seen_indptr,
-        "seen_items": fitted.seen_items,
     }
+    return meta, arrays | _seen_arrays(fitted)
+
+
+def _seen_arrays(fitted: Fitted | Posterior) -> dict[str, NDArray[Any]]:
     # Ratings have few distinct values; a byte each then does.
     levels, codes = np.unique(fitted.seen_values, return_inverse=True)
     codes = codes.astype(np.uint8 if len(levels) <= 256 else np.int32)
-    return meta, arrays | {"seen_levels": levels, "seen_codes": codes}
+    seen: dict[str, NDArray[Any]] = {"seen_indptr": fitted.seen_indptr, "seen_items": fitted.seen_items}
+    return seen | {"seen_levels": levels, "seen_codes": codes}
+
+
+def _posterior_parts(posterior: Posterior) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    meta = {"n_chains": posterior.n_chains, "likelihood": posterior.likelihood, "n_events": posterior.theta.shape[2]}
+    arrays: dict[str, NDArray[Any]] = {
+        "theta": posterior.theta,
+        "psi": np.packbits(posterior.psi, axis=2),
+        "noise": posterior.noise,
+    }
+    return meta, arrays | _seen_arrays(posterior)
+
+
+def _posterior(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Posterior:
+    return Posterior(
+        theta=arrays["theta"],
+        psi=np.unpackbits(arrays["psi"], axis=2, count=int(meta["n_events"])).astype(bool),
+        noise=arrays["noise"],
+        n_chains=int(meta["n_chains"]),
+        likelihood=str(meta["likelihood"]),
+        users=_vocabulary("users", arrays),
+        items=_vocabulary("items", arrays),
+        scale=_scale(meta),
+        seen_indptr=arrays["seen_indptr"],
+        seen_items=arrays["seen_items"],
+        seen_values=arrays["seen_levels"][arrays["seen_codes"]],
+    )
 
 
 def _simplex_fitted(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Fitted:

@@ -64,12 +64,12 @@ def at_rows(fitted: Fitted, users: NDArray[Any], items: NDArray[Any]) -> Floats:
 
 def at_entries(fitted: Fitted, observations: Observations, unknown: Unknown) -> Floats:
     """Return the prediction for each entry of some observations."""
-    users = _entry_rows(fitted.users, fitted.user_seen, observations.users, observations.user_rows(), "user", unknown)
-    items = _entry_rows(fitted.items, fitted.item_seen, observations.items, observations.item_rows(), "item", unknown)
+    users = entry_rows(fitted.users, fitted.user_seen, observations.users, observations.user_rows(), "user", unknown)
+    items = entry_rows(fitted.items, fitted.item_seen, observations.items, observations.item_rows(), "item", unknown)
     return at_rows(fitted, users, items)
 
 
-def _entry_rows(
+def entry_rows(
     known: Vocabulary,
     seen: NDArray[np.bool_],
     theirs: Vocabulary,

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from kolmogorov.data import Observations
     from kolmogorov.interpret.contributions import Explanation
     from kolmogorov.interpret.events import Event
+    from kolmogorov.interpret.posterior_relations import PosteriorRelations
     from kolmogorov.interpret.relations import Convention, Relations
+    from kolmogorov.model.bayes.posterior import Posterior
     from kolmogorov.model.parameters import Fitted
 
 
@@ -94,3 +96,16 @@ class ReadingMixin:
         check_is_fitted(self)
         content = gather(self, observations, Options(title, likes, image, max_users))  # type: ignore[arg-type]
         write(content, path)
+
+
+class PosteriorReadingMixin:
+    """Readings of a model that consists of draws."""
+
+    posterior_: Posterior
+
+    def relations(self, *, min_ratings: int = 1) -> PosteriorRelations:
+        """Return implications between items with their posterior probabilities: the share of draws that hold them."""
+        from kolmogorov.interpret.posterior_relations import PosteriorRelations
+
+        check_is_fitted(self)
+        return PosteriorRelations(self.posterior_, min_ratings=min_ratings)

@@ -1,0 +1,127 @@
+"""Implications with posterior probabilities: the share of draws in which one support lies inside the other.
+
+A draw's events have no names that another draw shares; whether supp(psi_j) ⊆ supp(psi_i) needs none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.optional import to_frame
+from kolmogorov._support.validation import Integer, Real, check_parameters
+from kolmogorov.data import Observations
+from kolmogorov.errors import ParameterError
+from kolmogorov.execution import Threads
+from kolmogorov.interpret.evidence import Ballot, Evidence, check_likes, judged
+from kolmogorov.interpret.supports import packed
+from kolmogorov.kernels.mixture import count_inside
+from kolmogorov.model.bayes.posterior import Posterior
+
+Rows = NDArray[np.int64]
+_MOST_ITEMS = 20_000
+
+
+class PosteriorRelations:
+    """Implications between items and the posterior probability of each.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    min_ratings : int
+        Leave out items with fewer training observations.
+
+    Examples
+    --------
+    >>> import kolmogorov as km
+    >>> model = km.BayesianKolmogorovModel(5, n_chains=2, burn_in=30, n_samples=10, random_state=0)
+    >>> relations = model.fit(km.datasets.load("zoo")).relations()
+    >>> bool(relations.probability("milk", "backbone") > relations.probability("backbone", "milk"))
+    True
+    """
+
+    def __init__(self, posterior: Posterior, *, min_ratings: int = 1) -> None:
+        check_parameters("relations", {"min_ratings": min_ratings}, {"min_ratings": Integer(0)})
+        self._posterior = posterior
+        self.items = posterior.items
+        counts = np.bincount(posterior.seen_items, minlength=len(self.items))
+        #: The items looked at.
+        self.rows = np.flatnonzero(posterior.item_seen & (counts >= min_ratings))
+        self._words = np.array([packed(psi) for psi in posterior.psi])
+        self._others = ~self._words & packed(np.ones((1, posterior.psi.shape[2]), dtype=bool))
+
+    def probability(self, antecedent: Any, consequent: Any) -> float:
+        """Return the share of draws in which yes to one item (id) implies yes to the other."""
+        rows = self.items.encode([antecedent, consequent], "item")
+        if (rows < 0).any():
+            raise ParameterError(f"The model has no item {(antecedent, consequent)[int(np.argmin(rows))]!r}.")
+        return float(self.probabilities(rows[:1], rows[1:])[0])
+
+    def probabilities(self, left: Rows, right: Rows) -> NDArray[np.float64]:
+        """Return the probabilities for aligned row numbers."""
+        out = np.empty(len(left), dtype=np.int64)
+
+        def work(first: int, last: int) -> None:
+            count_inside(self._words, self._others, left[first:last], right[first:last], out[first:last])
+
+        with Threads() as dealer:
+            dealer.deal(work, len(left), row_entries=1)
+        return out / self._posterior.n_draws
+
+    def implications(self, min_probability: float = 0.9) -> tuple[Rows, Rows, NDArray[np.float64]]:
+        """Return rows j, rows i and probabilities of all implications j ⇒ i that are probable enough, best first."""
+        check_parameters("implications", {"min_probability": min_probability}, {"min_probability": Real(0.0)})
+        n = len(self.rows)
+        if n > _MOST_ITEMS:
+            raise ParameterError(
+                f"{n:,} items make {n * (n - 1):,} pairs, more than can be gone through for every draw. Raise "
+                "min_ratings."
+            )
+        left, right = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+        found = [np.empty(0)]
+        block = max(1, (1 << 20) // max(n, 1))
+        for first in range(0, n, block):
+            part = self.rows[first : first + block]
+            j, i = np.repeat(part, n), np.tile(self.rows, len(part))
+            j, i = j[j != i], i[j != i]
+            share = self.probabilities(j, i)
+            good = share >= min_probability
+            left.append(j[good])
+            right.append(i[good])
+            found.append(share[good])
+        j, i, share = np.concatenate(left), np.concatenate(right), np.concatenate(found)
+        order = np.lexsort((i, j, -share))
+        return j[order], i[order], share[order]
+
+    def evaluate(
+        self, observations: Observations | None = None, likes: float = 0.6, *, min_probability: float = 0.9
+    ) -> tuple[Evidence, NDArray[np.float64]]:
+        """Count probable implications on data; return the evidence and the probabilities, most probable first.
+
+        Parameters
+        ----------
+        observations : Observations, optional
+            Best held-out ones; the training data by default.
+        likes : float
+            Values of at least this, on the probability scale, mean yes.
+        min_probability : float
+        """
+        check_likes(likes)
+        left, right, share = self.implications(min_probability)
+        data = self._posterior.observations if observations is None else observations.rescaled(self._posterior.scale)
+        ballot = Ballot(self.items, data, likes)
+        return judged(ballot, self.items, "implication", left, right, True, True), share
+
+    def rules(
+        self,
+        observations: Observations | None = None,
+        likes: float = 0.6,
+        *,
+        min_probability: float = 0.9,
+        **options: Any,
+    ) -> Any:
+        """Return the probable implications as a data frame: `probability` beside the columns of `Relations.rules`."""
+        evidence, share = self.evaluate(observations, likes, min_probability=min_probability)
+        return to_frame({"probability": share, **evidence.columns()}, options.get("backend"))

@@ -1,0 +1,73 @@
+"""Predictions of many models at once: mean and spread over draws, and quantiles of the answer they predict."""
+
+from __future__ import annotations
+
+from math import erf, sqrt
+
+import numpy as np
+
+from kolmogorov._support.jit import kernel
+
+
+@kernel
+def draw_products(theta, psi, users, items, out):
+    """Write to out[n, k] what draw k says of pair n: theta[k, user] . psi[k, item]."""
+    size = theta.shape[2]
+    for n in range(users.size):
+        for k in range(theta.shape[0]):
+            total = 0.0
+            for d in range(size):
+                total += theta[k, users[n], d] * psi[k, items[n], d]
+            out[n, k] = min(max(total, 0.0), 1.0)
+
+
+@kernel
+def mean_products(theta, psi, users, items, mean, deviation):
+    """Write each pair's mean over draws, and its standard deviation."""
+    size, draws = theta.shape[2], theta.shape[0]
+    for n in range(users.size):
+        first, second = 0.0, 0.0
+        for k in range(draws):
+            total = 0.0
+            for d in range(size):
+                total += theta[k, users[n], d] * psi[k, items[n], d]
+            first += total
+            second += total * total
+        first /= draws
+        mean[n] = min(max(first, 0.0), 1.0)
+        deviation[n] = np.sqrt(max(second / draws - first * first, 0.0))
+
+
+@kernel
+def mixture_quantile(centre, spread, level, out):
+    """Write the quantile of equal mixtures of normals, by bisection: row n mixes centre[n, k] with spread[n, k]."""
+    draws = centre.shape[1]
+    for n in range(centre.shape[0]):
+        low, high = centre[n, 0], centre[n, 0]
+        for k in range(draws):
+            low = min(low, centre[n, k] - 9.0 * spread[n, k])
+            high = max(high, centre[n, k] + 9.0 * spread[n, k])
+        for _ in range(48):
+            middle = 0.5 * (low + high)
+            below = 0.0
+            for k in range(draws):
+                below += 0.5 * (1.0 + erf((middle - centre[n, k]) / (spread[n, k] * sqrt(2.0))))
+            if below < level * draws:
+                low = middle
+            else:
+                high = middle
+        out[n] = 0.5 * (low + high)
+
+
+@kernel
+def count_inside(words, others, left, right, out):
+    """Count the draws in which the left item's support lies inside the right one's; words[k, item, w] are bits."""
+    for r in range(left.size):
+        n = 0
+        for k in range(words.shape[0]):
+            beyond = words[k, left[r], 0] & others[k, right[r], 0]
+            for w in range(1, words.shape[2]):
+                beyond |= words[k, left[r], w] & others[k, right[r], w]
+            if beyond == 0:
+                n += 1
+        out[r] = n

@@ -1,0 +1,209 @@
+"""Markov chains over Kolmogorov models: a sweep draws every psi_i, every theta_u, the noise and the priors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from kolmogorov._support.seeds import generator, row_seeds
+from kolmogorov.data.observations import Observations, View
+from kolmogorov.execution import Threads
+from kolmogorov.kernels.gibbs import draw_answers, draw_events
+from kolmogorov.kernels.products import pair_products
+from kolmogorov.model.bayes.priors import ItemPrior, NoisePrior, UserPrior
+from kolmogorov.model.engine import ITEM_SIDE, USER_SIDE, HalfStep
+from kolmogorov.solvers.samplers import BitSampler, SimplexSampler
+
+Floats = NDArray[np.float64]
+_START, _PRIORS = 2, 3
+#: With yes/no data, the chance that an answer goes against its event.
+FLOOR = 0.01
+#: Where learning of the users' concentration begins.
+_CONCENTRATION = 300.0
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """One state of a chain. Arrays are never changed in place.
+
+    Attributes
+    ----------
+    theta : float64[n_users, D]
+    psi : float64[n_items, D]
+    noise : float64[n_users]
+        Variance by user; not used with yes/no data.
+    items : ItemPrior
+    users : UserPrior
+    scale : float
+        Of the noise's prior.
+    alpha : float64[D]
+        Of theta's Dirichlet prior, with yes/no data.
+    """
+
+    theta: Floats
+    psi: Floats
+    noise: Floats
+    items: ItemPrior
+    users: UserPrior
+    scale: float
+    alpha: Floats
+
+
+class Chain:
+    """Draws from the posterior given one table, by Gibbs sampling.
+
+    Parameters
+    ----------
+    observations : Observations
+    features : float64[n_users, k]
+        Of the users' prior.
+    n_events, n_classes : int
+    concentration : float or None
+        Of the users' prior; None learns it.
+    seed : int
+        With the number of the sweep it fixes every random number.
+    dealer : Threads
+    """
+
+    #: Variances are InverseGamma(noise_shape, scale), and the scale is Gamma(1, noise_rate).
+    noise_shape = 3.0
+    noise_rate = 1e-3
+
+    def __init__(
+        self,
+        observations: Observations,
+        features: Floats,
+        *,
+        n_events: int,
+        n_classes: int,
+        concentration: float | None,
+        seed: int,
+        dealer: Threads,
+    ) -> None:
+        self.observations = observations
+        self.features = features
+        self.n_events = n_events
+        self.n_classes = n_classes
+        self.concentration = concentration
+        self.seed = seed
+        self.dealer = dealer
+        self.seen_users = observations.rows.counts > 0
+        self._users = observations.user_rows().astype(np.int64)
+        self._items = observations.item_rows().astype(np.int64)
+
+    def start(self) -> Link:
+        """Return a random state; chains with other seeds start elsewhere."""
+        rng = generator(self.seed, _START)
+        table = self.observations
+        spread = max(float(np.var(table.values)), 1e-4)
+        frequency = float(np.clip(table.values.mean(), 0.1, 0.9))
+        return Link(
+            theta=rng.dirichlet(np.ones(self.n_events), table.n_users),
+            psi=(rng.random((table.n_items, self.n_events)) < frequency).astype(np.float64),
+            noise=np.full(table.n_users, spread),
+            items=ItemPrior.start(table, self.n_classes, self.n_events, rng),
+            users=UserPrior.start(self.features, self.n_events, self.concentration or _CONCENTRATION),
+            scale=3.0 * spread,
+            alpha=np.ones(self.n_events),
+        )
+
+    def sweep(self, link: Link, index: int, *, learning: bool) -> Link:
+        """Draw everything once; the users' prior is learned only while `learning`."""
+        raise NotImplementedError
+
+    def _item_prior(self, link: Link, psi: Floats, rng: np.random.Generator) -> ItemPrior:
+        return link.items.redrawn(psi, rng)
+
+
+class GaussianChain(Chain):
+    """Answers are theta_u . psi_i plus normal noise whose variance depends on the user."""
+
+    def sweep(self, link: Link, index: int, *, learning: bool) -> Link:
+        """Draw psi, theta, noise and priors, each given the rest."""
+        rng = generator(self.seed, _PRIORS, index)
+        zero = np.zeros(self.n_events)
+        precision = 1.0 / link.noise
+        columns = _weighted(self.observations.columns, precision[self.observations.columns.indices])
+        item_step = HalfStep(BitSampler(), 0.0, zero, self.seed, index, ITEM_SIDE, link.items.logit, keep=False)
+        psi, _ = item_step.run(columns, link.theta, link.psi, self.dealer)
+        rows = _weighted(self.observations.rows, precision[self._users])
+        pull = link.users.concentration
+        user_step = HalfStep(
+            SimplexSampler(), pull, zero, self.seed, index, USER_SIDE, pull * link.users.centre, keep=False
+        )
+        theta, _ = user_step.run(rows, psi, link.theta, self.dealer)
+        noise, prior = NoisePrior(link.scale, self.noise_shape, self.noise_rate).redrawn(
+            *self._residuals(theta, psi), rng
+        )
+        users = link.users
+        if learning:
+            users = users.learned(theta, self.seen_users, rng, spread=self.concentration is None)
+        return Link(theta, psi, noise, self._item_prior(link, psi, rng), users, prior.scale, link.alpha)
+
+    def _residuals(self, theta: Floats, psi: Floats) -> tuple[Floats, Floats]:
+        """Return each user's residual sum of squares and number of observations, weighted ones counted so."""
+        table = self.observations
+        predicted = np.empty(len(table))
+        pair_products(theta, psi, self._users, self._items, predicted)
+        heavy = np.ones(len(table)) if table.weights is None else table.weights
+        squares = heavy * (predicted - table.values) ** 2
+        residual, count = np.zeros(table.n_users), np.zeros(table.n_users)
+        np.add.at(residual, self._users, squares)
+        np.add.at(count, self._users, heavy)
+        return residual, count
+
+
+class BernoulliChain(Chain):
+    """Answers are yes or no: an event is drawn from theta_u, and the answer is psi_i's bit, but for a small floor."""
+
+    def sweep(self, link: Link, index: int, *, learning: bool) -> Link:
+        """Draw psi with the events summed out, then events and theta, then the priors."""
+        rng = generator(self.seed, _PRIORS, index)
+        rows, columns = self.observations.rows, self.observations.columns
+        psi, theta = np.empty_like(link.psi), np.empty_like(link.theta)
+        logit = link.items.logit
+
+        def item_share(first: int, last: int) -> None:
+            seeds = row_seeds(self.seed, index, ITEM_SIDE, np.arange(first, last))
+            table = (columns.indptr, columns.indices, columns.values, columns.weights)
+            draw_answers(*table, link.theta, link.psi, logit, FLOOR, seeds, first, last, psi)
+
+        def user_share(first: int, last: int) -> None:
+            seeds = row_seeds(self.seed, index, USER_SIDE, np.arange(first, last))
+            table = (rows.indptr, rows.indices, rows.values, rows.weights)
+            draw_events(*table, psi, link.theta, link.alpha, FLOOR, seeds, first, last, theta)
+
+        size = self.n_events * self.n_events
+        self.dealer.deal(item_share, self.observations.n_items, size)
+        self.dealer.deal(user_share, self.observations.n_users, size)
+        alpha = _redrawn_alpha(link.alpha, theta[self.seen_users], rng)
+        return replace(link, theta=theta, psi=psi, items=self._item_prior(link, psi, rng), alpha=alpha)
+
+
+def _weighted(view: View, factor: Floats) -> View:
+    """Return the table with its weights multiplied."""
+    return View(view.indptr, view.indices, view.values, factor * view.weights if view.weights.size else factor)
+
+
+_ALPHA_RATE = 0.1
+_STEP = 0.3
+
+
+def _redrawn_alpha(alpha: Floats, theta: Floats, rng: np.random.Generator) -> Floats:
+    """Take a Metropolis step for each alpha_d, whose prior is exponential; theta enters by its logarithms."""
+    logs = np.log(np.maximum(theta, 1e-300)).sum(axis=0)
+    n = len(theta)
+    for d in range(len(alpha)):
+        proposed = alpha.copy()
+        proposed[d] *= np.exp(_STEP * rng.standard_normal())
+
+        def density(a: Floats, d: int = d) -> float:
+            prior = -_ALPHA_RATE * a[d] + np.log(a[d])
+            return float(n * (gammaln(a.sum()) - gammaln(a[d])) + a[d] * logs[d] + prior)
+
+        if np.log(rng.random()) < density(proposed) - density(alpha):
+            alpha = proposed
+    return alpha

@@ -1,0 +1,98 @@
+"""The state of all chains, from which killed sampling goes on to the same draws."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from kolmogorov.errors import FileFormatError
+from kolmogorov.model import archive
+from kolmogorov.model.bayes.chain import Link
+from kolmogorov.model.bayes.priors import ItemPrior, UserPrior
+
+KIND = "chains"
+
+
+@dataclass
+class Kept:
+    """Draws kept so far, and where sampling is: the chain, its last sweep, and its state after it."""
+
+    seed: int
+    links: list[Link] = field(default_factory=list)
+    chain: int = 0
+    sweep: int = 0
+    current: Link | None = None
+
+
+class ChainCheckpoint:
+    """A file that holds the last whole state of one particular sampling.
+
+    Parameters
+    ----------
+    path : path
+    identity : str
+        Digest of the data and of the parameters that shape the chains; a file of another run is refused.
+    seed : int or None
+        The seed, which must be the file's; None takes up the file's.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], identity: str, seed: int | None) -> None:
+        self.path = Path(path)
+        self.identity = identity
+        self.seed = seed
+
+    def write(self, kept: Kept) -> None:
+        """Replace the file."""
+        meta = {
+            "identity": self.identity,
+            "seed": kept.seed,
+            "chain": kept.chain,
+            "sweep": kept.sweep,
+            "kept": len(kept.links),
+            "current": None,
+        }
+        arrays: dict[str, np.ndarray] = {}
+        for k, link in enumerate(kept.links):
+            arrays |= {f"theta{k}": link.theta, f"psi{k}": link.psi.astype(np.uint8), f"noise{k}": link.noise}
+        if kept.current is not None:
+            link = kept.current
+            meta["current"] = {"scale": link.scale, "concentration": link.users.concentration}
+            arrays |= {"theta": link.theta, "psi": link.psi, "noise": link.noise, "alpha": link.alpha}
+            arrays |= {"bucket": link.items.bucket, "member": link.items.member, "frequency": link.items.frequency}
+            arrays |= {"mean": link.users.mean, "slopes": link.users.slopes, "fantasy": link.users.fantasy}
+        archive.write(self.path, KIND, meta, arrays)
+
+    def read(self, features: np.ndarray) -> Kept | None:
+        """Return the state to go on from, or None where there is no file yet."""
+        if not self.path.exists():
+            return None
+        _, meta, arrays = archive.read(self.path, (KIND,))
+        if meta.get("identity") != self.identity or self.seed not in (None, meta.get("seed")):
+            raise FileFormatError(
+                f"{self.path} is the checkpoint of another fit (other data, parameters or seed). Delete it or choose "
+                "another path."
+            )
+        current = None
+        if meta["current"] is not None:
+            items = ItemPrior(arrays["bucket"], arrays["member"], arrays["frequency"])
+            users = UserPrior(
+                features, arrays["mean"], arrays["slopes"], meta["current"]["concentration"], arrays["fantasy"]
+            )
+            current = Link(
+                arrays["theta"], arrays["psi"], arrays["noise"], items, users, meta["current"]["scale"], arrays["alpha"]
+            )
+        links = [
+            _kept(arrays[f"theta{k}"], arrays[f"psi{k}"], arrays[f"noise{k}"], features) for k in range(meta["kept"])
+        ]
+        return Kept(meta["seed"], links, meta["chain"], meta["sweep"], current)
+
+
+def _kept(theta: np.ndarray, psi: np.ndarray, noise: np.ndarray, features: np.ndarray) -> Link:
+    """Return a draw of which only the model itself is needed any more."""
+    size = theta.shape[1]
+    nothing = ItemPrior(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty((0, size)))
+    users = UserPrior.start(features[:0], size, 1.0)
+    return Link(theta, psi.astype(np.float64), noise, nothing, users, 1.0, np.ones(size))

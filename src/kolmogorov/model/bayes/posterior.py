@@ -1,0 +1,148 @@
+"""What is kept of the chains, and what it predicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov.data import Observations, Scale, Vocabulary
+from kolmogorov.data.observations import View
+from kolmogorov.errors import DataError
+from kolmogorov.kernels.mixture import draw_products, mean_products, mixture_quantile
+from kolmogorov.model.bayes.chain import FLOOR
+
+Floats = NDArray[np.float64]
+#: Pairs times draws held at once.
+_BLOCK = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Draws of models from one or more chains.
+
+    Attributes
+    ----------
+    theta : float64[n_draws, n_users, D]
+    psi : bool[n_draws, n_items, D]
+    noise : float64[n_draws, n_users]
+        Variances on the probability scale.
+    n_chains : int
+        The draws are those of chain 0, then those of chain 1, ...; as many of each.
+    likelihood : str
+    users, items, scale, seen_indptr, seen_items, seen_values
+        As in a fitted `KolmogorovModel`.
+    """
+
+    theta: Floats
+    psi: NDArray[np.bool_]
+    noise: Floats
+    n_chains: int
+    likelihood: str
+    users: Vocabulary
+    items: Vocabulary
+    scale: Scale
+    seen_indptr: NDArray[np.int64]
+    seen_items: NDArray[np.int32]
+    seen_values: Floats
+
+    @property
+    def n_draws(self) -> int:
+        """Number of models kept."""
+        return len(self.theta)
+
+    @property
+    def floor(self) -> float:
+        """The chance that an answer goes against its event."""
+        return FLOOR if self.likelihood == "bernoulli" else 0.0
+
+    @cached_property
+    def user_seen(self) -> NDArray[np.bool_]:
+        """Which users had observations."""
+        return np.diff(self.seen_indptr) > 0
+
+    @cached_property
+    def item_seen(self) -> NDArray[np.bool_]:
+        """Which items had observations."""
+        return np.bincount(self.seen_items, minlength=len(self.items)) > 0
+
+    @cached_property
+    def observations(self) -> Observations:
+        """The observations that the model was fitted to, without their weights."""
+        view = View(self.seen_indptr, self.seen_items, self.seen_values, np.empty(0))
+        return Observations(self.users, self.items, view, self.scale)
+
+    @cached_property
+    def _theta(self) -> Floats:
+        """Theta with one more row per draw, the population; it also stands for users not observed."""
+        population = self.theta[:, self.user_seen].mean(axis=1, keepdims=True)
+        theta = np.where(self.user_seen[None, :, None], self.theta, population)
+        return np.concatenate([theta, population], axis=1)
+
+    @cached_property
+    def _psi(self) -> NDArray[np.float32]:
+        """Psi as numbers with one more row per draw, the average over items; it also stands for those not observed."""
+        average = self.psi[:, self.item_seen].mean(axis=1, keepdims=True)
+        psi = np.where(self.item_seen[None, :, None], self.psi, average)
+        return np.concatenate([psi, average], axis=1).astype(np.float32)
+
+    @cached_property
+    def _deviation(self) -> Floats:
+        """Standard deviations of the noise, with that of a typical user in the last column."""
+        typical = np.median(self.noise[:, self.user_seen], axis=1, keepdims=True)
+        noise = np.where(self.user_seen[None, :], self.noise, typical)
+        return np.sqrt(np.concatenate([noise, typical], axis=1))
+
+    def moments(self, users: NDArray[np.int64], items: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        """Return mean and standard deviation over draws for aligned rows; the last row is "unknown"."""
+        mean, deviation = np.empty(users.size), np.empty(users.size)
+        mean_products(self._theta, self._psi, users, items, mean, deviation)
+        return self.floor + (1.0 - 2.0 * self.floor) * mean, (1.0 - 2.0 * self.floor) * deviation
+
+    def draws(self, users: NDArray[np.int64], items: NDArray[np.int64]) -> Floats:
+        """Return what every draw says; float64[n_pairs, n_draws]."""
+        out = np.empty((users.size, self.n_draws))
+        draw_products(self._theta, self._psi, users, items, out)
+        return self.floor + (1.0 - 2.0 * self.floor) * out
+
+    def interval(
+        self, users: NDArray[np.int64], items: NDArray[np.int64], level: float, *, noise: bool
+    ) -> tuple[Floats, Floats]:
+        """Return the central interval of the probability or, with `noise`, of a new answer."""
+        low, high = np.empty(users.size), np.empty(users.size)
+        tails = (0.5 * (1.0 - level), 0.5 * (1.0 + level))
+        block = max(1, _BLOCK // self.n_draws)
+        for first in range(0, users.size, block):
+            part = slice(first, first + block)
+            centre = self.draws(users[part], items[part])
+            if noise:
+                spread = np.ascontiguousarray(self._deviation[:, users[part]].T)
+                for tail, out in zip(tails, (low, high), strict=True):
+                    mixture_quantile(centre, spread, tail, out[part])
+            else:
+                low[part], high[part] = np.quantile(centre, tails, axis=1)
+        return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+
+    def check(self) -> None:
+        """Raise where the parts do not form draws of models; for parts that come from a file."""
+        draws, n_users, size = self.theta.shape
+        shapes = (self.psi.shape, self.noise.shape, self.seen_indptr.shape)
+        if shapes != ((draws, len(self.items), size), (draws, n_users), (len(self.users) + 1,)):
+            raise DataError(f"the shapes {shapes} do not belong together")
+        if n_users != len(self.users) or draws < 1 or self.n_chains < 1 or draws % self.n_chains:
+            raise DataError("the draws do not belong together")
+        if not (self.theta >= 0).all() or not np.allclose(self.theta.sum(axis=2), 1.0) or not (self.noise > 0).all():
+            raise DataError("theta is not on the probability simplex, or a variance is not positive")
+        steps, ends = np.diff(self.seen_indptr), (int(self.seen_indptr[0]), int(self.seen_indptr[-1]))
+        if (steps < 0).any() or ends != (0, self.seen_items.size) or self.seen_values.size != self.seen_items.size:
+            raise DataError("the list of observed items is broken")
+        if self.seen_items.size == 0 or self.seen_items.min() < 0 or self.seen_items.max() >= len(self.items):
+            raise DataError("the list of observed items is broken")
+
+    def parts(self) -> dict[str, Any]:
+        """Return what a fitted model shares with this."""
+        names = ("users", "items", "scale", "seen_indptr", "seen_items", "seen_values")
+        return {name: getattr(self, name) for name in names}

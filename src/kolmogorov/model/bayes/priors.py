@@ -1,0 +1,171 @@
+"""Priors that are learned from the data: of an item's bits, of a user's events, of the noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.linalg import svds
+
+from kolmogorov.data import Observations
+from kolmogorov.kernels.gibbs import draw_simplex
+
+Floats = NDArray[np.float64]
+# Items are grouped by how often they were observed, since what is seen often is liked more often.
+_BUCKETS = 6
+_TINY = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class ItemPrior:
+    """Items fall into classes; in a class every event has its own frequency.
+
+    psi_id ~ Bernoulli(frequency[class_i, d]), frequency ~ Beta(1, 1), class_i ~ weights of the item's bucket, weights ~
+    Dirichlet(1). All conditionals are exact.
+
+    Attributes
+    ----------
+    bucket : int64[n_items]
+    member : int64[n_items]
+        The class of each item.
+    frequency : float64[n_classes, D]
+    """
+
+    bucket: NDArray[np.int64]
+    member: NDArray[np.int64]
+    frequency: Floats
+
+    @classmethod
+    def start(cls, observations: Observations, n_classes: int, n_events: int, rng: np.random.Generator) -> ItemPrior:
+        """Put items into random classes that know nothing yet."""
+        n = observations.n_items
+        place = np.empty(n, dtype=np.int64)
+        place[np.argsort(observations.columns.counts, kind="stable")] = np.arange(n)
+        bucket = place * min(_BUCKETS, n) // n
+        return cls(bucket, rng.integers(n_classes, size=n), np.full((n_classes, n_events), 0.5))
+
+    @property
+    def logit(self) -> Floats:
+        """Log odds of each bit; float64[n_items, D]."""
+        safe = np.clip(self.frequency, _TINY, 1.0 - _TINY)
+        odds: Floats = (np.log(safe) - np.log1p(-safe))[self.member]
+        return odds
+
+    def redrawn(self, psi: Floats, rng: np.random.Generator) -> ItemPrior:
+        """Draw frequencies, weights and classes, each given the rest."""
+        n_classes = len(self.frequency)
+        count = np.bincount(self.member, minlength=n_classes)
+        ones = np.zeros_like(self.frequency)
+        np.add.at(ones, self.member, psi)
+        frequency = np.clip(rng.beta(1.0 + ones, 1.0 + count[:, None] - ones), _TINY, 1.0 - _TINY)
+        table = np.zeros((self.bucket.max() + 1, n_classes))
+        np.add.at(table, (self.bucket, self.member), 1.0)
+        weights = rng.gamma(1.0 + table)
+        weights /= weights.sum(axis=1, keepdims=True)
+        log_density = psi @ np.log(frequency).T + (1.0 - psi) @ np.log1p(-frequency).T + np.log(weights)[self.bucket]
+        # The largest of log densities with Gumbel noise is a draw from them.
+        member = np.argmax(log_density + rng.gumbel(size=log_density.shape), axis=1)
+        return ItemPrior(self.bucket, member, frequency)
+
+
+@dataclass(frozen=True, eq=False)
+class UserPrior:
+    """theta_u ~ Normal(mean + features_u . slopes, 1 / concentration), restricted to the simplex.
+
+    The three are learned during burn-in and fixed after it, so that what is kept are draws from one posterior.
+
+    Attributes
+    ----------
+    features : float64[n_users, n_features]
+        What is known of users from which items they were observed with, whatever they said to them.
+    mean : float64[D]
+    slopes : float64[n_features, D]
+    concentration : float
+    fantasy : float64[n, D]
+        Draws from the prior itself for the first users, by which the concentration is learned.
+    """
+
+    features: Floats
+    mean: Floats
+    slopes: Floats
+    concentration: float
+    fantasy: Floats
+
+    @classmethod
+    def start(cls, features: Floats, n_events: int, concentration: float) -> UserPrior:
+        """Begin with equal events for all."""
+        mean = np.full(n_events, 1.0 / n_events)
+        fantasy = np.tile(mean, (min(len(features), _FANTASY), 1))
+        return cls(features, mean, np.zeros((features.shape[1], n_events)), concentration, fantasy)
+
+    @property
+    def centre(self) -> Floats:
+        """The mean of each user; float64[n_users, D]."""
+        return self.mean + self.features @ self.slopes
+
+    def learned(self, theta: Floats, seen: NDArray[np.bool_], rng: np.random.Generator, *, spread: bool) -> UserPrior:
+        """Fit mean and slopes to the thetas of the users observed, and with `spread` the concentration too.
+
+        The likelihood of the concentration rises where thetas lie closer to their centres than draws from the prior
+        do. The prior's normalising constant is unknown, but its draws are not: the step is along that difference.
+        """
+        mean = theta[seen].mean(axis=0)
+        known = self.features[seen]
+        ridge = _FEATURE_RIDGE * np.eye(known.shape[1])
+        slopes = np.linalg.solve(known.T @ known + ridge, known.T @ (theta[seen] - mean))
+        fresh = replace(self, mean=mean, slopes=slopes)
+        if not spread:
+            return fresh
+        n, size = self.fantasy.shape
+        centre, pull = fresh.centre, self.concentration
+        fantasy = np.empty_like(self.fantasy)
+        gram = np.tile(pull * np.eye(size), (n, 1, 1))
+        draw_simplex(gram, pull * centre[:n], self.fantasy, rng.integers(2**63, size=n).astype(np.uint64), 2, fantasy)
+        distance = [float(((x - c) ** 2).sum(axis=1).mean()) for x, c in ((fantasy, centre[:n]), (theta, centre))]
+        step = float(np.clip(pull * (distance[0] - distance[1]) / size, -_LARGEST_STEP, _LARGEST_STEP))
+        return replace(fresh, fantasy=fantasy, concentration=float(np.clip(pull * np.exp(step), *_CONCENTRATIONS)))
+
+
+_FANTASY = 512
+_LARGEST_STEP = 0.2
+_CONCENTRATIONS = (0.1, 1e4)
+_FEATURE_RIDGE = 20.0
+_DENSE = 0.5
+
+
+def rating_features(observations: Observations, count: int) -> Floats:
+    """Describe users by which items they were observed with: leading singular vectors of the pattern, and its size.
+
+    A table in which most is observed says nothing by its pattern; then there are no features.
+    """
+    n_users, n_items = observations.n_users, observations.n_items
+    count = min(count, min(n_users, n_items) - 1)
+    if count < 1 or len(observations) > _DENSE * n_users * n_items:
+        return np.zeros((n_users, 0))
+    rows, columns = observations.rows, observations.columns
+    scale = 1.0 / np.sqrt(np.maximum(rows.counts, 1))[observations.user_rows()]
+    scale = scale / np.sqrt(np.maximum(columns.counts, 1))[observations.item_rows()]
+    pattern = csr_array((scale, rows.indices.copy(), rows.indptr.copy()), shape=(n_users, n_items))
+    left, _, _ = svds(pattern, k=count, v0=np.ones(min(n_users, n_items)), return_singular_vectors="u")
+    # Signs of singular vectors are free; fix them.
+    left = left * np.where(left.sum(axis=0) < 0, -1.0, 1.0)
+    features = np.column_stack([left, np.log(np.maximum(rows.counts, 1))])
+    spread = features.std(axis=0)
+    return (features - features.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class NoisePrior:
+    """Variances by user: InverseGamma(shape, scale), the scale ~ Gamma(1, rate) learned with them."""
+
+    scale: float
+    shape: float
+    rate: float
+
+    def redrawn(self, residual: Floats, count: Floats, rng: np.random.Generator) -> tuple[Floats, NoisePrior]:
+        """Draw the variances given residual sums of squares and (weighted) counts, then the scale given them."""
+        noise = (self.scale + 0.5 * residual) / rng.gamma(self.shape + 0.5 * count)
+        scale = rng.gamma(1.0 + self.shape * len(noise)) / (self.rate + float((1.0 / noise).sum()))
+        return noise, NoisePrior(float(scale), self.shape, self.rate)

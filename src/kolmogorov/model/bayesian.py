@@ -1,0 +1,517 @@
+"""`BayesianKolmogorovModel`: models drawn from the posterior, and their average."""
+
+from __future__ import annotations
+
+import hashlib
+import numbers
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from kolmogorov import metrics
+from kolmogorov._support.files import check_writable
+from kolmogorov._support.optional import require
+from kolmogorov._support.seeds import base_seed
+from kolmogorov._support.threads import one_blas_thread, thread_count
+from kolmogorov._support.validation import (
+    Between,
+    Callback,
+    Flag,
+    Integer,
+    OneOf,
+    Optional,
+    Positive,
+    Rule,
+    check_parameters,
+)
+from kolmogorov.data import Observations, Vocabulary
+from kolmogorov.errors import DataError
+from kolmogorov.execution import Threads
+from kolmogorov.model.averaging import averaged_model, pruned, stacked
+from kolmogorov.model.bayes.chain import BernoulliChain, GaussianChain
+from kolmogorov.model.bayes.checkpoint import ChainCheckpoint, Kept
+from kolmogorov.model.bayes.posterior import Posterior
+from kolmogorov.model.bayes.priors import rating_features
+from kolmogorov.model.estimator import KolmogorovModel
+from kolmogorov.model.prediction import Unknown, entry_rows, rows_of
+from kolmogorov.model.reading import PosteriorReadingMixin
+
+Floats = NDArray[np.float64]
+Likelihood = Literal["auto", "gaussian", "bernoulli"]
+_CHAINS = {"gaussian": GaussianChain, "bernoulli": BernoulliChain}
+#: Seconds between two checkpoints.
+_PAUSE = 10.0
+_RULES: dict[str, Rule] = {
+    "n_events": Integer(1),
+    "likelihood": OneOf(("auto", "gaussian", "bernoulli")),
+    "n_chains": Integer(1),
+    "burn_in": Integer(1),
+    "n_samples": Integer(1),
+    "thin": Integer(1),
+    "item_classes": Integer(1),
+    "n_features": Integer(0),
+    "concentration": Optional(Positive()),
+    "callback": Callback(),
+    "verbose": Flag(),
+}
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Progress of sampling, as a callback sees it.
+
+    Attributes
+    ----------
+    chain, sweep : int
+        Counted from 0 and from 1.
+    n_chains, n_sweeps : int
+    rmse : float or None
+        Of the average of the draws kept so far on the test data, on the probability scale.
+    """
+
+    chain: int
+    sweep: int
+    n_chains: int
+    n_sweeps: int
+    rmse: float | None
+
+
+class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ignore[misc]
+    """Draw Kolmogorov models from their posterior and predict with their average.
+
+    The average of Kolmogorov models is one itself (`as_model`), predicts better than any single one, and the draws'
+    spread says how sure it is.
+
+    Parameters
+    ----------
+    n_events : int
+        Of each draw.
+    likelihood : {"auto", "gaussian", "bernoulli"}
+        Answers with normal noise, of a variance that depends on the user; or yes and no. "auto" takes "bernoulli" for
+        0/1 data.
+    n_chains : int
+        Independent chains, started apart.
+    burn_in : int
+        Sweeps at the start of each chain that are not kept; the users' prior is learned during them.
+    n_samples : int
+        Draws kept of each chain.
+    thin : int
+        Sweeps between two draws kept.
+    item_classes : int
+        Classes of items in the prior; each has its own frequency of every event.
+    n_features : int
+        How many features of which items a user was observed with may shift the prior of theta.
+    concentration : float, optional
+        Precision of theta's prior; learned during burn-in by default.
+    random_state : int, Generator or None
+        The same integer gives the same bits on any number of threads.
+    n_jobs : int, optional
+        Threads; all processors by default.
+    callback : callable, optional
+        Called with a `Draw` after every sweep; returning True ends sampling with what is kept.
+    checkpoint : path, optional
+        File from which a killed fit goes on.
+    verbose : int
+
+    Attributes
+    ----------
+    posterior_ : Posterior
+        The draws.
+
+    Examples
+    --------
+    >>> import kolmogorov as km
+    >>> train, test = km.datasets.load("zoo").split(test_size=0.2, random_state=0)
+    >>> model = km.BayesianKolmogorovModel(5, n_chains=2, burn_in=30, n_samples=10, random_state=0).fit(train)
+    >>> low, high = model.predict_interval("dolphin", "milk", of="probability")
+    >>> bool(low <= model.predict("dolphin", "milk") <= high)
+    True
+    """
+
+    def __init__(
+        self,
+        n_events: int = 24,
+        *,
+        likelihood: Likelihood = "auto",
+        n_chains: int = 4,
+        burn_in: int = 100,
+        n_samples: int = 25,
+        thin: int = 8,
+        item_classes: int = 8,
+        n_features: int = 10,
+        concentration: float | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callback: Callable[[Draw], Any] | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_events = n_events
+        self.likelihood = likelihood
+        self.n_chains = n_chains
+        self.burn_in = burn_in
+        self.n_samples = n_samples
+        self.thin = thin
+        self.item_classes = item_classes
+        self.n_features = n_features
+        self.concentration = concentration
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callback = callback
+        self.checkpoint = checkpoint
+        self.verbose = verbose
+
+    # --- learning ---------------------------------------------------------------------------------------
+
+    def fit(self, X: Observations, y: None = None, *, test: Observations | None = None) -> Self:
+        """Sample.
+
+        Parameters
+        ----------
+        X : Observations
+        y : None
+            Ignored.
+        test : Observations, optional
+            Held-out data, on which the running error is shown.
+        """
+        self.check_parameters()
+        if not isinstance(X, Observations):
+            raise DataError(
+                f"fit takes Observations, got {type(X).__name__}. Make them with Observations.from_frame, from_arrays, "
+                "from_scipy or from_dense."
+            )
+        likelihood = self._likelihood(X)
+        seed = base_seed(self.random_state)
+        features = rating_features(X, int(self.n_features))
+        keeper = None
+        kept = Kept(seed)
+        if self.checkpoint is not None:
+            fixed = isinstance(self.random_state, numbers.Integral)
+            keeper = ChainCheckpoint(self.checkpoint, self._identity(X, likelihood), seed if fixed else None)
+            check_writable(self.checkpoint)
+            kept = keeper.read(features) or kept
+        with one_blas_thread(), Threads(self.n_jobs) as dealer:
+            self._sample(X, features, likelihood, kept, keeper, test, dealer)
+        size = len(kept.links) // (kept.chain + 1) if kept.current is not None else int(self.n_samples)
+        chains = max(1, len(kept.links) // max(size, 1))
+        links = kept.links[: chains * max(size, 1)]
+        return self.adopt(
+            Posterior(
+                theta=np.array([link.theta for link in links]),
+                psi=np.array([link.psi > 0.5 for link in links]),
+                noise=np.array([link.noise for link in links]),
+                n_chains=chains,
+                likelihood=likelihood,
+                users=X.users,
+                items=X.items,
+                scale=X.scale,
+                seen_indptr=X.rows.indptr,
+                seen_items=X.rows.indices,
+                seen_values=X.rows.values,
+            )
+        )
+
+    def _sample(
+        self,
+        table: Observations,
+        features: Floats,
+        likelihood: str,
+        kept: Kept,
+        keeper: ChainCheckpoint | None,
+        test: Observations | None,
+        dealer: Threads,
+    ) -> None:
+        """Run the chains from where `kept` is, adding to it."""
+        n_sweeps = int(self.burn_in) + int(self.n_samples) * int(self.thin)
+        written = time.monotonic()
+        watch = None if test is None else _Watch(table, test.rescaled(table.scale), likelihood)
+        for link in kept.links if watch is not None else ():
+            watch.add(link.theta, link.psi)  # type: ignore[union-attr]
+        while kept.chain < int(self.n_chains):
+            chain = _CHAINS[likelihood](
+                table,
+                features,
+                n_events=int(self.n_events),
+                n_classes=int(self.item_classes),
+                concentration=None if self.concentration is None else float(self.concentration),
+                # Chains of one seed must not share streams with those of the next.
+                seed=(kept.seed * 1_000_003 + kept.chain) % 2**63,
+                dealer=dealer,
+            )
+            link = chain.start() if kept.current is None else kept.current
+            while kept.sweep < n_sweeps:
+                kept.sweep += 1
+                link = chain.sweep(link, kept.sweep, learning=kept.sweep <= int(self.burn_in))
+                kept.current = link
+                past = kept.sweep - int(self.burn_in)
+                if past > 0 and past % int(self.thin) == 0:
+                    kept.links.append(link)
+                    if watch is not None:
+                        watch.add(link.theta, link.psi)
+                draw = Draw(kept.chain, kept.sweep, int(self.n_chains), n_sweeps, watch.rmse if watch else None)
+                if self._on_sweep(draw) and kept.links:
+                    return
+                if keeper is not None and time.monotonic() - written > _PAUSE:
+                    keeper.write(kept)
+                    written = time.monotonic()
+            kept.chain, kept.sweep, kept.current = kept.chain + 1, 0, None
+            if keeper is not None:
+                keeper.write(kept)
+
+    def adopt(self, posterior: Posterior) -> Self:
+        """Take over draws made elsewhere, for instance read from a file."""
+        self.posterior_ = posterior
+        return self
+
+    # --- using ------------------------------------------------------------------------------------------
+
+    def predict(self, users: Any, items: Any = None, *, return_std: bool = False, unknown: Unknown = "average") -> Any:
+        """Return probabilities: the mean over draws.
+
+        Parameters
+        ----------
+        users, items : id or array-like of ids
+            Raw ids, aligned; a single id is combined with every one of the other side. With `Observations` as the only
+            argument, one prediction for each entry.
+        return_std : bool
+            Also return the standard deviation over draws.
+        unknown : {"average", "error"}
+            What to do with ids that had no observations at `fit`.
+        """
+        rows, single = self._rows(users, items, unknown)
+        mean, deviation = self.posterior_.moments(*rows)
+        if single:
+            return (float(mean[0]), float(deviation[0])) if return_std else float(mean[0])
+        return (mean, deviation) if return_std else mean
+
+    def predict_interval(
+        self,
+        users: Any,
+        items: Any = None,
+        *,
+        level: float = 0.9,
+        of: Literal["rating", "probability"] = "rating",
+        unknown: Unknown = "average",
+    ) -> tuple[Any, Any]:
+        """Return (low, high), which hold a new rating or the probability with the given probability.
+
+        Parameters
+        ----------
+        users, items, unknown
+            As in `predict`.
+        level : float
+        of : {"rating", "probability"}
+            "rating": of a new rating, noise included, in rating units; with yes/no data it is 0 or 1. "probability": of
+            the probability alone.
+        """
+        check_parameters(
+            "predict_interval",
+            {"level": level, "of": of},
+            {"level": Between(0.0, 1.0), "of": OneOf(("rating", "probability"))},
+        )
+        rows, single = self._rows(users, items, unknown)
+        if of == "probability":
+            low, high = self.posterior_.interval(*rows, float(level), noise=False)
+        else:
+            low, high = self.interval_of_rows(*rows, float(level))
+        return (float(low[0]), float(high[0])) if single else (low, high)
+
+    def interval_of_rows(self, users: NDArray[np.int64], items: NDArray[np.int64], level: float) -> tuple[Any, Any]:
+        """Return the interval of new ratings, in rating units, for aligned row numbers."""
+        posterior = self.posterior_
+        if posterior.likelihood == "bernoulli":
+            mean, _ = posterior.moments(users, items)
+            tail = 0.5 * (1.0 - level)
+            low, high = (mean > 1.0 - tail).astype(np.float64), (mean >= tail).astype(np.float64)
+        else:
+            low, high = posterior.interval(users, items, level, noise=True)
+        return posterior.scale.rating(low), posterior.scale.rating(high)
+
+    def evaluate(self, observations: Observations, *, unknown: Unknown = "average") -> dict[str, float]:
+        """Compare predictions with observations, and count how many ratings the 90% interval holds.
+
+        Returns
+        -------
+        dict
+            The scores of `KolmogorovModel.evaluate`, and `coverage_90`.
+        """
+        check_is_fitted(self)
+        if not isinstance(observations, Observations):
+            raise DataError(f"evaluate takes Observations, got {type(observations).__name__}.")
+        test = observations.rescaled(self.posterior_.scale)
+        scores = metrics.evaluate(
+            test.values, self.predict(test, unknown=unknown), test.weights, test.scale.span, test.is_binary
+        )
+        low, high = self.predict_interval(test, unknown=unknown)
+        ratings = test.scale.rating(test.values)
+        inside = (ratings >= low - 1e-9) & (ratings <= high + 1e-9)
+        return scores | {"coverage_90": float(np.average(inside, weights=test.weights))}
+
+    def as_model(self, n_events: int | None = None) -> KolmogorovModel:
+        """Return the average of the draws as one ordinary model.
+
+        Parameters
+        ----------
+        n_events : int, optional
+            Gather similar events until so many are left. By default all are kept, and the predictions are the same
+            to rounding.
+        """
+        check_is_fitted(self)
+        if n_events is not None:
+            check_parameters("as_model", {"n_events": n_events}, {"n_events": Integer(1)})
+        posterior = self.posterior_
+        theta, psi = stacked(posterior.theta, posterior.psi)
+        floor = posterior.floor
+        if floor:
+            # The floor is two more events: one in which everything happens, one in which nothing does.
+            edge = np.full((len(theta), 2), floor)
+            theta = np.hstack([(1.0 - 2.0 * floor) * theta, edge])
+            psi = np.hstack([psi, np.tile([True, False], (len(psi), 1))])
+        if n_events is not None:
+            theta, psi = pruned(theta, psi, int(n_events), seed=0)
+        return averaged_model(theta, psi, posterior.parts())
+
+    def diagnostics(self, observations: Observations, max_entries: int = 1000) -> dict[str, dict[str, Floats]]:
+        """Return split R-hat and effective sample size of predictions for some entries, and of the users' noise.
+
+        Parameters
+        ----------
+        observations : Observations
+            Best held-out ones; the first `max_entries` are looked at.
+        """
+        check_is_fitted(self)
+        chains = self._by_chain(observations, max_entries)
+        if next(iter(chains.values())).shape[1] < 4:
+            raise DataError("Diagnostics need at least 4 draws of each chain; raise n_samples.")
+        return {
+            name: {"rhat": metrics.split_rhat(draws), "ess": metrics.effective_size(draws)}
+            for name, draws in chains.items()
+        }
+
+    def to_arviz(self, observations: Observations, max_entries: int = 1000) -> Any:
+        """Return predictions and noise as an arviz.InferenceData (extra `arviz`)."""
+        check_is_fitted(self)
+        arviz = require("arviz", extra="arviz", purpose="InferenceData")
+        return arviz.from_dict(posterior=self._by_chain(observations, max_entries))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the draws to one file, ids included, to be read by `kolmogorov.load`."""
+        from kolmogorov.model.persistence import save
+
+        check_is_fitted(self)
+        save(self, path)
+
+    # --- learned attributes -----------------------------------------------------------------------------
+
+    @property
+    def fitted_(self) -> Posterior:
+        """The draws, by the name under which other models keep what they learned."""
+        return self.posterior_
+
+    @property
+    def users_(self) -> Vocabulary:
+        """Ids of the users."""
+        return self.posterior_.users
+
+    @property
+    def items_(self) -> Vocabulary:
+        """Ids of the items."""
+        return self.posterior_.items
+
+    # --- inside -----------------------------------------------------------------------------------------
+
+    def check_parameters(self) -> None:
+        """Raise for the first parameter that is not in order."""
+        check_parameters(type(self).__name__, self.get_params(deep=False), _RULES)
+        thread_count(self.n_jobs)
+
+    def _likelihood(self, table: Observations) -> str:
+        if self.likelihood == "auto":
+            return "bernoulli" if table.is_binary else "gaussian"
+        if self.likelihood == "bernoulli" and not table.is_binary:
+            raise DataError("likelihood 'bernoulli' is for values 0 and 1; these data have others. Use 'gaussian'.")
+        return str(self.likelihood)
+
+    def _rows(
+        self, users: Any, items: Any, unknown: Unknown
+    ) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], bool]:
+        """Return row numbers of the pairs asked for, and whether it is a single one."""
+        check_is_fitted(self)
+        known = self.posterior_
+        if isinstance(users, Observations) and items is None:
+            sides = (
+                entry_rows(known.users, known.user_seen, users.users, users.user_rows(), "user", unknown),
+                entry_rows(known.items, known.item_seen, users.items, users.item_rows(), "item", unknown),
+            )
+            return sides, False
+        if items is None:
+            raise DataError("Give users and items, or Observations.")
+        single = np.ndim(users) == 0 and np.ndim(items) == 0
+        user_ids, item_ids = (np.atleast_1d(np.asarray(ids, dtype=_kind(ids))) for ids in (users, items))
+        if user_ids.size != item_ids.size and 1 not in (user_ids.size, item_ids.size):
+            raise DataError(f"users and items must be aligned, got {user_ids.size} users and {item_ids.size} items.")
+        user_ids, item_ids = np.broadcast_arrays(user_ids, item_ids)
+        rows = (
+            rows_of(known.users, known.user_seen, user_ids, "user", unknown),
+            rows_of(known.items, known.item_seen, item_ids, "item", unknown),
+        )
+        return rows, single
+
+    def _by_chain(self, observations: Observations, max_entries: int) -> dict[str, Floats]:
+        posterior = self.posterior_
+        (users, items), _ = self._rows(observations, None, "average")
+        draws = posterior.draws(users[:max_entries], items[:max_entries]).T
+        chains = {"prediction": draws.reshape(posterior.n_chains, -1, draws.shape[1])}
+        if posterior.likelihood == "gaussian":
+            noise = posterior.noise[:, posterior.user_seen]
+            chains["noise"] = np.sqrt(noise).reshape(posterior.n_chains, -1, noise.shape[1])
+        return chains
+
+    def _identity(self, table: Observations, likelihood: str) -> str:
+        names = ("n_events", "n_chains", "burn_in", "n_samples", "thin", "item_classes", "n_features", "concentration")
+        text = repr(([getattr(self, name) for name in names], likelihood, table.fingerprint()))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def _on_sweep(self, draw: Draw) -> bool:
+        if self.verbose:
+            error = "" if draw.rmse is None else f"  held-out rmse {draw.rmse:.4f}"
+            sys.stderr.write(f"chain {draw.chain + 1}/{draw.n_chains}  sweep {draw.sweep}/{draw.n_sweeps}{error}\n")
+        return self.callback is not None and self.callback(draw) is True
+
+
+class _Watch:
+    """The running average of predictions on held-out entries, and its error."""
+
+    def __init__(self, table: Observations, test: Observations, likelihood: str) -> None:
+        seen = (table.rows.counts > 0, table.columns.counts > 0)
+        users = entry_rows(table.users, seen[0], test.users, test.user_rows(), "user", "average")
+        items = entry_rows(table.items, seen[1], test.items, test.item_rows(), "item", "average")
+        self._known = (users < table.n_users) & (items < table.n_items)
+        self._users, self._items = users[self._known], items[self._known]
+        self._values = test.values[self._known]
+        self._sum = np.zeros(len(self._values))
+        self._count = 0
+
+    def add(self, theta: Floats, psi: Floats) -> None:
+        self._sum += np.einsum("nd,nd->n", theta[self._users], psi[self._items])
+        self._count += 1
+
+    @property
+    def rmse(self) -> float | None:
+        """Error of the average so far; None before the first draw is kept."""
+        if not self._count or not len(self._values):
+            return None
+        return float(np.sqrt(((self._sum / self._count - self._values) ** 2).mean()))
+
+
+def _kind(ids: Any) -> Any:
+    """Keep strings as objects, so that they are neither padded nor cut."""
+    return object if np.asarray(ids).dtype.kind in "UTO" else None

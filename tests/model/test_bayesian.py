@@ -1,0 +1,440 @@
+"""Draws come from the posterior, and what is made of them is what it says."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import naive
+from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, bagged, load
+from kolmogorov._support.seeds import row_seeds
+from kolmogorov.data.datasets.synthetic import planted
+from kolmogorov.data.observations import View
+from kolmogorov.errors import DataError, FileFormatError, ParameterError, UnknownIdError
+from kolmogorov.execution import Threads
+from kolmogorov.kernels.gibbs import draw_answers, draw_bits, draw_events, draw_simplex, gamma, truncated_normal
+from kolmogorov.metrics import effective_size, split_rhat
+from kolmogorov.model.bayes import chain as chain_module
+from kolmogorov.model.bayes.chain import FLOOR, GaussianChain
+from kolmogorov.model.bayes.priors import ItemPrior
+
+SMALL = {"n_chains": 2, "burn_in": 20, "n_samples": 6, "thin": 2, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    return planted(60, 40, 4, n_observations=960, noise=0.1, random_state=0).observations
+
+
+@pytest.fixture(scope="module")
+def model(ratings):
+    return BayesianKolmogorovModel(4, **SMALL).fit(ratings)
+
+
+# --- kernels -------------------------------------------------------------------------------------------------
+
+
+def seeds(n):
+    return row_seeds(7, 0, 0, np.arange(n))
+
+
+@pytest.mark.parametrize(
+    "bounds", [(-1, 1), (-0.1, 5), (0.5, 0.7), (2, 2.5), (4, 9), (-9, -4), (-3, -2.9), (-8, 8), (1, 40)]
+)
+def test_truncated_normals(bounds):
+    state, found = np.uint64(3), []
+    for _ in range(4000):
+        state, x = truncated_normal(np.uint64(state), float(bounds[0]), float(bounds[1]))
+        found.append(x)
+    assert min(found) >= bounds[0]
+    assert max(found) <= bounds[1]
+    assert stats.kstest(found, stats.truncnorm(*bounds).cdf).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("shape", [0.2, 1.0, 3.7, 50.0])
+def test_gamma_numbers(shape):
+    state, found = np.uint64(5), []
+    for _ in range(4000):
+        state, x = gamma(np.uint64(state), shape)
+        found.append(x)
+    assert stats.kstest(found, stats.gamma(shape).cdf).pvalue > 1e-4
+
+
+def test_bits_have_their_exact_distribution(rng):
+    n, size = 20_000, 3
+    factor = rng.normal(size=(4, size))
+    gram, moment = factor.T @ factor, rng.normal(size=size)
+    out = np.empty((n, size))
+    tile = (np.tile(gram, (n, 1, 1)), np.tile(moment, (n, 1)), np.zeros((n, size)))
+    draw_bits(*tile, seeds(n), 30, out)
+    codes = (out @ [4, 2, 1]).astype(int)
+    counts = np.bincount(codes, minlength=8)
+    expected = naive.bit_distribution(gram, moment)
+    assert stats.chisquare(counts, n * expected).pvalue > 1e-4
+
+
+def test_points_of_the_simplex_have_their_exact_distribution(rng):
+    n, size = 4000, 3
+    factor = 3.0 * rng.normal(size=(5, size))
+    gram, moment = factor.T @ factor, 3.0 * rng.normal(size=size)
+    out = np.empty((n, size))
+    start = np.full((n, size), 1 / size)
+    draw_simplex(np.tile(gram, (n, 1, 1)), np.tile(moment, (n, 1)), start, seeds(n), 40, out)
+    np.testing.assert_allclose(out.sum(axis=1), 1.0)
+    assert (out >= 0).all()
+    reference = naive.simplex_draws(gram, moment, n, rng)
+    for d in range(size):
+        assert stats.ks_2samp(out[:, d], reference[:, d]).pvalue > 1e-4
+
+
+def test_answers_have_their_exact_distribution(rng):
+    n, size = 20_000, 3
+    theta = rng.dirichlet(np.ones(size), 5)
+    values = np.array([1.0, 0.0, 1.0, 1.0, 0.0])
+    logit = rng.normal(size=size)
+    indptr = np.arange(n + 1, dtype=np.int64) * 5
+    tables = (indptr, np.tile(np.arange(5, dtype=np.int32), n), np.tile(values, n), np.empty(0))
+    psi, out = np.zeros((n, size)), np.empty((n, size))
+    for sweep in range(12):
+        draw_answers(*tables, theta, psi, np.tile(logit, (n, 1)), 0.05, row_seeds(1, sweep, 0, np.arange(n)), 0, n, out)
+        psi = out.copy()
+    counts = np.bincount((psi @ [4, 2, 1]).astype(int), minlength=8)
+    expected = naive.answer_distribution(theta, values, logit, 0.05)
+    assert stats.chisquare(counts, n * expected).pvalue > 1e-4
+
+
+def test_events_have_their_exact_distribution(rng):
+    """Two events, one of which explains both answers: the posterior of theta is a known mixture of Betas."""
+    n = 4000
+    psi = np.array([[1.0, 0.0], [1.0, 0.0]])
+    indptr = np.arange(n + 1, dtype=np.int64) * 2
+    tables = (indptr, np.tile(np.arange(2, dtype=np.int32), n), np.ones(2 * n), np.empty(0))
+    theta, out = np.full((n, 2), 0.5), np.empty((n, 2))
+    alpha, floor = np.array([1.5, 0.7]), 0.1
+    for sweep in range(40):
+        draw_events(*tables, psi, theta, alpha, floor, row_seeds(2, sweep, 0, np.arange(n)), 0, n, out)
+        theta = out.copy()
+    grid = (np.arange(20_000) + 0.5) / 20_000
+    density = stats.beta(*alpha).pdf(grid) * ((1 - floor) * grid + floor * (1 - grid)) ** 2
+    cdf = np.cumsum(density) / density.sum()
+    assert stats.kstest(theta[:, 0], lambda x: np.interp(x, grid, cdf)).pvalue > 1e-4
+
+
+# --- the whole sampler: Geweke's joint test --------------------------------------------------------------------
+
+
+class TinyWorld:
+    """A table of 4 × 5 with a hole, whose answers are drawn anew after every sweep."""
+
+    users, items, events, classes = 4, 5, 2, 2
+
+    def __init__(self):
+        full = Observations.from_dense(np.full((self.users, self.items), 0.5))
+        self.table = full.subset(np.arange(20) % 7 != 3)
+        self.dealer = Threads(1)
+        self.chain = GaussianChain(
+            self.table,
+            np.zeros((self.users, 0)),
+            n_events=self.events,
+            n_classes=self.classes,
+            concentration=1e-9,
+            seed=11,
+            dealer=self.dealer,
+        )
+        self.chain.noise_rate = 30.0
+
+    def prior(self, rng):
+        """Draw everything from the prior; with hardly any concentration theta is uniform on the simplex."""
+        start = self.chain.start()
+        frequency = rng.random((self.classes, self.events))
+        weights = rng.dirichlet(np.ones(self.classes), start.items.bucket.max() + 1)
+        member = np.array([rng.choice(self.classes, p=weights[b]) for b in start.items.bucket])
+        scale = rng.gamma(1.0) / self.chain.noise_rate
+        return replace(
+            start,
+            theta=rng.dirichlet(np.ones(self.events), self.users),
+            psi=(rng.random((self.items, self.events)) < frequency[member]).astype(float),
+            noise=scale / rng.gamma(self.chain.noise_shape, size=self.users),
+            items=ItemPrior(start.items.bucket, member, frequency),
+            scale=scale,
+        )
+
+    def answers(self, link, rng):
+        rows, columns = self.table.user_rows(), self.table.item_rows()
+        mean = np.einsum("nd,nd->n", link.theta[rows], link.psi[columns])
+        return mean + np.sqrt(link.noise[rows]) * rng.normal(size=len(mean))
+
+    def with_answers(self, values):
+        view = self.table.rows
+        fresh = View(view.indptr, view.indices, values, np.empty(0))
+        return Observations(self.table.users, self.table.items, fresh, self.table.scale)
+
+    def functionals(self, link, values):
+        chance = (link.theta @ link.psi.T)[self.table.user_rows(), self.table.item_rows()]
+        expected = link.items.frequency[link.items.member]
+        return [
+            ((link.psi - 0.5) * (expected - 0.5)).mean(),
+            ((chance - 0.5) * np.tanh(values - 0.5)).mean(),
+            (link.theta**2).mean(),
+            link.psi.mean(),
+            (link.theta @ link.psi.T).mean(),
+            (link.psi[0] * link.psi[1]).mean(),
+            np.log(link.noise).mean(),
+            np.log(link.scale),
+            link.items.frequency.mean(),
+            (link.items.member[0] == link.items.member[1]).mean(),
+            np.tanh(values).mean(),
+            (np.tanh(values) * (link.theta @ link.psi.T).mean()).mean(),
+        ]
+
+
+def geweke_scores(sweeps):
+    """Compare draws from the joint distribution with those of sweeps that alternate with fresh answers."""
+    world, rng = TinyWorld(), np.random.default_rng(5)
+    direct = []
+    for _ in range(6000):
+        link = world.prior(rng)
+        direct.append(world.functionals(link, world.answers(link, rng)))
+    link = world.prior(rng)
+    walked = []
+    for index in range(1, sweeps + 1):
+        values = world.answers(link, rng)
+        world.chain.observations = world.with_answers(values)
+        link = world.chain.sweep(link, index, learning=False)
+        walked.append(world.functionals(link, values))
+    direct, walked = np.array(direct), np.array(walked)
+    batches = walked[: sweeps // 50 * 50].reshape(50, -1, walked.shape[1]).mean(axis=1)
+    error = np.sqrt(direct.var(axis=0) / len(direct) + batches.var(axis=0, ddof=1) / 50)
+    return (walked.mean(axis=0) - direct.mean(axis=0)) / error
+
+
+def test_geweke_finds_nothing_wrong():
+    assert np.abs(geweke_scores(5000)).max() < 4.0
+
+
+def _flat_odds(self, gram, moment, start, seeds):
+    return _bits(self, 0.2 * gram, 0.2 * moment, start, seeds)
+
+
+def _wide_steps(self, gram, moment, start, seeds):
+    return _points(self, 0.5 * gram, 0.5 * moment, start, seeds)
+
+
+_bits = chain_module.BitSampler._solve_batch
+_points = chain_module.SimplexSampler._solve_batch
+
+
+@pytest.mark.parametrize("bug", ["bits", "simplex", "noise", "classes"])
+def test_geweke_finds_a_wrong_conditional(monkeypatch, bug):
+    if bug == "bits":
+        monkeypatch.setattr(chain_module.BitSampler, "_solve_batch", _flat_odds)
+    elif bug == "simplex":
+        monkeypatch.setattr(chain_module.SimplexSampler, "_solve_batch", _wide_steps)
+    elif bug == "noise":
+        right = GaussianChain._residuals
+        monkeypatch.setattr(GaussianChain, "_residuals", lambda *a: (right(*a)[0], 2.0 * right(*a)[1]))
+    else:
+        right = ItemPrior.redrawn
+        monkeypatch.setattr(ItemPrior, "redrawn", lambda self, psi, rng: right(self, 1.0 - psi, rng))
+    assert np.abs(geweke_scores(5000)).max() > 5.0
+
+
+# --- the estimator -----------------------------------------------------------------------------------------------
+
+
+def test_same_bits_on_any_number_of_threads(ratings, model):
+    again = BayesianKolmogorovModel(4, **SMALL, n_jobs=1).fit(ratings)
+    assert (again.posterior_.theta == model.posterior_.theta).all()
+    assert (again.posterior_.psi == model.posterior_.psi).all()
+    other = BayesianKolmogorovModel(4, **{**SMALL, "random_state": 1}).fit(ratings)
+    assert (other.posterior_.theta != model.posterior_.theta).any()
+
+
+@pytest.mark.parametrize("likelihood", ["gaussian", "bernoulli"])
+def test_draws_are_models(zoo, likelihood):
+    posterior = BayesianKolmogorovModel(3, likelihood=likelihood, **SMALL).fit(zoo).posterior_
+    assert posterior.n_draws == 12
+    assert posterior.n_chains == 2
+    np.testing.assert_allclose(posterior.theta.sum(axis=2), 1.0)
+    assert (posterior.theta >= 0).all()
+    assert posterior.psi.dtype == bool
+
+
+@pytest.mark.parametrize("likelihood", ["gaussian", "bernoulli"])
+def test_predictions_are_means_over_draws(zoo, likelihood):
+    model = BayesianKolmogorovModel(3, likelihood=likelihood, **SMALL).fit(zoo)
+    posterior = model.posterior_
+    floor = FLOOR if likelihood == "bernoulli" else 0.0
+    draws = floor + (1 - 2 * floor) * np.einsum("kud,kid->kui", posterior.theta, posterior.psi)
+    mean, deviation = model.predict(zoo, return_std=True)
+    rows, columns = zoo.user_rows(), zoo.item_rows()
+    np.testing.assert_allclose(mean, draws.mean(axis=0)[rows, columns], atol=1e-6)
+    np.testing.assert_allclose(deviation, draws.std(axis=0)[rows, columns], atol=1e-4)
+    low, high = model.predict_interval(zoo, level=0.8, of="probability")
+    np.testing.assert_allclose(low, np.quantile(draws, 0.1, axis=0)[rows, columns], atol=1e-6)
+    np.testing.assert_allclose(high, np.quantile(draws, 0.9, axis=0)[rows, columns], atol=1e-6)
+    np.testing.assert_allclose(model.as_model().predict(zoo), mean, atol=1e-6)
+    assert model.predict("dove", "eggs") == pytest.approx(
+        mean[(rows == zoo.users.encode(["dove"])[0]) & (columns == zoo.items.encode(["eggs"])[0])][0]
+    )
+
+
+def test_rating_intervals_are_quantiles_of_the_mixture(ratings, model):
+    posterior = model.posterior_
+    low, high = model.predict_interval(ratings, level=0.9)
+    draws = posterior.draws(ratings.user_rows().astype(np.int64), ratings.item_rows().astype(np.int64))
+    spread = np.sqrt(posterior.noise[:, ratings.user_rows()].T)
+    for n in range(0, len(ratings), 97):
+        for edge, level in ((low[n], 0.05), (high[n], 0.95)):
+            p = posterior.scale.probability(edge)
+            if 0.0 < p < 1.0:
+                assert stats.norm.cdf(p, draws[n], spread[n]).mean() == pytest.approx(level, abs=1e-6)
+
+
+def test_intervals_hold_what_they_promise():
+    """On data made by a model, 90% intervals of new ratings hold about 90%."""
+    whole = planted(300, 60, 4, n_observations=9000, noise=0.1, random_state=2).observations
+    train, test = whole.split(test_size=0.2, random_state=0)
+    model = BayesianKolmogorovModel(6, n_chains=2, burn_in=60, n_samples=20, thin=2, random_state=0).fit(train)
+    assert 0.86 < model.evaluate(test)["coverage_90"] < 0.96
+
+
+def test_pruning_keeps_a_model(ratings, model):
+    whole = model.evaluate(ratings)["rmse"]
+    small = model.as_model(n_events=10)
+    assert small.n_events == 10
+    np.testing.assert_allclose(small.theta_.sum(axis=1), 1.0)
+    assert whole <= small.evaluate(ratings)["rmse"] < 1.5 * whole
+
+
+def test_a_killed_fit_goes_on_to_the_same_draws(ratings, model, tmp_path, monkeypatch):
+    monkeypatch.setattr("kolmogorov.model.bayesian._PAUSE", 0.0)
+    path = tmp_path / "chains.ckpt"
+
+    class Killed(Exception):
+        pass
+
+    def kill(draw):
+        if (draw.chain, draw.sweep) == (1, 25):
+            raise Killed
+
+    with pytest.raises(Killed):
+        BayesianKolmogorovModel(4, **SMALL, checkpoint=path, callback=kill).fit(ratings)
+    resumed = BayesianKolmogorovModel(4, **SMALL, checkpoint=path).fit(ratings)
+    assert (resumed.posterior_.theta == model.posterior_.theta).all()
+    assert (resumed.posterior_.noise == model.posterior_.noise).all()
+    with pytest.raises(FileFormatError, match="another fit"):
+        BayesianKolmogorovModel(5, **SMALL, checkpoint=path).fit(ratings)
+
+
+def test_a_callback_watches_and_ends(ratings):
+    train, test = ratings.split(test_size=0.2, random_state=0)
+    seen = []
+
+    def watch(draw):
+        seen.append(draw)
+        return draw.chain == 0 and draw.sweep == 24
+
+    model = BayesianKolmogorovModel(4, **SMALL, callback=watch).fit(train, test=test)
+    assert seen[-1].rmse is not None
+    assert seen[0].rmse is None
+    assert model.posterior_.n_draws == 2
+    assert model.evaluate(test)["rmse"] == pytest.approx(seen[-1].rmse, abs=1e-6)
+
+
+def test_saved_and_loaded(model, ratings, tmp_path):
+    model.save(tmp_path / "b.km")
+    back = load(tmp_path / "b.km")
+    assert (back.predict(ratings) == model.predict(ratings)).all()
+    assert back.get_params()["n_events"] == 4
+    content = bytearray((tmp_path / "b.km").read_bytes())
+    content[len(content) // 2] ^= 1
+    (tmp_path / "b.km").write_bytes(bytes(content))
+    with pytest.raises(FileFormatError):
+        load(tmp_path / "b.km")
+
+
+def test_probabilities_of_relations_are_shares_of_draws(model):
+    relations = model.relations()
+    psi = model.posterior_.psi
+    for j, i in itertools.islice(itertools.permutations(range(10), 2), 40):
+        share = np.mean([not (draw[j] & ~draw[i]).any() for draw in psi])
+        assert relations.probability(*model.items_.ids[[j, i]].tolist()) == pytest.approx(share)
+    left, right, share = relations.implications(0.5)
+    assert (np.diff(share) <= 0).all()
+    assert (share >= 0.5).all()
+    np.testing.assert_allclose(relations.probabilities(left, right), share)
+    evidence, again = relations.evaluate(likes=0.5, min_probability=0.5)
+    assert len(evidence) == len(again) == len(left)
+    assert "probability" in relations.rules(min_probability=0.5).columns
+
+
+def test_diagnostics(ratings, model):
+    found = model.diagnostics(ratings, max_entries=50)
+    assert found["prediction"]["rhat"].shape == (50,)
+    assert found["noise"]["ess"].shape == (60,)
+
+
+def test_convergence_measures(rng):
+    independent = rng.normal(size=(4, 1000, 3))
+    assert (split_rhat(independent) < 1.01).all()
+    assert (np.abs(effective_size(independent) / 4000 - 1) < 0.25).all()
+    sticky = np.zeros((4, 4000))
+    for t in range(1, 4000):
+        sticky[:, t] = 0.9 * sticky[:, t - 1] + rng.normal(size=4)
+    # An AR(1) process with coefficient a has n (1 - a) / (1 + a) effective draws.
+    assert effective_size(sticky) == pytest.approx(16_000 * 0.1 / 1.9, rel=0.3)
+    assert (split_rhat(independent + np.arange(4)[:, None, None]) > 1.3).all()
+
+
+def test_unknown_ids_get_the_population(zoo):
+    model = BayesianKolmogorovModel(3, **SMALL).fit(zoo)
+    assert 0 < model.predict("unicorn", "hair") < 1
+    with pytest.raises(UnknownIdError, match="unicorn"):
+        model.predict("unicorn", "hair", unknown="error")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"n_chains": 0}, "n_chains"),
+        ({"likelihood": "poisson"}, "likelihood"),
+        ({"concentration": -1.0}, "concentration"),
+    ],
+)
+def test_wrong_parameters_are_told(zoo, options, words):
+    with pytest.raises(ParameterError, match=words):
+        BayesianKolmogorovModel(3, **options).fit(zoo)
+
+
+def test_wrong_data_are_told(ratings):
+    with pytest.raises(DataError, match="0 and 1"):
+        BayesianKolmogorovModel(3, likelihood="bernoulli").fit(ratings)
+    with pytest.raises(DataError, match="Observations, got ndarray"):
+        BayesianKolmogorovModel(3).fit(np.eye(3))
+
+
+def test_weights_count_as_repetitions(rng):
+    """A weight of two on every answer narrows the posterior as twice the data would."""
+    values = rng.random((30, 12))
+    plain = Observations.from_dense(values)
+    view = plain.rows
+    heavy = Observations(
+        plain.users, plain.items, View(view.indptr, view.indices, view.values, np.full(360, 8.0)), plain.scale
+    )
+    spread = [
+        BayesianKolmogorovModel(3, **SMALL, concentration=1.0).fit(table).predict(table, return_std=True)[1].mean()
+        for table in (plain, heavy)
+    ]
+    assert spread[1] < spread[0]
+
+
+def test_a_bag_is_the_mean_of_its_models(zoo):
+    base = KolmogorovModel(3, user_reg=0.3)
+    bag = bagged(zoo, 4, model=base, random_state=5)
+    singles = [KolmogorovModel(3, user_reg=0.3, random_state=5 + k).fit(zoo).predict(zoo) for k in range(4)]
+    np.testing.assert_allclose(bag.predict(zoo), np.mean(singles, axis=0), atol=1e-12)
+    other = bagged(zoo, 4, model=base, bootstrap=True, random_state=5)
+    assert np.abs(other.predict(zoo) - bag.predict(zoo)).max() > 1e-3
