@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive
-from kolmogorov.kernels.gram import normal_equations
+from kolmogorov import datasets
+from kolmogorov.kernels.gram import binary_normal_equations, normal_equations, population
 from strategies import tables
 
 
@@ -46,3 +47,25 @@ def test_a_share_is_the_same_bits_as_the_whole(rng, first):
     whole, part = run(0, users), run(first, first + 2)
     assert np.array_equal(whole[0][first : first + 2], part[0])
     assert np.array_equal(whole[1][first : first + 2], part[1])
+
+
+@pytest.mark.parametrize("size", [1, 5, 24, 64])
+def test_equations_of_bits_against_the_slow_twin(rng, size):
+    table = datasets.load("planted", n_users=12, n_items=200, n_observations=900, noise=0.2, random_state=3)
+    view = table.rows
+    psi = rng.random((200, size)) < 0.6
+    bits = np.array([sum(1 << d for d in range(size) if row[d]) for row in psi], dtype=np.uint64)
+    scale, centre = rng.random(12) + 0.5, rng.random(size)
+    gram, moment = np.empty((12, size, size)), np.empty((12, size))
+    binary_normal_equations(view.indptr, view.indices, view.values, bits, scale, 0, 12, 0.7, centre, gram, moment)
+    for row in range(12):
+        place = slice(view.indptr[row], view.indptr[row + 1])
+        entries = [(k, value, scale[row]) for k, value in zip(view.indices[place], view.values[place], strict=True)]
+        expected = naive.normal_equations(entries, psi.astype(float), 0.7, centre)
+        np.testing.assert_allclose(gram[row], expected[0], rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(moment[row], expected[1], rtol=1e-12, atol=1e-12)
+
+
+def test_bits_are_counted(rng):
+    for word in [0, 1, 2**63, 2**64 - 1, *rng.integers(2**63, size=50).tolist()]:
+        assert population(np.uint64(word)) == int(word).bit_count()

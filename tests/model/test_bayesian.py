@@ -294,11 +294,15 @@ def test_rating_intervals_are_quantiles_of_the_mixture(ratings, model):
 
 
 def test_intervals_hold_what_they_promise():
-    """On data made by a model, 90% intervals of new ratings hold about 90%."""
-    whole = planted(300, 60, 4, n_observations=9000, noise=0.1, random_state=2).observations
+    """On data made by a model, far from the scale's ends, 90% intervals of new ratings hold about 90%."""
+    rng = np.random.default_rng(2)
+    chance = rng.dirichlet(np.full(4, 3.0), 300) @ (rng.random((60, 4)) < 0.5).T
+    values = np.clip(0.25 + 0.5 * chance + 0.06 * rng.normal(size=chance.shape), 0.0, 1.0)
+    values[rng.random(values.shape) < 0.5] = np.nan
+    whole = Observations.from_dense(values)
     train, test = whole.split(test_size=0.2, random_state=0)
     model = BayesianKolmogorovModel(6, n_chains=2, burn_in=60, n_samples=20, thin=2, random_state=0).fit(train)
-    assert 0.86 < model.evaluate(test)["coverage_90"] < 0.96
+    assert 0.87 < model.evaluate(test)["coverage_90"] < 0.93
 
 
 def test_pruning_keeps_a_model(ratings, model):

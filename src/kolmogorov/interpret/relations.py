@@ -88,8 +88,8 @@ class Relations:
     True
     >>> chosen = relations.evaluate(train, max_rules=3)
     >>> counted = relations.evaluate(test, rules=chosen)
-    >>> list(zip(*counted.names(), counted.held.tolist(), counted.support.tolist()))[1]
-    ('feathers', 'eggs', 1, 1)
+    >>> list(counted.to_frame().columns[:5])
+    ['kind', 'antecedents', 'consequents', 'support', 'held']
     """
 
     def __init__(

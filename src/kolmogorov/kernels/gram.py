@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from kolmogorov._support.jit import kernel
 
 
@@ -73,3 +75,59 @@ def normal_equations(indptr, indices, values, weights, factors, first, last, rid
                 m[d] += a * p
                 for e in range(size):
                     g[d, e] += a * f[e]
+
+
+@kernel
+def population(word):
+    """Count the bits of a word."""
+    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
+
+
+@kernel
+def binary_normal_equations(indptr, indices, values, bits, scale, first, last, ridge, centre, gram, moment):
+    """Fill `gram` and `moment` as `normal_equations` does, for partners that are bits and rows of one weight each.
+
+    Partners are gone through 64 at a time: a word per factor says which of them have it, and the number of bits that
+    two words share is what their factors' products sum to.
+
+    Parameters
+    ----------
+    bits : uint64[n_partners]
+        The partners' factors, at most 64.
+    scale : float64[n_rows]
+        The weight of a row's observations.
+    """
+    size = moment.shape[1]
+    word = np.empty(size, dtype=np.uint64)
+    count = np.empty((size, size), dtype=np.int64)
+    for row in range(first, last):
+        g = gram[row - first]
+        m = moment[row - first]
+        for d in range(size):
+            m[d] = 0.0
+            for e in range(d + 1):
+                count[d, e] = 0
+        for begin in range(indptr[row], indptr[row + 1], 64):
+            end = min(begin + 64, indptr[row + 1])
+            for d in range(size):
+                word[d] = np.uint64(0)
+            for k in range(begin, end):
+                b = bits[indices[k]]
+                p = values[k]
+                place = np.uint64(k - begin)
+                for d in range(size):
+                    bit = (b >> np.uint64(d)) & np.uint64(1)
+                    word[d] |= bit << place
+                    m[d] += p * float(bit)
+            for d in range(size):
+                for e in range(d + 1):
+                    count[d, e] += np.int64(population(word[d] & word[e]))
+        s = scale[row]
+        for d in range(size):
+            m[d] = s * m[d] + ridge * centre[d]
+            for e in range(d + 1):
+                g[d, e] = g[e, d] = s * count[d, e]
+            g[d, d] += ridge

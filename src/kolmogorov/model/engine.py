@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov.data.observations import Observations, View
 from kolmogorov.execution import Threads
-from kolmogorov.kernels.gram import normal_equations
+from kolmogorov.kernels.gram import binary_normal_equations, normal_equations
 from kolmogorov.kernels.quadratic import keep_better
 from kolmogorov.model.history import Sweep
 from kolmogorov.solvers import RowSolver
@@ -23,6 +23,7 @@ from kolmogorov.solvers import RowSolver
 Floats = NDArray[np.float64]
 Prior = Literal["mean", "uniform"]
 USER_SIDE, ITEM_SIDE = 0, 1
+_WORD = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +48,8 @@ class State:
 class HalfStep:
     """How the rows of one side are solved: the solver, the ridge, what it shrinks to, and the seed.
 
-    A `tilt` is added to the moments, row by row. With `keep` a row whose solver returns a worse point than it has
-    stays as it is; samplers go uphill too, and say no.
+    A `tilt` is added to the moments, row by row; `scale` weighs all observations of a row alike. With `keep` a row
+    whose solver returns a worse point than it has stays as it is; samplers go uphill too, and say no.
     """
 
     solver: RowSolver
@@ -58,6 +59,7 @@ class HalfStep:
     sweep: int
     side: int
     tilt: Floats | None = None
+    scale: Floats | None = None
     keep: bool = True
 
     def run(self, view: View, factors: Floats, current: Floats, dealer: Threads) -> tuple[Floats, Floats]:
@@ -66,25 +68,22 @@ class HalfStep:
         The value of a row is x^T gram x - 2 x^T moment; without `keep` it is not computed.
         """
         n_rows, size = current.shape
+        bits = None if view.weights.size else packed_bits(factors)
+        scale = np.ones(n_rows) if self.scale is None else self.scale
+        if bits is None and self.scale is not None:
+            view = _weighed(view, self.scale)
         result = np.empty_like(current)
         values = np.empty(n_rows)
 
         def share(first: int, last: int) -> None:
             gram = np.empty((last - first, size, size))
             moment = np.empty((last - first, size))
-            normal_equations(
-                view.indptr,
-                view.indices,
-                view.values,
-                view.weights,
-                factors,
-                first,
-                last,
-                self.ridge,
-                self.centre,
-                gram,
-                moment,
-            )
+            table = (view.indptr, view.indices, view.values)
+            rest = (first, last, self.ridge, self.centre, gram, moment)
+            if bits is None:
+                normal_equations(*table, view.weights, factors, *rest)
+            else:
+                binary_normal_equations(*table, bits, scale, *rest)
             if self.tilt is not None:
                 moment += self.tilt[first:last]
             start = current[first:last]
@@ -95,6 +94,20 @@ class HalfStep:
 
         dealer.deal(share, n_rows, size * size)
         return result, values
+
+
+def packed_bits(factors: Floats) -> NDArray[np.uint64] | None:
+    """Return factors that are all 0 or 1 as one word per row, or None where they are not or do not fit."""
+    size = factors.shape[1]
+    if size > _WORD or not ((factors == 0.0) | (factors == 1.0)).all():
+        return None
+    return factors.astype(np.uint64) @ (np.uint64(1) << np.arange(size, dtype=np.uint64))
+
+
+def _weighed(view: View, scale: Floats) -> View:
+    """Return the table with each row's weights multiplied."""
+    weights = np.repeat(scale, view.counts)
+    return View(view.indptr, view.indices, view.values, weights * view.weights if view.weights.size else weights)
 
 
 class Engine:

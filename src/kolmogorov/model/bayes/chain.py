@@ -129,12 +129,11 @@ class GaussianChain(Chain):
         columns = _weighted(self.observations.columns, precision[self.observations.columns.indices])
         item_step = HalfStep(BitSampler(), 0.0, zero, self.seed, index, ITEM_SIDE, link.items.logit, keep=False)
         psi, _ = item_step.run(columns, link.theta, link.psi, self.dealer)
-        rows = _weighted(self.observations.rows, precision[self._users])
         pull = link.users.concentration
         user_step = HalfStep(
-            SimplexSampler(), pull, zero, self.seed, index, USER_SIDE, pull * link.users.centre, keep=False
+            SimplexSampler(), pull, zero, self.seed, index, USER_SIDE, pull * link.users.centre, precision, keep=False
         )
-        theta, _ = user_step.run(rows, psi, link.theta, self.dealer)
+        theta, _ = user_step.run(self.observations.rows, psi, link.theta, self.dealer)
         noise, prior = NoisePrior(link.scale, self.noise_shape, self.noise_rate).redrawn(
             *self._residuals(theta, psi), rng
         )
@@ -150,10 +149,8 @@ class GaussianChain(Chain):
         pair_products(theta, psi, self._users, self._items, predicted)
         heavy = np.ones(len(table)) if table.weights is None else table.weights
         squares = heavy * (predicted - table.values) ** 2
-        residual, count = np.zeros(table.n_users), np.zeros(table.n_users)
-        np.add.at(residual, self._users, squares)
-        np.add.at(count, self._users, heavy)
-        return residual, count
+        residual, count = (np.bincount(self._users, weights=x, minlength=table.n_users) for x in (squares, heavy))
+        return residual.astype(np.float64), count.astype(np.float64)
 
 
 class BernoulliChain(Chain):

@@ -128,7 +128,7 @@ class UserPrior:
         return replace(fresh, fantasy=fantasy, concentration=float(np.clip(pull * np.exp(step), *_CONCENTRATIONS)))
 
 
-_FANTASY = 512
+_FANTASY = 128
 _LARGEST_STEP = 0.2
 _CONCENTRATIONS = (0.1, 1e4)
 _FEATURE_RIDGE = 20.0
