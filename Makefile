@@ -28,6 +28,8 @@ bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks 
 	$(BIN)/python benchmarks/exact_line.py
 	$(BIN)/python benchmarks/solvers.py
 	$(BIN)/python benchmarks/rules.py
+	$(BIN)/python benchmarks/accuracy.py
+	$(BIN)/python benchmarks/uncertainty.py
 
 paper: $(VENV)/bench.stamp $(VENV)/kernels.stamp   ## compute the paper's tables and figures anew into docs/ (half an hour)
 	$(BIN)/kolmogorov paper all --out docs/paper

@@ -1,7 +1,8 @@
 """Accuracy of the Bayesian Kolmogorov model beside its peers: errors, seconds, peak memory, coverage of intervals.
 
 MovieLens 100K, random 80/20 (five seeds) and the official u1 to u5; MovieLens 1M, random 80/20 (one seed). Every method
-runs in a process of its own. `python benchmarks/accuracy.py 100k u 1m binary time` runs parts.
+runs in a process of its own. `python benchmarks/accuracy.py 100k u 1m binary time` runs parts, in this order of naming;
+`only=NAME` and `skip=NAME` choose methods whose names contain NAME.
 """
 
 from __future__ import annotations
@@ -27,18 +28,24 @@ Result = dict[str, float]
 def main() -> None:
     """Run the parts that were asked for."""
     print(machine())
-    parts = sys.argv[1:] or ["100k", "u", "1m", "binary", "time"]
-    if "100k" in parts:
-        ratings = movielens("ml-100k")
-        compare("MovieLens 100K, random 80/20", [ratings.split(0.2, random_state=seed) for seed in range(5)])
-    if "u" in parts:
-        compare("MovieLens 100K, u1 to u5", official())
-    if "1m" in parts:
-        compare("MovieLens 1M, random 80/20", [movielens("ml-1m").split(0.2, random_state=0)])
-    if "binary" in parts:
-        compare_binary()
-    if "time" in parts:
-        compare_time()
+    for part in [word for word in sys.argv[1:] if "=" not in word] or PARTS:
+        PARTS[part]()
+
+
+def random_100k() -> None:
+    """Five random splits of MovieLens 100K."""
+    ratings = movielens("ml-100k")
+    compare("MovieLens 100K, random 80/20", [ratings.split(0.2, random_state=seed) for seed in range(5)])
+
+
+def random_1m() -> None:
+    """One random split of MovieLens 1M."""
+    compare("MovieLens 1M, random 80/20", [movielens("ml-1m").split(0.2, random_state=0)])
+
+
+def official_100k() -> None:
+    """The five splits that come with MovieLens 100K."""
+    compare("MovieLens 100K, u1 to u5", official())
 
 
 def official() -> list[tuple[Observations, Observations]]:
@@ -167,13 +174,19 @@ def _run(method: str, train: Observations, test: Observations, seed: int, pipe: 
     pipe.send((error, seconds, memory / 1024, coverage))
 
 
+def _wanted(method: str) -> bool:
+    only = [word[5:] for word in sys.argv if word.startswith("only=")]
+    skip = [word[5:] for word in sys.argv if word.startswith("skip=")]
+    return (not only or any(name in method for name in only)) and not any(name in method for name in skip)
+
+
 def compare(title: str, splits: list[tuple[Observations, Observations]]) -> None:
     """Print one row per method."""
     print(f"\n{title}; mean and standard deviation over {len(splits)}\n")
     print("| method | RMSE, stars | sd | on the p-scale | seconds | memory, MB | 90% intervals hold |")
     print("|---|---|---|---|---|---|---|")
     context = multiprocessing.get_context("spawn")
-    for method in METHODS:
+    for method in filter(_wanted, METHODS):
         rows = []
         for seed, (train, test) in enumerate(splits):
             here, there = context.Pipe(duplex=False)
@@ -266,6 +279,14 @@ def compare_time() -> None:
         theirs.append(time.perf_counter() - began)
     print(f"kolmogorov {min(ours):.2f} s, myfm {min(theirs):.2f} s: {min(ours) / min(theirs):.2f} times")
 
+
+PARTS: dict[str, Callable[[], None]] = {
+    "100k": random_100k,
+    "u": official_100k,
+    "1m": random_1m,
+    "binary": compare_binary,
+    "time": compare_time,
+}
 
 if __name__ == "__main__":
     main()

@@ -311,3 +311,47 @@ def test_a_report_is_written_whole_or_not_at_all(model, ratings, tmp_path):
         assert words in result.output
     assert not (tmp_path / "no.html").exists()
     assert run("report", model, "-o", tmp_path / "absent" / "x.html").exit_code == 1
+
+
+@pytest.fixture(scope="module")
+def sampled(ratings):
+    path = ratings.with_name("bayes.km")
+    few = ["--chains", 2, "--burn-in", 10, "--samples", 4, "--thin", 1, "--events", 4]
+    result = run("fit", ratings, "--bayes", *few, "--test-size", 0.2, "-o", path)
+    assert result.exit_code == 0, result.output
+    assert "8 draws" in result.output
+    assert "coverage_90" in result.output
+    return path
+
+
+def test_options_of_the_other_fit_are_refused(ratings, tmp_path):
+    for wrong in (["--bayes", "--user-reg", 3], ["--chains", 7]):
+        result = run("fit", ratings, *wrong, "-o", tmp_path / "x.km")
+        assert result.exit_code == 2
+        assert "--bayes" in result.output
+
+
+def test_draws_predict_with_intervals(sampled, model, tmp_path):
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text("user,item\ndolphin,milk\ngull,eggs\n")
+    result = run("predict", sampled, pairs, "--interval", 0.9)
+    assert result.exit_code == 0, result.output
+    rows = list(csv.DictReader(io.StringIO(result.output)))
+    learned = km.load(sampled)
+    for row in rows:
+        assert float(row["probability"]) == pytest.approx(learned.predict(row["user"], row["item"]), abs=1e-9)
+        low, high = learned.predict_interval(row["user"], row["item"])
+        assert (float(row["low"]), float(row["high"])) == (low, high)
+    refused = run("predict", model, pairs, "--interval", 0.9)
+    assert refused.exit_code == 1
+    assert "--bayes" in refused.output
+
+
+def test_draws_are_read_as_their_average(sampled):
+    assert "dolphin" in run("explain", sampled, "--user", "dolphin", "--item", "milk").output
+    assert run("recommend", sampled, "--user", "dolphin").exit_code == 0
+    assert run("evaluate", sampled, "dataset:zoo").exit_code == 0
+    for verb in ("rules", "report"):
+        result = run(verb, sampled)
+        assert result.exit_code == 1
+        assert "BayesianKolmogorovModel" in result.output

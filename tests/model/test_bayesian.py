@@ -305,6 +305,65 @@ def test_intervals_hold_what_they_promise():
     assert 0.87 < model.evaluate(test)["coverage_90"] < 0.93
 
 
+def test_chains_find_what_the_point_estimate_finds():
+    """On planted data the draws are at least as good as the best point, and their intervals hold the truth."""
+    made = planted(200, 100, 5, n_observations=6000, noise=0.03, random_state=0)
+    train, test = made.observations.split(test_size=0.2, random_state=0)
+    model = BayesianKolmogorovModel(5, n_chains=2, burn_in=60, n_samples=40, thin=2, random_state=0).fit(train)
+    single = KolmogorovModel(5, user_reg=0.3, n_init=3, random_state=0).fit(train)
+    assert model.evaluate(test)["rmse"] < 1.02 * single.evaluate(test)["rmse"]
+    truth = (made.theta @ made.psi.T)[test.user_rows(), test.item_rows()]
+    low, high = model.predict_interval(test, of="probability")
+    assert ((truth >= low) & (truth <= high)).mean() > 0.75
+
+
+def test_intervals_of_the_unknown_are_wide(ratings):
+    keep = ratings.item_rows() < 30
+    model = BayesianKolmogorovModel(4, **SMALL).fit(ratings.subset(keep))
+    scores = model.evaluate(ratings.subset(~keep))
+    assert scores["coverage_90"] > 0.8
+    known, unknown = (model.predict(int(u), int(i), return_std=True)[1] for u, i in ((3, 3), (3, 35)))
+    assert unknown > known
+
+
+def test_a_chain_ended_early_is_left_out(ratings):
+    stop = [(1, 24)]
+    model = BayesianKolmogorovModel(4, **SMALL, callback=lambda d: (d.chain, d.sweep) in stop).fit(ratings)
+    assert (model.posterior_.n_chains, model.posterior_.n_draws) == (1, 6)
+    model = BayesianKolmogorovModel(4, **SMALL, callback=lambda d: d.sweep == 1).fit(ratings)
+    assert (model.posterior_.n_chains, model.posterior_.n_draws) == (1, 1)
+
+
+def test_a_table_that_fits_exactly_keeps_some_noise():
+    table = Observations.from_dense(np.tile([1.0, 0.0, 1.0, 0.0, 1.0, 1.0], (8, 1)))
+    options = {**SMALL, "burn_in": 300}
+    model = BayesianKolmogorovModel(2, likelihood="gaussian", **options).fit(table)
+    assert (model.posterior_.noise >= 1e-6).all()
+
+
+def test_repeated_answers_narrow_the_posterior(rng):
+    """With yes/no data a weight of four is the answer given four times."""
+    n, alpha, floor = 4000, np.ones(2), 0.2
+    psi = np.eye(2)
+    indptr = np.arange(n + 1, dtype=np.int64)
+    tables = (indptr, np.zeros(n, dtype=np.int32), np.ones(n), np.full(n, 4.0))
+    theta, out = np.full((n, 2), 0.5), np.empty((n, 2))
+    for sweep in range(40):
+        draw_events(*tables, psi, theta, alpha, floor, row_seeds(2, sweep, 0, np.arange(n)), 0, n, out)
+        theta = out.copy()
+    grid = (np.arange(20_000) + 0.5) / 20_000
+    density = ((1 - floor) * grid + floor * (1 - grid)) ** 4
+    cdf = np.cumsum(density) / density.sum()
+    assert stats.kstest(theta[:, 0], lambda x: np.interp(x, grid, cdf)).pvalue > 1e-4
+    table = Observations.from_dense([[1.0, 0.0], [0.0, 1.0]])
+    view = table.rows
+    half = Observations(
+        table.users, table.items, View(view.indptr, view.indices, view.values, np.full(4, 0.5)), table.scale
+    )
+    with pytest.raises(DataError, match="whole numbers"):
+        BayesianKolmogorovModel(2, likelihood="bernoulli").fit(half)
+
+
 def test_pruning_keeps_a_model(ratings, model):
     whole = model.evaluate(ratings)["rmse"]
     small = model.as_model(n_events=10)
@@ -438,7 +497,13 @@ def test_weights_count_as_repetitions(rng):
 def test_a_bag_is_the_mean_of_its_models(zoo):
     base = KolmogorovModel(3, user_reg=0.3)
     bag = bagged(zoo, 4, model=base, random_state=5)
-    singles = [KolmogorovModel(3, user_reg=0.3, random_state=5 + k).fit(zoo).predict(zoo) for k in range(4)]
-    np.testing.assert_allclose(bag.predict(zoo), np.mean(singles, axis=0), atol=1e-12)
+    assert bag.n_events == 12
+    parts = [bag.theta_[:, k : k + 3] @ bag.psi_[:, k : k + 3].T for k in range(0, 12, 3)]
+    for part in bag.theta_.reshape(zoo.n_users, 4, 3).sum(axis=2).T:
+        np.testing.assert_allclose(part, 0.25)
+    np.testing.assert_allclose(bag.predict(zoo), sum(parts)[zoo.user_rows(), zoo.item_rows()], atol=1e-12)
+    fits = {part.tobytes() for part in parts}
+    assert len(fits) == 4
+    assert not fits & {p.tobytes() for p in (bagged(zoo, 4, model=base, random_state=6).theta_,)}
     other = bagged(zoo, 4, model=base, bootstrap=True, random_state=5)
     assert np.abs(other.predict(zoo) - bag.predict(zoo)).max() > 1e-3

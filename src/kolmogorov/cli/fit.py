@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from kolmogorov.model.estimator import KolmogorovModel
 
 
+_POINT = ("user_reg", "item_reg", "prior", "simplex_solver", "binary_solver", "max_iter", "tol", "n_init")
+_CHAINS = ("chains", "burn_in", "samples", "thin")
+
+
 @click.command("fit")
 @click.argument("data")
 @click.option("-o", "--output", type=click.Path(dir_okay=False), required=True, help="Model file to write.")
@@ -96,7 +100,9 @@ def _learn(
     say.print(str(observations))
     train, test = (observations, None) if test_size is None else observations.split(test_size, random_state=seed)
     chains = {name: options.pop(name) for name in ("chains", "burn_in", "samples", "thin")}
-    if options.pop("bayes"):
+    bayes = options.pop("bayes")
+    _check_given(bayes)
+    if bayes:
         sampled = _sample(events, seed, jobs, options.pop("checkpoint"), chains, train, test, say)
         sampled.save(output)
         if not say.quiet:
@@ -109,6 +115,19 @@ def _learn(
             _scores(model, train, test, f"{model.n_iter_} sweeps")
             _events(model)
     say.print(f"Model written to {output}")
+
+
+def _check_given(bayes: bool) -> None:
+    """Refuse options of the other kind of fit instead of ignoring them."""
+    context = click.get_current_context()
+    others = _POINT if bayes else _CHAINS
+    given = [
+        f"--{name.replace('_', '-')}"
+        for name in others
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise click.UsageError(f"{', '.join(given)} {'do not go' if bayes else 'go only'} with --bayes.")
 
 
 def _fit_with_bar(model: KolmogorovModel, train: Observations, say: Any) -> None:

@@ -48,7 +48,10 @@ def command(
 
     fitted_model = load(model)
     if not hasattr(fitted_model, "report"):
-        raise ParameterError(f"{model} holds a {type(fitted_model).__name__}, whose factors cannot be read.")
+        raise ParameterError(
+            f"{model} holds a {type(fitted_model).__name__}; a report shows a KolmogorovModel. Draws become one in "
+            "Python by as_model(n_events)."
+        )
     check_writable(output)
     scale = fitted_model.fitted_.scale
     observations = None if data is None else read_input(data, layout, from_model=True, **scale_of(scale))

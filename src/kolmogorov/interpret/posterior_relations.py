@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.optional import to_frame
-from kolmogorov._support.validation import Integer, Real, check_parameters
+from kolmogorov._support.validation import Integer, check_parameters
 from kolmogorov.data import Observations
-from kolmogorov.errors import ParameterError
+from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.execution import Threads
 from kolmogorov.interpret.evidence import Ballot, Evidence, check_likes, judged
 from kolmogorov.interpret.supports import packed
@@ -72,7 +72,8 @@ class PosteriorRelations:
 
     def implications(self, min_probability: float = 0.9) -> tuple[Rows, Rows, NDArray[np.float64]]:
         """Return rows j, rows i and probabilities of all implications j ⇒ i that are probable enough, best first."""
-        check_parameters("implications", {"min_probability": min_probability}, {"min_probability": Real(0.0)})
+        if not (isinstance(min_probability, (int, float)) and 0.0 <= min_probability <= 1.0):
+            raise ParameterError(f"'min_probability' must be a number from 0 to 1, got {min_probability!r}.")
         n = len(self.rows)
         if n > _MOST_ITEMS:
             raise ParameterError(
@@ -109,6 +110,8 @@ class PosteriorRelations:
         min_probability : float
         """
         check_likes(likes)
+        if observations is not None and not isinstance(observations, Observations):
+            raise DataError(f"Rules are judged on Observations, got {type(observations).__name__}.")
         left, right, share = self.implications(min_probability)
         data = self._posterior.observations if observations is None else observations.rescaled(self._posterior.scale)
         ballot = Ballot(self.items, data, likes)
@@ -120,8 +123,8 @@ class PosteriorRelations:
         likes: float = 0.6,
         *,
         min_probability: float = 0.9,
-        **options: Any,
+        backend: str | None = None,
     ) -> Any:
         """Return the probable implications as a data frame: `probability` beside the columns of `Relations.rules`."""
         evidence, share = self.evaluate(observations, likes, min_probability=min_probability)
-        return to_frame({"probability": share, **evidence.columns()}, options.get("backend"))
+        return to_frame({"probability": share, **evidence.columns()}, backend)

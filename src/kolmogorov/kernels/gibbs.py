@@ -160,7 +160,8 @@ def gamma(state, shape):
 def draw_events(indptr, indices, values, weights, psi, theta, alpha, floor, seeds, first, last, out):
     """Draw thetas of users with yes/no data: an event for each answer, then a Dirichlet given their counts.
 
-    In an event in which the item happens the answer is yes with probability 1 - floor, otherwise with `floor`.
+    In an event in which the item happens the answer is yes with probability 1 - floor, otherwise with `floor`. A weight
+    is how often the answer was given, each time from an event of its own.
     """
     size = theta.shape[1]
     weight, count = np.empty(size), np.empty(size)
@@ -174,17 +175,19 @@ def draw_events(indptr, indices, values, weights, psi, theta, alpha, floor, seed
                 agrees = (psi[indices[k], d] > 0.5) == (values[k] > 0.5)
                 total += theta[row, d] * (1.0 - floor if agrees else floor)
                 weight[d] = total
-            state, u = uniform(state)
-            d = 0
-            while d < size - 1 and weight[d] < u * total:
-                d += 1
-            count[d] += weights[k] if weights.size else 1.0
+            for _ in range(int(weights[k]) if weights.size else 1):
+                state, u = uniform(state)
+                d = 0
+                while d < size - 1 and weight[d] < u * total:
+                    d += 1
+                count[d] += 1.0
         total = 0.0
         for d in range(size):
             state, weight[d] = gamma(state, count[d])
             total += weight[d]
         for d in range(size):
-            out[row, d] = weight[d] / total
+            # All can be too small for a float where alpha is tiny and nothing was observed.
+            out[row, d] = weight[d] / total if total > 0.0 else 1.0 / size
 
 
 @kernel

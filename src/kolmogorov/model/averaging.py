@@ -15,7 +15,7 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.validation import Flag, Integer, check_parameters
 from kolmogorov.data import Observations
 from kolmogorov.data.observations import View
-from kolmogorov.errors import ParameterError
+from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.model.estimator import KolmogorovModel
 from kolmogorov.model.parameters import Fitted
 
@@ -91,9 +91,12 @@ def bagged(
         raise ParameterError(f"'model' must be a KolmogorovModel, got {type(base).__name__}.")
     seed = base_seed(random_state)
     fits = []
+    if not isinstance(observations, Observations):
+        raise DataError(f"bagged takes Observations, got {type(observations).__name__}.")
     for number in range(n_models):
-        table = _reweighted(observations, generator(seed, number)) if bootstrap else observations
-        single = clone(base).set_params(random_state=(seed + number) % 2**63, checkpoint=None)
+        rng = generator(seed, number)
+        single = clone(base).set_params(random_state=int(rng.integers(2**62)), checkpoint=None)
+        table = _reweighted(observations, rng) if bootstrap else observations
         fits.append(single.fit(table).fitted_)
     theta, psi = stacked([fit.theta for fit in fits], [fit.psi for fit in fits])
     names = ("users", "items", "scale", "seen_indptr", "seen_items", "seen_values")

@@ -36,7 +36,7 @@ from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.errors import DataError
 from kolmogorov.execution import Threads
 from kolmogorov.model.averaging import averaged_model, pruned, stacked
-from kolmogorov.model.bayes.chain import BernoulliChain, GaussianChain
+from kolmogorov.model.bayes.chain import FLOOR, BernoulliChain, GaussianChain
 from kolmogorov.model.bayes.checkpoint import ChainCheckpoint, Kept
 from kolmogorov.model.bayes.posterior import Posterior
 from kolmogorov.model.bayes.priors import rating_features
@@ -116,7 +116,8 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
     n_jobs : int, optional
         Threads; all processors by default.
     callback : callable, optional
-        Called with a `Draw` after every sweep; returning True ends sampling with what is kept.
+        Called with a `Draw` after every sweep; returning True ends sampling, at the first draw kept if there is none
+        yet. A chain that is ended early is left out unless it is the first.
     checkpoint : path, optional
         File from which a killed fit goes on.
     verbose : int
@@ -188,21 +189,24 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
                 f"fit takes Observations, got {type(X).__name__}. Make them with Observations.from_frame, from_arrays, "
                 "from_scipy or from_dense."
             )
+        if test is not None and not isinstance(test, Observations):
+            raise DataError(f"'test' must be Observations, got {type(test).__name__}.")
         likelihood = self._likelihood(X)
         seed = base_seed(self.random_state)
-        features = rating_features(X, int(self.n_features))
+        with one_blas_thread():
+            features = rating_features(X, int(self.n_features))
         keeper = None
         kept = Kept(seed)
         if self.checkpoint is not None:
             fixed = isinstance(self.random_state, numbers.Integral)
             keeper = ChainCheckpoint(self.checkpoint, self._identity(X, likelihood), seed if fixed else None)
             check_writable(self.checkpoint)
-            kept = keeper.read(features) or kept
+            kept = keeper.read(features, X, int(self.n_chains), int(self.n_samples)) or kept
         with one_blas_thread(), Threads(self.n_jobs) as dealer:
             self._sample(X, features, likelihood, kept, keeper, test, dealer)
-        size = len(kept.links) // (kept.chain + 1) if kept.current is not None else int(self.n_samples)
-        chains = max(1, len(kept.links) // max(size, 1))
-        links = kept.links[: chains * max(size, 1)]
+        # A chain that was ended early is left out, unless it is the only one.
+        chains = max(kept.chain, 1)
+        links = kept.links[: kept.chain * int(self.n_samples)] if kept.chain else kept.links
         return self.adopt(
             Posterior(
                 theta=np.array([link.theta for link in links]),
@@ -235,6 +239,7 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
         watch = None if test is None else _Watch(table, test.rescaled(table.scale), likelihood)
         for link in kept.links if watch is not None else ():
             watch.add(link.theta, link.psi)  # type: ignore[union-attr]
+        stopping = False
         while kept.chain < int(self.n_chains):
             chain = _CHAINS[likelihood](
                 table,
@@ -257,7 +262,8 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
                     if watch is not None:
                         watch.add(link.theta, link.psi)
                 draw = Draw(kept.chain, kept.sweep, int(self.n_chains), n_sweeps, watch.rmse if watch else None)
-                if self._on_sweep(draw) and kept.links:
+                stopping = self._on_sweep(draw) or stopping
+                if stopping and kept.links:
                     return
                 if keeper is not None and time.monotonic() - written > _PAUSE:
                     keeper.write(kept)
@@ -309,8 +315,9 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
             As in `predict`.
         level : float
         of : {"rating", "probability"}
-            "rating": of a new rating, noise included, in rating units; with yes/no data it is 0 or 1. "probability": of
-            the probability alone.
+            "rating": of a new rating, noise included, in rating units; with the yes/no likelihood its ends are 0 or 1.
+            "probability": of the probability alone. For an unknown user or item both include how much users and items
+            differ.
         """
         check_parameters(
             "predict_interval",
@@ -388,6 +395,7 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
             Best held-out ones; the first `max_entries` are looked at.
         """
         check_is_fitted(self)
+        check_parameters("diagnostics", {"max_entries": max_entries}, {"max_entries": Integer(1)})
         chains = self._by_chain(observations, max_entries)
         if next(iter(chains.values())).shape[1] < 4:
             raise DataError("Diagnostics need at least 4 draws of each chain; raise n_samples.")
@@ -401,6 +409,14 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
         check_is_fitted(self)
         arviz = require("arviz", extra="arviz", purpose="InferenceData")
         return arviz.from_dict(posterior=self._by_chain(observations, max_entries))
+
+    def recommend(self, user: Any, n: int = 10, **options: Any) -> Any:
+        """Return the user's most probable items as a data frame; see `KolmogorovModel.recommend`."""
+        return self.as_model().recommend(user, n, **options)
+
+    def explain(self, user: Any, item: Any, **options: Any) -> Any:
+        """Say which events of the average model carry a probability; see `KolmogorovModel.explain`."""
+        return self.as_model().explain(user, item, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the draws to one file, ids included, to be read by `kolmogorov.load`."""
@@ -435,9 +451,11 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
 
     def _likelihood(self, table: Observations) -> str:
         if self.likelihood == "auto":
-            return "bernoulli" if table.is_binary else "gaussian"
+            return "bernoulli" if table.is_binary and _whole(table) else "gaussian"
         if self.likelihood == "bernoulli" and not table.is_binary:
             raise DataError("likelihood 'bernoulli' is for values 0 and 1; these data have others. Use 'gaussian'.")
+        if self.likelihood == "bernoulli" and not _whole(table):
+            raise DataError("With likelihood 'bernoulli' weights must be whole numbers: how often an answer was given.")
         return str(self.likelihood)
 
     def _rows(
@@ -488,7 +506,7 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
 
 
 class _Watch:
-    """The running average of predictions on held-out entries, and its error."""
+    """The running average of predictions on held-out entries whose user and item are known, and its error."""
 
     def __init__(self, table: Observations, test: Observations, likelihood: str) -> None:
         seen = (table.rows.counts > 0, table.columns.counts > 0)
@@ -497,11 +515,13 @@ class _Watch:
         self._known = (users < table.n_users) & (items < table.n_items)
         self._users, self._items = users[self._known], items[self._known]
         self._values = test.values[self._known]
+        self._floor = FLOOR if likelihood == "bernoulli" else 0.0
         self._sum = np.zeros(len(self._values))
         self._count = 0
 
     def add(self, theta: Floats, psi: Floats) -> None:
-        self._sum += np.einsum("nd,nd->n", theta[self._users], psi[self._items])
+        chance = np.einsum("nd,nd->n", theta[self._users], psi[self._items])
+        self._sum += self._floor + (1.0 - 2.0 * self._floor) * chance
         self._count += 1
 
     @property
@@ -510,6 +530,10 @@ class _Watch:
         if not self._count or not len(self._values):
             return None
         return float(np.sqrt(((self._sum / self._count - self._values) ** 2).mean()))
+
+
+def _whole(table: Observations) -> bool:
+    return table.weights is None or bool((table.weights == np.floor(table.weights)).all())
 
 
 def _kind(ids: Any) -> Any:

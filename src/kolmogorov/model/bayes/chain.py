@@ -14,15 +14,17 @@ from kolmogorov.execution import Threads
 from kolmogorov.kernels.gibbs import draw_answers, draw_events
 from kolmogorov.kernels.products import pair_products
 from kolmogorov.model.bayes.priors import ItemPrior, NoisePrior, UserPrior
-from kolmogorov.model.engine import ITEM_SIDE, USER_SIDE, HalfStep
+from kolmogorov.model.descent import Descent
+from kolmogorov.model.engine import ITEM_SIDE, USER_SIDE, Engine, HalfStep, State
+from kolmogorov.solvers import resolve
 from kolmogorov.solvers.samplers import BitSampler, SimplexSampler
 
 Floats = NDArray[np.float64]
 _START, _PRIORS = 2, 3
 #: With yes/no data, the chance that an answer goes against its event.
 FLOOR = 0.01
-#: Where learning of the users' concentration begins.
-_CONCENTRATION = 300.0
+#: The descent from which a chain starts, and how far its thetas are moved off the simplex's edges.
+_START_SWEEPS, _START_RIDGE, _BLUR = 20, 1.0, 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +70,8 @@ class Chain:
     dealer : Threads
     """
 
-    #: Variances are InverseGamma(noise_shape, scale), and the scale is Gamma(1, noise_rate).
+    #: Variances are InverseGamma(noise_shape, scale); the scale is Gamma(1, noise_rate), the rate in units of the data.
     noise_shape = 3.0
-    noise_rate = 1e-3
 
     def __init__(
         self,
@@ -90,25 +91,56 @@ class Chain:
         self.concentration = concentration
         self.seed = seed
         self.dealer = dealer
+        self.noise_rate = 1.0 / (self.noise_shape * max(float(np.var(observations.values)), 1e-4))
         self.seen_users = observations.rows.counts > 0
         self._users = observations.user_rows().astype(np.int64)
         self._items = observations.item_rows().astype(np.int64)
 
     def start(self) -> Link:
-        """Return a random state; chains with other seeds start elsewhere."""
+        """Return a point estimate from a random start: single bits leave a poor one too slowly.
+
+        Chains with other seeds descend from elsewhere to elsewhere.
+        """
         rng = generator(self.seed, _START)
         table = self.observations
+        state = self._descended()
         spread = max(float(np.var(table.values)), 1e-4)
-        frequency = float(np.clip(table.values.mean(), 0.1, 0.9))
+        theta = (1.0 - _BLUR) * state.theta + _BLUR / self.n_events
+        distance = float(((theta - theta.mean(axis=0)) ** 2).sum(axis=1).mean())
+        concentration = self.concentration or float(np.clip((self.n_events - 1) / max(distance, 1e-9), 1.0, 300.0))
         return Link(
-            theta=rng.dirichlet(np.ones(self.n_events), table.n_users),
-            psi=(rng.random((table.n_items, self.n_events)) < frequency).astype(np.float64),
+            theta=theta,
+            psi=state.psi,
             noise=np.full(table.n_users, spread),
             items=ItemPrior.start(table, self.n_classes, self.n_events, rng),
-            users=UserPrior.start(self.features, self.n_events, self.concentration or _CONCENTRATION),
-            scale=3.0 * spread,
+            users=UserPrior.start(self.features, self.n_events, concentration),
+            scale=self.noise_shape * spread,
             alpha=np.ones(self.n_events),
         )
+
+    def _descended(self) -> State:
+        """Run the point estimate's descent for a few sweeps."""
+        engine = Engine(
+            self.observations,
+            resolve("simplex", "active_set"),
+            resolve("binary", "auto"),
+            user_reg=_START_RIDGE,
+            item_reg=0.0,
+            prior="mean",
+            dealer=self.dealer,
+        )
+        descent = Descent(
+            engine,
+            n_events=self.n_events,
+            seed=self.seed,
+            n_init=1,
+            max_iter=_START_SWEEPS,
+            tol=1e-4,
+            on_sweep=lambda sweep: False,
+            checkpoint=None,
+            start=None,
+        )
+        return descent.run().state
 
     def sweep(self, link: Link, index: int, *, learning: bool) -> Link:
         """Draw everything once; the users' prior is learned only while `learning`."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from kolmogorov.data import Observations
 from kolmogorov.errors import FileFormatError
 from kolmogorov.model import archive
 from kolmogorov.model.bayes.chain import Link
@@ -65,7 +67,7 @@ class ChainCheckpoint:
             arrays |= {"mean": link.users.mean, "slopes": link.users.slopes, "fantasy": link.users.fantasy}
         archive.write(self.path, KIND, meta, arrays)
 
-    def read(self, features: np.ndarray) -> Kept | None:
+    def read(self, features: np.ndarray, table: Observations, n_chains: int, n_samples: int) -> Kept | None:
         """Return the state to go on from, or None where there is no file yet."""
         if not self.path.exists():
             return None
@@ -75,19 +77,32 @@ class ChainCheckpoint:
                 f"{self.path} is the checkpoint of another fit (other data, parameters or seed). Delete it or choose "
                 "another path."
             )
-        current = None
-        if meta["current"] is not None:
-            items = ItemPrior(arrays["bucket"], arrays["member"], arrays["frequency"])
-            users = UserPrior(
-                features, arrays["mean"], arrays["slopes"], meta["current"]["concentration"], arrays["fantasy"]
-            )
-            current = Link(
-                arrays["theta"], arrays["psi"], arrays["noise"], items, users, meta["current"]["scale"], arrays["alpha"]
-            )
-        links = [
-            _kept(arrays[f"theta{k}"], arrays[f"psi{k}"], arrays[f"noise{k}"], features) for k in range(meta["kept"])
-        ]
-        return Kept(meta["seed"], links, meta["chain"], meta["sweep"], current)
+        try:
+            kept = _restored(meta, arrays, features)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise FileFormatError(f"{self.path} is malformed: {type(error).__name__}: {error}.") from None
+        links = [*kept.links, *([kept.current] if kept.current is not None else [])]
+        fits = all(len(link.theta) == table.n_users and len(link.psi) == table.n_items for link in links)
+        extra = len(kept.links) - kept.chain * n_samples
+        if not fits or not 0 <= kept.chain <= n_chains or not 0 <= extra < max(n_samples, 1):
+            raise FileFormatError(f"{self.path} is malformed: its draws do not belong together.")
+        return kept
+
+
+def _restored(meta: dict[str, Any], arrays: dict[str, np.ndarray], features: np.ndarray) -> Kept:
+    current = None
+    if meta["current"] is not None:
+        items = ItemPrior(arrays["bucket"], arrays["member"], arrays["frequency"])
+        users = UserPrior(
+            features, arrays["mean"], arrays["slopes"], meta["current"]["concentration"], arrays["fantasy"]
+        )
+        current = Link(
+            arrays["theta"], arrays["psi"], arrays["noise"], items, users, meta["current"]["scale"], arrays["alpha"]
+        )
+    links = [
+        _kept(arrays[f"theta{k}"], arrays[f"psi{k}"], arrays[f"noise{k}"], features) for k in range(int(meta["kept"]))
+    ]
+    return Kept(meta["seed"], links, int(meta["chain"]), int(meta["sweep"]), current)
 
 
 def _kept(theta: np.ndarray, psi: np.ndarray, noise: np.ndarray, features: np.ndarray) -> Link:

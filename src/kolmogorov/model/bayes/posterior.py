@@ -83,29 +83,44 @@ class Posterior:
         return np.concatenate([theta, population], axis=1)
 
     @cached_property
-    def _psi(self) -> NDArray[np.float32]:
+    def _psi(self) -> Floats:
         """Psi as numbers with one more row per draw, the average over items; it also stands for those not observed."""
         average = self.psi[:, self.item_seen].mean(axis=1, keepdims=True)
         psi = np.where(self.item_seen[None, :, None], self.psi, average)
-        return np.concatenate([psi, average], axis=1).astype(np.float32)
+        return np.concatenate([psi, average], axis=1)
 
     @cached_property
-    def _deviation(self) -> Floats:
-        """Standard deviations of the noise, with that of a typical user in the last column."""
-        typical = np.median(self.noise[:, self.user_seen], axis=1, keepdims=True)
-        noise = np.where(self.user_seen[None, :], self.noise, typical)
-        return np.sqrt(np.concatenate([noise, typical], axis=1))
+    def _anyone(self) -> tuple[Floats, Floats, Floats]:
+        """Theta, psi and noise's deviation in which an unknown user or item is, in each draw, some observed one.
+
+        Their mean says what to expect of an unknown one; for how far off it may be, they have to differ.
+        """
+        rng = np.random.default_rng(0)
+        theta, psi = self._theta.copy(), self._psi.copy()
+        deviation = np.sqrt(np.concatenate([self.noise, self.noise[:, :1]], axis=1))
+        for k in range(self.n_draws):
+            user = rng.choice(np.flatnonzero(self.user_seen))
+            theta[k, -1], deviation[k, -1] = theta[k, user], deviation[k, user]
+            psi[k, -1] = psi[k, rng.choice(np.flatnonzero(self.item_seen))]
+        return theta, psi, deviation
 
     def moments(self, users: NDArray[np.int64], items: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Return mean and standard deviation over draws for aligned rows; the last row is "unknown"."""
         mean, deviation = np.empty(users.size), np.empty(users.size)
-        mean_products(self._theta, self._psi, users, items, mean, deviation)
+        theta, psi, _ = self._anyone
+        mean_products(theta, psi, users, items, mean, deviation)
+        unknown = (users == len(self.users)) | (items == len(self.items))
+        if unknown.any():
+            expected, nothing = np.empty(int(unknown.sum())), np.empty(int(unknown.sum()))
+            mean_products(self._theta, self._psi, users[unknown], items[unknown], expected, nothing)
+            mean[unknown] = expected
         return self.floor + (1.0 - 2.0 * self.floor) * mean, (1.0 - 2.0 * self.floor) * deviation
 
     def draws(self, users: NDArray[np.int64], items: NDArray[np.int64]) -> Floats:
         """Return what every draw says; float64[n_pairs, n_draws]."""
         out = np.empty((users.size, self.n_draws))
-        draw_products(self._theta, self._psi, users, items, out)
+        theta, psi, _ = self._anyone
+        draw_products(theta, psi, users, items, out)
         return self.floor + (1.0 - 2.0 * self.floor) * out
 
     def interval(
@@ -119,7 +134,7 @@ class Posterior:
             part = slice(first, first + block)
             centre = self.draws(users[part], items[part])
             if noise:
-                spread = np.ascontiguousarray(self._deviation[:, users[part]].T)
+                spread = np.ascontiguousarray(self._anyone[2][:, users[part]].T)
                 for tail, out in zip(tails, (low, high), strict=True):
                     mixture_quantile(centre, spread, tail, out[part])
             else:
@@ -134,6 +149,10 @@ class Posterior:
             raise DataError(f"the shapes {shapes} do not belong together")
         if n_users != len(self.users) or draws < 1 or self.n_chains < 1 or draws % self.n_chains:
             raise DataError("the draws do not belong together")
+        if self.likelihood not in ("gaussian", "bernoulli") or not np.isfinite(self.noise).all():
+            raise DataError("the likelihood is unknown or a variance is not finite")
+        if not ((self.seen_values >= 0) & (self.seen_values <= 1)).all():
+            raise DataError("the observed values are not probabilities")
         if not (self.theta >= 0).all() or not np.allclose(self.theta.sum(axis=2), 1.0) or not (self.noise > 0).all():
             raise DataError("theta is not on the probability simplex, or a variance is not positive")
         steps, ends = np.diff(self.seen_indptr), (int(self.seen_indptr[0]), int(self.seen_indptr[-1]))

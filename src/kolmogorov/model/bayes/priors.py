@@ -16,6 +16,7 @@ Floats = NDArray[np.float64]
 # Items are grouped by how often they were observed, since what is seen often is liked more often.
 _BUCKETS = 6
 _TINY = 1e-9
+_LEAST_NOISE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +42,8 @@ class ItemPrior:
     def start(cls, observations: Observations, n_classes: int, n_events: int, rng: np.random.Generator) -> ItemPrior:
         """Put items into random classes that know nothing yet."""
         n = observations.n_items
-        place = np.empty(n, dtype=np.int64)
-        place[np.argsort(observations.columns.counts, kind="stable")] = np.arange(n)
+        counts = observations.columns.counts
+        place = np.searchsorted(np.sort(counts), counts)
         bucket = place * min(_BUCKETS, n) // n
         return cls(bucket, rng.integers(n_classes, size=n), np.full((n_classes, n_events), 0.5))
 
@@ -74,7 +75,8 @@ class ItemPrior:
 class UserPrior:
     """theta_u ~ Normal(mean + features_u . slopes, 1 / concentration), restricted to the simplex.
 
-    The three are learned during burn-in and fixed after it, so that what is kept are draws from one posterior.
+    The three are learned during burn-in and fixed after it, by each chain for itself: what a chain keeps are draws from
+    one posterior.
 
     Attributes
     ----------
@@ -123,7 +125,9 @@ class UserPrior:
         fantasy = np.empty_like(self.fantasy)
         gram = np.tile(pull * np.eye(size), (n, 1, 1))
         draw_simplex(gram, pull * centre[:n], self.fantasy, rng.integers(2**63, size=n).astype(np.uint64), 2, fantasy)
-        distance = [float(((x - c) ** 2).sum(axis=1).mean()) for x, c in ((fantasy, centre[:n]), (theta, centre))]
+        distance = [
+            float(((x - c) ** 2).sum(axis=1).mean()) for x, c in ((fantasy, centre[:n]), (theta[seen], centre[seen]))
+        ]
         step = float(np.clip(pull * (distance[0] - distance[1]) / size, -_LARGEST_STEP, _LARGEST_STEP))
         return replace(fresh, fantasy=fantasy, concentration=float(np.clip(pull * np.exp(step), *_CONCENTRATIONS)))
 
@@ -167,5 +171,7 @@ class NoisePrior:
     def redrawn(self, residual: Floats, count: Floats, rng: np.random.Generator) -> tuple[Floats, NoisePrior]:
         """Draw the variances given residual sums of squares and (weighted) counts, then the scale given them."""
         noise = (self.scale + 0.5 * residual) / rng.gamma(self.shape + 0.5 * count)
+        # A table that can be fitted exactly would draw the noise to nothing.
+        noise = np.maximum(noise, _LEAST_NOISE)
         scale = rng.gamma(1.0 + self.shape * len(noise)) / (self.rate + float((1.0 / noise).sum()))
         return noise, NoisePrior(float(scale), self.shape, self.rate)

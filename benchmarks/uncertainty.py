@@ -1,0 +1,92 @@
+"""Draw the pictures of docs/bayes.md and print their numbers: intervals, calibration, probabilities of rules."""
+
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+from surroundings import machine, movielens
+
+import kolmogorov as km
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+PROBABILITIES = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9)
+LIKES = 0.8
+
+
+def main() -> None:
+    """Fit MovieLens 100K and the zoo, and look at intervals, calibration and rules on held-out data."""
+    print(machine())
+    train, test = movielens("ml-100k").split(test_size=0.2, random_state=0)
+    model = km.BayesianKolmogorovModel(24, random_state=0).fit(train)
+    intervals(model, test)
+    rules(model, train, test)
+
+
+def intervals(model: km.BayesianKolmogorovModel, test: km.Observations) -> None:
+    """Draw some intervals, the coverage by level, and the calibration of predictions."""
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
+    rng = np.random.default_rng(0)
+    some = test.subset(np.isin(np.arange(len(test)), rng.choice(len(test), 40, replace=False)))
+    low, high = model.predict_interval(some)
+    mean = model.posterior_.scale.rating(model.predict(some))
+    order = np.argsort(mean)
+    left.vlines(np.arange(40), low[order], high[order], color="0.7", linewidth=4, label="90% interval")
+    left.plot(np.arange(40), mean[order], "o", markersize=4, label="prediction")
+    left.plot(np.arange(40), 5 * some.values[order], "x", color="tab:red", label="rating")
+    left.set(title="Forty held-out ratings", xlabel="sorted by prediction", ylabel="stars")
+    left.legend(fontsize=8)
+    stars, held = 5 * test.values, []
+    for level in LEVELS:
+        low, high = model.predict_interval(test, level=level)
+        held.append(float(((stars >= low - 1e-9) & (stars <= high + 1e-9)).mean()))
+        print(f"interval {level:.2f} holds {held[-1]:.3f} of {len(test)} held-out ratings")
+    middle.plot([0.4, 1], [0.4, 1], "--", color="0.6")
+    middle.plot(LEVELS, held, "o-")
+    middle.set(title="Coverage of held-out ratings", xlabel="level", ylabel="share inside")
+    predicted = 5 * model.predict(test)
+    place = np.digitize(predicted, np.quantile(predicted, np.linspace(0, 1, 13)[1:-1]))
+    points = np.array([(predicted[place == k].mean(), stars[place == k].mean()) for k in range(12)])
+    print(f"calibration: largest difference of 12 equal groups {np.abs(points[:, 0] - points[:, 1]).max():.3f} stars")
+    right.plot([1.5, 5], [1.5, 5], "--", color="0.6")
+    right.plot(points[:, 0], points[:, 1], "o-")
+    right.set(title="Calibration, twelve equal groups", xlabel="mean prediction, stars", ylabel="mean rating")
+    figure.savefig(DOCS / "bayes-intervals.png", dpi=110)
+
+
+def rules(model: km.BayesianKolmogorovModel, train: km.Observations, test: km.Observations) -> None:
+    """Draw how often implications hold on held-out ratings by their posterior probability."""
+    relations = model.relations(min_ratings=20)
+    found = []
+    for level in PROBABILITIES:
+        evidence, _ = relations.evaluate(test, LIKES, min_probability=level)
+        found.append(evidence.totals())
+        print(f"probability >= {level:.1f}: {_worded(found[-1])}")
+    for size in (8, 24):
+        single = km.KolmogorovModel(size, user_reg=25.0, item_reg=0.1, random_state=0).fit(train)
+        totals = single.relations(min_ratings=20).evaluate(test, LIKES).totals()
+        print(f"point estimate, D = {size}: {_worded(totals)}")
+    figure, axis = plt.subplots(figsize=(6, 4), layout="constrained")
+    axis.plot(PROBABILITIES, [100 * totals["confidence"] for totals in found], "o-", label="confidence")
+    axis.plot(PROBABILITIES, [100 * totals["base_rate"] for totals in found], "s--", color="0.5", label="base rate")
+    axis.set(
+        title="Implications on held-out ratings (at least 4 stars)",
+        xlabel="posterior probability at least",
+        ylabel="%",
+    )
+    axis.legend()
+    figure.savefig(DOCS / "bayes-rules.png", dpi=110)
+
+
+def _worded(totals: dict[str, float]) -> str:
+    return (
+        f"{totals['rules']:,.0f} rules, {totals['pairs']:,.0f} cases, confidence {totals['confidence']:.1%}, base rate "
+        f"{totals['base_rate']:.1%}, lift {totals['lift']:.3f}"
+    )
+
+
+if __name__ == "__main__":
+    main()
