@@ -29,11 +29,16 @@ def stacked(thetas: Iterable[Floats], psis: Iterable[NDArray[np.bool_]]) -> tupl
 
 
 def pruned(theta: Floats, psi: NDArray[np.bool_], n_events: int, seed: int) -> tuple[Floats, NDArray[np.bool_]]:
-    """Gather similar events into `n_events`: each stands for a cluster of columns of psi and has their mass.
+    """Gather similar events until at most `n_events` are left: each stands for a cluster of columns of psi.
 
+    Equal columns are one event, which changes no prediction.
     Columns are clustered by k-means, weighted by the users' mass; an item happens in a gathered event if it does in
     most of the mass behind it.
     """
+    psi, same = np.unique(psi, axis=1, return_inverse=True)
+    merge = np.zeros((theta.shape[1], psi.shape[1]))
+    merge[np.arange(theta.shape[1]), same.ravel()] = 1.0
+    theta = theta @ merge
     if n_events >= psi.shape[1]:
         return theta, psi
     mass = theta.sum(axis=0) + 1e-12

@@ -368,8 +368,8 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
         Parameters
         ----------
         n_events : int, optional
-            Gather similar events until so many are left. By default all are kept, and the predictions are the same
-            to rounding.
+            Gather similar events until at most so many are left. By default all are kept, and the predictions are the
+            same to rounding.
         """
         check_is_fitted(self)
         if n_events is not None:

@@ -24,7 +24,7 @@ _START, _PRIORS = 2, 3
 #: With yes/no data, the chance that an answer goes against its event.
 FLOOR = 0.01
 #: The descent from which a chain starts, and how far its thetas are moved off the simplex's edges.
-_START_SWEEPS, _START_RIDGE, _BLUR = 20, 1.0, 0.05
+_START_SWEEPS, _START_RIDGE, _BLUR = 12, 1.0, 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +123,7 @@ class Chain:
         engine = Engine(
             self.observations,
             resolve("simplex", "active_set"),
-            resolve("binary", "auto"),
+            resolve("binary", "local_search", tabu_moves=0),
             user_reg=_START_RIDGE,
             item_reg=0.0,
             prior="mean",

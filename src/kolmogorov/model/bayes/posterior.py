@@ -77,17 +77,13 @@ class Posterior:
 
     @cached_property
     def _theta(self) -> Floats:
-        """Theta with one more row per draw, the population; it also stands for users not observed."""
-        population = self.theta[:, self.user_seen].mean(axis=1, keepdims=True)
-        theta = np.where(self.user_seen[None, :, None], self.theta, population)
-        return np.concatenate([theta, population], axis=1)
+        """Theta with one more row per draw, the population."""
+        return np.concatenate([self.theta, self.theta[:, self.user_seen].mean(axis=1, keepdims=True)], axis=1)
 
     @cached_property
     def _psi(self) -> Floats:
-        """Psi as numbers with one more row per draw, the average over items; it also stands for those not observed."""
-        average = self.psi[:, self.item_seen].mean(axis=1, keepdims=True)
-        psi = np.where(self.item_seen[None, :, None], self.psi, average)
-        return np.concatenate([psi, average], axis=1)
+        """Psi as numbers with one more row per draw, the average over items."""
+        return np.concatenate([self.psi, self.psi[:, self.item_seen].mean(axis=1, keepdims=True)], axis=1)
 
     @cached_property
     def _anyone(self) -> tuple[Floats, Floats, Floats]:
@@ -106,6 +102,7 @@ class Posterior:
 
     def moments(self, users: NDArray[np.int64], items: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Return mean and standard deviation over draws for aligned rows; the last row is "unknown"."""
+        users, items = self._settled(users, items)
         mean, deviation = np.empty(users.size), np.empty(users.size)
         theta, psi, _ = self._anyone
         mean_products(theta, psi, users, items, mean, deviation)
@@ -118,6 +115,7 @@ class Posterior:
 
     def draws(self, users: NDArray[np.int64], items: NDArray[np.int64]) -> Floats:
         """Return what every draw says; float64[n_pairs, n_draws]."""
+        users, items = self._settled(users, items)
         out = np.empty((users.size, self.n_draws))
         theta, psi, _ = self._anyone
         draw_products(theta, psi, users, items, out)
@@ -127,6 +125,7 @@ class Posterior:
         self, users: NDArray[np.int64], items: NDArray[np.int64], level: float, *, noise: bool
     ) -> tuple[Floats, Floats]:
         """Return the central interval of the probability or, with `noise`, of a new answer."""
+        users, items = self._settled(users, items)
         low, high = np.empty(users.size), np.empty(users.size)
         tails = (0.5 * (1.0 - level), 0.5 * (1.0 + level))
         block = max(1, _BLOCK // self.n_draws)
@@ -140,6 +139,11 @@ class Posterior:
             else:
                 low[part], high[part] = np.quantile(centre, tails, axis=1)
         return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+
+    def _settled(self, users: NDArray[np.int64], items: NDArray[np.int64]) -> tuple[Any, Any]:
+        """Give users and items without observations the row of the unknown."""
+        sides = ((self.user_seen, users), (self.item_seen, items))
+        return tuple(np.where(np.append(seen, False)[rows], rows, len(seen)) for seen, rows in sides)  # type: ignore[return-value]
 
     def check(self) -> None:
         """Raise where the parts do not form draws of models; for parts that come from a file."""
