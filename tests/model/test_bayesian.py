@@ -17,7 +17,7 @@ from kolmogorov.execution import Threads
 from kolmogorov.kernels.gibbs import draw_answers, draw_bits, draw_events, draw_simplex, gamma, truncated_normal
 from kolmogorov.metrics import effective_size, split_rhat
 from kolmogorov.model.bayes import chain as chain_module
-from kolmogorov.model.bayes.chain import FLOOR, GaussianChain
+from kolmogorov.model.bayes.chain import FLOOR, BernoulliChain, GaussianChain
 from kolmogorov.model.bayes.priors import ItemPrior
 
 SMALL = {"n_chains": 2, "burn_in": 20, "n_samples": 6, "thin": 2, "random_state": 0}
@@ -129,12 +129,13 @@ class TinyWorld:
     """A table of 4 × 5 with a hole, whose answers are drawn anew after every sweep."""
 
     users, items, events, classes = 4, 5, 2, 2
+    kind = GaussianChain
 
     def __init__(self):
         full = Observations.from_dense(np.full((self.users, self.items), 0.5))
         self.table = full.subset(np.arange(20) % 7 != 3)
         self.dealer = Threads(1)
-        self.chain = GaussianChain(
+        self.chain = self.kind(
             self.table,
             np.zeros((self.users, 0)),
             n_events=self.events,
@@ -191,9 +192,38 @@ class TinyWorld:
         ]
 
 
-def geweke_scores(sweeps):
+class YesNoWorld(TinyWorld):
+    """The same table with answers yes and no."""
+
+    kind = BernoulliChain
+
+    def prior(self, rng):
+        link = super().prior(rng)
+        alpha = rng.exponential(10.0, self.events)
+        return replace(link, alpha=alpha, theta=rng.dirichlet(alpha, self.users))
+
+    def answers(self, link, rng):
+        chance = (link.theta @ link.psi.T)[self.table.user_rows(), self.table.item_rows()]
+        return (rng.random(len(chance)) < FLOOR + (1 - 2 * FLOOR) * chance).astype(float)
+
+    def functionals(self, link, values):
+        chance = (link.theta @ link.psi.T)[self.table.user_rows(), self.table.item_rows()]
+        expected = link.items.frequency[link.items.member]
+        return [
+            ((link.psi - 0.5) * (expected - 0.5)).mean(),
+            ((chance - 0.5) * (values - 0.5)).mean(),
+            (link.theta**2).mean(),
+            link.psi.mean(),
+            (link.psi[0] * link.psi[1]).mean(),
+            np.log(link.alpha).mean(),
+            (np.log(link.alpha) ** 2).mean(),
+            values.mean(),
+        ]
+
+
+def geweke_scores(sweeps, make=TinyWorld):
     """Compare draws from the joint distribution with those of sweeps that alternate with fresh answers."""
-    world, rng = TinyWorld(), np.random.default_rng(5)
+    world, rng = make(), np.random.default_rng(5)
     direct = []
     for _ in range(6000):
         link = world.prior(rng)
@@ -211,8 +241,30 @@ def geweke_scores(sweeps):
     return (walked.mean(axis=0) - direct.mean(axis=0)) / error
 
 
-def test_geweke_finds_nothing_wrong():
-    assert np.abs(geweke_scores(5000)).max() < 4.0
+@pytest.mark.parametrize("make", [TinyWorld, YesNoWorld])
+def test_geweke_finds_nothing_wrong(monkeypatch, make):
+    # So few users leave alpha free to wander, which takes longer steps.
+    monkeypatch.setattr(chain_module, "_STEP", 2.0)
+    assert np.abs(geweke_scores(8000, make)).max() < 4.0
+
+
+def _doubled(alpha, theta, rng):
+    """Count every user four times."""
+    return _alpha(alpha, np.concatenate([theta] * 4), rng)
+
+
+def _flipped(indptr, indices, values, weights, *rest):
+    return _answers(indptr, indices, 1.0 - values, weights, *rest)
+
+
+_alpha, _answers = chain_module._redrawn_alpha, chain_module.draw_answers
+
+
+@pytest.mark.parametrize(("name", "bug"), [("_redrawn_alpha", _doubled), ("draw_answers", _flipped)])
+def test_geweke_finds_a_wrong_conditional_of_yes_and_no(monkeypatch, name, bug):
+    monkeypatch.setattr(chain_module, "_STEP", 2.0)
+    monkeypatch.setattr(chain_module, name, bug)
+    assert np.abs(geweke_scores(8000, YesNoWorld)).max() > 5.0
 
 
 def _flat_odds(self, gram, moment, start, seeds):
