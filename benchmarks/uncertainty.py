@@ -24,6 +24,15 @@ def main() -> None:
     model = km.BayesianKolmogorovModel(24, random_state=0).fit(train)
     intervals(model, test)
     rules(model, train, test)
+    rhat = model.diagnostics(test)["prediction"]["rhat"]
+    print(
+        f"split R-hat of 1,000 held-out predictions: median {np.median(rhat):.2f}, 90% below {np.quantile(rhat, 0.9):.2f}"
+    )
+    whole = model.evaluate(test)["rmse_rating"]
+    print(f"all {model.as_model().n_events} events: {whole:.4f} stars")
+    for size in (400, 100, 50):
+        error = model.as_model(size).evaluate(test)["rmse_rating"]
+        print(f"gathered into {size}: {error:.4f} stars, {error - whole:.4f} lost")
 
 
 def intervals(model: km.BayesianKolmogorovModel, test: km.Observations) -> None:
