@@ -25,9 +25,7 @@ def main() -> None:
     intervals(model, test)
     rules(model, train, test)
     rhat = model.diagnostics(test)["prediction"]["rhat"]
-    print(
-        f"split R-hat of 1,000 held-out predictions: median {np.median(rhat):.2f}, 90% below {np.quantile(rhat, 0.9):.2f}"
-    )
+    print(f"split R-hat of predictions: median {np.median(rhat):.2f}, 90% below {np.quantile(rhat, 0.9):.2f}")
     whole = model.evaluate(test)["rmse_rating"]
     print(f"all {model.as_model().n_events} events: {whole:.4f} stars")
     for size in (400, 100, 50):
