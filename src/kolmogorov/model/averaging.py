@@ -14,7 +14,6 @@ from kolmogorov._support.seeds import base_seed, generator
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.validation import Flag, Integer, check_parameters
 from kolmogorov.data import Observations
-from kolmogorov.data.observations import View
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.model.estimator import KolmogorovModel
 from kolmogorov.model.parameters import Fitted
@@ -109,8 +108,5 @@ def bagged(
 
 
 def _reweighted(observations: Observations, rng: np.random.Generator) -> Observations:
-    view = observations.rows
-    draws = rng.exponential(size=len(observations))
-    weights = draws * view.weights if view.weights.size else draws
-    fresh = View(view.indptr, view.indices, view.values, weights)
-    return Observations(observations.users, observations.items, fresh, observations.scale)
+    rows = observations.rows.weighed(rng.exponential(size=len(observations)))
+    return Observations(observations.users, observations.items, rows, observations.scale)

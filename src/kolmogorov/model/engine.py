@@ -71,7 +71,7 @@ class HalfStep:
         bits = None if view.weights.size else packed_bits(factors)
         scale = np.ones(n_rows) if self.scale is None else self.scale
         if bits is None and self.scale is not None:
-            view = _weighed(view, self.scale)
+            view = view.weighed(np.repeat(self.scale, view.counts))
         result = np.empty_like(current)
         values = np.empty(n_rows)
 
@@ -102,12 +102,6 @@ def packed_bits(factors: Floats) -> NDArray[np.uint64] | None:
     if size > _WORD or not ((factors == 0.0) | (factors == 1.0)).all():
         return None
     return factors.astype(np.uint64) @ (np.uint64(1) << np.arange(size, dtype=np.uint64))
-
-
-def _weighed(view: View, scale: Floats) -> View:
-    """Return the table with each row's weights multiplied."""
-    weights = np.repeat(scale, view.counts)
-    return View(view.indptr, view.indices, view.values, weights * view.weights if view.weights.size else weights)
 
 
 class Engine:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from kolmogorov._support.seeds import generator, row_seeds
-from kolmogorov.data.observations import Observations, View
+from kolmogorov.data.observations import Observations
 from kolmogorov.execution import Threads
 from kolmogorov.kernels.gibbs import draw_answers, draw_events
 from kolmogorov.kernels.products import pair_products
@@ -54,7 +55,7 @@ class Link:
     alpha: Floats
 
 
-class Chain:
+class Chain(ABC):
     """Draws from the posterior given one table, by Gibbs sampling.
 
     Parameters
@@ -142,12 +143,9 @@ class Chain:
         )
         return descent.run().state
 
+    @abstractmethod
     def sweep(self, link: Link, index: int, *, learning: bool) -> Link:
         """Draw everything once; the users' prior is learned only while `learning`."""
-        raise NotImplementedError
-
-    def _item_prior(self, link: Link, psi: Floats, rng: np.random.Generator) -> ItemPrior:
-        return link.items.redrawn(psi, rng)
 
 
 class GaussianChain(Chain):
@@ -158,7 +156,7 @@ class GaussianChain(Chain):
         rng = generator(self.seed, _PRIORS, index)
         zero = np.zeros(self.n_events)
         precision = 1.0 / link.noise
-        columns = _weighted(self.observations.columns, precision[self.observations.columns.indices])
+        columns = self.observations.columns.weighed(precision[self.observations.columns.indices])
         item_step = HalfStep(BitSampler(), 0.0, zero, self.seed, index, ITEM_SIDE, link.items.logit, keep=False)
         psi, _ = item_step.run(columns, link.theta, link.psi, self.dealer)
         pull = link.users.concentration
@@ -172,7 +170,7 @@ class GaussianChain(Chain):
         users = link.users
         if learning:
             users = users.learned(theta, self.seen_users, rng, spread=self.concentration is None)
-        return Link(theta, psi, noise, self._item_prior(link, psi, rng), users, prior.scale, link.alpha)
+        return Link(theta, psi, noise, link.items.redrawn(psi, rng), users, prior.scale, link.alpha)
 
     def _residuals(self, theta: Floats, psi: Floats) -> tuple[Floats, Floats]:
         """Return each user's residual sum of squares and number of observations, weighted ones counted so."""
@@ -209,12 +207,7 @@ class BernoulliChain(Chain):
         self.dealer.deal(item_share, self.observations.n_items, size)
         self.dealer.deal(user_share, self.observations.n_users, size)
         alpha = _redrawn_alpha(link.alpha, theta[self.seen_users], rng)
-        return replace(link, theta=theta, psi=psi, items=self._item_prior(link, psi, rng), alpha=alpha)
-
-
-def _weighted(view: View, factor: Floats) -> View:
-    """Return the table with its weights multiplied."""
-    return View(view.indptr, view.indices, view.values, factor * view.weights if view.weights.size else factor)
+        return replace(link, theta=theta, psi=psi, items=link.items.redrawn(psi, rng), alpha=alpha)
 
 
 _ALPHA_RATE = 0.1
