@@ -17,8 +17,35 @@ from kolmogorov.model.history import Sweep
 Floats = NDArray[np.float64]
 
 
+class Trained:
+    """What follows from the observations that a model was fitted to; for dataclasses that keep them."""
+
+    users: Vocabulary
+    items: Vocabulary
+    scale: Scale
+    seen_indptr: NDArray[np.int64]
+    seen_items: NDArray[np.int32]
+    seen_values: Floats
+
+    @cached_property
+    def user_seen(self) -> NDArray[np.bool_]:
+        """Which users had observations."""
+        return np.diff(self.seen_indptr) > 0
+
+    @cached_property
+    def item_seen(self) -> NDArray[np.bool_]:
+        """Which items had observations."""
+        return np.bincount(self.seen_items, minlength=len(self.items)) > 0
+
+    @cached_property
+    def observations(self) -> Observations:
+        """The observations that the model was fitted to, without their weights."""
+        view = View(self.seen_indptr, self.seen_items, self.seen_values, np.empty(0))
+        return Observations(self.users, self.items, view, self.scale)
+
+
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class Fitted(Trained):
     """A learned Kolmogorov model.
 
     Attributes
@@ -51,16 +78,6 @@ class Fitted:
         return self.theta.shape[1]
 
     @cached_property
-    def user_seen(self) -> NDArray[np.bool_]:
-        """Which users had observations."""
-        return np.diff(self.seen_indptr) > 0
-
-    @cached_property
-    def item_seen(self) -> NDArray[np.bool_]:
-        """Which items had observations."""
-        return np.bincount(self.seen_items, minlength=len(self.items)) > 0
-
-    @cached_property
     def theta_or_population(self) -> Floats:
         """Theta with one more row, the mean over the users observed; it also stands for those who were not."""
         population = self.theta[self.user_seen].mean(axis=0)
@@ -73,12 +90,6 @@ class Fitted:
         average = self.psi[self.item_seen].mean(axis=0)
         psi = np.where(self.item_seen[:, None], self.psi, average)
         return np.vstack([psi, average])
-
-    @cached_property
-    def observations(self) -> Observations:
-        """The observations that the model was fitted to, without their weights."""
-        view = View(self.seen_indptr, self.seen_items, self.seen_values, np.empty(0))
-        return Observations(self.users, self.items, view, self.scale)
 
     def seen_by(self, user: int) -> NDArray[np.int32]:
         """Return the items that a user (row number) was observed with."""

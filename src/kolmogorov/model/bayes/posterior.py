@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov.data import Observations, Scale, Vocabulary
-from kolmogorov.data.observations import View
+from kolmogorov.data import Scale, Vocabulary
 from kolmogorov.errors import DataError
 from kolmogorov.kernels.mixture import draw_products, mean_products, mixture_quantile
 from kolmogorov.model.bayes.chain import FLOOR
+from kolmogorov.model.parameters import Trained
 
 Floats = NDArray[np.float64]
 #: Pairs times draws held at once.
@@ -21,7 +21,7 @@ _BLOCK = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class Posterior:
+class Posterior(Trained):
     """Draws of models from one or more chains.
 
     Attributes
@@ -58,22 +58,6 @@ class Posterior:
     def floor(self) -> float:
         """The chance that an answer goes against its event."""
         return FLOOR if self.likelihood == "bernoulli" else 0.0
-
-    @cached_property
-    def user_seen(self) -> NDArray[np.bool_]:
-        """Which users had observations."""
-        return np.diff(self.seen_indptr) > 0
-
-    @cached_property
-    def item_seen(self) -> NDArray[np.bool_]:
-        """Which items had observations."""
-        return np.bincount(self.seen_items, minlength=len(self.items)) > 0
-
-    @cached_property
-    def observations(self) -> Observations:
-        """The observations that the model was fitted to, without their weights."""
-        view = View(self.seen_indptr, self.seen_items, self.seen_values, np.empty(0))
-        return Observations(self.users, self.items, view, self.scale)
 
     @cached_property
     def _theta(self) -> Floats:
