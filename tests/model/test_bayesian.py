@@ -64,14 +64,16 @@ def test_gamma_numbers(shape):
 
 def test_bits_have_their_exact_distribution(rng):
     n, size = 20_000, 3
-    factor = rng.normal(size=(4, size))
-    gram, moment = factor.T @ factor, rng.normal(size=size)
+    theta = rng.dirichlet(np.ones(size), 5)
+    values, weights, precision, logit = rng.random(5), 1 + rng.random(5), 9 * rng.random(5), rng.normal(size=size)
+    indptr = np.arange(n + 1, dtype=np.int64) * 5
+    table = (indptr, np.tile(np.arange(5, dtype=np.int32), n), np.tile(values, n), np.tile(weights, n))
+    given = (precision, theta, np.zeros((n, size)), np.tile(logit, (n, 1)))
     out = np.empty((n, size))
-    tile = (np.tile(gram, (n, 1, 1)), np.tile(moment, (n, 1)), np.zeros((n, size)))
-    draw_bits(*tile, seeds(n), 30, out)
-    codes = (out @ [4, 2, 1]).astype(int)
-    counts = np.bincount(codes, minlength=8)
-    expected = naive.bit_distribution(gram, moment)
+    draw_bits(*table, *given, 30, seeds(n), 0, n, out)
+    counts = np.bincount((out @ [4, 2, 1]).astype(int), minlength=8)
+    heavy = weights * precision
+    expected = naive.bit_distribution((theta.T * heavy) @ theta, theta.T @ (heavy * values) + logit)
     assert stats.chisquare(counts, n * expected).pvalue > 1e-4
 
 
@@ -267,22 +269,21 @@ def test_geweke_finds_a_wrong_conditional_of_yes_and_no(monkeypatch, name, bug):
     assert np.abs(geweke_scores(8000, YesNoWorld)).max() > 5.0
 
 
-def _flat_odds(self, gram, moment, start, seeds):
-    return _bits(self, 0.2 * gram, 0.2 * moment, start, seeds)
+def _flat_odds(indptr, indices, values, weights, precision, theta, psi, logit, *rest):
+    return draw_bits(indptr, indices, values, weights, 0.2 * precision, theta, psi, 0.2 * logit, *rest)
 
 
 def _wide_steps(self, gram, moment, start, seeds):
     return _points(self, 0.5 * gram, 0.5 * moment, start, seeds)
 
 
-_bits = chain_module.BitSampler._solve_batch
 _points = chain_module.SimplexSampler._solve_batch
 
 
 @pytest.mark.parametrize("bug", ["bits", "simplex", "noise", "classes"])
 def test_geweke_finds_a_wrong_conditional(monkeypatch, bug):
     if bug == "bits":
-        monkeypatch.setattr(chain_module.BitSampler, "_solve_batch", _flat_odds)
+        monkeypatch.setattr(chain_module, "draw_bits", _flat_odds)
     elif bug == "simplex":
         monkeypatch.setattr(chain_module.SimplexSampler, "_solve_batch", _wide_steps)
     elif bug == "noise":

@@ -10,24 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.validation import Integer, Rule
-from kolmogorov.kernels.gibbs import draw_bits, draw_simplex
-from kolmogorov.solvers.contract import Batch, BinarySolver, SimplexSolver
+from kolmogorov.kernels.gibbs import draw_simplex
+from kolmogorov.solvers.contract import Batch, SimplexSolver
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class BitSampler(BinarySolver):
-    """Gibbs sampling of bits, one given the others; `rounds` passes over them."""
-
-    rounds: int = 1
-    name: ClassVar[str] = "gibbs"
-    rules: ClassVar[Mapping[str, Rule]] = {"rounds": Integer(1)}
-
-    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
-        out = np.empty_like(moment)
-        draw_bits(gram, moment, np.ascontiguousarray(start), seeds, self.rounds, out)
-        return Batch(out)
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ from scipy.special import gammaln
 from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov.data.observations import Observations
 from kolmogorov.execution import Threads
-from kolmogorov.kernels.gibbs import draw_answers, draw_events
-from kolmogorov.kernels.products import pair_products
+from kolmogorov.kernels.gibbs import draw_answers, draw_bits, draw_events
+from kolmogorov.kernels.products import residual_squares
 from kolmogorov.model.bayes.priors import ItemPrior, NoisePrior, UserPrior
 from kolmogorov.model.descent import Descent
 from kolmogorov.model.engine import ITEM_SIDE, USER_SIDE, Engine, HalfStep, State
 from kolmogorov.solvers import resolve
-from kolmogorov.solvers.samplers import BitSampler, SimplexSampler
+from kolmogorov.solvers.samplers import SimplexSampler
 
 Floats = NDArray[np.float64]
 _START, _PRIORS = 2, 3
@@ -26,6 +26,8 @@ _START, _PRIORS = 2, 3
 FLOOR = 0.01
 #: The descent from which a chain starts, and how far its thetas are moved off the simplex's edges.
 _START_SWEEPS, _START_RIDGE, _BLUR = 12, 1.0, 0.05
+#: How often a sweep goes over an item's bits.
+_ROUNDS = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +96,11 @@ class Chain(ABC):
         self.dealer = dealer
         self.noise_rate = 1.0 / (self.noise_shape * max(float(np.var(observations.values)), 1e-4))
         self.seen_users = observations.rows.counts > 0
-        self._users = observations.user_rows().astype(np.int64)
-        self._items = observations.item_rows().astype(np.int64)
+        rows = observations.rows
+        self._mass = rows.counts.astype(np.float64)
+        if rows.weights.size:
+            of_entry = np.repeat(np.arange(len(self._mass)), rows.counts)
+            self._mass = np.bincount(of_entry, weights=rows.weights, minlength=len(self._mass))
 
     def start(self) -> Link:
         """Return a point estimate from a random start: single bits leave a poor one too slowly.
@@ -154,15 +159,12 @@ class GaussianChain(Chain):
     def sweep(self, link: Link, index: int, *, learning: bool) -> Link:
         """Draw psi, theta, noise and priors, each given the rest."""
         rng = generator(self.seed, _PRIORS, index)
-        zero = np.zeros(self.n_events)
         precision = 1.0 / link.noise
-        columns = self.observations.columns.weighed(precision[self.observations.columns.indices])
-        item_step = HalfStep(BitSampler(), 0.0, zero, self.seed, index, ITEM_SIDE, link.items.logit, keep=False)
-        psi, _ = item_step.run(columns, link.theta, link.psi, self.dealer)
+        psi = self._items(link, precision, index)
         pull = link.users.concentration
-        user_step = HalfStep(
-            SimplexSampler(), pull, zero, self.seed, index, USER_SIDE, pull * link.users.centre, precision, keep=False
-        )
+        centre = np.zeros(self.n_events)
+        tilt = pull * link.users.centre
+        user_step = HalfStep(SimplexSampler(), pull, centre, self.seed, index, USER_SIDE, tilt, precision, keep=False)
         theta, _ = user_step.run(self.observations.rows, psi, link.theta, self.dealer)
         noise, prior = NoisePrior(link.scale, self.noise_shape, self.noise_rate).redrawn(
             *self._residuals(theta, psi), rng
@@ -172,15 +174,29 @@ class GaussianChain(Chain):
             users = users.learned(theta, self.seen_users, rng, spread=self.concentration is None)
         return Link(theta, psi, noise, link.items.redrawn(psi, rng), users, prior.scale, link.alpha)
 
+    def _items(self, link: Link, precision: Floats, index: int) -> Floats:
+        """Draw the bits of every item."""
+        columns = self.observations.columns
+        table = (columns.indptr, columns.indices, columns.values, columns.weights)
+        given = (precision, link.theta, link.psi, link.items.logit)
+        psi = np.empty_like(link.psi)
+
+        def share(first: int, last: int) -> None:
+            seeds = row_seeds(self.seed, index, ITEM_SIDE, np.arange(first, last))
+            draw_bits(*table, *given, _ROUNDS, seeds, first, last, psi)
+
+        self.dealer.deal(share, len(psi), self.n_events * self.n_events)
+        return psi
+
     def _residuals(self, theta: Floats, psi: Floats) -> tuple[Floats, Floats]:
         """Return each user's residual sum of squares and number of observations, weighted ones counted so."""
-        table = self.observations
-        predicted = np.empty(len(table))
-        pair_products(theta, psi, self._users, self._items, predicted)
-        heavy = np.ones(len(table)) if table.weights is None else table.weights
-        squares = heavy * (predicted - table.values) ** 2
-        residual, count = (np.bincount(self._users, weights=x, minlength=table.n_users) for x in (squares, heavy))
-        return residual.astype(np.float64), count.astype(np.float64)
+        rows = self.observations.rows
+        table = (rows.indptr, rows.indices, rows.values, rows.weights)
+        squares = np.empty(len(theta))
+        self.dealer.deal(
+            lambda first, last: residual_squares(*table, theta, psi, first, last, squares), len(theta), self.n_events
+        )
+        return squares, self._mass
 
 
 class BernoulliChain(Chain):

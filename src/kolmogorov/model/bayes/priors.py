@@ -57,13 +57,10 @@ class ItemPrior:
     def redrawn(self, psi: Floats, rng: np.random.Generator) -> ItemPrior:
         """Draw frequencies, weights and classes, each given the rest."""
         n_classes = len(self.frequency)
-        count = np.bincount(self.member, minlength=n_classes)
-        ones = np.zeros_like(self.frequency)
-        np.add.at(ones, self.member, psi)
+        member = np.eye(n_classes)[self.member]
+        count, ones = member.sum(axis=0), member.T @ psi
         frequency = np.clip(rng.beta(1.0 + ones, 1.0 + count[:, None] - ones), _TINY, 1.0 - _TINY)
-        table = np.zeros((self.bucket.max() + 1, n_classes))
-        np.add.at(table, (self.bucket, self.member), 1.0)
-        weights = rng.gamma(1.0 + table)
+        weights = rng.gamma(1.0 + np.eye(self.bucket.max() + 1)[self.bucket].T @ member)
         weights /= weights.sum(axis=1, keepdims=True)
         log_density = psi @ np.log(frequency).T + (1.0 - psi) @ np.log1p(-frequency).T + np.log(weights)[self.bucket]
         # The largest of log densities with Gumbel noise is a draw from them.
