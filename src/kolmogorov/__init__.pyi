@@ -6,6 +6,7 @@ from kolmogorov import problems as problems
 from kolmogorov import solvers as solvers
 from kolmogorov.data import datasets as datasets
 from kolmogorov.data.observations import Observations as Observations
+from kolmogorov.data.packing import pack as pack
 from kolmogorov.data.readers import read_ratings as read_ratings
 from kolmogorov.model.estimator import KolmogorovModel as KolmogorovModel
 from kolmogorov.model.factorization import MatrixFactorization as MatrixFactorization

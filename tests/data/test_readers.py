@@ -172,9 +172,9 @@ def test_line_numbers_survive_breaks_inside_quotes(write):
 
 
 def test_line_numbers_across_chunks(write, monkeypatch):
-    import kolmogorov.data.readers as readers
+    import kolmogorov.data.records as records
 
-    monkeypatch.setattr(readers, "_CHUNK", 3)
+    monkeypatch.setattr(records, "_CHUNK", 3)
     body = "".join(f"{k},0,1\n" for k in range(10))
     with pytest.raises(DataError, match="line 12: user 4 and item 0 .*first: .*line 6"):
         read_ratings(write("user,item,rating\n" + body + "4,0,1\n"))

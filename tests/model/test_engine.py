@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import naive
 from kolmogorov import KolmogorovModel, datasets
 from kolmogorov.execution import Threads
-from kolmogorov.model.engine import Engine, State
+from kolmogorov.model.engine import Engine, Objective, State
 from kolmogorov.solvers import resolve
 from strategies import tables
 
@@ -30,10 +30,8 @@ def test_sweeps_keep_the_invariants(table, size, user_reg, item_reg, prior, bina
             table,
             resolve("simplex", simplex),
             resolve("binary", binary),
-            user_reg=user_reg,
-            item_reg=item_reg,
-            prior=prior,
-            dealer=dealer,
+            Objective(user_reg, item_reg, prior),
+            dealer,
         )
         state = State(
             rng.dirichlet(np.ones(size), table.n_users), np.zeros((table.n_items, size)), np.full(size, 1 / size)
@@ -67,10 +65,8 @@ def test_a_sweep_with_exact_solvers_is_the_minimum_over_each_block():
             truth,
             resolve("simplex", "pairwise"),
             resolve("binary", "exhaustive"),
-            user_reg=0.5,
-            item_reg=0.1,
-            prior="uniform",
-            dealer=dealer,
+            Objective(0.5, 0.1, "uniform"),
+            dealer,
         )
         state, _ = engine.sweep(State(theta, np.zeros((6, 3)), np.full(3, 1 / 3)), 1, seed=0)
     table = truth.values.reshape(8, 6)

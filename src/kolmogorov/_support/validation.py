@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import numbers
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -156,6 +157,24 @@ def check_parameters(owner: str, values: Mapping[str, Any], rules: Mapping[str, 
     for name, rule in rules.items():
         if not rule.accepts(values[name]):
             raise ParameterError(f"{owner}: '{name}' must be {rule}, got {values[name]!r}.")
+
+
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+
+
+def byte_count(size: Any, name: str) -> int:
+    """Read a number of bytes, given as one or as text with a unit.
+
+    Examples
+    --------
+    >>> byte_count("1.5 GB", "memory"), byte_count(4096, "memory")
+    (1500000000, 4096)
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", str(size).strip(), re.IGNORECASE)
+    if isinstance(size, bool) or not match or match[2].upper() not in _UNITS or float(match[1]) == 0:
+        raise ParameterError(f"'{name}' must be a number of bytes or a text such as '500MB' or '2GB', got {size!r}.")
+    return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

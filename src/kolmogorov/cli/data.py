@@ -6,17 +6,18 @@ from typing import Any
 
 import click
 
-from kolmogorov.cli.options import read_input, reading_options, scale_options
+from kolmogorov.cli.options import read_input, reading_options, reading_settings, scale_options
 
 
 @click.group("data")
 def command() -> None:
-    """List datasets, describe a file, write a dataset as CSV.
+    """List datasets, describe a file, pack files into a table, write a dataset as CSV.
 
     \b
     Examples:
       kolmogorov data list
       kolmogorov data describe ratings.csv
+      kolmogorov data pack ratings/*.csv.gz -o table.kmt
       kolmogorov data export zoo -o zoo.csv
     """
 
@@ -85,3 +86,49 @@ def export(name: str, form: str, output: str | None) -> None:
         "rating": observations.scale.rating(observations.values),
     }
     emit(columns, form, output)
+
+
+@command.command("pack")
+@click.argument("files", nargs=-1, required=True)
+@click.option("-o", "--output", type=click.Path(dir_okay=False), required=True, help="The table, usually *.kmt.")
+@click.option("--memory", default="1GB", show_default=True, help="For sorting; ids are kept in memory besides.")
+@scale_options
+@reading_options
+def pack_files(
+    files: tuple[str, ...],
+    output: str,
+    memory: str,
+    minimum: float | None,
+    maximum: float | None,
+    scaling: str,
+    **layout: Any,
+) -> None:
+    """Pack FILES into one table that is mapped instead of read, and may be larger than memory.
+
+    Takes what `fit` takes, as many files as you like. All verbs that read DATA take the table.
+
+    \b
+    Examples:
+      kolmogorov data pack ratings/*.csv.gz -o table.kmt --maximum 5
+      kolmogorov data pack part-*.parquet -o table.kmt --memory 4GB
+      kolmogorov fit table.kmt --events 16 -o model.km
+    """
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    from kolmogorov.cli.display import console
+    from kolmogorov.data.packing import pack
+
+    say = console()
+    parts = (TextColumn("{task.description:16}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    scale = {"minimum": minimum, "maximum": maximum, "scaling": scaling}
+    with Progress(*parts, console=say, transient=True, disable=say.quiet or not say.is_terminal) as bar:
+        tasks: dict[str, Any] = {}
+
+        def advance(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bar.add_task(stage)
+            bar.update(tasks[stage], completed=done, total=total)
+
+        table = pack(files, output, memory=memory, progress=advance, **scale, **reading_settings(layout))
+    say.print(str(table))
+    say.print(f"Table written to {output}")

@@ -74,20 +74,28 @@ def format_options(function: F) -> F:
 
 
 def read_input(path: str, layout: dict[str, Any], *, from_model: bool = False, **scale: Any) -> Observations:
-    """Read a ratings file, or a named dataset given as dataset:NAME."""
-    if path.startswith(_DATASET):
+    """Read a ratings file, map a packed table, or load a named dataset given as dataset:NAME."""
+    from kolmogorov.data.packed import is_table, open_table
+
+    if path.startswith(_DATASET) or is_table(path):
         given = [name for name, value in {**layout, **scale}.items() if value != _DEFAULTS.get(name)]
         if given and not from_model:
             raise click.UsageError(f"{path} has its own layout and scale; drop the options for {', '.join(given)}.")
+        if not path.startswith(_DATASET):
+            return open_table(path)
         from kolmogorov.data import datasets
 
         return datasets.load(path.removeprefix(_DATASET))
     from kolmogorov.data import read_ratings
 
+    return read_ratings(path, **reading_settings(layout), **scale)
+
+
+def reading_settings(layout: dict[str, Any]) -> dict[str, Any]:
+    """Turn the options about a file's layout into arguments of `read_ratings` and `pack`."""
     columns: dict[str, Any] = {name: _column(layout[name]) for name in ("user", "item", "value", "weight")}
-    header: Any = "auto" if layout["header"] is None else layout["header"]
     rest = {name: layout[name] for name in ("sep", "encoding", "duplicates")}
-    return read_ratings(path, header=header, **columns, **rest, **scale)
+    return {"header": "auto" if layout["header"] is None else layout["header"], **columns, **rest}
 
 
 def scale_of(scale: Scale) -> dict[str, Any]:

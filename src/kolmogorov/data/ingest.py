@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.validation import OneOf, check_parameters, nearest
 from kolmogorov.data.observations import Observations, View
 from kolmogorov.data.ordering import counting_order
-from kolmogorov.data.scale import choose_scale
+from kolmogorov.data.scale import Scale, choose_scale
 from kolmogorov.data.vocabulary import Locate, Vocabulary
 from kolmogorov.errors import DataError
 
@@ -76,6 +78,15 @@ def from_codes(
         )
     if ratings.size == 0:
         raise DataError("There are no observations; at least one (user, item, value) is needed.")
+    scale = checked_scale(ratings, heavy, minimum, maximum, scaling, where)
+    view = _sorted_view(users, user_codes, items, item_codes, scale.probability(ratings), heavy, duplicates, where)
+    return Observations(users, items, view, scale)
+
+
+def checked_scale(
+    ratings: Floats, weights: Floats | None, minimum: float | None, maximum: float | None, scaling: str, where: Locate
+) -> Scale:
+    """Refuse numbers that cannot be ratings or weights; return the scale of those that can."""
     _refuse(~np.isfinite(ratings), ratings, where, "value", "must be finite, got {:g}")
     scale = choose_scale(ratings, minimum, maximum, scaling)
     if scale.minimum == 0.0 and scaling == "max":
@@ -90,10 +101,9 @@ def from_codes(
         "value",
         f"must be at most the maximum {scale.maximum:g}, got {{:g}}. Give the right 'maximum' or drop the entry",
     )
-    if heavy is not None:
-        _refuse(~np.isfinite(heavy) | (heavy <= 0), heavy, where, "weight", "must be positive, got {:g}")
-    view = _sorted_view(users, user_codes, items, item_codes, scale.probability(ratings), heavy, duplicates, where)
-    return Observations(users, items, view, scale)
+    if weights is not None:
+        _refuse(~np.isfinite(weights) | (weights <= 0), weights, where, "weight", "must be positive, got {:g}")
+    return scale
 
 
 def from_frame(
@@ -208,42 +218,67 @@ def _sorted_view(
     duplicates: Duplicates,
     where: Locate,
 ) -> View:
-    """Order by user and item in linear time (two stable passes), and settle repeated pairs."""
-    order = counting_order(item_codes, len(items))
-    order = order[counting_order(user_codes[order], len(users))]
-    own = user_codes[order]
-    partner = item_codes[order].astype(np.int32 if len(items) < 2**31 else np.int64)
-    value = values[order]
-    weight = np.empty(0) if weights is None else weights[order]
-    repeats = (own[1:] == own[:-1]) & (partner[1:] == partner[:-1])
-    if repeats.any():
+    def complain(first: int, second: int) -> DataError:
+        pair = users.ids.item(user_codes[first]), items.ids.item(item_codes[first])
+        return repeated(*pair, where(first), where(second))
+
+    heavy = np.empty(0) if weights is None else weights
+    entries = Entries(user_codes, item_codes.astype(np.int32 if len(items) < 2**31 else np.int64), values, heavy)
+    entries = entries.sorted(len(users), len(items), duplicates, complain)
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(entries.own, minlength=len(users))))).astype(np.int64)
+    return View(indptr, entries.partner, entries.values, entries.weights)
+
+
+def repeated(user: Any, item: Any, first: str, second: str) -> DataError:
+    """Word the error for a pair that stands in two places."""
+    return DataError(
+        f"{second}: user {user!r} and item {item!r} stand there a second time (first: {first}). "
+        "Pass duplicates='mean' or duplicates='last' to settle such pairs."
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """Aligned arrays, one element for each observation; `weights` is empty where all weigh one."""
+
+    own: NDArray[Any]
+    partner: NDArray[Any]
+    values: Floats
+    weights: Floats
+
+    def taken(self, chosen: Any) -> Entries:
+        """Return the chosen entries, by mask, slice or position."""
+        weights = self.weights[chosen] if self.weights.size else self.weights
+        return Entries(self.own[chosen], self.partner[chosen], self.values[chosen], weights)
+
+    def sorted(
+        self, n_own: int, n_partner: int, duplicates: Duplicates, complain: Callable[[int, int], DataError]
+    ) -> Entries:
+        """Order by both sides in linear time (two stable passes), and settle repeated pairs.
+
+        `complain` makes the error for the positions of the first pair that is repeated.
+        """
+        order = counting_order(self.partner, n_partner)
+        order = order[counting_order(self.own[order], n_own)]
+        entries = self.taken(order)
+        repeats = (entries.own[1:] == entries.own[:-1]) & (entries.partner[1:] == entries.partner[:-1])
+        if not repeats.any():
+            return entries
         if duplicates == "error":
             k = int(np.argmax(repeats))
-            first, second = where(int(order[k])), where(int(order[k + 1]))
-            raise DataError(
-                f"{second}: user {users.ids.item(own[k])!r} and item {items.ids.item(partner[k])!r} stand there a "
-                f"second time (first: {first}). Pass duplicates='mean' or duplicates='last' to settle such pairs."
-            )
-        own, partner, value, weight = _settled(own, partner, value, weight, repeats, duplicates)
-    indptr = np.concatenate(([0], np.cumsum(np.bincount(own, minlength=len(users))))).astype(np.int64)
-    return View(indptr, partner, value, weight)
+            raise complain(int(order[k]), int(order[k + 1]))
+        return entries._settled(repeats, duplicates)
 
-
-def _settled(
-    own: NDArray[Any],
-    partner: NDArray[Any],
-    value: Floats,
-    weight: Floats,
-    repeats: NDArray[np.bool_],
-    duplicates: Duplicates,
-) -> tuple[NDArray[Any], NDArray[Any], Floats, Floats]:
-    first = np.concatenate(([True], ~repeats))
-    last = np.concatenate((~repeats, [True]))
-    if duplicates == "last":
-        return own[last], partner[last], value[last], weight[last] if weight.size else weight
-    starts = np.flatnonzero(first)
-    mass = weight if weight.size else np.ones(value.size)
-    total = np.add.reduceat(mass, starts)
-    # The mean of equal numbers may leave [0, 1] by rounding.
-    mean = np.clip(np.add.reduceat(mass * value, starts) / total, 0.0, 1.0)
-    return own[first], partner[first], mean, total if weight.size else weight
+    def _settled(self, repeats: NDArray[np.bool_], duplicates: Duplicates) -> Entries:
+        first = np.concatenate(([True], ~repeats))
+        if duplicates == "last":
+            return self.taken(np.concatenate((~repeats, [True])))
+        starts = np.flatnonzero(first)
+        mass = self.weights if self.weights.size else np.ones(self.values.size)
+        total = np.add.reduceat(mass, starts)
+        # The mean of equal numbers may leave [0, 1] by rounding.
+        mean = np.clip(np.add.reduceat(mass * self.values, starts) / total, 0.0, 1.0)
+        # What stands there once stays as it is, to the last bit.
+        alone = np.diff(np.append(starts, self.values.size)) == 1
+        mean[alone] = self.values[starts[alone]]
+        return Entries(self.own[first], self.partner[first], mean, total if self.weights.size else self.weights)

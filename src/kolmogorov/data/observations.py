@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -56,6 +57,22 @@ class View:
         """Entries per row."""
         return np.diff(self.indptr)
 
+    def blocks(self, entries: int = 1 << 20) -> Iterator[tuple[int, int]]:
+        """Yield ranges of rows (first, last) that together are all rows, with about so many entries each."""
+        first, n_rows = 0, self.indptr.size - 1
+        while first < n_rows:
+            last = int(np.searchsorted(self.indptr, self.indptr[first] + entries, side="right")) - 1
+            last = min(max(last, first + 1), n_rows)
+            yield first, last
+            first = last
+
+    def owners(self, first: int, last: int) -> NDArray[np.int32]:
+        """Return the row number of each entry of some rows."""
+        return np.repeat(np.arange(first, last, dtype=np.int32), np.diff(self.indptr[first : last + 1]))
+
+    def forget(self, first: int, last: int) -> None:
+        """Give back the memory behind the entries of some rows, where it is only mapped."""
+
     @property
     def nbytes(self) -> int:
         """Bytes held by the four arrays."""
@@ -65,7 +82,7 @@ class View:
 class Observations:
     """Observed entries of a table of users and items, with their ids and their scale. Immutable.
 
-    Made by `from_arrays`, `from_frame`, `from_scipy`, `from_dense`, `kolmogorov.read_ratings` or
+    Made by `from_arrays`, `from_frame`, `from_scipy`, `from_dense`, `open`, `kolmogorov.read_ratings` or
     `kolmogorov.datasets.load`.
 
     Attributes
@@ -183,6 +200,21 @@ class Observations:
 
         return from_dense(table, **options)
 
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], verify: bool = True) -> Observations:
+        """Map a packed table, made by `kolmogorov.pack`, into memory; it may be larger than that.
+
+        Parameters
+        ----------
+        path : path
+        verify : bool
+            Compare all checksums, which reads the file once. What could make compiled code read outside the table is
+            checked in any case.
+        """
+        from kolmogorov.data.packed import open_table
+
+        return open_table(path, verify)
+
     # --- looking ----------------------------------------------------------------------------------------
 
     @property
@@ -230,9 +262,16 @@ class Observations:
         """The entries by items; made at first use and kept."""
         return transposed(self.rows, self.n_items)
 
+    @property
+    def seen_items(self) -> NDArray[np.bool_]:
+        """Which items have entries."""
+        present = np.zeros(self.n_items, dtype=bool)
+        present[self.rows.indices] = True
+        return present
+
     def user_rows(self) -> NDArray[Any]:
         """Return the user's row number of each entry, in the order of `values`."""
-        return np.repeat(np.arange(self.n_users, dtype=np.int32), self.rows.counts)
+        return self.rows.owners(0, self.n_users)
 
     def item_rows(self) -> NDArray[Any]:
         """Return the item's row number of each entry, in the order of `values`."""
@@ -270,10 +309,9 @@ class Observations:
 
     def fingerprint(self) -> str:
         """Return a digest of everything a fit depends on."""
-        digest = hashlib.sha256(f"{self.n_users} {self.n_items} {self.scale}".encode())
-        for array in (self.rows.indptr, self.rows.indices, self.rows.values, self.rows.weights):
-            digest.update(np.ascontiguousarray(array).data)
-        return digest.hexdigest()
+        arrays = (self.rows.indptr, self.rows.indices, self.rows.values, self.rows.weights)
+        parts = [hashlib.sha256(np.ascontiguousarray(array).data).digest() for array in arrays]
+        return fingerprint_of(self.n_users, self.n_items, self.scale, parts)
 
     def rescaled(self, scale: Scale) -> Observations:
         """Return the same ratings as probabilities on another scale; they must fit into it."""
@@ -296,7 +334,7 @@ class Observations:
         """Keep the chosen entries (a mask in the order of `values`); ids and scale stay."""
         if np.shape(chosen) != self.values.shape or np.asarray(chosen).dtype != bool:
             raise DataError(f"'chosen' must be a boolean mask with one entry per observation ({len(self)}).")
-        kept = np.concatenate(([0], np.cumsum(chosen)))
+        kept = np.concatenate(([0], np.cumsum(chosen, dtype=np.int64)))
         weights = self.rows.weights[chosen] if self.rows.weights.size else self.rows.weights
         view = View(kept[self.rows.indptr], self.rows.indices[chosen], self.rows.values[chosen], weights)
         return Observations(self.users, self.items, view, self.scale)
@@ -322,10 +360,15 @@ class Observations:
         return folds(self, k, random_state)
 
 
+def fingerprint_of(n_users: int, n_items: int, scale: Scale, parts: Sequence[bytes]) -> str:
+    """Digest the shape, the scale and the digests of the four arrays by users."""
+    return hashlib.sha256(f"{n_users} {n_items} {scale}".encode() + b"".join(parts)).hexdigest()
+
+
 def transposed(view: View, n_columns: int) -> View:
     """Order the entries of a view by their partners."""
     order = counting_order(view.indices, n_columns)
     indptr = np.concatenate(([0], np.cumsum(np.bincount(view.indices, minlength=n_columns)))).astype(np.int64)
-    own = np.repeat(np.arange(view.indptr.size - 1, dtype=np.int32), view.counts)
+    own = view.owners(0, view.indptr.size - 1)
     weights = view.weights[order] if view.weights.size else view.weights
     return View(indptr, own[order], view.values[order], weights)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -143,6 +143,20 @@ class Vocabulary:
         """Return the same ids with titles; an id without one is its own title."""
         return Vocabulary(self.ids, [labels.get(i, str(i)) for i in self.ids.tolist()])
 
+    def arrays(self, side: str) -> dict[str, NDArray[Any]]:
+        """Return ids and titles as arrays of numbers for a file, under names that begin with `side`."""
+        arrays = _text_arrays(f"{side}_ids", self.ids) if self.holds_strings else {side: self.ids}
+        return arrays if self.labels is None else arrays | _text_arrays(f"{side}_labels", self.labels)
+
+    @classmethod
+    def from_arrays(cls, side: str, arrays: Mapping[str, NDArray[Any]]) -> Vocabulary:
+        """Undo `arrays`; what does not form a vocabulary is a ValueError or a KeyError."""
+        ids = arrays[side] if side in arrays else _texts(f"{side}_ids", arrays)
+        ordered = ids.dtype == object or (ids.dtype == np.int64 and (ids[1:] > ids[:-1]).all())
+        if ids.ndim != 1 or not ordered or (ids.dtype == object and len(set(ids.tolist())) != ids.size):
+            raise ValueError(f"the ids of the {side} are not distinct")
+        return cls(ids, _texts(f"{side}_labels", arrays) if f"{side}_labels_ends" in arrays else None)
+
     @cached_property
     def _rows(self) -> dict[str, int]:
         return {identifier: row for row, identifier in enumerate(self.ids)}
@@ -210,3 +224,19 @@ def _distinct_integers(array: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDA
             return np.flatnonzero(present) + low, rank[offsets]
     ids, codes = np.unique(array, return_inverse=True)
     return ids, codes.astype(np.int64, copy=False)
+
+
+def _text_arrays(name: str, texts: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    encoded = [str(text).encode("utf-8", "surrogatepass") for text in texts]
+    ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
+    return {f"{name}_ends": ends, f"{name}_bytes": np.frombuffer(b"".join(encoded), dtype=np.uint8)}
+
+
+def _texts(name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    content = arrays[f"{name}_bytes"].tobytes()
+    ends = arrays[f"{name}_ends"].tolist()
+    starts = [0, *ends[:-1]]
+    texts = np.empty(len(ends), dtype=object)
+    pairs = zip(starts, ends, strict=True)
+    texts[:] = [content[start:end].decode("utf-8", "surrogatepass") for start, end in pairs]
+    return texts

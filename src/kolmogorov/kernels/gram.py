@@ -97,8 +97,8 @@ def binary_normal_equations(indptr, indices, values, bits, scale, first, last, r
     ----------
     bits : uint64[n_partners]
         The partners' factors, at most 64.
-    scale : float64[n_rows]
-        The weight of a row's observations.
+    scale : float64[n_rows] or float64[0]
+        The weight of a row's observations; empty where it is one.
     """
     size = moment.shape[1]
     word = np.empty(size, dtype=np.uint64)
@@ -125,7 +125,7 @@ def binary_normal_equations(indptr, indices, values, bits, scale, first, last, r
             for d in range(size):
                 for e in range(d + 1):
                     count[d, e] += np.int64(population(word[d] & word[e]))
-        s = scale[row]
+        s = scale[row] if scale.size else 1.0
         for d in range(size):
             m[d] = s * m[d] + ridge * centre[d]
             for e in range(d + 1):

@@ -11,7 +11,7 @@ import numpy as np
 from kolmogorov._support.progress import notice
 from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov.model.checkpoint import Checkpoint, Progress, Run
-from kolmogorov.model.engine import Engine, State
+from kolmogorov.model.engine import Engine
 from kolmogorov.model.history import Sweep
 
 # Places of the random streams that do not belong to a sweep.
@@ -41,34 +41,32 @@ class Descent:
         progress = self.checkpoint.read() if self.checkpoint else None
         if progress is None:
             progress = Progress(self.seed, 0, self._start(self.seed, 0))
+        else:
+            run = progress.current
+            progress = replace(progress, current=Run(self.engine.spread(run.state), run.history))
         try:
             while True:
                 while not self._finished(progress.current):
                     current = self._step(progress)
                     progress = replace(progress, current=current)
                     if self.checkpoint:
-                        self.checkpoint.write(progress)
+                        self.checkpoint.write(replace(progress, current=self._collected(current)))
                     if self.on_sweep is not None and self.on_sweep(current.history[-1]) is True:
-                        return _better(progress)
+                        return self._better(progress)
                 if progress.init + 1 >= self.n_init:
-                    return _better(progress)
+                    return self._better(progress)
                 init = progress.init + 1
-                progress = Progress(progress.seed, init, self._start(progress.seed, init), _better(progress))
+                progress = Progress(progress.seed, init, self._start(progress.seed, init), self._better(progress))
         except KeyboardInterrupt:
-            if not _better(progress).history:
+            if not progress.current.history and progress.best is None:
                 raise
             notice("interrupted; the best state so far is kept")
-            return _better(progress)
+            return self._better(progress)
 
     def _start(self, seed: int, init: int) -> Run:
-        """Draw theta uniformly on the simplex; psi follows from it in the first half-step."""
         if init == 0 and self.start is not None:
-            return self.start
-        observations = self.engine.observations
-        rng = generator(seed, _START, init)
-        theta = rng.dirichlet(np.ones(self.n_events), size=observations.n_users)
-        psi = np.zeros((observations.n_items, self.n_events))
-        return Run(State(theta, psi, np.full(self.n_events, 1.0 / self.n_events)))
+            return Run(self.engine.spread(self.start.state), self.start.history)
+        return Run(self.engine.start(generator(seed, _START, init), self.n_events))
 
     def _step(self, progress: Progress) -> Run:
         run = progress.current
@@ -88,7 +86,11 @@ class Descent:
         before, now = run.history[-2].objective, run.history[-1].objective
         return before - now < self.tol * before or now == 0.0
 
+    def _better(self, progress: Progress) -> Run:
+        best = progress.best
+        if best is not None and best.objective <= progress.current.objective:
+            return best
+        return self._collected(progress.current)
 
-def _better(progress: Progress) -> Run:
-    best = progress.best
-    return best if best is not None and best.objective <= progress.current.objective else progress.current
+    def _collected(self, run: Run) -> Run:
+        return Run(self.engine.collect(run.state), run.history)

@@ -15,6 +15,7 @@ from kolmogorov.errors import DataError
 from kolmogorov.model.history import Sweep
 
 Floats = NDArray[np.float64]
+_BLOCK = 1 << 22
 
 
 class Trained:
@@ -35,13 +36,21 @@ class Trained:
     @cached_property
     def item_seen(self) -> NDArray[np.bool_]:
         """Which items had observations."""
-        return np.bincount(self.seen_items, minlength=len(self.items)) > 0
+        return item_counts(self.seen_items, len(self.items)) > 0
 
     @cached_property
     def observations(self) -> Observations:
         """The observations that the model was fitted to, without their weights."""
         view = View(self.seen_indptr, self.seen_items, self.seen_values, np.empty(0))
         return Observations(self.users, self.items, view, self.scale)
+
+
+def item_counts(items: NDArray[np.int32], n_items: int) -> NDArray[np.int64]:
+    """Count block by block: bincount makes a copy of what it counts, twice as large."""
+    counts = np.zeros(n_items, dtype=np.int64)
+    for first in range(0, items.size, _BLOCK):
+        counts += np.bincount(items[first : first + _BLOCK], minlength=n_items)
+    return counts
 
 
 @dataclass(frozen=True, eq=False)

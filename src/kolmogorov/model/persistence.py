@@ -48,7 +48,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
         more, arrays = _simplex_parts(fitted)
     else:
         more, arrays = _posterior_parts(fitted) if isinstance(fitted, Posterior) else _biased_parts(fitted)
-    arrays |= _vocabulary_arrays("users", fitted.users) | _vocabulary_arrays("items", fitted.items)
+    arrays |= fitted.users.arrays("users") | fitted.items.arrays("items")
     archive.write(path, type(model).__name__, meta | more, arrays)
 
 
@@ -125,8 +125,8 @@ def _posterior(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Posteri
         noise=arrays["noise"],
         n_chains=int(meta["n_chains"]),
         likelihood=str(meta["likelihood"]),
-        users=_vocabulary("users", arrays),
-        items=_vocabulary("items", arrays),
+        users=Vocabulary.from_arrays("users", arrays),
+        items=Vocabulary.from_arrays("items", arrays),
         scale=_scale(meta),
         seen_indptr=arrays["seen_indptr"],
         seen_items=arrays["seen_items"],
@@ -142,8 +142,8 @@ def _simplex_fitted(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Fi
         theta=arrays["theta"],
         psi=psi,
         centre=arrays["centre"],
-        users=_vocabulary("users", arrays),
-        items=_vocabulary("items", arrays),
+        users=Vocabulary.from_arrays("users", arrays),
+        items=Vocabulary.from_arrays("items", arrays),
         scale=_scale(meta),
         seen_indptr=arrays["seen_indptr"],
         seen_items=arrays["seen_items"],
@@ -166,8 +166,8 @@ def _biased_fitted(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Bia
     return BiasedFactors(
         mean=float(meta["mean"]),
         **{name: arrays[name] for name in _BIASED_ARRAYS},
-        users=_vocabulary("users", arrays),
-        items=_vocabulary("items", arrays),
+        users=Vocabulary.from_arrays("users", arrays),
+        items=Vocabulary.from_arrays("items", arrays),
         scale=_scale(meta),
         user_seen=arrays["user_seen"].astype(bool),
         item_seen=arrays["item_seen"].astype(bool),
@@ -191,35 +191,3 @@ def _solver(name: str, value: Any) -> Any:
         options = {option: _solver(name, inner) for option, inner in value["options"].items()}
         return resolve(name.removesuffix("_solver"), value["solver"], **options)
     return value
-
-
-def _vocabulary_arrays(side: str, vocabulary: Vocabulary) -> dict[str, NDArray[Any]]:
-    arrays = _text_arrays(f"{side}_ids", vocabulary.ids) if vocabulary.holds_strings else {side: vocabulary.ids}
-    if vocabulary.labels is not None:
-        arrays |= _text_arrays(f"{side}_labels", vocabulary.labels)
-    return arrays
-
-
-def _vocabulary(side: str, arrays: dict[str, NDArray[Any]]) -> Vocabulary:
-    ids = arrays[side] if side in arrays else _texts(f"{side}_ids", arrays)
-    ordered = ids.dtype == object or (ids.dtype == np.int64 and (ids[1:] > ids[:-1]).all())
-    if ids.ndim != 1 or not ordered or len(set(ids.tolist())) != ids.size:
-        raise ValueError(f"the ids of the {side} are not distinct")
-    labels = _texts(f"{side}_labels", arrays) if f"{side}_labels_ends" in arrays else None
-    return Vocabulary(ids, labels)
-
-
-def _text_arrays(name: str, texts: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    encoded = [str(text).encode("utf-8", "surrogatepass") for text in texts]
-    ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
-    return {f"{name}_ends": ends, f"{name}_bytes": np.frombuffer(b"".join(encoded), dtype=np.uint8)}
-
-
-def _texts(name: str, arrays: dict[str, NDArray[Any]]) -> NDArray[Any]:
-    content = arrays[f"{name}_bytes"].tobytes()
-    ends = arrays[f"{name}_ends"].tolist()
-    starts = [0, *ends[:-1]]
-    texts = np.empty(len(ends), dtype=object)
-    pairs = zip(starts, ends, strict=True)
-    texts[:] = [content[start:end].decode("utf-8", "surrogatepass") for start, end in pairs]
-    return texts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ from kolmogorov._support.validation import Integer, OneOf, check_parameters
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.errors import UnknownIdError
 from kolmogorov.kernels.products import pair_products
-from kolmogorov.model.parameters import Fitted
+from kolmogorov.model.parameters import Fitted, item_counts
 
 Unknown = Literal["average", "error"]
 Floats = NDArray[np.float64]
@@ -64,9 +65,18 @@ def at_rows(fitted: Fitted, users: NDArray[Any], items: NDArray[Any]) -> Floats:
 
 def at_entries(fitted: Fitted, observations: Observations, unknown: Unknown) -> Floats:
     """Return the prediction for each entry of some observations."""
-    users = entry_rows(fitted.users, fitted.user_seen, observations.users, observations.user_rows(), "user", unknown)
-    items = entry_rows(fitted.items, fitted.item_seen, observations.items, observations.item_rows(), "item", unknown)
-    return at_rows(fitted, users, items)
+    return np.concatenate([predictions for _, predictions in in_blocks(fitted, observations, unknown)])
+
+
+def in_blocks(fitted: Fitted, observations: Observations, unknown: Unknown) -> Iterator[tuple[slice, Floats]]:
+    """Yield entries of some observations as slices, with their predictions, about a million at a time."""
+    view = observations.rows
+    users = rows_by_id(fitted.users, fitted.user_seen, observations.users, view.counts > 0, "user", unknown)
+    items = rows_by_id(fitted.items, fitted.item_seen, observations.items, observations.seen_items, "item", unknown)
+    for first, last in view.blocks():
+        part = slice(int(view.indptr[first]), int(view.indptr[last]))
+        yield part, at_rows(fitted, users[view.owners(first, last)], items[view.indices[part]])
+        view.forget(first, last)
 
 
 def entry_rows(
@@ -80,9 +90,21 @@ def entry_rows(
     """Translate the ids that occur, each once, and spread the result over the entries."""
     present = np.zeros(len(theirs), dtype=bool)
     present[entries] = True
+    return rows_by_id(known, seen, theirs, present, what, unknown)[entries]
+
+
+def rows_by_id(
+    known: Vocabulary,
+    seen: NDArray[np.bool_],
+    theirs: Vocabulary,
+    present: NDArray[np.bool_],
+    what: str,
+    unknown: Unknown,
+) -> NDArray[np.int64]:
+    """Return a row number for each id of another vocabulary that is present in some observations."""
     rows = np.full(len(theirs), len(known), dtype=np.int64)
     rows[present] = settled(known.translate(theirs)[present], seen, theirs.ids[present], what, unknown)
-    return rows[entries]
+    return rows
 
 
 def best_items(
@@ -95,7 +117,7 @@ def best_items(
     rules = {"n": Integer(1), "min_count": Integer(1)}
     check_parameters("recommend", {"n": n, "min_count": min_count}, rules)
     probability = np.clip(fitted.psi_or_average[:-1] @ theta, 0.0, 1.0)
-    popularity = np.bincount(fitted.seen_items, minlength=len(fitted.items))
+    popularity = item_counts(fitted.seen_items, len(fitted.items))
     allowed = popularity >= min_count
     allowed[seen] = False
     candidates = np.flatnonzero(allowed)

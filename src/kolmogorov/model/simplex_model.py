@@ -25,7 +25,7 @@ from kolmogorov.execution import Threads
 from kolmogorov.model import fold_in, prediction
 from kolmogorov.model.checkpoint import Checkpoint, Run
 from kolmogorov.model.descent import Descent
-from kolmogorov.model.engine import Engine, Prior
+from kolmogorov.model.engine import Engine, Objective, Prior
 from kolmogorov.model.history import Sweep
 from kolmogorov.model.parameters import Fitted
 from kolmogorov.model.prediction import Unknown
@@ -101,10 +101,8 @@ class SimplexModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 observations,
                 user_solver,
                 item_solver,
-                user_reg=float(self.user_reg),
-                item_reg=float(self.item_reg),
-                prior=self.prior,
-                dealer=dealer,
+                Objective(float(self.user_reg), float(self.item_reg), self.prior),
+                dealer,
             )
             run = Descent(
                 engine,
@@ -237,8 +235,11 @@ class SimplexModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "Observations.from_frame, from_arrays, from_scipy or from_dense."
             )
         test = observations.rescaled(self.fitted_.scale)
-        predictions = prediction.at_entries(self.fitted_, test, unknown)
-        return metrics.evaluate(test.values, predictions, test.weights, test.scale.span, test.is_binary)
+        scores = metrics.Scores(test.scale.span, test.is_binary)
+        for part, predictions in prediction.in_blocks(self.fitted_, test, unknown):
+            weights = None if test.weights is None else test.weights[part]
+            scores.add(test.values[part], predictions, weights)
+        return scores.result()
 
     def recommend(self, user: Any, n: int = 10, **options: Any) -> Any:
         """Return the user's most probable items as a data frame.

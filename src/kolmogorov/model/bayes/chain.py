@@ -16,7 +16,7 @@ from kolmogorov.kernels.gibbs import draw_answers, draw_bits, draw_events
 from kolmogorov.kernels.products import residual_squares
 from kolmogorov.model.bayes.priors import ItemPrior, NoisePrior, UserPrior
 from kolmogorov.model.descent import Descent
-from kolmogorov.model.engine import ITEM_SIDE, USER_SIDE, Engine, HalfStep, State
+from kolmogorov.model.engine import ITEM_SIDE, USER_SIDE, Engine, HalfStep, Objective, State
 from kolmogorov.solvers import resolve
 from kolmogorov.solvers.samplers import SimplexSampler
 
@@ -27,7 +27,7 @@ FLOOR = 0.01
 #: The descent from which a chain starts, and how far its thetas are moved off the simplex's edges.
 _START_SWEEPS, _START_RIDGE, _BLUR = 12, 1.0, 0.05
 #: How often a sweep goes over an item's bits.
-_ROUNDS = 1
+_ROUNDS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +99,8 @@ class Chain(ABC):
         rows = observations.rows
         self._mass = rows.counts.astype(np.float64)
         if rows.weights.size:
-            of_entry = np.repeat(np.arange(len(self._mass)), rows.counts)
-            self._mass = np.bincount(of_entry, weights=rows.weights, minlength=len(self._mass))
+            owners = rows.owners(0, len(self._mass))
+            self._mass = np.bincount(owners, weights=rows.weights, minlength=len(self._mass)).astype(np.float64)
 
     def start(self) -> Link:
         """Return a point estimate from a random start: single bits leave a poor one too slowly.
@@ -130,10 +130,8 @@ class Chain(ABC):
             self.observations,
             resolve("simplex", "active_set"),
             resolve("binary", "local_search", tabu_moves=0),
-            user_reg=_START_RIDGE,
-            item_reg=0.0,
-            prior="mean",
-            dealer=self.dealer,
+            Objective(_START_RIDGE, 0.0, "mean"),
+            self.dealer,
         )
         descent = Descent(
             engine,

@@ -1,0 +1,293 @@
+"""`pack`: ratings files of any number and size to one packed table, in memory that does not grow with them.
+
+The files are read once and spilled to disk as numbers. Ids and counts are known then; the spilled records are dealt to
+buckets of neighbouring users that fit into memory, each bucket is sorted and appended to the table, and dealt on to
+buckets of neighbouring items, which are sorted in turn. Only the ids and two counts for each are kept in memory.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.files import atomic_writer, check_writable
+from kolmogorov._support.progress import notice
+from kolmogorov._support.validation import OneOf, byte_count, check_parameters
+from kolmogorov.data.ingest import Duplicates, Entries, checked_scale, repeated
+from kolmogorov.data.layout import Column
+from kolmogorov.data.names import Naming
+from kolmogorov.data.observations import Observations
+from kolmogorov.data.ordering import counting_order
+from kolmogorov.data.packed import TableWriter, open_table
+from kolmogorov.data.records import Header, Source, open_source
+from kolmogorov.data.scale import choose_scale
+from kolmogorov.data.vocabulary import Vocabulary
+from kolmogorov.errors import DataError, FileWriteError
+
+Floats = NDArray[np.float64]
+Progress = Callable[[str, int, int], Any]
+#: Bytes that sorting needs for a record, at most.
+_BYTES_PER_RECORD = 160
+_LEAST_MEMORY = 1 << 24
+_SPILLED = [("user", "<i8"), ("item", "<i8"), ("value", "<f8"), ("weight", "<f8")]
+_DEALT = [("own", "<i4"), ("partner", "<i4"), ("value", "<f8"), ("weight", "<f8")]
+READING, USERS, ITEMS = "reading", "sorting by user", "sorting by item"
+
+
+def pack(
+    source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | Observations,
+    out: str | os.PathLike[str],
+    *,
+    memory: int | str = "1GB",
+    user: Column = None,
+    item: Column = None,
+    value: Column = None,
+    weight: Column = None,
+    sep: str = "auto",
+    header: Header = "auto",
+    minimum: float | None = None,
+    maximum: float | None = None,
+    scaling: str = "max",
+    duplicates: Duplicates = "error",
+    encoding: str = "utf-8",
+    progress: Progress | None = None,
+) -> Observations:
+    """Write ratings files, or observations, to a packed table, and map it.
+
+    Parameters
+    ----------
+    source : path, paths, or Observations
+        Files that `read_ratings` takes; together they are one table.
+    out : path
+        The table, usually ``*.kmt``. It takes this name when it is whole.
+    memory : int or str
+        Bytes for sorting, or text such as "500MB". Ids are kept in memory besides.
+    user, item, value, weight, sep, header, minimum, maximum, scaling, duplicates, encoding
+        As in `read_ratings`, for all files.
+    progress : callable, optional
+        Called with a stage ("reading", "sorting by user", "sorting by item"), how much of it is done, and how much
+        there is, in files and then in records.
+
+    Returns
+    -------
+    Observations
+        The table, mapped; the same as `Observations.open(out)`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "1.csv").write_text("user,item,rating\\nann,tea,5\\nbob,tea,4\\n")
+    >>> _ = (folder / "2.csv").write_text("user,item,rating\\nann,rum,1\\n")
+    >>> pack([folder / "1.csv", folder / "2.csv"], folder / "drinks.kmt", maximum=5)
+    Observations: 3 of 2 users × 2 items (75.0% observed), p = r / 5
+    """
+    check_parameters("pack", {"duplicates": duplicates}, {"duplicates": OneOf(("error", "mean", "last"))})
+    limit = max(byte_count(memory, "memory"), _LEAST_MEMORY) // _BYTES_PER_RECORD
+    check_writable(out)
+    if isinstance(source, Observations):
+        with atomic_writer(out) as stream:
+            _write_observations(source, TableWriter(stream))
+        return open_table(out, verify=False)
+    paths = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    if not paths:
+        raise DataError("There are no files to pack.")
+    wanted = {"user": user, "item": item, "value": value, "weight": weight}
+    sources = [open_source(path, wanted, sep, header, encoding) for path in paths]
+    tell = progress or (lambda stage, done, total: None)
+    target = Path(out).resolve()
+    try:
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.packing-") as folder:
+            job = _Packing(Path(folder), sources, limit, (minimum, maximum, scaling), duplicates, tell)
+            job.read()
+            with atomic_writer(out) as stream:
+                job.write(TableWriter(stream))
+    except OSError as error:
+        if isinstance(error, FileWriteError):
+            raise
+        raise FileWriteError(f"{out} cannot be written: {error.strerror or error}.") from None
+    table = open_table(out, verify=False)
+    if maximum is None:
+        notice(f"{out}: maximum taken as {table.maximum:g}, so {table.scale}")
+    return table
+
+
+def _write_observations(table: Observations, writer: TableWriter) -> None:
+    for order, view in (("rows", table.rows), ("columns", table.columns)):
+        parts = writer.reserve_view(order, view.indptr.size - 1, len(table), weighted=bool(view.weights.size))
+        parts["indptr"].append(view.indptr)
+        for first, last in view.blocks():
+            cut = slice(view.indptr[first], view.indptr[last])
+            for name in ("indices", "values", "weights"):
+                parts[name].append(getattr(view, name)[cut])
+            view.forget(first, last)
+    writer.finish(table.users, table.items, table.scale, binary=table.is_binary)
+
+
+@dataclass
+class _Packing:
+    """One job: `read` spills the files, `write` sorts what was spilled into a table."""
+
+    folder: Path
+    sources: Sequence[Source]
+    limit: int
+    scaling: tuple[float | None, float | None, str]
+    duplicates: Duplicates
+    tell: Progress
+    users: Naming = field(default_factory=lambda: Naming("user"))
+    items: Naming = field(default_factory=lambda: Naming("item"))
+    ends: list[int] = field(default_factory=list)
+    weighted: bool = False
+
+    def read(self) -> None:
+        """Go through the files once: check, number the ids, spill."""
+        low, high, done = np.inf, -np.inf, 0
+        with open(self._spill, "wb") as spill:
+            for number, source in enumerate(self.sources):
+                self.tell(READING, number, len(self.sources))
+                began = done
+                for chunk in source.chunks():
+                    start = done - began
+
+                    def place(offset: int, source: Source = source, start: int = start) -> str:
+                        return source.place(start + offset)
+
+                    checked_scale(chunk.ratings, chunk.weights, *self.scaling, place)
+                    self.weighted = chunk.weights is not None
+                    low, high = min(low, float(chunk.ratings.min())), max(high, float(chunk.ratings.max()))
+                    records = np.empty(chunk.ratings.size, dtype=self._kind(_SPILLED))
+                    records["user"] = self.users.read(chunk.users, place)
+                    records["item"] = self.items.read(chunk.items, place)
+                    records["value"] = chunk.ratings
+                    if chunk.weights is not None:
+                        records["weight"] = chunk.weights
+                    spill.write(records.data.cast("B"))
+                    done += records.size
+                self.ends.append(done)
+        self.tell(READING, len(self.sources), len(self.sources))
+        self.scale = choose_scale(np.array([low, high]), *self.scaling)
+
+    def write(self, writer: TableWriter) -> None:
+        """Sort by users, then by items."""
+        users, items = self.users.settle(), self.items.settle()
+        for what, names in (("users", users), ("items", items)):
+            if len(names) >= 2**31:
+                raise DataError(f"A packed table holds fewer than 2**31 {what}, got {len(names)}.")
+        counts = [np.zeros(len(names), dtype=np.int64) for names in (users, items)]
+        for block in self._spilled():
+            for count, naming, side in zip(counts, (self.users, self.items), ("user", "item"), strict=True):
+                count += np.bincount(naming.rows(block[side]), minlength=count.size)
+        by_user = _Buckets(self.folder / "users", counts[0], self.limit, self._kind(_DEALT))
+        by_item = _Buckets(self.folder / "items", counts[1], self.limit, self._kind(_DEALT))
+        for block in self._spilled():
+            weights = block["weight"] if self.weighted else np.empty(0)
+            own, partner = self.users.rows(block["user"]), self.items.rows(block["item"])
+            by_user.deal(Entries(own, partner, block["value"], weights))
+        total = self.ends[-1]
+        parts = {
+            order: writer.reserve_view(order, len(names), total, weighted=self.weighted)
+            for order, names in (("rows", users), ("columns", items))
+        }
+        binary, item_counts, ends, done = True, np.zeros(len(items), dtype=np.int64), [np.zeros(1, dtype=np.int64)], 0
+        for first, last, entries in by_user:
+            self.tell(USERS, done, total)
+            entries = Entries(entries.own, entries.partner, self.scale.probability(entries.values), entries.weights)
+            done += entries.own.size
+
+            def complain(a: int, b: int, rows: Entries = entries, first: int = first) -> DataError:
+                return self._repeated(users, items, int(rows.own[a]) + first, int(rows.partner[a]))
+
+            entries = entries.sorted(last - first, len(items), self.duplicates, complain)
+            _append(parts["rows"], entries)
+            ends.append(ends[-1][-1] + np.cumsum(np.bincount(entries.own, minlength=last - first)))
+            item_counts += np.bincount(entries.partner, minlength=len(items))
+            binary = binary and bool(((entries.values == 0.0) | (entries.values == 1.0)).all())
+            by_item.deal(Entries(entries.partner, entries.own + first, entries.values, entries.weights))
+        parts["rows"]["indptr"].append(np.concatenate(ends))
+        done = 0
+        for first, last, entries in by_item:
+            self.tell(ITEMS, done, total)
+            done += entries.own.size
+            _append(parts["columns"], entries.taken(counting_order(entries.own, last - first)))
+        parts["columns"]["indptr"].append(np.concatenate(([0], np.cumsum(item_counts))))
+        writer.finish(users, items, self.scale, binary=binary)
+        self.tell(ITEMS, total, total)
+
+    @property
+    def _spill(self) -> Path:
+        return self.folder / "records"
+
+    def _kind(self, fields: list[tuple[str, str]]) -> np.dtype[Any]:
+        return np.dtype(fields if self.weighted else fields[:3])
+
+    def _spilled(self) -> Iterator[NDArray[Any]]:
+        kind = self._kind(_SPILLED)
+        with open(self._spill, "rb") as spill:
+            while content := spill.read(self.limit * kind.itemsize):
+                yield np.frombuffer(content, kind)
+
+    def _repeated(self, users: Vocabulary, items: Vocabulary, user: int, item: int) -> DataError:
+        """Look for the places of a pair that stands there twice."""
+        found: list[int] = []
+        start = 0
+        for block in self._spilled():
+            same = (self.users.rows(block["user"]) == user) & (self.items.rows(block["item"]) == item)
+            found += (start + np.flatnonzero(same)).tolist()
+            start += block.size
+        places = []
+        for record in found[:2]:
+            number = int(np.searchsorted(self.ends, record, side="right"))
+            places.append(self.sources[number].place(record - ([0, *self.ends][number])))
+        return repeated(users.ids.item(user), items.ids.item(item), *places)
+
+
+class _Buckets:
+    """Records by neighbouring rows of one side, as many to a file as fit into memory; read back in order."""
+
+    def __init__(self, folder: Path, counts: NDArray[np.int64], limit: int, kind: np.dtype[Any]) -> None:
+        self._folder, self._kind, self._n_rows = folder, kind, counts.size
+        folder.mkdir()
+        # A row goes to the bucket in which its first record falls.
+        _, self._starts, bucket = np.unique(
+            (np.cumsum(counts) - counts) // limit, return_index=True, return_inverse=True
+        )
+        self._bucket = bucket.astype(np.int32)
+
+    def deal(self, entries: Entries) -> None:
+        """Append entries to the files of their rows, in their order."""
+        bucket = self._bucket[entries.own]
+        order = counting_order(bucket, len(self._starts))
+        records = np.empty(order.size, dtype=self._kind)
+        chosen = entries.taken(order)
+        records["own"], records["partner"], records["value"] = chosen.own, chosen.partner, chosen.values
+        if chosen.weights.size:
+            records["weight"] = chosen.weights
+        ends = np.cumsum(np.bincount(bucket, minlength=len(self._starts)))
+        for number, (first, last) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
+            if last > first:
+                with open(self._folder / str(number), "ab") as file:
+                    file.write(records[first:last].data.cast("B"))
+
+    def __iter__(self) -> Iterator[tuple[int, int, Entries]]:
+        """Yield (first row, last row, entries with rows counted from the first); a file is gone once it was read."""
+        for number, (first, last) in enumerate(zip(self._starts, [*self._starts[1:], self._n_rows], strict=True)):
+            path = self._folder / str(number)
+            records = np.fromfile(path, self._kind) if path.exists() else np.empty(0, dtype=self._kind)
+            path.unlink(missing_ok=True)
+            weights = records["weight"].copy() if "weight" in (self._kind.names or ()) else np.empty(0)
+            own, partner = records["own"] - np.int32(first), records["partner"].copy()
+            values = records["value"].copy()
+            del records
+            yield int(first), int(last), Entries(own, partner, values, weights)
+
+
+def _append(parts: dict[str, Any], entries: Entries) -> None:
+    for name, array in (("indices", entries.partner), ("values", entries.values), ("weights", entries.weights)):
+        parts[name].append(array)

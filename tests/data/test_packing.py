@@ -1,0 +1,260 @@
+"""Packed tables hold what `read_ratings` reads, whatever the memory, and nothing half-written passes for one."""
+
+import gzip
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kolmogorov as km
+from kolmogorov import Observations, read_ratings
+from kolmogorov.data import packing
+from kolmogorov.data.datasets.synthetic import planted
+from kolmogorov.errors import DataError, FileFormatError, FileWriteError, ParameterError
+
+
+def same(a, b):
+    assert a.users == b.users
+    assert a.items == b.items
+    assert a.scale == b.scale
+    assert a.is_binary == b.is_binary
+    for order in ("rows", "columns"):
+        for part in ("indptr", "indices", "values", "weights"):
+            left, right = getattr(getattr(a, order), part), getattr(getattr(b, order), part)
+            assert left.dtype == right.dtype
+            np.testing.assert_array_equal(left, right)
+    assert a.fingerprint() == b.fingerprint()
+
+
+@pytest.fixture
+def tiny_memory(monkeypatch):
+    """Buckets of three records, so that small files go through many."""
+    monkeypatch.setattr(packing, "_LEAST_MEMORY", 1)
+    return 3 * packing._BYTES_PER_RECORD
+
+
+def test_many_files_of_many_kinds_are_one_table(tmp_path, tiny_memory):
+    table = planted(30, 20, 3, n_observations=200, binary=True).observations
+    frame = table.to_frame("pandas")[["user", "item", "rating"]].sample(frac=1.0, random_state=0)
+    frame["user"] = "u" + frame["user"].astype(str)
+    frame["item"] = "i" + frame["item"].astype(str)
+    frame.to_csv(tmp_path / "whole.csv", index=False)
+    frame[:50].to_csv(tmp_path / "a.csv", index=False)
+    (tmp_path / "b.tsv.gz").write_bytes(gzip.compress(frame[50:120].to_csv(sep="\t", index=False).encode()))
+    frame[120:].to_parquet(tmp_path / "c.parquet", row_group_size=30)
+    paths = [tmp_path / name for name in ("a.csv", "b.tsv.gz", "c.parquet")]
+    packed = km.pack(paths, tmp_path / "t.kmt", memory=tiny_memory, maximum=1)
+    same(packed, read_ratings(tmp_path / "whole.csv", maximum=1))
+    same(Observations.open(tmp_path / "t.kmt"), packed)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "b.tsv.gz", "c.parquet", "t.kmt", "whole.csv"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(-3, 40), st.integers(0, 9), st.integers(0, 5), st.integers(1, 3)), min_size=1),
+    st.sampled_from(["mean", "last"]),
+    st.booleans(),
+    st.integers(1, 9),
+)
+def test_packing_is_reading(tmp_path_factory, records, duplicates, weighted, limit):
+    folder = tmp_path_factory.mktemp("pack")
+    (folder / "r.csv").write_text("".join(f"{u},{i},{r},{w}\n" for u, i, r, w in records))
+    options = {"maximum": 5, "duplicates": duplicates, "header": False} | ({"weight": 3} if weighted else {})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(packing, "_LEAST_MEMORY", 1)
+        packed = km.pack(folder / "r.csv", folder / "t.kmt", memory=limit * packing._BYTES_PER_RECORD, **options)
+    same(packed, read_ratings(folder / "r.csv", **options))
+
+
+def test_integer_columns_of_parquet(tmp_path, tiny_memory):
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    cells = rng.choice(5000, size=300, replace=False)
+    frame = pd.DataFrame({"user": 10**12 + cells // 50 * 977, "item": cells % 50, "value": rng.random(300)})
+    frame.to_parquet(tmp_path / "r.parquet")
+    same(km.pack(tmp_path / "r.parquet", tmp_path / "t.kmt", memory=tiny_memory), read_ratings(tmp_path / "r.parquet"))
+
+
+def test_observations_can_be_packed(tmp_path, zoo):
+    packed = km.pack(zoo, tmp_path / "zoo.kmt")
+    same(packed, zoo)
+    same(pickle.loads(pickle.dumps(packed)), zoo)
+
+
+def test_labels_travel(tmp_path):
+    table = Observations.from_arrays(["a", "b"], [1, 2], [1.0, 0.0])
+    named = Observations(table.users, table.items.with_labels({1: "Tea", 2: "Rum"}), table.rows, table.scale)
+    assert km.pack(named, tmp_path / "t.kmt").items.labels.tolist() == ["Tea", "Rum"]
+
+
+# --- errors --------------------------------------------------------------------------------------------------
+
+
+def test_errors_name_file_and_line(tmp_path, tiny_memory):
+    good, bad, twice = tmp_path / "good.csv", tmp_path / "bad.csv", tmp_path / "twice.csv"
+    good.write_text("user,item,rating\na,x,1\nb,x,2\nc,y,3\nd,z,4\n")
+    bad.write_text("user,item,rating\nb,y,2\n\nc,x,much\n")
+    twice.write_text("user,item,rating\nd,y,1\nc,y,4\n")
+    out = tmp_path / "t.kmt"
+    with pytest.raises(DataError, match=r"bad.csv, line 4: value must be a number, got 'much'"):
+        km.pack([good, bad], out)
+    with pytest.raises(
+        DataError,
+        match=r"twice.csv, line 3: user 'c' and item 'y' stand there a second time \(first: .*good.csv, line 4",
+    ):
+        km.pack([good, twice], out, memory=tiny_memory)
+    with pytest.raises(DataError, match=r"good.csv, line 5: value must be at most the maximum 3, got 4"):
+        km.pack([good], out, maximum=3)
+    with pytest.raises(DataError, match="no files"):
+        km.pack([], out)
+    with pytest.raises(DataError, match="There is no file"):
+        km.pack([tmp_path / "nowhere.csv"], out)
+    with pytest.raises(ParameterError, match="'memory' must be a number of bytes .* got 'lots'"):
+        km.pack([good], out, memory="lots")
+    with pytest.raises(FileWriteError):
+        km.pack([good], tmp_path / "no" / "t.kmt")
+    assert not out.exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.csv", "good.csv", "twice.csv"]
+
+
+def test_texts_and_integers_do_not_mix(tmp_path):
+    import pandas as pd
+
+    pd.DataFrame({"user": [1], "item": [2], "value": [1.0]}).to_parquet(tmp_path / "a.parquet")
+    (tmp_path / "b.csv").write_text("x,y,1\n")
+    with pytest.raises(DataError, match="b.csv, line 1: the user ids are texts here and integers in the files before"):
+        km.pack([tmp_path / "a.parquet", tmp_path / "b.csv"], tmp_path / "t.kmt")
+
+
+def test_a_killed_packing_leaves_nothing_that_opens(tmp_path):
+    fifo, out = tmp_path / "endless.csv", tmp_path / "t.kmt"
+    os.mkfifo(fifo)
+    code = f"import kolmogorov as km; km.pack({str(fifo)!r}, {str(out)!r})"
+    child = subprocess.Popen([sys.executable, "-c", code])
+    with open(fifo, "w") as pipe:
+        pipe.write("user,item,rating\n" + "".join(f"{k},{k % 7},1\n" for k in range(50_000)))
+        pipe.flush()
+        time.sleep(0.5)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+    assert not out.exists()
+    assert not any(path.suffix == ".kmt" and path.is_file() for path in tmp_path.rglob("*"))
+
+
+# --- damage --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def packed_file(tmp_path, zoo):
+    km.pack(zoo, tmp_path / "zoo.kmt")
+    return tmp_path / "zoo.kmt"
+
+
+def test_damage_is_noticed_wherever_it_is(packed_file):
+    whole = packed_file.read_bytes()
+    footer = json.loads(whole[-48 - int.from_bytes(whole[-48:-40], "little") : -48])
+    used = [(s["offset"], s["size"]) for s in footer["sections"].values() if s["size"]]
+    for place in [0, 9, len(whole) - 1, len(whole) - 60, *(offset for offset, _ in used)]:
+        damaged = bytearray(whole)
+        damaged[place] ^= 0x55
+        packed_file.write_bytes(damaged)
+        with pytest.raises(FileFormatError):
+            Observations.open(packed_file)
+    for size in (0, 5, 20, 5000, len(whole) - 1):
+        packed_file.write_bytes(whole[:size])
+        with pytest.raises(FileFormatError):
+            Observations.open(packed_file)
+
+
+def _rewritten(path, change):
+    """Change the footer and give it a right checksum, as someone with bad intentions would."""
+    import hashlib
+    import struct
+
+    whole = path.read_bytes()
+    length = int.from_bytes(whole[-48:-40], "little")
+    footer = json.loads(whole[-48 - length : -48])
+    change(footer)
+    content = json.dumps(footer).encode()
+    tail = struct.pack("<Q32s8s", len(content), hashlib.sha256(content).digest(), whole[-8:])
+    path.write_bytes(whole[: -48 - length] + content + tail)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda f: f.update(n_items=3),
+        lambda f: f.update(n_users=10**9),
+        lambda f: f["sections"]["rows_indices"].update(offset=10**12),
+        lambda f: f["sections"]["rows_indices"].update(size=-1),
+        lambda f: f["sections"]["rows_indices"].update(dtype="object"),
+        lambda f: f["sections"]["rows_indptr"].update(offset=f["sections"]["rows_values"]["offset"]),
+        lambda f: f["sections"].pop("columns_values"),
+        lambda f: f.update(scale={"minimum": 2.0, "maximum": 1.0}),
+        lambda f: f.update(scale=None),
+        lambda f: f.update(sections=[]),
+    ],
+)
+@pytest.mark.parametrize("verify", [True, False])
+def test_a_hostile_footer_is_refused(packed_file, change, verify):
+    _rewritten(packed_file, change)
+    with pytest.raises(FileFormatError):
+        Observations.open(packed_file, verify)
+
+
+def test_indices_are_checked_even_unverified(packed_file, zoo):
+    whole = bytearray(packed_file.read_bytes())
+    footer = json.loads(whole[-48 - int.from_bytes(whole[-48:-40], "little") : -48])
+    offset = footer["sections"]["rows_indices"]["offset"]
+    whole[offset : offset + 4] = (10**6).to_bytes(4, "little")
+    packed_file.write_bytes(whole)
+    with pytest.raises(FileFormatError, match="outside the table"):
+        Observations.open(packed_file, verify=False)
+
+
+# --- use -----------------------------------------------------------------------------------------------------
+
+
+def test_everything_works_on_a_packed_table(tmp_path):
+    table = planted(80, 30, 3, n_observations=1200, noise=0.05).observations
+    packed = km.pack(table, tmp_path / "t.kmt")
+    options = {"n_events": 3, "random_state": 0, "max_iter": 5}
+    here, there = km.KolmogorovModel(**options).fit(table), km.KolmogorovModel(**options).fit(packed)
+    assert (here.theta_ == there.theta_).all()
+    assert (here.psi_ == there.psi_).all()
+    assert [s.objective for s in here.history_] == [s.objective for s in there.history_]
+    assert here.evaluate(table) == there.evaluate(packed)
+    for a, b in zip(table.split(0.2, random_state=1), packed.split(0.2, random_state=1), strict=True):
+        same(a, b)
+    grid = {"n_events": 3, "user_reg": (1.0, 10.0), "item_reg": 0.0, "refit": False}
+    assert km.tune(table, **grid).trials == km.tune(packed, **grid).trials
+    there.save(tmp_path / "m.km")
+    assert (km.load(tmp_path / "m.km").theta_ == here.theta_).all()
+
+
+def test_pages_that_were_used_are_let_go(tmp_path):
+    """After a pass that forgets, the mapping takes no memory."""
+    table = km.pack(planted(2000, 1000, 2, n_observations=500_000).observations, tmp_path / "t.kmt")
+    view = table.rows
+
+    def resident():
+        text = Path("/proc/self/smaps").read_text()
+        lines = text[text.index("t.kmt") :].splitlines()
+        return int(next(line for line in lines if line.startswith("Rss")).split()[1])
+
+    for first, last in view.blocks():
+        view.values[view.indptr[first] : view.indptr[last]].sum()
+    assert resident() > 3000
+    for first, last in view.blocks(1 << 16):
+        view.forget(first, last)
+    assert resident() < 500
