@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from surroundings import machine, movielens
+from surroundings import machine, movielens, peak_memory
 
 import kolmogorov as km
 from kolmogorov import Observations
@@ -161,12 +161,6 @@ METHODS: dict[str, Callable[..., tuple[Any, float | None]]] = {
     "KM, bag of 10 (D = 24)": bag,
     "KM, Bayesian (D = 24)": bayes,
 }
-
-
-def peak_memory() -> float:
-    """Return this process's peak in MB; ru_maxrss would begin with the parent's."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(float(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
 
 
 def _run(method: str, train: Observations, test: Observations, seed: int, pipe: Any) -> None:

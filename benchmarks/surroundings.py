@@ -32,3 +32,9 @@ def machine() -> str:
         f"kolmogorov {__version__}, Python {platform.python_version()}, numpy {np.__version__}, "
         f"{model}, {usable_cpus()} processors"
     )
+
+
+def peak_memory() -> float:
+    """Return this process's peak in MB; ru_maxrss would begin with the parent's."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(float(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))

@@ -39,3 +39,7 @@ class FileWriteError(KolmogorovError, OSError):
 
 class MissingExtraError(KolmogorovError, ImportError):
     """An optional package is not installed; the message holds the command that installs it."""
+
+
+class ExecutionError(KolmogorovError, RuntimeError):
+    """The machines that were to do the work did not."""

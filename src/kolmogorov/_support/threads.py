@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -36,8 +37,24 @@ def thread_count(n_jobs: int | None) -> int:
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Hold BLAS to one thread: our rows are already dealt to threads, and small products only lose by more."""
-    with _controller().limit(limits=1, user_api="blas"):
+    global _holders, _limit
+    with _lock:
+        _holders += 1
+        if _holders == 1:
+            _limit = _controller().limit(limits=1, user_api="blas")
+    try:
         yield
+    finally:
+        with _lock:
+            _holders -= 1
+            if _holders == 0:
+                _limit.restore_original_limits()
+
+
+#: The limit is the process's, so the first of several threads sets it and the last one lifts it.
+_lock = threading.Lock()
+_holders = 0
+_limit: Any = None
 
 
 @cache

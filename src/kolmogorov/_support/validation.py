@@ -134,6 +134,20 @@ class Flag:
 
 
 @dataclass(frozen=True)
+class Instance:
+    """An object of a class."""
+
+    kind: type
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value is allowed."""
+        return isinstance(value, self.kind)
+
+    def __str__(self) -> str:
+        return f"an object of the class {self.kind.__name__}"
+
+
+@dataclass(frozen=True)
 class Callback:
     """A callable, or None."""
 

@@ -120,7 +120,7 @@ def pack_files(
 
     say = console()
     parts = (TextColumn("{task.description:16}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    scale = {"minimum": minimum, "maximum": maximum, "scaling": scaling}
+    scale: dict[str, Any] = {"minimum": minimum, "maximum": maximum, "scaling": scaling}
     with Progress(*parts, console=say, transient=True, disable=say.quiet or not say.is_terminal) as bar:
         tasks: dict[str, Any] = {}
 

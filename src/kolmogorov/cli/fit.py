@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kolmogorov.cli.cluster import check_address, cluster
 from kolmogorov.cli.options import LAYOUT, SCALE, read_input, reading_options, scale_options
 
 if TYPE_CHECKING:
@@ -37,6 +38,13 @@ _CHAINS = ("chains", "burn_in", "samples", "thin")
 @click.option("--n-init", default=1, show_default=True, help="Random starts.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--jobs", default=-1, show_default=True, help="Threads; -1 for all processors.")
+@click.option(
+    "--dask",
+    metavar="WHERE",
+    callback=check_address,
+    help="Fit on a Dask cluster: local:N for N processes here, or a scheduler's address such as tcp://host:8786.",
+)
+@click.option("--shard-ratings", default=1_000_000, show_default=True, help="With --dask: ratings in a shard, about.")
 @click.option("--test-size", type=float, help="Hold out this share of the entries and report errors on it.")
 @click.option("--checkpoint", type=click.Path(dir_okay=False), help="File to go on from after a crash.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
@@ -50,6 +58,8 @@ def command(
     jobs: int,
     test_size: float | None,
     quiet: bool,
+    dask: str | None,
+    shard_ratings: int,
     **options: Any,
 ) -> None:
     """Learn a model from DATA and write it to a file.
@@ -63,6 +73,7 @@ def command(
       kolmogorov fit ratings.csv --events 8 -o model.km
       kolmogorov fit u.data --maximum 5 --user-reg 30 --test-size 0.2 -o ml.km
       kolmogorov fit u.data --maximum 5 --bayes --test-size 0.2 -o ml.km
+      kolmogorov fit table.kmt --dask local:4 -o model.km
       zcat votes.tsv.gz | kolmogorov fit - -o votes.km
     """
     from contextlib import ExitStack
@@ -79,6 +90,7 @@ def command(
     with ExitStack() as stack:
         if quiet:
             stack.enter_context(silence())
+        options["execution"] = None if dask is None else stack.enter_context(cluster(dask, shard_ratings))
         _learn(data, output, events, seed, jobs, test_size, say, options)
 
 
@@ -95,15 +107,27 @@ def _learn(
     """Read, fit, save and report."""
     from kolmogorov.model.estimator import KolmogorovModel
 
-    layout = {name: options.pop(name) for name in LAYOUT}
-    observations = read_input(data, layout, **{name: options.pop(name) for name in SCALE})
-    say.print(str(observations))
-    train, test = (observations, None) if test_size is None else observations.split(test_size, random_state=seed)
-    chains = {name: options.pop(name) for name in ("chains", "burn_in", "samples", "thin")}
     bayes = options.pop("bayes")
     _check_given(bayes)
+    layout = {name: options.pop(name) for name in LAYOUT}
+    scale = {name: options.pop(name) for name in SCALE}
+    chains = {name: options.pop(name) for name in ("chains", "burn_in", "samples", "thin")}
+    files = _parquet_files(data) if options["execution"] and test_size is None and not bayes else []
+    train: Any
+    if files:
+        from kolmogorov.data.shards import Columns
+        from kolmogorov.execution import distributed_table
+
+        names = {name: layout[name] for name in ("user", "item", "value", "weight") if layout[name] is not None}
+        columns, twice = Columns(**names), layout["duplicates"]
+        train, test = distributed_table(options["execution"], files, columns=columns, duplicates=twice, **scale), None
+    else:
+        observations = read_input(data, layout, **scale)
+        say.print(str(observations))
+        train, test = (observations, None) if test_size is None else observations.split(test_size, random_state=seed)
     if bayes:
-        sampled = _sample(events, seed, jobs, options.pop("checkpoint"), chains, train, test, say)
+        models = {name: options[name] for name in ("checkpoint", "execution")}
+        sampled = _sample(events, seed, jobs, models, chains, train, test, say)
         sampled.save(output)
         if not say.quiet:
             _scores(sampled, train, test, f"{sampled.posterior_.n_draws} draws")
@@ -112,9 +136,18 @@ def _learn(
         _fit_with_bar(model, train, say)
         model.save(output)
         if not say.quiet:
-            _scores(model, train, test, f"{model.n_iter_} sweeps")
+            _scores(model, model.fitted_.observations if files else train, test, f"{model.n_iter_} sweeps")
             _events(model)
     say.print(f"Model written to {output}")
+
+
+def _parquet_files(data: str) -> list[str]:
+    """Return the parquet files that a name or a pattern stands for; workers read them, not this process."""
+    from glob import glob
+
+    from kolmogorov.data.records import is_parquet
+
+    return (sorted(glob(data)) or [data]) if is_parquet(data) else []
 
 
 def _check_given(bayes: bool) -> None:
@@ -154,7 +187,7 @@ def _sample(
     events: int | None,
     seed: int,
     jobs: int,
-    checkpoint: str | None,
+    models: dict[str, Any],
     chains: dict[str, int],
     train: Observations,
     test: Observations | None,
@@ -173,7 +206,7 @@ def _sample(
         thin=chains["thin"],
         random_state=seed,
         n_jobs=jobs,
-        checkpoint=checkpoint,
+        **models,
     )
     model.check_parameters()
     parts = ("sweeps", BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())

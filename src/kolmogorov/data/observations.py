@@ -48,6 +48,10 @@ class View:
         for array in (self.indptr, self.indices, self.values, self.weights):
             array.setflags(write=False)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Arrays that come from another process are made read-only again, as kernels are compiled for.
+        return View, (self.indptr, self.indices, self.values, self.weights)
+
     def weighed(self, factor: Floats) -> View:
         """Return the same entries with their weights multiplied, entry by entry."""
         return View(self.indptr, self.indices, self.values, factor * self.weights if self.weights.size else factor)
@@ -59,12 +63,7 @@ class View:
 
     def blocks(self, entries: int = 1 << 20) -> Iterator[tuple[int, int]]:
         """Yield ranges of rows (first, last) that together are all rows, with about so many entries each."""
-        first, n_rows = 0, self.indptr.size - 1
-        while first < n_rows:
-            last = int(np.searchsorted(self.indptr, self.indptr[first] + entries, side="right")) - 1
-            last = min(max(last, first + 1), n_rows)
-            yield first, last
-            first = last
+        return row_blocks(self.indptr, entries)
 
     def owners(self, first: int, last: int) -> NDArray[np.int32]:
         """Return the row number of each entry of some rows."""
@@ -358,6 +357,16 @@ class Observations:
         from kolmogorov.data.split import folds
 
         return folds(self, k, random_state)
+
+
+def row_blocks(indptr: NDArray[np.int64], entries: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges of rows with at most so many entries, or with one row."""
+    first, n_rows = 0, indptr.size - 1
+    while first < n_rows:
+        last = int(np.searchsorted(indptr, indptr[first] + entries, side="right")) - 1
+        last = min(max(last, first + 1), n_rows)
+        yield first, last
+        first = last
 
 
 def fingerprint_of(n_users: int, n_items: int, scale: Scale, parts: Sequence[bytes]) -> str:

@@ -216,6 +216,39 @@ def open_table(path: str | os.PathLike[str], verify: bool = True) -> PackedObser
         raise FileFormatError(f"{path} is malformed: {error}.") from None
 
 
+def read_rows(path: str | os.PathLike[str], fingerprint: str, first: int, last: int) -> tuple[View, int]:
+    """Read some users' rows of a packed table into memory, and say how many items there are.
+
+    A table with another fingerprint is refused: it was packed anew in the meantime.
+    """
+    try:
+        with open(path, "rb") as stream:
+            footer = _footer(stream, path)
+            sections = _sections(footer, os.fstat(stream.fileno()).st_size, path)
+            if footer["fingerprint"] != fingerprint:
+                raise FileFormatError(f"{path} is another table than the one that was opened.")
+
+            def read(part: str, start: int, end: int) -> NDArray[Any]:
+                entry = sections[f"rows_{part}"]
+                kind = np.dtype(_DTYPES[entry.dtype])
+                stream.seek(entry.offset + start * kind.itemsize)
+                return np.frombuffer(stream.read((end - start) * kind.itemsize), kind)
+
+            indptr = read("indptr", first, last + 1)
+            start, end = int(indptr[0]), int(indptr[-1])
+            if not 0 <= start <= end <= sections["rows_indices"].size or (np.diff(indptr) < 0).any():
+                _malformed(path, "rows_indptr does not increase")
+            weights = read("weights", start, end) if sections["rows_weights"].size else np.empty(0)
+            view = View(indptr - start, read("indices", start, end), read("values", start, end), weights)
+    except FileNotFoundError:
+        raise FileFormatError(f"There is no file {path}. Workers must see packed tables under the same path.") from None
+    except OSError as error:
+        raise FileFormatError(f"{path} cannot be read: {error.strerror}.") from None
+    if view.indices.size and (view.indices.min() < 0 or view.indices.max() >= footer["n_items"]):
+        _malformed(path, "an index of rows_indices is outside the table")
+    return view, int(footer["n_items"])
+
+
 @dataclass(frozen=True)
 class _Entry:
     dtype: str

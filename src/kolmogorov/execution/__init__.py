@@ -1,5 +1,7 @@
 """How shares of rows are dealt out. Every row's result depends on the row alone, so the dealer cannot matter."""
 
+from kolmogorov.execution.dask import Dask
+from kolmogorov.execution.tables import DistributedTable, distributed_table
 from kolmogorov.execution.threads import Threads
 
-__all__ = ["Threads"]
+__all__ = ["Dask", "DistributedTable", "Threads", "distributed_table"]

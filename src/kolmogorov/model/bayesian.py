@@ -6,9 +6,7 @@ import hashlib
 import numbers
 import os
 import sys
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -25,6 +23,7 @@ from kolmogorov._support.validation import (
     Between,
     Callback,
     Flag,
+    Instance,
     Integer,
     OneOf,
     Optional,
@@ -34,21 +33,18 @@ from kolmogorov._support.validation import (
 )
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.errors import DataError
-from kolmogorov.execution import Threads
+from kolmogorov.execution import Dask, Threads
 from kolmogorov.model.averaging import averaged_model, pruned, stacked
-from kolmogorov.model.bayes.chain import FLOOR, BernoulliChain, GaussianChain
 from kolmogorov.model.bayes.checkpoint import ChainCheckpoint, Kept
 from kolmogorov.model.bayes.posterior import Posterior
 from kolmogorov.model.bayes.priors import rating_features
+from kolmogorov.model.bayes.sampling import Draw, Plan, Sampling
 from kolmogorov.model.estimator import KolmogorovModel
 from kolmogorov.model.prediction import Unknown, entry_rows, rows_of
 from kolmogorov.model.reading import PosteriorReadingMixin
 
 Floats = NDArray[np.float64]
 Likelihood = Literal["auto", "gaussian", "bernoulli"]
-_CHAINS = {"gaussian": GaussianChain, "bernoulli": BernoulliChain}
-#: Seconds between two checkpoints.
-_PAUSE = 10.0
 _RULES: dict[str, Rule] = {
     "n_events": Integer(1),
     "likelihood": OneOf(("auto", "gaussian", "bernoulli")),
@@ -59,29 +55,10 @@ _RULES: dict[str, Rule] = {
     "item_classes": Integer(1),
     "n_features": Integer(0),
     "concentration": Optional(Positive()),
+    "execution": Optional(Instance(Dask)),
     "callback": Callback(),
     "verbose": Flag(),
 }
-
-
-@dataclass(frozen=True)
-class Draw:
-    """Progress of sampling, as a callback sees it.
-
-    Attributes
-    ----------
-    chain, sweep : int
-        Counted from 0 and from 1.
-    n_chains, n_sweeps : int
-    rmse : float or None
-        Of the average of the draws kept so far on the test data, on the probability scale.
-    """
-
-    chain: int
-    sweep: int
-    n_chains: int
-    n_sweeps: int
-    rmse: float | None
 
 
 class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ignore[misc]
@@ -113,11 +90,13 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
         Precision of theta's prior; learned during burn-in by default.
     random_state : int, Generator or None
         The same integer gives the same bits on any number of threads.
-    n_jobs : int, optional
-        Threads; all processors by default.
+    n_jobs : int or None
+        Threads; -1 for all processors, None for one.
+    execution : kolmogorov.execution.Dask, optional
+        A cluster on which the chains run, each as a task on one thread. The draws are the same.
     callback : callable, optional
-        Called with a `Draw` after every sweep; returning True ends sampling, at the first draw kept if there is none
-        yet. A chain that is ended early is left out unless it is the first.
+        Called with a `Draw` after every sweep, on a cluster after every chain; returning True ends sampling, at the
+        first draw kept if there is none yet. A chain that is ended early is left out unless it is the first.
     checkpoint : path, optional
         File from which a killed fit goes on.
     verbose : int
@@ -150,7 +129,8 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
         n_features: int = 10,
         concentration: float | None = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
+        execution: Dask | None = None,
         callback: Callable[[Draw], Any] | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         verbose: int = 0,
@@ -166,6 +146,7 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
         self.concentration = concentration
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.execution = execution
         self.callback = callback
         self.checkpoint = checkpoint
         self.verbose = verbose
@@ -202,16 +183,21 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
             keeper = ChainCheckpoint(self.checkpoint, self._identity(X, likelihood), seed if fixed else None)
             check_writable(self.checkpoint)
             kept = keeper.read(features, X, int(self.n_chains), int(self.n_samples)) or kept
-        with one_blas_thread(), Threads(self.n_jobs) as dealer:
-            self._sample(X, features, likelihood, kept, keeper, test, dealer)
+        held_out = None if test is None else test.rescaled(X.scale)
+        sampling = Sampling(self._plan(likelihood), X, features, kept, keeper, held_out, self._on_sweep)
+        with one_blas_thread(), self.execution or Threads(self.n_jobs) as dealer:
+            if isinstance(dealer, Dask):
+                sampling.run_on(dealer)
+            else:
+                sampling.run(dealer)
         # A chain that was ended early is left out, unless it is the only one.
         chains = max(kept.chain, 1)
-        links = kept.links[: kept.chain * int(self.n_samples)] if kept.chain else kept.links
+        samples = kept.samples[: kept.chain * int(self.n_samples)] if kept.chain else kept.samples
         return self.adopt(
             Posterior(
-                theta=np.array([link.theta for link in links]),
-                psi=np.array([link.psi > 0.5 for link in links]),
-                noise=np.array([link.noise for link in links]),
+                theta=np.array([sample.theta for sample in samples]),
+                psi=np.array([sample.psi for sample in samples]),
+                noise=np.array([sample.noise for sample in samples]),
                 n_chains=chains,
                 likelihood=likelihood,
                 users=X.users,
@@ -222,55 +208,6 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
                 seen_values=X.rows.values,
             )
         )
-
-    def _sample(
-        self,
-        table: Observations,
-        features: Floats,
-        likelihood: str,
-        kept: Kept,
-        keeper: ChainCheckpoint | None,
-        test: Observations | None,
-        dealer: Threads,
-    ) -> None:
-        """Run the chains from where `kept` is, adding to it."""
-        n_sweeps = int(self.burn_in) + int(self.n_samples) * int(self.thin)
-        written = time.monotonic()
-        watch = None if test is None else _Watch(table, test.rescaled(table.scale), likelihood)
-        for link in kept.links if watch is not None else ():
-            watch.add(link.theta, link.psi)  # type: ignore[union-attr]
-        stopping = False
-        while kept.chain < int(self.n_chains):
-            chain = _CHAINS[likelihood](
-                table,
-                features,
-                n_events=int(self.n_events),
-                n_classes=int(self.item_classes),
-                concentration=None if self.concentration is None else float(self.concentration),
-                # Chains of one seed must not share streams with those of the next.
-                seed=(kept.seed * 1_000_003 + kept.chain) % 2**63,
-                dealer=dealer,
-            )
-            link = chain.start() if kept.current is None else kept.current
-            while kept.sweep < n_sweeps:
-                kept.sweep += 1
-                link = chain.sweep(link, kept.sweep, learning=kept.sweep <= int(self.burn_in))
-                kept.current = link
-                past = kept.sweep - int(self.burn_in)
-                if past > 0 and past % int(self.thin) == 0:
-                    kept.links.append(link)
-                    if watch is not None:
-                        watch.add(link.theta, link.psi)
-                draw = Draw(kept.chain, kept.sweep, int(self.n_chains), n_sweeps, watch.rmse if watch else None)
-                stopping = self._on_sweep(draw) or stopping
-                if stopping and kept.links:
-                    return
-                if keeper is not None and time.monotonic() - written > _PAUSE:
-                    keeper.write(kept)
-                    written = time.monotonic()
-            kept.chain, kept.sweep, kept.current = kept.chain + 1, 0, None
-            if keeper is not None:
-                keeper.write(kept)
 
     def adopt(self, posterior: Posterior) -> Self:
         """Take over draws made elsewhere, for instance read from a file."""
@@ -449,6 +386,18 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
         check_parameters(type(self).__name__, self.get_params(deep=False), _RULES)
         thread_count(self.n_jobs)
 
+    def _plan(self, likelihood: str) -> Plan:
+        return Plan(
+            likelihood=likelihood,
+            n_events=int(self.n_events),
+            n_chains=int(self.n_chains),
+            burn_in=int(self.burn_in),
+            n_samples=int(self.n_samples),
+            thin=int(self.thin),
+            n_classes=int(self.item_classes),
+            concentration=None if self.concentration is None else float(self.concentration),
+        )
+
     def _likelihood(self, table: Observations) -> str:
         if self.likelihood == "auto":
             return "bernoulli" if table.is_binary and _whole(table) else "gaussian"
@@ -503,33 +452,6 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
             error = "" if draw.rmse is None else f"  held-out rmse {draw.rmse:.4f}"
             sys.stderr.write(f"chain {draw.chain + 1}/{draw.n_chains}  sweep {draw.sweep}/{draw.n_sweeps}{error}\n")
         return self.callback is not None and self.callback(draw) is True
-
-
-class _Watch:
-    """The running average of predictions on held-out entries whose user and item are known, and its error."""
-
-    def __init__(self, table: Observations, test: Observations, likelihood: str) -> None:
-        seen = (table.rows.counts > 0, table.columns.counts > 0)
-        users = entry_rows(table.users, seen[0], test.users, test.user_rows(), "user", "average")
-        items = entry_rows(table.items, seen[1], test.items, test.item_rows(), "item", "average")
-        self._known = (users < table.n_users) & (items < table.n_items)
-        self._users, self._items = users[self._known], items[self._known]
-        self._values = test.values[self._known]
-        self._floor = FLOOR if likelihood == "bernoulli" else 0.0
-        self._sum = np.zeros(len(self._values))
-        self._count = 0
-
-    def add(self, theta: Floats, psi: Floats) -> None:
-        chance = np.einsum("nd,nd->n", theta[self._users], psi[self._items])
-        self._sum += self._floor + (1.0 - 2.0 * self._floor) * chance
-        self._count += 1
-
-    @property
-    def rmse(self) -> float | None:
-        """Error of the average so far; None before the first draw is kept."""
-        if not self._count or not len(self._values):
-            return None
-        return float(np.sqrt(((self._sum / self._count - self._values) ** 2).mean()))
 
 
 def _whole(table: Observations) -> bool:

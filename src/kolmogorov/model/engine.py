@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,13 +33,14 @@ class State:
     Attributes
     ----------
     theta : float64[n_users, D]
+        Or what stands for it where it is on other machines.
     psi : float64[n_items, D]
         0 and 1, kept as floats because the normal equations multiply them.
     centre : float64[D]
         What theta was shrunk to when it was last updated.
     """
 
-    theta: Floats
+    theta: Any
     psi: Floats
     centre: Floats
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from kolmogorov.execution import Dask
 from kolmogorov.model.engine import Prior
 from kolmogorov.model.history import Sweep
 from kolmogorov.model.reading import ReadingMixin
@@ -38,6 +39,8 @@ class KolmogorovModel(ReadingMixin, SimplexModel):
         The same seed gives the same bits on any number of threads.
     n_jobs : int or None
         Threads; -1 for all processors, None for one.
+    execution : kolmogorov.execution.Dask, optional
+        A cluster to fit on instead of threads.
     callback : callable, optional
         Called with the `Sweep` record after every sweep; returning True ends the fit.
     verbose : int
@@ -91,6 +94,7 @@ class KolmogorovModel(ReadingMixin, SimplexModel):
         n_init: int = 1,
         random_state: Any = None,
         n_jobs: int | None = -1,
+        execution: Dask | None = None,
         callback: Callable[[Sweep], Any] | None = None,
         verbose: int = 0,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -106,6 +110,7 @@ class KolmogorovModel(ReadingMixin, SimplexModel):
         self.n_init = n_init
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.execution = execution
         self.callback = callback
         self.verbose = verbose
         self.checkpoint = checkpoint

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from kolmogorov.execution import Dask
 from kolmogorov.model.engine import Prior
 from kolmogorov.model.history import Sweep
 from kolmogorov.model.simplex_model import SimplexModel
@@ -20,7 +21,7 @@ class NonnegativeModel(SimplexModel):
 
     Parameters
     ----------
-    n_events, user_reg, item_reg, prior, simplex_solver, max_iter, tol, n_init, random_state, n_jobs
+    n_events, user_reg, item_reg, prior, simplex_solver, max_iter, tol, n_init, random_state, n_jobs, execution
         As in `KolmogorovModel`; `item_reg` is the ridge on psi.
     box_solver : str or solver object
         How the items' problems are solved.
@@ -51,6 +52,7 @@ class NonnegativeModel(SimplexModel):
         n_init: int = 1,
         random_state: Any = None,
         n_jobs: int | None = -1,
+        execution: Dask | None = None,
         callback: Callable[[Sweep], Any] | None = None,
         verbose: int = 0,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -66,6 +68,7 @@ class NonnegativeModel(SimplexModel):
         self.n_init = n_init
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.execution = execution
         self.callback = callback
         self.verbose = verbose
         self.checkpoint = checkpoint

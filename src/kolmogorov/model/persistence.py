@@ -25,7 +25,7 @@ from kolmogorov.model.svdpp import SVDpp
 from kolmogorov.solvers import RowSolver, resolve
 
 # What belongs to a run and not to the model it made.
-_NOT_STORED = ("callback", "checkpoint", "random_state")
+_NOT_STORED = ("callback", "checkpoint", "execution", "random_state")
 Model = SimplexModel | BiasedModel | BayesianKolmogorovModel
 _CLASSES: dict[str, type[Model]] = {
     cls.__name__: cls

@@ -18,10 +18,21 @@ from kolmogorov._support.files import check_writable
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.threads import one_blas_thread, thread_count
-from kolmogorov._support.validation import Callback, Flag, Integer, OneOf, Real, Rule, check_parameters
+from kolmogorov._support.validation import (
+    Callback,
+    Flag,
+    Instance,
+    Integer,
+    OneOf,
+    Optional,
+    Real,
+    Rule,
+    check_parameters,
+)
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.errors import DataError
-from kolmogorov.execution import Threads
+from kolmogorov.execution import Dask, Threads
+from kolmogorov.execution.tables import DistributedTable, distributed_table
 from kolmogorov.model import fold_in, prediction
 from kolmogorov.model.checkpoint import Checkpoint, Run
 from kolmogorov.model.descent import Descent
@@ -29,6 +40,7 @@ from kolmogorov.model.engine import Engine, Objective, Prior
 from kolmogorov.model.history import Sweep
 from kolmogorov.model.parameters import Fitted
 from kolmogorov.model.prediction import Unknown
+from kolmogorov.model.sharded import ShardedEngine
 from kolmogorov.solvers import RowSolver, resolve
 
 _RULES: dict[str, Rule] = {
@@ -39,6 +51,7 @@ _RULES: dict[str, Rule] = {
     "max_iter": Integer(1),
     "tol": Real(0.0),
     "n_init": Integer(1),
+    "execution": Optional(Instance(Dask)),
     "callback": Callback(),
     "verbose": Flag(),
 }
@@ -61,6 +74,7 @@ class SimplexModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     n_init: int
     random_state: Any
     n_jobs: int | None
+    execution: Dask | None
     callback: Any
     verbose: int
     checkpoint: str | os.PathLike[str] | None
@@ -81,7 +95,8 @@ class SimplexModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X : Observations, sparse matrix or array, or dense array
             Rows are users, columns are items. What a sparse matrix stores is observed, zeros included; in a
-            dense array NaN is missing.
+            dense array NaN is missing. On a cluster: Observations, a Dask DataFrame with columns user, item and value,
+            parquet files with them, or what `kolmogorov.execution.distributed_table` made.
         y : None
             Ignored; there because scikit-learn's pipelines pass it.
         start : Run, optional
@@ -89,21 +104,20 @@ class SimplexModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         user_solver, item_solver = self.check_parameters()
         seed = base_seed(self.random_state)
-        observations = self._table(X, reset=True)
-        checkpoint = None
-        if self.checkpoint is not None:
-            fixed = isinstance(self.random_state, numbers.Integral)
-            identity = self._identity(observations, user_solver, item_solver)
-            checkpoint = Checkpoint(self.checkpoint, identity, seed if fixed else None)
-            check_writable(self.checkpoint)
-        with one_blas_thread(), Threads(self.n_jobs) as dealer:
-            engine = Engine(
-                observations,
-                user_solver,
-                item_solver,
-                Objective(float(self.user_reg), float(self.item_reg), self.prior),
-                dealer,
-            )
+        objective = Objective(float(self.user_reg), float(self.item_reg), self.prior)
+        with one_blas_thread(), self.execution or Threads(self.n_jobs) as dealer:
+            if isinstance(dealer, Dask):
+                table: Any = distributed_table(dealer, X)
+                engine: Any = ShardedEngine(table, user_solver, item_solver, objective, dealer)
+            else:
+                table = self._table(X, reset=True)
+                engine = Engine(table, user_solver, item_solver, objective, dealer)
+            checkpoint = None
+            if self.checkpoint is not None:
+                fixed = isinstance(self.random_state, numbers.Integral)
+                identity = self._identity(table, user_solver, item_solver)
+                checkpoint = Checkpoint(self.checkpoint, identity, seed if fixed else None)
+                check_writable(self.checkpoint)
             run = Descent(
                 engine,
                 n_events=int(self.n_events),
@@ -115,6 +129,7 @@ class SimplexModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 checkpoint=checkpoint,
                 start=start,
             ).run()
+            observations = table.collected() if isinstance(table, DistributedTable) else table
         return self.adopt(_fitted(run, observations, engine.seen_users, binary=self.item_family == "binary"))
 
     def adopt(self, fitted: Fitted) -> Self:
@@ -382,7 +397,7 @@ class SimplexModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         observations = make(table, minimum=scale.minimum, maximum=scale.maximum, scaling=scaling)
         return Observations(observations.users, self.fitted_.items, observations.rows, observations.scale)
 
-    def _identity(self, observations: Observations, *solvers: RowSolver) -> str:
+    def _identity(self, observations: Observations | DistributedTable, *solvers: RowSolver) -> str:
         """Digest everything but the seed that shapes the sweeps."""
         shape = [int(self.n_events), float(self.user_reg), float(self.item_reg), self.prior, int(self.n_init)]
         text = repr((shape, [repr(solver) for solver in solvers], observations.fingerprint()))

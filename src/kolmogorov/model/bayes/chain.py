@@ -31,6 +31,22 @@ _ROUNDS = 3
 
 
 @dataclass(frozen=True, eq=False)
+class Sample:
+    """What is kept of a state: the model itself.
+
+    Attributes
+    ----------
+    theta : float64[n_users, D]
+    psi : bool[n_items, D]
+    noise : float64[n_users]
+    """
+
+    theta: Floats
+    psi: NDArray[np.bool_]
+    noise: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class Link:
     """One state of a chain. Arrays are never changed in place.
 
@@ -55,6 +71,11 @@ class Link:
     users: UserPrior
     scale: float
     alpha: Floats
+
+    @property
+    def sample(self) -> Sample:
+        """The model of this state."""
+        return Sample(self.theta, self.psi > 0.5, self.noise)
 
 
 class Chain(ABC):

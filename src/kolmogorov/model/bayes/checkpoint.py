@@ -12,7 +12,7 @@ import numpy as np
 from kolmogorov.data import Observations
 from kolmogorov.errors import FileFormatError
 from kolmogorov.model import archive
-from kolmogorov.model.bayes.chain import Link
+from kolmogorov.model.bayes.chain import Link, Sample
 from kolmogorov.model.bayes.priors import ItemPrior, UserPrior
 
 KIND = "chains"
@@ -23,7 +23,7 @@ class Kept:
     """Draws kept so far, and where sampling is: the chain, its last sweep, and its state after it."""
 
     seed: int
-    links: list[Link] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
     chain: int = 0
     sweep: int = 0
     current: Link | None = None
@@ -53,12 +53,12 @@ class ChainCheckpoint:
             "seed": kept.seed,
             "chain": kept.chain,
             "sweep": kept.sweep,
-            "kept": len(kept.links),
+            "kept": len(kept.samples),
             "current": None,
         }
         arrays: dict[str, np.ndarray] = {}
-        for k, link in enumerate(kept.links):
-            arrays |= {f"theta{k}": link.theta, f"psi{k}": link.psi.astype(np.uint8), f"noise{k}": link.noise}
+        for k, sample in enumerate(kept.samples):
+            arrays |= {f"theta{k}": sample.theta, f"psi{k}": sample.psi.astype(np.uint8), f"noise{k}": sample.noise}
         if kept.current is not None:
             link = kept.current
             meta["current"] = {"scale": link.scale, "concentration": link.users.concentration}
@@ -81,9 +81,9 @@ class ChainCheckpoint:
             kept = _restored(meta, arrays, features)
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise FileFormatError(f"{self.path} is malformed: {type(error).__name__}: {error}.") from None
-        links = [*kept.links, *([kept.current] if kept.current is not None else [])]
-        fits = all(len(link.theta) == table.n_users and len(link.psi) == table.n_items for link in links)
-        extra = len(kept.links) - kept.chain * n_samples
+        states: list[Sample | Link] = [*kept.samples, *([kept.current] if kept.current is not None else [])]
+        fits = all(len(state.theta) == table.n_users and len(state.psi) == table.n_items for state in states)
+        extra = len(kept.samples) - kept.chain * n_samples
         if not fits or not 0 <= kept.chain <= n_chains or not 0 <= extra < max(n_samples, 1):
             raise FileFormatError(f"{self.path} is malformed: its draws do not belong together.")
         return kept
@@ -99,15 +99,7 @@ def _restored(meta: dict[str, Any], arrays: dict[str, np.ndarray], features: np.
         current = Link(
             arrays["theta"], arrays["psi"], arrays["noise"], items, users, meta["current"]["scale"], arrays["alpha"]
         )
-    links = [
-        _kept(arrays[f"theta{k}"], arrays[f"psi{k}"], arrays[f"noise{k}"], features) for k in range(int(meta["kept"]))
+    samples = [
+        Sample(arrays[f"theta{k}"], arrays[f"psi{k}"] > 0, arrays[f"noise{k}"]) for k in range(int(meta["kept"]))
     ]
-    return Kept(meta["seed"], links, int(meta["chain"]), int(meta["sweep"]), current)
-
-
-def _kept(theta: np.ndarray, psi: np.ndarray, noise: np.ndarray, features: np.ndarray) -> Link:
-    """Return a draw of which only the model itself is needed any more."""
-    size = theta.shape[1]
-    nothing = ItemPrior(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty((0, size)))
-    users = UserPrior.start(features[:0], size, 1.0)
-    return Link(theta, psi.astype(np.float64), noise, nothing, users, 1.0, np.ones(size))
+    return Kept(meta["seed"], samples, int(meta["chain"]), int(meta["sweep"]), current)

@@ -1,0 +1,142 @@
+"""Tables larger than memory and larger than one machine.
+
+`python benchmarks/scale.py packed` packs and fits 100 million planted ratings (a million users, a hundred thousand items)
+beside 10 million in memory; it needs about 12 GB of disk under the temporary directory. `python benchmarks/scale.py cluster`
+compares threads, Dask, Spark's ALS and implicit's ALS on 10 million planted ratings. Every run is a process of its own.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from surroundings import machine, peak_memory
+
+import kolmogorov as km
+
+EVENTS, SWEEPS = 16, 3
+SETTINGS: dict[str, Any] = {"simplex_solver": "active_set", "random_state": 0, "tol": 0.0}
+
+
+def main() -> None:
+    print(machine())
+    for part in sys.argv[1:] or PARTS:
+        PARTS[part]()
+
+
+def planted_files(folder: Path, n_users: int, n_items: int, per_user: int, n_files: int) -> list[Path]:
+    """Write half-star ratings of a planted model to parquet files, a share of the users in each."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    rng = np.random.default_rng(0)
+    psi = (rng.random((n_items, EVENTS)) < 0.5).astype(np.float64)
+    paths = []
+    for number in range(n_files):
+        users = np.arange(n_users * number // n_files, n_users * (number + 1) // n_files)
+        theta = rng.dirichlet(np.full(EVENTS, 0.5), users.size)
+        # A sorted multiset plus 0, 1, 2, ... is a set.
+        items = np.sort(rng.integers(n_items - per_user, size=(users.size, per_user)), axis=1) + np.arange(per_user)
+        chance = np.empty(items.shape)
+        for k in range(0, users.size, 4096):
+            chance[k : k + 4096] = np.einsum("ud,ukd->uk", theta[k : k + 4096], psi[items[k : k + 4096]])
+        ratings = np.round(10 * np.clip(chance + 0.1 * rng.standard_normal(chance.shape), 0, 1)) / 2
+        order = rng.permutation(items.size)
+        columns = (np.repeat(users, per_user)[order], items.ravel()[order], ratings.ravel()[order])
+        paths.append(folder / f"ratings-{number:03}.parquet")
+        parquet.write_table(pa.table(dict(zip(("user", "item", "value"), columns, strict=True))), paths[-1])
+    return paths
+
+
+def in_process(work: Callable[..., Any], *args: Any) -> Any:
+    """Call a function in a fresh process; return what it returns."""
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe(duplex=False)
+    process = context.Process(target=_child, args=(work, args, there))
+    process.start()
+    there.close()
+    try:
+        return here.recv()
+    except EOFError:
+        sys.exit(f"{work.__name__} failed")
+    finally:
+        process.join()
+
+
+def _child(work: Callable[..., Any], args: tuple[Any, ...], pipe: Any) -> None:
+    pipe.send(work(*args))
+
+
+# --- packed --------------------------------------------------------------------------------------------------
+
+
+def packed() -> None:
+    """100 million ratings through a packed table, 10 million in memory, in one run."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        print("\n| ratings | users × items | step | seconds | ns per rating and sweep | peak memory, MB |")
+        print("|---|---|---|---|---|---|")
+        small = in_process(planted_files, folder, 100_000, 10_000, 100, 4)
+        one = in_process(_fit_in_memory, small)
+        _row("10 million", "100,000 × 10,000", f"fit in memory, {SWEEPS} sweeps", one, 10**7)
+        for path in small:
+            path.unlink()
+        large = in_process(planted_files, folder, 1_000_000, 100_000, 100, 40)
+        _row("100 million", "1,000,000 × 100,000", "pack", in_process(_pack, large, folder / "t.kmt"), 10**8)
+        print(
+            f"The files have {sum(p.stat().st_size for p in large) / 1e9:.2f} GB, the table "
+            f"{(folder / 't.kmt').stat().st_size / 1e9:.2f} GB."
+        )
+        for path in large:
+            path.unlink()
+        two = in_process(_fit_packed, folder / "t.kmt")
+        _row("100 million", "1,000,000 × 100,000", f"fit packed, {SWEEPS} sweeps", two, 10**8)
+        ratio = (two["sweeps"] / 10**8) / (one["sweeps"] / 10**7)
+        print(f"\nTime per rating, packed to in memory: {ratio:.2f}; rmse {one['rmse']:.4f} and {two['rmse']:.4f}")
+
+
+def _row(ratings: str, shape: str, step: str, found: dict[str, float], n: int) -> None:
+    each = f"{1e9 * found['sweeps'] / n / SWEEPS:.0f}" if "sweeps" in found else ""
+    print(f"| {ratings} | {shape} | {step} | {found['seconds']:.1f} | {each} | {found['memory']:.0f} |", flush=True)
+
+
+def _pack(paths: list[Path], out: Path) -> dict[str, float]:
+    began = time.perf_counter()
+    km.pack(paths, out, maximum=5)
+    return {"seconds": time.perf_counter() - began, "memory": peak_memory()}
+
+
+def _fit_packed(path: Path) -> dict[str, float]:
+    return _fitted(lambda: km.Observations.open(path))
+
+
+def _fit_in_memory(paths: list[Path]) -> dict[str, float]:
+    import pandas as pd
+
+    def table() -> km.Observations:
+        return km.Observations.from_frame(pd.concat(map(pd.read_parquet, paths)), maximum=5)
+
+    return _fitted(table)
+
+
+def _fitted(table: Callable[[], km.Observations]) -> dict[str, float]:
+    km.KolmogorovModel(EVENTS, max_iter=1, n_jobs=-1, **SETTINGS).fit(km.datasets.load("zoo"))
+    began = time.perf_counter()
+    model = km.KolmogorovModel(EVENTS, max_iter=SWEEPS, n_jobs=-1, **SETTINGS).fit(table())
+    sweeps = sum(sweep.user_seconds + sweep.item_seconds for sweep in model.history_)
+    rmse = model.history_[-1].rmse
+    return {"seconds": time.perf_counter() - began, "sweeps": sweeps, "memory": peak_memory(), "rmse": rmse}
+
+
+PARTS: dict[str, Callable[[], None]] = {"packed": packed}
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    main()

@@ -1,0 +1,48 @@
+"""`--dask`: a cluster on this machine for the time of a command, or one that runs elsewhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from kolmogorov.execution import Dask
+
+
+def check_address(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+    """Refuse what is neither local:N nor an address, before anything is read."""
+    if text is not None and not re.fullmatch(r"local:[1-9]\d*|(tcp|tls|ws|wss)://\S+", text):
+        raise click.BadParameter(
+            f"must be local:N or the address of a scheduler such as tcp://host:8786, got {text!r}."
+        )
+    return text
+
+
+@contextmanager
+def cluster(address: str, shard_ratings: int) -> Iterator[Dask]:
+    """Connect to a scheduler, or start workers here: ``local:4`` is four processes of one thread."""
+    from kolmogorov._support.optional import require
+    from kolmogorov.errors import ExecutionError
+    from kolmogorov.execution import Dask
+
+    distributed: Any = require("distributed", extra="dask", purpose="--dask")
+    if address.startswith("local:"):
+        workers = int(address.removeprefix("local:"))
+        with (
+            distributed.LocalCluster(
+                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
+            ) as local,
+            distributed.Client(local) as client,
+        ):
+            yield Dask(client, shard_ratings=shard_ratings)
+        return
+    try:
+        client = distributed.Client(address, timeout=10)
+    except (OSError, TimeoutError) as error:
+        raise ExecutionError(f"There is no Dask scheduler at {address}: {error}.") from None
+    with client:
+        yield Dask(client, shard_ratings=shard_ratings)

@@ -1,0 +1,166 @@
+"""Work as tasks of a Dask cluster: names, errors in plain words, and nothing but tasks."""
+
+from __future__ import annotations
+
+import itertools
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kolmogorov._support.optional import require
+from kolmogorov._support.validation import Integer, byte_count, check_parameters
+from kolmogorov.errors import ExecutionError
+
+#: Seconds after which a cluster without workers is given up.
+_PATIENCE = 60.0
+_LOOK = 2.0
+
+
+class Dask:
+    """Run fits on a Dask cluster (extra ``dask``).
+
+    Parameters
+    ----------
+    client : distributed.Client, optional
+        By default the one that was made last.
+    shard_ratings : int
+        Observations in a shard, about: a run of neighbouring users that is loaded, kept and worked on by one worker.
+        Results depend on it to rounding, and on nothing else of the cluster. A table with fewer gives the bits of a fit
+        without a cluster. There should be some shards for each thread of the cluster.
+    block_memory : int or str
+        Bytes of the normal equations of items that are under way at once, for each shard. A worker holds at most twice
+        this for each of its shards: what the shards made, and what they are summed to.
+
+    Examples
+    --------
+    >>> from distributed import Client  # doctest: +SKIP
+    >>> execution = Dask(Client("tcp://scheduler:8786"))  # doctest: +SKIP
+    """
+
+    def __init__(self, client: Any = None, *, shard_ratings: int = 1_000_000, block_memory: int | str = "64MB") -> None:
+        check_parameters("Dask", {"shard_ratings": shard_ratings}, {"shard_ratings": Integer(1)})
+        self.shard_ratings = int(shard_ratings)
+        self.block_memory = byte_count(block_memory, "block_memory")
+        distributed = require("distributed", extra="dask", purpose="Dask")
+        if client is None:
+            try:
+                client = distributed.get_client()
+            except ValueError:
+                raise ExecutionError(
+                    "There is no Dask client. Make one: distributed.Client('tcp://host:8786')."
+                ) from None
+        if not isinstance(client, distributed.Client):
+            raise ExecutionError(f"Dask takes a distributed.Client, got {type(client).__name__}.")
+        if client.asynchronous:
+            raise ExecutionError("Dask takes a client that is not asynchronous.")
+        self.client = client
+        self._token = uuid.uuid4().hex[:12]
+        self._numbers = itertools.count()
+
+    def __deepcopy__(self, memo: Any) -> Dask:
+        # scikit-learn's clone copies parameters; there is one cluster.
+        return self
+
+    def __repr__(self) -> str:
+        return f"Dask({self.client.scheduler.address if self.client.scheduler else 'closed'!r})"
+
+    def __enter__(self) -> Dask:
+        self._check_workers()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Leave the client to whoever made it."""
+
+    @property
+    def n_threads(self) -> int:
+        """Threads of all workers that are there now."""
+        return max(1, sum(self.client.nthreads().values()))
+
+    def submit(self, name: str, function: Callable[..., Any], *args: Any) -> Any:
+        """Make a task; its name is what the dashboard shows. The function must be importable on the workers."""
+        key = f"{name}-{self._token}-{next(self._numbers)}"
+        with _plain_words(self):
+            return self.client.submit(function, *args, key=key, pure=False)
+
+    def gather(self, futures: Sequence[Any]) -> list[Any]:
+        """Wait for tasks and return what they returned."""
+        with _plain_words(self):
+            self._wait(futures)
+            return list(self.client.gather(list(futures)))
+
+    def _wait(self, futures: Sequence[Any]) -> None:
+        """Wait, but not for ever: a cluster that has lost its workers, or its scheduler, is an error."""
+        import distributed
+
+        alone_since: float | None = None
+        while True:
+            try:
+                distributed.wait(list(futures), timeout=_LOOK, return_when="ALL_COMPLETED")
+                return
+            except TimeoutError:
+                if self.client.status != "running":
+                    raise OSError("the connection to the scheduler is lost") from None
+                alone_since = None if self.client.nthreads() else alone_since or time.monotonic()
+                if alone_since is not None and time.monotonic() - alone_since > _PATIENCE:
+                    raise ExecutionError(
+                        f"The cluster has had no workers for {_PATIENCE:.0f} seconds. Start some and fit again; with a "
+                        "checkpoint the fit goes on where it was."
+                    ) from None
+
+    def _check_workers(self) -> None:
+        """Wait for a first worker, and see that all have this library."""
+        from kolmogorov import __version__
+
+        with _plain_words(self):
+            try:
+                self.client.wait_for_workers(1, timeout=_PATIENCE)
+            except TimeoutError:
+                raise ExecutionError(f"No worker came to {self!r} within {_PATIENCE:.0f} seconds.") from None
+            found = self.client.run(_version, on_error="return")
+        for worker, version in found.items():
+            if isinstance(version, Exception):
+                raise ExecutionError(
+                    f"The worker {worker} cannot import kolmogorov ({version}). Install kolmogorov {__version__} there."
+                )
+            if version != __version__:
+                raise ExecutionError(f"The worker {worker} has kolmogorov {version}, this is {__version__}.")
+
+
+def _version() -> str:
+    from kolmogorov import __version__
+
+    return __version__
+
+
+class _plain_words:  # noqa: N801 - used like a function
+    """Say in one sentence what became of the cluster."""
+
+    def __init__(self, dask: Dask) -> None:
+        self._dask = dask
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
+        from concurrent.futures import CancelledError
+
+        from distributed import KilledWorker
+        from distributed.client import FutureCancelledError
+        from distributed.comm.core import CommClosedError
+
+        if isinstance(error, KilledWorker):
+            raise ExecutionError(
+                f"A task ended its workers again and again, most likely for lack of memory: {error}. Take a smaller "
+                "shard_ratings or block_memory, or workers with more memory."
+            ) from error
+        lost = (CancelledError, FutureCancelledError, CommClosedError, ConnectionError, TimeoutError)
+        gone = isinstance(error, lost) or (isinstance(error, (OSError, RuntimeError)) and self._is_gone())
+        if gone and not isinstance(error, ExecutionError):
+            raise ExecutionError(
+                "The Dask scheduler went away while the fit was running. With a checkpoint, fitting again on another "
+                "cluster goes on where it was."
+            ) from error
+
+    def _is_gone(self) -> bool:
+        return bool(self._dask.client.status != "running")

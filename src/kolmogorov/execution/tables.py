@@ -1,0 +1,242 @@
+"""Tables whose shards are tasks of a cluster: loaded where they are worked on, and loaded again when they are lost."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.optional import require
+from kolmogorov.data.ingest import Duplicates
+from kolmogorov.data.observations import Observations, View, row_blocks
+from kolmogorov.data.packed import PackedObservations
+from kolmogorov.data.records import is_parquet
+from kolmogorov.data.scale import Scale, choose_scale
+from kolmogorov.data.shards import (
+    Columns,
+    Shard,
+    census,
+    cut,
+    dealt,
+    piece,
+    shard_of_pieces,
+    shard_of_rows,
+    shard_of_table,
+)
+from kolmogorov.data.vocabulary import Vocabulary
+from kolmogorov.errors import DataError
+from kolmogorov.execution.dask import Dask
+
+_Names = tuple[Vocabulary, Vocabulary]
+
+
+@dataclass(frozen=True, eq=False)
+class DistributedTable:
+    """Observations in a cluster. Every one of them is in one shard, in both orders.
+
+    Attributes
+    ----------
+    users, items : Vocabulary
+    scale : Scale
+    bounds : list of (int, int)
+        The users of each shard.
+    shards : list of Future
+        Of `Shard`.
+    seen_users : bool[n_users]
+    source : Observations or None
+        Where the same observations are at hand, or mapped.
+    digest : str
+    dask : Dask
+    """
+
+    users: Vocabulary
+    items: Vocabulary
+    scale: Scale
+    bounds: list[tuple[int, int]]
+    shards: list[Any]
+    seen_users: NDArray[np.bool_]
+    source: Observations | None
+    digest: str
+    dask: Dask
+
+    @property
+    def n_users(self) -> int:
+        """Number of users."""
+        return len(self.users)
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return len(self.items)
+
+    def fingerprint(self) -> str:
+        """Return a digest of everything a fit depends on."""
+        return self.digest
+
+    def collected(self) -> Observations:
+        """Return the observations, here."""
+        if self.source is not None:
+            return self.source
+        views = self.dask.gather([self.dask.submit("collect-rows", _rows, shard) for shard in self.shards])
+        ends = np.cumsum([view.indices.size for view in views])
+        starts = [0, *ends[:-1].tolist()]
+        indptr = [np.zeros(1, dtype=np.int64)]
+        indptr += [view.indptr[1:] + start for view, start in zip(views, starts, strict=True)]
+        parts = (np.concatenate([getattr(view, name) for view in views]) for name in ("indices", "values", "weights"))
+        return Observations(self.users, self.items, View(np.concatenate(indptr), *parts), self.scale)
+
+
+def distributed_table(
+    dask: Dask,
+    source: Any,
+    *,
+    columns: Columns | None = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    scaling: str = "max",
+    duplicates: Duplicates = "error",
+) -> DistributedTable:
+    """Shard a table; nothing is loaded before it is needed, but for the ids of frames.
+
+    Parameters
+    ----------
+    dask : Dask
+    source : Observations, parquet file or files, or Dask DataFrame
+        A packed table is read by the workers, which must see it under the same path; other observations are sent to
+        them. Parquet files are read by the workers, a row group at a time.
+    columns, minimum, maximum, scaling, duplicates
+        Of files and frames; as in `Observations.from_frame`.
+    """
+    if isinstance(source, DistributedTable):
+        return source
+    if isinstance(source, Observations):
+        return _of_observations(dask, source)
+    wanted = columns or Columns()
+    if isinstance(source, (str, os.PathLike)):
+        source = [source]
+    if isinstance(source, (list, tuple)) and source and all(isinstance(p, (str, os.PathLike)) for p in source):
+        parts = _parquet_parts(dask, source, wanted)
+    elif hasattr(source, "to_delayed") and hasattr(source, "columns"):
+        for name in filter(None, (wanted.user, wanted.item, wanted.value, wanted.weight)):
+            if name not in source.columns:
+                raise DataError(f"The frame has no column {name!r}; it has: {', '.join(map(repr, source.columns))}.")
+        parts = dask.client.compute(source.to_delayed())
+    else:
+        raise DataError(
+            f"On a cluster a fit takes Observations, a Dask DataFrame or parquet files, got {type(source).__name__}."
+        )
+    return _of_frames(dask, parts, wanted, (minimum, maximum, scaling), duplicates)
+
+
+def _of_observations(dask: Dask, table: Observations) -> DistributedTable:
+    bounds = list(table.rows.blocks(dask.shard_ratings))
+    if isinstance(table, PackedObservations):
+        known = (str(table.path), table.fingerprint())
+        shards = [dask.submit("load-shard", shard_of_table, *known, first, last) for first, last in bounds]
+    else:
+        shards = [
+            dask.submit("load-shard", shard_of_rows, cut(table, first, last), table.n_items, first)
+            for first, last in bounds
+        ]
+    seen = table.rows.counts > 0
+    return DistributedTable(
+        table.users, table.items, table.scale, bounds, shards, seen, table, table.fingerprint(), dask
+    )
+
+
+def _of_frames(
+    dask: Dask,
+    parts: Sequence[Any],
+    columns: Columns,
+    scaling: tuple[float | None, float | None, str],
+    duplicates: Duplicates,
+) -> DistributedTable:
+    """Count the ids of all parts, then deal every part to the shards."""
+    found = [c for c in dask.gather([dask.submit("count-ids", census, part, columns) for part in parts]) if c]
+    if not found:
+        raise DataError("There are no observations; at least one (user, item, value) is needed.")
+    users, items = _union([c.users for c in found], "user"), _union([c.items for c in found], "item")
+    counts = np.zeros(len(users), dtype=np.int64)
+    for c in found:
+        counts[users.encode(c.users.ids)] += c.user_counts
+    ends = np.array([min(c.low for c in found), max(c.high for c in found)])
+    scale = choose_scale(ends, *scaling)
+    bounds = list(row_blocks(np.concatenate(([0], np.cumsum(counts))), dask.shard_ratings))
+    starts = np.array([first for first, _ in bounds])
+    names = dask.submit("share-ids", _pair, users, items)
+    heaps = [dask.submit("deal-part", _dealt, part, columns, names, starts, scale) for part in parts]
+    shards = []
+    for number, (first, last) in enumerate(bounds):
+        pieces = [dask.submit("pick-piece", piece, heap, number) for heap in heaps]
+        shards.append(dask.submit("load-shard", _joined, first, last, names, duplicates, *pieces))
+    digests = dask.gather([dask.submit("digest-shard", Shard.fingerprint, shard) for shard in shards])
+    digest = hashlib.sha256(repr((len(users), len(items), str(scale), digests)).encode()).hexdigest()
+    return DistributedTable(users, items, scale, bounds, shards, counts > 0, None, digest, dask)
+
+
+def _parquet_parts(dask: Dask, paths: Sequence[Any], columns: Columns) -> list[Any]:
+    require("pyarrow", extra="parquet", purpose="Reading parquet files")
+    require("pandas", extra="pandas", purpose="Reading parquet files on a cluster")
+    for path in paths:
+        if not is_parquet(path):
+            raise DataError(f"On a cluster files must be parquet, got {path}. Pack others with kolmogorov.pack first.")
+    groups = dask.gather([dask.submit("count-row-groups", _row_groups, str(path)) for path in paths])
+    return [
+        dask.submit("read-parquet", _row_group, str(path), number, columns)
+        for path, count in zip(paths, groups, strict=True)
+        for number in range(count)
+    ]
+
+
+# --- what tasks call ---------------------------------------------------------------------------------------------
+
+
+def _rows(shard: Shard) -> View:
+    return shard.rows
+
+
+def _pair(users: Vocabulary, items: Vocabulary) -> _Names:
+    return users, items
+
+
+def _dealt(part: Any, columns: Columns, names: _Names, starts: NDArray[np.int64], scale: Scale) -> Any:
+    return dealt(part, columns, names[0], names[1], starts, scale)
+
+
+def _joined(first: int, last: int, names: _Names, duplicates: Duplicates, *pieces: Any) -> Shard:
+    return shard_of_pieces(first, last, names[0], names[1], duplicates, *pieces)
+
+
+def _row_groups(path: str) -> int:
+    from pyarrow import ArrowException, parquet
+
+    try:
+        return int(parquet.ParquetFile(path).num_row_groups)
+    except FileNotFoundError:
+        raise DataError(f"There is no file {path}. Workers must see files under the same path.") from None
+    except (ArrowException, OSError) as error:
+        raise DataError(f"{path} cannot be read as parquet: {error}") from None
+
+
+def _row_group(path: str, number: int, columns: Columns) -> Any:
+    from pyarrow import parquet
+
+    wanted = [name for name in (columns.user, columns.item, columns.value, columns.weight) if name]
+    file = parquet.ParquetFile(path)
+    for name in wanted:
+        if name not in file.schema_arrow.names:
+            raise DataError(f"{path} has no column {name!r}; it has: {', '.join(map(repr, file.schema_arrow.names))}.")
+    return file.read_row_group(number, columns=wanted).to_pandas()
+
+
+def _union(parts: list[Vocabulary], what: str) -> Vocabulary:
+    if len({part.holds_strings for part in parts}) > 1:
+        raise DataError(f"The {what} ids are integers in some parts of the table and texts in others.")
+    if not parts[0].holds_strings:
+        return Vocabulary(np.unique(np.concatenate([part.ids for part in parts])))
+    return Vocabulary(np.array(sorted(set().union(*(part.ids.tolist() for part in parts))), dtype=object))

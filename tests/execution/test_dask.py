@@ -1,0 +1,375 @@
+"""A cluster of real processes gives the bits of a fit without one, whatever happens to its workers."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import kolmogorov as km
+from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, NonnegativeModel, Observations
+from kolmogorov.data.datasets.synthetic import planted
+from kolmogorov.data.shards import Columns
+from kolmogorov.errors import DataError, ExecutionError, FileFormatError, ParameterError
+from kolmogorov.execution import Dask, distributed_table
+
+distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+# One process of the test run owns the clusters.
+pytestmark = pytest.mark.xdist_group("dask")
+
+SMALL = {"n_events": 4, "random_state": 3, "max_iter": 5, "tol": 0.0}
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=2, processes=True, dashboard_address=None, memory_limit=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def table():
+    return planted(300, 120, 4, n_observations=9000, noise=0.1, random_state=1).observations
+
+
+def same(a, b):
+    assert (a.theta_ == b.theta_).all()
+    assert (a.psi_ == b.psi_).all()
+    assert [sweep.objective for sweep in a.history_] == [sweep.objective for sweep in b.history_]
+
+
+# --- same bits ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_one_shard_has_the_bits_of_a_local_fit(client, table, weighted):
+    if weighted:
+        weights = np.random.default_rng(0).integers(1, 4, len(table)).astype(float)
+        table = Observations.from_arrays(table.user_rows(), table.item_rows(), table.values, weights=weights)
+    same(KolmogorovModel(**SMALL, execution=Dask(client)).fit(table), KolmogorovModel(**SMALL).fit(table))
+
+
+def test_users_without_ratings_and_more_starts(client):
+    table = Observations.from_arrays([0, 0, 2, 2, 3], [0, 1, 0, 2, 2], [1.0, 0.0, 1.0, 0.5, 0.2])
+    wide = Observations.from_scipy(_sparse(table), maximum=1)
+    options = {**SMALL, "n_events": 2, "n_init": 3}
+    here = KolmogorovModel(**options).fit(wide)
+    same(KolmogorovModel(**options, execution=Dask(client)).fit(wide), here)
+    there = KolmogorovModel(**options, execution=Dask(client, shard_ratings=1)).fit(wide)
+    assert there.history_[-1].objective == pytest.approx(here.history_[-1].objective, rel=1e-9)
+
+
+def _sparse(table):
+    from scipy.sparse import coo_array
+
+    return coo_array((table.values, (table.user_rows() * 2, table.item_rows())), shape=(9, 4))
+
+
+@pytest.mark.parametrize("model", [KolmogorovModel, NonnegativeModel])
+def test_many_shards_agree_with_a_local_fit(client, table, model):
+    here = model(**SMALL).fit(table)
+    there = model(**SMALL, execution=Dask(client, shard_ratings=1000)).fit(table)
+    for a, b in zip(here.history_, there.history_, strict=True):
+        assert b.objective == pytest.approx(a.objective, rel=1e-9)
+        assert b.rmse == pytest.approx(a.rmse, rel=1e-6)
+    assert there.evaluate(table)["rmse"] == pytest.approx(here.evaluate(table)["rmse"], rel=1e-6)
+
+
+def test_same_bits_on_any_number_of_workers_and_blocks(client, table, monkeypatch):
+    from kolmogorov.model import sharded
+
+    first = KolmogorovModel(**SMALL, execution=Dask(client, shard_ratings=1000)).fit(table)
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as one,
+        distributed.Client(one, set_as_default=False) as alone,
+    ):
+        same(KolmogorovModel(**SMALL, execution=Dask(alone, shard_ratings=1000)).fit(table), first)
+    monkeypatch.setattr(sharded, "_LEAST_ROWS", 1)
+    tiny = Dask(client, shard_ratings=1000, block_memory=8 * 4 * 5 * 7 * 8)
+    same(KolmogorovModel(**SMALL, execution=tiny).fit(table), first)
+
+
+def test_a_packed_table_is_read_by_the_workers(client, table, tmp_path):
+    packed = km.pack(table, tmp_path / "t.kmt")
+    same(KolmogorovModel(**SMALL, execution=Dask(client)).fit(packed), KolmogorovModel(**SMALL).fit(table))
+    whole = KolmogorovModel(**SMALL, execution=Dask(client, shard_ratings=1000)).fit(table)
+    same(KolmogorovModel(**SMALL, execution=Dask(client, shard_ratings=1000)).fit(packed), whole)
+
+
+def test_a_table_that_was_packed_anew_is_refused(client, table, tmp_path, zoo):
+    packed = km.pack(table, tmp_path / "t.kmt")
+    km.pack(zoo, tmp_path / "t.kmt")
+    with pytest.raises(FileFormatError, match="another table"):
+        KolmogorovModel(**SMALL, execution=Dask(client)).fit(packed)
+
+
+# --- frames ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("texts", [False, True])
+def test_frames_and_parquet_files(client, table, tmp_path, texts):
+    pandas = pytest.importorskip("pandas")
+    dataframe = pytest.importorskip("dask.dataframe")
+    frame = table.to_frame("pandas")[["user", "item", "value"]].sample(frac=1.0, random_state=0)
+    if texts:
+        frame["user"], frame["item"] = ("n" + frame[name].astype(str) for name in ("user", "item"))
+        table = Observations.from_frame(frame, maximum=1)
+    assert isinstance(frame, pandas.DataFrame)
+    here = KolmogorovModel(**SMALL).fit(table)
+    lazy = dataframe.from_pandas(frame, npartitions=3)
+    there = KolmogorovModel(**SMALL, execution=Dask(client)).fit(lazy)
+    same(there, here)
+    assert there.fitted_.observations.fingerprint() == table.fingerprint()
+    paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    frame[:4000].to_parquet(paths[0], row_group_size=1500)
+    frame[4000:].to_parquet(paths[1])
+    same(KolmogorovModel(**SMALL, execution=Dask(client)).fit(paths), here)
+    shards = distributed_table(Dask(client, shard_ratings=700), paths, maximum=1)
+    many = KolmogorovModel(**SMALL, execution=Dask(client, shard_ratings=700)).fit(shards)
+    assert many.history_[-1].objective == pytest.approx(here.history_[-1].objective, rel=1e-9)
+
+
+def test_frames_with_other_columns_and_repeated_pairs(client):
+    pandas = pytest.importorskip("pandas")
+    dataframe = pytest.importorskip("dask.dataframe")
+    frame = pandas.DataFrame({"who": [1, 1, 2, 1], "what": [5, 6, 5, 5], "stars": [1.0, 2, 3, 3], "n": [1.0, 1, 2, 3]})
+    lazy = dataframe.from_pandas(frame, npartitions=2)
+    columns = Columns("who", "what", "stars", "n")
+    dask = Dask(client)
+    with pytest.raises(DataError, match="user 1 and item 5 stand there a second time"):
+        dask.gather(distributed_table(dask, lazy, columns=columns).shards)
+    merged = distributed_table(dask, lazy, columns=columns, duplicates="mean", maximum=5).collected()
+    expected = Observations.from_frame(frame, "who", "what", "stars", weight="n", duplicates="mean", maximum=5)
+    assert merged.fingerprint() == expected.fingerprint()
+    with pytest.raises(DataError, match="no column 'user'"):
+        distributed_table(dask, lazy)
+    with pytest.raises(DataError, match="outside the scale"):
+        dask.gather(distributed_table(dask, lazy, columns=columns, duplicates="last", maximum=2).shards)
+
+
+@pytest.mark.parametrize("wrong", [3, "ratings.csv", ["a.parquet", 4], []])
+def test_other_things_are_refused(client, wrong):
+    with pytest.raises(DataError):
+        KolmogorovModel(**SMALL, execution=Dask(client)).fit(wrong)
+
+
+# --- accidents ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def larger():
+    return planted(3000, 400, 4, n_observations=150_000, noise=0.1, random_state=2).observations
+
+
+LONG = {"n_events": 8, "random_state": 3, "max_iter": 8, "tol": 0.0}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(client, larger):
+    return KolmogorovModel(**LONG, execution=Dask(client, shard_ratings=20_000)).fit(larger)
+
+
+def test_a_killed_worker_and_one_that_joins_late(larger, undisturbed):
+    """SIGKILL in the middle of the third sweep; another worker after the fifth."""
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        pids = client.run(os.getpid)
+        killed, joined = [], []
+
+        def strike():
+            os.kill(next(iter(pids.values())), signal.SIGKILL)
+            killed.append(time.monotonic())
+
+        def watch(sweep):
+            if sweep.sweep == 2:
+                threading.Timer(0.05, strike).start()
+            if sweep.sweep == 5:
+                cluster.scale(3)
+                client.wait_for_workers(3, timeout=60)
+                joined.append(len(client.nthreads()))
+            ends.append(time.monotonic())
+
+        ends = []
+        model = KolmogorovModel(**LONG, execution=Dask(client, shard_ratings=20_000), callback=watch).fit(larger)
+    assert joined == [3]
+    assert len(killed) == 1
+    assert ends[1] < killed[0] < ends[2]  # in the middle of the third sweep
+    same(model, undisturbed)
+
+
+_SCHEDULER = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard", "--no-show"]
+_WORKER = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-nanny", "--no-dashboard", "--nthreads", "1"]
+
+
+def _start_cluster(folder, name):
+    note = folder / f"{name}.json"
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    scheduler = subprocess.Popen([*_SCHEDULER, "--scheduler-file", str(note)], **quiet)
+    worker = subprocess.Popen([*_WORKER, "--scheduler-file", str(note)], cwd=folder, **quiet)
+    for _ in range(300):
+        if note.exists():
+            return note, scheduler, worker
+        time.sleep(0.1)
+    raise AssertionError("the scheduler did not start")
+
+
+def test_a_scheduler_that_goes_away(larger, undisturbed, tmp_path):
+    """A sentence, and a checkpoint from which another cluster goes on to the same bits."""
+    options = {**LONG, "checkpoint": tmp_path / "fit.ckpt"}
+    note, scheduler, worker = _start_cluster(tmp_path, "first")
+    try:
+        with distributed.Client(scheduler_file=str(note), set_as_default=False, timeout=30) as client:
+
+            def watch(sweep):
+                if sweep.sweep == 3:
+                    scheduler.kill()
+
+            model = KolmogorovModel(**options, execution=Dask(client, shard_ratings=20_000), callback=watch)
+            with pytest.raises(ExecutionError, match="scheduler went away .* checkpoint"):
+                model.fit(larger)
+    finally:
+        for process in (scheduler, worker):
+            process.kill()
+            process.wait()
+    note, scheduler, worker = _start_cluster(tmp_path, "second")
+    try:
+        with distributed.Client(scheduler_file=str(note), set_as_default=False, timeout=30) as client:
+            sweeps = []
+            model = KolmogorovModel(**options, execution=Dask(client, shard_ratings=20_000), callback=sweeps.append)
+            same(model.fit(larger), undisturbed)
+            assert [sweep.sweep for sweep in sweeps] == [4, 5, 6, 7, 8]
+    finally:
+        for process in (scheduler, worker):
+            process.kill()
+            process.wait()
+
+
+def test_a_cluster_without_workers(monkeypatch, zoo):
+    from kolmogorov.execution import dask
+
+    monkeypatch.setattr(dask, "_PATIENCE", 0.5)
+    with (
+        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+        pytest.raises(ExecutionError, match="No worker came"),
+    ):
+        KolmogorovModel(execution=Dask(client)).fit(zoo)
+
+
+# --- threads, names, parameters ------------------------------------------------------------------------------------
+
+
+def _compiled():
+    from kolmogorov.kernels.gram import binary_normal_equations, normal_equations
+
+    return [len(kernel.signatures) for kernel in (binary_normal_equations, normal_equations)]
+
+
+def _blas_threads(dask_worker):
+    from threadpoolctl import threadpool_info
+
+    return max([library["num_threads"] for library in threadpool_info()], default=1)
+
+
+def test_workers_compile_once_and_keep_to_their_threads(client, table):
+    KolmogorovModel(**SMALL, execution=Dask(client, shard_ratings=1000)).fit(table)
+    before = client.run(_compiled)
+    KolmogorovModel(**{**SMALL, "random_state": 9}, execution=Dask(client, shard_ratings=500)).fit(table)
+    assert client.run(_compiled) == before
+    assert all(count <= 2 for counts in before.values() for count in counts)
+    assert set(client.run(_blas_threads).values()) == {1}
+
+
+def _names(dask_worker):
+    from distributed.utils import key_split
+
+    return {key_split(entry[0]) for entry in dask_worker.state.log if isinstance(entry[0], str)}
+
+
+def test_tasks_have_names(client, table):
+    KolmogorovModel(**SMALL, execution=Dask(client, shard_ratings=1000)).fit(table)
+    names = set().union(*client.run(_names).values())
+    assert {"load-shard", "normal-equations", "add-equations", "solve-items", "broadcast-psi", "user-step"} <= names
+
+
+def test_it_is_a_parameter_like_others(client, table, tmp_path):
+    dask = Dask(client)
+    model = clone(KolmogorovModel(**SMALL, execution=dask))
+    assert model.execution is dask
+    model.fit(table).save(tmp_path / "m.km")
+    assert km.load(tmp_path / "m.km").execution is None
+    with pytest.raises(ParameterError, match="'execution' must be an object of the class Dask or None, got 'local'"):
+        KolmogorovModel(execution="local").fit(table)
+    with pytest.raises(ExecutionError, match="takes a distributed.Client"):
+        Dask("tcp://nowhere:1")
+    with pytest.raises(ParameterError):
+        Dask(client, shard_ratings=0)
+
+
+def test_tuning_on_a_cluster(client, table):
+    grid = {"n_events": 3, "user_reg": (1.0, 10.0), "item_reg": 0.0, "refit": False}
+    here = km.tune(table, **grid, model=KolmogorovModel(max_iter=4))
+    there = km.tune(table, **grid, model=KolmogorovModel(max_iter=4, execution=Dask(client)))
+    assert here.trials == there.trials
+
+
+# --- chains ------------------------------------------------------------------------------------------------------
+
+
+def test_chains_on_a_cluster(client, table, tmp_path):
+    options = {"n_events": 3, "n_chains": 3, "burn_in": 5, "n_samples": 3, "thin": 1, "random_state": 0}
+    train, test = table.split(0.2, random_state=0)
+    here = BayesianKolmogorovModel(**options).fit(train)
+    draws = []
+    model = BayesianKolmogorovModel(**options, execution=Dask(client), callback=draws.append)
+    there = model.set_params(checkpoint=tmp_path / "c.ckpt").fit(train, test=test)
+    for name in ("theta", "psi", "noise"):
+        assert (getattr(here.posterior_, name) == getattr(there.posterior_, name)).all()
+    assert [(draw.chain, draw.sweep) for draw in draws] == [(0, 8), (1, 8), (2, 8)]
+    assert draws[-1].rmse > 0
+    again = BayesianKolmogorovModel(**options, checkpoint=tmp_path / "c.ckpt").fit(train)
+    assert (again.posterior_.theta == here.posterior_.theta).all()
+
+
+# --- command line ------------------------------------------------------------------------------------------------
+
+
+def test_fit_on_a_local_cluster(tmp_path, table):
+    from click.testing import CliRunner
+
+    from kolmogorov.cli import main
+
+    frame = table.to_frame("pandas")[["user", "item", "value"]]
+    frame.to_parquet(tmp_path / "r.parquet")
+    km.pack(table, tmp_path / "t.kmt")
+    models = []
+    for data, more in (("t.kmt", []), ("t.kmt", ["--dask", "local:2"]), ("r.parquet", ["--dask", "local:1"])):
+        out = tmp_path / "m.km"
+        call = ["fit", str(tmp_path / data), "--events", "3", "--max-iter", "3", "-o", str(out), *more]
+        result = CliRunner().invoke(main, call)
+        assert result.exit_code == 0, result.output
+        models.append(km.load(out))
+    same(models[1], models[0])
+    same(models[2], models[0])
+
+
+@pytest.mark.parametrize("where", ["local", "local:0", "host:8786", "ftp://x"])
+def test_an_address_that_is_none(where, tmp_path):
+    from click.testing import CliRunner
+
+    from kolmogorov.cli import main
+
+    result = CliRunner().invoke(main, ["fit", "dataset:zoo", "-o", str(tmp_path / "m.km"), "--dask", where])
+    assert result.exit_code == 2
+    assert "must be local:N or the address of a scheduler" in result.output
