@@ -13,7 +13,7 @@ demo: $(VENV)/core.stamp $(VENV)/kernels.stamp            ## learn the bundled z
 	$(BIN)/kolmogorov demo
 
 test: $(VENV)/dev.stamp $(VENV)/kernels.stamp             ## run every test
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 lint: $(VENV)/dev.stamp             ## ruff, mypy, and the layers of the architecture
 	$(BIN)/ruff check .
@@ -30,6 +30,7 @@ bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks 
 	$(BIN)/python benchmarks/rules.py
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/uncertainty.py
+	$(BIN)/python benchmarks/scale.py
 
 paper: $(VENV)/bench.stamp $(VENV)/kernels.stamp   ## compute the paper's tables and figures anew into docs/ (half an hour)
 	$(BIN)/kolmogorov paper all --out docs/paper
@@ -57,7 +58,7 @@ $(VENV)/core.stamp: $(VENV)/pip.stamp pyproject.toml
 	touch $@
 
 $(VENV)/dev.stamp: $(VENV)/pip.stamp pyproject.toml
-	$(PIP) install --editable '.[pandas,polars,parquet,sdp,qubo,paper,report,graph]' --group dev
+	$(PIP) install --editable '.[pandas,polars,parquet,sdp,qubo,paper,report,graph,dask]' --group dev
 	touch $@
 
 $(VENV)/bench.stamp: $(VENV)/dev.stamp pyproject.toml

@@ -1,8 +1,9 @@
 """Tables larger than memory and larger than one machine.
 
-`python benchmarks/scale.py packed` packs and fits 100 million planted ratings (a million users, a hundred thousand items)
-beside 10 million in memory; it needs about 12 GB of disk under the temporary directory. `python benchmarks/scale.py cluster`
-compares threads, Dask, Spark's ALS and implicit's ALS on 10 million planted ratings. Every run is a process of its own.
+`python benchmarks/scale.py packed` packs and fits 100 million planted ratings (a million users, a hundred thousand
+items) beside 10 million in memory; it needs about 12 GB of disk under the temporary directory.
+`python benchmarks/scale.py cluster` compares threads, Dask, Spark's ALS and implicit's ALS on 10 million ratings.
+Every run is a process of its own.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from surroundings import machine, peak_memory
 
 import kolmogorov as km
 
-EVENTS, SWEEPS = 16, 3
-SETTINGS: dict[str, Any] = {"simplex_solver": "active_set", "random_state": 0, "tol": 0.0}
+EVENTS, SWEEPS, ROUNDS = 16, 3, 6
+SETTINGS: dict[str, Any] = {"simplex_solver": "active_set", "user_reg": 1.0, "random_state": 0, "tol": 0.0}
 
 
 def main() -> None:
@@ -135,7 +136,131 @@ def _fitted(table: Callable[[], km.Observations]) -> dict[str, float]:
     return {"seconds": time.perf_counter() - began, "sweeps": sweeps, "memory": peak_memory(), "rmse": rmse}
 
 
-PARTS: dict[str, Callable[[], None]] = {"packed": packed}
+# --- cluster -------------------------------------------------------------------------------------------------
+
+
+def cluster() -> None:
+    """10 million ratings, the same number of sweeps with everything, on two processors."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        paths = in_process(planted_files, folder, 100_000, 10_000, 100, 4)
+        in_process(_pack, paths, folder / "t.kmt")
+        print(f"\n10 million ratings, 100,000 users, 10,000 items, {EVENTS} events or factors, {ROUNDS} sweeps\n")
+        print("| method | seconds per sweep | first sweep | peak memory, MB | MB between workers per sweep | rmse |")
+        print("|---|---|---|---|---|---|")
+        runs: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+            "kolmogorov, 2 threads": (_threads, (folder / "t.kmt",)),
+            "kolmogorov, Dask, 1 worker of 2 threads": (_dask, (folder / "t.kmt", 1, 2)),
+            "kolmogorov, Dask, 2 workers of 1 thread": (_dask, (folder / "t.kmt", 2, 1)),
+            "kolmogorov, Dask, 1 worker of 1 thread": (_dask, (folder / "t.kmt", 1, 1)),
+            "Spark ALS, local[2]": (_spark, (paths,)),
+            "implicit ALS, 2 threads": (_implicit, (folder / "t.kmt",)),
+        }
+        for method, (work, args) in runs.items():
+            found = in_process(work, *args)
+            cells = [f"{found['sweep']:.2f}", found.get("first"), f"{found['memory']:.0f}", found.get("moved")]
+            text = " | ".join(
+                "" if cell is None else cell if isinstance(cell, str) else f"{cell:.2f}" for cell in cells
+            )
+            print(f"| {method} | {text} | {found.get('rmse', '')} |", flush=True)
+
+
+def _timed(model: km.KolmogorovModel) -> dict[str, Any]:
+    seconds = [sweep.user_seconds + sweep.item_seconds for sweep in model.history_]
+    return {"sweep": float(np.mean(seconds[1:])), "first": seconds[0], "rmse": f"{model.history_[-1].rmse:.4f}"}
+
+
+def _threads(path: Path) -> dict[str, Any]:
+    warm_up = km.KolmogorovModel(EVENTS, max_iter=1, n_jobs=-1, **SETTINGS)
+    warm_up.fit(km.datasets.load("zoo"))
+    model = km.KolmogorovModel(EVENTS, max_iter=ROUNDS, n_jobs=2, **SETTINGS).fit(km.Observations.open(path))
+    return _timed(model) | {"memory": peak_memory()}
+
+
+def _dask(path: Path, n_workers: int, n_threads: int) -> dict[str, Any]:
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=n_workers, threads_per_worker=n_threads, processes=True, dashboard_address=None, memory_limit=None
+        ) as local,
+        Client(local) as client,
+    ):
+        execution = km.execution.Dask(client)
+        km.KolmogorovModel(EVENTS, max_iter=1, execution=execution, **SETTINGS).fit(km.datasets.load("zoo"))
+        moved = [sum(client.run(_received).values())]
+
+        def watch(sweep: Any) -> None:
+            moved.append(sum(client.run(_received).values()))
+
+        model = km.KolmogorovModel(EVENTS, max_iter=ROUNDS, execution=execution, callback=watch, **SETTINGS)
+        model.fit(km.Observations.open(path))
+        memory = peak_memory() + sum(client.run(peak_memory).values())
+    each = f"{(moved[-1] - moved[1]) / (ROUNDS - 1) / 1e6:.1f}"
+    return _timed(model) | {"memory": memory, "moved": each}
+
+
+def _received(dask_worker: Any) -> float:
+    """Bytes that a worker has received from others, as it reports them."""
+    return float(sum(entry["total"] for entry in dask_worker.transfer_incoming_log))
+
+
+def _spark(paths: list[Path]) -> dict[str, Any]:
+    from pyspark.ml.evaluation import RegressionEvaluator
+    from pyspark.ml.recommendation import ALS
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    session = (
+        builder.config("spark.driver.memory", "12g")
+        .config("spark.log.level", "ERROR")
+        .config("spark.ui.showConsoleProgress", "false")
+        .getOrCreate()
+    )
+    frame = session.read.parquet(*map(str, paths)).cache()
+    frame.count()
+    seconds = {}
+    for n in (1, 1, ROUNDS):
+        began = time.perf_counter()
+        als = ALS(rank=EVENTS, maxIter=n, userCol="user", itemCol="item", ratingCol="value", seed=0)
+        model = als.fit(frame)
+        seconds[n] = time.perf_counter() - began
+    stars = RegressionEvaluator(labelCol="value").evaluate(model.transform(frame))
+    children = [p for p in Path("/proc").iterdir() if p.name.isdigit() and "java" in _command(p)]
+    memory = sum(peak_memory(p.name) for p in children)
+    session.stop()
+    each = (seconds[ROUNDS] - seconds[1]) / (ROUNDS - 1)
+    return {"sweep": each, "first": seconds[1], "memory": memory, "rmse": f"{stars / 5:.4f}"}
+
+
+def _command(process: Path) -> str:
+    try:
+        return (process / "cmdline").read_text().split("\0")[0]
+    except OSError:
+        return ""
+
+
+def _implicit(path: Path) -> dict[str, Any]:
+    from implicit.als import AlternatingLeastSquares
+    from scipy.sparse import csr_matrix
+
+    table = km.Observations.open(path)
+    rows = table.rows
+    matrix = csr_matrix(
+        (rows.values.astype(np.float32), rows.indices.copy(), rows.indptr.astype(np.int32)),
+        shape=(table.n_users, table.n_items),
+    )
+    seconds: list[float] = []
+
+    def watch(iteration: int, elapsed: float, loss: Any) -> None:
+        seconds.append(elapsed)
+
+    model = AlternatingLeastSquares(factors=EVENTS, iterations=ROUNDS, num_threads=2, random_state=0)
+    model.fit(matrix, show_progress=False, callback=watch)
+    return {"sweep": float(np.mean(seconds[1:])), "first": seconds[0], "memory": peak_memory()}
+
+
+PARTS: dict[str, Callable[[], None]] = {"packed": packed, "cluster": cluster}
 
 if __name__ == "__main__":
     os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -4,6 +4,7 @@ import os
 import platform
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,13 @@ def machine() -> str:
     )
 
 
-def peak_memory() -> float:
-    """Return this process's peak in MB; ru_maxrss would begin with the parent's."""
-    lines = Path("/proc/self/status").read_text().splitlines()
+def peak_memory(process: str = "self") -> float:
+    """Return a process's peak in MB; ru_maxrss would begin with the parent's."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
     return next(float(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
+
+
+def reliability(values: Any, predictions: Any, groups: int = 10) -> Any:
+    """Return mean prediction and share of yes for groups of equal size, sorted by prediction."""
+    parts = np.array_split(np.argsort(predictions, kind="stable"), groups)
+    return np.array([(predictions[part].mean(), values[part].mean()) for part in parts])

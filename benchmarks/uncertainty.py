@@ -7,7 +7,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
-from surroundings import machine, movielens
+from surroundings import machine, movielens, reliability
 
 import kolmogorov as km
 
@@ -24,6 +24,7 @@ def main() -> None:
     model = km.BayesianKolmogorovModel(24, random_state=0).fit(train)
     intervals(model, test)
     rules(model, train, test)
+    calibration()
     rhat = model.diagnostics(test)["prediction"]["rhat"]
     print(f"split R-hat of predictions: median {np.median(rhat):.2f}, 90% below {np.quantile(rhat, 0.9):.2f}")
     whole = model.evaluate(test)["rmse_rating"]
@@ -62,6 +63,25 @@ def intervals(model: km.BayesianKolmogorovModel, test: km.Observations) -> None:
     right.plot(points[:, 0], points[:, 1], "o-")
     right.set(title="Calibration, twelve equal groups", xlabel="mean prediction, stars", ylabel="mean rating")
     figure.savefig(DOCS / "bayes-intervals.png", dpi=110)
+
+
+def calibration() -> None:
+    """Draw the calibration of both likelihoods on yes/no data."""
+    digits = km.datasets.load("digits")
+    ink = (digits.values >= 0.5).astype(float)
+    table = km.Observations.from_arrays(digits.user_rows(), digits.item_rows(), ink)
+    train, test = table.split(test_size=0.2, random_state=0)
+    figure, axis = plt.subplots(figsize=(5, 4.5), layout="constrained")
+    axis.plot([0, 1], [0, 1], "--", color="0.6")
+    for likelihood, style in (("bernoulli", "o-"), ("gaussian", "s-")):
+        model = km.BayesianKolmogorovModel(16, likelihood=likelihood, random_state=0).fit(train)  # type: ignore[arg-type]
+        points = reliability(test.values, model.predict(test), 15)
+        apart = np.abs(points[:, 0] - points[:, 1])
+        print(f"digits, {likelihood}: calibration error {apart.mean():.3f}, at most {apart.max():.3f}")
+        axis.plot(points[:, 0], points[:, 1], style, label=likelihood)
+    axis.set(title="Ink in held-out pixels of digits", xlabel="mean prediction", ylabel="share of yes")
+    axis.legend()
+    figure.savefig(DOCS / "bayes-calibration.png", dpi=110)
 
 
 def rules(model: km.BayesianKolmogorovModel, train: km.Observations, test: km.Observations) -> None:

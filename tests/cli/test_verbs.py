@@ -351,7 +351,24 @@ def test_draws_are_read_as_their_average(sampled):
     assert "dolphin" in run("explain", sampled, "--user", "dolphin", "--item", "milk").output
     assert run("recommend", sampled, "--user", "dolphin").exit_code == 0
     assert run("evaluate", sampled, "dataset:zoo").exit_code == 0
-    for verb in ("rules", "report"):
-        result = run(verb, sampled)
-        assert result.exit_code == 1
-        assert "BayesianKolmogorovModel" in result.output
+    result = run("report", sampled)
+    assert result.exit_code == 1
+    assert "BayesianKolmogorovModel" in result.output
+
+
+def test_rules_of_draws(tmp_path):
+    model = str(tmp_path / "b.km")
+    chains = ("--events", "4", "--chains", "2", "--burn-in", "10", "--samples", "5", "--thin", "1")
+    assert run("fit", "dataset:zoo", "--bayes", *chains, "--test-size", "0.2", "-o", model).exit_code == 0
+    shown = run("rules", model, "--data", "dataset:zoo", "--top", "5", "--format", "csv")
+    assert shown.exit_code == 0, shown.output
+    lines = shown.output.splitlines()
+    header = next(k for k, line in enumerate(lines) if line.startswith("probability,"))
+    assert 1 <= len(lines) - header - 1 <= 5
+    assert all(float(line.split(",")[0]) >= 0.8 for line in lines[header + 1 :])
+    about = run("rules", model, "--item", "milk", "--min-probability", "0.1", "--format", "csv")
+    assert all("milk" in line for line in about.output.splitlines()[1:])
+    assert run("rules", model, "--kind", "exclusion").exit_code == 2
+    point = str(tmp_path / "p.km")
+    run("fit", "dataset:zoo", "-o", point)
+    assert run("rules", point, "--min-probability", "0.5").exit_code == 2

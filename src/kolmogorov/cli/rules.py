@@ -11,7 +11,8 @@ from kolmogorov.cli.options import format_options, likes_level, read_input, read
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
     from kolmogorov.interpret.evidence import Evidence
-    from kolmogorov.model.parameters import Fitted
+    from kolmogorov.interpret.posterior_relations import PosteriorRelations
+    from kolmogorov.model.parameters import Trained
 
 _KINDS = ("implication", "equivalence", "exclusion", "coverage")
 #: Rules looked at for each one shown, as some are not met in the data.
@@ -32,6 +33,11 @@ _RESERVE = 50
 @click.option("--min-ratings", default=1, show_default=True, type=click.IntRange(1), help="Of an item, in training.")
 @click.option("--min-support", default=1, show_default=True, type=click.IntRange(0), help="Pairs seen in training.")
 @click.option("--min-lift", default=0.0, show_default=True, type=float, help="In training.")
+@click.option(
+    "--min-probability",
+    type=click.FloatRange(0.0, 1.0),
+    help="Of a model fitted with --bayes: share of draws in which a rule holds.  [default: 0.8]",
+)
 @format_options
 @reading_options
 def command(
@@ -46,6 +52,7 @@ def command(
     min_ratings: int,
     min_support: int,
     min_lift: float,
+    min_probability: float | None,
     form: str,
     output: str | None,
     **layout: Any,
@@ -56,13 +63,15 @@ def command(
     --data that it was not trained on: on training data any rule looks good. Rules not met there are left out.
     'support' is the number of users seen with both items who said yes to the first, 'held' those who said yes to the
     second as well, 'base_rate' the share of yes to the second among all; 'p_adjusted' is Fisher's test, corrected
-    (Bonferroni) for the rules shown.
+    (Bonferroni) for the rules shown. Of a model fitted with --bayes the most probable rules are shown; 'probability' is
+    the share of draws in which a rule holds.
 
     \b
     Examples:
       kolmogorov rules model.km --data ratings.csv --top 20
       kolmogorov rules model.km --data ratings.csv --item "Toy Story (1995)" --likes 4
       kolmogorov rules model.km --data ratings.csv --kind exclusion --format csv -o rules.csv
+      kolmogorov rules bayes.km --data ratings.csv --min-probability 0.9
     """
     from dataclasses import replace
 
@@ -73,13 +82,20 @@ def command(
     from kolmogorov.model.persistence import load
 
     fitted_model = load(model)
-    if not hasattr(fitted_model, "events"):
-        raise ParameterError(
-            f"{model} holds a {type(fitted_model).__name__}; rules are read off a KolmogorovModel. In Python, draws "
-            "have relations() with probabilities."
-        )
+    if not hasattr(fitted_model, "relations"):
+        raise ParameterError(f"{model} holds a {type(fitted_model).__name__}; rules are read off a KolmogorovModel.")
     fitted = fitted_model.fitted_
     level = likes_level(fitted.scale, likes)
+    if not hasattr(fitted_model, "events"):
+        _refuse_given(["kinds", "contrapositives", "min_support", "min_lift"], "do not go with draws")
+        judges = None if data is None else _judged_on(fitted, data, layout, on)
+        item = None if about is None else fitted_model.items_.parse(about)
+        probable = 0.8 if min_probability is None else min_probability
+        _probable_rules(
+            fitted_model.relations(min_ratings=min_ratings), judges, level, probable, item, top, form, output
+        )
+        return
+    _refuse_given(["min_probability"], "goes only with draws (fit --bayes)")
     relations = fitted_model.relations(min_ratings=min_ratings)
     chosen = relations.evaluate(
         None,
@@ -93,7 +109,7 @@ def command(
     )
     place, trained = "the training data", chosen
     if data is not None:
-        judges = _judges(fitted, read_input(data, layout, from_model=True, **scale_of(fitted.scale)), data, on)
+        judges = _judged_on(fitted, data, layout, on)
         counted = relations.evaluate(judges, level, rules=chosen)
         # A rule whose "if" nobody in the data meets cannot be judged; the next strongest takes its place.
         met = np.flatnonzero(counted.support > 0)[:top]
@@ -119,10 +135,49 @@ def _for_people(rules: Evidence, trained: Evidence) -> dict[str, list[Any]]:
     return columns
 
 
-def _judges(fitted: Fitted, observations: Observations, name: str, on: str) -> Observations:
+def _probable_rules(
+    relations: PosteriorRelations,
+    judges: Observations | None,
+    level: float,
+    min_probability: float,
+    item: Any,
+    top: int,
+    form: str,
+    output: str | None,
+) -> None:
+    """Show the most probable rules of draws that the data can judge."""
+    import numpy as np
+
+    from kolmogorov.cli.display import emit
+
+    evidence, probability = relations.evaluate(judges, level, min_probability=min_probability)
+    wanted = evidence.support > 0
+    if item is not None:
+        row = relations.items.encode([item], "item")[0]
+        wanted &= (evidence.antecedent == row) | (evidence.consequent == row)
+    chosen = np.flatnonzero(wanted)[:top]
+    rules = evidence.take(chosen)
+    columns = {"probability": probability[chosen].tolist()}
+    columns |= rules.columns() if form != "table" or output else _for_people(rules, rules)
+    place = "the training data" if judges is None else f"{len(judges):,} ratings"
+    emit(columns, form, output, f"{len(rules)} of {int(wanted.sum()):,} rules, most probable first, counted on {place}")
+
+
+def _refuse_given(names: list[str], why: str) -> None:
+    """Refuse options that would be ignored."""
+    context = click.get_current_context()
+    source = click.core.ParameterSource.COMMANDLINE
+    options = {option.name: option.opts[0] for option in context.command.params}
+    given = [options[name] for name in names if context.get_parameter_source(name) is source]
+    if given:
+        raise click.UsageError(f"{', '.join(given)}: {why}.")
+
+
+def _judged_on(fitted: Trained, name: str, layout: dict[str, Any], on: str) -> Observations:
     from kolmogorov.errors import DataError
     from kolmogorov.model.novelty import held_out
 
+    observations = read_input(name, layout, from_model=True, **scale_of(fitted.scale))
     if on == "all":
         return observations
     fresh = held_out(fitted, observations)

@@ -137,11 +137,16 @@ def _of_observations(dask: Dask, table: Observations) -> DistributedTable:
     bounds = list(table.rows.blocks(dask.shard_ratings))
     if isinstance(table, PackedObservations):
         known = (str(table.path), table.fingerprint())
-        shards = [dask.submit("load-shard", shard_of_table, *known, first, last) for first, last in bounds]
+        shards = [
+            dask.submit("load-shard", shard_of_table, *known, first, last, place=k / len(bounds))
+            for k, (first, last) in enumerate(bounds)
+        ]
     else:
         shards = [
-            dask.submit("load-shard", shard_of_rows, cut(table, first, last), table.n_items, first)
-            for first, last in bounds
+            dask.submit(
+                "load-shard", shard_of_rows, cut(table, first, last), table.n_items, first, place=k / len(bounds)
+            )
+            for k, (first, last) in enumerate(bounds)
         ]
     seen = table.rows.counts > 0
     return DistributedTable(
@@ -173,7 +178,8 @@ def _of_frames(
     shards = []
     for number, (first, last) in enumerate(bounds):
         pieces = [dask.submit("pick-piece", piece, heap, number) for heap in heaps]
-        shards.append(dask.submit("load-shard", _joined, first, last, names, duplicates, *pieces))
+        place = number / len(bounds)
+        shards.append(dask.submit("load-shard", _joined, first, last, names, duplicates, *pieces, place=place))
     digests = dask.gather([dask.submit("digest-shard", Shard.fingerprint, shard) for shard in shards])
     digest = hashlib.sha256(repr((len(users), len(items), str(scale), digests)).encode()).hexdigest()
     return DistributedTable(users, items, scale, bounds, shards, counts > 0, None, digest, dask)

@@ -6,15 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov.data import Observations
-from kolmogorov.model.parameters import Fitted
+from kolmogorov.model.parameters import Trained
 
 
-def held_out(fitted: Fitted, observations: Observations) -> Observations:
+def held_out(fitted: Trained, observations: Observations) -> Observations:
     """Return the observations of (user, item) pairs that the model was not fitted to."""
     return observations.subset(~_trained(fitted, observations))
 
 
-def _trained(fitted: Fitted, observations: Observations) -> NDArray[np.bool_]:
+def _trained(fitted: Trained, observations: Observations) -> NDArray[np.bool_]:
     users = fitted.users.translate(observations.users)[observations.user_rows()]
     items = fitted.items.translate(observations.items)[observations.item_rows()]
     known = (users >= 0) & (items >= 0)

@@ -39,8 +39,8 @@ from kolmogorov.solvers import RowSolver
 
 Floats = NDArray[np.float64]
 Equations = tuple[Floats, Floats]
-#: Blocks of items that are under way at once, for each thread of the cluster.
-_WINDOW = 2
+#: Blocks of items that are under way at once, for each thread of the cluster, and at most.
+_WINDOW, _LARGEST_WINDOW = 2, 32
 _LEAST_ROWS = 64
 
 
@@ -171,7 +171,7 @@ class ShardedEngine:
     def _items(self, spread: SpreadTheta, psi: Floats, step: HalfStep) -> Floats:
         """Sum up normal equations block by block of items, and solve each block where its sum is."""
         n_items, size = psi.shape
-        window = _WINDOW * self.dask.n_threads
+        window = min(_WINDOW * self.dask.n_threads, _LARGEST_WINDOW)
         fitting = self.dask.block_memory // (window * 8 * size * (size + 1))
         rows = max(_LEAST_ROWS, min(fitting, -(-n_items // window)))
         solved: list[Any] = []
