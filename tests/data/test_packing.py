@@ -234,12 +234,32 @@ def test_everything_works_on_a_packed_table(tmp_path):
     assert (here.psi_ == there.psi_).all()
     assert [s.objective for s in here.history_] == [s.objective for s in there.history_]
     assert here.evaluate(table) == there.evaluate(packed)
-    for a, b in zip(table.split(0.2, random_state=1), packed.split(0.2, random_state=1), strict=True):
-        same(a, b)
     grid = {"n_events": 3, "user_reg": (1.0, 10.0), "item_reg": 0.0, "refit": False}
     assert km.tune(table, **grid).trials == km.tune(packed, **grid).trials
     there.save(tmp_path / "m.km")
     assert (km.load(tmp_path / "m.km").theta_ == here.theta_).all()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_parts_of_a_packed_table_are_packed_tables(tmp_path, monkeypatch, weighted):
+    monkeypatch.setattr(packing, "_SUBSET_MEMORY", 40 * packing._BYTES_PER_RECORD)
+    table = planted(50, 20, 3, n_observations=300, noise=0.1).observations
+    if weighted:
+        weights = np.random.default_rng(0).integers(1, 5, len(table)).astype(float)
+        table = Observations.from_arrays(table.user_rows(), table.item_rows(), table.values, weights=weights)
+    packed = km.pack(table, tmp_path / "t.kmt")
+    parts = packed.split(0.3, random_state=1)
+    paths = [part.path for part in parts]
+    for a, b in zip(table.split(0.3, random_state=1), parts, strict=True):
+        same(a, b)
+    for (a, b), (c, d) in zip(table.folds(3, random_state=2), packed.folds(3, random_state=2), strict=True):
+        same(a, c)
+        same(b, d)
+    assert all(path.exists() for path in paths)
+    del parts, b
+    assert not any(path.exists() for path in paths)
+    with pytest.raises(DataError, match="boolean mask"):
+        packed.subset(np.ones(3, dtype=bool))
 
 
 def test_pages_that_were_used_are_let_go(tmp_path):

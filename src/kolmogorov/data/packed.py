@@ -164,6 +164,17 @@ class PackedObservations(Observations):
         """Which items have entries."""
         return self.columns.counts > 0
 
+    def subset(self, chosen: NDArray[np.bool_]) -> Observations:
+        """Keep the chosen entries, in a packed table of their own under the temporary directory.
+
+        It is deleted when nobody uses it any more.
+        """
+        from kolmogorov.data.packing import packed_subset
+
+        if np.shape(chosen) != self.values.shape or np.asarray(chosen).dtype != bool:
+            return super().subset(chosen)
+        return packed_subset(self, np.asarray(chosen))
+
     def fingerprint(self) -> str:
         """Return a digest of everything a fit depends on."""
         return str(self.__dict__["_fingerprint"])

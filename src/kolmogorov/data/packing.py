@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,9 +26,9 @@ from kolmogorov.data.layout import Column
 from kolmogorov.data.names import Naming
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.ordering import counting_order
-from kolmogorov.data.packed import TableWriter, open_table
+from kolmogorov.data.packed import PackedObservations, TableWriter, open_table
 from kolmogorov.data.records import Header, Source, open_source
-from kolmogorov.data.scale import choose_scale
+from kolmogorov.data.scale import Scale, choose_scale
 from kolmogorov.data.vocabulary import Vocabulary
 from kolmogorov.errors import DataError, FileWriteError
 
@@ -36,6 +37,7 @@ Progress = Callable[[str, int, int], Any]
 #: Bytes that sorting needs for a record, at most.
 _BYTES_PER_RECORD = 160
 _LEAST_MEMORY = 1 << 24
+_SUBSET_MEMORY = "500MB"
 _SPILLED = [("user", "<i8"), ("item", "<i8"), ("value", "<f8"), ("weight", "<f8")]
 _DEALT = [("own", "<i4"), ("partner", "<i4"), ("value", "<f8"), ("weight", "<f8")]
 READING, USERS, ITEMS = "reading", "sorting by user", "sorting by item"
@@ -191,11 +193,8 @@ class _Packing:
             own, partner = self.users.rows(block["user"]), self.items.rows(block["item"])
             by_user.deal(Entries(own, partner, block["value"], weights))
         total = self.ends[-1]
-        parts = {
-            order: writer.reserve_view(order, len(names), total, weighted=self.weighted)
-            for order, names in (("rows", users), ("columns", items))
-        }
-        binary, item_counts, ends, done = True, np.zeros(len(items), dtype=np.int64), [np.zeros(1, dtype=np.int64)], 0
+        table = _SortedTable(writer, users, items, total, self.weighted, by_item)
+        done = 0
         for first, last, entries in by_user:
             self.tell(USERS, done, total)
             entries = Entries(entries.own, entries.partner, self.scale.probability(entries.values), entries.weights)
@@ -204,21 +203,8 @@ class _Packing:
             def complain(a: int, b: int, rows: Entries = entries, first: int = first) -> DataError:
                 return self._repeated(users, items, int(rows.own[a]) + first, int(rows.partner[a]))
 
-            entries = entries.sorted(last - first, len(items), self.duplicates, complain)
-            _append(parts["rows"], entries)
-            ends.append(ends[-1][-1] + np.cumsum(np.bincount(entries.own, minlength=last - first)))
-            item_counts += np.bincount(entries.partner, minlength=len(items))
-            binary = binary and bool(((entries.values == 0.0) | (entries.values == 1.0)).all())
-            by_item.deal(Entries(entries.partner, entries.own + first, entries.values, entries.weights))
-        parts["rows"]["indptr"].append(np.concatenate(ends))
-        done = 0
-        for first, last, entries in by_item:
-            self.tell(ITEMS, done, total)
-            done += entries.own.size
-            _append(parts["columns"], entries.taken(counting_order(entries.own, last - first)))
-        parts["columns"]["indptr"].append(np.concatenate(([0], np.cumsum(item_counts))))
-        writer.finish(users, items, self.scale, binary=binary)
-        self.tell(ITEMS, total, total)
+            table.add(first, last, entries.sorted(last - first, len(items), self.duplicates, complain))
+        table.finish(self.scale, lambda done: self.tell(ITEMS, done, total))
 
     @property
     def _spill(self) -> Path:
@@ -246,6 +232,78 @@ class _Packing:
             number = int(np.searchsorted(self.ends, record, side="right"))
             places.append(self.sources[number].place(record - ([0, *self.ends][number])))
         return repeated(users.ids.item(user), items.ids.item(item), *places)
+
+
+class _SortedTable:
+    """Writes a table whose entries come by users in order; what belongs to items waits in buckets until the end."""
+
+    def __init__(
+        self,
+        writer: TableWriter,
+        users: Vocabulary,
+        items: Vocabulary,
+        n_entries: int,
+        weighted: bool,
+        by_item: _Buckets,
+    ) -> None:
+        self._writer, self._users, self._items, self._by_item = writer, users, items, by_item
+        self._rows = writer.reserve_view("rows", len(users), n_entries, weighted=weighted)
+        self._columns = writer.reserve_view("columns", len(items), n_entries, weighted=weighted)
+        self._rows["indptr"].append(np.zeros(1, dtype=np.int64))
+        self._end = 0
+        self._item_counts = np.zeros(len(items), dtype=np.int64)
+        self._binary = True
+
+    def add(self, first: int, last: int, entries: Entries) -> None:
+        """Append the sorted entries of the users `first` to `last`, counted from the first."""
+        _append(self._rows, entries)
+        ends = self._end + np.cumsum(np.bincount(entries.own, minlength=last - first))
+        self._rows["indptr"].append(ends)
+        self._end = int(ends[-1])
+        self._item_counts += np.bincount(entries.partner, minlength=len(self._items))
+        self._binary = self._binary and bool(((entries.values == 0.0) | (entries.values == 1.0)).all())
+        self._by_item.deal(Entries(entries.partner, entries.own + first, entries.values, entries.weights))
+
+    def finish(self, scale: Scale, tell: Callable[[int], Any]) -> None:
+        """Sort by items, and close the table."""
+        done = 0
+        for first, last, entries in self._by_item:
+            tell(done)
+            done += entries.own.size
+            _append(self._columns, entries.taken(counting_order(entries.own, last - first)))
+        self._columns["indptr"].append(np.concatenate(([0], np.cumsum(self._item_counts))))
+        self._writer.finish(self._users, self._items, scale, binary=self._binary)
+        tell(done)
+
+
+def packed_subset(table: PackedObservations, chosen: NDArray[np.bool_]) -> PackedObservations:
+    """Write the chosen entries of a packed table to another, which is deleted when nobody uses it any more."""
+    limit = byte_count(_SUBSET_MEMORY, "memory") // _BYTES_PER_RECORD
+    rows, weighted = table.rows, bool(table.rows.weights.size)
+    with tempfile.TemporaryDirectory(prefix="kolmogorov-") as name:
+        by_item = _Buckets(
+            Path(name) / "items", table.columns.counts, limit, np.dtype(_DEALT if weighted else _DEALT[:3])
+        )
+        handle, path = tempfile.mkstemp(suffix=".kmt", prefix="kolmogorov-")
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                writer = TableWriter(stream)
+                part = _SortedTable(writer, table.users, table.items, int(chosen.sum()), weighted, by_item)
+                for first, last in rows.blocks(limit):
+                    cut = slice(rows.indptr[first], rows.indptr[last])
+                    weights = rows.weights[cut] if weighted else rows.weights
+                    entries = Entries(
+                        rows.owners(first, last) - np.int32(first), rows.indices[cut], rows.values[cut], weights
+                    )
+                    part.add(first, last, entries.taken(chosen[cut]))
+                    rows.forget(first, last)
+                part.finish(table.scale, lambda done: None)
+            found = open_table(path, verify=False)
+        except BaseException:
+            Path(path).unlink(missing_ok=True)
+            raise
+    weakref.finalize(found, Path(path).unlink, missing_ok=True)
+    return found
 
 
 class _Buckets:

@@ -33,6 +33,6 @@ def folds(observations: Observations, k: int, random_state: Any) -> Iterator[tup
     n = len(observations)
     if n < k:
         raise DataError(f"{n} observation(s) cannot be dealt into {k} folds.")
-    part = np.empty(n, dtype=np.int64)
+    part = np.empty(n, dtype=np.uint8 if k < 256 else np.int64)
     part[generator(random_state).permutation(n)] = np.arange(n) % k
     return ((observations.subset(part != f), observations.subset(part == f)) for f in range(k))
