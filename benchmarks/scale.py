@@ -22,7 +22,8 @@ from surroundings import machine, peak_memory
 
 import kolmogorov as km
 
-EVENTS, SWEEPS, ROUNDS = 16, 3, 6
+EVENTS, SWEEPS, ROUNDS, WINDOW = 16, 3, 6, 32
+Result = dict[str, float]
 SETTINGS: dict[str, Any] = {"simplex_solver": "active_set", "user_reg": 1.0, "random_state": 0, "tol": 0.0}
 
 
@@ -163,6 +164,12 @@ def cluster() -> None:
                 "" if cell is None else cell if isinstance(cell, str) else f"{cell:.2f}" for cell in cells
             )
             print(f"| {method} | {text} | {found.get('rmse', '')} |", flush=True)
+        says = cost(1e5, 1e4, 1e7, EVENTS, 2, 10, 64e6)
+        numbers = [says[name] / 1e6 for name in ("equations sent", "psi sent", "memory of a worker")]
+        print(
+            "\nThe cost model says for two workers, in MB: equations between workers {:.1f}, psi {:.2f}, in a worker "
+            "beyond its libraries at most {:.0f}".format(*numbers)
+        )
 
 
 def _timed(model: km.KolmogorovModel) -> dict[str, Any]:
@@ -260,7 +267,69 @@ def _implicit(path: Path) -> dict[str, Any]:
     return {"sweep": float(np.mean(seconds[1:])), "first": seconds[0], "memory": peak_memory()}
 
 
-PARTS: dict[str, Callable[[], None]] = {"packed": packed, "cluster": cluster}
+# --- cost model ----------------------------------------------------------------------------------------------
+
+
+def cost(users: float, items: float, ratings: float, events: int, workers: int, shards: int, block: float) -> Result:
+    """Return what docs/scale.md says about one sweep: bytes, unless the name says otherwise."""
+    row = 8 * events * (events + 1)
+    return {
+        "flops": 2 * ratings * events * events,
+        "read": 24 * ratings + 8 * (events + 1) * ratings,
+        "psi sent": workers * items * -(-events // 8),
+        "equations sent": (workers - 1) * items * row,
+        "equations summed": shards * items * row,
+        "memory of a worker": 24 * ratings / workers
+        + 16 * events * users / workers
+        + 2 * block * shards / workers
+        + 8 * events * items,
+        "tasks": shards * (2 * max(1.0, items * row * WINDOW / block) + 2),
+    }
+
+
+def model() -> None:
+    """Calibrate the cost model on two million ratings and some thousand tasks, and read it out for a large table."""
+    nanoseconds, overhead = in_process(_core_time), in_process(_task_time)
+    print(f"\n{nanoseconds:.0f} ns of one processor per rating and sweep at D = {EVENTS}; {overhead:.2f} ms per task\n")
+    machines, cores = 64, 16
+    for shards, block in ((machines * cores, 64e6), (machines * cores, 1e9), (100_000, 64e6)):
+        found = cost(1e9, 1e6, 1e11, EVENTS, machines, shards, block)
+        print(
+            f"10^9 users, 10^6 items, 10^11 ratings; {machines} machines of {cores} processors, {shards:,} shards, "
+            f"block_memory {block / 1e6:,.0f} MB"
+        )
+        for name, value in found.items():
+            print(f"  {name:22} {value:10.3g}" + ("" if name in ("flops", "tasks") else f"  = {value / 1e9:,.1f} GB"))
+        compute = 1e11 * nanoseconds * 1e-9 / (machines * cores)
+        levels = int(np.ceil(np.log2(machines)))
+        network = levels * found["equations sent"] / (machines - 1) / 1.25e9
+        sums = found["equations summed"] * 3 / (machines * 20e9)
+        print(
+            f"  seconds per sweep: computing {compute:.0f}, sums in memory at 20 GB/s {sums:.0f}, sums over 10 Gbit/s "
+            f"{network:.0f}, scheduling {found['tasks'] * overhead / 1e3:.0f}\n"
+        )
+
+
+def _core_time() -> float:
+    table = km.datasets.load("planted", n_users=20_000, n_items=2_000, n_events=EVENTS, n_observations=2_000_000)
+    fitted = km.KolmogorovModel(EVENTS, max_iter=6, n_jobs=1, **SETTINGS).fit(table)
+    return 1e9 * min(sweep.user_seconds + sweep.item_seconds for sweep in fitted.history_) / len(table)
+
+
+def _task_time() -> float:
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as local,
+        Client(local) as client,
+    ):
+        client.gather(client.map(abs, range(200), pure=False))
+        began = time.perf_counter()
+        client.gather(client.map(abs, range(5000), pure=False))
+        return 1e3 * (time.perf_counter() - began) / 5000
+
+
+PARTS: dict[str, Callable[[], None]] = {"packed": packed, "cluster": cluster, "model": model}
 
 if __name__ == "__main__":
     os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -16,13 +16,13 @@ still only data: types, shapes and sizes are checked against the file before an 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import math
 import os
 import struct
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ MAGIC = b"KOLMO\r\n\x1a"
 VERSION = 2
 _PREFIX = struct.Struct("<8sIQ")
 _DIGEST_SIZE = hashlib.sha256().digest_size
+_BLOCK = 1 << 23
 _DTYPES = {"float64": "<f8", "int64": "<i8", "int32": "<i4", "uint8": "|u1"}
 
 
@@ -60,12 +61,16 @@ def write(path: str | os.PathLike[str], kind: str, meta: Mapping[str, Any], arra
 def read(path: str | os.PathLike[str], kinds: tuple[str, ...]) -> tuple[str, dict[str, Any], dict[str, NDArray[Any]]]:
     """Read an archive of one of the given kinds: (kind, meta, arrays). Any damage is a `FileFormatError`."""
     try:
-        content = Path(path).read_bytes()
+        with open(path, "rb") as stream:
+            return _read(stream, path, kinds)
     except FileNotFoundError:
         raise FileFormatError(f"There is no file {path}.") from None
     except OSError as error:
         raise FileFormatError(f"{path} cannot be read: {error.strerror}.") from None
-    header, start = _header(content, path)
+
+
+def _read(stream: BinaryIO, path: Any, kinds: tuple[str, ...]) -> tuple[str, dict[str, Any], dict[str, NDArray[Any]]]:
+    header, end = _header(stream, path)
     kind = header.get("kind")
     if kind not in kinds:
         raise FileFormatError(f"{path} holds a {kind!r}, not a {' or a '.join(map(repr, kinds))}.")
@@ -76,39 +81,52 @@ def read(path: str | os.PathLike[str], kinds: tuple[str, ...]) -> tuple[str, dic
     arrays: dict[str, NDArray[Any]] = {}
     for entry in directory:
         name, dtype, shape = _entry(entry, path)
-        size = math.prod(shape) * dtype.itemsize
-        if start + size > len(content) - _DIGEST_SIZE:
+        if stream.tell() + math.prod(shape) * dtype.itemsize > end:
             raise _malformed(path, f"array {name!r} is larger than the file")
-        arrays[name] = np.frombuffer(content, dtype, math.prod(shape), start).reshape(shape).copy()
-        start += size
-    if start != len(content) - _DIGEST_SIZE:
+        arrays[name] = np.empty(shape, dtype)
+        # The content is read into its place, so that a large model is in memory once.
+        if arrays[name].size:
+            cast("io.BufferedReader", stream).readinto(arrays[name].data.cast("B"))
+    if stream.tell() != end:
         raise _malformed(path, "it has bytes that belong to nothing")
     return str(kind), meta, arrays
 
 
-def _header(content: bytes, path: Any) -> tuple[dict[str, Any], int]:
-    """Check magic, version and checksum, in this order, and parse the header."""
-    if not content.startswith(MAGIC[:5]):
+def _header(stream: BinaryIO, path: Any) -> tuple[dict[str, Any], int]:
+    """Check magic, version and checksum, in this order; return the header, and where the arrays end."""
+    prefix = stream.read(_PREFIX.size)
+    if not prefix.startswith(MAGIC[:5]):
         raise FileFormatError(f"{path} is not a kolmogorov file.")
-    if len(content) < _PREFIX.size + _DIGEST_SIZE:
-        raise FileFormatError(f"{path} is cut short: only {len(content)} bytes are left.")
-    magic, version, length = _PREFIX.unpack_from(content)
-    digest = hashlib.sha256(memoryview(content)[:-_DIGEST_SIZE]).digest()
-    whole = magic == MAGIC and digest == content[-_DIGEST_SIZE:]
+    size = stream.seek(0, os.SEEK_END)
+    if size < _PREFIX.size + _DIGEST_SIZE:
+        raise FileFormatError(f"{path} is cut short: only {size} bytes are left.")
+    magic, version, length = _PREFIX.unpack(prefix)
+    end = size - _DIGEST_SIZE
+    whole = magic == MAGIC and _digest(stream, end) == stream.read(_DIGEST_SIZE)
     if whole and version != VERSION:
         remedy = "Update kolmogorov." if version > VERSION else "Make the file anew."
         raise FileFormatError(f"{path} has layout version {version}, this release reads version {VERSION}. {remedy}")
     if not whole:
         raise FileFormatError(f"{path} is damaged: its checksum does not match. It was altered or cut short.")
-    if _PREFIX.size + length > len(content) - _DIGEST_SIZE:
+    if _PREFIX.size + length > end:
         raise _malformed(path, "its header is larger than the file")
+    stream.seek(_PREFIX.size)
     try:
-        header = json.loads(content[_PREFIX.size : _PREFIX.size + length])
+        header = json.loads(stream.read(length))
     except (ValueError, RecursionError):
         raise _malformed(path, "its header is not JSON") from None
     if not isinstance(header, dict):
         raise _malformed(path, "its header is not an object")
-    return header, _PREFIX.size + length
+    return header, end
+
+
+def _digest(stream: BinaryIO, end: int) -> bytes:
+    """Read up to `end` once, in blocks."""
+    digest = hashlib.sha256()
+    stream.seek(0)
+    while block := stream.read(min(_BLOCK, end - stream.tell())):
+        digest.update(block)
+    return digest.digest()
 
 
 def _entry(entry: Any, path: Any) -> tuple[str, np.dtype[Any], tuple[int, ...]]:

@@ -24,6 +24,7 @@ from kolmogorov.model.simplex_model import SimplexModel
 from kolmogorov.model.svdpp import SVDpp
 from kolmogorov.solvers import RowSolver, resolve
 
+_BLOCK = 1 << 22
 # What belongs to a run and not to the model it made.
 _NOT_STORED = ("callback", "checkpoint", "execution", "random_state")
 Model = SimplexModel | BiasedModel | BayesianKolmogorovModel
@@ -101,9 +102,13 @@ def _simplex_parts(fitted: Fitted) -> tuple[dict[str, Any], dict[str, NDArray[An
 
 
 def _seen_arrays(fitted: Fitted | Posterior) -> dict[str, NDArray[Any]]:
-    # Ratings have few distinct values; a byte each then does.
-    levels, codes = np.unique(fitted.seen_values, return_inverse=True)
-    codes = codes.astype(np.uint8 if len(levels) <= 256 else np.int32)
+    # Ratings have few distinct values; a byte each then does. Block by block, as there may be very many.
+    values = fitted.seen_values
+    blocks = [slice(first, first + _BLOCK) for first in range(0, values.size, _BLOCK)]
+    levels = np.unique(np.concatenate([np.unique(values[block]) for block in blocks]))
+    codes = np.empty(values.size, dtype=np.uint8 if len(levels) <= 256 else np.int32)
+    for block in blocks:
+        codes[block] = np.searchsorted(levels, values[block])
     seen: dict[str, NDArray[Any]] = {"seen_indptr": fitted.seen_indptr, "seen_items": fitted.seen_items}
     return seen | {"seen_levels": levels, "seen_codes": codes}
 
