@@ -151,6 +151,56 @@ def test_a_killed_packing_leaves_nothing_that_opens(tmp_path):
     assert not any(path.suffix == ".kmt" and path.is_file() for path in tmp_path.rglob("*"))
 
 
+def test_ids_of_parquet_columns_are_those_of_read_ratings(tmp_path):
+    import pandas as pd
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    columns = {
+        "digits": ["1", "2", "3"],
+        "blanks": [" a", "a", ""],
+        "categories": pd.Categorical(["x", "y", "x"], categories=["", "x", "y"]),
+        "floats": [1.0, 2.0, 5.0],
+        "large": pa.array(["p", "q", "r"], pa.large_string()),
+        "unsigned": np.array([1, 2, 3], dtype=np.uint64),
+    }
+    for ids in columns.values():
+        table = pa.table({"user": ids, "item": [1, 2, 3], "value": [0.0, 1.0, 1.0]})
+        parquet.write_table(table, tmp_path / "r.parquet")
+        same(km.pack(tmp_path / "r.parquet", tmp_path / "t.kmt"), read_ratings(tmp_path / "r.parquet"))
+    for ids in (np.array([1, 2**63 + 5], dtype=np.uint64), [1.5, 2.0], [b"a", b"b"]):
+        parquet.write_table(pa.table({"user": ids, "item": [1, 2], "value": [0.0, 1.0]}), tmp_path / "r.parquet")
+        for read in (read_ratings, lambda path: km.pack(path, tmp_path / "t.kmt")):
+            with pytest.raises(DataError, match="ids must"):
+                read(tmp_path / "r.parquet")
+
+
+def test_a_directory_of_parquet_files(tmp_path):
+    import pandas as pd
+
+    (tmp_path / "parts").mkdir()
+    for k in range(3):
+        pd.DataFrame({"user": [k], "item": [1], "value": [0.5]}).to_parquet(tmp_path / "parts" / f"{k}.parquet")
+    assert len(km.pack(tmp_path / "parts", tmp_path / "t.kmt")) == 3
+
+
+def test_what_pack_does_not_take(tmp_path, zoo):
+    source = tmp_path / "r.csv"
+    source.write_text("a,x,1\nb,y,0\n")
+    content = source.read_text()
+    with pytest.raises(FileWriteError, match="one of the files"):
+        km.pack(source, source)
+    assert source.read_text() == content
+    for wrong in (5, b"path", [zoo], None):
+        with pytest.raises(DataError, match="takes paths or Observations"):
+            km.pack(wrong, tmp_path / "t.kmt")
+    with pytest.raises(ParameterError, match="these options are for files"):
+        km.pack(zoo, tmp_path / "t.kmt", maximum=10)
+    with pytest.raises(DataError, match="once only"):
+        km.pack(["-", "-"], tmp_path / "t.kmt")
+    assert len(km.pack(source, tmp_path / "t.kmt", memory="1000TB")) == 2
+
+
 # --- damage --------------------------------------------------------------------------------------------------
 
 
@@ -202,6 +252,9 @@ def _rewritten(path, change):
         lambda f: f["sections"].pop("columns_values"),
         lambda f: f.update(scale={"minimum": 2.0, "maximum": 1.0}),
         lambda f: f.update(scale=None),
+        lambda f: f.update(scale={"minimum": [0], "maximum": [5]}),
+        lambda f: f.update(n_users=float(f["n_users"])),
+        lambda f: f["sections"]["users_ids_ends"].update(offset=f["sections"]["rows_indptr"]["offset"]),
         lambda f: f.update(sections=[]),
     ],
 )
@@ -260,6 +313,44 @@ def test_parts_of_a_packed_table_are_packed_tables(tmp_path, monkeypatch, weight
     assert not any(path.exists() for path in paths)
     with pytest.raises(DataError, match="boolean mask"):
         packed.subset(np.ones(3, dtype=bool))
+
+
+def test_another_table_under_the_same_name(tmp_path, zoo):
+    table = km.pack(zoo, tmp_path / "t.kmt")
+    pickled = pickle.dumps(table)
+    km.pack(planted(5, 4, 2).observations, tmp_path / "t.kmt")
+    with pytest.raises(FileFormatError, match="another table"):
+        pickle.loads(pickled)
+
+
+def test_another_scale(tmp_path):
+    ratings = ([1, 1, 2], [1, 2, 1], [5.0, 1.0, 3.0])
+    packed = km.pack(Observations.from_arrays(*ratings, maximum=5), tmp_path / "t.kmt")
+    model = km.KolmogorovModel(2, random_state=0).fit(Observations.from_arrays(*ratings, maximum=10))
+    assert model.evaluate(packed)["rmse"] < 1
+
+
+def test_an_empty_part(tmp_path, zoo):
+    packed = km.pack(zoo, tmp_path / "t.kmt")
+    assert len(packed.subset(np.zeros(len(zoo), dtype=bool))) == 0
+
+
+def test_a_forked_process_leaves_the_parts_alone(tmp_path, zoo):
+    code = (
+        "import os, sys, kolmogorov as km\n"
+        f"train, test = km.Observations.open({str(tmp_path / 't.kmt')!r}).split(0.2, random_state=0)\n"
+        "if os.fork() == 0:\n    sys.exit(0)\n"
+        "os.wait()\nassert train.path.exists() and test.path.exists()\n"
+    )
+    km.pack(zoo, tmp_path / "t.kmt")
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_pipe_is_read_from_its_beginning(tmp_path):
+    from kolmogorov.data.packed import is_table
+
+    os.mkfifo(tmp_path / "pipe")
+    assert not is_table(tmp_path / "pipe")
 
 
 def test_pages_that_were_used_are_let_go(tmp_path):

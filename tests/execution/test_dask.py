@@ -14,7 +14,6 @@ from sklearn.base import clone
 import kolmogorov as km
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, NonnegativeModel, Observations
 from kolmogorov.data.datasets.synthetic import planted
-from kolmogorov.data.shards import Columns
 from kolmogorov.errors import DataError, ExecutionError, FileFormatError, ParameterError
 from kolmogorov.execution import Dask, distributed_table
 
@@ -143,17 +142,19 @@ def test_frames_with_other_columns_and_repeated_pairs(client):
     dataframe = pytest.importorskip("dask.dataframe")
     frame = pandas.DataFrame({"who": [1, 1, 2, 1], "what": [5, 6, 5, 5], "stars": [1.0, 2, 3, 3], "n": [1.0, 1, 2, 3]})
     lazy = dataframe.from_pandas(frame, npartitions=2)
-    columns = Columns("who", "what", "stars", "n")
+    columns = {"user": "who", "item": "what", "value": "stars", "weight": "n"}
     dask = Dask(client)
     with pytest.raises(DataError, match="user 1 and item 5 stand there a second time"):
-        dask.gather(distributed_table(dask, lazy, columns=columns).shards)
-    merged = distributed_table(dask, lazy, columns=columns, duplicates="mean", maximum=5).collected()
+        dask.gather(distributed_table(dask, lazy, **columns).shards)
+    merged = distributed_table(dask, lazy, **columns, duplicates="mean", maximum=5).collected()
     expected = Observations.from_frame(frame, "who", "what", "stars", weight="n", duplicates="mean", maximum=5)
     assert merged.fingerprint() == expected.fingerprint()
-    with pytest.raises(DataError, match="no column 'user'"):
-        distributed_table(dask, lazy)
+    with pytest.raises(DataError, match="no column 'whom'"):
+        distributed_table(dask, lazy, user="whom")
+    with pytest.raises(ParameterError, match="duplicates"):
+        distributed_table(dask, lazy, **columns, duplicates="lats")
     with pytest.raises(DataError, match="outside the scale"):
-        dask.gather(distributed_table(dask, lazy, columns=columns, duplicates="last", maximum=2).shards)
+        dask.gather(distributed_table(dask, lazy, **columns, duplicates="last", maximum=2).shards)
 
 
 @pytest.mark.parametrize("wrong", [3, "ratings.csv", ["a.parquet", 4], []])
@@ -324,6 +325,27 @@ def test_tuning_on_a_cluster(client, table):
     assert here.trials == there.trials
 
 
+def test_a_pickled_model_leaves_the_cluster_behind(client, table):
+    import pickle
+
+    model = KolmogorovModel(**SMALL, execution=Dask(client)).fit(table)
+    again = pickle.loads(pickle.dumps(model))
+    assert again.execution is None
+    assert (again.theta_ == model.theta_).all()
+
+
+def test_things_that_need_a_cluster_or_must_not_have_one(client, table):
+    shards = distributed_table(Dask(client), table)
+    with pytest.raises(DataError, match="This table is in a cluster"):
+        KolmogorovModel(**SMALL).fit(shards)
+    with pytest.raises(DataError, match="tune takes Observations"):
+        km.tune(shards)
+    with distributed.Client(client.scheduler.address, set_as_default=False) as other:
+        dask = Dask(other)
+    with pytest.raises(ExecutionError, match="client is closed"):
+        KolmogorovModel(**SMALL, execution=dask).fit(table)
+
+
 # --- chains ------------------------------------------------------------------------------------------------------
 
 
@@ -362,6 +384,47 @@ def test_fit_on_a_local_cluster(tmp_path, table):
         models.append(km.load(out))
     same(models[1], models[0])
     same(models[2], models[0])
+
+
+def test_interrupting_keeps_the_best_so_far(tmp_path, table):
+    """Ctrl-C goes to the command and to its workers, as in a terminal."""
+    km.pack(table, tmp_path / "t.kmt")
+    call = ["fit", tmp_path / "t.kmt", "--dask", "local:1", "--max-iter", 100_000, "--tol", 0, "-o", tmp_path / "m.km"]
+    call += ["--checkpoint", tmp_path / "c.ckpt"]
+    command = subprocess.Popen(
+        [sys.executable, "-m", "kolmogorov", *map(str, call)],
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    for _ in range(600):
+        if (tmp_path / "c.ckpt").exists():
+            break
+        time.sleep(0.1)
+    os.killpg(command.pid, signal.SIGINT)
+    _, errors = command.communicate(timeout=90)
+    assert command.returncode == 0, errors
+    assert 1 <= km.load(tmp_path / "m.km").n_iter_ < 100_000
+
+
+def test_columns_of_parquet_files_in_the_shell(tmp_path, table):
+    from click.testing import CliRunner
+
+    from kolmogorov.cli import main
+
+    frame = table.to_frame("pandas")[["value", "user", "item"]]
+    frame["user"] = frame["user"].astype(float)
+    frame.columns = ["rating", "userId", "movieId"]
+    frame[:4000].to_parquet(tmp_path / "a.parquet")
+    frame[4000:].to_parquet(tmp_path / "b.parquet")
+    for more in ([], ["--user-column", "1", "--item-column", "movieId"]):
+        call = ["fit", str(tmp_path / "*.parquet"), "--dask", "local:1", "--events", "2", "--max-iter", "2", *more]
+        result = CliRunner().invoke(main, [*call, "-o", str(tmp_path / "m.km")])
+        assert result.exit_code == 0, result.output
+        assert len(km.load(tmp_path / "m.km").users_) == 300
+    result = CliRunner().invoke(main, ["fit", "dataset:zoo", "--shard-ratings", "5", "-o", str(tmp_path / "m.km")])
+    assert result.exit_code == 2
 
 
 @pytest.mark.parametrize("where", ["local", "local:0", "host:8786", "ftp://x"])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import re
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -32,12 +34,20 @@ def cluster(address: str, shard_ratings: int) -> Iterator[Dask]:
     distributed: Any = require("distributed", extra="dask", purpose="--dask")
     if address.startswith("local:"):
         workers = int(address.removeprefix("local:"))
-        with (
-            distributed.LocalCluster(
-                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
-            ) as local,
-            distributed.Client(local) as client,
-        ):
+        # Ctrl-C goes to the whole terminal. Workers that are started while it is ignored ignore it for good: the
+        # command ends by itself, keeping the best state so far, and for that it needs them.
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            local = distributed.LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=None,
+                silence_logs=logging.CRITICAL,
+            )
+        finally:
+            signal.signal(signal.SIGINT, before)
+        with local, distributed.Client(local) as client:
             yield Dask(client, shard_ratings=shard_ratings)
         return
     try:

@@ -105,7 +105,8 @@ def pack_files(
 ) -> None:
     """Pack FILES into one table that is mapped instead of read, and may be larger than memory.
 
-    Takes what `fit` takes, as many files as you like. All verbs that read DATA take the table.
+    Takes the files that `fit` takes, as many as you like, and directories of parquet files. fit, tune, evaluate, rules,
+    report and describe take the table in place of a file.
 
     \b
     Examples:
@@ -118,6 +119,8 @@ def pack_files(
     from kolmogorov.cli.display import console
     from kolmogorov.data.packing import pack
 
+    if output == "-":
+        raise click.UsageError("A table is written to a file, not to standard output.")
     say = console()
     parts = (TextColumn("{task.description:16}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
     scale: dict[str, Any] = {"minimum": minimum, "maximum": maximum, "scaling": scaling}

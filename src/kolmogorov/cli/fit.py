@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kolmogorov.cli.cluster import check_address, cluster
-from kolmogorov.cli.options import LAYOUT, SCALE, read_input, reading_options, scale_options
+from kolmogorov.cli.options import LAYOUT, SCALE, read_input, reading_options, reading_settings, scale_options
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
@@ -85,6 +86,11 @@ def command(
     if output == "-":
         raise click.UsageError("A model is written to a file, not to standard output.")
     check_writable(output)
+    if os.path.exists(data) and os.path.exists(output) and os.path.samefile(data, output):
+        raise click.UsageError(f"{output} is the file with the ratings. Choose another name for the model.")
+    given = click.get_current_context().get_parameter_source("shard_ratings")
+    if dask is None and given is click.core.ParameterSource.COMMANDLINE:
+        raise click.UsageError("--shard-ratings goes only with --dask.")
     say = console(stderr=True)
     say.quiet = quiet
     with ExitStack() as stack:
@@ -115,12 +121,11 @@ def _learn(
     files = _parquet_files(data) if options["execution"] and test_size is None and not bayes else []
     train: Any
     if files:
-        from kolmogorov.data.shards import Columns
         from kolmogorov.execution import distributed_table
 
-        names = {name: layout[name] for name in ("user", "item", "value", "weight") if layout[name] is not None}
-        columns, twice = Columns(**names), layout["duplicates"]
-        train, test = distributed_table(options["execution"], files, columns=columns, duplicates=twice, **scale), None
+        columns = {name: reading_settings(layout)[name] for name in ("user", "item", "value", "weight")}
+        more = {"duplicates": layout["duplicates"], **columns, **scale}
+        train, test = distributed_table(options["execution"], files, **more), None
     else:
         observations = read_input(data, layout, **scale)
         say.print(str(observations))

@@ -8,22 +8,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov.data.vocabulary import Vocabulary
+from kolmogorov.data.vocabulary import Vocabulary, normalise_ids
 from kolmogorov.errors import DataError
 
 Place = Callable[[int], str]
 
 
 class TextNames(dict[str, int]):
-    """Texts by first appearance; a lookup of a new one adds it, at the speed of a dictionary's own code."""
+    """Texts by first appearance; a lookup of a new one adds it, at the speed of a dictionary's own code.
 
-    def __init__(self, what: str) -> None:
+    Fields of a text file are stripped, must not be empty, and are integers where all of them are. With `literal` texts
+    come from a column of texts, and are what they are.
+    """
+
+    def __init__(self, what: str, literal: bool = False) -> None:
         super().__init__()
         self.what = what
+        self.literal = literal
 
     def __missing__(self, text: str) -> int:
-        name = text.strip()
-        if not name or "\0" in name:
+        if not self.literal and (not text.strip() or "\0" in text):
             raise ValueError(text)
         self[text] = number = len(self)
         return number
@@ -40,8 +44,8 @@ class TextNames(dict[str, int]):
 
     def vocabulary(self) -> tuple[Vocabulary, NDArray[np.int64]]:
         """Return the ids, integers where all of them are, and the row number of each number given out."""
-        texts = [text.strip() for text in self]
-        if all(_is_integer(text) for text in texts):
+        texts = list(self) if self.literal else [text.strip() for text in self]
+        if not self.literal and all(_is_integer(text) for text in texts):
             ids, rank = np.unique(np.array([int(text) for text in texts], dtype=np.int64), return_inverse=True)
             return Vocabulary(ids), rank.astype(np.int64, copy=False)
         merged: dict[str, int] = {}
@@ -90,22 +94,24 @@ class Naming:
         self._offset = 0
 
     def read(self, column: Any, place: Place) -> NDArray[Any]:
-        """Return a key for each id of a chunk: a tuple of texts, or a column of an Arrow table."""
+        """Return a key for each id of a chunk: fields of a text file, or a column of an Arrow table."""
         if isinstance(column, tuple):
-            return self._text_names(place).read(column, place)
+            return self._text_names(place, literal=False).read(column, place)
         from pyarrow import types
 
         kind = column.type
-        if types.is_integer(kind):
+        if types.is_integer(kind) or types.is_floating(kind):
             if self._texts is not None:
                 raise self._mixed(place, "integers", "texts")
             self._integers = self._integers or IntegerNames()
-            return self._integers.read(column.to_numpy(zero_copy_only=False).astype(np.int64))
-        if types.is_string(kind) or types.is_large_string(kind) or types.is_dictionary(kind):
-            coded = column if types.is_dictionary(kind) else column.dictionary_encode()
-            texts = self._text_names(place).read(tuple(map(str, coded.dictionary.to_pylist())), place)
-            return texts[coded.indices.to_numpy(zero_copy_only=False)]
-        raise DataError(f"{place(0)}: the {self._what} ids must be integers or strings, the column holds {kind}.")
+            return self._integers.read(normalise_ids(column.to_numpy(zero_copy_only=False), self._what, place))
+        inner = kind.value_type if types.is_dictionary(kind) else kind
+        if not (types.is_string(inner) or types.is_large_string(inner) or types.is_string_view(inner)):
+            raise DataError(f"{place(0)}: the {self._what} ids must be integers or strings, the column holds {kind}.")
+        coded = column if types.is_dictionary(kind) else column.dictionary_encode()
+        present, codes = np.unique(coded.indices.to_numpy(zero_copy_only=False), return_inverse=True)
+        texts = tuple(coded.dictionary.take(present).to_pylist())
+        return self._text_names(place, literal=True).read(texts, place)[codes]
 
     def settle(self) -> Vocabulary:
         """Return the vocabulary of all ids read."""
@@ -130,10 +136,12 @@ class Naming:
             return np.searchsorted(self._ids, keys)
         return self._renumber[keys - self._offset if self._offset else keys]
 
-    def _text_names(self, place: Place) -> TextNames:
+    def _text_names(self, place: Place, *, literal: bool) -> TextNames:
         if self._integers is not None:
             raise self._mixed(place, "texts", "integers")
-        self._texts = self._texts if self._texts is not None else TextNames(self._what)
+        if self._texts is None:
+            self._texts = TextNames(self._what, literal)
+        self._texts.literal = self._texts.literal and literal
         return self._texts
 
     def _mixed(self, place: Place, came: str, before: str) -> DataError:

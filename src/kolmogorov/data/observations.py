@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -324,7 +324,8 @@ class Observations:
                 f"The rating {ratings[outside][0]:g} does not fit into the scale {scale.minimum:g} to "
                 f"{scale.maximum:g} that the model was learned on."
             )
-        view = replace(self.rows, values=np.clip(values, 0.0, 1.0))
+        rows = self.rows
+        view = View(rows.indptr, rows.indices, np.clip(values, 0.0, 1.0), rows.weights)
         return Observations(self.users, self.items, view, scale)
 
     # --- splitting --------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ import hashlib
 import json
 import mmap
 import os
+import stat
 import struct
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -171,7 +172,7 @@ class PackedObservations(Observations):
         """
         from kolmogorov.data.packing import packed_subset
 
-        if np.shape(chosen) != self.values.shape or np.asarray(chosen).dtype != bool:
+        if np.shape(chosen) != self.values.shape or np.asarray(chosen).dtype != bool or not np.any(chosen):
             return super().subset(chosen)
         return packed_subset(self, np.asarray(chosen))
 
@@ -181,12 +182,25 @@ class PackedObservations(Observations):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Another process maps the same file.
-        return open_table, (self.path, False)
+        return _reopened, (self.path, self.fingerprint())
+
+
+def _reopened(path: Path, fingerprint: str) -> PackedObservations:
+    table = open_table(path, verify=False)
+    if table.fingerprint() != fingerprint:
+        raise _changed(path)
+    return table
+
+
+def _changed(path: Any) -> FileFormatError:
+    return FileFormatError(f"{path} is another table than the one that was opened.")
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins as a packed table does."""
+    """Whether a file begins as a packed table does. A pipe is not looked into: what is read of it is gone."""
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return False
         with open(path, "rb") as stream:
             return stream.read(5) == MAGIC[:5]
     except OSError:
@@ -237,7 +251,7 @@ def read_rows(path: str | os.PathLike[str], fingerprint: str, first: int, last: 
             footer = _footer(stream, path)
             sections = _sections(footer, os.fstat(stream.fileno()).st_size, path)
             if footer["fingerprint"] != fingerprint:
-                raise FileFormatError(f"{path} is another table than the one that was opened.")
+                raise _changed(path)
 
             def read(part: str, start: int, end: int) -> NDArray[Any]:
                 entry = sections[f"rows_{part}"]
@@ -319,6 +333,10 @@ def _sections(footer: dict[str, Any], size: int, path: Any) -> dict[str, _Entry]
                 raise ValueError(f"the arrays of the {order} do not belong together")
         if not isinstance(footer["binary"], bool) or not isinstance(footer["fingerprint"], str):
             raise ValueError("its footer lacks parts")
+        if not all(isinstance(footer["scale"][name], float) for name in ("minimum", "maximum")):
+            raise ValueError("its scale is not one")
+        if not all(type(footer[name]) is int for name in ("n_users", "n_items")):
+            raise ValueError("its shape is not one")
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         _malformed(path, str(error))
     return entries

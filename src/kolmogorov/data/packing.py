@@ -30,7 +30,7 @@ from kolmogorov.data.packed import PackedObservations, TableWriter, open_table
 from kolmogorov.data.records import Header, Source, open_source
 from kolmogorov.data.scale import Scale, choose_scale
 from kolmogorov.data.vocabulary import Vocabulary
-from kolmogorov.errors import DataError, FileWriteError
+from kolmogorov.errors import DataError, FileWriteError, ParameterError
 
 Floats = NDArray[np.float64]
 Progress = Callable[[str, int, int], Any]
@@ -70,7 +70,8 @@ def pack(
     out : path
         The table, usually ``*.kmt``. It takes this name when it is whole.
     memory : int or str
-        Bytes for sorting, or text such as "500MB". Ids are kept in memory besides.
+        Bytes for sorting, at least 16 MiB, or text such as "500MB". Ids are kept in memory besides, and the ratings of
+        one user, or of one item, are always sorted together.
     user, item, value, weight, sep, header, minimum, maximum, scaling, duplicates, encoding
         As in `read_ratings`, for all files.
     progress : callable, optional
@@ -94,14 +95,15 @@ def pack(
     check_parameters("pack", {"duplicates": duplicates}, {"duplicates": OneOf(("error", "mean", "last"))})
     limit = max(byte_count(memory, "memory"), _LEAST_MEMORY) // _BYTES_PER_RECORD
     check_writable(out)
+    wanted = {"user": user, "item": item, "value": value, "weight": weight}
     if isinstance(source, Observations):
+        given = {**wanted, "minimum": minimum, "maximum": maximum}
+        if any(option is not None for option in given.values()) or (scaling, duplicates) != ("max", "error"):
+            raise ParameterError("Observations have their columns and their scale; these options are for files.")
         with atomic_writer(out) as stream:
             _write_observations(source, TableWriter(stream))
         return open_table(out, verify=False)
-    paths = [source] if isinstance(source, (str, os.PathLike)) else list(source)
-    if not paths:
-        raise DataError("There are no files to pack.")
-    wanted = {"user": user, "item": item, "value": value, "weight": weight}
+    paths = _paths(source, out)
     sources = [open_source(path, wanted, sep, header, encoding) for path in paths]
     tell = progress or (lambda stage, done, total: None)
     target = Path(out).resolve()
@@ -119,6 +121,28 @@ def pack(
     if maximum is None:
         notice(f"{out}: maximum taken as {table.maximum:g}, so {table.scale}")
     return table
+
+
+def _paths(source: Any, out: Any) -> list[str | os.PathLike[str]]:
+    """Check the list of files; a directory stands for the parquet files in it."""
+    given = [source] if isinstance(source, (str, os.PathLike)) else list(source) if _is_list(source) else [source]
+    paths: list[str | os.PathLike[str]] = []
+    for path in given:
+        if not isinstance(path, (str, os.PathLike)):
+            raise DataError(f"pack takes paths or Observations, got {type(path).__name__}.")
+        inside = sorted(Path(path).glob("*.parquet")) if Path(path).is_dir() else []
+        paths += inside or [path]
+    if not paths:
+        raise DataError("There are no files to pack.")
+    if [str(path) for path in paths].count("-") > 1:
+        raise DataError("Standard input can be read once only.")
+    if any(Path(path).exists() and Path(out).exists() and os.path.samefile(path, out) for path in paths):
+        raise FileWriteError(f"{out} is one of the files to be packed. Choose another name for the table.")
+    return paths
+
+
+def _is_list(source: Any) -> bool:
+    return isinstance(source, Iterable) and not isinstance(source, bytes) and not hasattr(source, "columns")
 
 
 def _write_observations(table: Observations, writer: TableWriter) -> None:
@@ -216,7 +240,7 @@ class _Packing:
     def _spilled(self) -> Iterator[NDArray[Any]]:
         kind = self._kind(_SPILLED)
         with open(self._spill, "rb") as spill:
-            while content := spill.read(self.limit * kind.itemsize):
+            while content := spill.read(min(self.limit, self.ends[-1]) * kind.itemsize):
                 yield np.frombuffer(content, kind)
 
     def _repeated(self, users: Vocabulary, items: Vocabulary, user: int, item: int) -> DataError:
@@ -299,11 +323,20 @@ def packed_subset(table: PackedObservations, chosen: NDArray[np.bool_]) -> Packe
                     rows.forget(first, last)
                 part.finish(table.scale, lambda done: None)
             found = open_table(path, verify=False)
-        except BaseException:
+        except BaseException as error:
             Path(path).unlink(missing_ok=True)
+            if isinstance(error, OSError):
+                reason = f"{error.strerror or error}. TMPDIR names another directory"
+                raise FileWriteError(f"A part of the table cannot be written to {path}: {reason}.") from None
             raise
-    weakref.finalize(found, Path(path).unlink, missing_ok=True)
+    weakref.finalize(found, _deleted, path, os.getpid())
     return found
+
+
+def _deleted(path: str, owner: int) -> None:
+    """Delete a temporary table; a forked process leaves its parent's alone."""
+    if os.getpid() == owner:
+        Path(path).unlink(missing_ok=True)
 
 
 class _Buckets:

@@ -90,23 +90,26 @@ class Census:
 class Columns:
     """Names of the columns that matter."""
 
-    user: str = "user"
-    item: str = "item"
-    value: str = "value"
+    user: str
+    item: str
+    value: str
     weight: str | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """All of them, each once."""
+        return list(dict.fromkeys(filter(None, (self.user, self.item, self.value, self.weight))))
 
 
 def census(frame: Any, columns: Columns) -> Census | None:
     """Look at one part of a frame; None where it is empty."""
     if not len(frame):
         return None
-    for name in filter(None, (columns.user, columns.item, columns.value, columns.weight)):
-        if name not in frame.columns:
-            raise DataError(f"The frame has no column {name!r}; it has: {', '.join(map(repr, frame.columns))}.")
+    for name in columns.names:
         if bool(frame[name].isna().any()):
             raise DataError(f"Column {name!r} has empty cells. Drop such rows first.")
     users, codes = Vocabulary.index(_ids(frame[columns.user]), "user")
-    ratings = frame[columns.value].to_numpy(dtype=np.float64)
+    ratings = _numbers(frame, columns.value)
     if not np.isfinite(ratings).all():
         raise DataError(f"Column {columns.value!r} must hold finite numbers.")
     counts = np.bincount(codes, minlength=len(users))
@@ -120,10 +123,13 @@ def dealt(
     """Deal one part of a frame to the shards that begin at the users `starts`."""
     own = users.encode(_ids(frame[columns.user]), "user")
     partner = items.encode(_ids(frame[columns.item]), "item").astype(np.int32)
-    values = scale.probability(frame[columns.value].to_numpy(dtype=np.float64))
+    values = scale.probability(_numbers(frame, columns.value))
     if (values < 0).any() or (values > 1).any():
-        raise DataError(f"A rating lies outside the scale {scale.minimum:g} to {scale.maximum:g}.")
-    weights = np.empty(0) if columns.weight is None else frame[columns.weight].to_numpy(dtype=np.float64)
+        raise DataError(
+            f"A rating lies outside the scale {scale.minimum:g} to {scale.maximum:g}. Give the right 'maximum', or "
+            "scaling='minmax' for ratings below zero."
+        )
+    weights = np.empty(0) if columns.weight is None else _numbers(frame, columns.weight)
     if not (np.isfinite(weights) & (weights > 0)).all():
         raise DataError(f"Column {columns.weight!r} must hold positive numbers.")
     entries = Entries(own, partner, values, weights)
@@ -146,7 +152,7 @@ def shard_of_pieces(first: int, last: int, users: Any, items: Any, duplicates: D
 
     def complain(a: int, b: int) -> DataError:
         pair = users.ids.item(int(own[a]) + first), items.ids.item(int(partner[a]))
-        return repeated(*pair, f"row {a} of a shard", f"row {b}")
+        return repeated(*pair, "a row before it", "A row of the frame")
 
     entries = entries.sorted(last - first, len(items), duplicates, complain)
     counts = np.bincount(entries.own, minlength=last - first)
@@ -154,7 +160,15 @@ def shard_of_pieces(first: int, last: int, users: Any, items: Any, duplicates: D
     return shard_of_rows(View(indptr, entries.partner, entries.values, entries.weights), len(items), first)
 
 
+def _numbers(frame: Any, name: str) -> NDArray[np.float64]:
+    try:
+        numbers: NDArray[np.float64] = frame[name].to_numpy(dtype=np.float64)
+        return numbers
+    except (TypeError, ValueError) as error:
+        raise DataError(f"Column {name!r} must hold numbers: {error}.") from None
+
+
 def _ids(column: Any) -> NDArray[Any]:
     """Return a pandas column as integers or as an object array of str."""
     array = column.to_numpy()
-    return array if array.dtype.kind in "iu" else column.astype(object).to_numpy()
+    return array if array.dtype.kind in "iuf" else column.astype(object).to_numpy()

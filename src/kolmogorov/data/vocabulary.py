@@ -236,6 +236,8 @@ def _texts(name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
     content = arrays[f"{name}_bytes"].tobytes()
     ends = arrays[f"{name}_ends"].tolist()
     starts = [0, *ends[:-1]]
+    if any(end < start for start, end in zip(starts, ends, strict=True)) or (ends[-1] if ends else 0) != len(content):
+        raise ValueError("its texts do not belong together")
     texts = np.empty(len(ends), dtype=object)
     pairs = zip(starts, ends, strict=True)
     texts[:] = [content[start:end].decode("utf-8", "surrogatepass") for start, end in pairs]

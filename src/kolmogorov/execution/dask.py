@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from kolmogorov._support.optional import require
 from kolmogorov._support.validation import Integer, byte_count, check_parameters
-from kolmogorov.errors import ExecutionError
+from kolmogorov.errors import ExecutionError, KolmogorovError
 
 #: Seconds after which a cluster without workers is given up.
 _PATIENCE = 60.0
@@ -62,10 +63,16 @@ class Dask:
         # scikit-learn's clone copies parameters; there is one cluster.
         return self
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A model that is pickled leaves the cluster behind: what comes out of the pickle is None.
+        return type(None), ()
+
     def __repr__(self) -> str:
         return f"Dask({self.client.scheduler.address if self.client.scheduler else 'closed'!r})"
 
     def __enter__(self) -> Dask:
+        if self.client.status != "running":
+            raise ExecutionError(f"The Dask client is {self.client.status}. Make another: distributed.Client(address).")
         self._check_workers()
         return self
 
@@ -84,16 +91,20 @@ class Dask:
         worker and what they make is summed up without travelling; where that worker is gone, any other will do.
         """
         key = f"{name}-{self._token}-{next(self._numbers)}"
-        with _plain_words(self):
+        with _plain_words(self.client):
             where: dict[str, Any] = {}
             workers = sorted(self.client.nthreads()) if place is not None else []
             if place is not None and workers:
                 where = {"workers": [workers[int(place * len(workers))]], "allow_other_workers": True}
             return self.client.submit(function, *args, key=key, pure=False, **where)
 
+    def hold(self, name: str, thing: Any) -> Any:
+        """Make a task of something at hand, so that it is sent once and can be sent again."""
+        return self.submit(name, _same, thing)
+
     def gather(self, futures: Sequence[Any]) -> list[Any]:
         """Wait for tasks and return what they returned."""
-        with _plain_words(self):
+        with _plain_words(self.client):
             self._wait(futures)
             return list(self.client.gather(list(futures)))
 
@@ -120,7 +131,7 @@ class Dask:
         """Wait for a first worker, and see that all have this library."""
         from kolmogorov import __version__
 
-        with _plain_words(self):
+        with _plain_words(self.client):
             try:
                 self.client.wait_for_workers(1, timeout=_PATIENCE)
             except TimeoutError:
@@ -135,40 +146,47 @@ class Dask:
                 raise ExecutionError(f"The worker {worker} has kolmogorov {version}, this is {__version__}.")
 
 
+def _same(thing: Any) -> Any:
+    return thing
+
+
 def _version() -> str:
     from kolmogorov import __version__
 
     return __version__
 
 
-class _plain_words:  # noqa: N801 - used like a function
+@contextmanager
+def _plain_words(client: Any) -> Iterator[None]:
     """Say in one sentence what became of the cluster."""
+    try:
+        yield
+    except Exception as error:
+        sentence = _sentence(error, client)
+        if sentence is None:
+            raise
+        raise ExecutionError(sentence) from error
 
-    def __init__(self, dask: Dask) -> None:
-        self._dask = dask
 
-    def __enter__(self) -> None:
-        pass
+def _sentence(error: Exception, client: Any) -> str | None:
+    """Word an error of the cluster; None for any other, such as one that a task raised."""
+    from concurrent.futures import CancelledError
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
-        from concurrent.futures import CancelledError
+    from distributed import KilledWorker
+    from distributed.client import FutureCancelledError
+    from distributed.comm.core import CommClosedError
 
-        from distributed import KilledWorker
-        from distributed.client import FutureCancelledError
-        from distributed.comm.core import CommClosedError
-
-        if isinstance(error, KilledWorker):
-            raise ExecutionError(
-                f"A task ended its workers again and again, most likely for lack of memory: {error}. Take a smaller "
-                "shard_ratings or block_memory, or workers with more memory."
-            ) from error
-        lost = (CancelledError, FutureCancelledError, CommClosedError, ConnectionError, TimeoutError)
-        gone = isinstance(error, lost) or (isinstance(error, (OSError, RuntimeError)) and self._is_gone())
-        if gone and not isinstance(error, ExecutionError):
-            raise ExecutionError(
-                "The Dask scheduler went away while the fit was running. With a checkpoint, fitting again on another "
-                "cluster goes on where it was."
-            ) from error
-
-    def _is_gone(self) -> bool:
-        return bool(self._dask.client.status != "running")
+    if isinstance(error, KilledWorker):
+        return (
+            f"A task ended its workers again and again, most likely for lack of memory: {error}. Take a smaller "
+            "shard_ratings or block_memory, or workers with more memory."
+        )
+    if isinstance(error, KolmogorovError):
+        return None
+    lost = (CancelledError, FutureCancelledError, CommClosedError, ConnectionError, TimeoutError)
+    if isinstance(error, lost) or (isinstance(error, (OSError, RuntimeError)) and client.status != "running"):
+        return (
+            "The Dask scheduler went away while the fit was running. With a checkpoint, fitting again on another "
+            "cluster goes on where it was."
+        )
+    return None

@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.optional import require
+from kolmogorov._support.validation import OneOf, check_parameters
 from kolmogorov.data.ingest import Duplicates
+from kolmogorov.data.layout import Column, pick_columns
 from kolmogorov.data.observations import Observations, View, row_blocks
 from kolmogorov.data.packed import PackedObservations
 from kolmogorov.data.records import is_parquet
@@ -95,7 +97,10 @@ def distributed_table(
     dask: Dask,
     source: Any,
     *,
-    columns: Columns | None = None,
+    user: Column = None,
+    item: Column = None,
+    value: Column = None,
+    weight: Column = None,
     minimum: float | None = None,
     maximum: float | None = None,
     scaling: str = "max",
@@ -109,28 +114,29 @@ def distributed_table(
     source : Observations, parquet file or files, or Dask DataFrame
         A packed table is read by the workers, which must see it under the same path; other observations are sent to
         them. Parquet files are read by the workers, a row group at a time.
-    columns, minimum, maximum, scaling, duplicates
-        Of files and frames; as in `Observations.from_frame`.
+    user, item, value, weight, minimum, maximum, scaling, duplicates
+        Of files and frames; as in `read_ratings`. After a fit the ratings of files and frames are brought to the
+        client, where the model keeps them; those of a packed table stay in it. A checkpoint of files or frames goes
+        with one size of shards.
     """
+    check_parameters("distributed_table", {"duplicates": duplicates}, {"duplicates": OneOf(("error", "mean", "last"))})
     if isinstance(source, DistributedTable):
         return source
     if isinstance(source, Observations):
         return _of_observations(dask, source)
-    wanted = columns or Columns()
+    wanted: dict[str, Column] = {"user": user, "item": item, "value": value, "weight": weight}
     if isinstance(source, (str, os.PathLike)):
         source = [source]
     if isinstance(source, (list, tuple)) and source and all(isinstance(p, (str, os.PathLike)) for p in source):
-        parts = _parquet_parts(dask, source, wanted)
+        parts, columns = _parquet_parts(dask, source, wanted)
     elif hasattr(source, "to_delayed") and hasattr(source, "columns"):
-        for name in filter(None, (wanted.user, wanted.item, wanted.value, wanted.weight)):
-            if name not in source.columns:
-                raise DataError(f"The frame has no column {name!r}; it has: {', '.join(map(repr, source.columns))}.")
-        parts = dask.client.compute(source.to_delayed())
+        columns = _columns(list(map(str, source.columns)), wanted, "The frame")
+        parts = dask.client.compute(source[columns.names].to_delayed())
     else:
         raise DataError(
             f"On a cluster a fit takes Observations, a Dask DataFrame or parquet files, got {type(source).__name__}."
         )
-    return _of_frames(dask, parts, wanted, (minimum, maximum, scaling), duplicates)
+    return _of_frames(dask, parts, columns, (minimum, maximum, scaling), duplicates)
 
 
 def _of_observations(dask: Dask, table: Observations) -> DistributedTable:
@@ -185,18 +191,29 @@ def _of_frames(
     return DistributedTable(users, items, scale, bounds, shards, counts > 0, None, digest, dask)
 
 
-def _parquet_parts(dask: Dask, paths: Sequence[Any], columns: Columns) -> list[Any]:
+def _columns(names: list[str], wanted: dict[str, Column], origin: str) -> Columns:
+    places = pick_columns(names, wanted, origin)
+    return Columns(**{role: names[place] for role, place in places.items()})
+
+
+def _parquet_parts(dask: Dask, paths: Sequence[Any], wanted: dict[str, Column]) -> tuple[list[Any], Columns]:
     require("pyarrow", extra="parquet", purpose="Reading parquet files")
     require("pandas", extra="pandas", purpose="Reading parquet files on a cluster")
     for path in paths:
         if not is_parquet(path):
             raise DataError(f"On a cluster files must be parquet, got {path}. Pack others with kolmogorov.pack first.")
-    groups = dask.gather([dask.submit("count-row-groups", _row_groups, str(path)) for path in paths])
-    return [
+    files = dask.gather([dask.submit("look-at-parquet", _layout, str(path)) for path in paths])
+    columns = _columns(files[0][0], wanted, str(paths[0]))
+    for path, (names, _) in zip(paths, files, strict=True):
+        for name in columns.names:
+            if name not in names:
+                raise DataError(f"{path} has no column {name!r}, which {paths[0]} has.")
+    parts = [
         dask.submit("read-parquet", _row_group, str(path), number, columns)
-        for path, count in zip(paths, groups, strict=True)
+        for path, (_, count) in zip(paths, files, strict=True)
         for number in range(count)
     ]
+    return parts, columns
 
 
 # --- what tasks call ---------------------------------------------------------------------------------------------
@@ -218,11 +235,13 @@ def _joined(first: int, last: int, names: _Names, duplicates: Duplicates, *piece
     return shard_of_pieces(first, last, names[0], names[1], duplicates, *pieces)
 
 
-def _row_groups(path: str) -> int:
+def _layout(path: str) -> tuple[list[str], int]:
+    """Return the names of the columns, and the number of row groups."""
     from pyarrow import ArrowException, parquet
 
     try:
-        return int(parquet.ParquetFile(path).num_row_groups)
+        file = parquet.ParquetFile(path)
+        return list(file.schema_arrow.names), int(file.num_row_groups)
     except FileNotFoundError:
         raise DataError(f"There is no file {path}. Workers must see files under the same path.") from None
     except (ArrowException, OSError) as error:
@@ -232,12 +251,7 @@ def _row_groups(path: str) -> int:
 def _row_group(path: str, number: int, columns: Columns) -> Any:
     from pyarrow import parquet
 
-    wanted = [name for name in (columns.user, columns.item, columns.value, columns.weight) if name]
-    file = parquet.ParquetFile(path)
-    for name in wanted:
-        if name not in file.schema_arrow.names:
-            raise DataError(f"{path} has no column {name!r}; it has: {', '.join(map(repr, file.schema_arrow.names))}.")
-    return file.read_row_group(number, columns=wanted).to_pandas()
+    return parquet.ParquetFile(path).read_row_group(number, columns=columns.names).to_pandas()
 
 
 def _union(parts: list[Vocabulary], what: str) -> Vocabulary:

@@ -146,7 +146,7 @@ class ShardedEngine:
         )
         between = time.perf_counter()
         step = HalfStep(self.user_solver, self.objective.user_reg, centre, seed, index, USER_SIDE)
-        bits = self.dask.submit("broadcast-psi", _same, Encoded.of(psi))
+        bits = self.dask.hold("broadcast-psi", Encoded.of(psi))
         blocks = [
             self.dask.submit("user-step", _stepped, shard, block, bits, step)
             for shard, block in zip(self.table.shards, spread.blocks, strict=True)
@@ -195,10 +195,6 @@ class ShardedEngine:
 
 
 # --- what tasks call ---------------------------------------------------------------------------------------------
-
-
-def _same(thing: Any) -> Any:
-    return thing
 
 
 def _mass(shard: Shard) -> Mass:

@@ -370,6 +370,8 @@ class SimplexModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if reset and hasattr(self, "feature_names_in_"):
                 del self.feature_names_in_
             return X if reset else X.rescaled(self.fitted_.scale)
+        if isinstance(X, DistributedTable):
+            raise DataError("This table is in a cluster; fit it with execution=kolmogorov.execution.Dask(client).")
         if isinstance(X, (str, os.PathLike)):
             raise DataError(f"Expected a table, got the text {str(X)!r}. Read files with kolmogorov.read_ratings.")
         table = validate_data(

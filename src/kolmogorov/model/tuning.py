@@ -14,7 +14,7 @@ from sklearn.base import clone
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.seeds import base_seed
 from kolmogorov.data import Observations
-from kolmogorov.errors import ParameterError
+from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.model.checkpoint import Run
 from kolmogorov.model.engine import State
 from kolmogorov.model.estimator import KolmogorovModel
@@ -105,6 +105,8 @@ def tune(
     >>> found.best.n_events, found.best.user_reg
     (4, 0.3)
     """
+    if not isinstance(observations, Observations):
+        raise DataError(f"tune takes Observations, got {type(observations).__name__}.")
     grid_events, grid_user, grid_item = (_grid(values) for values in (n_events, user_reg, item_reg))
     base = clone(model) if model is not None else KolmogorovModel()
     seed = base_seed(random_state)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,8 +121,8 @@ class Sampling:
         plan, kept = self.plan, self.kept
         kept.sweep, kept.current = 0, None
         del kept.samples[kept.chain * plan.n_samples :]
-        table = dask.submit("load-table", _same, self.table)
-        features = dask.submit("load-features", _same, self.features)
+        table = dask.hold("load-table", self.table)
+        features = dask.hold("load-features", self.features)
         numbers = range(kept.chain, plan.n_chains)
         tasks = [dask.submit("sample-chain", sampled, plan, table, features, kept.seed, k) for k in numbers]
         for number, task in zip(numbers, tasks, strict=True):
@@ -161,10 +160,6 @@ def sampled(plan: Plan, table: Observations, features: Floats, seed: int, number
             if plan.keeps(sweep):
                 samples.append(link.sample)
     return samples
-
-
-def _same(thing: Any) -> Any:
-    return thing
 
 
 class Watch:
