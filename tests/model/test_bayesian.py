@@ -431,7 +431,7 @@ def test_pruning_keeps_a_model(ratings, model):
 
 
 def test_a_killed_fit_goes_on_to_the_same_draws(ratings, model, tmp_path, monkeypatch):
-    monkeypatch.setattr("kolmogorov.model.bayesian._PAUSE", 0.0)
+    monkeypatch.setattr("kolmogorov.model.bayes.sampling._PAUSE", 0.0)
     path = tmp_path / "chains.ckpt"
 
     class Killed(Exception):

@@ -24,8 +24,9 @@ Floats = NDArray[np.float64]
 _START, _PRIORS = 2, 3
 #: With yes/no data, the chance that an answer goes against its event.
 FLOOR = 0.01
-#: The descent from which a chain starts, and how far its thetas are moved off the simplex's edges.
-_START_SWEEPS, _START_RIDGE, _BLUR = 12, 1.0, 0.05
+#: The descent from which a chain starts: its sweeps, its ridge for each rating that a user has on average, with the
+#: largest, and how far thetas are moved off the simplex's edges afterwards.
+_START_SWEEPS, _START_RIDGE, _LARGEST_RIDGE, _BLUR = 40, 0.1, 10.0, 0.05
 #: How often a sweep goes over an item's bits.
 _ROUNDS = 3
 
@@ -146,12 +147,12 @@ class Chain(ABC):
         )
 
     def _descended(self) -> State:
-        """Run the point estimate's descent for a few sweeps."""
+        """Run the point estimate's descent."""
         engine = Engine(
             self.observations,
             resolve("simplex", "active_set"),
             resolve("binary", "local_search", tabu_moves=0),
-            Objective(_START_RIDGE, 0.0, "mean"),
+            Objective(min(_START_RIDGE * float(self._mass[self.seen_users].mean()), _LARGEST_RIDGE), 0.0, "mean"),
             self.dealer,
         )
         descent = Descent(
