@@ -189,7 +189,7 @@ def _dask(path: Path, n_workers: int, n_threads: int) -> dict[str, Any]:
 
     with (
         LocalCluster(
-            n_workers=n_workers, threads_per_worker=n_threads, processes=True, dashboard_address=None, memory_limit=None
+            n_workers=n_workers, threads_per_worker=n_threads, processes=True, dashboard_address=":0", memory_limit=None
         ) as local,
         Client(local) as client,
     ):
@@ -320,7 +320,7 @@ def _task_time() -> float:
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as local,
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as local,
         Client(local) as client,
     ):
         client.gather(client.map(abs, range(200), pure=False))

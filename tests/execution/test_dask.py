@@ -28,7 +28,7 @@ SMALL = {"n_events": 4, "random_state": 3, "max_iter": 5, "tol": 0.0}
 def client():
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=2, processes=True, dashboard_address=None, memory_limit=None
+            n_workers=2, threads_per_worker=2, processes=True, dashboard_address=":0", memory_limit=None
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -88,7 +88,7 @@ def test_same_bits_on_any_number_of_workers_and_blocks(client, table, monkeypatc
 
     first = KolmogorovModel(**SMALL, execution=Dask(client, shard_ratings=1000)).fit(table)
     with (
-        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as one,
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0") as one,
         distributed.Client(one, set_as_default=False) as alone,
     ):
         same(KolmogorovModel(**SMALL, execution=Dask(alone, shard_ratings=1000)).fit(table), first)
@@ -157,10 +157,17 @@ def test_frames_with_other_columns_and_repeated_pairs(client):
         dask.gather(distributed_table(dask, lazy, **columns, duplicates="last", maximum=2).shards)
 
 
-@pytest.mark.parametrize("wrong", [3, "ratings.csv", ["a.parquet", 4], []])
-def test_other_things_are_refused(client, wrong):
+@pytest.mark.parametrize("wrong", ["ratings.csv", ["a.parquet", 4], "nowhere.parquet"])
+def test_other_files_are_refused(client, wrong):
     with pytest.raises(DataError):
         KolmogorovModel(**SMALL, execution=Dask(client)).fit(wrong)
+
+
+def test_arrays_work_as_they_do_without_a_cluster(client):
+    dense = [[1.0, 0.0, np.nan], [0.0, 1.0, 1.0], [1.0, 1.0, 0.0]]
+    same(KolmogorovModel(**SMALL, execution=Dask(client)).fit(dense), KolmogorovModel(**SMALL).fit(dense))
+    with pytest.raises(ValueError, match="array"):
+        KolmogorovModel(**SMALL, execution=Dask(client)).fit(3)
 
 
 # --- accidents ---------------------------------------------------------------------------------------------------
@@ -182,7 +189,7 @@ def undisturbed(client, larger):
 def test_a_killed_worker_and_one_that_joins_late(larger, undisturbed):
     """SIGKILL in the middle of the third sweep; another worker after the fifth."""
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         pids = client.run(os.getpid)
@@ -261,7 +268,7 @@ def test_a_cluster_without_workers(monkeypatch, zoo):
 
     monkeypatch.setattr(dask, "_PATIENCE", 0.5)
     with (
-        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
         pytest.raises(ExecutionError, match="No worker came"),
     ):

@@ -42,7 +42,7 @@ def cluster(address: str, shard_ratings: int) -> Iterator[Dask]:
                 n_workers=workers,
                 threads_per_worker=1,
                 processes=True,
-                dashboard_address=None,
+                dashboard_address=":0",
                 silence_logs=logging.CRITICAL,
             )
         finally:

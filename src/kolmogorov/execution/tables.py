@@ -93,6 +93,13 @@ class DistributedTable:
         return Observations(self.users, self.items, View(np.concatenate(indptr), *parts), self.scale)
 
 
+def is_distributed(source: Any) -> bool:
+    """Whether workers can load a table themselves, or it is cut up as it is; others are made observations of first."""
+    if isinstance(source, (str, os.PathLike, Observations, DistributedTable)) or hasattr(source, "to_delayed"):
+        return True
+    return isinstance(source, (list, tuple)) and any(isinstance(part, (str, os.PathLike)) for part in source)
+
+
 def distributed_table(
     dask: Dask,
     source: Any,

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from kolmogorov import metrics
 from kolmogorov._support.files import check_writable
@@ -32,12 +32,13 @@ from kolmogorov._support.validation import (
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.errors import DataError
 from kolmogorov.execution import Dask, Threads
-from kolmogorov.execution.tables import DistributedTable, distributed_table
+from kolmogorov.execution.tables import DistributedTable, distributed_table, is_distributed
 from kolmogorov.model import fold_in, prediction
 from kolmogorov.model.checkpoint import Checkpoint, Run
 from kolmogorov.model.descent import Descent
 from kolmogorov.model.engine import Engine, Objective, Prior
 from kolmogorov.model.history import Sweep
+from kolmogorov.model.intake import table_of
 from kolmogorov.model.parameters import Fitted
 from kolmogorov.model.prediction import Unknown
 from kolmogorov.model.sharded import ShardedEngine
@@ -107,10 +108,11 @@ class SimplexModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         objective = Objective(float(self.user_reg), float(self.item_reg), self.prior)
         with one_blas_thread(), self.execution or Threads(self.n_jobs) as dealer:
             if isinstance(dealer, Dask):
-                table: Any = distributed_table(dealer, X)
+                source = X if is_distributed(X) else table_of(self, X, reset=True)
+                table: Any = distributed_table(dealer, source)
                 engine: Any = ShardedEngine(table, user_solver, item_solver, objective, dealer)
             else:
-                table = self._table(X, reset=True)
+                table = table_of(self, X, reset=True)
                 engine = Engine(table, user_solver, item_solver, objective, dealer)
             checkpoint = None
             if self.checkpoint is not None:
@@ -170,7 +172,7 @@ class SimplexModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return theta for the rows of a table by fold-in; columns are the items of `fit`, in their order."""
         check_is_fitted(self)
-        observations = self._table(X, reset=False)
+        observations = table_of(self, X, reset=False)
         solver, _ = self._solvers()
         view = fold_in.view_of(self.fitted_, observations, "users")
         return fold_in.new_users(self.fitted_, view, solver, float(self.user_reg), self.n_jobs)
@@ -192,7 +194,7 @@ class SimplexModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if isinstance(X, Observations):
             return -self.evaluate(X)["rmse"]
-        observations = self._table(X, reset=False)
+        observations = table_of(self, X, reset=False)
         completed = self.inverse_transform(self.transform(X))
         errors = completed[observations.user_rows(), observations.item_rows()] - observations.values
         return -float(np.sqrt(np.average(errors**2, weights=observations.weights)))
@@ -364,41 +366,6 @@ class SimplexModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             solver.check_size(int(self.n_events))
         return user_solver, item_solver
 
-    def _table(self, X: Any, *, reset: bool) -> Observations:
-        """Turn whatever `fit` and `transform` take into observations over this model's items."""
-        if isinstance(X, Observations):
-            if reset and hasattr(self, "feature_names_in_"):
-                del self.feature_names_in_
-            return X if reset else X.rescaled(self.fitted_.scale)
-        if isinstance(X, DistributedTable):
-            raise DataError("This table is in a cluster; fit it with execution=kolmogorov.execution.Dask(client).")
-        if isinstance(X, (str, os.PathLike)):
-            raise DataError(f"Expected a table, got the text {str(X)!r}. Read files with kolmogorov.read_ratings.")
-        table = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse=("csr", "csc", "coo"),
-            dtype=np.float64,
-            ensure_all_finite="allow-nan",
-        )
-        check_non_negative(table, type(self).__name__)
-        sparse = hasattr(table, "tocoo")
-        make = Observations.from_scipy if sparse else Observations.from_dense
-        if reset:
-            observations = make(table)
-            items = getattr(self, "feature_names_in_", None)
-            return Observations(
-                _row_names(X) or observations.users,
-                observations.items if items is None else Vocabulary(items),
-                observations.rows,
-                observations.scale,
-            )
-        scale = self.fitted_.scale
-        scaling = "max" if scale.minimum == 0.0 else "minmax"
-        observations = make(table, minimum=scale.minimum, maximum=scale.maximum, scaling=scaling)
-        return Observations(observations.users, self.fitted_.items, observations.rows, observations.scale)
-
     def _identity(self, observations: Observations | DistributedTable, *solvers: RowSolver) -> str:
         """Digest everything but the seed that shapes the sweeps."""
         shape = [int(self.n_events), float(self.user_reg), float(self.item_reg), self.prior, int(self.n_init)]
@@ -420,14 +387,6 @@ class SimplexModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.positive_only = True
         tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
-
-
-def _row_names(X: Any) -> Vocabulary | None:
-    """Return the index of a pandas frame as ids, where it names the rows by distinct strings."""
-    names = np.asarray(X.index, dtype=object) if hasattr(X, "index") and hasattr(X, "iloc") else np.empty(0)
-    if names.size and all(isinstance(name, str) for name in names) and len(set(names)) == names.size:
-        return Vocabulary(names)
-    return None
 
 
 def _fitted(run: Run, observations: Observations, seen: NDArray[np.bool_], *, binary: bool) -> Fitted:

@@ -1,0 +1,57 @@
+"""What scikit-learn hands to an estimator, as observations: sparse and dense tables, data frames."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_non_negative, validate_data
+
+from kolmogorov.data import Observations, Vocabulary
+from kolmogorov.errors import DataError
+from kolmogorov.execution.tables import DistributedTable
+
+
+def table_of(model: Any, X: Any, *, reset: bool) -> Observations:
+    """Turn whatever `fit` (with `reset`) and `transform` take into observations over the model's items."""
+    if isinstance(X, Observations):
+        if reset and hasattr(model, "feature_names_in_"):
+            del model.feature_names_in_
+        return X if reset else X.rescaled(model.fitted_.scale)
+    if isinstance(X, DistributedTable):
+        raise DataError("This table is in a cluster; fit it with execution=kolmogorov.execution.Dask(client).")
+    if isinstance(X, (str, os.PathLike)):
+        raise DataError(f"Expected a table, got the text {str(X)!r}. Read files with kolmogorov.read_ratings.")
+    table = validate_data(
+        model,
+        X,
+        reset=reset,
+        accept_sparse=("csr", "csc", "coo"),
+        dtype=np.float64,
+        ensure_all_finite="allow-nan",
+    )
+    check_non_negative(table, type(model).__name__)
+    sparse = hasattr(table, "tocoo")
+    make = Observations.from_scipy if sparse else Observations.from_dense
+    if reset:
+        observations = make(table)
+        items = getattr(model, "feature_names_in_", None)
+        return Observations(
+            _row_names(X) or observations.users,
+            observations.items if items is None else Vocabulary(items),
+            observations.rows,
+            observations.scale,
+        )
+    scale = model.fitted_.scale
+    scaling = "max" if scale.minimum == 0.0 else "minmax"
+    observations = make(table, minimum=scale.minimum, maximum=scale.maximum, scaling=scaling)
+    return Observations(observations.users, model.fitted_.items, observations.rows, observations.scale)
+
+
+def _row_names(X: Any) -> Vocabulary | None:
+    """Return the index of a pandas frame as ids, where it names the rows by distinct strings."""
+    names = np.asarray(X.index, dtype=object) if hasattr(X, "index") and hasattr(X, "iloc") else np.empty(0)
+    if names.size and all(isinstance(name, str) for name in names) and len(set(names)) == names.size:
+        return Vocabulary(names)
+    return None
