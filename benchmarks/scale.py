@@ -233,18 +233,18 @@ def _spark(paths: list[Path]) -> dict[str, Any]:
         model = als.fit(frame)
         seconds[n] = time.perf_counter() - began
     stars = RegressionEvaluator(labelCol="value").evaluate(model.transform(frame))
-    children = [p for p in Path("/proc").iterdir() if p.name.isdigit() and "java" in _command(p)]
-    memory = sum(peak_memory(p.name) for p in children)
+    memory = sum(peak_memory(p.name) for p in Path("/proc").iterdir() if _is_java_child(p))
     session.stop()
     each = (seconds[ROUNDS] - seconds[1]) / (ROUNDS - 1)
     return {"sweep": each, "first": seconds[1], "memory": memory, "rmse": f"{stars / 5:.4f}"}
 
 
-def _command(process: Path) -> str:
+def _is_java_child(process: Path) -> bool:
     try:
-        return (process / "cmdline").read_text().split("\0")[0]
+        name, _, rest = (process / "stat").read_text().partition(")")
+        return "java" in name and int(rest.split()[1]) == os.getpid()
     except OSError:
-        return ""
+        return False
 
 
 def _implicit(path: Path) -> dict[str, Any]:

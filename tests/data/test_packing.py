@@ -330,9 +330,68 @@ def test_another_scale(tmp_path):
     assert model.evaluate(packed)["rmse"] < 1
 
 
+def test_tables_are_gone_through_in_blocks(tmp_path, monkeypatch):
+    from kolmogorov.data import observations, packed
+    from kolmogorov.model import parameters, persistence
+
+    table = planted(60, 30, 3, n_observations=700, noise=0.1).observations
+    options = {"n_events": 3, "random_state": 0, "max_iter": 3}
+    whole = km.KolmogorovModel(**options).fit(table)
+    scores = whole.evaluate(table)
+    monkeypatch.setattr(observations, "BLOCK", 37)
+    monkeypatch.setattr(packed, "_BLOCK", 3)
+    monkeypatch.setattr(parameters, "_BLOCK", 41)
+    monkeypatch.setattr(persistence, "_BLOCK", 43)
+    mapped = km.pack(table, tmp_path / "t.kmt")
+    same(mapped, table)
+    model = km.KolmogorovModel(**options).fit(mapped)
+    assert (model.theta_ == whole.theta_).all()
+    assert model.history_[-1].objective == pytest.approx(whole.history_[-1].objective, rel=1e-12)
+    assert model.evaluate(mapped) == pytest.approx(scores, rel=1e-12)
+    np.testing.assert_array_equal(model.predict(mapped), whole.predict(table))
+    model.save(tmp_path / "m.km")
+    again = km.load(tmp_path / "m.km")
+    np.testing.assert_array_equal(again.fitted_.seen_values, table.values)
+    same(Observations.open(tmp_path / "t.kmt"), table)
+
+
+def test_indptr_that_falls_between_two_blocks(packed_file, monkeypatch):
+    from kolmogorov.data import packed
+
+    monkeypatch.setattr(packed, "_BLOCK", 2)
+    whole = bytearray(packed_file.read_bytes())
+    footer = json.loads(whole[-48 - int.from_bytes(whole[-48:-40], "little") : -48])
+    offset = footer["sections"]["rows_indptr"]["offset"]
+    for place, value in ((2, 0), (0, 1)):
+        damaged = bytearray(whole)
+        damaged[offset + 8 * place : offset + 8 * place + 8] = value.to_bytes(8, "little")
+        packed_file.write_bytes(damaged)
+        with pytest.raises(FileFormatError, match="does not increase from 0"):
+            Observations.open(packed_file, verify=False)
+
+
+def test_a_chunk_with_one_rating_only(tmp_path, monkeypatch):
+    """The scale is that of the whole table, not of what is read at a time."""
+    from kolmogorov.data import records
+
+    monkeypatch.setattr(records, "_CHUNK", 2)
+    path = tmp_path / "r.csv"
+    path.write_text("a,x,5\nb,x,5\nc,x,1\nd,y,2\n")
+    for options in ({"maximum": 5}, {}, {"minimum": 0}):
+        options = {"scaling": "minmax", **options}
+        same(km.pack(path, tmp_path / "t.kmt", **options), read_ratings(path, **options))
+    with pytest.raises(DataError, match="line 1: value must be at most the maximum 4, got 5"):
+        km.pack(path, tmp_path / "t.kmt", maximum=4, scaling="minmax")
+    with pytest.raises(ParameterError):
+        km.pack(path, tmp_path / "t.kmt", maximum="5")
+
+
 def test_an_empty_part(tmp_path, zoo):
     packed = km.pack(zoo, tmp_path / "t.kmt")
-    assert len(packed.subset(np.zeros(len(zoo), dtype=bool))) == 0
+    nothing = packed.subset(np.zeros(len(zoo), dtype=bool))
+    assert len(nothing) == 0
+    with pytest.raises(DataError, match="no observations to compare"):
+        km.KolmogorovModel(2, random_state=0).fit(zoo).evaluate(nothing)
 
 
 def test_a_forked_process_leaves_the_parts_alone(tmp_path, zoo):

@@ -263,6 +263,42 @@ def test_a_scheduler_that_goes_away(larger, undisturbed, tmp_path):
             process.wait()
 
 
+def test_checkpoints_go_from_a_cluster_to_none_and_back(client, table, tmp_path):
+    here = KolmogorovModel(**SMALL).fit(table)
+    for first, second in ((Dask(client), None), (None, Dask(client))):
+        path = tmp_path / f"{first is None}.ckpt"
+        stopped = KolmogorovModel(**SMALL, checkpoint=path, execution=first, callback=lambda sweep: sweep.sweep == 2)
+        assert stopped.fit(table).n_iter_ == 2
+        same(KolmogorovModel(**SMALL, checkpoint=path, execution=second).fit(table), here)
+
+
+def test_a_chain_that_was_under_way_is_begun_anew(client, table, tmp_path, monkeypatch):
+    options = {"n_events": 3, "n_chains": 2, "burn_in": 3, "n_samples": 4, "thin": 1, "random_state": 0}
+    train, test = table.split(0.2, random_state=0)
+    whole, shown = BayesianKolmogorovModel(**options), []
+    whole.set_params(callback=lambda draw: shown.append(draw.rmse)).fit(train, test=test)
+
+    def stop(draw):
+        if (draw.chain, draw.sweep) == (1, 5):
+            raise KeyboardInterrupt
+
+    path = tmp_path / "c.ckpt"
+    monkeypatch.setattr("kolmogorov.model.bayes.sampling._PAUSE", 0.0)
+    with pytest.raises(KeyboardInterrupt):
+        BayesianKolmogorovModel(**options, checkpoint=path, callback=stop).fit(train)
+    draws = []
+    rest = BayesianKolmogorovModel(**options, checkpoint=path, execution=Dask(client), callback=draws.append)
+    assert (rest.fit(train, test=test).posterior_.theta == whole.posterior_.theta).all()
+    assert draws[-1].rmse == pytest.approx(shown[-1])
+
+
+def test_names_of_features_do_not_outlive_their_table(client, table):
+    pandas = pytest.importorskip("pandas")
+    model = KolmogorovModel(**SMALL, execution=Dask(client)).fit(pandas.DataFrame({"a": [1.0, 0.0], "b": [0.0, 1.0]}))
+    assert list(model.feature_names_in_) == ["a", "b"]
+    assert not hasattr(model.fit(table), "feature_names_in_")
+
+
 def test_a_cluster_without_workers(monkeypatch, zoo):
     from kolmogorov.execution import dask
 
@@ -349,6 +385,8 @@ def test_things_that_need_a_cluster_or_must_not_have_one(client, table):
         km.tune(shards)
     with distributed.Client(client.scheduler.address, set_as_default=False) as other:
         dask = Dask(other)
+        with pytest.raises(DataError, match="another cluster"):
+            KolmogorovModel(**SMALL, execution=dask).fit(shards)
     with pytest.raises(ExecutionError, match="client is closed"):
         KolmogorovModel(**SMALL, execution=dask).fit(table)
 

@@ -565,3 +565,39 @@ def test_a_bag_is_the_mean_of_its_models(zoo):
     assert not fits & {p.tobytes() for p in (bagged(zoo, 4, model=base, random_state=6).theta_,)}
     other = bagged(zoo, 4, model=base, bootstrap=True, random_state=5)
     assert np.abs(other.predict(zoo) - bag.predict(zoo)).max() > 1e-3
+
+
+def test_an_interrupt_during_the_start_of_a_chain_is_not_swallowed(ratings, monkeypatch):
+    from kolmogorov.model.engine import Engine
+
+    right = Engine.sweep
+
+    def interrupted(self, state, index, seed):
+        if index == 3:
+            raise KeyboardInterrupt
+        return right(self, state, index, seed)
+
+    monkeypatch.setattr(Engine, "sweep", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        BayesianKolmogorovModel(4, **SMALL).fit(ratings)
+
+
+@pytest.mark.parametrize("name", ["theta", "psi", "noise", "alpha", "member", "frequency", "slopes", "theta0"])
+def test_a_hostile_checkpoint_is_refused(tmp_path, ratings, monkeypatch, name):
+    from kolmogorov.model import archive
+    from kolmogorov.model.bayes.checkpoint import KIND
+
+    monkeypatch.setattr("kolmogorov.model.bayes.sampling._PAUSE", 0.0)
+
+    def stop(draw):
+        if draw.sweep == 24:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "c.ckpt"
+    with pytest.raises(KeyboardInterrupt):
+        BayesianKolmogorovModel(4, **SMALL, checkpoint=path, callback=stop).fit(ratings)
+    _, meta, arrays = archive.read(path, (KIND,))
+    arrays[name] = np.ascontiguousarray(arrays[name][..., :-1])
+    archive.write(path, KIND, meta, arrays)
+    with pytest.raises(FileFormatError, match="malformed"):
+        BayesianKolmogorovModel(4, **SMALL, checkpoint=path).fit(ratings)

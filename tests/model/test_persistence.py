@@ -178,3 +178,23 @@ def test_planted_round_trip_of_a_larger_model(tmp_path):
     assert np.array_equal(
         load(tmp_path / "m.km").predict(datasets.load("planted")), model.predict(datasets.load("planted"))
     )
+
+
+@pytest.mark.parametrize("change", ["short", "narrow", "type", "missing"])
+def test_a_hostile_checkpoint_is_refused(tmp_path, zoo, change):
+    """Compiled code relies on the shapes of what a checkpoint holds."""
+    from kolmogorov.model import archive, checkpoint
+
+    path = tmp_path / "fit.ckpt"
+    model = KolmogorovModel(3, random_state=0, max_iter=3, checkpoint=path)
+    model.fit(zoo)
+    _, meta, arrays = archive.read(path, (checkpoint.KIND,))
+    if change == "missing":
+        meta["runs"] = {}
+    else:
+        theta = arrays["current_theta"]
+        wrong = {"short": theta[:5], "narrow": theta[:, :2], "type": theta.astype(np.int64)}[change]
+        arrays["current_theta"] = np.ascontiguousarray(wrong)
+    archive.write(path, checkpoint.KIND, meta, arrays)
+    with pytest.raises(FileFormatError, match="malformed"):
+        KolmogorovModel(3, random_state=0, max_iter=6, checkpoint=path).fit(zoo)

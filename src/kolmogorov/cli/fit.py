@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kolmogorov.cli.cluster import check_address, cluster
-from kolmogorov.cli.options import LAYOUT, SCALE, read_input, reading_options, reading_settings, scale_options
+from kolmogorov.cli.options import (
+    LAYOUT,
+    SCALE,
+    read_input,
+    reading_options,
+    reading_settings,
+    refuse_given,
+    scale_options,
+)
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
@@ -88,9 +96,8 @@ def command(
     check_writable(output)
     if os.path.exists(data) and os.path.exists(output) and os.path.samefile(data, output):
         raise click.UsageError(f"{output} is the file with the ratings. Choose another name for the model.")
-    given = click.get_current_context().get_parameter_source("shard_ratings")
-    if dask is None and given is click.core.ParameterSource.COMMANDLINE:
-        raise click.UsageError("--shard-ratings goes only with --dask.")
+    if dask is None:
+        refuse_given(["shard_ratings"], "goes only with --dask")
     say = console(stderr=True)
     say.quiet = quiet
     with ExitStack() as stack:
@@ -114,10 +121,10 @@ def _learn(
     from kolmogorov.model.estimator import KolmogorovModel
 
     bayes = options.pop("bayes")
-    _check_given(bayes)
+    refuse_given(_POINT if bayes else _CHAINS, "does not go with --bayes" if bayes else "goes only with --bayes")
     layout = {name: options.pop(name) for name in LAYOUT}
     scale = {name: options.pop(name) for name in SCALE}
-    chains = {name: options.pop(name) for name in ("chains", "burn_in", "samples", "thin")}
+    chains = {name: options.pop(name) for name in _CHAINS}
     files = _parquet_files(data) if options["execution"] and test_size is None and not bayes else []
     train: Any
     if files:
@@ -153,19 +160,6 @@ def _parquet_files(data: str) -> list[str]:
     from kolmogorov.data.records import is_parquet
 
     return (sorted(glob(data)) or [data]) if is_parquet(data) else []
-
-
-def _check_given(bayes: bool) -> None:
-    """Refuse options of the other kind of fit instead of ignoring them."""
-    context = click.get_current_context()
-    others = _POINT if bayes else _CHAINS
-    given = [
-        f"--{name.replace('_', '-')}"
-        for name in others
-        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-    ]
-    if given:
-        raise click.UsageError(f"{', '.join(given)} {'do not go' if bayes else 'go only'} with --bayes.")
 
 
 def _fit_with_bar(model: KolmogorovModel, train: Observations, say: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -115,6 +115,16 @@ def likes_level(scale: Scale, likes: float | None) -> float:
             param_hint="--likes",
         )
     return float(scale.probability(likes))
+
+
+def refuse_given(names: Iterable[str], why: str) -> None:
+    """Refuse options of the command that would be ignored."""
+    context = click.get_current_context()
+    flags = {option.name: option.opts[0] for option in context.command.params}
+    source = click.core.ParameterSource.COMMANDLINE
+    given = [flags[name] for name in names if context.get_parameter_source(name) is source]
+    if given:
+        raise click.UsageError(f"{', '.join(given)}: {why}.")
 
 
 def averaged(model: Any) -> Any:

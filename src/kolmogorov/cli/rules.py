@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kolmogorov.cli.options import format_options, likes_level, read_input, reading_options, scale_of
+from kolmogorov.cli.options import format_options, likes_level, read_input, reading_options, refuse_given, scale_of
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
@@ -87,7 +87,7 @@ def command(
     fitted = fitted_model.fitted_
     level = likes_level(fitted.scale, likes)
     if not hasattr(fitted_model, "events"):
-        _refuse_given(["kinds", "contrapositives", "min_support", "min_lift"], "do not go with draws")
+        refuse_given(["kinds", "contrapositives", "min_support", "min_lift"], "do not go with draws")
         judges = None if data is None else _judged_on(fitted, data, layout, on)
         item = None if about is None else fitted_model.items_.parse(about)
         probable = 0.8 if min_probability is None else min_probability
@@ -95,7 +95,7 @@ def command(
             fitted_model.relations(min_ratings=min_ratings), judges, level, probable, item, top, form, output
         )
         return
-    _refuse_given(["min_probability"], "goes only with draws (fit --bayes)")
+    refuse_given(["min_probability"], "goes only with draws (fit --bayes)")
     relations = fitted_model.relations(min_ratings=min_ratings)
     chosen = relations.evaluate(
         None,
@@ -161,16 +161,6 @@ def _probable_rules(
     columns |= rules.columns() if form != "table" or output else _for_people(rules, rules)
     place = "the training data" if judges is None else f"{len(judges):,} ratings"
     emit(columns, form, output, f"{len(rules)} of {int(wanted.sum()):,} rules, most probable first, counted on {place}")
-
-
-def _refuse_given(names: list[str], why: str) -> None:
-    """Refuse options that would be ignored."""
-    context = click.get_current_context()
-    source = click.core.ParameterSource.COMMANDLINE
-    options = {option.name: option.opts[0] for option in context.command.params}
-    given = [options[name] for name in names if context.get_parameter_source(name) is source]
-    if given:
-        raise click.UsageError(f"{', '.join(given)}: {why}.")
 
 
 def _judged_on(fitted: Trained, name: str, layout: dict[str, Any], on: str) -> Observations:

@@ -87,23 +87,37 @@ def checked_scale(
     ratings: Floats, weights: Floats | None, minimum: float | None, maximum: float | None, scaling: str, where: Locate
 ) -> Scale:
     """Refuse numbers that cannot be ratings or weights; return the scale of those that can."""
-    _refuse(~np.isfinite(ratings), ratings, where, "value", "must be finite, got {:g}")
+    check_finite(ratings, where)
     scale = choose_scale(ratings, minimum, maximum, scaling)
-    if scale.minimum == 0.0 and scaling == "max":
-        advice = "must not be negative, got {:g}. For ratings below zero use scaling='minmax'"
-    else:
-        advice = f"must be at least the minimum {scale.minimum:g}, got {{:g}}"
-    _refuse(ratings < scale.minimum, ratings, where, "value", advice)
-    _refuse(
-        ratings > scale.maximum,
-        ratings,
-        where,
-        "value",
-        f"must be at most the maximum {scale.maximum:g}, got {{:g}}. Give the right 'maximum' or drop the entry",
-    )
+    check_numbers(ratings, weights, scale.minimum, scale.maximum, scaling, where)
+    return scale
+
+
+def check_finite(ratings: Floats, where: Locate) -> None:
+    """Refuse what is no number; ends of a scale cannot be looked for before."""
+    _refuse(~np.isfinite(ratings), ratings, where, "value", "must be finite, got {:g}")
+
+
+def check_numbers(
+    ratings: Floats,
+    weights: Floats | None,
+    minimum: float | None,
+    maximum: float | None,
+    scaling: str,
+    where: Locate,
+) -> None:
+    """Refuse ratings outside the ends of the scale that are known, and weights that are none."""
+    if minimum is not None:
+        if minimum == 0.0 and scaling == "max":
+            advice = "must not be negative, got {:g}. For ratings below zero use scaling='minmax'"
+        else:
+            advice = f"must be at least the minimum {minimum:g}, got {{:g}}"
+        _refuse(ratings < minimum, ratings, where, "value", advice)
+    if maximum is not None:
+        advice = f"must be at most the maximum {maximum:g}, got {{:g}}. Give the right 'maximum' or drop the entry"
+        _refuse(ratings > maximum, ratings, where, "value", advice)
     if weights is not None:
         _refuse(~np.isfinite(weights) | (weights <= 0), weights, where, "weight", "must be positive, got {:g}")
-    return scale
 
 
 def from_frame(

@@ -109,9 +109,10 @@ class Naming:
         if not (types.is_string(inner) or types.is_large_string(inner) or types.is_string_view(inner)):
             raise DataError(f"{place(0)}: the {self._what} ids must be integers or strings, the column holds {kind}.")
         coded = column if types.is_dictionary(kind) else column.dictionary_encode()
-        present, codes = np.unique(coded.indices.to_numpy(zero_copy_only=False), return_inverse=True)
+        entries = coded.indices.to_numpy(zero_copy_only=False)
+        present, first, codes = np.unique(entries, return_index=True, return_inverse=True)
         texts = tuple(coded.dictionary.take(present).to_pylist())
-        return self._text_names(place, literal=True).read(texts, place)[codes]
+        return self._text_names(place, literal=True).read(texts, lambda k: place(int(first[k])))[codes]
 
     def settle(self) -> Vocabulary:
         """Return the vocabulary of all ids read."""

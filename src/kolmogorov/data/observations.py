@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from kolmogorov.data.ingest import Duplicates
 
 Floats = NDArray[np.float64]
+#: Entries that are looked at together where a table is gone through block by block.
+BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +63,9 @@ class View:
         """Entries per row."""
         return np.diff(self.indptr)
 
-    def blocks(self, entries: int = 1 << 20) -> Iterator[tuple[int, int]]:
+    def blocks(self, entries: int | None = None) -> Iterator[tuple[int, int]]:
         """Yield ranges of rows (first, last) that together are all rows, with about so many entries each."""
-        return row_blocks(self.indptr, entries)
+        return row_blocks(self.indptr, BLOCK if entries is None else entries)
 
     def owners(self, first: int, last: int) -> NDArray[np.int32]:
         """Return the row number of each entry of some rows."""

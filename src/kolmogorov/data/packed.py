@@ -214,6 +214,7 @@ def open_table(path: str | os.PathLike[str], verify: bool = True) -> PackedObser
         with open(target, "rb") as stream:
             footer = _footer(stream, path)
             sections = _sections(footer, os.fstat(stream.fileno()).st_size, path)
+            _check_fingerprint(sections, footer, path)
             _check_content(stream, sections, footer, path, verify=verify)
             mapping = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError:
@@ -257,7 +258,10 @@ def read_rows(path: str | os.PathLike[str], fingerprint: str, first: int, last: 
                 entry = sections[f"rows_{part}"]
                 kind = np.dtype(_DTYPES[entry.dtype])
                 stream.seek(entry.offset + start * kind.itemsize)
-                return np.frombuffer(stream.read((end - start) * kind.itemsize), kind)
+                content = np.frombuffer(stream.read((end - start) * kind.itemsize), kind)
+                if content.size != end - start:
+                    _malformed(path, "it became shorter while it was read")
+                return content
 
             indptr = read("indptr", first, last + 1)
             start, end = int(indptr[0]), int(indptr[-1])
@@ -354,7 +358,7 @@ def _check_content(
         part = name.partition("_")[2] if name.startswith(("rows_", "columns_")) else ""
         if not verify and part not in ("indptr", "indices"):
             continue
-        digest, last = hashlib.sha256(), 0
+        digest, last, begun = hashlib.sha256(), 0, False
         for block in _blocks(stream, entry):
             if verify:
                 digest.update(block)
@@ -362,9 +366,9 @@ def _check_content(
             if part == "indices" and (numbers.min() < 0 or numbers.max() >= partners[name]):
                 _malformed(path, f"an index of {name} is outside the table")
             if part == "indptr":
-                if numbers[0] < last or (np.diff(numbers) < 0).any():
-                    _malformed(path, f"{name} does not increase")
-                last = int(numbers[-1])
+                if numbers[0] < last or (np.diff(numbers) < 0).any() or (not begun and numbers[0] != 0):
+                    _malformed(path, f"{name} does not increase from 0")
+                last, begun = int(numbers[-1]), True
             if part == "values" and not ((numbers >= 0.0) & (numbers <= 1.0)).all():
                 _malformed(path, "a value is not a probability")
             if part == "weights" and not (np.isfinite(numbers) & (numbers > 0.0)).all():
@@ -373,6 +377,17 @@ def _check_content(
             raise FileFormatError(f"{path} is damaged: the checksum of its {name} does not match. Pack it anew.")
         if part == "indptr" and last != sections[name.replace("indptr", "indices")].size:
             _malformed(path, f"{name} does not end where the entries do")
+
+
+def _check_fingerprint(sections: dict[str, _Entry], footer: dict[str, Any], path: Any) -> None:
+    """Workers and checkpoints know a table by its fingerprint."""
+    try:
+        parts = [bytes.fromhex(sections[f"rows_{part}"].sha256) for part in _VIEW]
+        right = fingerprint_of(footer["n_users"], footer["n_items"], Scale(**footer["scale"]), parts)
+    except (TypeError, ValueError, KolmogorovError) as error:
+        _malformed(path, str(error))
+    if right != footer["fingerprint"]:
+        _malformed(path, "its fingerprint is not its own")
 
 
 def _blocks(stream: BinaryIO, entry: _Entry) -> Iterator[bytes]:

@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 from kolmogorov._support.files import atomic_writer, check_writable
 from kolmogorov._support.progress import notice
 from kolmogorov._support.validation import OneOf, byte_count, check_parameters
-from kolmogorov.data.ingest import Duplicates, Entries, checked_scale, repeated
+from kolmogorov.data.ingest import Duplicates, Entries, check_finite, check_numbers, repeated
 from kolmogorov.data.layout import Column
 from kolmogorov.data.names import Naming
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.ordering import counting_order
 from kolmogorov.data.packed import PackedObservations, TableWriter, open_table
 from kolmogorov.data.records import Header, Source, open_source
-from kolmogorov.data.scale import Scale, choose_scale
+from kolmogorov.data.scale import Scale, check_scaling, choose_scale
 from kolmogorov.data.vocabulary import Vocabulary
 from kolmogorov.errors import DataError, FileWriteError, ParameterError
 
@@ -175,6 +175,9 @@ class _Packing:
     def read(self) -> None:
         """Go through the files once: check, number the ids, spill."""
         low, high, done = np.inf, -np.inf, 0
+        minimum, maximum, scaling = self.scaling
+        check_scaling(minimum, maximum, scaling)
+        ends = (0.0 if scaling == "max" else minimum, maximum, scaling)
         with open(self._spill, "wb") as spill:
             for number, source in enumerate(self.sources):
                 self.tell(READING, number, len(self.sources))
@@ -185,7 +188,8 @@ class _Packing:
                     def place(offset: int, source: Source = source, start: int = start) -> str:
                         return source.place(start + offset)
 
-                    checked_scale(chunk.ratings, chunk.weights, *self.scaling, place)
+                    check_finite(chunk.ratings, place)
+                    check_numbers(chunk.ratings, chunk.weights, *ends, place)
                     self.weighted = chunk.weights is not None
                     low, high = min(low, float(chunk.ratings.min())), max(high, float(chunk.ratings.max()))
                     records = np.empty(chunk.ratings.size, dtype=self._kind(_SPILLED))
@@ -228,7 +232,9 @@ class _Packing:
                 return self._repeated(users, items, int(rows.own[a]) + first, int(rows.partner[a]))
 
             table.add(first, last, entries.sorted(last - first, len(items), self.duplicates, complain))
+        self.tell(USERS, total, total)
         table.finish(self.scale, lambda done: self.tell(ITEMS, done, total))
+        self.tell(ITEMS, total, total)
 
     @property
     def _spill(self) -> Path:

@@ -59,14 +59,8 @@ def choose_scale(ratings: NDArray[np.float64], minimum: float | None, maximum: f
     `maximum` becomes the largest rating seen, or 1 where none exceeds 1, since such values already are
     probabilities. `minimum` is 0 with scaling "max" and the smallest rating seen with "minmax".
     """
-    for name, value in (("minimum", minimum), ("maximum", maximum)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, numbers.Real)):
-            raise ParameterError(f"'{name}' must be a number or None, got {value!r}.")
-    if scaling not in SCALINGS:
-        raise ParameterError(f"'scaling' must be one of {', '.join(map(repr, SCALINGS))}, got {scaling!r}.")
+    check_scaling(minimum, maximum, scaling)
     if scaling == "max":
-        if minimum not in (None, 0, 0.0):
-            raise ParameterError("'minimum' goes with scaling='minmax'; with scaling='max' it is 0.")
         low = 0.0
         high = max(float(ratings.max()), 1.0) if maximum is None else float(maximum)
     else:
@@ -75,3 +69,14 @@ def choose_scale(ratings: NDArray[np.float64], minimum: float | None, maximum: f
         if maximum is None and high == low:
             high = low + 1.0
     return Scale(low, high)
+
+
+def check_scaling(minimum: Any, maximum: Any, scaling: Any) -> None:
+    """Refuse options that are wrong whatever the ratings are."""
+    for name, value in (("minimum", minimum), ("maximum", maximum)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, numbers.Real)):
+            raise ParameterError(f"'{name}' must be a number or None, got {value!r}.")
+    if scaling not in SCALINGS:
+        raise ParameterError(f"'scaling' must be one of {', '.join(map(repr, SCALINGS))}, got {scaling!r}.")
+    if scaling == "max" and minimum not in (None, 0, 0.0):
+        raise ParameterError("'minimum' goes with scaling='minmax'; with scaling='max' it is 0.")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kolmogorov.data.ingest import Duplicates, Entries, repeated
 from kolmogorov.data.observations import Observations, View, transposed
+from kolmogorov.data.ordering import counting_order
 from kolmogorov.data.packed import read_rows
 from kolmogorov.data.scale import Scale
 from kolmogorov.data.vocabulary import Vocabulary
@@ -54,8 +55,7 @@ class Shard:
 
 def shard_of_table(path: str | os.PathLike[str], fingerprint: str, first: int, last: int) -> Shard:
     """Read some users of a packed table, which must be the one with this fingerprint."""
-    rows, n_items = read_rows(path, fingerprint, first, last)
-    return Shard(first, rows, transposed(rows, n_items))
+    return shard_of_rows(*read_rows(path, fingerprint, first, last), first)
 
 
 def shard_of_rows(rows: View, n_items: int, first: int) -> Shard:
@@ -134,7 +134,9 @@ def dealt(
         raise DataError(f"Column {columns.weight!r} must hold positive numbers.")
     entries = Entries(own, partner, values, weights)
     shard = np.searchsorted(starts, own, side="right") - 1
-    return [entries.taken(shard == number) for number in range(len(starts))]
+    entries = entries.taken(counting_order(shard, len(starts)))
+    ends = np.cumsum(np.bincount(shard, minlength=len(starts)))
+    return [entries.taken(slice(first, last)) for first, last in zip([0, *ends[:-1]], ends, strict=True)]
 
 
 def piece(parts: list[Entries], number: int) -> Entries:

@@ -82,7 +82,8 @@ class Dask:
     @property
     def n_threads(self) -> int:
         """Threads of all workers that are there now."""
-        return max(1, sum(self.client.nthreads().values()))
+        with _plain_words(self.client):
+            return max(1, sum(self.client.nthreads().values()))
 
     def submit(self, name: str, function: Callable[..., Any], *args: Any, place: float | None = None) -> Any:
         """Make a task; its name is what the dashboard shows. The function must be importable on the workers.
@@ -97,6 +98,11 @@ class Dask:
             if place is not None and workers:
                 where = {"workers": [workers[int(place * len(workers))]], "allow_other_workers": True}
             return self.client.submit(function, *args, key=key, pure=False, **where)
+
+    def compute(self, parts: Sequence[Any]) -> list[Any]:
+        """Turn Dask's lazy objects into futures."""
+        with _plain_words(self.client):
+            return list(self.client.compute(parts))
 
     def hold(self, name: str, thing: Any) -> Any:
         """Make a task of something at hand, so that it is sent once and can be sent again."""
@@ -183,7 +189,8 @@ def _sentence(error: Exception, client: Any) -> str | None:
         )
     if isinstance(error, KolmogorovError):
         return None
-    lost = (CancelledError, FutureCancelledError, CommClosedError, ConnectionError, TimeoutError)
+    lost = (CancelledError, FutureCancelledError, CommClosedError)
+    # A task may raise the others on its own account.
     if isinstance(error, lost) or (isinstance(error, (OSError, RuntimeError)) and client.status != "running"):
         return (
             "The Dask scheduler went away while the fit was running. With a checkpoint, fitting again on another "

@@ -128,6 +128,8 @@ def distributed_table(
     """
     check_parameters("distributed_table", {"duplicates": duplicates}, {"duplicates": OneOf(("error", "mean", "last"))})
     if isinstance(source, DistributedTable):
+        if source.dask.client is not dask.client:
+            raise DataError("This table is in another cluster.")
         return source
     if isinstance(source, Observations):
         return _of_observations(dask, source)
@@ -138,7 +140,7 @@ def distributed_table(
         parts, columns = _parquet_parts(dask, source, wanted)
     elif hasattr(source, "to_delayed") and hasattr(source, "columns"):
         columns = _columns(list(map(str, source.columns)), wanted, "The frame")
-        parts = dask.client.compute(source[columns.names].to_delayed())
+        parts = dask.compute(source[columns.names].to_delayed())
     else:
         raise DataError(
             f"On a cluster a fit takes Observations, a Dask DataFrame or parquet files, got {type(source).__name__}."

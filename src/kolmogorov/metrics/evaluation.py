@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov.errors import DataError
+
 Floats = NDArray[np.float64]
 
 
@@ -68,6 +70,8 @@ class Scores:
 
     def result(self) -> dict[str, float]:
         """Return the scores of everything taken in."""
+        if not self._mass:
+            raise DataError("There are no observations to compare predictions with.")
         mean = {name: total / self._mass for name, total in self._sums.items()}
         rmse, mae = float(np.sqrt(mean["square"])), mean["absolute"]
         scores = {"rmse": rmse, "mae": mae, "rmse_rating": rmse * self._span, "mae_rating": mae * self._span}

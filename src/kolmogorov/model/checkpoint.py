@@ -6,6 +6,8 @@ import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from kolmogorov.errors import FileFormatError
 from kolmogorov.model import archive
 from kolmogorov.model.engine import State
@@ -47,12 +49,17 @@ class Checkpoint:
         Digest of the data and of the parameters that shape the fit. A file of another fit is refused.
     seed : int or None
         The seed, which must be the file's; None takes up the file's, whatever it is.
+    shape : (int, int, int)
+        Users, items, events. Compiled code relies on the arrays having it.
     """
 
-    def __init__(self, path: str | os.PathLike[str], identity: str, seed: int | None) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], identity: str, seed: int | None, shape: tuple[int, int, int]
+    ) -> None:
         self.path = Path(path)
         self.identity = identity
         self.seed = seed
+        self.shape = shape
 
     def write(self, progress: Progress) -> None:
         """Replace the file."""
@@ -76,8 +83,15 @@ class Checkpoint:
                 f"{self.path} is the checkpoint of another fit (other data, parameters or seed). Delete it or choose "
                 "another path."
             )
+        n_users, n_items, size = self.shape
         runs = {}
-        for name, history in meta["runs"].items():
-            state = State(arrays[f"{name}_theta"], arrays[f"{name}_psi"], arrays[f"{name}_centre"])
-            runs[name] = Run(state, tuple(Sweep(**sweep) for sweep in history))
-        return Progress(meta["seed"], meta["init"], runs["current"], runs.get("best"))
+        try:
+            for name, history in meta["runs"].items():
+                state = State(arrays[f"{name}_theta"], arrays[f"{name}_psi"], arrays[f"{name}_centre"])
+                parts = ((state.theta, (n_users, size)), (state.psi, (n_items, size)), (state.centre, (size,)))
+                if any(part.shape != shape or part.dtype != np.float64 for part, shape in parts):
+                    raise ValueError("its arrays have the wrong shape or type")
+                runs[name] = Run(state, tuple(Sweep(**sweep) for sweep in history))
+            return Progress(int(meta["seed"]), int(meta["init"]), runs["current"], runs.get("best"))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise FileFormatError(f"{self.path} is malformed: {error}.") from None

@@ -35,9 +35,10 @@ class Descent:
     on_sweep: Callable[[Sweep], Any] | None = None
     checkpoint: Checkpoint | None = None
     start: Run | None = None
+    keep_interrupted: bool = True
 
     def run(self) -> Run:
-        """Descend, from the checkpoint if there is one; after Ctrl-C return the best so far."""
+        """Descend, from the checkpoint if there is one; after Ctrl-C return the best so far, if that is wanted."""
         progress = self.checkpoint.read() if self.checkpoint else None
         if progress is None:
             progress = Progress(self.seed, 0, self._start(self.seed, 0))
@@ -58,7 +59,7 @@ class Descent:
                 init = progress.init + 1
                 progress = Progress(progress.seed, init, self._start(progress.seed, init), self._better(progress))
         except KeyboardInterrupt:
-            if not progress.current.history and progress.best is None:
+            if not self.keep_interrupted or (not progress.current.history and progress.best is None):
                 raise
             notice("interrupted; the best state so far is kept")
             return self._better(progress)

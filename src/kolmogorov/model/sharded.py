@@ -173,7 +173,7 @@ class ShardedEngine:
         n_items, size = psi.shape
         window = min(_WINDOW * self.dask.n_threads, _LARGEST_WINDOW)
         fitting = self.dask.block_memory // (window * 8 * size * (size + 1))
-        rows = max(_LEAST_ROWS, min(fitting, -(-n_items // window)))
+        rows = max(1, min(fitting, max(_LEAST_ROWS, -(-n_items // window))))
         solved: list[Any] = []
         for first in range(0, n_items, rows):
             last = min(first + rows, n_items)
@@ -198,7 +198,8 @@ class ShardedEngine:
 
 
 def _mass(shard: Shard) -> Mass:
-    return Mass.of(shard.rows)
+    with one_blas_thread():
+        return Mass.of(shard.rows)
 
 
 def _tally(block: UserBlock) -> Tally:

@@ -109,6 +109,8 @@ class SimplexModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         with one_blas_thread(), self.execution or Threads(self.n_jobs) as dealer:
             if isinstance(dealer, Dask):
                 source = X if is_distributed(X) else table_of(self, X, reset=True)
+                if source is X and hasattr(self, "feature_names_in_"):
+                    del self.feature_names_in_
                 table: Any = distributed_table(dealer, source)
                 engine: Any = ShardedEngine(table, user_solver, item_solver, objective, dealer)
             else:
@@ -118,7 +120,8 @@ class SimplexModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if self.checkpoint is not None:
                 fixed = isinstance(self.random_state, numbers.Integral)
                 identity = self._identity(table, user_solver, item_solver)
-                checkpoint = Checkpoint(self.checkpoint, identity, seed if fixed else None)
+                shape = (table.n_users, table.n_items, int(self.n_events))
+                checkpoint = Checkpoint(self.checkpoint, identity, seed if fixed else None, shape)
                 check_writable(self.checkpoint)
             run = Descent(
                 engine,

@@ -162,9 +162,7 @@ class Chain(ABC):
             n_init=1,
             max_iter=_START_SWEEPS,
             tol=1e-4,
-            on_sweep=lambda sweep: False,
-            checkpoint=None,
-            start=None,
+            keep_interrupted=False,
         )
         return descent.run().state
 

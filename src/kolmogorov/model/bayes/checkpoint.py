@@ -81,10 +81,12 @@ class ChainCheckpoint:
             kept = _restored(meta, arrays, features)
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise FileFormatError(f"{self.path} is malformed: {type(error).__name__}: {error}.") from None
-        states: list[Sample | Link] = [*kept.samples, *([kept.current] if kept.current is not None else [])]
-        fits = all(len(state.theta) == table.n_users and len(state.psi) == table.n_items for state in states)
         extra = len(kept.samples) - kept.chain * n_samples
-        if not fits or not 0 <= kept.chain <= n_chains or not 0 <= extra < max(n_samples, 1):
+        if (
+            not _fits(kept, table.n_users, table.n_items, features.shape[1])
+            or not 0 <= kept.chain <= n_chains
+            or not 0 <= extra < max(n_samples, 1)
+        ):
             raise FileFormatError(f"{self.path} is malformed: its draws do not belong together.")
         return kept
 
@@ -103,3 +105,28 @@ def _restored(meta: dict[str, Any], arrays: dict[str, np.ndarray], features: np.
         Sample(arrays[f"theta{k}"], arrays[f"psi{k}"] > 0, arrays[f"noise{k}"]) for k in range(int(meta["kept"]))
     ]
     return Kept(meta["seed"], samples, int(meta["chain"]), int(meta["sweep"]), current)
+
+
+def _fits(kept: Kept, n_users: int, n_items: int, n_features: int) -> bool:
+    """Whether all arrays have the shapes and the types that compiled code relies on."""
+    states: list[Sample | Link] = [*kept.samples, *([kept.current] if kept.current is not None else [])]
+    if not states:
+        return True
+    size = states[0].theta.shape[-1]
+    expected: list[tuple[np.ndarray, tuple[int, ...], type]] = []
+    for state in states:
+        expected += [(state.theta, (n_users, size), np.float64), (state.noise, (n_users,), np.float64)]
+        expected += [(state.psi, (n_items, size), np.bool_ if isinstance(state, Sample) else np.float64)]
+    link = kept.current
+    if link is not None:
+        n_classes = len(link.items.frequency)
+        rows = (n_items,)
+        expected += [(link.items.bucket, rows, np.int64), (link.items.member, rows, np.int64)]
+        expected += [(link.items.frequency, (n_classes, size), np.float64), (link.alpha, (size,), np.float64)]
+        expected += [(link.users.mean, (size,), np.float64), (link.users.slopes, (n_features, size), np.float64)]
+        expected += [(link.users.fantasy, (len(link.users.fantasy), size), np.float64)]
+        if link.items.member.size and not 0 <= link.items.member.min() <= link.items.member.max() < n_classes:
+            return False
+        if link.items.bucket.size and not 0 <= link.items.bucket.min() <= link.items.bucket.max() < n_items:
+            return False
+    return all(array.shape == shape and array.dtype == kind for array, shape, kind in expected)

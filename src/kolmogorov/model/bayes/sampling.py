@@ -93,12 +93,11 @@ class Sampling:
     def __post_init__(self) -> None:
         self._watch = None if self.test is None else Watch(self.table, self.test, self.plan.likelihood)
         self._written = time.monotonic()
-        for sample in self.kept.samples:
-            self._look(sample)
 
     def run(self, dealer: Threads) -> None:
         """Go through the chains one after another, with all threads on each."""
         plan, kept, stopping = self.plan, self.kept, False
+        self._look(*kept.samples)
         while kept.chain < plan.n_chains:
             chain = plan.chain(self.table, self.features, kept.seed, kept.chain, dealer)
             link = chain.start() if kept.current is None else kept.current
@@ -120,7 +119,9 @@ class Sampling:
         """Make each chain a task; chains come back whole, in their order."""
         plan, kept = self.plan, self.kept
         kept.sweep, kept.current = 0, None
+        # A chain that was under way is begun anew.
         del kept.samples[kept.chain * plan.n_samples :]
+        self._look(*kept.samples)
         table = dask.hold("load-table", self.table)
         features = dask.hold("load-features", self.features)
         numbers = range(kept.chain, plan.n_chains)
@@ -128,8 +129,7 @@ class Sampling:
         for number, task in zip(numbers, tasks, strict=True):
             samples: list[Sample] = dask.gather([task])[0]
             kept.samples += samples
-            for sample in samples:
-                self._look(sample)
+            self._look(*samples)
             kept.chain = number + 1
             self._write()
             if self.on_draw(self._draw(number, plan.n_sweeps)):
@@ -139,9 +139,10 @@ class Sampling:
         rmse = None if self._watch is None else self._watch.rmse
         return Draw(chain, sweep, self.plan.n_chains, self.plan.n_sweeps, rmse)
 
-    def _look(self, sample: Sample) -> None:
+    def _look(self, *samples: Sample) -> None:
         if self._watch is not None:
-            self._watch.add(sample)
+            for sample in samples:
+                self._watch.add(sample)
 
     def _write(self) -> None:
         if self.keeper is not None:
