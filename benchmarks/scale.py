@@ -164,7 +164,7 @@ def cluster() -> None:
                 "" if cell is None else cell if isinstance(cell, str) else f"{cell:.2f}" for cell in cells
             )
             print(f"| {method} | {text} | {found.get('rmse', '')} |", flush=True)
-        says = cost(1e5, 1e4, 1e7, EVENTS, 2, 10, 64e6)
+        says = cost(1e5, 1e4, 1e7, EVENTS, 2, 1, 10, 64e6)
         numbers = [says[name] / 1e6 for name in ("equations sent", "psi sent", "memory of a worker")]
         print(
             "\nThe cost model says for two workers, in MB: equations between workers {:.1f}, psi {:.2f}, in a worker "
@@ -270,8 +270,10 @@ def _implicit(path: Path) -> dict[str, Any]:
 # --- cost model ----------------------------------------------------------------------------------------------
 
 
-def cost(users: float, items: float, ratings: float, events: int, workers: int, shards: int, block: float) -> Result:
-    """Return what docs/scale.md says about one sweep: bytes, unless the name says otherwise."""
+def cost(
+    users: float, items: float, ratings: float, events: int, workers: int, threads: int, shards: int, block: float
+) -> Result:
+    """Return what docs/scale.md says about one sweep with workers of some threads each; bytes, but for flops, tasks."""
     row = 8 * events * (events + 1)
     return {
         "flops": 2 * ratings * events * events,
@@ -281,8 +283,9 @@ def cost(users: float, items: float, ratings: float, events: int, workers: int, 
         "equations summed": shards * items * row,
         "memory of a worker": 24 * ratings / workers
         + 16 * events * users / workers
-        + 2 * block * shards / workers
-        + 8 * events * items,
+        + 8 * items * shards / workers
+        + 2 * min(block, items * row) * shards / workers
+        + 17 * threads * events * items,
         "tasks": shards * (2 * max(1.0, items * row * WINDOW / block) + 2),
     }
 
@@ -293,7 +296,7 @@ def model() -> None:
     print(f"\n{nanoseconds:.0f} ns of one processor per rating and sweep at D = {EVENTS}; {overhead:.2f} ms per task\n")
     machines, cores = 64, 16
     for shards, block in ((machines * cores, 64e6), (machines * cores, 1e9), (100_000, 64e6)):
-        found = cost(1e9, 1e6, 1e11, EVENTS, machines, shards, block)
+        found = cost(1e9, 1e6, 1e11, EVENTS, machines, cores, shards, block)
         print(
             f"10^9 users, 10^6 items, 10^11 ratings; {machines} machines of {cores} processors, {shards:,} shards, "
             f"block_memory {block / 1e6:,.0f} MB"
