@@ -153,6 +153,7 @@ def cluster() -> None:
             "kolmogorov, 2 threads": (_threads, (folder / "t.kmt",)),
             "kolmogorov, Dask, 1 worker of 2 threads": (_dask, (folder / "t.kmt", 1, 2)),
             "kolmogorov, Dask, 2 workers of 1 thread": (_dask, (folder / "t.kmt", 2, 1)),
+            "the same with work stealing": (_dask, (folder / "t.kmt", 2, 1, True)),
             "kolmogorov, Dask, 1 worker of 1 thread": (_dask, (folder / "t.kmt", 1, 1)),
             "Spark ALS, local[2]": (_spark, (paths,)),
             "implicit ALS, 2 threads": (_implicit, (folder / "t.kmt",)),
@@ -184,8 +185,11 @@ def _threads(path: Path) -> dict[str, Any]:
     return _timed(model) | {"memory": peak_memory()}
 
 
-def _dask(path: Path, n_workers: int, n_threads: int) -> dict[str, Any]:
+def _dask(path: Path, n_workers: int, n_threads: int, stealing: bool = False) -> dict[str, Any]:
+    import dask
     from distributed import Client, LocalCluster
+
+    dask.config.set({"distributed.scheduler.work-stealing": stealing})
 
     with (
         LocalCluster(

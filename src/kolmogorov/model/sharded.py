@@ -185,13 +185,17 @@ class ShardedEngine:
                 )
                 for k, (shard, block) in enumerate(zip(self.table.shards, spread.blocks, strict=True))
             ]
-            while len(sums) > 1:
-                pairs = zip(sums[::2], sums[1::2], strict=False)
-                odd = sums[-1:] if len(sums) % 2 else []
-                sums = [self.dask.submit("add-equations", _added, a, b) for a, b in pairs] + odd
             start = Encoded.of(psi[first:last])
-            solved.append(self.dask.submit("solve-items", _solved, sums[0], start, replace(step, offset=first)))
+            total = self._summed(sums)
+            solved.append(self.dask.submit("solve-items", _solved, total, start, replace(step, offset=first)))
         return np.concatenate([block.psi for block in self.dask.gather(solved)])
+
+    def _summed(self, parts: list[Any]) -> Any:
+        """Add up in a tree that depends on the number of parts alone, neighbours first: they share a worker."""
+        if len(parts) == 1:
+            return parts[0]
+        half = len(parts) // 2
+        return self.dask.submit("add-equations", _added, self._summed(parts[:half]), self._summed(parts[half:]))
 
 
 # --- what tasks call ---------------------------------------------------------------------------------------------
