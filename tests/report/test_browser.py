@@ -154,7 +154,8 @@ def test_the_order_is_walked(visit, zoo_page):
     page.keyboard.press("Enter")
     page.wait_for_function("location.hash.startsWith('#items/')")
     page.get_by_role("link", name="Show its place in the order").click()
-    page.wait_for_function("location.hash.startsWith('#order/')")
+    page.wait_for_selector(".node.chosen", state="attached")
+    assert page.evaluate("location.hash").startswith("#order/")
     assert page.locator(".node.chosen").count() == 1
 
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -175,11 +179,34 @@ def _fit_with_bar(model: KolmogorovModel, train: Observations, say: Any) -> None
     with Progress(*parts, console=say, transient=True, disable=say.quiet or not say.is_terminal) as bar:
         task = bar.add_task("", total=model.max_iter)
 
-        def advance(sweep: Any) -> None:
+        def advance(sweep: Any) -> bool:
             bar.update(task, completed=sweep.sweep, description=f"rmse {sweep.rmse:.4f}")
+            return stopping.is_set()
 
         model.callback = advance
-        model.fit(train)
+        with _first_interrupt(say) if model.execution is not None else nullcontext(Event()) as stopping:
+            model.fit(train)
+
+
+@contextmanager
+def _first_interrupt(say: Any) -> Iterator[Event]:
+    """Let the first Ctrl-C only be noted, so that a fit on a cluster ends after its sweep; the second raises.
+
+    An exception out of nowhere can be lost in a cluster's client, where much happens while objects are deleted.
+    """
+    stopping = Event()
+
+    def note(number: int, frame: Any) -> None:
+        if stopping.is_set():
+            raise KeyboardInterrupt
+        stopping.set()
+        say.print("Ending after this sweep; Ctrl-C again ends at once.")
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield stopping
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _sample(
