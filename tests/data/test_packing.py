@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import kolmogorov as km
 from kolmogorov import Observations, read_ratings
-from kolmogorov.data import packing
+from kolmogorov.data import Scale, packing
 from kolmogorov.data.datasets.synthetic import planted
 from kolmogorov.errors import DataError, FileFormatError, FileWriteError, ParameterError
 
@@ -89,6 +89,11 @@ def test_observations_can_be_packed(tmp_path, zoo):
     packed = km.pack(zoo, tmp_path / "zoo.kmt")
     same(packed, zoo)
     same(pickle.loads(pickle.dumps(packed)), zoo)
+
+
+def test_a_scale_of_integers(tmp_path, zoo):
+    table = Observations(zoo.users, zoo.items, zoo.rows, Scale(0, 1))
+    assert len(km.pack(table, tmp_path / "t.kmt")) == len(zoo)
 
 
 def test_labels_travel(tmp_path):
@@ -331,7 +336,7 @@ def test_another_scale(tmp_path):
 
 
 def test_tables_are_gone_through_in_blocks(tmp_path, monkeypatch):
-    from kolmogorov.data import observations, packed
+    from kolmogorov.data import observations, tablefile
     from kolmogorov.model import parameters, persistence
 
     table = planted(60, 30, 3, n_observations=700, noise=0.1).observations
@@ -339,7 +344,7 @@ def test_tables_are_gone_through_in_blocks(tmp_path, monkeypatch):
     whole = km.KolmogorovModel(**options).fit(table)
     scores = whole.evaluate(table)
     monkeypatch.setattr(observations, "BLOCK", 37)
-    monkeypatch.setattr(packed, "_BLOCK", 3)
+    monkeypatch.setattr(tablefile, "_BLOCK", 3)
     monkeypatch.setattr(parameters, "_BLOCK", 41)
     monkeypatch.setattr(persistence, "_BLOCK", 43)
     mapped = km.pack(table, tmp_path / "t.kmt")
@@ -356,9 +361,9 @@ def test_tables_are_gone_through_in_blocks(tmp_path, monkeypatch):
 
 
 def test_indptr_that_falls_between_two_blocks(packed_file, monkeypatch):
-    from kolmogorov.data import packed
+    from kolmogorov.data import tablefile
 
-    monkeypatch.setattr(packed, "_BLOCK", 2)
+    monkeypatch.setattr(tablefile, "_BLOCK", 2)
     whole = bytearray(packed_file.read_bytes())
     footer = json.loads(whole[-48 - int.from_bytes(whole[-48:-40], "little") : -48])
     offset = footer["sections"]["rows_indptr"]["offset"]
@@ -406,7 +411,7 @@ def test_a_forked_process_leaves_the_parts_alone(tmp_path, zoo):
 
 
 def test_a_pipe_is_read_from_its_beginning(tmp_path):
-    from kolmogorov.data.packed import is_table
+    from kolmogorov.data.tablefile import is_table
 
     os.mkfifo(tmp_path / "pipe")
     assert not is_table(tmp_path / "pipe")

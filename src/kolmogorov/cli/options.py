@@ -75,7 +75,8 @@ def format_options(function: F) -> F:
 
 def read_input(path: str, layout: dict[str, Any], *, from_model: bool = False, **scale: Any) -> Observations:
     """Read a ratings file, map a packed table, or load a named dataset given as dataset:NAME."""
-    from kolmogorov.data.packed import is_table, open_table
+    from kolmogorov.data.packed import open_table
+    from kolmogorov.data.tablefile import is_table
 
     if path.startswith(_DATASET) or is_table(path):
         given = [name for name, value in {**layout, **scale}.items() if value != _DEFAULTS.get(name)]
