@@ -50,11 +50,12 @@ def row_seeds(seed: int, sweep: int, side: int, rows: NDArray[np.int64]) -> NDAr
     with np.errstate(over="ignore"):
         state = np.array([seed], dtype=np.uint64)
         for part in (sweep, side):
-            state = _mix(state + _GAMMA * np.uint64(part + 1))
-        return _mix(state + _GAMMA * (rows.astype(np.uint64) + np.uint64(1)))
+            state = mixed(state + _GAMMA * np.uint64(part + 1))
+        return mixed(state + _GAMMA * (rows.astype(np.uint64) + np.uint64(1)))
 
 
-def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def mixed(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Spread the bits of every number over each other (the finaliser of splitmix64)."""
     z = (z ^ (z >> np.uint64(30))) * _MIX1
     z = (z ^ (z >> np.uint64(27))) * _MIX2
     result: NDArray[np.uint64] = z ^ (z >> np.uint64(31))

@@ -38,19 +38,26 @@ class Integer:
         return f"an integer >= {self.minimum}"
 
 
+#: A ridge beyond this only overflows: factors have long ceased to move.
+LARGEST_RIDGE = 1e12
+
+
 @dataclass(frozen=True)
 class Real:
-    """A finite real number not below `minimum`."""
+    """A finite real number not below `minimum`, nor above `maximum`."""
 
     minimum: float
+    maximum: float = math.inf
 
     def accepts(self, value: Any) -> bool:
         """Tell whether the value is allowed."""
         if not isinstance(value, numbers.Real) or isinstance(value, bool):
             return False
-        return math.isfinite(value) and float(value) >= self.minimum
+        return math.isfinite(value) and self.minimum <= float(value) <= self.maximum
 
     def __str__(self) -> str:
+        if math.isfinite(self.maximum):
+            return f"a number from {self.minimum:g} to {self.maximum:g}"
         return f"a finite number >= {self.minimum:g}"
 
 

@@ -152,7 +152,7 @@ def _learn(
         _fit_with_bar(model, train, say)
         model.save(output)
         if not say.quiet:
-            _scores(model, model.fitted_.observations if files else train, test, f"{model.n_iter_} sweeps")
+            _scores(model, model.fitted_.training if files else train, test, f"{model.n_iter_} sweeps")
             _events(model)
     say.print(f"Model written to {output}")
 

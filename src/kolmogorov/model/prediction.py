@@ -12,7 +12,7 @@ from kolmogorov._support.validation import Integer, OneOf, check_parameters
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.errors import UnknownIdError
 from kolmogorov.kernels.products import pair_products
-from kolmogorov.model.parameters import Fitted, item_counts
+from kolmogorov.model.parameters import Fitted
 
 Unknown = Literal["average", "error"]
 Floats = NDArray[np.float64]
@@ -117,7 +117,7 @@ def best_items(
     rules = {"n": Integer(1), "min_count": Integer(1)}
     check_parameters("recommend", {"n": n, "min_count": min_count}, rules)
     probability = np.clip(fitted.psi_or_average[:-1] @ theta, 0.0, 1.0)
-    popularity = item_counts(fitted.seen_items, len(fitted.items))
+    popularity = fitted.item_counts
     allowed = popularity >= min_count
     allowed[seen] = False
     candidates = np.flatnonzero(allowed)
