@@ -43,3 +43,15 @@ class MissingExtraError(KolmogorovError, ImportError):
 
 class ExecutionError(KolmogorovError, RuntimeError):
     """The machines that were to do the work did not."""
+
+
+class KolmogorovWarning(UserWarning):
+    """Base of all warnings given on purpose; the command line shows each as one line."""
+
+
+class UnknownIdWarning(KolmogorovWarning):
+    """An id that the model has never seen was treated as the average one."""
+
+
+class ConvergenceWarning(KolmogorovWarning):
+    """Chains or sweeps have not settled; results may still move."""
