@@ -18,8 +18,8 @@ from rich.text import Text
 
 from kolmogorov._support.files import atomic_writer
 from kolmogorov._support.wording import shown
-from kolmogorov.cli.verb import wants_safe_cells
-from kolmogorov.errors import FileWriteError, ParameterError
+from kolmogorov.cli.verb import chosen_format, wants_safe_cells
+from kolmogorov.errors import FileWriteError
 
 FORMATS = ("table", "csv", "json")
 #: A spreadsheet takes a cell that begins so for a formula; the last four are how some write the first four.
@@ -30,6 +30,8 @@ class _Plain(Console):
     """A console on which texts are shown as they are, but for characters that would act; lines may end."""
 
     def print(self, *objects: Any, **options: Any) -> None:
+        # A path that was cut in two could not be copied; the terminal breaks long lines by itself.
+        options.setdefault("soft_wrap", all(isinstance(thing, str) for thing in objects))
         super().print(*(_lines(thing) if isinstance(thing, str) else thing for thing in objects), **options)
 
 
@@ -63,10 +65,6 @@ def table(title: str | None, columns: Mapping[str, Sequence[Any]]) -> Table:
 def emit(columns: Mapping[str, Iterable[Any]], form: str, output: str | None, title: str | None = None) -> None:
     """Write columns as a table, as CSV or as JSON, to a file (whole or not at all) or to standard output."""
     chosen = chosen_format(form, output)
-    if wants_safe_cells() and chosen != "csv":
-        raise ParameterError(
-            f"--safe-cells is about CSV, and this is written as {chosen}. Say --format csv, or drop it."
-        )
     plain = {name: [_plain(cell) for cell in cells] for name, cells in columns.items()}
     if chosen == "table":
         console().print(table(title, plain))
@@ -76,13 +74,6 @@ def emit(columns: Mapping[str, Iterable[Any]], form: str, output: str | None, ti
         _write_out(text)
     else:
         write_text(output, text)
-
-
-def chosen_format(form: str, output: str | None) -> str:
-    """Return what is written: into a file, "table" becomes csv, or json where the file is called so."""
-    if form != "table" or output is None:
-        return form
-    return "json" if output.lower().endswith(".json") else "csv"
 
 
 def write_text(path: str | Path, text: str) -> None:

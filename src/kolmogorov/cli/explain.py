@@ -28,11 +28,12 @@ def command(model: str, user: str, item: str, unknown: str, form: str, output: s
     """
     from kolmogorov._support.wording import shown
     from kolmogorov.cli.display import console, emit
-    from kolmogorov.cli.options import averaged
+    from kolmogorov.cli.options import averaged, known_id
     from kolmogorov.model.persistence import load
 
     fitted_model = averaged(load(model))
-    user_id, item_id = fitted_model.users_.parse(user), fitted_model.items_.parse(item)
+    user_id = known_id(fitted_model.users_, user, "user", unknown)
+    item_id = known_id(fitted_model.items_, item, "item", unknown)
     why = fitted_model.explain(user_id, item_id, unknown=unknown)
     columns: dict[str, list[Any]] = {
         "event": [part.event for part in why.events],

@@ -12,9 +12,11 @@ from kolmogorov.cli.paths import DATASET, Output
 from kolmogorov.cli.verb import flags_of, force_option, safe_cells_option
 
 if TYPE_CHECKING:
-    from kolmogorov.data import Observations, Scale
+    from kolmogorov.data import Observations, Scale, Vocabulary
 
 F = TypeVar("F", bound=Callable[..., Any])
+#: Names that are looked through for one like another; beyond, people would wait.
+_MOST_COMPARED = 200_000
 LAYOUT = ("user", "item", "value", "weight", "sep", "header", "encoding", "duplicates")
 SCALE = ("minimum", "maximum", "scaling")
 _DEFAULTS = {"sep": "auto", "encoding": "utf-8", "duplicates": "error", "scaling": "max"}
@@ -165,6 +167,36 @@ def refuse_given(names: Iterable[str], why: str) -> None:
     given = [flags[name] for name in names if context.get_parameter_source(name) is source]
     if given:
         raise click.UsageError(f"{', '.join(given)}: {why}.")
+
+
+def known_id(names: Vocabulary, text: str, what: str, unknown: str = "error") -> Any:
+    """Read an id or a title; one that the model does not know is an error that names those most like it."""
+    from kolmogorov._support.wording import advice, option
+    from kolmogorov.errors import UnknownIdError
+
+    try:
+        found = names.parse(text)
+    except UnknownIdError as error:
+        raise UnknownIdError(f"{error}{_alike(names, text)}") from None
+    if unknown == "error" and names.encode([found], what)[0] < 0:
+        remedy = advice("With {} it would be treated as the average one.", option("unknown", "average"))
+        raise UnknownIdError(f"The model has seen no observation of {what} {found!r}.{_alike(names, text)}{remedy}")
+    return found
+
+
+def _alike(names: Vocabulary, text: str) -> str:
+    """Return a question with the ids and titles most like a text, or nothing."""
+    import difflib
+
+    ids = map(str, names.ids.tolist()) if names.holds_strings else ()
+    known = dict.fromkeys((*ids, *(() if names.labels is None else names.labels.tolist())))
+    if len(known) > _MOST_COMPARED:
+        return ""
+    folded: dict[str, str] = {}
+    for name in known:
+        folded.setdefault(name.casefold(), name)
+    close = difflib.get_close_matches(text.casefold(), folded, n=3)
+    return f" Did you mean {' or '.join(repr(folded[name]) for name in close)}?" if close else ""
 
 
 def averaged(model: Any) -> Any:

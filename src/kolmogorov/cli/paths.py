@@ -56,9 +56,10 @@ def check_targets(context: click.Context) -> None:
     for flag, output in outputs:
         for source in _sources(context):
             if _is_same(source, output):
-                what = "standard input" if source == STANDARD else source
+                where = "on standard input" if source == STANDARD else f"as {source}"
                 raise click.UsageError(
-                    f"{output} is the file that this command reads as {what}. Choose another name for {flag}."
+                    f"{output} would be overwritten, and this command reads it ({where}). "
+                    f"Choose another name for {flag}."
                 )
         for other, taken in outputs:
             if other < flag and os.path.realpath(taken) == os.path.realpath(output):

@@ -49,14 +49,14 @@ def command(
       kolmogorov recommend model.km --ratings my_ratings.csv --format csv
     """
     from kolmogorov.cli.display import emit
-    from kolmogorov.cli.options import averaged
+    from kolmogorov.cli.options import averaged, known_id
     from kolmogorov.model.persistence import load
 
     if (who is None) == (ratings is None):
         raise click.UsageError("Give either --user or --ratings.")
     fitted_model = averaged(load(model))
     if who is not None:
-        user = fitted_model.users_.parse(who)
+        user = known_id(fitted_model.users_, who, "user", unknown)
         columns = fitted_model.recommendations(
             user, top, exclude_seen=not include_seen, min_count=min_count, unknown=unknown
         )

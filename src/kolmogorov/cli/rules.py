@@ -9,6 +9,7 @@ import click
 from kolmogorov.cli.options import (
     Finite,
     format_options,
+    known_id,
     likes_level,
     read_input,
     reading_options,
@@ -103,7 +104,7 @@ def command(
     if not hasattr(fitted_model, "events"):
         refuse_given(["kinds", "contrapositives", "min_support", "min_lift"], "do not go with draws")
         judges = None if data is None else _judged_on(fitted, data, layout, on)
-        item = None if about is None else fitted_model.items_.parse(about)
+        item = None if about is None else known_id(fitted_model.items_, about, "item")
         probable = 0.8 if min_probability is None else min_probability
         _probable_rules(
             fitted_model.relations(min_ratings=min_ratings), judges, level, probable, item, top, form, output
@@ -116,7 +117,7 @@ def command(
         level,
         kinds=kinds or ("implication",),
         contrapositives=contrapositives,
-        item=None if about is None else fitted_model.items_.parse(about),
+        item=None if about is None else known_id(fitted_model.items_, about, "item"),
         min_support=min_support,
         min_lift=min_lift,
         max_rules=top if data is None else _RESERVE * top,

@@ -19,6 +19,7 @@ _IN_THE_LIBRARY = {
     "chains": "n_chains",
     "samples": "n_samples",
     "top": "n",
+    "folds": "k",
 }
 _FORCE = "kolmogorov.force"
 _SAFE_CELLS = "kolmogorov.safe_cells"
@@ -33,8 +34,16 @@ class Verb(click.Command):
         from kolmogorov._support.wording import speaking
 
         with speaking(flags_of(self)), replacing_read_only(bool(ctx.meta.get(_FORCE))), in_one_sentence():
+            _check_safe_cells(ctx)
             check_targets(ctx)
             return super().invoke(ctx)
+
+
+def _check_safe_cells(context: click.Context) -> None:
+    """Refuse --safe-cells where nothing would come of it."""
+    chosen = chosen_format(context.params.get("form", "csv"), context.params.get("output"))
+    if context.meta.get(_SAFE_CELLS) and chosen != "csv":
+        raise click.UsageError(f"--safe-cells is about CSV, and this is written as {chosen}. Say --format csv too.")
 
 
 def flags_of(command: click.Command) -> dict[str, str]:
@@ -72,6 +81,13 @@ def safe_cells_option(function: F) -> F:
         callback=_remember,
         help="In CSV, put ' before cells that a spreadsheet would run as a formula.",
     )(function)
+
+
+def chosen_format(form: str, output: str | None) -> str:
+    """Return what is written: into a file, "table" becomes csv, or json where the file is called so."""
+    if form != "table" or output is None:
+        return form
+    return "json" if output.lower().endswith(".json") else "csv"
 
 
 def wants_safe_cells() -> bool:

@@ -191,8 +191,8 @@ def _sentence(error: Exception, client: Any) -> str | None:
     if isinstance(error, KolmogorovError):
         return None
     lost = (CancelledError, FutureCancelledError, CommClosedError)
-    # A task may raise the others on its own account.
-    if isinstance(error, lost) or (isinstance(error, (OSError, RuntimeError)) and client.status != "running"):
+    # A client that was closed, by whomever, answers with errors of many kinds.
+    if isinstance(error, lost) or client.status != "running":
         return (
             "The Dask scheduler went away while the fit was running. With a checkpoint, fitting again on another "
             "cluster goes on where it was."
