@@ -13,6 +13,7 @@ import click
 from kolmogorov.cli.cluster import check_address, cluster
 from kolmogorov.cli.options import (
     COUNT,
+    EVENTS,
     JOBS,
     LAYOUT,
     SCALE,
@@ -40,7 +41,7 @@ _CHAINS = ("chains", "burn_in", "samples", "thin")
 @click.command("fit", cls=Verb)
 @click.argument("data", type=Input(dir_okay=True))
 @output_option("Model file to write.", required=True)
-@click.option("--events", type=COUNT, help="Number of elementary events.  [default: 8; 24 with --bayes]")
+@click.option("--events", type=EVENTS, help="Number of elementary events.  [default: 8; 24 with --bayes]")
 @click.option("--bayes", is_flag=True, help="Sample models from the posterior and average them: slower, more accurate.")
 @click.option("--chains", default=4, type=COUNT, show_default=True, help="With --bayes: independent chains.")
 @click.option(

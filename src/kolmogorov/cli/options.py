@@ -35,6 +35,8 @@ class Finite(click.FloatRange):
 
 #: More cannot be meant, and would not fit into the integers of compiled code.
 COUNT = click.IntRange(max=1_000_000_000)
+#: Equations of more events than this have no place in any memory.
+EVENTS = click.IntRange(max=1_000_000)
 JOBS = click.IntRange(-10_000, 10_000)
 
 

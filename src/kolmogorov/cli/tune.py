@@ -7,7 +7,17 @@ from typing import Any
 
 import click
 
-from kolmogorov.cli.options import COUNT, JOBS, LAYOUT, SCALE, output_option, read_input, reading_options, scale_options
+from kolmogorov.cli.options import (
+    COUNT,
+    EVENTS,
+    JOBS,
+    LAYOUT,
+    SCALE,
+    output_option,
+    read_input,
+    reading_options,
+    scale_options,
+)
 from kolmogorov.cli.paths import Input
 from kolmogorov.cli.verb import Verb
 
@@ -27,7 +37,7 @@ def _counts(context: click.Context, parameter: click.Parameter, text: str) -> li
         numbers = [int(part) for part in text.split(",")]
     except ValueError:
         numbers = []
-    if not numbers or not all(1 <= number <= COUNT.max for number in numbers):  # type: ignore[operator]
+    if not numbers or not all(1 <= number <= EVENTS.max for number in numbers):  # type: ignore[operator]
         raise click.BadParameter(f"expected whole numbers >= 1 separated by commas, got {text!r}.")
     return numbers
 

@@ -126,7 +126,7 @@ class TextFile:
 
     def _open(self, path: str | os.PathLike[str]) -> BinaryIO:
         if str(path) == "-":
-            if sys.stdin is None or sys.stdin.closed:
+            if sys.stdin is None or getattr(sys.stdin, "closed", False):
                 raise DataError("Standard input is closed. Name a file, or pipe lines in.")
             stdin = sys.stdin.buffer
             return stdin if hasattr(stdin, "peek") else io.BufferedReader(cast("io.RawIOBase", stdin))
