@@ -54,7 +54,7 @@ class FitError(KolmogorovError, RuntimeError):
 
 
 class KolmogorovWarning(UserWarning):
-    """Base of all warnings of the library."""
+    """Base of all warnings given on purpose; the command line shows each as one line."""
 
 
 class UnknownIdWarning(KolmogorovWarning):

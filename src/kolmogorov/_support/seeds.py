@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.wording import named
 from kolmogorov.errors import ParameterError
 
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
@@ -36,7 +37,7 @@ def base_seed(random_state: Any) -> int:
     if whole and random_state >= 0:
         return int(random_state) % 2**63
     raise ParameterError(
-        f"'random_state' must be None, a non-negative integer or a NumPy generator, got {random_state!r}."
+        f"{named('random_state')} must be None, a non-negative integer or a NumPy generator, got {random_state!r}."
     )
 
 

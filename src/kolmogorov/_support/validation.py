@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from kolmogorov._support.wording import flag, named
 from kolmogorov.errors import ParameterError
 
 
@@ -177,7 +178,8 @@ def check_parameters(owner: str, values: Mapping[str, Any], rules: Mapping[str, 
     """
     for name, rule in rules.items():
         if not rule.accepts(values[name]):
-            raise ParameterError(f"{owner}: '{name}' must be {rule}, got {values[name]!r}.")
+            subject = flag(name) or f"{owner}: '{name}'"
+            raise ParameterError(f"{subject} must be {rule}, got {values[name]!r}.")
 
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -194,7 +196,9 @@ def byte_count(size: Any, name: str) -> int:
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", str(size).strip(), re.IGNORECASE)
     if isinstance(size, bool) or not match or match[2].upper() not in _UNITS or float(match[1]) == 0:
-        raise ParameterError(f"'{name}' must be a number of bytes or a text such as '500MB' or '2GB', got {size!r}.")
+        raise ParameterError(
+            f"{named(name)} must be a number of bytes or a text such as '500MB' or '2GB', got {size!r}."
+        )
     return int(float(match[1]) * _UNITS[match[2].upper()])
 
 

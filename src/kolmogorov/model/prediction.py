@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.validation import Integer, OneOf, check_parameters
+from kolmogorov._support.wording import advice, option
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.errors import UnknownIdError
 from kolmogorov.kernels.products import pair_products
@@ -37,8 +38,8 @@ def settled(
         if strange.any():
             first = np.asarray(ids, dtype=object).item(int(np.argmax(strange)))
             raise UnknownIdError(
-                f"The model has seen no observation of {what} {first!r}. With unknown='average' it would be "
-                "treated as the average one."
+                f"The model has seen no observation of {what} {first!r}."
+                + advice("With {} it would be treated as the average one.", option("unknown", "average"))
             )
     return np.where(strange, seen.size, rows)
 
