@@ -79,3 +79,111 @@ def _sign_table(meta, arrays):
         ).hexdigest()
     except (KeyError, TypeError, ValueError):
         pass
+
+
+# --- at random -----------------------------------------------------------------------------------------------------
+
+_NUMBERS = [np.nan, np.inf, -np.inf, -1, 0, 0.5, 2, 255, 1e308, -1e308, 1e-320, 2**31, 2**63 - 1, -(2**63)]
+_LEAVES = [None, True, -1, 0, 1, 2, 2.5, 7, 10**9, 2**63, 1e308, "", "x", "../evil", "bernoulli", [], {}, [0], {"a": 1}]
+_DTYPES = ["float64", "float32", "int64", "int32", "uint16", "uint8"]
+_NAMES = ["checkpoint", "random_state", "callback", "execution", "n_jobs", "n_events", "levels", "__class__", "x"]
+
+
+def mutated(rng, content):
+    """Return a file with one to three random lies and, most of the time, right checksums."""
+    if rng.random() < 0.05:
+        return _damaged(rng, content)
+    try:
+        return forged(content, lambda meta, arrays: _lie(rng, meta, arrays), lambda f: _lie_about(rng, f))
+    except (ValueError, OverflowError, TypeError):
+        return _damaged(rng, content)
+
+
+def _damaged(rng, content):
+    changed = bytearray(content)
+    if rng.random() < 0.5:
+        return bytes(changed[: rng.integers(len(changed))])
+    changed[rng.integers(len(changed))] ^= int(rng.integers(1, 256))
+    return bytes(changed)
+
+
+def _lie(rng, meta, arrays):
+    for _ in range(rng.integers(1, 4)):
+        if rng.random() < 0.3:
+            _change_leaf(rng, meta)
+        else:
+            _change_array(rng, arrays)
+
+
+def _change_array(rng, arrays):
+    name = str(rng.choice(list(arrays)))
+    array = arrays[name]
+    how = rng.integers(9)
+    if how <= 2 and array.size:
+        place = rng.integers(array.size)
+        with np.errstate(all="ignore"):
+            number = _NUMBERS[rng.integers(len(_NUMBERS))]
+            if array.dtype.kind in "iu":
+                number = int(np.clip(np.nan_to_num(number, nan=3), *_ends(array.dtype)))
+            array.reshape(-1)[place] = number
+    elif how == 3:
+        with np.errstate(all="ignore"):
+            arrays[name] = np.nan_to_num(array).astype(str(rng.choice(_DTYPES)))
+    elif how == 4 and array.size:
+        arrays[name] = np.ascontiguousarray(array[: rng.integers(len(array))])
+    elif how == 5:
+        arrays[name] = np.concatenate([array, array[: rng.integers(len(array) + 1)]])
+    elif how == 6:
+        arrays[name] = arrays[str(rng.choice(list(arrays)))].copy()
+    elif how == 7 and array.size > 4 and array.dtype == np.int64:
+        # Differences of neighbours overflow to what a rising sequence would have.
+        place = rng.integers(1, array.size - 3)
+        array.reshape(-1)[place : place + 3] = [2**63 - 1, -(2**63), -1]
+    elif how == 8 and array.size:
+        flat = array.reshape(-1)
+        flat[:] = rng.permutation(flat) if rng.random() < 0.5 else flat[::-1].copy()
+    else:
+        del arrays[name]
+
+
+def _ends(dtype):
+    info = np.iinfo(dtype)
+    return int(info.min), int(info.max) if info.bits < 64 else 2**63 - 1
+
+
+def _change_leaf(rng, node):
+    """Walk down at random and replace, remove or add something."""
+    while True:
+        keys = list(node) if isinstance(node, dict) else list(range(len(node)))
+        if not keys:
+            break
+        key = keys[rng.integers(len(keys))]
+        inner = node[key]
+        if isinstance(inner, (dict, list)) and len(inner) and rng.random() < 0.8:
+            node = inner
+            continue
+        if rng.random() < 0.15:
+            del node[key]
+        else:
+            node[key] = _LEAVES[rng.integers(len(_LEAVES))]
+        break
+    if isinstance(node, dict) and rng.random() < 0.2:
+        node[str(rng.choice(_NAMES))] = _LEAVES[rng.integers(len(_LEAVES))]
+
+
+def _lie_about(rng, footer):
+    if rng.random() < 0.75:
+        return
+    name = str(rng.choice(list(footer["sections"])))
+    section = footer["sections"][name]
+    how = rng.integers(5)
+    if how == 0:
+        section["offset"] = int(rng.choice([0, 8, 64, 4096, 10**15, int(rng.integers(10_000))]))
+    elif how == 1:
+        section["shape"] = [int(rng.choice([0, 1, 3, 10**6, 2**40, 2**47])) for _ in range(rng.integers(1, 5))]
+    elif how == 2:
+        section["dtype"] = str(rng.choice([*_DTYPES, "object", "complex128"]))
+    elif how == 3:
+        _change_leaf(rng, footer)
+    else:
+        footer["sections"][str(rng.choice(_NAMES))] = dict(section)

@@ -1,0 +1,44 @@
+"""Some hundred forged files of every kind, and proof that the attack would find a hole; `benchmarks/attack.py` goes on."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import attack
+from forgery import forged
+from kolmogorov.errors import InvariantError
+from kolmogorov.model import parameters
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits on memory are read from /proc")
+
+
+@pytest.mark.parametrize("kind", attack.KINDS)
+def test_forged_files_are_refused_or_whole(kind):
+    tally, findings = attack.run(kind, 150, seed=1)
+    assert not findings
+    assert tally["refused"] > 100
+    assert tally["refused"] + tally["loaded"] == 150
+
+
+@pytest.fixture
+def honest(tmp_path, monkeypatch):
+    monkeypatch.setattr("kolmogorov.model.bayes.sampling._PAUSE", 0.0)
+    return attack.corpus(tmp_path)
+
+
+def test_a_hole_in_the_checks_would_be_found(honest, tmp_path, monkeypatch):
+    def lie(meta, arrays):
+        arrays["theta"].flat[0] = np.nan
+
+    (tmp_path / "forged").write_bytes(forged(honest["models"][0], lie))
+    assert attack.judge("models", tmp_path / "forged", tmp_path) == "refused"
+    monkeypatch.setattr(parameters.Fitted, "validate_numbers", lambda self: None)
+    with pytest.raises((AssertionError, InvariantError)):
+        attack.judge("models", tmp_path / "forged", tmp_path)
+
+
+def test_too_much_memory_would_be_found(honest, tmp_path):
+    (tmp_path / "honest").write_bytes(honest["models"][0])
+    with pytest.raises(MemoryError), attack.limited(tmp_path / "honest"):
+        np.ones(2 * attack._ALLOWED // 8)
