@@ -1,4 +1,4 @@
-"""Some hundred forged files of every kind, and proof that the attack would find a hole; `benchmarks/attack.py` goes on."""
+"""Some hundred forged files of every kind, and proof that the attack would find a hole."""
 
 import sys
 

@@ -8,6 +8,8 @@ from kolmogorov.data import datasets as datasets
 from kolmogorov.data.observations import Observations as Observations
 from kolmogorov.data.packing import pack as pack
 from kolmogorov.data.readers import read_ratings as read_ratings
+from kolmogorov.model.averaging import bagged as bagged
+from kolmogorov.model.bayesian import BayesianKolmogorovModel as BayesianKolmogorovModel
 from kolmogorov.model.estimator import KolmogorovModel as KolmogorovModel
 from kolmogorov.model.factorization import MatrixFactorization as MatrixFactorization
 from kolmogorov.model.nonnegative import NonnegativeModel as NonnegativeModel

@@ -1,6 +1,8 @@
 import os
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -41,6 +43,22 @@ def test_every_public_name_is_there():
     for name in km.__all__:
         assert getattr(km, name) is not None
     assert set(km.__all__) == set(dir(km))
+
+
+def test_the_stub_names_what_the_module_has():
+    """Type checkers read the stub, people the module."""
+    import ast
+
+    stub = ast.parse(Path(km.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    homes = {}
+    for node in stub.body:
+        if isinstance(node, ast.ImportFrom):
+            homes |= {alias.asname: f"{node.module}.{alias.name}" for alias in node.names}
+    assert {*homes, "__version__"} == set(km.__all__)
+    for name, home in homes.items():
+        module, _, attribute = home.rpartition(".")
+        found = getattr(import_module(module), attribute, None) or import_module(home)
+        assert getattr(km, name) is found
     with pytest.raises(AttributeError, match="no attribute 'Kolmogorow'"):
         km.Kolmogorow  # noqa: B018
 

@@ -46,8 +46,14 @@ def svdpp_epoch(
             w = weights[k] if weighted else 1.0
             e = values[k] - guess
             error += w * e * e
-            # A weight of n is n steps one after another, which cannot leap over the rating however large n is.
-            step = rate if w == 1.0 else -np.expm1(w * np.log1p(-rate))
+            step = rate
+            if w != 1.0:
+                # A weight of n is n steps one after another: each shrinks the error by rate times the squared length of
+                # the gradient, so that together they cannot leap over the rating however large n is.
+                squares = 2.0
+                for d in range(size):
+                    squares += 2.0 * q[d] * q[d] + (p[d] + total[d]) * (p[d] + total[d])
+                step = -np.expm1(w * np.log1p(-min(rate * squares, 1.0))) / squares
             user_bias[u] += step * (e - reg * user_bias[u])
             item_bias[i] += step * (e - reg * item_bias[i])
             for d in range(size):

@@ -1,6 +1,7 @@
 """Block coordinate descent: normal equations of every row, then a batch row solver, side by side.
 
-Every model of the library is this engine with another pair of row solvers.
+Kolmogorov and nonnegative models are this engine with their pair of row solvers; matrix factorisation and the users' step
+of a chain take its half-step. SVD++ is a gradient descent of its own.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ def tune(
     """Choose the number of events and the regularisation by cross-validation over entries.
 
     On every fold the grid is walked from the strongest `user_reg` to the weakest, each fit starting from where the one
-    before ended, so that a grid costs little more than its first fit.
+    before ended. Expect the time of ten to twenty-five single fits for each number of events with the default grid.
 
     Parameters
     ----------
