@@ -154,7 +154,7 @@ def text_columns(file: TextFile, layout: Layout) -> Iterator[tuple[list[tuple[st
     """Yield the file below its header, some thousand records at a time, as columns of text."""
     records = file.records(layout.separator)
     if layout.has_header:
-        while _is_blank(next(records)):
+        while (first := file.take(records, 1)) and _is_blank(first[0]):
             pass
     lines = Lines(file.line + 1)
     while chunk := file.take(records, _CHUNK):
