@@ -43,3 +43,11 @@ class MissingExtraError(KolmogorovError, ImportError):
 
 class ExecutionError(KolmogorovError, RuntimeError):
     """The machines that were to do the work did not."""
+
+
+class KolmogorovWarning(UserWarning):
+    """Base of all warnings of the library."""
+
+
+class UnknownIdWarning(KolmogorovWarning):
+    """An id that the model has never seen was treated as the average one."""

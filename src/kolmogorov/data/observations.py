@@ -136,10 +136,10 @@ class Observations:
         values : array-like of float
             In rating units.
         weights : array-like of float, optional
-            Positive; an empirical probability from n trials weighs n.
+            From 1e-9 to 1e9; an empirical probability from n trials weighs n.
         minimum, maximum : float, optional
-            Ends of the rating scale. By default `maximum` is the largest value seen, or 1 where none
-            exceeds 1.
+            Ends of the rating scale, between -1e100 and 1e100. By default `maximum` is the largest value seen, or 1
+            where none exceeds 1.
         scaling : {"max", "minmax"}
             p = r / maximum as in the paper, or p = (r - minimum) / (maximum - minimum).
         duplicates : {"error", "mean", "last"}
@@ -190,7 +190,10 @@ class Observations:
 
     @classmethod
     def from_dense(cls, table: Any, **options: Any) -> Observations:
-        """Make observations of a two-dimensional array in which NaN stands for missing.
+        """Make observations of a two-dimensional array or a wide data frame.
+
+        Rows are users, columns are items. NaN, None, the masked cells of a masked array and the empty cells of a frame
+        are missing. A frame that holds a list of ratings is refused; it is for `from_frame`.
 
         Examples
         --------

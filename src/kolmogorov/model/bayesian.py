@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kolmogorov import metrics
+from kolmogorov._support.callbacks import says_stop
 from kolmogorov._support.files import check_writable
 from kolmogorov._support.optional import require
 from kolmogorov._support.seeds import base_seed
@@ -451,7 +452,7 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
         if self.verbose:
             error = "" if draw.rmse is None else f"  held-out rmse {draw.rmse:.4f}"
             sys.stderr.write(f"chain {draw.chain + 1}/{draw.n_chains}  sweep {draw.sweep}/{draw.n_sweeps}{error}\n")
-        return self.callback is not None and self.callback(draw) is True
+        return self.callback is not None and says_stop(self.callback(draw))
 
 
 def _whole(table: Observations) -> bool:

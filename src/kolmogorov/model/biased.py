@@ -97,13 +97,13 @@ class BiasedModel(BaseEstimator):  # type: ignore[misc]
 
 
 def check_observations(model: str, X: Any) -> Observations:
-    """Accept Observations, and tables as `KolmogorovModel.fit` does."""
+    """Accept Observations, sparse matrices, and dense tables, whose users and items are numbered from 0."""
     if isinstance(X, Observations):
         return X
     if hasattr(X, "tocoo"):
         return Observations.from_scipy(X)
-    if isinstance(X, str):
-        raise DataError(f"{model}: expected a table, got the text {X!r}. Read files with kolmogorov.read_ratings.")
+    if isinstance(X, (str, os.PathLike)):
+        raise DataError(f"{model}: expected a table, got the text {str(X)!r}. Read files with kolmogorov.read_ratings.")
     return Observations.from_dense(X)
 
 

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kolmogorov import metrics
+from kolmogorov._support.callbacks import says_stop
 from kolmogorov._support.files import check_writable
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.seeds import base_seed
@@ -381,7 +382,7 @@ class SimplexModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             sys.stderr.write(
                 f"sweep {sweep.sweep:3d}  objective {sweep.objective:.6g}  rmse {sweep.rmse:.4f}  {seconds:.3f} s\n"
             )
-        return self.callback is not None and self.callback(sweep) is True
+        return self.callback is not None and says_stop(self.callback(sweep))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
