@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 
 import naive
 from kolmogorov import (
@@ -48,6 +48,7 @@ def test_the_ridge_solver_solves_linear_systems(problem):
 @given(tables())
 @settings(max_examples=25)
 def test_the_nonnegative_model_keeps_its_invariants(table):
+    assume(table.extent() not in ((0.0, 0.0), (1.0, 1.0)))  # which `fit` refuses
     model = NonnegativeModel(3, user_reg=0.5, item_reg=0.1, tol=0, max_iter=6, random_state=0, n_jobs=1).fit(table)
     assert ((model.psi_ >= 0) & (model.psi_ <= 1)).all()
     np.testing.assert_allclose(model.theta_.sum(axis=1), 1)
@@ -101,8 +102,8 @@ def test_factor_models_predict_by_their_formula(cls):
     f = model.fitted_
     parts = (f.mean, f.user_bias, f.item_bias, f.user_factors, f.item_factors)
     assert model.predict("a", 2) == pytest.approx(naive.biased_prediction(*parts, 0, 1))
-    assert model.predict("zz", 1) == pytest.approx(np.clip(f.mean + f.item_bias[0], 0, 1))
-    assert model.predict("zz", 9) == pytest.approx(f.mean)
+    assert model.predict("zz", 1, unknown="ignore") == pytest.approx(np.clip(f.mean + f.item_bias[0], 0, 1))
+    assert model.predict("zz", 9, unknown="ignore") == pytest.approx(f.mean)
     assert model.predict(["a", "b"], 1).shape == (2,)
     with pytest.raises(UnknownIdError):
         model.predict("zz", 1, unknown="error")

@@ -1,7 +1,8 @@
 """From arrays, frames and matrices to `Observations`: sizes, ratings and weights are checked, repeated pairs settled.
 
-That something is an array of the right kind is `arraylike`'s business, ids are `vocabulary`'s, the ends of the scale are
-`scale`'s. `packing` and `shards`, which see one part of the data at a time, use the same checks of ratings and weights.
+That something is an array of the right kind is `arraylike`'s business, ids are `vocabulary`'s, the ends of the scale
+are `scale`'s. `packing` and `shards`, which see one part of the data at a time, use the same checks of ratings and
+weights.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from kolmogorov.data.arraylike import dense_of, frame_of, numbers_of
 from kolmogorov.data.observations import Observations, View
 from kolmogorov.data.ordering import counting_order
 from kolmogorov.data.scale import Scale, choose_scale
+from kolmogorov.data.trainable import nothing_there
 from kolmogorov.data.vocabulary import Locate, Vocabulary
 from kolmogorov.data.weights import ACCEPTED, not_positive, out_of_bounds
 from kolmogorov.errors import DataError
@@ -83,7 +85,7 @@ def from_codes(
             "Arrays must have one entry per observation, got " + ", ".join(f"{n} {k}" for k, n in sizes.items())
         )
     if ratings.size == 0:
-        raise DataError("There are no observations; at least one (user, item, value) is needed.")
+        raise nothing_there("here")
     scale = checked_scale(ratings, heavy, minimum, maximum, scaling, where)
     view = _sorted_view(users, user_codes, items, item_codes, scale.probability(ratings), heavy, duplicates, where)
     return Observations(users, items, view, scale)

@@ -74,6 +74,16 @@ class View:
     def forget(self, first: int, last: int) -> None:
         """Give back the memory behind the entries of some rows, where it is only mapped."""
 
+    def extent(self) -> tuple[float, float] | None:
+        """Return the smallest and the largest value, found block by block, or None where there are none."""
+        ends: list[float] = []
+        for first, last in self.blocks():
+            values = self.values[self.indptr[first] : self.indptr[last]]
+            if values.size:
+                ends += (float(values.min()), float(values.max()))
+            self.forget(first, last)
+        return (min(ends), max(ends)) if ends else None
+
     @property
     def nbytes(self) -> int:
         """Bytes held by the four arrays."""
@@ -272,6 +282,10 @@ class Observations:
         present = np.zeros(self.n_items, dtype=bool)
         present[self.rows.indices] = True
         return present
+
+    def extent(self) -> tuple[float, float] | None:
+        """Return the smallest and the largest value in [0, 1], or None where there are no entries."""
+        return self.rows.extent()
 
     def user_rows(self) -> NDArray[Any]:
         """Return the user's row number of each entry, in the order of `values`."""

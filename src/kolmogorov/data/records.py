@@ -1,4 +1,7 @@
-"""A ratings file as a stream of chunks, whatever its make: what `read_ratings` collects and `pack` spills to disk."""
+"""A ratings file, text or parquet, as a stream of chunks: `read_ratings` collects those of text, `pack` spills either.
+
+`read_ratings` reads parquet whole, as a frame; see `readers`.
+"""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def shard_of_pieces(first: int, last: int, users: Any, items: Any, duplicates: D
 
 def _place(frame: Any, name: str) -> Locate:
     """Word the place of an entry: parts of a frame do not know their row numbers, but they know their index."""
-    return lambda position: f"row {frame.index[position]!r} of column {name!r}"
+    return lambda position: f"row {frame.index[position]} of column {name!r}"
 
 
 def _numbers(frame: Any, name: str) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov.data.arraylike import column_of
+from kolmogorov.data.nearness import suggestion
 from kolmogorov.errors import DataError, UnknownIdError
 
 Locate = Callable[[int], str]
@@ -98,7 +99,9 @@ class Vocabulary:
             return np.full(array.shape, -1, dtype=np.int64)
         if (array.dtype == object) != self.holds_strings:
             expected, came = ("strings", "integers") if self.holds_strings else ("integers", "strings")
-            raise DataError(f"{what} ids are {expected} here, got {came} such as {array.item(0)!r}.")
+            raise DataError(
+                f"{what} ids are {expected} here, got {came} such as {array.item(0)!r}.{self.suggestion(array.item(0))}"
+            )
         if self.holds_strings:
             return np.fromiter((self._rows.get(i, -1) for i in array), dtype=np.int64, count=array.size)
         rows = np.searchsorted(self.ids, array)
@@ -118,7 +121,11 @@ class Vocabulary:
         if text.removeprefix("-").isdecimal() and abs(int(text)) < 2**63:
             return int(text)
         also = " or titles" if self.labels is not None else ""
-        raise UnknownIdError(f"Ids are integers here{also}, and {text!r} is none of them.")
+        raise UnknownIdError(f"Ids are integers here{also}, and {text!r} is none of them.{self.suggestion(text)}")
+
+    def suggestion(self, wrong: Any) -> str:
+        """Return a sentence, with a blank before it, that names ids or titles like a wrong id; maybe nothing."""
+        return suggestion(self.ids, self.labels, wrong)
 
     def translate(self, other: Vocabulary) -> NDArray[np.int64]:
         """Return this vocabulary's row number of each id of another, -1 where it has none.

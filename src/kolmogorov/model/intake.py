@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_non_negative, validate_data
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.arraylike import NotNumbersError, cells_of, floats_of, frame_of, refuse_containers
 from kolmogorov.data.longframe import refuse_long_frame
+from kolmogorov.data.trainable import check_any
 from kolmogorov.errors import DataError
 from kolmogorov.execution.tables import DistributedTable
 
@@ -54,6 +55,17 @@ def table_of(model: Any, X: Any, *, reset: bool) -> Observations:
     scaling = "max" if scale.minimum == 0.0 else "minmax"
     observations = make(table, minimum=scale.minimum, maximum=scale.maximum, scaling=scaling)
     return Observations(observations.users, model.fitted_.items, observations.rows, observations.scale)
+
+
+def check_evaluable(observations: Any) -> Observations:
+    """Return what `evaluate` was given, if it is observations and there are some."""
+    if not isinstance(observations, Observations):
+        raise DataError(
+            f"evaluate takes Observations, got {type(observations).__name__}. Make them with "
+            "Observations.from_frame, from_arrays, from_scipy or from_dense."
+        )
+    check_any(observations, "to compare predictions with")
+    return observations
 
 
 def _arraylike(X: Any, known_columns: Any) -> Any:
