@@ -92,7 +92,7 @@ def dense_of(raw: Any) -> Floats:
         return cells_of(frame)
     array = floats_of(raw)
     if array.ndim != 2:
-        raise DataError(f"Expected a two-dimensional table (users × items), got shape {array.shape}.")
+        raise DataError(f"Expected a two-dimensional array (users × items), got shape {array.shape}.")
     return array
 
 
@@ -109,7 +109,7 @@ def floats_of(raw: Any) -> Floats:
     except (TypeError, ValueError) as error:
         raise DataError(f"Expected {_TABLE}: {str(error).rstrip('.')}.") from None
     if array.ndim == 0:
-        raise DataError(f"Expected a two-dimensional table (users × items), got {_named(raw)}.")
+        raise DataError(f"Expected a two-dimensional array (users × items), got {_named(raw)}.")
     _refuse_kind(array, "The cells of the table")
     try:
         return array.astype(np.float64, copy=False)

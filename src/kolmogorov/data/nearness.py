@@ -51,18 +51,27 @@ def _similar(texts: NDArray[Any], wrong: str) -> list[int]:
     if not sought:
         return []
     folded = [str(text).casefold() for text in texts[:_MOST_TEXTS].tolist()]
-    rows: dict[str, int] = {}
-    if len(folded) <= _MOST_COMPARED:
-        compared = folded
-    else:
-        # Most slips of the pen leave the first letter and the length more or less alone.
-        alike = [text for text in folded if text[:1] == sought[0]]
-        compared = sorted(alike, key=lambda text: (text[:2] != sought[:2], abs(len(text) - len(sought))))
-        compared = compared[:_MOST_COMPARED]
-    close = difflib.get_close_matches(sought, compared, n=_SHOWN, cutoff=_ALIKE)
+    if sought in folded:
+        return [row for row, text in enumerate(folded) if text == sought][:_SHOWN]
+    close = difflib.get_close_matches(sought, _worth_comparing(folded, sought), n=_SHOWN, cutoff=_ALIKE)
     contain = [text for text in folded if sought in text][:_SHOWN] if len(sought) > 2 else []
     wanted = set(close) | set(contain)
+    rows: dict[str, int] = {}
     for row, text in enumerate(folded):
         if text in wanted:
             rows.setdefault(text, row)
     return [rows[text] for text in dict.fromkeys([*close, *contain])]
+
+
+def _worth_comparing(texts: list[str], sought: str) -> list[str]:
+    """Return some of the texts: those that begin alike for longest, then those that are about as long."""
+    pool = texts
+    for length in range(1, len(sought) + 1):
+        if len(pool) <= _MOST_COMPARED:
+            break
+        narrower = [text for text in pool if text.startswith(sought[:length])]
+        if len(narrower) <= _MOST_COMPARED:
+            others = [text for text in pool if abs(len(text) - len(sought)) <= 1]
+            return [*narrower, *others[: _MOST_COMPARED - len(narrower)]]
+        pool = narrower
+    return pool[:_MOST_COMPARED]

@@ -99,8 +99,8 @@ class Strangers:
             shown = ", ".join(map(repr, distinct[:_NAMED])) + (", ..." if len(distinct) > _NAMED else "")
             parts.append(f"{len(distinct):,} {what}{'' if len(distinct) == 1 else 's'} ({shown})")
         warn(
-            f"Not known to the model, and treated as the average: {' and '.join(parts)}. unknown='error' raises instead, "
-            "unknown='ignore' does the same without this warning.",
+            f"Not known to the model, and treated as the average: {' and '.join(parts)}. With unknown='error' this is "
+            "an error, with unknown='ignore' there is no warning.",
             UnknownIdWarning,
         )
         self._found.clear()
@@ -161,7 +161,7 @@ def _ids(raw: Any, what: str) -> tuple[NDArray[Any], bool]:
     """Return ids as an array, and whether a single one was given."""
     if not isinstance(raw, str):
         refuse_containers(raw, f"{what} ids must be an id or an array of ids")
-    if np.ndim(raw):
+    if isinstance(raw, (list, tuple)) or np.ndim(raw):
         return normalise_ids(raw, what), False
     single = raw.item() if isinstance(raw, (np.ndarray, np.generic)) else raw
     return normalise_ids([single], what), True
