@@ -45,9 +45,21 @@ class ExecutionError(KolmogorovError, RuntimeError):
     """The machines that were to do the work did not."""
 
 
+class InvariantError(KolmogorovError, ValueError):
+    """A value breaks what always holds of its kind: a theta off the simplex, an index outside its table, a NaN."""
+
+
+class FitError(KolmogorovError, RuntimeError):
+    """A fit ended with numbers that are none."""
+
+
 class KolmogorovWarning(UserWarning):
-    """Base of all warnings of the library."""
+    """Base of all warnings given on purpose; the command line shows each as one line."""
 
 
 class UnknownIdWarning(KolmogorovWarning):
     """An id that the model has never seen was treated as the average one."""
+
+
+class ConvergenceWarning(KolmogorovWarning):
+    """Chains or sweeps have not settled; results may still move."""

@@ -247,7 +247,7 @@ def test_rules_are_counted_on_what_the_model_has_not_seen(model, ratings):
     assert len(rules) == 5
     learned = km.load(model)
     fresh = km.read_ratings(ratings)
-    known = set(zip(learned.fitted_.observations.user_rows(), learned.fitted_.observations.item_rows(), strict=True))
+    known = set(zip(learned.fitted_.training.user_rows(), learned.fitted_.training.item_rows(), strict=True))
     held = fresh.subset(
         np.array([pair not in known for pair in zip(fresh.user_rows(), fresh.item_rows(), strict=True)])
     )

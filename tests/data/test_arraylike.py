@@ -106,7 +106,7 @@ def test_masked_cells_are_missing(number):
     expected = Observations.from_dense(np.where(table == 9, np.nan, table))
     assert naive.cells(Observations.from_dense(masked)) == naive.cells(expected)
     model = KolmogorovModel(2, random_state=0).fit(masked)
-    assert model.fitted_.seen_items.size == 6
+    assert model.fitted_.training.values.size == 6
     assert model.transform(masked).shape == (3, 2)
     assert model.score(masked) == model.score(np.where(table == 9, np.nan, table))
     assert MatrixFactorization(2, random_state=0).fit(masked).fitted_.mean == pytest.approx(4 / 6)
@@ -115,7 +115,7 @@ def test_masked_cells_are_missing(number):
 def test_cells_that_pandas_calls_missing_are_missing():
     frame = pd.DataFrame({"a": [1, None, 0], "b": [1, 0, 0], "c": [1, 0, None]}, dtype="Int64")
     assert len(Observations.from_dense(frame)) == 7
-    assert KolmogorovModel(2, random_state=0).fit(frame).fitted_.seen_items.size == 7
+    assert KolmogorovModel(2, random_state=0).fit(frame).fitted_.training.values.size == 7
     assert len(Observations.from_dense([[1, None], [0, 1]])) == 3
 
 

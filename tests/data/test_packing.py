@@ -1,7 +1,6 @@
 """Packed tables hold what `read_ratings` reads, whatever the memory, and nothing half-written passes for one."""
 
 import gzip
-import json
 import os
 import pickle
 import signal
@@ -16,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kolmogorov as km
+from forgery import forged, parts_of
 from kolmogorov import Observations, read_ratings
 from kolmogorov.data import Scale, packing
 from kolmogorov.data.datasets.synthetic import planted
@@ -217,9 +217,9 @@ def packed_file(tmp_path, zoo):
 
 def test_damage_is_noticed_wherever_it_is(packed_file):
     whole = packed_file.read_bytes()
-    footer = json.loads(whole[-48 - int.from_bytes(whole[-48:-40], "little") : -48])
-    used = [(s["offset"], s["size"]) for s in footer["sections"].values() if s["size"]]
-    for place in [0, 9, len(whole) - 1, len(whole) - 60, *(offset for offset, _ in used)]:
+    _, footer, _ = parts_of(whole)
+    used = [section["offset"] for section in footer["sections"].values() if section["shape"] != [0]]
+    for place in [0, 9, 100, len(whole) - 1, len(whole) - 60, *used]:
         damaged = bytearray(whole)
         damaged[place] ^= 0x55
         packed_file.write_bytes(damaged)
@@ -231,53 +231,99 @@ def test_damage_is_noticed_wherever_it_is(packed_file):
             Observations.open(packed_file)
 
 
-def _rewritten(path, change):
-    """Change the footer and give it a right checksum, as someone with bad intentions would."""
-    import hashlib
-    import struct
-
-    whole = path.read_bytes()
-    length = int.from_bytes(whole[-48:-40], "little")
-    footer = json.loads(whole[-48 - length : -48])
-    change(footer)
-    content = json.dumps(footer).encode()
-    tail = struct.pack("<Q32s8s", len(content), hashlib.sha256(content).digest(), whole[-8:])
-    path.write_bytes(whole[: -48 - length] + content + tail)
+def _moved(name, other):
+    return lambda f: f["sections"][name].update(offset=f["sections"][other]["offset"])
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda f: f.update(n_items=3),
-        lambda f: f.update(n_users=10**9),
+        lambda f: f["meta"].update(n_items=3),
+        lambda f: f["meta"].update(n_users=10**9),
         lambda f: f["sections"]["rows_indices"].update(offset=10**12),
-        lambda f: f["sections"]["rows_indices"].update(size=-1),
+        lambda f: f["sections"]["rows_indices"].update(shape=[-1]),
         lambda f: f["sections"]["rows_indices"].update(dtype="object"),
-        lambda f: f["sections"]["rows_indptr"].update(offset=f["sections"]["rows_values"]["offset"]),
+        _moved("rows_indptr", "rows_values"),
+        _moved("users_ids_ends", "rows_indptr"),
         lambda f: f["sections"].pop("columns_values"),
-        lambda f: f.update(scale={"minimum": 2.0, "maximum": 1.0}),
-        lambda f: f.update(scale=None),
-        lambda f: f.update(scale={"minimum": [0], "maximum": [5]}),
-        lambda f: f.update(n_users=float(f["n_users"])),
-        lambda f: f["sections"]["users_ids_ends"].update(offset=f["sections"]["rows_indptr"]["offset"]),
+        lambda f: f["meta"].update(scale={"minimum": 2.0, "maximum": 1.0}),
+        lambda f: f["meta"].update(scale=None),
+        lambda f: f["meta"].update(scale={"minimum": [0], "maximum": [5]}),
+        lambda f: f["meta"].update(n_users=float(f["meta"]["n_users"])),
+        lambda f: f["meta"].update(fingerprint="0" * 64),
         lambda f: f.update(sections=[]),
     ],
 )
 @pytest.mark.parametrize("verify", [True, False])
 def test_a_hostile_footer_is_refused(packed_file, change, verify):
-    _rewritten(packed_file, change)
+    packed_file.write_bytes(forged(packed_file.read_bytes(), change_footer=lambda f: change(f) and None))
     with pytest.raises(FileFormatError):
         Observations.open(packed_file, verify)
 
 
-def test_indices_are_checked_even_unverified(packed_file, zoo):
-    whole = bytearray(packed_file.read_bytes())
-    footer = json.loads(whole[-48 - int.from_bytes(whole[-48:-40], "little") : -48])
-    offset = footer["sections"]["rows_indices"]["offset"]
-    whole[offset : offset + 4] = (10**6).to_bytes(4, "little")
-    packed_file.write_bytes(whole)
-    with pytest.raises(FileFormatError, match="outside the table"):
-        Observations.open(packed_file, verify=False)
+def _put(name, place, number):
+    def change(meta, arrays):
+        arrays[name][place] = number
+
+    return change
+
+
+def _wrapped(meta, arrays):
+    """Differences of neighbours overflow to what a rising sequence would have."""
+    arrays["rows_indptr"][1:4] = [2**63 - 1, -(2**63), -1]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (_wrapped, "does not increase from 0"),
+        (_put("rows_indptr", 2, 0), "does not increase from 0"),
+        (_put("rows_indptr", 0, 1), "does not increase from 0"),
+        (_put("columns_indptr", -1, 5), "does not increase from 0"),
+        (_put("rows_indices", 0, 10**6), "outside the table"),
+        (_put("columns_indices", 0, -1), "outside the table"),
+        (_put("rows_indices", 1, 0), "there twice or out of order"),
+    ],
+)
+@pytest.mark.parametrize("verify", [True, False])
+def test_what_compiled_code_relies_on_is_checked_even_unverified(packed_file, change, words, verify):
+    packed_file.write_bytes(forged(packed_file.read_bytes(), change))
+    with pytest.raises(FileFormatError, match=words):
+        Observations.open(packed_file, verify)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (_put("columns_values", 3, 0.25), "are not those by users"),
+        (_put("rows_values", 0, np.nan), "outside"),
+        (_put("rows_values", 0, 0.5), "are not those by users|not true"),
+        (lambda meta, arrays: meta.update(binary=False), "not true"),
+    ],
+)
+def test_values_of_a_forged_table_are_checked(packed_file, change, words):
+    packed_file.write_bytes(forged(packed_file.read_bytes(), change))
+    with pytest.raises(FileFormatError, match=words):
+        Observations.open(packed_file)
+
+
+def test_a_table_that_is_only_put_together_again_opens(packed_file, zoo):
+    packed_file.write_bytes(forged(packed_file.read_bytes(), lambda meta, arrays: None))
+    same(Observations.open(packed_file), zoo)
+
+
+def test_a_table_that_changes_its_size_while_it_is_used(tmp_path):
+    """Reading a mapped page that is no longer there would end the process with a signal."""
+    table = km.pack(planted(300, 60, 3, n_observations=6000, noise=0.05).observations, tmp_path / "t.kmt")
+    model = km.KolmogorovModel(3, random_state=0, max_iter=4)
+
+    def cut(sweep):
+        os.truncate(tmp_path / "t.kmt", 5000)
+
+    with pytest.raises(FileFormatError, match="bytes long when it was opened and is 5000 now"):
+        model.set_params(callback=cut).fit(table)
+    with pytest.raises(FileFormatError, match="when it was opened"):
+        km.BayesianKolmogorovModel(3, n_features=0).fit(table)
 
 
 # --- use -----------------------------------------------------------------------------------------------------
@@ -336,7 +382,8 @@ def test_another_scale(tmp_path):
 
 
 def test_tables_are_gone_through_in_blocks(tmp_path, monkeypatch):
-    from kolmogorov.data import observations, tablefile
+    from kolmogorov._support import invariants
+    from kolmogorov.data import observations
     from kolmogorov.model import parameters, persistence
 
     table = planted(60, 30, 3, n_observations=700, noise=0.1).observations
@@ -344,7 +391,7 @@ def test_tables_are_gone_through_in_blocks(tmp_path, monkeypatch):
     whole = km.KolmogorovModel(**options).fit(table)
     scores = whole.evaluate(table)
     monkeypatch.setattr(observations, "BLOCK", 37)
-    monkeypatch.setattr(tablefile, "_BLOCK", 3)
+    monkeypatch.setattr(invariants, "_BLOCK", 3)
     monkeypatch.setattr(parameters, "_BLOCK", 41)
     monkeypatch.setattr(persistence, "_BLOCK", 43)
     mapped = km.pack(table, tmp_path / "t.kmt")
@@ -356,23 +403,8 @@ def test_tables_are_gone_through_in_blocks(tmp_path, monkeypatch):
     np.testing.assert_array_equal(model.predict(mapped), whole.predict(table))
     model.save(tmp_path / "m.km")
     again = km.load(tmp_path / "m.km")
-    np.testing.assert_array_equal(again.fitted_.seen_values, table.values)
+    np.testing.assert_array_equal(again.fitted_.training.values, table.values)
     same(Observations.open(tmp_path / "t.kmt"), table)
-
-
-def test_indptr_that_falls_between_two_blocks(packed_file, monkeypatch):
-    from kolmogorov.data import tablefile
-
-    monkeypatch.setattr(tablefile, "_BLOCK", 2)
-    whole = bytearray(packed_file.read_bytes())
-    footer = json.loads(whole[-48 - int.from_bytes(whole[-48:-40], "little") : -48])
-    offset = footer["sections"]["rows_indptr"]["offset"]
-    for place, value in ((2, 0), (0, 1)):
-        damaged = bytearray(whole)
-        damaged[offset + 8 * place : offset + 8 * place + 8] = value.to_bytes(8, "little")
-        packed_file.write_bytes(damaged)
-        with pytest.raises(FileFormatError, match="does not increase from 0"):
-            Observations.open(packed_file, verify=False)
 
 
 def test_a_chunk_with_one_rating_only(tmp_path, monkeypatch):

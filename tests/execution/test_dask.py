@@ -127,7 +127,7 @@ def test_frames_and_parquet_files(client, table, tmp_path, texts):
     lazy = dataframe.from_pandas(frame, npartitions=3)
     there = KolmogorovModel(**SMALL, execution=Dask(client)).fit(lazy)
     same(there, here)
-    assert there.fitted_.observations.fingerprint() == table.fingerprint()
+    assert there.fitted_.training.fingerprint() == table.fingerprint()
     paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
     frame[:4000].to_parquet(paths[0], row_group_size=1500)
     frame[4000:].to_parquet(paths[1])

@@ -118,7 +118,7 @@ def test_factorisation_is_the_same_on_any_number_of_threads():
 def test_bad_parameters_of_baselines():
     with pytest.raises(ParameterError, match="'n_factors' must be an integer >= 1"):
         MatrixFactorization(0).fit([[1.0]])
-    with pytest.raises(ParameterError, match="'rate' must be a finite number > 0"):
+    with pytest.raises(ParameterError, match="'rate' must be a number between 0 and 1"):
         SVDpp(rate=0).fit([[1.0]])
     with pytest.raises(DataError, match=r"Read files with kolmogorov.read_ratings"):
         SVDpp().fit("x.csv")

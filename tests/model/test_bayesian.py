@@ -8,16 +8,27 @@ import pytest
 from scipy import stats
 
 import naive
+from forgery import forged
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, bagged, load
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov.data.datasets.synthetic import planted
 from kolmogorov.data.observations import View
-from kolmogorov.errors import DataError, FileFormatError, ParameterError, UnknownIdError
+from kolmogorov.errors import ConvergenceWarning, DataError, FileFormatError, ParameterError, UnknownIdError
 from kolmogorov.execution import Threads
-from kolmogorov.kernels.gibbs import draw_answers, draw_bits, draw_events, draw_simplex, gamma, truncated_normal
+from kolmogorov.kernels.gibbs import (
+    binomial,
+    draw_answers,
+    draw_bits,
+    draw_events,
+    draw_simplex,
+    gamma,
+    truncated_normal,
+)
 from kolmogorov.metrics import effective_size, split_rhat
 from kolmogorov.model.bayes import chain as chain_module
 from kolmogorov.model.bayes.chain import FLOOR, BernoulliChain, GaussianChain
+from kolmogorov.model.bayes.convergence import convergence_of
+from kolmogorov.model.bayes.dirichlet import redrawn_alpha
 from kolmogorov.model.bayes.priors import ItemPrior
 
 SMALL = {"n_chains": 2, "burn_in": 20, "n_samples": 6, "thin": 2, "random_state": 0}
@@ -132,6 +143,7 @@ class TinyWorld:
 
     users, items, events, classes = 4, 5, 2, 2
     kind = GaussianChain
+    concentration: float | None = 1e-9
 
     def __init__(self):
         full = Observations.from_dense(np.full((self.users, self.items), 0.5))
@@ -142,7 +154,7 @@ class TinyWorld:
             np.zeros((self.users, 0)),
             n_events=self.events,
             n_classes=self.classes,
-            concentration=1e-9,
+            concentration=self.concentration,
             seed=11,
             dealer=self.dealer,
         )
@@ -198,6 +210,7 @@ class YesNoWorld(TinyWorld):
     """The same table with answers yes and no."""
 
     kind = BernoulliChain
+    concentration = None
 
     def prior(self, rng):
         link = super().prior(rng)
@@ -244,27 +257,24 @@ def geweke_scores(sweeps, make=TinyWorld):
 
 
 @pytest.mark.parametrize("make", [TinyWorld, YesNoWorld])
-def test_geweke_finds_nothing_wrong(monkeypatch, make):
-    # So few users leave alpha free to wander, which takes longer steps.
-    monkeypatch.setattr(chain_module, "_STEP", 2.0)
+def test_geweke_finds_nothing_wrong(make):
     assert np.abs(geweke_scores(8000, make)).max() < 4.0
 
 
-def _doubled(alpha, theta, rng):
+def _doubled(alpha, theta, rng, **options):
     """Count every user four times."""
-    return _alpha(alpha, np.concatenate([theta] * 4), rng)
+    return _alpha(alpha, np.concatenate([theta] * 4), rng, **options)
 
 
 def _flipped(indptr, indices, values, weights, *rest):
     return _answers(indptr, indices, 1.0 - values, weights, *rest)
 
 
-_alpha, _answers = chain_module._redrawn_alpha, chain_module.draw_answers
+_alpha, _answers = chain_module.redrawn_alpha, chain_module.draw_answers
 
 
-@pytest.mark.parametrize(("name", "bug"), [("_redrawn_alpha", _doubled), ("draw_answers", _flipped)])
+@pytest.mark.parametrize(("name", "bug"), [("redrawn_alpha", _doubled), ("draw_answers", _flipped)])
 def test_geweke_finds_a_wrong_conditional_of_yes_and_no(monkeypatch, name, bug):
-    monkeypatch.setattr(chain_module, "_STEP", 2.0)
     monkeypatch.setattr(chain_module, name, bug)
     assert np.abs(geweke_scores(8000, YesNoWorld)).max() > 5.0
 
@@ -495,7 +505,8 @@ def test_probabilities_of_relations_are_shares_of_draws(model):
 def test_diagnostics(ratings, model):
     found = model.diagnostics(ratings, max_entries=50)
     assert found["prediction"]["rhat"].shape == (50,)
-    assert found["noise"]["ess"].shape == (60,)
+    assert found["user_noise"]["ess"].shape == (60,)
+    assert found["concentration"]["rhat"].shape == (1,)
 
 
 def test_convergence_measures(rng):
@@ -582,11 +593,45 @@ def test_an_interrupt_during_the_start_of_a_chain_is_not_swallowed(ratings, monk
         BayesianKolmogorovModel(4, **SMALL).fit(ratings)
 
 
-@pytest.mark.parametrize("name", ["theta", "psi", "noise", "alpha", "member", "frequency", "slopes", "theta0"])
-def test_a_hostile_checkpoint_is_refused(tmp_path, ratings, monkeypatch, name):
-    from kolmogorov.model import archive
-    from kolmogorov.model.bayes.checkpoint import KIND
+def _cut(name):
+    def change(meta, arrays):
+        arrays[name] = np.ascontiguousarray(arrays[name][..., :-1])
 
+    return change
+
+
+def _put(name, number):
+    def change(meta, arrays):
+        arrays[name].flat[0] = number
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *map(_cut, ["theta", "psi", "noise", "alpha", "member", "frequency", "slopes", "theta0", "fantasy"]),
+        *(_put(name, np.nan) for name in ("theta", "psi", "noise", "alpha", "frequency", "slopes", "mean", "theta0")),
+        *(_put(name, 0.0) for name in ("noise", "alpha", "noise0")),
+        _put("theta", 7.0),
+        _put("psi", 0.5),
+        _put("psi0", 2),
+        _put("member", 10**12),
+        _put("bucket", -1),
+        lambda meta, arrays: meta["current"].update(scale=-1.0),
+        lambda meta, arrays: meta["current"].update(scale="x"),
+        lambda meta, arrays: meta["current"].update(concentration=0.0),
+        lambda meta, arrays: meta.update(current=None),
+        lambda meta, arrays: meta.update(sweep=10**9),
+        lambda meta, arrays: meta.update(sweep=2.5),
+        lambda meta, arrays: meta.update(chain=1),
+        lambda meta, arrays: meta.update(seed=None) or meta.update(chain=-1),
+        lambda meta, arrays: meta["priors"].pop(),
+        lambda meta, arrays: meta["priors"][0].update(concentration="no"),
+        lambda meta, arrays: meta["priors"][0].pop("concentration"),
+    ],
+)
+def test_a_hostile_checkpoint_is_refused(tmp_path, ratings, monkeypatch, change):
     monkeypatch.setattr("kolmogorov.model.bayes.sampling._PAUSE", 0.0)
 
     def stop(draw):
@@ -594,10 +639,75 @@ def test_a_hostile_checkpoint_is_refused(tmp_path, ratings, monkeypatch, name):
             raise KeyboardInterrupt
 
     path = tmp_path / "c.ckpt"
+    options = SMALL | {"random_state": None}
     with pytest.raises(KeyboardInterrupt):
-        BayesianKolmogorovModel(4, **SMALL, checkpoint=path, callback=stop).fit(ratings)
-    _, meta, arrays = archive.read(path, (KIND,))
-    arrays[name] = np.ascontiguousarray(arrays[name][..., :-1])
-    archive.write(path, KIND, meta, arrays)
+        BayesianKolmogorovModel(4, **options, checkpoint=path, callback=stop).fit(ratings)
+    path.write_bytes(forged(path.read_bytes(), change))
     with pytest.raises(FileFormatError, match="malformed"):
-        BayesianKolmogorovModel(4, **SMALL, checkpoint=path).fit(ratings)
+        BayesianKolmogorovModel(4, **options, checkpoint=path).fit(ratings)
+
+
+# --- weights, concentration, convergence ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n", "p"), [(17, 0.3), (100, 0.01), (1000, 0.5), (10**9, 1e-7)])
+def test_binomial_numbers(n, p):
+    state, draws = np.uint64(5), []
+    for _ in range(4000):
+        state, number = binomial(np.uint64(state), n, p)
+        draws.append(number)
+    exact = stats.binom(n, p)
+    # A discrete number is spread evenly over its step of the distribution function.
+    places = exact.cdf(np.array(draws) - 1) + np.random.default_rng(0).random(4000) * exact.pmf(draws)
+    assert stats.kstest(places, "uniform").pvalue > 1e-4
+
+
+def test_a_huge_weight_takes_no_longer_and_is_a_certainty(zoo):
+    """Answers given a hundred million times: theta is known, and the sweep ends."""
+    view = zoo.rows.weighed(np.full(len(zoo), 1e8))
+    heavy = Observations(zoo.users, zoo.items, view, zoo.scale)
+    model = BayesianKolmogorovModel(3, **SMALL, likelihood="bernoulli").fit(heavy)
+    assert np.isfinite(model.predict(zoo)).all()
+    assert model.predict(zoo, return_std=True)[1].mean() < 0.2
+
+
+def test_the_concentration_of_yes_and_no_can_be_given(zoo):
+    loose, tight = (
+        BayesianKolmogorovModel(3, **SMALL, concentration=value).fit(zoo).posterior_ for value in (0.5, 500.0)
+    )
+    np.testing.assert_allclose(loose.priors["concentration"], 0.5)
+    np.testing.assert_allclose(tight.priors["concentration"], 500.0)
+    assert tight.theta.std(axis=1).mean() < 0.5 * loose.theta.std(axis=1).mean()
+
+
+def test_alpha_with_a_fixed_total_has_its_exact_distribution(rng):
+    """Two events: the share of the first has a density that can be written down."""
+    theta = rng.dirichlet([3.0, 1.0], 40)
+    alpha, shares = np.array([2.0, 2.0]), []
+    for _ in range(4000):
+        alpha = redrawn_alpha(alpha, theta, rng, total_fixed=True)
+        shares.append(alpha[0] / 4.0)
+    np.testing.assert_allclose(alpha.sum(), 4.0)
+    grid = (np.arange(2000) + 0.5) / 2000
+    logs = [stats.dirichlet([4 * g, 4 * (1 - g)]).logpdf(theta.T).sum() for g in grid]
+    density = np.exp(np.array(logs) - max(logs))
+    cdf = np.cumsum(density) / density.sum()
+    assert stats.kstest(shares[::10], lambda x: np.interp(x, grid, cdf)).pvalue > 1e-4
+
+
+def test_chains_that_disagree_say_so(ratings):
+    with pytest.warns(ConvergenceWarning, match="do not agree: R-hat is above 1.1 for .*more chains"):
+        BayesianKolmogorovModel(4, n_chains=3, burn_in=1, n_samples=8, thin=1, random_state=0).fit(ratings)
+
+
+def test_convergence_is_judged_by_predictions_and_by_priors(model):
+    posterior = model.posterior_
+    n = posterior.n_draws
+    same = replace(posterior, theta=np.tile(posterior.theta[:1], (n, 1, 1)), psi=np.tile(posterior.psi[:1], (n, 1, 1)))
+    steady = replace(same, priors={"concentration": np.full(n, 20.0)})
+    assert convergence_of(steady).settled
+    assert "agree: R-hat of 400 predictions is at most 1.00" in str(convergence_of(steady))
+    apart = replace(same, priors={"concentration": np.repeat([20.0, 200.0], n // 2)})
+    found = convergence_of(apart)
+    assert found.disagreeing == ("concentration",)
+    assert "their concentration is 20, 200" in str(found)

@@ -1,15 +1,15 @@
-import hashlib
 import json
-import struct
+import pathlib
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kolmogorov import KolmogorovModel, Observations, datasets, load
+from forgery import forged, parts_of
+from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets, load
+from kolmogorov._support import container
 from kolmogorov.errors import FileFormatError
-from kolmogorov.model import archive
 from kolmogorov.solvers import resolve
 
 
@@ -64,46 +64,133 @@ def test_a_changed_file_is_refused(saved, tmp_path_factory, data):
         load(path)
 
 
-def rebuilt(content, change):
-    """Change the header of a file and give it a right checksum again, as an attacker would."""
-    prefix = struct.Struct("<8sIQ")
-    magic, version, length = prefix.unpack_from(content)
-    header = json.loads(content[prefix.size : prefix.size + length])
-    body = content[prefix.size + length : -32]
-    header = change(header) or header
-    text = header if isinstance(header, bytes) else json.dumps(header).encode()
-    whole = prefix.pack(magic, version, len(text)) + text + body
-    return whole + hashlib.sha256(whole).digest()
+def _without(meta, name):
+    meta.pop(name)
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda h: h.update(kind="Other"),
-        lambda h: h.pop("meta"),
-        lambda h: h.update(arrays="no"),
-        lambda h: h["arrays"].pop(),
-        lambda h: h["arrays"].append({"name": "x", "dtype": "float64", "shape": [10**9]}),
-        lambda h: h["arrays"][0].update(dtype="object"),
-        lambda h: h["arrays"][0].update(shape=[-1, 2]),
-        lambda h: h["arrays"][0].update(shape=[2**40, 2**40]),
-        lambda h: h["meta"]["parameters"].update(os="rm"),
-        lambda h: h["meta"]["parameters"].update(binary_solver={"solver": "os.system", "options": {}}),
-        lambda h: h["meta"].update(n_events=-1),
-        lambda h: h["meta"].update(n_events="two"),
-        lambda h: h["meta"].update(scale={"minimum": 1, "maximum": 0}),
-        lambda h: h["meta"].update(history=[{"sweep": 1}]),
-        lambda h: h["meta"].pop("parameters"),
-        lambda h: b"[" * 100_000,
-        lambda h: b"[]",
-        lambda h: b"\xff\xfe",
+        lambda f: f.update(kind="Other"),
+        lambda f: f.pop("meta"),
+        lambda f: f.update(sections="no"),
+        lambda f: f["sections"].pop("theta"),
+        lambda f: f["sections"].update(x={"dtype": "float64", "shape": [10**9], "offset": 64, "sha256": "0" * 64}),
+        lambda f: f["sections"]["theta"].update(dtype="object"),
+        lambda f: f["sections"]["theta"].update(shape=[-1, 2]),
+        lambda f: f["sections"]["theta"].update(shape=[2**40, 2**40]),
+        lambda f: f["sections"]["theta"].update(shape=[0, 2**47, 2**47]),
+        lambda f: f["sections"]["theta"].update(shape=2),
+        lambda f: f["sections"]["theta"].update(shape=[True, 2]),
+        lambda f: f["sections"]["theta"].update(offset=-64),
+        lambda f: f["sections"]["theta"].update(offset=f["sections"]["psi"]["offset"]),
+        lambda f: f["sections"]["theta"].update(sha256=""),
+        lambda f: f["sections"]["theta"].update(more=1),
+        lambda f: f["meta"]["parameters"].update(os="rm"),
+        lambda f: f["meta"]["parameters"].update(checkpoint="taken.ckpt"),
+        lambda f: f["meta"]["parameters"].update(random_state=1),
+        lambda f: f["meta"]["parameters"].update(callback="print"),
+        lambda f: f["meta"]["parameters"].update(execution="x"),
+        lambda f: f["meta"]["parameters"].update(n_events=10**9),
+        lambda f: f["meta"]["parameters"].update(binary_solver={"solver": "os.system", "options": {}}),
+        lambda f: f["meta"].update(n_events=-1),
+        lambda f: f["meta"].update(n_events=10**9),
+        lambda f: f["meta"].update(n_events=3),
+        lambda f: f["meta"].update(n_events="two"),
+        lambda f: f["meta"].update(scale={"minimum": 1, "maximum": 0}),
+        lambda f: f["meta"].update(scale={"minimum": True, "maximum": 2}),
+        lambda f: f["meta"].pop("parameters"),
+        lambda f: b"[" * 100_000,
+        lambda f: b"[]",
+        lambda f: b"\xff\xfe",
+        lambda f: json.dumps(f).encode().replace(b'"n_events": 2', b'"n_events": NaN'),
+        lambda f: b" " * (5 << 20) + json.dumps(f).encode(),
     ],
 )
-def test_a_forged_file_with_a_right_checksum_is_refused(saved, tmp_path, change):
+def test_a_forged_footer_with_a_right_checksum_is_refused(saved, tmp_path, change):
     path = tmp_path / "forged.km"
-    path.write_bytes(rebuilt(saved[2], change))
+    path.write_bytes(forged(saved[2], change_footer=lambda f: _changed(f, change)))
     with pytest.raises(FileFormatError):
         load(path)
+
+
+def _changed(footer, change):
+    new = change(footer)
+    return new if isinstance(new, bytes) else footer
+
+
+def _set(name, value):
+    def change(meta, arrays):
+        arrays[name] = value(arrays[name])
+
+    return change
+
+
+def _first(number):
+    def value(array):
+        array.flat[0] = number
+        return array
+
+    return value
+
+
+#: Passes a test by differences, which overflow.
+_WRAPPED = np.array([0, 2**63 - 1, -(2**63)], dtype=np.int64)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _set("theta", _first(np.nan)),
+        _set("theta", _first(-0.5)),
+        _set("theta", lambda a: a + 0.1),
+        _set("theta", lambda a: a.astype(np.float32)),
+        _set("centre", _first(np.inf)),
+        _set("centre", lambda a: 2 * a),
+        _set("centre", lambda a: np.ones((1, 2)) / 2),
+        _set("psi", lambda a: np.full((2, 2), 0.5)),
+        _set("psi", lambda a: np.zeros((2, 2), dtype=np.uint8)),
+        _set("history", _first(np.nan)),
+        _set("history", lambda a: a[:, :4].copy()),
+        _set("history", lambda a: a[::-1].copy() + 5),
+        _set("seen_indptr", lambda a: _WRAPPED),
+        _set("seen_indptr", lambda a: np.array([0, 4, 3], dtype=np.int64)),
+        _set("seen_indptr", lambda a: a.astype(np.uint8)),
+        _set("seen_indptr", lambda a: a.astype(np.float64)),
+        _set("seen_items", lambda a: a.astype(np.float64)),
+        _set("seen_items", lambda a: np.array([0, 1, 2], dtype=np.int32)),
+        _set("seen_items", lambda a: np.array([0, 0, 0], dtype=np.int32)),
+        _set("seen_items", lambda a: np.array([1, 0, 0], dtype=np.int32)),
+        _set("seen_items", lambda a: np.array([-1, 0, 0], dtype=np.int32)),
+        _set("seen_levels", _first(np.nan)),
+        _set("seen_levels", _first(1.5)),
+        _set("seen_levels", lambda a: np.ones((1, 30_000))),
+        _set("seen_codes", _first(200)),
+        _set("seen_codes", lambda a: np.full(3, -1, dtype=np.int32)),
+        _set("items", lambda a: a[::-1].copy()),
+        _set("items", lambda a: a[:1].copy()),
+        _set("items", lambda a: a.astype(np.float64)),
+        _set("users_ids_ends", lambda a: a + 1),
+        _set("items_labels_ends", lambda a: a[:1].copy()),
+    ],
+)
+def test_wrong_values_with_right_checksums_are_refused(saved, tmp_path, change):
+    path = tmp_path / "forged.km"
+    path.write_bytes(forged(saved[2], change))
+    with pytest.raises(FileFormatError):
+        load(path)
+
+
+def test_a_file_that_is_only_put_together_again_loads(saved, tmp_path):
+    """Otherwise the forgeries above would prove nothing."""
+    (tmp_path / "same.km").write_bytes(forged(saved[2], lambda meta, arrays: None))
+    assert load(tmp_path / "same.km").predict("b", 4) == saved[0].predict("b", 4)
+
+
+def test_what_belongs_to_a_run_is_not_stored(saved):
+    _, footer, _ = parts_of(saved[2])
+    stored = footer["meta"]["parameters"]
+    assert not {"callback", "checkpoint", "execution", "n_jobs", "random_state", "verbose"} & set(stored)
 
 
 def test_foreign_old_and_absent_files(saved, tmp_path):
@@ -118,10 +205,10 @@ def test_foreign_old_and_absent_files(saved, tmp_path):
         path.write_bytes(content)
         with pytest.raises(FileFormatError, match=message):
             load(path)
-    newer = bytearray(saved[2][:-32])
+    newer = bytearray(saved[2])
     newer[8] = 9
-    path.write_bytes(bytes(newer) + hashlib.sha256(newer).digest())
-    with pytest.raises(FileFormatError, match="layout version 9, this release reads version 2. Update"):
+    path.write_bytes(bytes(newer))
+    with pytest.raises(FileFormatError, match="layout version 9, this release reads up to version 3. Update"):
         load(path)
     with pytest.raises(FileFormatError, match="There is no file"):
         load(tmp_path / "absent.km")
@@ -147,7 +234,7 @@ def test_a_failed_save_leaves_the_old_file(saved, tmp_path, monkeypatch):
         def update(self, block):
             raise BrokenError
 
-    monkeypatch.setattr(archive.hashlib, "sha256", Digest)
+    monkeypatch.setattr(container.hashlib, "sha256", Digest)
     with pytest.raises(BrokenError):
         model.save(path)
     monkeypatch.undo()
@@ -162,11 +249,11 @@ def test_string_ids_of_any_kind_survive(tmp_path):
     assert sorted(load(tmp_path / "m.km").users_.ids.tolist()) == sorted(names)
 
 
-def test_the_archive_alone(tmp_path):
+def test_the_container_alone(tmp_path):
     arrays = {"a": np.arange(6, dtype=np.int32).reshape(2, 3), "empty": np.empty((0, 4)), "b": np.array([1.5])}
-    archive.write(tmp_path / "f", "test", {"x": 1}, arrays)
-    _, meta, back = archive.read(tmp_path / "f", ("test",))
-    assert meta == {"x": 1}
+    container.write(tmp_path / "f", "test", {"x": 1}, arrays)
+    contents, back = container.read(tmp_path / "f", ("test",))
+    assert contents.meta == {"x": 1}
     for name, array in arrays.items():
         assert back[name].dtype == array.dtype
         assert np.array_equal(back[name], array)
@@ -180,21 +267,73 @@ def test_planted_round_trip_of_a_larger_model(tmp_path):
     )
 
 
-@pytest.mark.parametrize("change", ["short", "narrow", "type", "missing"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        _set("current_theta", lambda a: a[:5].copy()),
+        _set("current_theta", lambda a: a[:, :2].copy()),
+        _set("current_theta", lambda a: a.astype(np.int64)),
+        _set("current_theta", _first(np.nan)),
+        _set("current_psi", _first(0.5)),
+        _set("current_psi", _first(np.inf)),
+        _set("current_centre", lambda a: 0 * a),
+        _set("current_history", _first(np.nan)),
+        _set("current_history", lambda a: a + 1),
+        lambda meta, arrays: arrays.pop("current_theta"),
+        lambda meta, arrays: meta.update(init=7),
+        lambda meta, arrays: meta.update(init=None),
+    ],
+)
 def test_a_hostile_checkpoint_is_refused(tmp_path, zoo, change):
-    """Compiled code relies on the shapes of what a checkpoint holds."""
-    from kolmogorov.model import archive, checkpoint
-
+    """Compiled code relies on the shapes of what a checkpoint holds, and the fit on its numbers."""
     path = tmp_path / "fit.ckpt"
-    model = KolmogorovModel(3, random_state=0, max_iter=3, checkpoint=path)
-    model.fit(zoo)
-    _, meta, arrays = archive.read(path, (checkpoint.KIND,))
-    if change == "missing":
-        meta["runs"] = {}
-    else:
-        theta = arrays["current_theta"]
-        wrong = {"short": theta[:5], "narrow": theta[:, :2], "type": theta.astype(np.int64)}[change]
-        arrays["current_theta"] = np.ascontiguousarray(wrong)
-    archive.write(path, checkpoint.KIND, meta, arrays)
+    KolmogorovModel(3, random_state=0, max_iter=3, checkpoint=path).fit(zoo)
+    path.write_bytes(forged(path.read_bytes(), change))
     with pytest.raises(FileFormatError, match="malformed"):
         KolmogorovModel(3, random_state=0, max_iter=6, checkpoint=path).fit(zoo)
+
+
+# --- files of version 0.1.0 ------------------------------------------------------------------------------------
+
+OLD = pathlib.Path(__file__).parents[1] / "files" / "0.1.0"
+EXPECTED = json.loads((OLD / "expected.json").read_text())
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_models_of_old_versions_load(name, zoo, tmp_path):
+    model = load(OLD / f"{name}.km")
+    test = Observations.open(OLD / "table.kmt") if "titles" in name else zoo
+    assert type(model).__name__ == EXPECTED[name]["class"]
+    np.testing.assert_allclose(model.predict(test)[:40], EXPECTED[name]["predictions"], atol=1e-8)
+    model.save(tmp_path / "new.km")
+    np.testing.assert_array_equal(load(tmp_path / "new.km").predict(test), model.predict(test))
+
+
+def test_a_table_of_an_old_version_opens():
+    table = Observations.open(OLD / "table.kmt")
+    assert table.users.ids.tolist() == ["b", "c", "d", "zoë"]
+    assert table.items.labels.tolist() == ["Three", "Four <b>", "7"]
+    assert table.weights.tolist() == [1.0, 2.0, 3.0, 1.0, 1.0, 1.0]
+
+
+def test_a_checkpoint_of_an_old_version_is_refused_with_a_sentence(tmp_path, zoo):
+    for name, model in (("point", KolmogorovModel(3)), ("draws", BayesianKolmogorovModel(2))):
+        (tmp_path / name).write_bytes((OLD / f"{name}.ckpt").read_bytes())
+        with pytest.raises(FileFormatError, match="older version"):
+            model.set_params(checkpoint=tmp_path / name).fit(zoo)
+
+
+@pytest.mark.parametrize("name", [*(f"{name}.km" for name in EXPECTED), "table.kmt"])
+def test_damage_to_an_old_file_is_noticed(name, tmp_path):
+    content = (OLD / name).read_bytes()
+    for place in range(0, len(content), max(1, len(content) // 40)):
+        changed = bytearray(content)
+        changed[place] ^= 0x41
+        (tmp_path / name).write_bytes(bytes(changed))
+        try:
+            (Observations.open if name.endswith("kmt") else load)(tmp_path / name)
+        except FileFormatError:
+            continue
+        # Between the sections of an old table nothing was checked.
+        assert name == "table.kmt"
+        assert content[place] == 0

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.wording import named
 from kolmogorov.errors import ParameterError
 
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
@@ -36,7 +37,7 @@ def base_seed(random_state: Any) -> int:
     if whole and random_state >= 0:
         return int(random_state) % 2**63
     raise ParameterError(
-        f"'random_state' must be None, a non-negative integer or a NumPy generator, got {random_state!r}."
+        f"{named('random_state')} must be None, a non-negative integer or a NumPy generator, got {random_state!r}."
     )
 
 
@@ -50,11 +51,12 @@ def row_seeds(seed: int, sweep: int, side: int, rows: NDArray[np.int64]) -> NDAr
     with np.errstate(over="ignore"):
         state = np.array([seed], dtype=np.uint64)
         for part in (sweep, side):
-            state = _mix(state + _GAMMA * np.uint64(part + 1))
-        return _mix(state + _GAMMA * (rows.astype(np.uint64) + np.uint64(1)))
+            state = mixed(state + _GAMMA * np.uint64(part + 1))
+        return mixed(state + _GAMMA * (rows.astype(np.uint64) + np.uint64(1)))
 
 
-def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def mixed(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Spread the bits of every number over each other (the finaliser of splitmix64)."""
     z = (z ^ (z >> np.uint64(30))) * _MIX1
     z = (z ^ (z >> np.uint64(27))) * _MIX2
     result: NDArray[np.uint64] = z ^ (z >> np.uint64(31))

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from kolmogorov._support.wording import flag, named
 from kolmogorov.errors import ParameterError
 
 
@@ -38,19 +39,26 @@ class Integer:
         return f"an integer >= {self.minimum}"
 
 
+#: A ridge beyond this only overflows: factors have long ceased to move.
+LARGEST_RIDGE = 1e12
+
+
 @dataclass(frozen=True)
 class Real:
-    """A finite real number not below `minimum`."""
+    """A finite real number not below `minimum`, nor above `maximum`."""
 
     minimum: float
+    maximum: float = math.inf
 
     def accepts(self, value: Any) -> bool:
         """Tell whether the value is allowed."""
         if not isinstance(value, numbers.Real) or isinstance(value, bool):
             return False
-        return math.isfinite(value) and float(value) >= self.minimum
+        return math.isfinite(value) and self.minimum <= float(value) <= self.maximum
 
     def __str__(self) -> str:
+        if math.isfinite(self.maximum):
+            return f"a number from {self.minimum:g} to {self.maximum:g}"
         return f"a finite number >= {self.minimum:g}"
 
 
@@ -170,7 +178,8 @@ def check_parameters(owner: str, values: Mapping[str, Any], rules: Mapping[str, 
     """
     for name, rule in rules.items():
         if not rule.accepts(values[name]):
-            raise ParameterError(f"{owner}: '{name}' must be {rule}, got {values[name]!r}.")
+            subject = flag(name) or f"{owner}: '{name}'"
+            raise ParameterError(f"{subject} must be {rule}, got {values[name]!r}.")
 
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -187,7 +196,9 @@ def byte_count(size: Any, name: str) -> int:
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", str(size).strip(), re.IGNORECASE)
     if isinstance(size, bool) or not match or match[2].upper() not in _UNITS or float(match[1]) == 0:
-        raise ParameterError(f"'{name}' must be a number of bytes or a text such as '500MB' or '2GB', got {size!r}.")
+        raise ParameterError(
+            f"{named(name)} must be a number of bytes or a text such as '500MB' or '2GB', got {size!r}."
+        )
     return int(float(match[1]) * _UNITS[match[2].upper()])
 
 

@@ -43,7 +43,7 @@ def _read_arrays(path: Path) -> BinaryQP:
             matrix = content[gram]
             offset = float(content["offset"]) if "offset" in content.files else 0.0
             return BinaryQP(matrix, content[moment] if moment else np.zeros(matrix.shape[:1]), offset)
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, TypeError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, TypeError, RuntimeError) as error:
         if isinstance(error, (FileNotFoundError, FileFormatError)):
             raise
         raise FileFormatError(f"{path} is not an archive of arrays: {error}.") from None

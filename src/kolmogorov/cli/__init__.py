@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from typing import Any
 
 import click
 
-from kolmogorov.errors import KolmogorovError
+from kolmogorov.cli.mistakes import in_one_sentence
+from kolmogorov.cli.process import orderly_signals, plain_warnings, prepare_streams
 
 _VERBS = (
     "demo",
@@ -25,11 +25,10 @@ _VERBS = (
     "data",
     "doctor",
 )
-_INTERRUPTED = 130
 
 
 class _Verbs(click.Group):
-    """Finds a verb in the module of its name, and turns our errors into one sentence and status 1."""
+    """Finds a verb in the module of its name, and ends every mistake with one sentence and a status."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_VERBS)
@@ -40,19 +39,14 @@ class _Verbs(click.Group):
         command: click.Command = import_module(f"kolmogorov.cli.{cmd_name}").command
         return command
 
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        prepare_streams()
+        with in_one_sentence():
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        with orderly_signals(), plain_warnings(), in_one_sentence():
             return super().invoke(ctx)
-        except KolmogorovError as error:
-            raise click.ClickException(str(error)) from None
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            place = f"{error.filename}: " if error.filename else ""
-            raise click.ClickException(f"{place}{error.strerror or error}.") from None
-        except KeyboardInterrupt:
-            click.echo("Interrupted.", err=True)
-            sys.exit(_INTERRUPTED)
 
 
 @click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
@@ -66,9 +60,6 @@ def main() -> None:
       kolmogorov fit ratings.csv --events 8 -o model.km
       kolmogorov recommend model.km --user 196
     """
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
 
 
 __all__ = ["main"]

@@ -6,7 +6,9 @@ from typing import Any
 
 import click
 
-from kolmogorov.cli.options import read_input, reading_options, reading_settings, scale_options
+from kolmogorov.cli.options import output_option, read_input, reading_options, reading_settings, scale_options
+from kolmogorov.cli.paths import DatasetName, Input
+from kolmogorov.cli.verb import Verb, safe_cells_option
 
 
 @click.group("data")
@@ -22,7 +24,7 @@ def command() -> None:
     """
 
 
-@command.command("list")
+@command.command("list", cls=Verb)
 def list_datasets() -> None:
     """List the named datasets and where files are looked for.
 
@@ -39,8 +41,8 @@ def list_datasets() -> None:
     console().print("MovieLens is looked for in: " + ", ".join(map(str, data_directories())))
 
 
-@command.command("describe")
-@click.argument("data")
+@command.command("describe", cls=Verb)
+@click.argument("data", type=Input(dir_okay=True))
 @scale_options
 @reading_options
 def describe(data: str, minimum: float | None, maximum: float | None, scaling: str, **layout: Any) -> None:
@@ -65,10 +67,11 @@ def describe(data: str, minimum: float | None, maximum: float | None, scaling: s
     console().print(table(None, columns))
 
 
-@command.command("export")
-@click.argument("name")
+@command.command("export", cls=Verb)
+@click.argument("name", type=DatasetName())
 @click.option("--format", "form", type=click.Choice(["csv", "json"]), default="csv", show_default=True)
-@click.option("-o", "--output", type=click.Path(dir_okay=False), help="File to write.  [default: standard output]")
+@output_option("File to write.  [default: standard output]")
+@safe_cells_option
 def export(name: str, form: str, output: str | None) -> None:
     """Write the dataset NAME with the columns user, item, rating.
 
@@ -88,9 +91,9 @@ def export(name: str, form: str, output: str | None) -> None:
     emit(columns, form, output)
 
 
-@command.command("pack")
-@click.argument("files", nargs=-1, required=True)
-@click.option("-o", "--output", type=click.Path(dir_okay=False), required=True, help="The table, usually *.kmt.")
+@command.command("pack", cls=Verb)
+@click.argument("files", nargs=-1, required=True, type=Input(dir_okay=True))
+@output_option("The table, usually *.kmt.", required=True)
 @click.option("--memory", default="1GB", show_default=True, help="For sorting; ids are kept in memory besides.")
 @scale_options
 @reading_options
@@ -116,6 +119,7 @@ def pack_files(
     """
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
+    from kolmogorov._support.wording import shown
     from kolmogorov.cli.display import console
     from kolmogorov.data.packing import pack
 
@@ -134,4 +138,4 @@ def pack_files(
 
         table = pack(files, output, memory=memory, progress=advance, **scale, **reading_settings(layout))
     say.print(str(table))
-    say.print(f"Table written to {output}")
+    say.print(f"Table written to {shown(output)}")

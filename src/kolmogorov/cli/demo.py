@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kolmogorov.cli.verb import Verb
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from kolmogorov.model.estimator import KolmogorovModel
 
 
-@click.command("demo")
+@click.command("demo", cls=Verb)
 @click.argument("what", type=click.Choice(["zoo", "digits"]), default="zoo")
 @click.option("--seed", default=0, show_default=True)
 def command(what: str, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""Tables, numbers and notices for a terminal. Names are data: they are shown, never interpreted."""
+"""Tables, numbers and notices for a terminal, CSV and JSON for programs. Names are data: never interpreted."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import csv
 import io
 import json
 import math
+import re
 import sys
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,18 +17,31 @@ from rich.table import Table
 from rich.text import Text
 
 from kolmogorov._support.files import atomic_writer
+from kolmogorov._support.wording import shown
+from kolmogorov.cli.verb import chosen_format, wants_safe_cells
+from kolmogorov.errors import FileWriteError
 
 FORMATS = ("table", "csv", "json")
+#: A spreadsheet takes a cell that begins so for a formula; the last four are how some write the first four.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+class _Plain(Console):
+    """A console on which texts are shown as they are, but for characters that would act; lines may end."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        # A path that was cut in two could not be copied; the terminal breaks long lines by itself.
+        options.setdefault("soft_wrap", all(isinstance(thing, str) for thing in objects))
+        super().print(*(_lines(thing) if isinstance(thing, str) else thing for thing in objects), **options)
+
+
+def _lines(text: str) -> str:
+    return "\n".join(shown(line) for line in text.split("\n"))
 
 
 def console(*, stderr: bool = False) -> Console:
     """Make a console that interprets no markup."""
-    return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
-
-
-def clean(text: Any) -> str:
-    """Replace control characters, so that a title cannot move the cursor or colour the screen."""
-    return "".join("�" if unicodedata.category(c) in ("Cc", "Cf", "Cs") else c for c in str(text))
+    return _Plain(stderr=stderr, markup=False, highlight=False, emoji=False)
 
 
 def number(value: Any) -> str:
@@ -40,25 +53,25 @@ def number(value: Any) -> str:
 
 def table(title: str | None, columns: Mapping[str, Sequence[Any]]) -> Table:
     """Make a table of named columns; numbers stand to the right."""
-    result = Table(title=Text(clean(title)) if title else None, title_justify="left")
+    result = Table(title=Text(shown(title)) if title else None, title_justify="left")
     for name, cells in columns.items():
         right = all(cell is None or isinstance(cell, (int, float)) for cell in cells)
-        result.add_column(Text(name), justify="right" if right else "left", overflow="fold")
+        result.add_column(Text(shown(name)), justify="right" if right else "left", overflow="fold")
     for row in zip(*columns.values(), strict=True):
-        result.add_row(*(Text(clean(number(cell))) for cell in row))
+        result.add_row(*(Text(shown(number(cell))) for cell in row))
     return result
 
 
 def emit(columns: Mapping[str, Iterable[Any]], form: str, output: str | None, title: str | None = None) -> None:
     """Write columns as a table, as CSV or as JSON, to a file (whole or not at all) or to standard output."""
+    chosen = chosen_format(form, output)
     plain = {name: [_plain(cell) for cell in cells] for name, cells in columns.items()}
-    if form == "table" and output is None:
+    if chosen == "table":
         console().print(table(title, plain))
         return
-    wants_json = form == "json" or (form == "table" and str(output).lower().endswith(".json"))
-    text = _json(plain) if wants_json else _csv(plain)
+    text = _json(plain) if chosen == "json" else _csv(plain)
     if output is None or output == "-":
-        sys.stdout.write(text)
+        _write_out(text)
     else:
         write_text(output, text)
 
@@ -66,15 +79,50 @@ def emit(columns: Mapping[str, Iterable[Any]], form: str, output: str | None, ti
 def write_text(path: str | Path, text: str) -> None:
     """Write a text file atomically."""
     with atomic_writer(path) as stream:
-        stream.write(text.encode("utf-8"))
+        stream.write(_encoded(text))
+
+
+def _write_out(text: str) -> None:
+    """Write to standard output in UTF-8, whatever the locale."""
+    if sys.stdout is None:
+        raise FileWriteError("Standard output is closed. Name a file with --output.")
+    sys.stdout.flush()
+    if hasattr(sys.stdout, "buffer"):
+        sys.stdout.buffer.write(_encoded(text))
+    else:
+        sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def _encoded(text: str) -> bytes:
+    """Encode as UTF-8. Half a surrogate pair, which UTF-8 has no place for, is written as JSON would: \\ud800."""
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _csv(columns: Mapping[str, Sequence[Any]]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
+    rows: Iterable[Any] = zip(*columns.values(), strict=True)
+    if wants_safe_cells():
+        rows = ([safe_cell(cell) for cell in row] for row in rows)
+    writer.writerows(rows)
     return buffer.getvalue()
+
+
+def safe_cell(cell: Any) -> Any:
+    """Put an apostrophe before a text that a spreadsheet would run; a number is none.
+
+    Examples
+    --------
+    >>> [safe_cell(cell) for cell in ("=1+1", "-3.5", "-cmd", "Alien")]
+    ["'=1+1", '-3.5', "'-cmd", 'Alien']
+    """
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) and not _is_number(cell) else cell
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", text, re.ASCII) is not None
 
 
 def _json(columns: Mapping[str, Sequence[Any]]) -> str:

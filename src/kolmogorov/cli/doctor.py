@@ -4,18 +4,37 @@ from __future__ import annotations
 
 import click
 
+from kolmogorov.cli.verb import Verb
 
-@click.command("doctor")
+
+@click.command("doctor", cls=Verb)
 @click.option("--warm-up", is_flag=True, help="Compile the kernels now, so that the first fit need not.")
-def command(warm_up: bool) -> None:
+@click.option(
+    "--clean",
+    "folder",
+    is_flag=False,
+    flag_value=".",
+    metavar="[DIR]",
+    type=click.Path(exists=True, file_okay=False),
+    help="Only remove what killed runs left in a directory, by default this one.",
+)
+def command(warm_up: bool, folder: str | None) -> None:
     """Print versions, threads, BLAS, cache locations, and which extras are installed.
 
+    A run that is killed leaves hidden files such as .model.km.0123456789abcdef0123.part beside what it was writing. The
+    next run that writes there removes them, and so does --clean; those that a process still writes are left alone, and
+    so are those of other machines until they have not been written for a week.
+
     \b
-    Example:
+    Examples:
       kolmogorov doctor
+      kolmogorov doctor --clean results
     """
     from kolmogorov.cli.display import console, table
 
+    if folder is not None:
+        _clean(folder)
+        return
     facts = _facts()
     console().print(table("kolmogorov doctor", {"what": list(facts), "is": list(facts.values())}))
     if warm_up:
@@ -31,6 +50,19 @@ def command(warm_up: bool) -> None:
         console().print(f"Kernels ready in {time.perf_counter() - began:.1f} s")
 
 
+def _clean(folder: str) -> None:
+    from kolmogorov._support.files import clean_folder
+    from kolmogorov._support.wording import shown
+    from kolmogorov.cli.display import console
+
+    removed, kept = clean_folder(folder)
+    for what, paths in (("Removed", removed), ("Left alone, it may still be written:", kept)):
+        for path in paths:
+            console().print(f"{what} {shown(path)}")
+    if not removed and not kept:
+        console().print(f"Nothing was left in {shown(folder)}")
+
+
 def _facts() -> dict[str, str]:
     import os
     import platform
@@ -42,7 +74,7 @@ def _facts() -> dict[str, str]:
     from threadpoolctl import threadpool_info
 
     from kolmogorov import __version__
-    from kolmogorov._support.optional import EXTRAS, installed
+    from kolmogorov._support.optional import extras, missing
     from kolmogorov._support.threads import usable_cpus
     from kolmogorov.data.datasets.storage import data_directories
     from kolmogorov.kernels.gram import normal_equations
@@ -61,10 +93,14 @@ def _facts() -> dict[str, str]:
     stats = getattr(normal_equations, "stats", None)
     facts["kernel cache"] = str(stats.cache_path) if stats is not None and stats.cache_path else "none: compiled anew"
     facts["datasets"] = ", ".join(map(str, data_directories()))
-    for extra, modules in EXTRAS.items():
-        there = all(installed(module) for module in modules)
-        facts[f"extra {extra}"] = "installed" if there else f"pip install 'kolmogorov[{extra}]'"
-    for name in ("KOLMOGOROV_DATA", "NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT", "OMP_NUM_THREADS"):
+    known = extras()
+    for extra, packages in known.items():
+        absent = missing(packages)
+        lacking = f"{', '.join(absent)} missing: pip install 'kolmogorov[{extra}]'"
+        facts[f"extra {extra}"] = lacking if absent else "installed"
+    if not known:
+        facts["extras"] = "unknown: the metadata of kolmogorov is not installed"
+    for name in ("KOLMOGOROV_DATA", "KOLMOGOROV_DEBUG", "NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT", "OMP_NUM_THREADS"):
         if name in os.environ:
             facts[name] = os.environ[name]
     return facts

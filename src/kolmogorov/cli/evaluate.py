@@ -7,11 +7,13 @@ from typing import Any
 import click
 
 from kolmogorov.cli.options import format_options, read_input, reading_options, scale_of
+from kolmogorov.cli.paths import Input
+from kolmogorov.cli.verb import Verb
 
 
-@click.command("evaluate")
-@click.argument("model", type=click.Path(dir_okay=False))
-@click.argument("data")
+@click.command("evaluate", cls=Verb)
+@click.argument("model", type=Input())
+@click.argument("data", type=Input(dir_okay=True))
 @click.option("--folds", type=click.IntRange(2), help="Refit the model's settings on k folds of DATA and test on each.")
 @click.option("--seed", default=0, show_default=True, help="Of the folds and the fits.")
 @format_options

@@ -6,30 +6,35 @@ from typing import Any
 
 import click
 
-from kolmogorov.cli.options import format_options
+from kolmogorov.cli.options import format_options, unknown_option
+from kolmogorov.cli.paths import Input
+from kolmogorov.cli.verb import Verb
 
 _REASONS = 5
 
 
-@click.command("explain")
-@click.argument("model", type=click.Path(dir_okay=False))
+@click.command("explain", cls=Verb)
+@click.argument("model", type=Input())
 @click.option("--user", required=True)
 @click.option("--item", required=True, help="Id or title.")
+@unknown_option("error")
 @format_options
-def command(model: str, user: str, item: str, form: str, output: str | None) -> None:
+def command(model: str, user: str, item: str, unknown: str, form: str, output: str | None) -> None:
     """Take the probability that USER says yes to ITEM apart into what each event brings.
 
     \b
     Example:
       kolmogorov explain model.km --user dolphin --item milk
     """
-    from kolmogorov.cli.display import clean, console, emit
-    from kolmogorov.cli.options import averaged
+    from kolmogorov._support.wording import shown
+    from kolmogorov.cli.display import console, emit
+    from kolmogorov.cli.options import averaged, known_id
     from kolmogorov.model.persistence import load
 
     fitted_model = averaged(load(model))
-    user_id, item_id = fitted_model.users_.parse(user), fitted_model.items_.parse(item)
-    why = fitted_model.explain(user_id, item_id, unknown="error")
+    user_id = known_id(fitted_model.users_, user, "user", unknown)
+    item_id = known_id(fitted_model.items_, item, "item", unknown)
+    why = fitted_model.explain(user_id, item_id, unknown=unknown)
     columns: dict[str, list[Any]] = {
         "event": [part.event for part in why.events],
         "theta": [part.theta for part in why.events],
@@ -38,7 +43,7 @@ def command(model: str, user: str, item: str, form: str, output: str | None) -> 
         "most telling items": [", ".join(part.items) for part in why.events],
     }
     if form == "table" and output is None:
-        names = f"{clean(why.user_name)} says yes to {clean(why.item_name)}"
+        names = f"{shown(why.user_name)} says yes to {shown(why.item_name)}"
         console().print(f"Pr({names}) = {why.probability:.3f}, as a rating {why.rating:.2f}")
     emit(columns, form, output)
     if form == "table" and output is None and why.reasons:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -13,14 +12,21 @@ import click
 
 from kolmogorov.cli.cluster import check_address, cluster
 from kolmogorov.cli.options import (
+    COUNT,
+    EVENTS,
+    JOBS,
     LAYOUT,
     SCALE,
+    Finite,
+    output_option,
     read_input,
     reading_options,
     reading_settings,
     refuse_given,
     scale_options,
 )
+from kolmogorov.cli.paths import Input, Output
+from kolmogorov.cli.verb import Verb
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
@@ -32,25 +38,27 @@ _POINT = ("user_reg", "item_reg", "prior", "simplex_solver", "binary_solver", "m
 _CHAINS = ("chains", "burn_in", "samples", "thin")
 
 
-@click.command("fit")
-@click.argument("data")
-@click.option("-o", "--output", type=click.Path(dir_okay=False), required=True, help="Model file to write.")
-@click.option("--events", type=int, help="Number of elementary events.  [default: 8; 24 with --bayes]")
+@click.command("fit", cls=Verb)
+@click.argument("data", type=Input(dir_okay=True))
+@output_option("Model file to write.", required=True)
+@click.option("--events", type=EVENTS, help="Number of elementary events.  [default: 8; 24 with --bayes]")
 @click.option("--bayes", is_flag=True, help="Sample models from the posterior and average them: slower, more accurate.")
-@click.option("--chains", default=4, show_default=True, help="With --bayes: independent chains.")
-@click.option("--burn-in", default=100, show_default=True, help="With --bayes: sweeps of each chain not kept.")
-@click.option("--samples", default=25, show_default=True, help="With --bayes: draws kept of each chain.")
-@click.option("--thin", default=8, show_default=True, help="With --bayes: sweeps between two draws kept.")
-@click.option("--user-reg", default=10.0, show_default=True, help="Ridge on theta.")
-@click.option("--item-reg", default=0.0, show_default=True, help="Ridge on psi.")
+@click.option("--chains", default=4, type=COUNT, show_default=True, help="With --bayes: independent chains.")
+@click.option(
+    "--burn-in", default=100, type=COUNT, show_default=True, help="With --bayes: sweeps of each chain not kept."
+)
+@click.option("--samples", default=25, type=COUNT, show_default=True, help="With --bayes: draws kept of each chain.")
+@click.option("--thin", default=8, type=COUNT, show_default=True, help="With --bayes: sweeps between two draws kept.")
+@click.option("--user-reg", default=10.0, type=Finite(), show_default=True, help="Ridge on theta.")
+@click.option("--item-reg", default=0.0, type=Finite(), show_default=True, help="Ridge on psi.")
 @click.option("--prior", type=click.Choice(["mean", "uniform"]), default="mean", show_default=True)
 @click.option("--simplex-solver", default="pairwise", show_default=True)
 @click.option("--binary-solver", default="auto", show_default=True)
-@click.option("--max-iter", default=100, show_default=True, help="Limit on sweeps.")
-@click.option("--tol", default=1e-4, show_default=True, help="Relative decrease at which to stop.")
-@click.option("--n-init", default=1, show_default=True, help="Random starts.")
+@click.option("--max-iter", default=100, type=COUNT, show_default=True, help="Limit on sweeps.")
+@click.option("--tol", default=1e-4, type=Finite(), show_default=True, help="Relative decrease at which to stop.")
+@click.option("--n-init", default=1, type=COUNT, show_default=True, help="Random starts.")
 @click.option("--seed", default=0, show_default=True)
-@click.option("--jobs", default=-1, show_default=True, help="Threads; -1 for all processors.")
+@click.option("--jobs", default=-1, type=JOBS, show_default=True, help="Threads; -1 for all processors.")
 @click.option(
     "--dask",
     metavar="WHERE",
@@ -58,8 +66,8 @@ _CHAINS = ("chains", "burn_in", "samples", "thin")
     help="Fit on a Dask cluster: local:N for N processes here, or a scheduler's address such as tcp://host:8786.",
 )
 @click.option("--shard-ratings", default=1_000_000, show_default=True, help="With --dask: ratings in a shard, about.")
-@click.option("--test-size", type=float, help="Hold out this share of the entries and report errors on it.")
-@click.option("--checkpoint", type=click.Path(dir_okay=False), help="File to go on from after a crash.")
+@click.option("--test-size", type=Finite(), help="Hold out this share of the entries and report errors on it.")
+@click.option("--checkpoint", type=Output(), help="File to go on from after a crash.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 @scale_options
 @reading_options
@@ -91,15 +99,11 @@ def command(
     """
     from contextlib import ExitStack
 
-    from kolmogorov._support.files import check_writable
     from kolmogorov._support.progress import silence
     from kolmogorov.cli.display import console
 
     if output == "-":
         raise click.UsageError("A model is written to a file, not to standard output.")
-    check_writable(output)
-    if os.path.exists(data) and os.path.exists(output) and os.path.samefile(data, output):
-        raise click.UsageError(f"{output} is the file with the ratings. Choose another name for the model.")
     if dask is None:
         refuse_given(["shard_ratings"], "goes only with --dask")
     say = console(stderr=True)
@@ -122,6 +126,7 @@ def _learn(
     options: dict[str, Any],
 ) -> None:
     """Read, fit, save and report."""
+    from kolmogorov._support.wording import shown
     from kolmogorov.model.estimator import KolmogorovModel
 
     bayes = options.pop("bayes")
@@ -152,9 +157,9 @@ def _learn(
         _fit_with_bar(model, train, say)
         model.save(output)
         if not say.quiet:
-            _scores(model, model.fitted_.observations if files else train, test, f"{model.n_iter_} sweeps")
+            _scores(model, model.fitted_.training if files else train, test, f"{model.n_iter_} sweeps")
             _events(model)
-    say.print(f"Model written to {output}")
+    say.print(f"Model written to {shown(output)}")
 
 
 def _parquet_files(data: str) -> list[str]:

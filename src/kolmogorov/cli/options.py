@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from kolmogorov.cli.paths import DATASET, Output
+from kolmogorov.cli.verb import flags_of, force_option, safe_cells_option
+
 if TYPE_CHECKING:
-    from kolmogorov.data import Observations, Scale
+    from kolmogorov.data import Observations, Scale, Vocabulary
 
 F = TypeVar("F", bound=Callable[..., Any])
-_DATASET = "dataset:"
+#: Names that are looked through for one like another; beyond, people would wait.
+_MOST_COMPARED = 200_000
 LAYOUT = ("user", "item", "value", "weight", "sep", "header", "encoding", "duplicates")
 SCALE = ("minimum", "maximum", "scaling")
 _DEFAULTS = {"sep": "auto", "encoding": "utf-8", "duplicates": "error", "scaling": "max"}
+
+
+class Finite(click.FloatRange):
+    """A number, perhaps within a range; infinity and what is no number are within none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read the number."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"must be a finite number, got {value}.", param, ctx)
+        return number
+
+
+#: More cannot be meant, and would not fit into the integers of compiled code.
+COUNT = click.IntRange(max=1_000_000_000)
+#: Equations of more events than this have no place in any memory.
+EVENTS = click.IntRange(max=1_000_000)
+JOBS = click.IntRange(-10_000, 10_000)
 
 
 def _column(text: str | None) -> str | int | None:
@@ -49,8 +72,8 @@ def scale_options(function: F) -> F:
     """Add the options of `read_ratings` that concern the scale."""
     for option in reversed(
         [
-            click.option("--maximum", type=float, help="Rating that means probability 1.  [default: largest seen]"),
-            click.option("--minimum", type=float, help="Rating that means probability 0, with minmax."),
+            click.option("--maximum", type=Finite(), help="Rating that means probability 1.  [default: largest seen]"),
+            click.option("--minimum", type=Finite(), help="Rating that means probability 0, with minmax."),
             click.option(
                 "--scaling",
                 type=click.Choice(["max", "minmax"]),
@@ -65,12 +88,31 @@ def scale_options(function: F) -> F:
 
 
 def format_options(function: F) -> F:
-    """Add --format and --output."""
+    """Add --format, --output, --safe-cells and --force."""
     form = click.option(
         "--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True
     )
-    output = click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write to a file (csv or json).")
-    return form(output(function))
+    return form(output_option("Write to a file (csv or json).")(safe_cells_option(function)))
+
+
+def output_option(text: str, **more: Any) -> Callable[[F], F]:
+    """Return a decorator that adds --output, and --force for read-only files."""
+
+    def add(function: F) -> F:
+        return click.option("-o", "--output", type=Output(), help=text, **more)(force_option(function))
+
+    return add
+
+
+def unknown_option(default: str) -> Callable[[F], F]:
+    """Return a decorator that adds --unknown."""
+    return click.option(
+        "--unknown",
+        type=click.Choice(["error", "average", "ignore"]),
+        default=default,
+        show_default=True,
+        help="What to do with users and items that the model has not seen; ignore is average without a warning.",
+    )
 
 
 def read_input(path: str, layout: dict[str, Any], *, from_model: bool = False, **scale: Any) -> Observations:
@@ -78,15 +120,16 @@ def read_input(path: str, layout: dict[str, Any], *, from_model: bool = False, *
     from kolmogorov.data.packed import open_table
     from kolmogorov.data.tablefile import is_table
 
-    if path.startswith(_DATASET) or is_table(path):
+    if path.startswith(DATASET) or is_table(path):
         given = [name for name, value in {**layout, **scale}.items() if value != _DEFAULTS.get(name)]
         if given and not from_model:
-            raise click.UsageError(f"{path} has its own layout and scale; drop the options for {', '.join(given)}.")
-        if not path.startswith(_DATASET):
+            flags = flags_of(click.get_current_context().command)
+            raise click.UsageError(f"{path} has its own layout and scale; drop {', '.join(flags[n] for n in given)}.")
+        if not path.startswith(DATASET):
             return open_table(path)
         from kolmogorov.data import datasets
 
-        return datasets.load(path.removeprefix(_DATASET))
+        return datasets.load(path.removeprefix(DATASET))
     from kolmogorov.data import read_ratings
 
     return read_ratings(path, **reading_settings(layout), **scale)
@@ -126,6 +169,36 @@ def refuse_given(names: Iterable[str], why: str) -> None:
     given = [flags[name] for name in names if context.get_parameter_source(name) is source]
     if given:
         raise click.UsageError(f"{', '.join(given)}: {why}.")
+
+
+def known_id(names: Vocabulary, text: str, what: str, unknown: str = "error") -> Any:
+    """Read an id or a title; one that the model does not know is an error that names those most like it."""
+    from kolmogorov._support.wording import advice, option
+    from kolmogorov.errors import UnknownIdError
+
+    try:
+        found = names.parse(text)
+    except UnknownIdError as error:
+        raise UnknownIdError(f"{error}{_alike(names, text)}") from None
+    if unknown == "error" and names.encode([found], what)[0] < 0:
+        remedy = advice("With {} it would be treated as the average one.", option("unknown", "average"))
+        raise UnknownIdError(f"The model has seen no observation of {what} {found!r}.{_alike(names, text)}{remedy}")
+    return found
+
+
+def _alike(names: Vocabulary, text: str) -> str:
+    """Return a question with the ids and titles most like a text, or nothing."""
+    import difflib
+
+    ids = map(str, names.ids.tolist()) if names.holds_strings else ()
+    known = dict.fromkeys((*ids, *(() if names.labels is None else names.labels.tolist())))
+    if len(known) > _MOST_COMPARED:
+        return ""
+    folded: dict[str, str] = {}
+    for name in known:
+        folded.setdefault(name.casefold(), name)
+    close = difflib.get_close_matches(text.casefold(), folded, n=3)
+    return f" Did you mean {' or '.join(repr(folded[name]) for name in close)}?" if close else ""
 
 
 def averaged(model: Any) -> Any:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import click
 
+from kolmogorov.cli.paths import OutputFolder
+from kolmogorov.cli.verb import Verb, force_option
 
-@click.command("paper")
+
+@click.command("paper", cls=Verb)
 @click.argument("items", nargs=-1, required=True)
 @click.option("--quick", is_flag=True, help="Few repetitions: some minutes for everything on two processors.")
-@click.option("--out", "folder", default="paper-results", show_default=True, type=click.Path(file_okay=False))
+@click.option("--out", "folder", default="paper-results", show_default=True, type=OutputFolder())
+@force_option
 @click.option("--fresh", is_flag=True, help="Compute again what the folder already holds.")
 def command(items: tuple[str, ...], quick: bool, folder: str, fresh: bool) -> None:
     r"""Compute tables and figures of the paper and set them beside the printed numbers.
@@ -26,6 +30,7 @@ def command(items: tuple[str, ...], quick: bool, folder: str, fresh: bool) -> No
     from pathlib import Path
 
     from kolmogorov._support.optional import require
+    from kolmogorov._support.wording import shown
     from kolmogorov.cli.display import console, table
     from kolmogorov.errors import ParameterError
     from kolmogorov.paper import ITEMS
@@ -51,4 +56,4 @@ def command(items: tuple[str, ...], quick: bool, folder: str, fresh: bool) -> No
         run_items(names, Path(folder), quick=quick, say=tell, fresh=fresh)
     if "all" in items:
         join(Path(folder))
-    console().print(f"Written to {folder}")
+    console().print(f"Written to {shown(folder)}")

@@ -6,26 +6,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kolmogorov.cli.options import Finite, output_option, unknown_option
+from kolmogorov.cli.paths import Input
+from kolmogorov.cli.verb import Verb, safe_cells_option
+
 if TYPE_CHECKING:
     from kolmogorov.model.prediction import Unknown
 
 
-@click.command("predict")
-@click.argument("model", type=click.Path(dir_okay=False))
-@click.argument("pairs", default="-")
-@click.option("-o", "--output", type=click.Path(dir_okay=False), help="CSV file to write.  [default: standard output]")
+@click.command("predict", cls=Verb)
+@click.argument("model", type=Input())
+@click.argument("pairs", default="-", type=Input())
+@output_option("CSV file to write.  [default: standard output]")
+@safe_cells_option
 @click.option("--sep", default="auto", show_default=True, help="Separator of the pairs.")
 @click.option("--header/--no-header", default=None, help="Whether line 1 names the columns.")
-@click.option(
-    "--unknown",
-    type=click.Choice(["average", "error"]),
-    default="average",
-    show_default=True,
-    help="What to do with users and items that the model has not seen.",
-)
+@click.option("--encoding", default="utf-8", show_default=True, help="Of the pairs.")
+@unknown_option("average")
 @click.option(
     "--interval",
-    type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
+    type=Finite(0.0, 1.0, min_open=True, max_open=True),
     help="Also write the interval that holds a new rating with this probability (models of fit --bayes).",
 )
 def command(
@@ -34,6 +34,7 @@ def command(
     output: str | None,
     sep: str,
     header: bool | None,
+    encoding: str,
     unknown: Unknown,
     interval: float | None,
 ) -> None:
@@ -50,7 +51,7 @@ def command(
     from kolmogorov.errors import ParameterError
     from kolmogorov.model.bayes.posterior import Posterior
     from kolmogorov.model.persistence import load
-    from kolmogorov.model.prediction import at_rows, settled
+    from kolmogorov.model.prediction import Strangers, at_rows
 
     fitted_model = load(model)
     fitted = fitted_model.fitted_
@@ -59,9 +60,11 @@ def command(
         raise ParameterError(
             f"{model} holds a {type(fitted_model).__name__}, which knows no intervals. Fit with --bayes for them."
         )
-    users, items = read_pairs(pairs, sep=sep, header="auto" if header is None else header)
-    user_rows = settled(fitted.users.rows_of_texts(users), fitted.user_seen, users, "user", unknown)
-    item_rows = settled(fitted.items.rows_of_texts(items), fitted.item_seen, items, "item", unknown)
+    users, items = read_pairs(pairs, sep=sep, header="auto" if header is None else header, encoding=encoding)
+    strangers = Strangers(unknown)
+    user_rows = strangers.settled(fitted.users.rows_of_texts(users), fitted.user_seen, users, "user", fitted.users)
+    item_rows = strangers.settled(fitted.items.rows_of_texts(items), fitted.item_seen, items, "item", fitted.items)
+    strangers.tell()
     columns: dict[str, Any] = {"user": users, "item": items}
     if sampled:
         probability, deviation = fitted.moments(user_rows, item_rows)

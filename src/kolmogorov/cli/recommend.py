@@ -6,16 +6,27 @@ from typing import Any
 
 import click
 
-from kolmogorov.cli.options import format_options, read_input, reading_options, scale_of
+from kolmogorov.cli.options import (
+    COUNT,
+    format_options,
+    read_input,
+    reading_options,
+    refuse_given,
+    scale_of,
+    unknown_option,
+)
+from kolmogorov.cli.paths import Input
+from kolmogorov.cli.verb import Verb
 
 
-@click.command("recommend")
-@click.argument("model", type=click.Path(dir_okay=False))
+@click.command("recommend", cls=Verb)
+@click.argument("model", type=Input())
 @click.option("--user", "who", help="A user the model knows.")
-@click.option("--ratings", help="Ratings of new users: each is placed by fold-in.")
-@click.option("--top", default=10, show_default=True, help="How many items.")
-@click.option("--min-count", default=1, show_default=True, help="Leave out items observed fewer times.")
+@click.option("--ratings", type=Input(), help="Ratings of new users: each is placed by fold-in.")
+@click.option("--top", default=10, show_default=True, type=COUNT, help="How many items.")
+@click.option("--min-count", default=1, show_default=True, type=COUNT, help="Leave out items observed fewer times.")
 @click.option("--include-seen", is_flag=True, help="Also items that the user was observed with.")
+@unknown_option("error")
 @format_options
 @reading_options
 def command(
@@ -25,6 +36,7 @@ def command(
     top: int,
     min_count: int,
     include_seen: bool,
+    unknown: str,
     form: str,
     output: str | None,
     **layout: Any,
@@ -37,19 +49,20 @@ def command(
       kolmogorov recommend model.km --ratings my_ratings.csv --format csv
     """
     from kolmogorov.cli.display import emit
-    from kolmogorov.cli.options import averaged
+    from kolmogorov.cli.options import averaged, known_id
     from kolmogorov.model.persistence import load
 
     if (who is None) == (ratings is None):
         raise click.UsageError("Give either --user or --ratings.")
     fitted_model = averaged(load(model))
     if who is not None:
-        user = fitted_model.users_.parse(who)
+        user = known_id(fitted_model.users_, who, "user", unknown)
         columns = fitted_model.recommendations(
-            user, top, exclude_seen=not include_seen, min_count=min_count, unknown="error"
+            user, top, exclude_seen=not include_seen, min_count=min_count, unknown=unknown
         )
         emit(columns, form, output, f"For {who}")
         return
+    refuse_given(["unknown"], "goes only with --user")
     observations = read_input(ratings or "", layout, from_model=True, **scale_of(fitted_model.scale_))
     emit(_for_new(fitted_model, observations, top, min_count, include_seen), form, output, "For new users")
 

@@ -8,15 +8,21 @@ from typing import Any
 
 import click
 
-from kolmogorov.cli.options import likes_level, read_input, reading_options, scale_of
+from kolmogorov.cli.options import Finite, likes_level, output_option, read_input, reading_options, scale_of
+from kolmogorov.cli.paths import Input
+from kolmogorov.cli.verb import Verb
 
 
-@click.command("report")
-@click.argument("model", type=click.Path(dir_okay=False))
-@click.option("--data", help="Ratings; those that the model was not trained on test it and count its rules.")
-@click.option("-o", "--output", default="report.html", show_default=True, type=click.Path(dir_okay=False))
+@click.command("report", cls=Verb)
+@click.argument("model", type=Input())
+@click.option(
+    "--data",
+    type=Input(dir_okay=True),
+    help="Ratings; those that the model was not trained on test it and count its rules.",
+)
+@output_option("Page to write.", default="report.html", show_default=True)
 @click.option("--title", help="Of the page.  [default: the model's file name]")
-@click.option("--likes", type=float, help="Ratings of at least this mean yes.  [default: 0.6 of the scale]")
+@click.option("--likes", type=Finite(), help="Ratings of at least this mean yes.  [default: 0.6 of the scale]")
 @click.option("--image", metavar="HxW", help="The items are the pixels of pictures of this size, row by row.")
 @click.option("--max-users", default=10_000, show_default=True, type=click.IntRange(1), help="Those with most ratings.")
 @reading_options
@@ -41,7 +47,7 @@ def command(
       kolmogorov report model.km --data ratings.csv -o report.html
       kolmogorov report digits.km --data dataset:digits --image 8x8
     """
-    from kolmogorov._support.files import check_writable
+    from kolmogorov._support.wording import shown
     from kolmogorov.cli.display import console
     from kolmogorov.errors import ParameterError
     from kolmogorov.model.persistence import load
@@ -52,7 +58,6 @@ def command(
             f"{model} holds a {type(fitted_model).__name__}; a report shows a KolmogorovModel. Draws become one in "
             "Python by as_model(n_events)."
         )
-    check_writable(output)
     scale = fitted_model.fitted_.scale
     observations = None if data is None else read_input(data, layout, from_model=True, **scale_of(scale))
     fitted_model.report(
@@ -64,7 +69,7 @@ def command(
         max_users=max_users,
     )
     size = Path(output).stat().st_size
-    console(stderr=True).print(f"Written to {output} ({size / 1e6:.1f} MB); open it in a browser.")
+    console(stderr=True).print(f"Written to {shown(output)} ({size / 1e6:.1f} MB); open it in a browser.")
 
 
 def _shape(text: str | None) -> tuple[int, int] | None:

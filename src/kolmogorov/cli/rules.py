@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kolmogorov.cli.options import format_options, likes_level, read_input, reading_options, refuse_given, scale_of
+from kolmogorov.cli.options import (
+    Finite,
+    format_options,
+    known_id,
+    likes_level,
+    read_input,
+    reading_options,
+    refuse_given,
+    scale_of,
+)
+from kolmogorov.cli.paths import Input
+from kolmogorov.cli.verb import Verb
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
@@ -19,23 +30,27 @@ _KINDS = ("implication", "equivalence", "exclusion", "coverage")
 _RESERVE = 50
 
 
-@click.command("rules")
-@click.argument("model", type=click.Path(dir_okay=False))
-@click.option("--data", help="Ratings to judge the rules on; those that the model was trained on are left out.")
+@click.command("rules", cls=Verb)
+@click.argument("model", type=Input())
+@click.option(
+    "--data",
+    type=Input(dir_okay=True),
+    help="Ratings to judge the rules on; those that the model was trained on are left out.",
+)
 @click.option("--on", type=click.Choice(["held-out", "all"]), default="held-out", show_default=True)
 @click.option("--item", "about", help="Only rules about this item: id or title.")
 @click.option(
     "--kind", "kinds", type=click.Choice(_KINDS), multiple=True, help="May be repeated.  [default: implication]"
 )
 @click.option("--contrapositives", is_flag=True, help="Also 'no to i ⇒ no to j'.")
-@click.option("--likes", type=float, help="Ratings of at least this mean yes.  [default: 0.6 of the scale]")
+@click.option("--likes", type=Finite(), help="Ratings of at least this mean yes.  [default: 0.6 of the scale]")
 @click.option("--top", default=20, show_default=True, type=click.IntRange(1), help="The strongest rules.")
 @click.option("--min-ratings", default=1, show_default=True, type=click.IntRange(1), help="Of an item, in training.")
 @click.option("--min-support", default=1, show_default=True, type=click.IntRange(0), help="Pairs seen in training.")
-@click.option("--min-lift", default=0.0, show_default=True, type=float, help="In training.")
+@click.option("--min-lift", default=0.0, show_default=True, type=Finite(), help="In training.")
 @click.option(
     "--min-probability",
-    type=click.FloatRange(0.0, 1.0),
+    type=Finite(0.0, 1.0),
     help="Of a model fitted with --bayes: share of draws in which a rule holds.  [default: 0.8]",
 )
 @format_options
@@ -89,7 +104,7 @@ def command(
     if not hasattr(fitted_model, "events"):
         refuse_given(["kinds", "contrapositives", "min_support", "min_lift"], "do not go with draws")
         judges = None if data is None else _judged_on(fitted, data, layout, on)
-        item = None if about is None else fitted_model.items_.parse(about)
+        item = None if about is None else known_id(fitted_model.items_, about, "item")
         probable = 0.8 if min_probability is None else min_probability
         _probable_rules(
             fitted_model.relations(min_ratings=min_ratings), judges, level, probable, item, top, form, output
@@ -102,7 +117,7 @@ def command(
         level,
         kinds=kinds or ("implication",),
         contrapositives=contrapositives,
-        item=None if about is None else fitted_model.items_.parse(about),
+        item=None if about is None else known_id(fitted_model.items_, about, "item"),
         min_support=min_support,
         min_lift=min_lift,
         max_rules=top if data is None else _RESERVE * top,

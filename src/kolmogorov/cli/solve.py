@@ -6,9 +6,12 @@ from typing import Any
 
 import click
 
+from kolmogorov.cli.paths import Input
+from kolmogorov.cli.verb import Verb
 
-@click.command("solve")
-@click.argument("problem", type=click.Path(dir_okay=False))
+
+@click.command("solve", cls=Verb)
+@click.argument("problem", type=Input())
 @click.option("--solver", default="auto", show_default=True, help="How to solve it; docs/solvers.md says which when.")
 @click.option("--option", "pairs", multiple=True, metavar="NAME=VALUE", help="Option of the solver; may be repeated.")
 @click.option("--seed", default=0, show_default=True)

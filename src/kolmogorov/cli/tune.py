@@ -2,36 +2,62 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import click
 
-from kolmogorov.cli.options import LAYOUT, SCALE, read_input, reading_options, scale_options
+from kolmogorov.cli.options import (
+    COUNT,
+    EVENTS,
+    JOBS,
+    LAYOUT,
+    SCALE,
+    output_option,
+    read_input,
+    reading_options,
+    scale_options,
+)
+from kolmogorov.cli.paths import Input
+from kolmogorov.cli.verb import Verb
 
 
 def _numbers(context: click.Context, parameter: click.Parameter, text: str) -> list[float]:
     try:
-        return [float(part) for part in text.split(",")]
+        numbers = [float(part) for part in text.split(",")]
     except ValueError:
-        raise click.BadParameter(f"expected numbers separated by commas, got {text!r}") from None
+        numbers = []
+    if not numbers or not all(math.isfinite(number) and number >= 0 for number in numbers):
+        raise click.BadParameter(f"expected numbers >= 0 separated by commas, got {text!r}.")
+    return numbers
 
 
-@click.command("tune")
-@click.argument("data")
-@click.option("-o", "--output", type=click.Path(dir_okay=False), help="Model file for the best setting, refitted.")
-@click.option("--events", default="4,8,16", show_default=True, callback=_numbers, help="Numbers of events to try.")
+def _counts(context: click.Context, parameter: click.Parameter, text: str) -> list[int]:
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if not numbers or not all(1 <= number <= EVENTS.max for number in numbers):  # type: ignore[operator]
+        raise click.BadParameter(f"expected whole numbers >= 1 separated by commas, got {text!r}.")
+    return numbers
+
+
+@click.command("tune", cls=Verb)
+@click.argument("data", type=Input(dir_okay=True))
+@output_option("Model file for the best setting, refitted.")
+@click.option("--events", default="4,8,16", show_default=True, callback=_counts, help="Numbers of events to try.")
 @click.option("--user-reg", default="0.3,1,3,10,30,100", show_default=True, callback=_numbers, help="Values to try.")
 @click.option("--item-reg", default="0,0.1", show_default=True, callback=_numbers, help="Values to try.")
-@click.option("--folds", default=3, show_default=True)
-@click.option("--max-iter", default=50, show_default=True, help="Limit on sweeps of every fit.")
+@click.option("--folds", default=3, show_default=True, type=COUNT)
+@click.option("--max-iter", default=50, show_default=True, type=COUNT, help="Limit on sweeps of every fit.")
 @click.option("--seed", default=0, show_default=True)
-@click.option("--jobs", default=-1, show_default=True, help="Threads; -1 for all processors.")
+@click.option("--jobs", default=-1, show_default=True, type=JOBS, help="Threads; -1 for all processors.")
 @scale_options
 @reading_options
 def command(
     data: str,
     output: str | None,
-    events: list[float],
+    events: list[int],
     user_reg: list[float],
     item_reg: list[float],
     folds: int,
@@ -49,13 +75,11 @@ def command(
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from kolmogorov._support.files import check_writable
+    from kolmogorov._support.wording import shown
     from kolmogorov.cli.display import console, table
     from kolmogorov.model.estimator import KolmogorovModel
     from kolmogorov.model.tuning import tune
 
-    if output is not None:
-        check_writable(output)
     say = console(stderr=True)
     layout = {name: options[name] for name in LAYOUT}
     observations = read_input(data, layout, **{name: options[name] for name in SCALE})
@@ -69,7 +93,7 @@ def command(
 
         found = tune(
             observations,
-            n_events=[int(n) for n in events],
+            n_events=events,
             user_reg=user_reg,
             item_reg=item_reg,
             folds=folds,
@@ -90,4 +114,4 @@ def command(
     console().print(table(f"{folds}-fold cross-validation, best first", columns))
     if output is not None:
         found.model.save(output)
-        say.print(f"Best setting refitted and written to {output}")
+        say.print(f"Best setting refitted and written to {shown(output)}")

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.validation import OneOf, check_parameters, nearest
+from kolmogorov._support.wording import advice, option, parameter
 from kolmogorov.data.arraylike import dense_of, frame_of, numbers_of
 from kolmogorov.data.observations import Observations, View
 from kolmogorov.data.ordering import counting_order
@@ -103,7 +104,7 @@ def checked_scale(
 
 def check_finite(ratings: Floats, where: Locate) -> None:
     """Refuse what is no number; ends of a scale cannot be looked for before."""
-    _refuse(~np.isfinite(ratings), ratings, where, "value", "must be finite, got {:g}")
+    _refuse(~np.isfinite(ratings), ratings, where, "value", "must be finite, got {:g}.")
 
 
 def check_numbers(
@@ -117,21 +118,23 @@ def check_numbers(
     """Refuse ratings outside the ends of the scale that are known, and weights that are none."""
     if minimum is not None:
         if minimum == 0.0 and scaling == "max":
-            advice = "must not be negative, got {:g}. For ratings below zero use scaling='minmax'"
+            remedy = advice("For ratings below zero use {}.", option("scaling", "minmax"))
+            demand = f"must not be negative, got {{:g}}.{remedy}"
         else:
-            advice = f"must be at least the minimum {minimum:g}, got {{:g}}"
-        _refuse(ratings < minimum, ratings, where, "value", advice)
+            demand = f"must be at least the minimum {minimum:g}, got {{:g}}."
+        _refuse(ratings < minimum, ratings, where, "value", demand)
     if maximum is not None:
-        advice = f"must be at most the maximum {maximum:g}, got {{:g}}. Give the right 'maximum' or drop the entry"
-        _refuse(ratings > maximum, ratings, where, "value", advice)
+        remedy = advice("Give the right {} or drop the entry.", parameter("maximum"))
+        demand = f"must be at most the maximum {maximum:g}, got {{:g}}.{remedy}"
+        _refuse(ratings > maximum, ratings, where, "value", demand)
     if weights is not None:
         check_weights(weights, where)
 
 
 def check_weights(weights: Floats, where: Locate) -> None:
     """Refuse weights that are no positive numbers, or that no sum could bear."""
-    _refuse(not_positive(weights), weights, where, "weight", f"must be positive, got {{:g}}; {ACCEPTED}")
-    _refuse(out_of_bounds(weights), weights, where, "weight", f"is too small or too large, got {{:g}}; {ACCEPTED}")
+    _refuse(not_positive(weights), weights, where, "weight", f"must be positive, got {{:g}}; {ACCEPTED}.")
+    _refuse(out_of_bounds(weights), weights, where, "weight", f"is too small or too large, got {{:g}}; {ACCEPTED}.")
 
 
 def from_frame(
@@ -208,7 +211,7 @@ def _from_table(
 def _refuse(wrong: NDArray[np.bool_], entries: Floats, where: Locate, what: str, message: str) -> None:
     if wrong.any():
         position = int(np.argmax(wrong))
-        raise DataError(f"{where(position)}: {what} {message.format(entries[position])}.")
+        raise DataError(f"{where(position)}: {what} {message.format(entries[position])}")
 
 
 def _sorted_view(
@@ -235,8 +238,8 @@ def _sorted_view(
 def repeated(user: Any, item: Any, first: str, second: str) -> DataError:
     """Word the error for a pair that stands in two places."""
     return DataError(
-        f"{second}: user {user!r} and item {item!r} stand there a second time (first: {first}). "
-        "Pass duplicates='mean' or duplicates='last' to settle such pairs."
+        f"{second}: user {user!r} and item {item!r} stand there a second time (first: {first})."
+        + advice("Pass {} or {} to settle such pairs.", option("duplicates", "mean"), option("duplicates", "last"))
     )
 
 

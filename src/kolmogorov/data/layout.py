@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kolmogorov._support.validation import nearest
+from kolmogorov._support.wording import advice, named, option
 from kolmogorov.data.textfile import WHITESPACE, TextFile
 from kolmogorov.errors import DataError, ParameterError
 
@@ -58,7 +59,7 @@ def recognise(
     if not line.strip():
         raise DataError(f"{file.name} is empty.")
     if not isinstance(sep, str) or not sep:
-        raise ParameterError(f"'sep' must be a separator, 'whitespace' or 'auto', got {sep!r}.")
+        raise ParameterError(f"{named('sep')} must be a separator, 'whitespace' or 'auto', got {sep!r}.")
     separator = _separator(line) if sep == "auto" else sep.replace("\\t", "\t")
     first = [field.strip() for field in file.fields(line, separator)]
     by_name = any(isinstance(column, str) for column in wanted.values())
@@ -68,7 +69,7 @@ def recognise(
     if len(first) < len(roles):
         raise DataError(
             f"{file.name}: expected at least {len(roles)} columns ({', '.join(roles)}), got {len(first)} in the line "
-            f"{line.strip()[:60]!r}. If another character separates them, name it with sep=."
+            f"{line.strip()[:60]!r}.{advice('If another character separates them, name it with {}.', option('sep'))}"
         )
     if has_header:
         positions = pick_columns(first, wanted, file.name, roles)
@@ -108,8 +109,8 @@ def pick_columns(
             place = _USUAL_PLACES[role]
             if place >= len(names) or place in chosen.values():
                 raise DataError(
-                    f"{source}: which column is the {role}? It has: {', '.join(map(repr, names))}. "
-                    f"Name it with {role}=."
+                    f"{source}: which column is the {role}? It has: {', '.join(map(repr, names))}."
+                    f"{advice('Name it with {}.', option(role))}"
                 )
             chosen[role] = place
     return chosen

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.invariants import check_array, check_between, check_indices, check_indptr, check_positive
 from kolmogorov._support.optional import to_frame
 from kolmogorov.data.ordering import counting_order
 from kolmogorov.data.scale import Scale
@@ -83,6 +84,19 @@ class View:
                 ends += (float(values.min()), float(values.max()))
             self.forget(first, last)
         return (min(ends), max(ends)) if ends else None
+
+    def check_intact(self) -> None:
+        """Raise where the entries are in a file that has changed its size since it was opened."""
+
+    def validate(self, n_rows: int, n_partners: int) -> None:
+        """Raise `InvariantError` where the arrays do not form observations of so many rows and partners."""
+        check_array("indptr", self.indptr, np.int64, (n_rows + 1,))
+        check_indptr("indptr", self.indptr, self.indices.size)
+        check_indices("indices", self.indptr, self.indices, n_partners)
+        check_array("values", self.values, np.float64, self.indices.shape)
+        check_between("values", self.values, 0.0, 1.0)
+        check_array("weights", self.weights, np.float64, self.indices.shape if self.weights.size else (0,))
+        check_positive("weights", self.weights)
 
     @property
     def nbytes(self) -> int:
@@ -294,6 +308,14 @@ class Observations:
     def item_rows(self) -> NDArray[Any]:
         """Return the item's row number of each entry, in the order of `values`."""
         return self.rows.indices
+
+    def validate(self) -> None:
+        """Raise `InvariantError` where the parts do not form observations; for parts that come from a file."""
+        self.rows.validate(self.n_users, self.n_items)
+
+    def check_intact(self) -> None:
+        """Raise where the entries are in a file that has changed its size since it was opened."""
+        self.rows.check_intact()
 
     def __len__(self) -> int:
         return self.values.size

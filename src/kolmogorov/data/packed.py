@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import mmap
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support import container
 from kolmogorov.data.observations import Observations, View
-from kolmogorov.data.scale import Scale
 from kolmogorov.data.tablefile import (
-    DTYPES,
     VIEW,
-    check_content,
-    check_fingerprint,
-    malformed,
-    read_footer,
-    read_sections,
+    TableHeader,
+    check_binary,
+    check_checksums,
+    check_order,
+    check_same_entries,
+    read_header,
 )
 from kolmogorov.data.vocabulary import Vocabulary
-from kolmogorov.errors import FileFormatError, KolmogorovError
+from kolmogorov.errors import FileFormatError, InvariantError, KolmogorovError
 
 
 class MappedView(View):
@@ -35,6 +36,20 @@ class MappedView(View):
 
     _mapping: mmap.mmap
     _offsets: dict[str, int]
+
+    def check_intact(self) -> None:
+        """Raise where the file has another size than when it was opened: reading past its end would end the process."""
+        if self._mapping.size() != len(self._mapping):
+            raise FileFormatError(
+                f"A packed table was {len(self._mapping)} bytes long when it was opened and is {self._mapping.size()} "
+                "now. Do not change tables that are in use; pack to another name, or open it again."
+            )
+
+    def blocks(self, entries: int | None = None) -> Iterator[tuple[int, int]]:
+        """Yield ranges of rows; before each the file is looked at."""
+        for first, last in super().blocks(entries):
+            self.check_intact()
+            yield first, last
 
     def forget(self, first: int, last: int) -> None:
         """Give back the memory behind the entries of some rows; they are read again when they are needed again."""
@@ -53,17 +68,18 @@ class PackedObservations(Observations):
     """Observations in a packed table on disk. Made by `Observations.open`."""
 
     def __init__(
-        self, path: Path, users: Vocabulary, items: Vocabulary, rows: View, columns: View, footer: dict[str, Any]
+        self, path: Path, users: Vocabulary, items: Vocabulary, rows: View, columns: View, header: TableHeader
     ) -> None:
-        super().__init__(users, items, rows, Scale(**footer["scale"]))
-        self.__dict__.update(path=path, columns=columns, _binary=footer["binary"], _fingerprint=footer["fingerprint"])
+        super().__init__(users, items, rows, header.scale)
+        self.__dict__.update(path=path, columns=columns, _header=header)
 
     path: Path
+    _header: TableHeader
 
     @property
     def is_binary(self) -> bool:
         """Whether every value is 0 or 1."""
-        return bool(self.__dict__["_binary"])
+        return self._header.binary
 
     @property
     def seen_items(self) -> NDArray[np.bool_]:
@@ -83,7 +99,7 @@ class PackedObservations(Observations):
 
     def fingerprint(self) -> str:
         """Return a digest of everything a fit depends on."""
-        return str(self.__dict__["_fingerprint"])
+        return self._header.fingerprint
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Another process maps the same file.
@@ -104,69 +120,63 @@ def _changed(path: Any) -> FileFormatError:
 def open_table(path: str | os.PathLike[str], verify: bool = True) -> PackedObservations:
     """Map a packed table; see `Observations.open`."""
     target = Path(path).absolute()
-    try:
-        with open(target, "rb") as stream:
-            footer = read_footer(stream, path)
-            sections = read_sections(footer, os.fstat(stream.fileno()).st_size, path)
-            check_fingerprint(sections, footer, path)
-            check_content(stream, sections, footer, path, verify=verify)
-            mapping = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-    except FileNotFoundError:
-        raise FileFormatError(f"There is no file {path}.") from None
-    except OSError as error:
-        raise FileFormatError(f"{path} cannot be read: {error.strerror}.") from None
+    with container.opened(target) as stream:
+        header = read_header(stream, path)
+        if verify:
+            check_checksums(stream, header, path)
+        mapping = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
 
     def array(name: str) -> NDArray[Any]:
-        entry = sections[name]
-        return np.frombuffer(mapping, DTYPES[entry.dtype], entry.size, entry.offset)
+        section = header.sections[name]
+        return np.frombuffer(mapping, container.DTYPES[section.dtype], section.size, section.offset)
 
     try:
         views = []
         for order in ("rows", "columns"):
             parts = {part: array(f"{order}_{part}") for part in VIEW}
             parts["indptr"] = parts["indptr"].copy()
-            offsets = {part: sections[f"{order}_{part}"].offset for part in ("indices", "values", "weights")}
+            offsets = {part: header.sections[f"{order}_{part}"].offset for part in ("indices", "values", "weights")}
             views.append(MappedView(mapping, parts, offsets))
-        small = {name: array(name).copy() for name in sections if name.startswith(("users", "items"))}
+            check_order(views[-1], header, order, numbers=verify)
+        if verify:
+            check_same_entries(*views)
+            check_binary(views[0], header)
+        small = {name: array(name).copy() for name in header.sections if name.startswith(("users", "items"))}
         users, items = Vocabulary.from_arrays("users", small), Vocabulary.from_arrays("items", small)
-        if (len(users), len(items)) != (footer["n_users"], footer["n_items"]):
-            raise ValueError("the number of ids is wrong")
-        return PackedObservations(target, users, items, views[0], views[1], footer)
+        if (len(users), len(items)) != (header.n_users, header.n_items):
+            raise InvariantError("the number of ids is wrong")
+        return PackedObservations(target, users, items, views[0], views[1], header)
     except (KeyError, TypeError, ValueError, UnicodeError, KolmogorovError) as error:
-        raise FileFormatError(f"{path} is malformed: {error}.") from None
+        container.malformed(path, str(error).removesuffix("."))
 
 
 def read_rows(path: str | os.PathLike[str], fingerprint: str, first: int, last: int) -> tuple[View, int]:
     """Read some users' rows of a packed table into memory, and say how many items there are.
 
-    A table with another fingerprint is refused: it was packed anew in the meantime.
+    A table with another fingerprint is refused: it was packed again in the meantime.
     """
-    try:
-        with open(path, "rb") as stream:
-            footer = read_footer(stream, path)
-            sections = read_sections(footer, os.fstat(stream.fileno()).st_size, path)
-            if footer["fingerprint"] != fingerprint:
-                raise _changed(path)
+    with container.opened(path) as stream:
+        header = read_header(stream, path)
+        if header.fingerprint != fingerprint:
+            raise _changed(path)
 
-            def read(part: str, start: int, end: int) -> NDArray[Any]:
-                entry = sections[f"rows_{part}"]
-                kind = np.dtype(DTYPES[entry.dtype])
-                stream.seek(entry.offset + start * kind.itemsize)
-                content = np.frombuffer(stream.read((end - start) * kind.itemsize), kind)
-                if content.size != end - start:
-                    malformed(path, "it became shorter while it was read")
-                return content
+        def read(part: str, start: int, end: int) -> NDArray[Any]:
+            section = header.sections[f"rows_{part}"]
+            kind = np.dtype(container.DTYPES[section.dtype])
+            stream.seek(section.offset + start * kind.itemsize)
+            content = np.frombuffer(stream.read((end - start) * kind.itemsize), kind)
+            if content.size != end - start:
+                container.malformed(path, "it became shorter while it was read")
+            return content
 
-            indptr = read("indptr", first, last + 1)
-            start, end = int(indptr[0]), int(indptr[-1])
-            if not 0 <= start <= end <= sections["rows_indices"].size or (np.diff(indptr) < 0).any():
-                malformed(path, "rows_indptr does not increase")
-            weights = read("weights", start, end) if sections["rows_weights"].size else np.empty(0)
-            view = View(indptr - start, read("indices", start, end), read("values", start, end), weights)
-    except FileNotFoundError:
-        raise FileFormatError(f"There is no file {path}. Workers must see packed tables under the same path.") from None
-    except OSError as error:
-        raise FileFormatError(f"{path} cannot be read: {error.strerror}.") from None
-    if view.indices.size and (view.indices.min() < 0 or view.indices.max() >= footer["n_items"]):
-        malformed(path, "an index of rows_indices is outside the table")
-    return view, int(footer["n_items"])
+        indptr = read("indptr", first, last + 1)
+        start, end = int(indptr[0]), int(indptr[-1])
+        if not 0 <= start <= end <= header.sections["rows_indices"].size:
+            container.malformed(path, "rows_indptr does not increase")
+        weights = read("weights", start, end) if header.sections["rows_weights"].size else np.empty(0)
+        view = View(indptr - start, read("indices", start, end), read("values", start, end), weights)
+        try:
+            view.validate(last - first, header.n_items)
+        except InvariantError as error:
+            container.malformed(path, str(error))
+    return view, header.n_items

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.files import atomic_writer, check_writable
+from kolmogorov._support.files import atomic_writer, check_writable, scratch_folder
 from kolmogorov._support.progress import notice
 from kolmogorov._support.validation import OneOf, byte_count, check_parameters
 from kolmogorov.data.buckets import RECORD, Buckets, SortedTable
@@ -106,10 +106,9 @@ def pack(
     paths = _paths(source, out)
     sources = [open_source(path, wanted, sep, header, encoding) for path in paths]
     tell = progress or (lambda stage, done, total: None)
-    target = Path(out).resolve()
     try:
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.packing-") as folder:
-            job = _Packing(Path(folder), sources, limit, (minimum, maximum, scaling), duplicates, tell)
+        with scratch_folder(out) as folder:
+            job = _Packing(folder, sources, limit, (minimum, maximum, scaling), duplicates, tell)
             job.read()
             with atomic_writer(out) as stream:
                 job.write(TableWriter(stream))

@@ -85,10 +85,14 @@ def read_ratings(
 
 
 def read_pairs(
-    path: str | os.PathLike[str], *, sep: str = "auto", header: bool | Literal["auto"] = "auto"
+    path: str | os.PathLike[str],
+    *,
+    sep: str = "auto",
+    header: bool | Literal["auto"] = "auto",
+    encoding: str = "utf-8",
 ) -> tuple[list[str], list[str]]:
     """Read a file of (user, item) lines, as text; further columns are ignored."""
-    with TextFile(path) as file:
+    with TextFile(path, encoding) as file:
         layout = recognise(file, {}, sep, header, roles=("user", "item"))
         pairs: dict[str, list[str]] = {"user": [], "item": []}
         for columns, _ in text_columns(file, layout):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.wording import named, option
 from kolmogorov.errors import DataError, ParameterError
 
 SCALINGS = ("max", "minmax")
@@ -35,11 +36,11 @@ class Scale:
     def __post_init__(self) -> None:
         if not (np.isfinite(self.minimum) and np.isfinite(self.maximum) and self.maximum > self.minimum):
             raise ParameterError(
-                f"'maximum' must be a finite number above 'minimum', got minimum {self.minimum:g} and maximum "
-                f"{self.maximum:g}."
+                f"{named('maximum')} must be a finite number above {named('minimum')}, got minimum {self.minimum:g} "
+                f"and maximum {self.maximum:g}."
             )
         if fault := _fault(self.minimum, self.maximum):
-            raise ParameterError(f"'minimum' {self.minimum:g} and 'maximum' {self.maximum:g} {fault}")
+            raise ParameterError(f"{named('minimum')} {self.minimum:g} and {named('maximum')} {self.maximum:g} {fault}")
 
     @property
     def span(self) -> float:
@@ -94,8 +95,9 @@ def check_scaling(minimum: Any, maximum: Any, scaling: Any) -> None:
     """Refuse options that are wrong whatever the ratings are."""
     for name, value in (("minimum", minimum), ("maximum", maximum)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, numbers.Real)):
-            raise ParameterError(f"'{name}' must be a number or None, got {value!r}.")
+            raise ParameterError(f"{named(name)} must be a number or None, got {value!r}.")
     if scaling not in SCALINGS:
-        raise ParameterError(f"'scaling' must be one of {', '.join(map(repr, SCALINGS))}, got {scaling!r}.")
+        raise ParameterError(f"{named('scaling')} must be one of {', '.join(map(repr, SCALINGS))}, got {scaling!r}.")
     if scaling == "max" and minimum not in (None, 0, 0.0):
-        raise ParameterError("'minimum' goes with scaling='minmax'; with scaling='max' it is 0.")
+        minmax, plain = option("scaling", "minmax"), option("scaling", "max")
+        raise ParameterError(f"{named('minimum')} goes with {minmax}; with {plain} it is 0.")

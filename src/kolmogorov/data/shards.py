@@ -125,8 +125,8 @@ def dealt(
     values = scale.probability(_numbers(frame, columns.value))
     if (values < 0).any() or (values > 1).any():
         raise DataError(
-            f"A rating lies outside the scale {scale.minimum:g} to {scale.maximum:g}. Give the right 'maximum', or "
-            "scaling='minmax' for ratings below zero."
+            f"A rating lies outside the scale {scale.minimum:g} to {scale.maximum:g}. Give the right maximum, or "
+            "the scaling 'minmax' for ratings below zero."
         )
     weights = np.empty(0) if columns.weight is None else _numbers(frame, columns.weight)
     if columns.weight is not None:

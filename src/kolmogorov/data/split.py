@@ -10,6 +10,7 @@ import numpy as np
 
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.validation import Integer, check_parameters
+from kolmogorov._support.wording import named
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.trainable import check_any
 from kolmogorov.errors import DataError, ParameterError
@@ -18,7 +19,7 @@ from kolmogorov.errors import DataError, ParameterError
 def holdout(observations: Observations, test_size: float, random_state: Any) -> tuple[Observations, Observations]:
     """Split into (train, test) with round(test_size * n) entries in the test part."""
     if not isinstance(test_size, numbers.Real) or not 0.0 < test_size < 1.0:
-        raise ParameterError(f"'test_size' must be a share between 0 and 1, got {test_size!r}.")
+        raise ParameterError(f"{named('test_size')} must be a share between 0 and 1, got {test_size!r}.")
     check_any(observations, "to split")
     n = len(observations)
     n_test = round(test_size * n)

@@ -16,6 +16,7 @@ from itertools import chain, islice
 from types import TracebackType
 from typing import IO, Any, BinaryIO, cast
 
+from kolmogorov._support.wording import advice, option
 from kolmogorov.data.compression import DAMAGE, decompressed
 from kolmogorov.errors import DataError
 
@@ -122,9 +123,10 @@ class TextFile:
             return list(islice(source, count))
         except UnicodeError as error:
             reason = getattr(error, "reason", str(error))
+            remedy = advice("If it is text, name its encoding, for example {}.", option("encoding", "latin-1"))
             raise DataError(
                 f"{self.name}{self._undecodable_line()} is not text in encoding {self.encoding.removesuffix('-sig')} "
-                f"({reason}). If it is text, name its encoding, for example encoding='latin-1'."
+                f"({reason}).{remedy}"
             ) from None
         except csv.Error as error:
             raise DataError(
@@ -199,6 +201,8 @@ class TextFile:
 
     def _open(self, path: str | os.PathLike[str]) -> BinaryIO:
         if str(path) == "-":
+            if sys.stdin is None or getattr(sys.stdin, "closed", False):
+                raise DataError("Standard input is closed. Name a file, or pipe lines in.")
             stdin = sys.stdin.buffer
             return stdin if hasattr(stdin, "peek") else io.BufferedReader(cast("io.RawIOBase", stdin))
         try:
@@ -207,6 +211,8 @@ class TextFile:
             raise DataError(f"There is no file {path}.") from None
         except OSError as error:
             raise DataError(f"{path} cannot be opened: {error.strerror}.") from None
+        except ValueError:
+            raise DataError(f"{os.fspath(path)!r} cannot be opened: a path cannot hold a NUL character.") from None
 
     def _decoded(self) -> io.TextIOWrapper:
         try:
@@ -218,8 +224,9 @@ class TextFile:
             raise DataError(f"{self.name} is empty.")
         if b"\0" in start and not self.encoding.lower().startswith(("utf-16", "utf-32", "utf_16", "utf_32")):
             utf_16 = start.startswith((b"\xff\xfe", b"\xfe\xff"))
-            advice = "It may be UTF-16: try encoding='utf-16'" if utf_16 else "Expected lines of user, item, value"
-            raise DataError(f"{self.name} is not a text file: it holds NUL bytes. {advice}.")
+            remedy = advice("It may be UTF-16: try {}.", option("encoding", "utf-16")) if utf_16 else ""
+            remedy = remedy or " Expected lines of user, item, value."
+            raise DataError(f"{self.name} is not a text file: it holds NUL bytes.{remedy}")
         try:
             return io.TextIOWrapper(cast("IO[bytes]", plain), encoding=self.encoding, newline="")
         except LookupError:

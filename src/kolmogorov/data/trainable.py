@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from kolmogorov._support.wording import advice, option
 from kolmogorov.data.scale import Scale
 from kolmogorov.errors import DataError
 
@@ -41,14 +42,18 @@ def check_trainable(table: Measured) -> None:
         raise DataError(
             f"Only yes is recorded: every observation has the value {table.scale.maximum:g}, the maximum of its scale, "
             "and so a model would predict yes for everything. Fill in zeros for what is known not to have happened; a "
-            "parameter unobserved= for data that record only what happened is to come. If the scale goes further, give "
-            "its end with maximum=."
+            "parameter unobserved= for data that record only what happened is to come."
+            + advice("If the scale goes further, give its end with {}.", option("maximum"))
         )
     if low == high == 0.0:
         raise DataError(
             f"Only no is recorded: every observation has the value {table.scale.minimum:g}, the minimum of its scale, "
-            "and so a model would predict no for everything. Add observations of what did happen. If the scale goes "
-            "further, give its end with minimum= and scaling='minmax'."
+            "and so a model would predict no for everything. Add observations of what did happen."
+            + advice(
+                "If the scale goes further, give its end with {} and {}.",
+                option("minimum"),
+                option("scaling", "minmax"),
+            )
         )
 
 

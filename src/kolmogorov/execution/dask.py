@@ -11,6 +11,7 @@ from typing import Any
 
 from kolmogorov._support.optional import require
 from kolmogorov._support.validation import Integer, byte_count, check_parameters
+from kolmogorov._support.wording import named
 from kolmogorov.errors import ExecutionError, KolmogorovError
 
 #: Seconds after which a cluster without workers is given up.
@@ -184,14 +185,14 @@ def _sentence(error: Exception, client: Any) -> str | None:
 
     if isinstance(error, KilledWorker):
         return (
-            f"A task ended its workers again and again, most likely for lack of memory: {error}. Take a smaller "
-            "shard_ratings or block_memory, or workers with more memory."
+            f"A task ended its workers again and again, most likely for lack of memory: {error}. Take "
+            f"workers with more memory, or less at a time: a smaller {named('shard_ratings')}."
         )
     if isinstance(error, KolmogorovError):
         return None
     lost = (CancelledError, FutureCancelledError, CommClosedError)
-    # A task may raise the others on its own account.
-    if isinstance(error, lost) or (isinstance(error, (OSError, RuntimeError)) and client.status != "running"):
+    # A client that was closed, by whomever, answers with errors of many kinds.
+    if isinstance(error, lost) or client.status != "running":
         return (
             "The Dask scheduler went away while the fit was running. With a checkpoint, fitting again on another "
             "cluster goes on where it was."

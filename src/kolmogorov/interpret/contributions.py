@@ -160,13 +160,13 @@ def _reasons(fitted: Fitted, user: int, item: int, likes: float) -> tuple[Reason
     """Find what the user is known to like whose support lies inside the item's."""
     if user >= len(fitted.users) or item >= len(fitted.items) or not fitted.item_seen[item] or fitted.psi[item].all():
         return ()
-    place = slice(fitted.seen_indptr[user], fitted.seen_indptr[user + 1])
-    liked = says_yes(fitted.seen_values[place], likes)
-    rows = fitted.seen_items[place][liked].astype(np.int64)
-    values = fitted.seen_values[place][liked]
+    answers = fitted.answers_of(user)
+    liked = says_yes(answers, likes)
+    rows = fitted.seen_by(user)[liked].astype(np.int64)
+    values = answers[liked]
     inside = fitted.psi[rows].any(axis=1) & ~(fitted.psi[rows] & ~fitted.psi[item]).any(axis=1) & (rows != item)
     rows, values = rows[inside], values[inside]
-    ballot = Ballot(fitted.items, fitted.observations, likes)
+    ballot = Ballot(fitted.items, fitted.training, likes)
     rules = judged(ballot, fitted.items, "implication", rows, np.full(len(rows), item), True, True)
     strength = np.nan_to_num(rules.strength, nan=-np.inf)
     return tuple(

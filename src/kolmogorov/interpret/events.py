@@ -38,7 +38,7 @@ def describe(fitted: Fitted, n_items: int = 10) -> list[Event]:
     """Describe every event of a model."""
     share = fitted.theta[fitted.user_seen].mean(axis=0)
     size = fitted.psi.sum(axis=1)
-    observed = np.bincount(fitted.seen_items, minlength=len(fitted.items))
+    observed = fitted.item_counts
     telling = np.argsort(-observed / np.maximum(size, 1), kind="stable")
     telling = telling[fitted.item_seen[telling]]
     events = []

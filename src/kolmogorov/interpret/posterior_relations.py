@@ -46,7 +46,7 @@ class PosteriorRelations:
         check_parameters("relations", {"min_ratings": min_ratings}, {"min_ratings": Integer(0)})
         self._posterior = posterior
         self.items = posterior.items
-        counts = np.bincount(posterior.seen_items, minlength=len(self.items))
+        counts = posterior.item_counts
         #: The items looked at.
         self.rows = np.flatnonzero(posterior.item_seen & (counts >= min_ratings))
         self._words = np.array([packed(psi) for psi in posterior.psi])
@@ -113,7 +113,7 @@ class PosteriorRelations:
         if observations is not None and not isinstance(observations, Observations):
             raise DataError(f"Rules are judged on Observations, got {type(observations).__name__}.")
         left, right, share = self.implications(min_probability)
-        data = self._posterior.observations if observations is None else observations.rescaled(self._posterior.scale)
+        data = self._posterior.training if observations is None else observations.rescaled(self._posterior.scale)
         ballot = Ballot(self.items, data, likes)
         return judged(ballot, self.items, "implication", left, right, True, True), share
 

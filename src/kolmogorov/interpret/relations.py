@@ -109,7 +109,7 @@ class Relations:
         self.items = fitted.items
         self.convention = convention
         size = fitted.psi.sum(axis=1)
-        counts = np.bincount(fitted.seen_items, minlength=len(fitted.items))
+        counts = fitted.item_counts
         considered = fitted.item_seen & (counts >= min_ratings)
         #: Items with every event and with none: they happen always and never.
         self.always = np.flatnonzero(considered & (size == fitted.n_events))
@@ -248,7 +248,7 @@ class Relations:
         }
         check_parameters("evaluate", limits, _RULES)
         check_likes(likes)
-        data = self._fitted.observations if observations is None else observations
+        data = self._fitted.training if observations is None else observations
         if not isinstance(data, Observations):
             raise DataError(f"Rules are judged on Observations, got {type(data).__name__}.")
         if len(data) == 0:

@@ -12,6 +12,8 @@ from kolmogorov._support.jit import kernel
 from kolmogorov.kernels.randomness import next_random
 
 _UNIT = 2.0**-53
+#: Up to so many draws are made one by one.
+_FEW = 16
 
 
 @kernel
@@ -187,6 +189,52 @@ def gamma(state, shape):
 
 
 @kernel
+def binomial(state, n, p):
+    """Return the new state and a binomial number, in a number of steps that grows with the logarithm of `n`.
+
+    Of n uniform numbers the i-th smallest is Beta(i, n + 1 - i): it tells on which side of `p` at least half of them
+    lie (Devroye 1986, X.4.4).
+    """
+    found = 0
+    while n > _FEW:
+        i = (n + 1) // 2
+        state, a = gamma(state, float(i))
+        state, b = gamma(state, float(n + 1 - i))
+        middle = a / (a + b)
+        if middle <= p:
+            found += i
+            n -= i
+            p = (p - middle) / (1.0 - middle)
+        else:
+            n = i - 1
+            p = p / middle
+    for _ in range(n):
+        state, u = uniform(state)
+        if u < p:
+            found += 1
+    return state, found
+
+
+@kernel
+def add_multinomial(state, n, cumulated, count):
+    """Deal `n` to the places of `count`, whose weights come cumulated; return the new state."""
+    size = cumulated.size
+    left = cumulated[size - 1]
+    before = 0.0
+    for d in range(size - 1):
+        share = cumulated[d] - before
+        before = cumulated[d]
+        taken = 0
+        if n > 0 and left > 0.0:
+            state, taken = binomial(state, n, min(share / left, 1.0))
+        count[d] += taken
+        n -= taken
+        left -= share
+    count[size - 1] += n
+    return state
+
+
+@kernel
 def draw_events(indptr, indices, values, weights, psi, theta, alpha, floor, seeds, first, last, out):
     """Draw thetas of users with yes/no data: an event for each answer, then a Dirichlet given their counts.
 
@@ -205,7 +253,11 @@ def draw_events(indptr, indices, values, weights, psi, theta, alpha, floor, seed
                 agrees = (psi[indices[k], d] > 0.5) == (values[k] > 0.5)
                 total += theta[row, d] * (1.0 - floor if agrees else floor)
                 weight[d] = total
-            for _ in range(int(weights[k]) if weights.size else 1):
+            times = int(weights[k]) if weights.size else 1
+            if times > _FEW:
+                state = add_multinomial(state, times, weight, count)
+                continue
+            for _ in range(times):
                 state, u = uniform(state)
                 d = 0
                 while d < size - 1 and weight[d] < u * total:

@@ -46,7 +46,8 @@ def svdpp_epoch(
             w = weights[k] if weighted else 1.0
             e = values[k] - guess
             error += w * e * e
-            step = rate * w
+            # A weight of n is n steps one after another, which cannot leap over the rating however large n is.
+            step = rate if w == 1.0 else -np.expm1(w * np.log1p(-rate))
             user_bias[u] += step * (e - reg * user_bias[u])
             item_bias[i] += step * (e - reg * item_bias[i])
             for d in range(size):

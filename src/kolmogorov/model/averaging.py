@@ -16,7 +16,7 @@ from kolmogorov._support.validation import Flag, Integer, check_parameters
 from kolmogorov.data import Observations
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.model.estimator import KolmogorovModel
-from kolmogorov.model.parameters import Fitted
+from kolmogorov.model.parameters import Fitted, by_users
 
 Floats = NDArray[np.float64]
 
@@ -50,10 +50,10 @@ def pruned(theta: Floats, psi: NDArray[np.bool_], n_events: int, seed: int) -> t
     return theta @ gather, inside > 0.5
 
 
-def averaged_model(theta: Floats, psi: NDArray[np.bool_], parts: dict[str, Any]) -> KolmogorovModel:
+def averaged_model(theta: Floats, psi: NDArray[np.bool_], training: Observations) -> KolmogorovModel:
     """Make an ordinary model of averaged parameters."""
-    seen = np.diff(parts["seen_indptr"]) > 0
-    fitted = Fitted(theta=theta, psi=psi, centre=theta[seen].mean(axis=0), history=(), **parts)
+    seen = training.rows.counts > 0
+    fitted = Fitted(theta=theta, psi=psi, centre=theta[seen].mean(axis=0), training=training, history=())
     return KolmogorovModel(n_events=theta.shape[1]).adopt(fitted)
 
 
@@ -103,8 +103,7 @@ def bagged(
         table = _reweighted(observations, rng) if bootstrap else observations
         fits.append(single.fit(table).fitted_)
     theta, psi = stacked([fit.theta for fit in fits], [fit.psi for fit in fits])
-    names = ("users", "items", "scale", "seen_indptr", "seen_items", "seen_values")
-    return averaged_model(theta, psi, {name: getattr(fits[0], name) for name in names})
+    return averaged_model(theta, psi, by_users(observations))
 
 
 def _reweighted(observations: Observations, rng: np.random.Generator) -> Observations:

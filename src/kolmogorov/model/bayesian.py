@@ -6,6 +6,7 @@ import hashlib
 import numbers
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any, Literal, Self
 
@@ -18,9 +19,11 @@ from kolmogorov import metrics
 from kolmogorov._support.callbacks import says_stop
 from kolmogorov._support.files import check_writable
 from kolmogorov._support.optional import require
+from kolmogorov._support.progress import notice
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.threads import one_blas_thread, thread_count
 from kolmogorov._support.validation import (
+    LARGEST_RIDGE,
     Between,
     Callback,
     Flag,
@@ -28,21 +31,23 @@ from kolmogorov._support.validation import (
     Integer,
     OneOf,
     Optional,
-    Positive,
     Rule,
     check_parameters,
 )
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.trainable import check_any, check_trainable
-from kolmogorov.errors import DataError
+from kolmogorov.errors import ConvergenceWarning, DataError
 from kolmogorov.execution import Dask, Threads
 from kolmogorov.model.averaging import averaged_model, pruned, stacked
 from kolmogorov.model.bayes.checkpoint import ChainCheckpoint, Kept
+from kolmogorov.model.bayes.convergence import convergence_of
+from kolmogorov.model.bayes.plan import Plan
 from kolmogorov.model.bayes.posterior import Posterior
 from kolmogorov.model.bayes.priors import rating_features
-from kolmogorov.model.bayes.sampling import Draw, Plan, Sampling
+from kolmogorov.model.bayes.sampling import Draw, Sampling
 from kolmogorov.model.estimator import KolmogorovModel
 from kolmogorov.model.intake import check_evaluable
+from kolmogorov.model.parameters import by_users, checked
 from kolmogorov.model.prediction import Unknown, pair_rows
 from kolmogorov.model.reading import PosteriorReadingMixin
 
@@ -57,7 +62,7 @@ _RULES: dict[str, Rule] = {
     "thin": Integer(1),
     "item_classes": Integer(1),
     "n_features": Integer(0),
-    "concentration": Optional(Positive()),
+    "concentration": Optional(Between(0.0, LARGEST_RIDGE)),
     "execution": Optional(Instance(Dask)),
     "callback": Callback(),
     "verbose": Flag(),
@@ -90,7 +95,8 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
     n_features : int
         How many features of which items a user was observed with may shift the prior of theta.
     concentration : float, optional
-        Precision of theta's prior; learned during burn-in by default.
+        Of theta's prior: its precision with noise, the sum of its Dirichlet's parameters with yes/no data. By default
+        it is learned: with noise during burn-in, with yes/no data all along.
     random_state : int, Generator or None
         The same integer gives the same bits on any number of threads.
     n_jobs : int or None
@@ -175,6 +181,7 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
             )
         if test is not None and not isinstance(test, Observations):
             raise DataError(f"'test' must be Observations, got {type(test).__name__}.")
+        X.check_intact()
         check_trainable(X)
         if test is not None:
             check_any(test, "to test on")
@@ -188,7 +195,7 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
             fixed = isinstance(self.random_state, numbers.Integral)
             keeper = ChainCheckpoint(self.checkpoint, self._identity(X, likelihood), seed if fixed else None)
             check_writable(self.checkpoint)
-            kept = keeper.read(features, X, int(self.n_chains), int(self.n_samples)) or kept
+            kept = keeper.read(features, X, self._plan(likelihood)) or kept
         held_out = None if test is None else test.rescaled(X.scale)
         sampling = Sampling(self._plan(likelihood), X, features, kept, keeper, held_out, self._on_sweep)
         with one_blas_thread(), self.execution or Threads(self.n_jobs) as dealer:
@@ -199,21 +206,22 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
         # A chain that was ended early is left out, unless it is the only one.
         chains = max(kept.chain, 1)
         samples = kept.samples[: kept.chain * int(self.n_samples)] if kept.chain else kept.samples
-        return self.adopt(
-            Posterior(
-                theta=np.array([sample.theta for sample in samples]),
-                psi=np.array([sample.psi for sample in samples]),
-                noise=np.array([sample.noise for sample in samples]),
-                n_chains=chains,
-                likelihood=likelihood,
-                users=X.users,
-                items=X.items,
-                scale=X.scale,
-                seen_indptr=X.rows.indptr,
-                seen_items=X.rows.indices,
-                seen_values=X.rows.values,
-            )
+        posterior = Posterior(
+            theta=np.array([sample.theta for sample in samples]),
+            psi=np.array([sample.psi for sample in samples]),
+            noise=np.array([sample.noise for sample in samples]),
+            n_chains=chains,
+            likelihood=likelihood,
+            training=by_users(X),
+            priors={name: np.array([sample.priors[name] for sample in samples]) for name in samples[0].priors},
         )
+        self.adopt(checked(posterior))
+        found = convergence_of(self.posterior_)
+        if found.settled:
+            notice(str(found))
+        else:
+            warnings.warn(f"{found}.", ConvergenceWarning, stacklevel=2)
+        return self
 
     def adopt(self, posterior: Posterior) -> Self:
         """Take over draws made elsewhere, for instance read from a file."""
@@ -326,10 +334,10 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
             psi = np.hstack([psi, np.tile([True, False], (len(psi), 1))])
         if n_events is not None:
             theta, psi = pruned(theta, psi, int(n_events), seed=0)
-        return averaged_model(theta, psi, posterior.parts())
+        return averaged_model(theta, psi, posterior.training)
 
     def diagnostics(self, observations: Observations, max_entries: int = 1000) -> dict[str, dict[str, Floats]]:
-        """Return split R-hat and effective sample size of predictions for some entries, and of the users' noise.
+        """Return split R-hat and effective sample size of predictions for some entries, of the priors and the noise.
 
         Parameters
         ----------
@@ -424,9 +432,10 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
         (users, items), _ = self._rows(observations, None, "average")
         draws = posterior.draws(users[:max_entries], items[:max_entries]).T
         chains = {"prediction": draws.reshape(posterior.n_chains, -1, draws.shape[1])}
+        chains |= {name: values.reshape(posterior.n_chains, -1, 1) for name, values in posterior.priors.items()}
         if posterior.likelihood == "gaussian":
             noise = posterior.noise[:, posterior.user_seen]
-            chains["noise"] = np.sqrt(noise).reshape(posterior.n_chains, -1, noise.shape[1])
+            chains["user_noise"] = np.sqrt(noise).reshape(posterior.n_chains, -1, noise.shape[1])
         return chains
 
     def _identity(self, table: Observations, likelihood: str) -> str:

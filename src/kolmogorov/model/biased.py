@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kolmogorov import metrics
+from kolmogorov._support.invariants import check_array, check_finite
 from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.data.trainable import check_trainable
 from kolmogorov.errors import DataError
@@ -44,14 +45,21 @@ class BiasedFactors:
         out += self.mean + np.append(self.user_bias, 0.0)[users] + np.append(self.item_bias, 0.0)[items]
         return np.clip(out, 0.0, 1.0)
 
-    def check(self) -> None:
-        """Raise where the parts do not belong together; for parts that come from a file."""
-        n_users, n_items, size = len(self.users), len(self.items), self.user_factors.shape[1]
-        shapes = (self.user_bias.shape, self.item_bias.shape, self.user_factors.shape, self.item_factors.shape)
-        if shapes != ((n_users,), (n_items,), (n_users, size), (n_items, size)):
-            raise DataError(f"the shapes {shapes} do not belong together")
-        if self.user_seen.shape != (n_users,) or self.item_seen.shape != (n_items,):
-            raise DataError("the lists of observed users and items are broken")
+    def validate(self) -> None:
+        """Raise `InvariantError` where the parts do not belong together; for parts that come from a file."""
+        self.validate_numbers()
+
+    def validate_numbers(self) -> None:
+        """Check shapes, types, and that every number is one."""
+        n_users, n_items, size = len(self.users), len(self.items), self.user_factors.shape[-1]
+        shapes: dict[str, tuple[int, ...]] = {"user_bias": (n_users,), "item_bias": (n_items,)}
+        shapes |= {"user_factors": (n_users, size), "item_factors": (n_items, size)}
+        for name, shape in shapes.items():
+            check_array(name, getattr(self, name), np.float64, shape)
+            check_finite(name, getattr(self, name))
+        check_finite("the mean", np.array([self.mean]))
+        check_array("user_seen", self.user_seen, bool, (n_users,))
+        check_array("item_seen", self.item_seen, bool, (n_items,))
 
 
 class BiasedModel(BaseEstimator):  # type: ignore[misc]

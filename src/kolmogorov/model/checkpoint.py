@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-import numpy as np
+from numpy.typing import NDArray
 
-from kolmogorov.errors import FileFormatError
-from kolmogorov.model import archive
+from kolmogorov._support import container
+from kolmogorov.errors import FileFormatError, InvariantError
 from kolmogorov.model.engine import State
-from kolmogorov.model.history import Sweep
+from kolmogorov.model.history import Sweep, history_array, history_of
 
 KIND = "checkpoint"
 
@@ -51,47 +52,76 @@ class Checkpoint:
         The seed, which must be the file's; None takes up the file's, whatever it is.
     shape : (int, int, int)
         Users, items, events. Compiled code relies on the arrays having it.
+    binary : bool
+        Whether psi holds bits.
+    n_init : int
+        Number of descents of the fit.
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], identity: str, seed: int | None, shape: tuple[int, int, int]
+        self,
+        path: str | os.PathLike[str],
+        identity: str,
+        seed: int | None,
+        shape: tuple[int, int, int],
+        *,
+        binary: bool,
+        n_init: int,
     ) -> None:
         self.path = Path(path)
         self.identity = identity
         self.seed = seed
         self.shape = shape
+        self.binary = binary
+        self.n_init = n_init
 
     def write(self, progress: Progress) -> None:
         """Replace the file."""
-        meta = {"identity": self.identity, "seed": progress.seed, "init": progress.init, "runs": {}}
+        meta = {"identity": self.identity, "seed": progress.seed, "init": progress.init}
         arrays = {}
         for name, run in (("current", progress.current), ("best", progress.best)):
             if run is not None:
-                meta["runs"][name] = [asdict(sweep) for sweep in run.history]  # type: ignore[index]
+                arrays[f"{name}_history"] = history_array(run.history)
                 arrays[f"{name}_theta"] = run.state.theta
                 arrays[f"{name}_psi"] = run.state.psi
                 arrays[f"{name}_centre"] = run.state.centre
-        archive.write(self.path, KIND, meta, arrays)
+        container.write(self.path, KIND, meta, arrays)
 
     def read(self) -> Progress | None:
         """Return the state to go on from, or None where there is no file yet."""
         if not self.path.exists():
             return None
-        _, meta, arrays = archive.read(self.path, (KIND,))
-        if meta.get("identity") != self.identity or self.seed not in (None, meta.get("seed")):
-            raise FileFormatError(
-                f"{self.path} is the checkpoint of another fit (other data, parameters or seed). Delete it or choose "
-                "another path."
-            )
-        n_users, n_items, size = self.shape
-        runs = {}
+        contents, arrays = container.read(self.path, (KIND,))
+        check_identity(contents, self.path, self.identity, self.seed)
         try:
-            for name, history in meta["runs"].items():
-                state = State(arrays[f"{name}_theta"], arrays[f"{name}_psi"], arrays[f"{name}_centre"])
-                parts = ((state.theta, (n_users, size)), (state.psi, (n_items, size)), (state.centre, (size,)))
-                if any(part.shape != shape or part.dtype != np.float64 for part, shape in parts):
-                    raise ValueError("its arrays have the wrong shape or type")
-                runs[name] = Run(state, tuple(Sweep(**sweep) for sweep in history))
-            return Progress(int(meta["seed"]), int(meta["init"]), runs["current"], runs.get("best"))
+            return self._progress(contents.meta, arrays)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FileFormatError(f"{self.path} is malformed: {error}.") from None
+
+    def _progress(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Progress:
+        seed, init = meta["seed"], meta["init"]
+        if type(seed) is not int or not 0 <= seed < 2**63 or type(init) is not int or not 0 <= init < self.n_init:
+            raise InvariantError("its seed or the number of its descent is none")
+        runs = {}
+        for name in ("current", "best") if "best_theta" in arrays else ("current",):
+            run = Run(
+                State(arrays[f"{name}_theta"], arrays[f"{name}_psi"], arrays[f"{name}_centre"]),
+                history_of(arrays[f"{name}_history"]),
+            )
+            run.state.validate(*self.shape, binary=self.binary)
+            runs[name] = run
+        return Progress(seed, init, runs["current"], runs.get("best"))
+
+
+def check_identity(contents: container.Contents, path: Path, identity: str, seed: int | None) -> None:
+    """Refuse the checkpoint of another fit, or of another version of the library."""
+    if contents.version != container.VERSION:
+        raise FileFormatError(
+            f"{path} is a checkpoint of an older version of kolmogorov, which alone can go on from it. Delete it or "
+            "choose another path."
+        )
+    if contents.meta.get("identity") != identity or seed not in (None, contents.meta.get("seed")):
+        raise FileFormatError(
+            f"{path} is the checkpoint of another fit (other data, parameters or seed). Delete it or choose another "
+            "path."
+        )

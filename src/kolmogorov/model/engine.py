@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.invariants import check_array, check_between, check_bits, check_simplex
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov.data.observations import Observations, View
 from kolmogorov.execution import Threads
@@ -43,6 +44,17 @@ class State:
     theta: Any
     psi: Floats
     centre: Floats
+
+    def validate(self, n_users: int, n_items: int, n_events: int, *, binary: bool) -> None:
+        """Raise `InvariantError` where the arrays are not factors of such a table; for arrays that come from a file."""
+        check_array("theta", self.theta, np.float64, (n_users, n_events))
+        check_array("psi", self.psi, np.float64, (n_items, n_events))
+        check_array("the centre", self.centre, np.float64, (n_events,))
+        check_simplex("theta", self.theta)
+        check_simplex("the centre", self.centre)
+        if binary:
+            check_bits("psi", self.psi)
+        check_between("psi", self.psi, 0.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,6 +266,7 @@ class Engine:
 
     def sweep(self, state: State, index: int, seed: int) -> tuple[State, Sweep]:
         """Update the centre, every psi_i and every theta_u once; `index` counts from 1."""
+        self.observations.check_intact()
         seen = self.seen_users
         centre = self.objective.centre(state.theta[seen].sum(axis=0), int(seen.sum()))
         began = time.perf_counter()

@@ -9,14 +9,20 @@ import numpy as np
 
 from kolmogorov._support.seeds import base_seed, generator
 from kolmogorov._support.threads import one_blas_thread
-from kolmogorov._support.validation import Integer, Real, Rule, check_parameters
+from kolmogorov._support.validation import LARGEST_RIDGE, Integer, Real, Rule, check_parameters
 from kolmogorov.data.observations import View
 from kolmogorov.execution import Threads
 from kolmogorov.model.biased import BiasedFactors, BiasedModel, Floats, check_observations
 from kolmogorov.model.engine import ITEM_SIDE, USER_SIDE, HalfStep
+from kolmogorov.model.parameters import checked
 from kolmogorov.solvers import RowSolver, resolve
 
-_RULES: dict[str, Rule] = {"n_factors": Integer(1), "reg": Real(0.0), "max_iter": Integer(1), "tol": Real(0.0)}
+_RULES: dict[str, Rule] = {
+    "n_factors": Integer(1),
+    "reg": Real(0.0, LARGEST_RIDGE),
+    "max_iter": Integer(1),
+    "tol": Real(0.0),
+}
 
 
 class MatrixFactorization(BiasedModel):
@@ -86,20 +92,19 @@ class MatrixFactorization(BiasedModel):
                 if last - error < self.tol * last:
                     break
                 last = error
-        return self.adopt(
-            BiasedFactors(
-                mean=mean,
-                user_bias=users[:, size].copy(),
-                item_bias=items[:, size].copy(),
-                user_factors=users[:, :size].copy(),
-                item_factors=items[:, :size].copy(),
-                users=observations.users,
-                items=observations.items,
-                scale=observations.scale,
-                user_seen=observations.rows.counts > 0,
-                item_seen=observations.columns.counts > 0,
-            )
+        fitted = BiasedFactors(
+            mean=mean,
+            user_bias=users[:, size].copy(),
+            item_bias=items[:, size].copy(),
+            user_factors=users[:, :size].copy(),
+            item_factors=items[:, :size].copy(),
+            users=observations.users,
+            items=observations.items,
+            scale=observations.scale,
+            user_seen=observations.rows.counts > 0,
+            item_seen=observations.columns.counts > 0,
         )
+        return self.adopt(checked(fitted, "A larger 'reg' may help."))
 
     def check_parameters(self) -> None:
         """Raise for the first parameter that is not in order."""

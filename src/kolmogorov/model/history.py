@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, astuple, dataclass, fields
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.invariants import check_array, check_finite
+from kolmogorov.errors import InvariantError
 
 
 @dataclass(frozen=True)
@@ -29,6 +36,13 @@ class Sweep:
     user_seconds: float
     item_seconds: float
 
+    def validate(self) -> None:
+        """Raise `InvariantError` where the record is none; for records that come from a file."""
+        counted = type(self.sweep) is int and self.sweep >= 1
+        numbers = [getattr(self, name) for name in self.keys() if name != "sweep"]
+        if not counted or not all(type(n) is float and 0.0 <= n < math.inf for n in numbers):
+            raise InvariantError("a record of a sweep must hold a count and finite numbers that are not negative")
+
     def keys(self) -> Iterator[str]:
         """Iterate over the names of the fields."""
         return (field.name for field in fields(self))
@@ -38,3 +52,20 @@ class Sweep:
             return asdict(self)[name]
         except KeyError:
             raise KeyError(f"A sweep has {', '.join(self.keys())}; got {name!r}.") from None
+
+
+def history_array(history: tuple[Sweep, ...]) -> NDArray[np.float64]:
+    """Return the records as rows of numbers, for a file."""
+    return np.array([astuple(sweep) for sweep in history], dtype=np.float64).reshape(-1, len(fields(Sweep)))
+
+
+def history_of(table: NDArray[Any]) -> tuple[Sweep, ...]:
+    """Undo `history_array`; what is no history is an `InvariantError`."""
+    check_array("the history", table, np.float64, (None, len(fields(Sweep))))
+    check_finite("the history", table)
+    history = tuple(Sweep(int(row[0]), *row[1:]) for row in table.tolist())
+    for number, sweep in enumerate(history, start=1):
+        sweep.validate()
+        if sweep.sweep != number:
+            raise InvariantError("the sweeps of the history are not numbered from 1")
+    return history

@@ -19,7 +19,7 @@ def _trained(fitted: Trained, observations: Observations) -> NDArray[np.bool_]:
     items = fitted.items.translate(observations.items)[observations.item_rows()]
     known = (users >= 0) & (items >= 0)
     size = len(fitted.items)
-    trained = np.repeat(np.arange(len(fitted.users)), np.diff(fitted.seen_indptr)) * size + fitted.seen_items
+    trained = fitted.training.user_rows().astype(np.int64) * size + fitted.training.item_rows()
     mask = np.zeros(len(observations), dtype=bool)
     mask[known] = np.isin(users[known] * size + items[known], trained)
     return mask

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.invariants import check_array, check_between, check_simplex
 from kolmogorov.data import Observations, Scale, Vocabulary
-from kolmogorov.data.observations import View
-from kolmogorov.errors import DataError
+from kolmogorov.errors import FitError, InvariantError
 from kolmogorov.model.history import Sweep
 
 Floats = NDArray[np.float64]
@@ -21,36 +21,82 @@ _BLOCK = 1 << 22
 class Trained:
     """What follows from the observations that a model was fitted to; for dataclasses that keep them."""
 
-    users: Vocabulary
-    items: Vocabulary
-    scale: Scale
-    seen_indptr: NDArray[np.int64]
-    seen_items: NDArray[np.int32]
-    seen_values: Floats
+    training: Observations
+
+    @property
+    def users(self) -> Vocabulary:
+        """Ids of the users."""
+        return self.training.users
+
+    @property
+    def items(self) -> Vocabulary:
+        """Ids of the items."""
+        return self.training.items
+
+    @property
+    def scale(self) -> Scale:
+        """Map between probabilities and rating units."""
+        return self.training.scale
+
+    @cached_property
+    def user_counts(self) -> NDArray[np.int64]:
+        """Observations of each user."""
+        return self.training.rows.counts
+
+    @cached_property
+    def item_counts(self) -> NDArray[np.int64]:
+        """Observations of each item."""
+        items, n_items = self.training.rows.indices, len(self.items)
+        counts = np.zeros(n_items, dtype=np.int64)
+        # Block by block: bincount makes a copy of what it counts, twice as large.
+        for first in range(0, items.size, _BLOCK):
+            counts += np.bincount(items[first : first + _BLOCK], minlength=n_items)
+        return counts
 
     @cached_property
     def user_seen(self) -> NDArray[np.bool_]:
         """Which users had observations."""
-        return np.diff(self.seen_indptr) > 0
+        return self.user_counts > 0
 
     @cached_property
     def item_seen(self) -> NDArray[np.bool_]:
         """Which items had observations."""
-        return item_counts(self.seen_items, len(self.items)) > 0
+        return self.item_counts > 0
 
-    @cached_property
-    def observations(self) -> Observations:
-        """The observations that the model was fitted to, without their weights."""
-        view = View(self.seen_indptr, self.seen_items, self.seen_values, np.empty(0))
-        return Observations(self.users, self.items, view, self.scale)
+    def seen_by(self, user: int) -> NDArray[np.int32]:
+        """Return the items that a user (row number) was observed with."""
+        rows = self.training.rows
+        return rows.indices[rows.indptr[user] : rows.indptr[user + 1]]
+
+    def answers_of(self, user: int) -> Floats:
+        """Return what a user (row number) said to the items of `seen_by`, on the probability scale."""
+        rows = self.training.rows
+        return rows.values[rows.indptr[user] : rows.indptr[user + 1]]
+
+    def validate(self) -> None:
+        """Raise `InvariantError` where the parts do not form a model; for parts that come from a file."""
+        self.training.validate()
+        if not len(self.training):
+            raise InvariantError("there are no observations that the model was fitted to")
+        self.validate_numbers()
+
+    def validate_numbers(self) -> None:
+        """Check what a fit computed: shapes, types, and what every number must be."""
+        raise NotImplementedError
 
 
-def item_counts(items: NDArray[np.int32], n_items: int) -> NDArray[np.int64]:
-    """Count block by block: bincount makes a copy of what it counts, twice as large."""
-    counts = np.zeros(n_items, dtype=np.int64)
-    for first in range(0, items.size, _BLOCK):
-        counts += np.bincount(items[first : first + _BLOCK], minlength=n_items)
-    return counts
+def checked(found: Any, remedy: str = "Smaller weights or a smaller scale may help.") -> Any:
+    """Return what a fit found, unless it broke down on the way: nothing the library returns holds NaN."""
+    try:
+        found.validate_numbers()
+    except InvariantError as error:
+        raise FitError(f"The fit broke down: {error}. {remedy}") from None
+    return found
+
+
+def by_users(observations: Observations) -> Observations:
+    """Return the same observations without the order by items, which a model does not need to keep."""
+    return Observations(observations.users, observations.items, observations.rows, observations.scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,22 +109,15 @@ class Fitted(Trained):
     psi : bool[n_items, D], or float64 where it is relaxed to [0, 1]
     centre : float64[D]
         What theta was shrunk to; fold-in shrinks to the same.
-    users, items : Vocabulary
-    scale : Scale
-    seen_indptr, seen_items, seen_values : int64[n_users + 1], int32[nnz], float64[nnz]
-        What each user was observed with: not to be recommended again, and what rules are read against.
+    training : Observations
+        What the model was fitted to: not to be recommended again, and what rules are read against.
     history : tuple of Sweep
     """
 
     theta: Floats
     psi: NDArray[Any]
     centre: Floats
-    users: Vocabulary
-    items: Vocabulary
-    scale: Scale
-    seen_indptr: NDArray[np.int64]
-    seen_items: NDArray[np.int32]
-    seen_values: Floats
+    training: Observations
     history: tuple[Sweep, ...]
 
     @property
@@ -100,28 +139,16 @@ class Fitted(Trained):
         psi = np.where(self.item_seen[:, None], self.psi, average)
         return np.vstack([psi, average])
 
-    def seen_by(self, user: int) -> NDArray[np.int32]:
-        """Return the items that a user (row number) was observed with."""
-        return self.seen_items[self.seen_indptr[user] : self.seen_indptr[user + 1]]
-
-    def check(self) -> None:
-        """Raise where the parts do not form a Kolmogorov model; for parts that come from a file."""
-        n_users, n_items, size = len(self.users), len(self.items), self.n_events
-        shapes = (self.theta.shape, self.psi.shape, self.centre.shape, self.seen_indptr.shape)
-        if shapes != ((n_users, size), (n_items, size), (size,), (n_users + 1,)) or size < 1:
-            raise DataError(f"the shapes {shapes} do not belong together")
-        if self.psi.dtype != bool and not ((self.psi >= 0) & (self.psi <= 1)).all():
-            raise DataError("psi is not in [0, 1]")
-        if not (self.theta >= 0).all() or not np.allclose(self.theta.sum(axis=1), 1.0):
-            raise DataError("theta is not on the probability simplex")
-        if not np.isfinite(self.centre).all() or self.seen_items.dtype != np.int32 or self.theta.dtype != np.float64:
-            raise DataError("an array has the wrong type or holds no numbers")
-        steps = np.diff(self.seen_indptr)
-        ends = (int(self.seen_indptr[0]), int(self.seen_indptr[-1]))
-        if (steps < 0).any() or ends != (0, self.seen_items.size) or self.seen_items.size == 0:
-            raise DataError("the list of observed items is broken")
-        values = self.seen_values
-        if values.shape != self.seen_items.shape or not ((values >= 0) & (values <= 1)).all():
-            raise DataError("the observed values are not probabilities")
-        if self.seen_items.min() < 0 or self.seen_items.max() >= n_items:
-            raise DataError("the list of observed items is broken")
+    def validate_numbers(self) -> None:
+        """Check that theta and the centre are distributions, and that psi is bits or lies between 0 and 1."""
+        size = self.theta.shape[-1] if self.theta.ndim else 0
+        if size < 1:
+            raise InvariantError("theta has no events")
+        check_array("theta", self.theta, np.float64, (len(self.users), size))
+        check_array("psi", self.psi, bool if self.psi.dtype == bool else np.float64, (len(self.items), size))
+        check_array("the centre", self.centre, np.float64, (size,))
+        check_simplex("theta", self.theta)
+        check_simplex("the centre", self.centre)
+        check_between("psi", self.psi, 0.0, 1.0)
+        for sweep in self.history:
+            sweep.validate()

@@ -1,23 +1,30 @@
-"""Models to files and back. The ids travel with the model."""
+"""Models to files and back. The ids travel with the model, and so do the observations that it was fitted to.
+
+A file may have been made by anybody. Its container is checked below (`_support.container`), each array is asked for
+with its type and its number of dimensions, and what is made of them must satisfy the invariants of its kind before
+it is used. Parameters of a run (paths, threads, seeds, callbacks) are never taken from a file.
+"""
 
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov.data import Scale, Vocabulary
-from kolmogorov.errors import FileFormatError, KolmogorovError
-from kolmogorov.model import archive
+from kolmogorov._support import container
+from kolmogorov.data import Observations, Scale, Vocabulary
+from kolmogorov.data.observations import View
+from kolmogorov.errors import FileFormatError, InvariantError, KolmogorovError
 from kolmogorov.model.bayes.posterior import Posterior
 from kolmogorov.model.bayesian import BayesianKolmogorovModel
 from kolmogorov.model.biased import BiasedFactors, BiasedModel
 from kolmogorov.model.estimator import KolmogorovModel
 from kolmogorov.model.factorization import MatrixFactorization
-from kolmogorov.model.history import Sweep
+from kolmogorov.model.history import Sweep, history_array, history_of
 from kolmogorov.model.nonnegative import NonnegativeModel
 from kolmogorov.model.parameters import Fitted
 from kolmogorov.model.simplex_model import SimplexModel
@@ -26,7 +33,9 @@ from kolmogorov.solvers import RowSolver, resolve
 
 _BLOCK = 1 << 22
 # What belongs to a run and not to the model it made.
-_NOT_STORED = ("callback", "checkpoint", "execution", "random_state")
+_NOT_STORED = ("callback", "checkpoint", "execution", "n_jobs", "random_state", "verbose")
+# Version 0.1.0 stored these two; they are passed over.
+_PASSED_OVER = ("n_jobs", "verbose")
 Model = SimplexModel | BiasedModel | BayesianKolmogorovModel
 _CLASSES: dict[str, type[Model]] = {
     cls.__name__: cls
@@ -50,7 +59,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     else:
         more, arrays = _posterior_parts(fitted) if isinstance(fitted, Posterior) else _biased_parts(fitted)
     arrays |= fitted.users.arrays("users") | fitted.items.arrays("items")
-    archive.write(path, type(model).__name__, meta | more, arrays)
+    container.write(path, type(model).__name__, meta | more, arrays)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -72,45 +81,123 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> bool((km.load(path).theta_ == model.theta_).all())
     True
     """
-    kind, meta, arrays = archive.read(path, tuple(_CLASSES))
+    contents, arrays = container.read(path, tuple(_CLASSES))
     try:
-        options = {name: _solver(name, value) for name, value in meta["parameters"].items()}
-        model = _CLASSES[kind](**options)
-        restore: Any = _simplex_fitted if isinstance(model, SimplexModel) else _biased_fitted
-        if isinstance(model, BayesianKolmogorovModel):
-            restore = _posterior
-        fitted = restore(meta, arrays)
-        fitted.check()
+        cls = _CLASSES[contents.kind]
+        model = cls(**_parameters(cls, contents.meta["parameters"]))
         model.check_parameters()  # type: ignore[union-attr]
-        return model.adopt(fitted)  # type: ignore[arg-type]
+        fitted = _RESTORED[contents.kind](File(contents.meta, arrays))
+        fitted.validate()
+        _check_size(model, fitted)
+        return model.adopt(fitted)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, KolmogorovError) as error:
-        raise FileFormatError(f"{path} is malformed: {type(error).__name__}: {error}.") from None
+        why = f"{type(error).__name__}: " if not isinstance(error, KolmogorovError) else ""
+        raise FileFormatError(f"{path} is malformed: {why}{str(error).removesuffix('.')}.") from None
 
 
-def _simplex_parts(fitted: Fitted) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    meta = {
-        "history": [asdict(sweep) for sweep in fitted.history],
-        "n_items": len(fitted.items),
-        "n_events": fitted.n_events,
-    }
-    arrays = {
-        "theta": fitted.theta,
-        "psi": np.packbits(fitted.psi, axis=1) if fitted.psi.dtype == bool else fitted.psi,
-        "centre": fitted.centre,
-    }
-    return meta, arrays | _seen_arrays(fitted)
+@dataclass(frozen=True)
+class File:
+    """The parts of a file, handed out by name with their type and number of dimensions checked."""
+
+    meta: Mapping[str, Any]
+    arrays: Mapping[str, NDArray[Any]]
+
+    def array(self, name: str, dimensions: int, *dtypes: str) -> NDArray[Any]:
+        """Return an array of one of the types."""
+        array = self.arrays[name]
+        if array.ndim != dimensions or array.dtype.name not in dtypes:
+            wanted = " or ".join(dtypes)
+            raise InvariantError(
+                f"{name} must be {wanted} in {dimensions} dimension(s), got {array.dtype.name}{list(array.shape)}"
+            )
+        return array
+
+    def count(self, name: str) -> int:
+        """Return a number that counts something."""
+        value = self.meta[name]
+        if type(value) is not int or value < 1:
+            raise InvariantError(f"{name} must be a whole number above 0, got {str(value)[:40]}")
+        return value
+
+    def unpacked(self, name: str, dimensions: int) -> NDArray[np.bool_]:
+        """Return bits that were packed along the last axis, `n_events` of them."""
+        packed, size = self.array(name, dimensions, "uint8"), self.count("n_events")
+        if packed.shape[-1] != -(-size // 8):
+            raise InvariantError(f"{name} has {packed.shape[-1]} bytes a row, which do not hold {size} events")
+        return np.unpackbits(packed, axis=dimensions - 1, count=size).view(bool)
+
+    def training(self) -> Observations:
+        """Return the observations that the model was fitted to."""
+        users, items = (Vocabulary.from_arrays(side, self.arrays) for side in ("users", "items"))
+        levels = self.array("seen_levels", 1, "float64")
+        codes = self.array("seen_codes", 1, "uint8", "int32")
+        if codes.size and not 0 <= int(codes.min()) <= int(codes.max()) < levels.size:
+            raise InvariantError("seen_codes holds a number that stands for no value")
+        rows = View(
+            self.array("seen_indptr", 1, "int64"),
+            self.array("seen_items", 1, "int32", "int64"),
+            levels[codes],
+            self.array("seen_weights", 1, "float64") if "seen_weights" in self.arrays else np.empty(0),
+        )
+        return Observations(users, items, rows, self.scale())
+
+    def scale(self) -> Scale:
+        """Return the map between probabilities and rating units."""
+        ends = [self.meta["scale"][name] for name in ("minimum", "maximum")]
+        if not all(type(end) in (int, float) for end in ends):
+            raise InvariantError("the scale must have a minimum and a maximum, both numbers")
+        return Scale(float(ends[0]), float(ends[1]))
 
 
-def _seen_arrays(fitted: Fitted | Posterior) -> dict[str, NDArray[Any]]:
+# --- what a model's file holds -----------------------------------------------------------------------------------
+
+
+def _training_arrays(training: Observations) -> dict[str, NDArray[Any]]:
     # Ratings have few distinct values; a byte each then does. Block by block, as there may be very many.
-    values = fitted.seen_values
+    values = training.values
     blocks = [slice(first, first + _BLOCK) for first in range(0, values.size, _BLOCK)]
     levels = np.unique(np.concatenate([np.unique(values[block]) for block in blocks]))
     codes = np.empty(values.size, dtype=np.uint8 if len(levels) <= 256 else np.int32)
     for block in blocks:
         codes[block] = np.searchsorted(levels, values[block])
-    seen: dict[str, NDArray[Any]] = {"seen_indptr": fitted.seen_indptr, "seen_items": fitted.seen_items}
-    return seen | {"seen_levels": levels, "seen_codes": codes}
+    seen: dict[str, NDArray[Any]] = {"seen_indptr": training.rows.indptr, "seen_items": training.rows.indices}
+    seen |= {"seen_levels": levels, "seen_codes": codes}
+    return seen if training.weights is None else seen | {"seen_weights": training.weights}
+
+
+def _simplex_parts(fitted: Fitted) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    arrays = {
+        "theta": fitted.theta,
+        "psi": np.packbits(fitted.psi, axis=1) if fitted.psi.dtype == bool else fitted.psi,
+        "centre": fitted.centre,
+        "history": history_array(fitted.history),
+    }
+    return {"n_events": fitted.n_events}, arrays | _training_arrays(fitted.training)
+
+
+def _simplex(file: File) -> Fitted:
+    return _point(file, file.array("psi", 2, "float64"))
+
+
+def _binary(file: File) -> Fitted:
+    return _point(file, file.unpacked("psi", 2))
+
+
+def _point(file: File, psi: NDArray[Any]) -> Fitted:
+    return Fitted(
+        theta=file.array("theta", 2, "float64"),
+        psi=psi,
+        centre=file.array("centre", 1, "float64"),
+        training=file.training(),
+        history=_history(file),
+    )
+
+
+def _history(file: File) -> tuple[Sweep, ...]:
+    if "history" not in file.arrays:
+        # Version 0.1.0 had it among the text.
+        return tuple(Sweep(**sweep) for sweep in file.meta["history"])
+    return history_of(file.arrays["history"])
 
 
 def _posterior_parts(posterior: Posterior) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -119,45 +206,28 @@ def _posterior_parts(posterior: Posterior) -> tuple[dict[str, Any], dict[str, ND
         "theta": posterior.theta,
         "psi": np.packbits(posterior.psi, axis=2),
         "noise": posterior.noise,
+        **{f"prior_{name}": values for name, values in posterior.priors.items()},
     }
-    return meta, arrays | _seen_arrays(posterior)
+    return meta, arrays | _training_arrays(posterior.training)
 
 
-def _posterior(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Posterior:
+def _posterior(file: File) -> Posterior:
     return Posterior(
-        theta=arrays["theta"],
-        psi=np.unpackbits(arrays["psi"], axis=2, count=int(meta["n_events"])).astype(bool),
-        noise=arrays["noise"],
-        n_chains=int(meta["n_chains"]),
-        likelihood=str(meta["likelihood"]),
-        users=Vocabulary.from_arrays("users", arrays),
-        items=Vocabulary.from_arrays("items", arrays),
-        scale=_scale(meta),
-        seen_indptr=arrays["seen_indptr"],
-        seen_items=arrays["seen_items"],
-        seen_values=arrays["seen_levels"][arrays["seen_codes"]],
+        theta=file.array("theta", 3, "float64"),
+        psi=file.unpacked("psi", 3),
+        noise=file.array("noise", 2, "float64"),
+        n_chains=file.count("n_chains"),
+        likelihood=str(file.meta["likelihood"]),
+        training=file.training(),
+        priors={
+            name.removeprefix("prior_"): file.array(name, 1, "float64")
+            for name in file.arrays
+            if name.startswith("prior_")
+        },
     )
 
 
-def _simplex_fitted(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Fitted:
-    psi = arrays["psi"]
-    if psi.dtype == np.uint8:
-        psi = np.unpackbits(psi, axis=1, count=int(meta["n_events"])).astype(bool)
-    return Fitted(
-        theta=arrays["theta"],
-        psi=psi,
-        centre=arrays["centre"],
-        users=Vocabulary.from_arrays("users", arrays),
-        items=Vocabulary.from_arrays("items", arrays),
-        scale=_scale(meta),
-        seen_indptr=arrays["seen_indptr"],
-        seen_items=arrays["seen_items"],
-        seen_values=arrays["seen_levels"][arrays["seen_codes"]],
-        history=tuple(Sweep(**sweep) for sweep in meta["history"]),
-    )
-
-
-_BIASED_ARRAYS = ("user_bias", "item_bias", "user_factors", "item_factors")
+_BIASED_ARRAYS = {"user_bias": 1, "item_bias": 1, "user_factors": 2, "item_factors": 2}
 
 
 def _biased_parts(fitted: BiasedFactors) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -167,20 +237,48 @@ def _biased_parts(fitted: BiasedFactors) -> tuple[dict[str, Any], dict[str, NDAr
     return {"mean": fitted.mean}, arrays
 
 
-def _biased_fitted(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> BiasedFactors:
+def _biased(file: File) -> BiasedFactors:
+    seen = {name: file.array(name, 1, "uint8") for name in ("user_seen", "item_seen")}
+    if any(array.size and array.max() > 1 for array in seen.values()):
+        raise InvariantError("who was seen must be said by 0 and 1")
     return BiasedFactors(
-        mean=float(meta["mean"]),
-        **{name: arrays[name] for name in _BIASED_ARRAYS},
-        users=Vocabulary.from_arrays("users", arrays),
-        items=Vocabulary.from_arrays("items", arrays),
-        scale=_scale(meta),
-        user_seen=arrays["user_seen"].astype(bool),
-        item_seen=arrays["item_seen"].astype(bool),
+        mean=float(file.meta["mean"]),
+        **{name: file.array(name, dimensions, "float64") for name, dimensions in _BIASED_ARRAYS.items()},
+        users=Vocabulary.from_arrays("users", file.arrays),
+        items=Vocabulary.from_arrays("items", file.arrays),
+        scale=file.scale(),
+        **{name: array.astype(bool) for name, array in seen.items()},
     )
 
 
-def _scale(meta: dict[str, Any]) -> Scale:
-    return Scale(float(meta["scale"]["minimum"]), float(meta["scale"]["maximum"]))
+_RESTORED: dict[str, Callable[[File], Any]] = {
+    "KolmogorovModel": _binary,
+    "NonnegativeModel": _simplex,
+    "MatrixFactorization": _biased,
+    "SVDpp": _biased,
+    "BayesianKolmogorovModel": _posterior,
+}
+
+
+# --- parameters --------------------------------------------------------------------------------------------------
+
+
+def _parameters(cls: type[Model], stored: Any) -> dict[str, Any]:
+    """Return the parameters of a file that may come from one."""
+    known = set(cls._get_param_names()) - set(_NOT_STORED)
+    options = {name: value for name, value in stored.items() if name not in _PASSED_OVER}
+    strange = sorted(set(options) - known)
+    if strange:
+        raise InvariantError(f"the parameter {strange[0][:40]!r} does not belong into a file")
+    return {name: _solver(name, value) for name, value in options.items()}
+
+
+def _check_size(model: Model, fitted: Any) -> None:
+    """The number of events stands in the parameters and in the arrays; later code believes either."""
+    if not isinstance(fitted, BiasedFactors) and model.n_events != fitted.theta.shape[-1]:
+        raise InvariantError(f"n_events is {model.n_events}, but theta has {fitted.theta.shape[-1]} events")
+    if isinstance(fitted, BiasedFactors) and model.n_factors != fitted.user_factors.shape[-1]:
+        raise InvariantError(f"n_factors is {model.n_factors}, but there are {fitted.user_factors.shape[-1]}")
 
 
 def _plain(value: Any) -> Any:

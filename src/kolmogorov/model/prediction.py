@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.validation import Integer, OneOf, check_parameters
 from kolmogorov._support.warn import warn
+from kolmogorov._support.wording import advice, option
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.arraylike import refuse_containers
 from kolmogorov.data.vocabulary import normalise_ids
 from kolmogorov.errors import DataError, UnknownIdError, UnknownIdWarning
 from kolmogorov.kernels.products import pair_products
-from kolmogorov.model.parameters import Fitted, item_counts
+from kolmogorov.model.parameters import Fitted
 
 Unknown = Literal["average", "ignore", "error"]
 Floats = NDArray[np.float64]
@@ -99,8 +100,9 @@ class Strangers:
             shown = ", ".join(map(repr, distinct[:_NAMED])) + (", ..." if len(distinct) > _NAMED else "")
             parts.append(f"{len(distinct):,} {what}{'' if len(distinct) == 1 else 's'} ({shown})")
         warn(
-            f"Not known to the model, and treated as the average: {' and '.join(parts)}. With unknown='error' this is "
-            "an error, with unknown='ignore' there is no warning.",
+            f"Not known to the model, and treated as the average: {' and '.join(parts)}."
+            + advice("With {} this is an error.", option("unknown", "error"))
+            + advice("With {} there is no warning.", option("unknown", "ignore")),
             UnknownIdWarning,
         )
         self._found.clear()
@@ -109,8 +111,8 @@ class Strangers:
 def _stranger(what: str, identifier: Any, vocabulary: Vocabulary | None) -> UnknownIdError:
     near = "" if vocabulary is None else vocabulary.suggestion(identifier)
     return UnknownIdError(
-        f"The model has seen no observation of {what} {identifier!r}.{near} With unknown='average' it would be "
-        "treated as the average one."
+        f"The model has seen no observation of {what} {identifier!r}.{near}"
+        + advice("With {} it would be treated as the average one.", option("unknown", "average"))
     )
 
 
@@ -127,11 +129,6 @@ def rows_of(vocabulary: Vocabulary, seen: NDArray[np.bool_], ids: Any, what: str
     rows = strangers.rows_of(vocabulary, seen, ids, what)
     strangers.tell()
     return rows
-
-
-def settled(rows: Rows, seen: NDArray[np.bool_], ids: Any, what: str, unknown: Unknown) -> Rows:
-    """Apply the policy for unknown ids to row numbers in which -1 is unknown; nobody is told."""
-    return Strangers(unknown).settled(rows, seen, ids, what)
 
 
 def pair_rows(known: Known, users: Any, items: Any, unknown: Unknown) -> tuple[tuple[Rows, Rows], bool]:
@@ -225,7 +222,7 @@ def best_items(
     rules = {"n": Integer(1), "min_count": Integer(1)}
     check_parameters("recommend", {"n": n, "min_count": min_count}, rules)
     probability = np.clip(fitted.psi_or_average[:-1] @ theta, 0.0, 1.0)
-    popularity = item_counts(fitted.seen_items, len(fitted.items))
+    popularity = fitted.item_counts
     allowed = popularity >= min_count
     allowed[seen] = False
     candidates = np.flatnonzero(allowed)

@@ -20,6 +20,7 @@ from kolmogorov._support.optional import to_frame
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.threads import one_blas_thread, thread_count
 from kolmogorov._support.validation import (
+    LARGEST_RIDGE,
     Callback,
     Flag,
     Instance,
@@ -41,15 +42,15 @@ from kolmogorov.model.descent import Descent
 from kolmogorov.model.engine import Engine, Objective, Prior
 from kolmogorov.model.history import Sweep
 from kolmogorov.model.intake import check_evaluable, table_of
-from kolmogorov.model.parameters import Fitted
+from kolmogorov.model.parameters import Fitted, by_users, checked
 from kolmogorov.model.prediction import Unknown
 from kolmogorov.model.sharded import ShardedEngine
 from kolmogorov.solvers import RowSolver, resolve
 
 _RULES: dict[str, Rule] = {
     "n_events": Integer(1),
-    "user_reg": Real(0.0),
-    "item_reg": Real(0.0),
+    "user_reg": Real(0.0, LARGEST_RIDGE),
+    "item_reg": Real(0.0, LARGEST_RIDGE),
     "prior": OneOf(("mean", "uniform")),
     "max_iter": Integer(1),
     "tol": Real(0.0),
@@ -125,7 +126,14 @@ class SimplexModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 fixed = isinstance(self.random_state, numbers.Integral)
                 identity = self._identity(table, user_solver, item_solver)
                 shape = (table.n_users, table.n_items, int(self.n_events))
-                checkpoint = Checkpoint(self.checkpoint, identity, seed if fixed else None, shape)
+                checkpoint = Checkpoint(
+                    self.checkpoint,
+                    identity,
+                    seed if fixed else None,
+                    shape,
+                    binary=self.item_family == "binary",
+                    n_init=int(self.n_init),
+                )
                 check_writable(self.checkpoint)
             run = Descent(
                 engine,
@@ -139,7 +147,7 @@ class SimplexModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 start=start,
             ).run()
             observations = table.collected() if isinstance(table, DistributedTable) else table
-        return self.adopt(_fitted(run, observations, engine.seen_users, binary=self.item_family == "binary"))
+        return self.adopt(checked(_fitted(run, observations, engine.seen_users, binary=self.item_family == "binary")))
 
     def adopt(self, fitted: Fitted) -> Self:
         """Take over parameters learned elsewhere, for instance read from a file."""
@@ -399,11 +407,6 @@ def _fitted(run: Run, observations: Observations, seen: NDArray[np.bool_], *, bi
         theta=theta,
         psi=psi,
         centre=run.state.centre,
-        users=observations.users,
-        items=observations.items,
-        scale=observations.scale,
-        seen_indptr=observations.rows.indptr,
-        seen_items=observations.rows.indices,
-        seen_values=observations.rows.values,
+        training=by_users(observations),
         history=run.history,
     )

@@ -7,11 +7,19 @@ from typing import Any, Self
 import numpy as np
 
 from kolmogorov._support.seeds import base_seed, generator
-from kolmogorov._support.validation import Integer, Positive, Real, Rule, check_parameters
+from kolmogorov._support.validation import LARGEST_RIDGE, Between, Integer, Real, Rule, check_parameters
 from kolmogorov.kernels.svdpp import svdpp_epoch
 from kolmogorov.model.biased import BiasedFactors, BiasedModel, check_observations
+from kolmogorov.model.parameters import checked
 
-_RULES: dict[str, Rule] = {"n_factors": Integer(1), "n_epochs": Integer(1), "rate": Positive(), "reg": Real(0.0)}
+_RULES: dict[str, Rule] = {
+    "n_factors": Integer(1),
+    "n_epochs": Integer(1),
+    "rate": Between(0.0, 1.0),
+    "reg": Real(0.0, LARGEST_RIDGE),
+}
+#: Users whose ratings are gone through in one call of the kernel.
+_USERS = 4096
 
 
 class SVDpp(BiasedModel):
@@ -65,38 +73,40 @@ class SVDpp(BiasedModel):
             0.1 * rng.standard_normal((n, size)) for n in (n_users, n_items, n_items)
         )
         for _ in range(int(self.n_epochs)):
-            svdpp_epoch(
-                view.indptr,
-                view.indices,
-                ratings,
-                view.weights,
-                rng.permutation(n_users),
-                mean,
-                float(self.rate),
-                float(self.reg),
-                user_bias,
-                item_bias,
-                user_factors,
-                item_factors,
-                implicit,
-            )
+            order = rng.permutation(n_users)
+            # Some users at a time, so that Ctrl-C need not wait for the whole epoch.
+            for first in range(0, n_users, _USERS):
+                svdpp_epoch(
+                    view.indptr,
+                    view.indices,
+                    ratings,
+                    view.weights,
+                    order[first : first + _USERS],
+                    mean,
+                    float(self.rate),
+                    float(self.reg),
+                    user_bias,
+                    item_bias,
+                    user_factors,
+                    item_factors,
+                    implicit,
+                )
         sums = np.add.reduceat(implicit[view.indices], np.minimum(view.indptr[:-1], len(view.indices) - 1), axis=0)
         sums[view.counts == 0] = 0.0
         combined = user_factors + sums / np.sqrt(np.maximum(view.counts, 1))[:, None]
-        return self.adopt(
-            BiasedFactors(
-                mean=mean / span,
-                user_bias=user_bias / span,
-                item_bias=item_bias / span,
-                user_factors=combined / span,
-                item_factors=item_factors,
-                users=observations.users,
-                items=observations.items,
-                scale=observations.scale,
-                user_seen=view.counts > 0,
-                item_seen=observations.columns.counts > 0,
-            )
+        fitted = BiasedFactors(
+            mean=mean / span,
+            user_bias=user_bias / span,
+            item_bias=item_bias / span,
+            user_factors=combined / span,
+            item_factors=item_factors,
+            users=observations.users,
+            items=observations.items,
+            scale=observations.scale,
+            user_seen=view.counts > 0,
+            item_seen=observations.columns.counts > 0,
         )
+        return self.adopt(checked(fitted, f"Lower 'rate', which is {self.rate:g}: steps were too long for this scale."))
 
     def check_parameters(self) -> None:
         """Raise for the first parameter that is not in order."""

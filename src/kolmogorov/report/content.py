@@ -64,9 +64,9 @@ def gather(model: KolmogorovModel, observations: Observations | None, options: O
     """
     fitted = model.fitted_
     _check(options, observations, len(fitted.items))
-    whole = (fitted.observations if observations is None else observations).rescaled(fitted.scale)
+    whole = (fitted.training if observations is None else observations).rescaled(fitted.scale)
     fresh = held_out(fitted, whole)
-    judges, place = (fresh, "held-out") if len(fresh) >= FEW else (fitted.observations, "training")
+    judges, place = (fresh, "held-out") if len(fresh) >= FEW else (fitted.training, "training")
     relations = model.relations()
     implied = relations.evaluate(None, options.likes, min_support=0, max_rules=_MOST_RULES)
     return {
@@ -108,7 +108,7 @@ def _summary(
         "n_users": int(fitted.user_seen.sum()),
         "n_items": int(fitted.item_seen.sum()),
         "n_events": fitted.n_events,
-        "n_trained": int(fitted.seen_items.size),
+        "n_trained": len(fitted.training),
         "n_fresh": len(fresh),
         "user_reg": float(model.user_reg),
         "item_reg": float(model.item_reg),
@@ -146,7 +146,7 @@ def _items(
     return {
         "names": shown_names(fitted.items),
         "totals": _totals(relations, n),
-        "counts": np.bincount(fitted.seen_items, minlength=n).tolist(),
+        "counts": fitted.item_counts.tolist(),
         "rates": [None if c == 0 else round(float(r), 4) for r, c in zip(rate, counts, strict=True)],
         "judged": counts.tolist(),
         "bits": ["".join("1" if bit else "0" for bit in row) for row in fitted.psi.tolist()],

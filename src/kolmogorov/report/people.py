@@ -31,7 +31,7 @@ def people(fitted: Fitted, implied: Evidence, likes: float, max_users: int) -> d
     likes : float
     max_users : int
     """
-    counts = np.diff(fitted.seen_indptr)
+    counts = fitted.user_counts
     rows = np.argsort(-counts, kind="stable")[: min(max_users, int((counts > 0).sum()))]
     rows = np.sort(rows)
     names = shown_names(fitted.users)
@@ -63,7 +63,7 @@ def shown_names(vocabulary: Vocabulary) -> list[str]:
 def _best(fitted: Fitted, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the most probable items that each user was not observed with; ties by observations."""
     n = len(fitted.items)
-    popular = np.bincount(fitted.seen_items, minlength=n)
+    popular = fitted.item_counts
     psi = fitted.psi[:, :].astype(np.float64)
     top = min(_TOP, n)
     items = np.empty((len(rows), top), dtype=np.int64)
@@ -83,9 +83,10 @@ def _best(fitted: Fitted, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], N
 
 
 def _liked(fitted: Fitted, likes: float) -> Any:
-    yes = says_yes(fitted.seen_values, likes)
+    yes = says_yes(fitted.training.values, likes)
     shape = (len(fitted.users), len(fitted.items))
-    table = csr_array((yes.astype(np.float64), fitted.seen_items.copy(), fitted.seen_indptr.copy()), shape=shape)
+    rows = fitted.training.rows
+    table = csr_array((yes.astype(np.float64), rows.indices.copy(), rows.indptr.copy()), shape=shape)
     table.eliminate_zeros()
     return table
 
@@ -104,7 +105,6 @@ def _reasons(liked: Any, items: NDArray[np.int64], implied: Evidence, n: int) ->
 
 
 def _favourites(fitted: Fitted, row: int, likes: float) -> list[int]:
-    place = slice(fitted.seen_indptr[row], fitted.seen_indptr[row + 1])
-    values, items = fitted.seen_values[place], fitted.seen_items[place]
+    values, items = fitted.answers_of(row), fitted.seen_by(row)
     order = np.argsort(-values, kind="stable")[:_LIKED]
     return [int(items[k]) for k in order if says_yes(values[k], likes)]

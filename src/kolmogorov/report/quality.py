@@ -26,7 +26,7 @@ def quality(model: SimplexModel, fresh: Observations) -> dict[str, Any]:
     """
     protocol = f"Tested on {len(fresh):,} observations that the model was not trained on."
     if len(fresh) < FEW:
-        whole = model.fitted_.observations
+        whole = model.fitted_.training
         if len(whole) < FEW:
             return {"protocol": "There are too few observations for a test.", "scores": [], "calibration": []}
         train, fresh = whole.split(test_size=0.2, random_state=0)
@@ -40,7 +40,7 @@ def quality(model: SimplexModel, fresh: Observations) -> dict[str, Any]:
     predicted = prediction.at_entries(fitted, fresh, "average")
     users = fitted.users.translate(fresh.users)[fresh.user_rows()]
     items = fitted.items.translate(fresh.items)[fresh.item_rows()]
-    guesses = {"Kolmogorov model": predicted, **simple_guesses(fitted.observations, users, items)}
+    guesses = {"Kolmogorov model": predicted, **simple_guesses(fitted.training, users, items)}
     span, binary = fresh.scale.span, fresh.is_binary
     scores = {name: evaluate(fresh.values, guess, fresh.weights, span, binary) for name, guess in guesses.items()}
     return {

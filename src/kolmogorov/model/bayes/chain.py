@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
+from kolmogorov._support.invariants import check_array, check_bits, check_finite, check_positive, check_simplex
 from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov.data.observations import Observations
 from kolmogorov.execution import Threads
 from kolmogorov.kernels.gibbs import draw_answers, draw_bits, draw_events
 from kolmogorov.kernels.products import residual_squares
+from kolmogorov.model.bayes.dirichlet import redrawn_alpha
 from kolmogorov.model.bayes.priors import ItemPrior, NoisePrior, UserPrior
 from kolmogorov.model.descent import Descent
 from kolmogorov.model.engine import ITEM_SIDE, USER_SIDE, Engine, HalfStep, Objective, State
@@ -40,11 +42,23 @@ class Sample:
     theta : float64[n_users, D]
     psi : bool[n_items, D]
     noise : float64[n_users]
+    priors : dict
+        Numbers of the priors by name; chains that have settled agree on them.
     """
 
     theta: Floats
     psi: NDArray[np.bool_]
     noise: Floats
+    priors: dict[str, float]
+
+    def validate(self, n_users: int, n_items: int, n_events: int) -> None:
+        """Raise `InvariantError` where this is no model of such a table; for arrays that come from a file."""
+        check_array("theta", self.theta, np.float64, (n_users, n_events))
+        check_array("psi", self.psi, bool, (n_items, n_events))
+        check_array("the noise", self.noise, np.float64, (n_users,))
+        check_simplex("theta", self.theta)
+        check_positive("the noise", self.noise)
+        check_finite("the priors", np.array(list(self.priors.values())))
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,10 +87,18 @@ class Link:
     scale: float
     alpha: Floats
 
-    @property
-    def sample(self) -> Sample:
-        """The model of this state."""
-        return Sample(self.theta, self.psi > 0.5, self.noise)
+    def validate(self, n_users: int, n_items: int, n_events: int) -> None:
+        """Raise `InvariantError` where no chain of such a table can be in this state."""
+        check_array("theta", self.theta, np.float64, (n_users, n_events))
+        check_array("psi", self.psi, np.float64, (n_items, n_events))
+        check_array("the noise", self.noise, np.float64, (n_users,))
+        check_array("alpha", self.alpha, np.float64, (n_events,))
+        check_simplex("theta", self.theta)
+        check_bits("psi", self.psi)
+        for what, array in (("the noise", self.noise), ("alpha", self.alpha), ("the scale", np.array([self.scale]))):
+            check_positive(what, array)
+        self.items.validate(n_items, n_events)
+        self.users.validate(n_events)
 
 
 class Chain(ABC):
@@ -89,7 +111,8 @@ class Chain(ABC):
         Of the users' prior.
     n_events, n_classes : int
     concentration : float or None
-        Of the users' prior; None learns it.
+        Of the users' prior: a precision with noise, the sum of the Dirichlet's parameters with yes/no data. None learns
+        it.
     seed : int
         With the number of the sweep it fixes every random number.
     dealer : Threads
@@ -97,6 +120,8 @@ class Chain(ABC):
 
     #: Variances are InverseGamma(noise_shape, scale); the scale is Gamma(1, noise_rate), the rate in units of the data.
     noise_shape = 3.0
+    #: The numbers of the priors on which chains should agree.
+    prior_names: ClassVar[tuple[str, ...]]
 
     def __init__(
         self,
@@ -143,7 +168,7 @@ class Chain(ABC):
             items=ItemPrior.start(table, self.n_classes, self.n_events, rng),
             users=UserPrior.start(self.features, self.n_events, concentration),
             scale=self.noise_shape * spread,
-            alpha=np.ones(self.n_events),
+            alpha=np.full(self.n_events, 1.0 if self.concentration is None else self.concentration / self.n_events),
         )
 
     def _descended(self) -> State:
@@ -167,6 +192,14 @@ class Chain(ABC):
         return descent.run().state
 
     @abstractmethod
+    def priors(self, link: Link) -> dict[str, float]:
+        """Return the numbers that `prior_names` names."""
+
+    def sample(self, link: Link) -> Sample:
+        """Return the model of a state."""
+        return Sample(link.theta, link.psi > 0.5, link.noise, self.priors(link))
+
+    @abstractmethod
     def sweep(self, link: Link, index: int, *, learning: bool) -> Link:
         """Draw everything once; the users' prior is learned only while `learning`."""
 
@@ -174,8 +207,16 @@ class Chain(ABC):
 class GaussianChain(Chain):
     """Answers are theta_u . psi_i plus normal noise whose variance depends on the user."""
 
+    prior_names = ("concentration", "noise")
+
+    def priors(self, link: Link) -> dict[str, float]:
+        """Return the concentration of theta, fixed after burn-in, and the usual deviation of the noise."""
+        usual = float(np.sqrt(link.scale / self.noise_shape))
+        return {"concentration": float(link.users.concentration), "noise": usual}
+
     def sweep(self, link: Link, index: int, *, learning: bool) -> Link:
         """Draw psi, theta, noise and priors, each given the rest."""
+        self.observations.check_intact()
         rng = generator(self.seed, _PRIORS, index)
         precision = 1.0 / link.noise
         psi = self._items(link, precision, index)
@@ -220,8 +261,15 @@ class GaussianChain(Chain):
 class BernoulliChain(Chain):
     """Answers are yes or no: an event is drawn from theta_u, and the answer is psi_i's bit, but for a small floor."""
 
+    prior_names = ("concentration",)
+
+    def priors(self, link: Link) -> dict[str, float]:
+        """Return the concentration of theta: the sum of its Dirichlet prior's parameters."""
+        return {"concentration": float(link.alpha.sum())}
+
     def sweep(self, link: Link, index: int, *, learning: bool) -> Link:
         """Draw psi with the events summed out, then events and theta, then the priors."""
+        self.observations.check_intact()
         rng = generator(self.seed, _PRIORS, index)
         rows, columns = self.observations.rows, self.observations.columns
         psi, theta = np.empty_like(link.psi), np.empty_like(link.theta)
@@ -240,26 +288,6 @@ class BernoulliChain(Chain):
         size = self.n_events * self.n_events
         self.dealer.deal(item_share, self.observations.n_items, size)
         self.dealer.deal(user_share, self.observations.n_users, size)
-        alpha = _redrawn_alpha(link.alpha, theta[self.seen_users], rng)
+        fixed = self.concentration is not None
+        alpha = redrawn_alpha(link.alpha, theta[self.seen_users], rng, total_fixed=fixed)
         return replace(link, theta=theta, psi=psi, items=link.items.redrawn(psi, rng), alpha=alpha)
-
-
-_ALPHA_RATE = 0.1
-_STEP = 0.3
-
-
-def _redrawn_alpha(alpha: Floats, theta: Floats, rng: np.random.Generator) -> Floats:
-    """Take a Metropolis step for each alpha_d, whose prior is exponential; theta enters by its logarithms."""
-    logs = np.log(np.maximum(theta, 1e-300)).sum(axis=0)
-    n = len(theta)
-    for d in range(len(alpha)):
-        proposed = alpha.copy()
-        proposed[d] *= np.exp(_STEP * rng.standard_normal())
-
-        def density(a: Floats, d: int = d) -> float:
-            prior = -_ALPHA_RATE * a[d] + np.log(a[d])
-            return float(n * (gammaln(a.sum()) - gammaln(a[d])) + a[d] * logs[d] + prior)
-
-        if np.log(rng.random()) < density(proposed) - density(alpha):
-            alpha = proposed
-    return alpha

@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from kolmogorov._support import container
+from kolmogorov._support.invariants import check_bits
 from kolmogorov.data import Observations
-from kolmogorov.errors import FileFormatError
-from kolmogorov.model import archive
+from kolmogorov.errors import FileFormatError, InvariantError
 from kolmogorov.model.bayes.chain import Link, Sample
+from kolmogorov.model.bayes.plan import Plan
 from kolmogorov.model.bayes.priors import ItemPrior, UserPrior
+from kolmogorov.model.checkpoint import check_identity
 
 KIND = "chains"
 
@@ -53,7 +56,7 @@ class ChainCheckpoint:
             "seed": kept.seed,
             "chain": kept.chain,
             "sweep": kept.sweep,
-            "kept": len(kept.samples),
+            "priors": [sample.priors for sample in kept.samples],
             "current": None,
         }
         arrays: dict[str, np.ndarray] = {}
@@ -65,29 +68,19 @@ class ChainCheckpoint:
             arrays |= {"theta": link.theta, "psi": link.psi, "noise": link.noise, "alpha": link.alpha}
             arrays |= {"bucket": link.items.bucket, "member": link.items.member, "frequency": link.items.frequency}
             arrays |= {"mean": link.users.mean, "slopes": link.users.slopes, "fantasy": link.users.fantasy}
-        archive.write(self.path, KIND, meta, arrays)
+        container.write(self.path, KIND, meta, arrays)
 
-    def read(self, features: np.ndarray, table: Observations, n_chains: int, n_samples: int) -> Kept | None:
+    def read(self, features: np.ndarray, table: Observations, plan: Plan) -> Kept | None:
         """Return the state to go on from, or None where there is no file yet."""
         if not self.path.exists():
             return None
-        _, meta, arrays = archive.read(self.path, (KIND,))
-        if meta.get("identity") != self.identity or self.seed not in (None, meta.get("seed")):
-            raise FileFormatError(
-                f"{self.path} is the checkpoint of another fit (other data, parameters or seed). Delete it or choose "
-                "another path."
-            )
+        contents, arrays = container.read(self.path, (KIND,))
+        check_identity(contents, self.path, self.identity, self.seed)
         try:
-            kept = _restored(meta, arrays, features)
-        except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise FileFormatError(f"{self.path} is malformed: {type(error).__name__}: {error}.") from None
-        extra = len(kept.samples) - kept.chain * n_samples
-        if (
-            not _fits(kept, table.n_users, table.n_items, features.shape[1])
-            or not 0 <= kept.chain <= n_chains
-            or not 0 <= extra < max(n_samples, 1)
-        ):
-            raise FileFormatError(f"{self.path} is malformed: its draws do not belong together.")
+            kept = _restored(contents.meta, arrays, features)
+            _validate(kept, table, plan)
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise FileFormatError(f"{self.path} is malformed: {error}.") from None
         return kept
 
 
@@ -96,37 +89,34 @@ def _restored(meta: dict[str, Any], arrays: dict[str, np.ndarray], features: np.
     if meta["current"] is not None:
         items = ItemPrior(arrays["bucket"], arrays["member"], arrays["frequency"])
         users = UserPrior(
-            features, arrays["mean"], arrays["slopes"], meta["current"]["concentration"], arrays["fantasy"]
+            features, arrays["mean"], arrays["slopes"], float(meta["current"]["concentration"]), arrays["fantasy"]
         )
-        current = Link(
-            arrays["theta"], arrays["psi"], arrays["noise"], items, users, meta["current"]["scale"], arrays["alpha"]
-        )
-    samples = [
-        Sample(arrays[f"theta{k}"], arrays[f"psi{k}"] > 0, arrays[f"noise{k}"]) for k in range(int(meta["kept"]))
-    ]
-    return Kept(meta["seed"], samples, int(meta["chain"]), int(meta["sweep"]), current)
+        scale = float(meta["current"]["scale"])
+        current = Link(arrays["theta"], arrays["psi"], arrays["noise"], items, users, scale, arrays["alpha"])
+    samples = []
+    for k, priors in enumerate(meta["priors"]):
+        check_bits(f"psi{k}", arrays[f"psi{k}"])
+        numbers = {str(name): float(value) for name, value in priors.items()}
+        samples.append(Sample(arrays[f"theta{k}"], arrays[f"psi{k}"] > 0, arrays[f"noise{k}"], numbers))
+    return Kept(meta["seed"], samples, meta["chain"], meta["sweep"], current)
 
 
-def _fits(kept: Kept, n_users: int, n_items: int, n_features: int) -> bool:
-    """Whether all arrays have the shapes and the types that compiled code relies on."""
-    states: list[Sample | Link] = [*kept.samples, *([kept.current] if kept.current is not None else [])]
-    if not states:
-        return True
-    size = states[0].theta.shape[-1]
-    expected: list[tuple[np.ndarray, tuple[int, ...], type]] = []
-    for state in states:
-        expected += [(state.theta, (n_users, size), np.float64), (state.noise, (n_users,), np.float64)]
-        expected += [(state.psi, (n_items, size), np.bool_ if isinstance(state, Sample) else np.float64)]
-    link = kept.current
-    if link is not None:
-        n_classes = len(link.items.frequency)
-        rows = (n_items,)
-        expected += [(link.items.bucket, rows, np.int64), (link.items.member, rows, np.int64)]
-        expected += [(link.items.frequency, (n_classes, size), np.float64), (link.alpha, (size,), np.float64)]
-        expected += [(link.users.mean, (size,), np.float64), (link.users.slopes, (n_features, size), np.float64)]
-        expected += [(link.users.fantasy, (len(link.users.fantasy), size), np.float64)]
-        if link.items.member.size and not 0 <= link.items.member.min() <= link.items.member.max() < n_classes:
-            return False
-        if link.items.bucket.size and not 0 <= link.items.bucket.min() <= link.items.bucket.max() < n_items:
-            return False
-    return all(array.shape == shape and array.dtype == kind for array, shape, kind in expected)
+def _validate(kept: Kept, table: Observations, plan: Plan) -> None:
+    """Check that sampling can go on from here: compiled code relies on the arrays, loops on the numbers."""
+    whole = all(type(n) is int and n >= 0 for n in (kept.seed, kept.chain, kept.sweep))
+    under_way = len(kept.samples) - kept.chain * plan.n_samples if whole else -1
+    if (
+        not whole
+        or kept.chain > plan.n_chains
+        or under_way != max(kept.sweep - plan.burn_in, 0) // plan.thin
+        or kept.sweep > plan.n_sweeps
+        or (kept.current is None) != (kept.sweep == 0)
+    ):
+        raise InvariantError("its draws and the place of its chain do not belong together")
+    if any(set(sample.priors) != set(plan.prior_names) for sample in kept.samples):
+        raise InvariantError("its draws do not have the priors of their kind")
+    states: list[Sample | Link] = [*kept.samples]
+    for state in states if kept.current is None else [*states, kept.current]:
+        state.validate(table.n_users, table.n_items, plan.n_events)
+    if kept.current is not None and len(kept.current.items.frequency) != plan.n_classes:
+        raise InvariantError("its number of classes is wrong")

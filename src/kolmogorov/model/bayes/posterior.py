@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov.data import Scale, Vocabulary
-from kolmogorov.errors import DataError
+from kolmogorov._support.invariants import check_array, check_positive, check_simplex
+from kolmogorov.data import Observations
+from kolmogorov.errors import InvariantError
 from kolmogorov.kernels.mixture import draw_products, mean_products, mixture_quantile
 from kolmogorov.model.bayes.chain import FLOOR
 from kolmogorov.model.parameters import Trained
@@ -33,8 +34,10 @@ class Posterior(Trained):
     n_chains : int
         The draws are those of chain 0, then those of chain 1, ...; as many of each.
     likelihood : str
-    users, items, scale, seen_indptr, seen_items, seen_values
+    training : Observations
         As in a fitted `KolmogorovModel`.
+    priors : dict of float64[n_draws]
+        Numbers of the priors by name, on which chains that have settled agree.
     """
 
     theta: Floats
@@ -42,12 +45,8 @@ class Posterior(Trained):
     noise: Floats
     n_chains: int
     likelihood: str
-    users: Vocabulary
-    items: Vocabulary
-    scale: Scale
-    seen_indptr: NDArray[np.int64]
-    seen_items: NDArray[np.int32]
-    seen_values: Floats
+    training: Observations
+    priors: dict[str, Floats] = field(default_factory=dict)
 
     @property
     def n_draws(self) -> int:
@@ -129,27 +128,18 @@ class Posterior(Trained):
         sides = ((self.user_seen, users), (self.item_seen, items))
         return tuple(np.where(np.append(seen, False)[rows], rows, len(seen)) for seen, rows in sides)  # type: ignore[return-value]
 
-    def check(self) -> None:
-        """Raise where the parts do not form draws of models; for parts that come from a file."""
-        draws, n_users, size = self.theta.shape
-        shapes = (self.psi.shape, self.noise.shape, self.seen_indptr.shape)
-        if shapes != ((draws, len(self.items), size), (draws, n_users), (len(self.users) + 1,)):
-            raise DataError(f"the shapes {shapes} do not belong together")
-        if n_users != len(self.users) or draws < 1 or self.n_chains < 1 or draws % self.n_chains:
-            raise DataError("the draws do not belong together")
-        if self.likelihood not in ("gaussian", "bernoulli") or not np.isfinite(self.noise).all():
-            raise DataError("the likelihood is unknown or a variance is not finite")
-        if not ((self.seen_values >= 0) & (self.seen_values <= 1)).all():
-            raise DataError("the observed values are not probabilities")
-        if not (self.theta >= 0).all() or not np.allclose(self.theta.sum(axis=2), 1.0) or not (self.noise > 0).all():
-            raise DataError("theta is not on the probability simplex, or a variance is not positive")
-        steps, ends = np.diff(self.seen_indptr), (int(self.seen_indptr[0]), int(self.seen_indptr[-1]))
-        if (steps < 0).any() or ends != (0, self.seen_items.size) or self.seen_values.size != self.seen_items.size:
-            raise DataError("the list of observed items is broken")
-        if self.seen_items.size == 0 or self.seen_items.min() < 0 or self.seen_items.max() >= len(self.items):
-            raise DataError("the list of observed items is broken")
-
-    def parts(self) -> dict[str, Any]:
-        """Return what a fitted model shares with this."""
-        names = ("users", "items", "scale", "seen_indptr", "seen_items", "seen_values")
-        return {name: getattr(self, name) for name in names}
+    def validate_numbers(self) -> None:
+        """Check that the draws are models and the variances positive."""
+        n_draws, size = (self.theta.shape[0], self.theta.shape[-1]) if self.theta.ndim == 3 else (0, 0)
+        if n_draws < 1 or size < 1 or self.n_chains < 1 or n_draws % self.n_chains:
+            raise InvariantError("the draws must be as many of each chain, at least one")
+        if self.likelihood not in ("gaussian", "bernoulli"):
+            raise InvariantError(f"the likelihood {str(self.likelihood)[:40]!r} is unknown")
+        check_array("theta", self.theta, np.float64, (n_draws, len(self.users), size))
+        check_array("psi", self.psi, bool, (n_draws, len(self.items), size))
+        check_array("the noise", self.noise, np.float64, (n_draws, len(self.users)))
+        check_simplex("theta", self.theta)
+        check_positive("the noise", self.noise)
+        for name, values in self.priors.items():
+            check_array(f"the prior's {name}", values, np.float64, (n_draws,))
+            check_positive(f"the prior's {name}", values)

@@ -9,6 +9,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import svds
 
+from kolmogorov._support.invariants import (
+    check_array,
+    check_between,
+    check_finite,
+    check_positive,
+    check_simplex,
+)
 from kolmogorov.data import Observations
 from kolmogorov.kernels.gibbs import draw_simplex
 
@@ -46,6 +53,16 @@ class ItemPrior:
         place = np.searchsorted(np.sort(counts), counts)
         bucket = place * min(_BUCKETS, n) // n
         return cls(bucket, rng.integers(n_classes, size=n), np.full((n_classes, n_events), 0.5))
+
+    def validate(self, n_items: int, n_events: int) -> None:
+        """Raise `InvariantError` where this is no prior of so many items; for arrays that come from a file."""
+        n_classes = len(self.frequency)
+        check_array("the buckets", self.bucket, np.int64, (n_items,))
+        check_array("the classes", self.member, np.int64, (n_items,))
+        check_array("the frequencies", self.frequency, np.float64, (n_classes, n_events))
+        check_between("the buckets", self.bucket, 0, min(_BUCKETS, n_items) - 1)
+        check_between("the classes", self.member, 0, n_classes - 1)
+        check_between("the frequencies", self.frequency, 0.0, 1.0)
 
     @property
     def logit(self) -> Floats:
@@ -98,6 +115,16 @@ class UserPrior:
         mean = np.full(n_events, 1.0 / n_events)
         fantasy = np.tile(mean, (min(len(features), _FANTASY), 1))
         return cls(features, mean, np.zeros((features.shape[1], n_events)), concentration, fantasy)
+
+    def validate(self, n_events: int) -> None:
+        """Raise `InvariantError` where this is no prior of its users; for arrays that come from a file."""
+        check_array("the mean", self.mean, np.float64, (n_events,))
+        check_array("the slopes", self.slopes, np.float64, (self.features.shape[1], n_events))
+        check_array("the draws", self.fantasy, np.float64, (min(len(self.features), _FANTASY), n_events))
+        check_simplex("the mean", self.mean)
+        check_finite("the slopes", self.slopes)
+        check_simplex("the draws", self.fantasy)
+        check_positive("the concentration", np.array([self.concentration]))
 
     @property
     def centre(self) -> Floats:

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov.data import Observations
 from kolmogorov.execution import Dask, Threads
-from kolmogorov.model.bayes.chain import FLOOR, BernoulliChain, Chain, GaussianChain, Sample
+from kolmogorov.model.bayes.chain import FLOOR, Sample
 from kolmogorov.model.bayes.checkpoint import ChainCheckpoint, Kept
+from kolmogorov.model.bayes.plan import Plan
 from kolmogorov.model.prediction import entry_rows
 
 Floats = NDArray[np.float64]
-_CHAINS: dict[str, type[Chain]] = {"gaussian": GaussianChain, "bernoulli": BernoulliChain}
 #: Seconds between two checkpoints.
 _PAUSE = 10.0
 
@@ -40,42 +40,6 @@ class Draw:
     n_chains: int
     n_sweeps: int
     rmse: float | None
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is to be sampled, as the parameters of `BayesianKolmogorovModel` say."""
-
-    likelihood: str
-    n_events: int
-    n_chains: int
-    burn_in: int
-    n_samples: int
-    thin: int
-    n_classes: int
-    concentration: float | None
-
-    @property
-    def n_sweeps(self) -> int:
-        """Sweeps of a chain."""
-        return self.burn_in + self.n_samples * self.thin
-
-    def chain(self, table: Observations, features: Floats, seed: int, number: int, dealer: Threads) -> Chain:
-        """Make a chain. Chains of one seed must not share streams with those of the next."""
-        return _CHAINS[self.likelihood](
-            table,
-            features,
-            n_events=self.n_events,
-            n_classes=self.n_classes,
-            concentration=self.concentration,
-            seed=(seed * 1_000_003 + number) % 2**63,
-            dealer=dealer,
-        )
-
-    def keeps(self, sweep: int) -> bool:
-        """Whether the state after a sweep (from 1) is kept."""
-        past = sweep - self.burn_in
-        return past > 0 and past % self.thin == 0
 
 
 @dataclass
@@ -105,8 +69,8 @@ class Sampling:
                 kept.sweep += 1
                 link = kept.current = chain.sweep(link, kept.sweep, learning=kept.sweep <= plan.burn_in)
                 if plan.keeps(kept.sweep):
-                    kept.samples.append(link.sample)
-                    self._look(link.sample)
+                    kept.samples.append(chain.sample(link))
+                    self._look(kept.samples[-1])
                 stopping = self.on_draw(self._draw(kept.chain, kept.sweep)) or stopping
                 if stopping and kept.samples:
                     return
@@ -159,7 +123,7 @@ def sampled(plan: Plan, table: Observations, features: Floats, seed: int, number
         for sweep in range(1, plan.n_sweeps + 1):
             link = chain.sweep(link, sweep, learning=sweep <= plan.burn_in)
             if plan.keeps(sweep):
-                samples.append(link.sample)
+                samples.append(chain.sample(link))
     return samples
 
 

@@ -1,0 +1,63 @@
+"""How a command ends when something went wrong: one sentence that says what to do, and a status."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from kolmogorov._support.wording import advice, flag, shown
+from kolmogorov.errors import KolmogorovError
+
+DEBUG = "KOLMOGOROV_DEBUG"
+_INTERRUPTED = 130
+
+
+@contextmanager
+def in_one_sentence() -> Iterator[None]:
+    """Turn whatever is raised inside the block into a sentence; names in it are shown and never interpreted."""
+    try:
+        yield
+    except (click.exceptions.Exit, click.Abort, BrokenPipeError, SystemExit, GeneratorExit):
+        raise
+    except click.ClickException as error:
+        error.message = shown(error.message)  # type: ignore[misc]
+        raise
+    except KeyboardInterrupt:
+        click.echo("Interrupted.", err=True)
+        sys.exit(_INTERRUPTED)
+    except BaseException as error:  # asyncio's CancelledError is no Exception
+        raise click.ClickException(shown(_sentence(error))) from None
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, KolmogorovError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return _out_of_memory(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
+    return _unforeseen(error)
+
+
+def _out_of_memory(error: MemoryError) -> str:
+    asked = f" ({error})" if str(error) else ""
+    return (
+        f"There is not enough memory{asked}.{advice('A smaller {} needs less.', flag('n_events'))} "
+        "A table that `kolmogorov data pack` wrote is mapped instead of read."
+    )
+
+
+def _unforeseen(error: BaseException) -> str:
+    if os.environ.get(DEBUG):
+        traceback.print_exception(error)
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return (
+        f"Something happened that kolmogorov did not foresee ({what.rstrip('.')}). Please report it, with what "
+        f"`kolmogorov doctor` says and what this command says when it is run again with {DEBUG}=1, which shows where "
+        "it happened."
+    )

@@ -1,0 +1,96 @@
+"""What all verbs have in common: outputs are checked first, and errors name the verb's own options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from kolmogorov.cli.mistakes import in_one_sentence
+from kolmogorov.cli.paths import check_targets
+
+F = TypeVar("F", bound=Callable[..., Any])
+#: Names in the library of what a verb calls otherwise.
+_IN_THE_LIBRARY = {
+    "events": "n_events",
+    "seed": "random_state",
+    "jobs": "n_jobs",
+    "chains": "n_chains",
+    "samples": "n_samples",
+    "top": "n",
+    "folds": "k",
+}
+_FORCE = "kolmogorov.force"
+_SAFE_CELLS = "kolmogorov.safe_cells"
+
+
+class Verb(click.Command):
+    """A command whose outputs are checked before it begins, and whose errors speak of its options."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        from kolmogorov._support.files import replacing_read_only
+        from kolmogorov._support.wording import speaking
+
+        with speaking(flags_of(self)), replacing_read_only(bool(ctx.meta.get(_FORCE))), in_one_sentence():
+            _check_safe_cells(ctx)
+            check_targets(ctx)
+            return super().invoke(ctx)
+
+
+def _check_safe_cells(context: click.Context) -> None:
+    """Refuse --safe-cells where nothing would come of it."""
+    chosen = chosen_format(context.params.get("form", "csv"), context.params.get("output"))
+    if context.meta.get(_SAFE_CELLS) and chosen != "csv":
+        raise click.UsageError(f"--safe-cells is about CSV, and this is written as {chosen}. Say --format csv too.")
+
+
+def flags_of(command: click.Command) -> dict[str, str]:
+    """Map the parameters of the library that a verb has options for to these options."""
+    flags: dict[str, str] = {}
+    for parameter in command.params:
+        if isinstance(parameter, click.Option) and parameter.name:
+            flag = max(parameter.opts, key=len)
+            flags[parameter.name] = flag
+            flags[_IN_THE_LIBRARY.get(parameter.name, parameter.name)] = flag
+    return flags
+
+
+def _remember(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    context.meta[f"kolmogorov.{parameter.name}"] = value
+
+
+def force_option(function: F) -> F:
+    """Add --force, which lets a read-only file be replaced."""
+    return click.option(
+        "--force",
+        is_flag=True,
+        expose_value=False,
+        callback=_remember,
+        help="Replace the output even if it is read-only.",
+    )(function)
+
+
+def safe_cells_option(function: F) -> F:
+    """Add --safe-cells, for CSV that is going to be opened in a spreadsheet."""
+    return click.option(
+        "--safe-cells",
+        is_flag=True,
+        expose_value=False,
+        callback=_remember,
+        help="In CSV, put ' before cells that a spreadsheet would run as a formula.",
+    )(function)
+
+
+def chosen_format(form: str, output: str | None) -> str:
+    """Return what is written: into a file, "table" becomes csv, or json where the file is called so."""
+    if form != "table" or output is None:
+        return form
+    return "json" if output.lower().endswith(".json") else "csv"
+
+
+def wants_safe_cells() -> bool:
+    """Tell whether the running verb was given --safe-cells."""
+    context = click.get_current_context(silent=True)
+    return bool(context and context.meta.get(_SAFE_CELLS))

@@ -1,0 +1,357 @@
+"""Every mistake ends in one sentence that speaks the language of the shell."""
+
+import re
+import struct
+import subprocess
+import sys
+import warnings
+import zipfile
+
+import click
+import numpy as np
+import pytest
+
+from kolmogorov.errors import ConvergenceWarning, UnknownIdWarning
+
+from .conftest import every_verb
+
+UNFORESEEN = "did not foresee"
+
+
+def one_sentence(result, status=1):
+    assert result.exit_code == status, result.output
+    assert "Traceback" not in result.output
+    assert UNFORESEEN not in result.output
+    assert len(re.findall(r"^Error: ", result.output, re.MULTILINE)) == 1, result.output
+    return result.output
+
+
+# --- what used to be a traceback -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def future_zip(tmp_path):
+    """An archive that says it needs a reader of version 9.9."""
+    path = tmp_path / "future.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("ratings.csv", "a,b,1\n")
+    content = bytearray(path.read_bytes())
+    for magic, offset in ((b"PK\x03\x04", 4), (b"PK\x01\x02", 6)):
+        place = content.index(magic) + offset
+        content[place : place + 2] = struct.pack("<H", 99)
+    path.write_bytes(content)
+    return path
+
+
+def test_an_archive_from_the_future(shell, future_zip, tmp_path):
+    assert "version 9.9" in one_sentence(shell("fit", future_zip, "-o", tmp_path / "m.km"))
+    npz = future_zip.with_suffix(".npz")
+    npz.write_bytes(future_zip.read_bytes())
+    assert "version 9.9" in one_sentence(shell("solve", npz))
+
+
+def test_a_loop_of_links(shell, zoo_files, tmp_path):
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    assert "levels of symbolic links" in one_sentence(shell("fit", zoo_files[0], "-o", loop))
+    assert "loop" in one_sentence(shell("fit", loop, "-o", tmp_path / "m.km"))
+
+
+def closed(redirection, *arguments):
+    command = f'{sys.executable} -m kolmogorov "$@" {redirection}'
+    return subprocess.run(
+        ["bash", "-c", command, "bash", *map(str, arguments)], capture_output=True, text=True, check=False
+    )
+
+
+def test_closed_streams(tmp_path, zoo_files):
+    result = closed("<&-", "fit", "-", "-o", tmp_path / "m.km")
+    assert result.returncode == 1
+    assert result.stderr == "Error: Standard input is closed. Name a file, or pipe lines in.\n"
+    result = closed(">&-", "data", "export", "zoo")
+    assert result.returncode == 1
+    assert result.stderr == "Error: Standard output is closed. Name a file with --output.\n"
+    assert closed("2>&-", "explain", zoo_files[1], "--user", "bear", "--item", "milk").returncode == 0
+
+
+def test_too_little_memory(shell, zoo_files, tmp_path, monkeypatch):
+    from kolmogorov.model.estimator import KolmogorovModel
+
+    def greedy(self, *args, **kwargs):
+        np.empty(2**50)
+
+    # The real thing, --events 1000000, may do harm on a machine that lends more memory than it has.
+    monkeypatch.setattr(KolmogorovModel, "fit", greedy)
+    output = one_sentence(shell("fit", zoo_files[0], "--events", 1_000_000, "-o", tmp_path / "m.km"))
+    assert "There is not enough memory (Unable to allocate 8.00 PiB" in output
+    assert "A smaller --events needs less." in output
+
+
+@pytest.mark.parametrize("events", ["nan", "2.9", "inf", "0", "-3", "4,,8", "", "1e3", "9" * 30])
+def test_tune_counts_events_in_whole_numbers(shell, zoo_files, events):
+    result = shell("tune", zoo_files[0], "--events", events)
+    assert "expected whole numbers >= 1 separated by commas" in one_sentence(result, 2)
+
+
+def test_no_path_holds_nul(shell, zoo_files, tmp_path):
+    for arguments in (["fit", "a\0b", "-o", tmp_path / "m"], ["fit", zoo_files[0], "-o", "a\0b"], ["explain", "a\0b"]):
+        assert "NUL" in one_sentence(shell(*arguments), 2)
+
+
+def cheap_call(names, command, files):
+    """Return arguments with which a verb does little."""
+    ratings, model = files
+    calls = {
+        ("fit",): (ratings, "--max-iter", 1, "-q", "-o", ratings.with_name("m2.km")),
+        ("predict",): (model, ratings, "-o", ratings.with_name("p.csv")),
+        ("recommend",): (model, "--user", "bear"),
+        ("explain",): (model, "--user", "bear", "--item", "milk"),
+        ("rules",): (model,),
+        ("report",): (model, "-o", ratings.with_name("r.html")),
+        ("evaluate",): (model, ratings),
+        ("tune",): (ratings, "--events", 2, "--user-reg", 1, "--item-reg", 0, "--folds", 2, "--max-iter", 1),
+        ("data", "describe"): (ratings,),
+        ("data", "pack"): (ratings, "-o", ratings.with_name("t.kmt")),
+    }
+    return calls.get(names)
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "-1", str(10**30)])
+def test_numbers_outside_all_ranges(shell, copies, value):
+    for names, command in every_verb():
+        call = cheap_call(names, command, copies)
+        for parameter in command.params if call else ():
+            if not isinstance(parameter.type, (click.types.IntParamType, click.types.FloatParamType)):
+                continue
+            result = shell(*names, *call, max(parameter.opts, key=len), value)
+            assert UNFORESEEN not in result.output, (names, parameter.name, result.output)
+            assert result.exit_code in (0, 1, 2), (names, parameter.name, result.output)
+            if value in ("nan", "inf", "-inf"):
+                assert result.exit_code == 2, (names, parameter.name, result.output)
+
+
+# --- what nobody foresaw -------------------------------------------------------------------------------------------
+
+
+def test_the_unforeseen_is_a_sentence_with_a_way_to_report_it(shell, zoo_files, monkeypatch):
+    import kolmogorov.model.persistence as persistence
+
+    def broken(path):
+        raise ZeroDivisionError("no\x1b[31m\nsuch")
+
+    monkeypatch.setattr(persistence, "load", broken)
+    arguments = ("explain", zoo_files[1], "--user", "a", "--item", "b")
+    result = shell(*arguments, env={"KOLMOGOROV_DEBUG": None})
+    assert result.exit_code == 1
+    assert f"kolmogorov {UNFORESEEN} (ZeroDivisionError: no\\x1b[31m\\nsuch)" in result.output
+    assert "kolmogorov doctor" in result.output
+    assert "KOLMOGOROV_DEBUG=1" in result.output
+    assert "Traceback" not in result.output
+    debugged = shell(*arguments, env={"KOLMOGOROV_DEBUG": "1"})
+    assert debugged.exit_code == 1
+    assert "Traceback" in debugged.stderr
+    assert "in broken" in debugged.stderr
+
+
+def test_a_cancelled_task_is_a_sentence_too(shell, zoo_files, monkeypatch):
+    from asyncio import CancelledError
+
+    import kolmogorov.model.persistence as persistence
+
+    def broken(path):
+        raise CancelledError
+
+    monkeypatch.setattr(persistence, "load", broken)
+    result = shell("explain", zoo_files[1], "--user", "a", "--item", "b")
+    assert result.exit_code == 1
+    assert "CancelledError" in result.output
+
+
+# --- the language of the reader --------------------------------------------------------------------------------------
+
+BAD_RATINGS = {
+    "latin-1": "user,item,rating\nJos\xe9,b,1\n".encode("latin-1"),
+    "utf-16": "user,item,rating\na,b,1\n".encode("utf-16"),
+    "duplicates": b"user,item,rating\na,b,1\na,b,0\n",
+    "negative": b"user,item,rating\na,b,-1\n",
+    "large": b"user,item,rating\na,b,7\n",
+    "narrow": b"a/b/1\n",
+    "which column": b"item,rating\na,1\n",
+    "which": b"rating,user,x\n1,a,1\n",
+}
+READING = {
+    ("fit",): lambda bad, model: ("fit", bad, "-o", bad.with_name("m.km"), "--maximum", 5),
+    ("predict",): lambda bad, model: ("predict", model, bad, "--unknown", "error"),
+    ("recommend",): lambda bad, model: ("recommend", model, "--ratings", bad),
+    ("rules",): lambda bad, model: ("rules", model, "--data", bad),
+    ("report",): lambda bad, model: ("report", model, "--data", bad, "-o", bad.with_name("r.html")),
+    ("evaluate",): lambda bad, model: ("evaluate", model, bad),
+    ("tune",): lambda bad, model: ("tune", bad, "--maximum", 5),
+    ("data", "describe"): lambda bad, model: ("data", "describe", bad, "--maximum", 5),
+    ("data", "pack"): lambda bad, model: ("data", "pack", bad, "-o", bad.with_name("t.kmt"), "--maximum", 5),
+}
+WRONG_VALUES = {
+    ("fit",): ["--events 0", "--seed -1", "--jobs 0", "--test-size 2", "--minimum 2", "--tol -1", "--user-reg -1"],
+    ("recommend",): ["--user bear --top 0", "--user nobody", "--user bear --min-count 0"],
+    ("explain",): ["--user nobody --item milk", "--user bear --item nothing"],
+    ("tune",): ["--folds 1", "--seed -1", "--max-iter 0"],
+    ("data", "pack"): ["--memory much"],
+    ("data", "describe"): ["--minimum 1", "--scaling minmax --minimum 5 --maximum 4"],
+}
+
+
+def speaks_shell(output, command):
+    """Check that a message names no parameter of Python's, and no option that the verb does not have."""
+    (message,) = re.findall(r"^Error: (.*)$", output, re.MULTILINE)
+    assert not re.search(r"\b[a-z_]+=", message), message
+    assert not re.search(r"'(n_events|random_state|n_jobs|test_size|maximum|minimum|scaling|memory)'", message), message
+    flags = {flag for parameter in command.params for flag in (*parameter.opts, *parameter.secondary_opts)}
+    for flag in re.findall(r"(?<![\w-])--[a-z][a-z-]*", message):
+        assert flag in flags, message
+    return message
+
+
+@pytest.mark.parametrize("kind", BAD_RATINGS)
+def test_remedies_are_options_of_the_verb(shell, zoo_files, tmp_path, kind):
+    bad = tmp_path / "bad.csv"
+    bad.write_bytes(BAD_RATINGS[kind])
+    commands = dict(every_verb())
+    readers = {names for names, command in commands.items() if any(p.name == "encoding" for p in command.params)}
+    assert readers == set(READING)
+    said = {}
+    for names, call in READING.items():
+        result = shell(*call(bad, zoo_files[1]))
+        if result.exit_code or names != ("predict",):
+            said[names] = speaks_shell(one_sentence(result), commands[names])
+    expected = {
+        "latin-1": "for example --encoding latin-1.",
+        "utf-16": "try --encoding utf-16.",
+        "duplicates": "Pass --duplicates mean or --duplicates last to settle such pairs.",
+        "negative": "For ratings below zero use --scaling minmax.",
+        "large": "Give the right --maximum or drop the entry.",
+        "narrow": "name it with --sep.",
+        "which column": "",
+        "which": "Name it with --item-column.",
+    }[kind]
+    assert said[("fit",)].endswith(expected)
+    if kind in ("negative", "large"):
+        assert "--" not in said[("evaluate",)]
+    if kind in ("latin-1", "narrow"):
+        assert said[("predict",)].endswith(expected)
+
+
+@pytest.mark.parametrize("names", WRONG_VALUES)
+def test_wrong_values_are_named_by_their_options(shell, copies, names):
+    ratings, model = copies
+    command = dict(every_verb())[names]
+    given = {("fit",): (ratings, "-o", ratings.with_name("m2.km")), ("data", "pack"): (ratings, "-o", "t.kmt")}
+    start = given.get(names, (model if names in (("recommend",), ("explain",)) else ratings,))
+    for words in WRONG_VALUES[names]:
+        message = speaks_shell(one_sentence(shell(*names, *start, *words.split())), command)
+        if "nobody" not in words and "nothing" not in words:
+            assert message.startswith(tuple(re.findall(r"--[a-z-]+", words))), message
+
+
+def test_unknown_ids(shell, zoo_files):
+    model = zoo_files[1]
+    for arguments in (["explain", model, "--item", "milk"], ["recommend", model]):
+        output = one_sentence(shell(*arguments, "--user", "Dolfin"))
+        assert "no observation of user 'Dolfin'. Did you mean 'dolphin'" in output
+        assert "With --unknown average it would be treated as the average one." in output
+        assert shell(*arguments, "--user", "Dolfin", "--unknown", "average").exit_code == 0
+    assert "Did you mean 'milk'" in one_sentence(shell("rules", model, "--item", "Mlik"))
+    assert shell("predict", model, stdin="nobody,milk\n").exit_code == 0
+    assert "--unknown average" in one_sentence(shell("predict", model, "--unknown", "error", stdin="nobody,milk\n"))
+    assert shell("recommend", model, "--ratings", zoo_files[0], "--unknown", "average").exit_code == 2
+
+
+# --- names that would act ----------------------------------------------------------------------------------------
+
+EVIL = "x\x1b[31m\u202e\n[red]y"
+ESCAPED = "x\\x1b[31m\\u202e\\n[red]y"
+
+
+def acts(text):
+    return bool(set("\x1b\u202e") & set(text)) or "\n[red]y" in text
+
+
+def test_names_of_all_kinds_are_shown_and_never_act(shell, zoo_files, tmp_path):
+    ratings, model = zoo_files
+    evil = tmp_path / EVIL
+    archive = tmp_path / "two.zip"
+    with zipfile.ZipFile(archive, "w") as content:
+        content.writestr(EVIL, "a")
+        content.writestr("b", "b")
+    header = tmp_path / "header.csv"
+    header.write_text(f'item,"{EVIL}"\na,1\n')
+    twice = tmp_path / "twice.csv"
+    twice.write_text(f'user,item,rating\na,"{EVIL}",1\na,"{EVIL}",1\n')
+    said = [
+        shell("fit", evil, "-o", tmp_path / "m.km"),
+        shell("fit", archive, "-o", tmp_path / "m.km"),
+        shell("fit", header, "-o", tmp_path / "m.km"),
+        shell("fit", ratings, "--user-column", EVIL, "-o", tmp_path / "m.km"),
+        shell("fit", twice, "-o", tmp_path / "m.km"),
+        shell("explain", model, "--user", EVIL, "--item", "milk"),
+        shell("recommend", model, "--user", EVIL),
+        shell("recommend", model, "--user", EVIL, "--unknown", "average"),
+        shell("data", "export", EVIL),
+        shell("paper", EVIL),
+        shell("fit", ratings, "--binary-solver", EVIL, "-o", tmp_path / "m.km"),
+        shell("fit", ratings, "--dask", EVIL, "-o", tmp_path / "m.km"),
+        shell(EVIL),
+        shell("fit", f"--{EVIL}"),
+        shell(f"--{EVIL}"),
+        shell("fit", tmp_path / "nowhere" / EVIL, "-o", tmp_path / EVIL / "m.km"),
+        shell("fit", ratings, "--events", 2, "--max-iter", 1, "-o", evil),
+        shell("report", model, "-o", tmp_path / f"{EVIL}.html"),
+        shell("data", "pack", ratings, "-o", tmp_path / f"{EVIL}.kmt"),
+    ]
+    for result in said:
+        assert not acts(result.output), result.output
+    for result in said[:2] + said[3:5] + said[15:]:
+        assert "\\x1b[31m\\u202e" in result.output, result.output
+    assert shell("recommend", model, "--user", EVIL, "--unknown", "average").exit_code == 0
+
+
+# --- warnings ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("category", [UnknownIdWarning, ConvergenceWarning])
+def test_warnings_of_the_library_are_one_plain_line(shell, zoo_files, monkeypatch, category):
+    import kolmogorov.model.persistence as persistence
+
+    load = persistence.load
+
+    def warning(path):
+        for _ in range(3):
+            warnings.warn("users\x1b[31m 'a' and 'b' are new", category, stacklevel=2)
+        return load(path)
+
+    monkeypatch.setattr(persistence, "load", warning)
+    result = shell("explain", zoo_files[1], "--user", "bear", "--item", "milk")
+    assert result.exit_code == 0
+    assert result.stderr == "kolmogorov: users\\x1b[31m 'a' and 'b' are new\n"
+
+
+def test_quiet_means_errors_only(shell, zoo_files, tmp_path, monkeypatch):
+    from kolmogorov.model.estimator import KolmogorovModel
+
+    fit = KolmogorovModel.fit
+
+    def warning(self, *args, **kwargs):
+        warnings.warn("not settled", ConvergenceWarning, stacklevel=2)
+        return fit(self, *args, **kwargs)
+
+    monkeypatch.setattr(KolmogorovModel, "fit", warning)
+    arguments = ("fit", zoo_files[0], "--events", 2, "-o", tmp_path / "m.km")
+    assert "kolmogorov: not settled\n" in shell(*arguments).stderr
+    assert shell(*arguments, "-q").output == ""
+
+
+def test_the_group_leaves_warnings_and_signals_as_they_were(shell, zoo_files):
+    import signal
+
+    before = (warnings.showwarning, signal.getsignal(signal.SIGTERM))
+    assert shell("explain", zoo_files[1], "--user", "bear", "--item", "milk").exit_code == 0
+    assert (warnings.showwarning, signal.getsignal(signal.SIGTERM)) == before

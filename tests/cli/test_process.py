@@ -1,0 +1,128 @@
+"""The command as a process that is stopped, killed and cleaned up after."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+
+import pytest
+
+from kolmogorov._support import optional
+from kolmogorov._support.files import clean_folder
+
+
+class Packing:
+    """A `data pack` that waits for the rest of its input."""
+
+    def __init__(self, folder, name="t.kmt"):
+        self.folder = folder
+        pipe = folder / "input"
+        os.mkfifo(pipe)
+        command = [sys.executable, "-m", "kolmogorov", "data", "pack", str(pipe), "-o", str(folder / name)]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+        self.writer = os.open(pipe, os.O_WRONLY)
+        os.write(self.writer, b"user,item,rating\na,b,1\n")
+        until = time.monotonic() + 60
+        while not self.left() and time.monotonic() < until:
+            time.sleep(0.02)
+        assert self.left(), "the packing has not begun"
+
+    def left(self):
+        return [name for name in os.listdir(self.folder) if name.startswith(".")]
+
+    def end(self, number):
+        self.process.send_signal(number)
+        error = self.process.communicate(timeout=60)[1]
+        os.close(self.writer)
+        return self.process.returncode, error
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_stopped_run_cleans_up(tmp_path, number):
+    run = Packing(tmp_path)
+    status, error = run.end(number)
+    assert status == 128 + number
+    assert "Traceback" not in error
+    assert run.left() == []
+
+
+def test_a_killed_run_is_cleaned_up_after_by_the_next(shell, tmp_path, zoo_files):
+    run = Packing(tmp_path)
+    assert clean_folder(tmp_path)[0] == []
+    listed = shell("doctor", "--clean", tmp_path)
+    assert listed.exit_code == 0
+    assert "Left alone, it may still be written" in listed.output
+    assert run.left()
+    run.end(signal.SIGKILL)
+    assert run.left()
+    assert shell("data", "pack", zoo_files[0], "-o", tmp_path / "t.kmt").exit_code == 0
+    assert run.left() == []
+
+
+def test_the_doctor_cleans(shell, tmp_path, monkeypatch):
+    run = Packing(tmp_path)
+    run.end(signal.SIGKILL)
+    (tmp_path / ".bashrc").write_text("x")
+    monkeypatch.chdir(tmp_path)
+    result = shell("doctor", "--clean")
+    assert result.exit_code == 0, result.output
+    assert "Removed" in result.output
+    assert run.left() == [".bashrc"]
+    assert "Nothing was left" in shell("doctor", "--clean", tmp_path).output
+    assert shell("doctor", "--clean", tmp_path / "absent").exit_code == 2
+
+
+def declared():
+    path = Path(__file__).parents[2] / "pyproject.toml"
+    return tomllib.loads(path.read_text())["project"]["optional-dependencies"]
+
+
+def test_the_doctor_knows_every_extra(shell):
+    output = shell("doctor", env={"COLUMNS": "200"}).output
+    for extra in declared():
+        assert f"extra {extra} " in output
+
+
+def test_extras_come_from_the_metadata_or_from_the_sources(monkeypatch):
+    expected = {name: {line.split(">")[0] for line in lines} for name, lines in declared().items() if name != "all"}
+    found = optional.extras()
+    assert set(found) == {*expected, "all"}
+    assert {name: set(packages) for name, packages in found.items() if name != "all"} == expected
+    assert set(found["all"]) == set().union(*expected.values())
+
+    def absent(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(optional, "metadata", absent)
+    assert {name: set(packages) for name, packages in optional.extras().items()} == {
+        name: set(packages) for name, packages in found.items()
+    }
+    assert optional.missing(["numpy", "no-such-package"]) == ["no-such-package"]
+    monkeypatch.setattr(optional, "__file__", "/nowhere/at/all/optional.py")
+    assert optional.extras() == {}
+
+
+@pytest.mark.parametrize("closing", ["client", "cluster"])
+def test_a_cluster_that_is_closed_in_mid_fit(closing):
+    distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
+    import kolmogorov as km
+    from kolmogorov.errors import ExecutionError
+    from kolmogorov.execution import Dask
+
+    cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None)
+    client = distributed.Client(cluster)
+
+    def close(sweep):
+        (client if closing == "client" else cluster).close()
+
+    model = km.KolmogorovModel(2, max_iter=9, tol=0, execution=Dask(client, shard_ratings=500), callback=close)
+    try:
+        with pytest.raises(ExecutionError, match="went away while the fit was running"):
+            model.fit(km.datasets.load("zoo"))
+    finally:
+        client.close()
+        cluster.close()
