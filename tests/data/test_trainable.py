@@ -56,7 +56,7 @@ def test_an_empty_table_cannot_be_evaluated_on(name, zoo):
     assert model.predict(empty).shape == (0,)
 
 
-def test_an_empty_table_cannot_be_divided_or_tested_on(zoo):
+def test_an_empty_table_cannot_be_divided_packed_or_tested_on(zoo, tmp_path):
     empty = zoo.subset(np.zeros(len(zoo), dtype=bool))
     with pytest.raises(DataError, match="There are no observations to split; at least one"):
         empty.split()
@@ -64,6 +64,11 @@ def test_an_empty_table_cannot_be_divided_or_tested_on(zoo):
         empty.folds(2)
     with pytest.raises(DataError, match="There are no observations to test on; at least one"):
         MODELS["bayesian"]().fit(zoo, test=empty)
+    with pytest.raises(DataError, match="There are no observations to look at; at least one"):
+        MODELS["bayesian"]().fit(zoo).diagnostics(empty)
+    with pytest.raises(DataError, match="There are no observations to pack; at least one"):
+        km.pack(empty, tmp_path / "t.kmt")
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_value_is_named_in_rating_units():

@@ -429,6 +429,7 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
 
     def _by_chain(self, observations: Observations, max_entries: int) -> dict[str, Floats]:
         posterior = self.posterior_
+        check_any(observations, "to look at")
         (users, items), _ = self._rows(observations, None, "average")
         draws = posterior.draws(users[:max_entries], items[:max_entries]).T
         chains = {"prediction": draws.reshape(posterior.n_chains, -1, draws.shape[1])}
