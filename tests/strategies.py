@@ -1,6 +1,7 @@
 """Hypothesis strategies for problems and tables."""
 
 import numpy as np
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from kolmogorov import Observations, datasets
@@ -29,8 +30,8 @@ def simplex_problems(draw, max_size=6):
 
 
 @st.composite
-def tables(draw, weighted=None):
-    """Small Observations with holes, some rows and columns empty."""
+def tables(draw, weighted=None, trainable=False):
+    """Small Observations with holes, some rows and columns empty; with `trainable` those that `fit` accepts."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n_users, n_items = draw(st.integers(1, 12)), draw(st.integers(1, 12))
     values = rng.random((n_users, n_items))
@@ -41,7 +42,9 @@ def tables(draw, weighted=None):
         values[0, 0] = 0.0
     has_weights = draw(st.booleans()) if weighted is None else weighted
     weights = rng.uniform(0.1, 5.0, size=int((~np.isnan(values)).sum())) if has_weights else None
-    return Observations.from_dense(values, maximum=1, weights=weights)
+    table = Observations.from_dense(values, maximum=1, weights=weights)
+    assume(not trainable or table.extent() not in ((0.0, 0.0), (1.0, 1.0)))
+    return table
 
 
 def toy_problems(size, count, seed=0):

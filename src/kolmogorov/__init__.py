@@ -24,6 +24,7 @@ _HOMES = {
     "execution": "kolmogorov.execution",
     "interpret": "kolmogorov.interpret",
     "load": "kolmogorov.model.persistence",
+    "metrics": "kolmogorov.metrics",
     "pack": "kolmogorov.data.packing",
     "problems": "kolmogorov.problems",
     "read_ratings": "kolmogorov.data.readers",

@@ -64,7 +64,7 @@ def test_zip_holds_one_file(write):
         return buffer.getvalue()
 
     assert naive.cells(read_ratings(write(archive(a=text(",")), "r.zip"))) == EXPECTED
-    with pytest.raises(DataError, match="exactly one file, it holds 2: a, b"):
+    with pytest.raises(DataError, match="exactly one file, it holds 2: 'a', 'b'"):
         read_ratings(write(archive(a=text(","), b=text(",")), "two.zip"))
 
 

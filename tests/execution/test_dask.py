@@ -482,3 +482,29 @@ def test_an_address_that_is_none(where, tmp_path):
     result = CliRunner().invoke(main, ["fit", "dataset:zoo", "-o", str(tmp_path / "m.km"), "--dask", where])
     assert result.exit_code == 2
     assert "must be local:N or the address of a scheduler" in result.output
+
+
+def test_what_teaches_nothing_is_refused_on_a_cluster_too(client, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    dataframe = pytest.importorskip("dask.dataframe")
+    frame = pandas.DataFrame({"user": [1, 1, 2, 3], "item": [5, 6, 5, 6], "value": 1.0})
+    visits = Observations.from_frame(frame)
+    model = KolmogorovModel(**SMALL, execution=Dask(client, shard_ratings=2))
+    for source in (visits, km.pack(visits, tmp_path / "t.kmt"), dataframe.from_pandas(frame, npartitions=2)):
+        with pytest.raises(DataError, match="Only yes is recorded"):
+            model.fit(source)
+    with pytest.raises(DataError, match="no observations to learn from"):
+        model.fit(visits.subset(np.zeros(4, dtype=bool)))
+
+
+def test_weights_of_frames_have_bounds(client):
+    pandas = pytest.importorskip("pandas")
+    dataframe = pytest.importorskip("dask.dataframe")
+    frame = pandas.DataFrame({"user": [1, 2, 3], "item": [5, 6, 5], "value": [1.0, 0, 1], "n": [1.0, 1e9, 1e-9]})
+    dask = Dask(client)
+    lazy = dataframe.from_pandas(frame, npartitions=2)
+    assert distributed_table(dask, lazy, weight="n").collected().weights.max() == 1e9
+    for weight in (1.1e9, 0.9e-9, 0.0):
+        wrong = dataframe.from_pandas(frame.assign(n=[1.0, 1.0, weight]), npartitions=2)
+        with pytest.raises(DataError, match=r"row 2 of column 'n': weight .*1e-09 to 1e\+09 are accepted"):
+            dask.gather(distributed_table(dask, wrong, weight="n").shards)

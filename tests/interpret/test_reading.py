@@ -31,4 +31,4 @@ def test_reasons_are_liked_items_inside_the_support(zoo):
     assert (feathers.support, feathers.held) == (20, 20)
     assert feathers.base_rate == pytest.approx(59 / 101)
     assert "feathers" in str(why)
-    assert model.explain("a new animal", "eggs").reasons == ()
+    assert model.explain("a new animal", "eggs", unknown="ignore").reasons == ()

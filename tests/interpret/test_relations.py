@@ -65,7 +65,7 @@ def test_the_hasse_diagram_is_the_transitive_reduction(psi):
     )
 
 
-@given(tables(weighted=False))
+@given(tables(weighted=False, trainable=True))
 def test_relations_are_what_the_supports_say(table):
     model = KolmogorovModel(3, user_reg=0.1, random_state=0, max_iter=4, n_jobs=1).fit(table)
     relations = model.relations()
@@ -96,7 +96,7 @@ def test_relations_are_what_the_supports_say(table):
         assert relations.influence[j] == pytest.approx(matrix[place[j]].mean())
 
 
-@given(tables(weighted=False), st.sampled_from([0.3, 0.6, 1.0]))
+@given(tables(weighted=False, trainable=True), st.sampled_from([0.3, 0.6, 1.0]))
 def test_counts_agree_with_the_slow_twin(table, likes):
     model = KolmogorovModel(2, user_reg=0.1, random_state=0, max_iter=3, n_jobs=1).fit(table)
     kinds = ("implication", "equivalence", "exclusion", "coverage")

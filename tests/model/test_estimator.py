@@ -3,6 +3,8 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
+import warnings
 
 import numpy as np
 import pytest
@@ -12,8 +14,18 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kolmogorov import KolmogorovModel, Observations, datasets
-from kolmogorov.errors import DataError, FileFormatError, ParameterError, UnknownIdError
+from kolmogorov import (
+    BayesianKolmogorovModel,
+    KolmogorovModel,
+    MatrixFactorization,
+    NonnegativeModel,
+    Observations,
+    SVDpp,
+    datasets,
+    tune,
+)
+from kolmogorov.data import Vocabulary
+from kolmogorov.errors import DataError, FileFormatError, ParameterError, UnknownIdError, UnknownIdWarning
 from kolmogorov.solvers import resolve
 
 _TABLE_NOT_COLUMN = (
@@ -76,14 +88,16 @@ def test_predictions_are_inner_products_in_every_form(model, ratings):
 
 def test_unknown_ids_get_the_average_or_an_error(model):
     population, average = model.theta_.mean(axis=0), model.psi_.mean(axis=0)
-    assert model.predict("nobody", "tea") == pytest.approx(population @ model.psi_[model.items_.encode(["tea"])[0]])
-    assert model.predict("ann", "water") == pytest.approx(model.theta_[0] @ average)
-    assert model.predict("nobody", "water") == pytest.approx(population @ average)
+    tea = model.psi_[model.items_.encode(["tea"])[0]]
+    assert model.predict("nobody", "tea", unknown="ignore") == pytest.approx(population @ tea)
+    assert model.predict("ann", "water", unknown="ignore") == pytest.approx(model.theta_[0] @ average)
+    with pytest.warns(UnknownIdWarning):
+        assert model.predict("nobody", "water") == pytest.approx(population @ average)
     for user, item, message in (("nobody", "tea", "user 'nobody'"), ("ann", "water", "item 'water'")):
         with pytest.raises(UnknownIdError, match=message):
             model.predict(user, item, unknown="error")
     with pytest.raises(ParameterError, match="'unknown' must be one of"):
-        model.predict("ann", "tea", unknown="ignore")
+        model.predict("ann", "tea", unknown="guess")
     with pytest.raises(DataError, match="user ids are strings here, got integers"):
         model.predict(3, "tea")
 
@@ -145,9 +159,9 @@ def test_recommendations(model):
     everything = model.recommend("dan", n=10, exclude_seen=False)
     assert set(everything["item"]) == {"tea", "rum", "gin"}
     assert set(model.recommend("dan", exclude_seen=False, min_count=3)["item"]) == {"tea"}
-    assert len(model.recommend("nobody")) == 3
+    assert len(model.recommend("nobody", unknown="ignore")) == 3
     with pytest.raises(UnknownIdError):
-        model.recommend("nobody", unknown="error")
+        model.recommend("nobody")
     with pytest.raises(ParameterError, match="'n' must be an integer >= 1"):
         model.recommend("dan", n=0)
 
@@ -165,9 +179,10 @@ def test_titles_travel(tmp_path, ratings):
 def test_explanations_sum_to_the_probability(model, ratings):
     for user in (*ratings.users.ids, "nobody"):
         for item in (*ratings.items.ids, "water"):
-            why = model.explain(user, item)
-            assert why.contributions.sum() == pytest.approx(model.predict(user, item), abs=1e-12)
-            assert why.probability == pytest.approx(model.predict(user, item), abs=1e-12)
+            why = model.explain(user, item, unknown="ignore")
+            expected = model.predict(user, item, unknown="ignore")
+            assert why.contributions.sum() == pytest.approx(expected, abs=1e-12)
+            assert why.probability == pytest.approx(expected, abs=1e-12)
             assert len(why.to_frame()) == 3
     assert "ann says yes to tea" in str(model.explain("ann", "tea"))
 
@@ -436,7 +451,7 @@ def test_ids_read_with_another_type_are_still_known():
     books = Observations.from_arrays(["a", "b", "a"], ["12X", "34", "34"], [1, 0, 1])
     model = KolmogorovModel(2, random_state=0).fit(books)
     later = Observations.from_arrays(["a", "c"], [34, 34], [1, 0])
-    assert model.predict(later)[0] == model.predict("a", "34")
+    assert model.predict(later, unknown="ignore")[0] == model.predict("a", "34")
     assert model.fold_in(later, side="users").shape == (2, 2)
 
 
@@ -444,3 +459,121 @@ def test_fold_in_ignores_ids_that_only_stand_in_the_vocabulary(zoo):
     model = KolmogorovModel(2, random_state=0).fit(zoo.subset(zoo.item_rows() != 3))
     other = Observations.from_arrays(["x", "x"], ["milk", "unheard of"], [1, 1])
     assert model.fold_in(other.subset(np.array([True, False])), side="users").shape == (1, 2)
+
+
+# --- ids that the model does not know -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def animals(zoo):
+    return {
+        "kolmogorov": KolmogorovModel(3, random_state=0).fit(zoo),
+        "nonnegative": NonnegativeModel(3, random_state=0).fit(zoo),
+        "bayesian": BayesianKolmogorovModel(3, n_chains=1, burn_in=2, n_samples=2, random_state=0).fit(zoo),
+        "factorization": MatrixFactorization(2, random_state=0).fit(zoo),
+        "svdpp": SVDpp(2, n_epochs=1, random_state=0).fit(zoo),
+    }
+
+
+ALL = ("kolmogorov", "nonnegative", "bayesian", "factorization", "svdpp")
+SPEAKING = ("kolmogorov", "bayesian")
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_unknown_ids_are_told_of_once_in_a_call(animals, name):
+    model = animals[name]
+    users, items = ["bear", "unicorn", "yeti", "unicorn", "orc", "elf"], ["milk"] * 5 + ["gills"]
+    with pytest.warns(UnknownIdWarning) as caught:
+        told = model.predict(users, items)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    message = str(caught[0].message)
+    assert "4 users ('unicorn', 'yeti', 'orc', ...) and 1 item ('gills')" in message
+    assert "unknown='error'" in message
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.array_equal(model.predict(users, items, unknown="ignore"), told)
+        model.predict("bear", ["milk", "eggs"])
+    for unknown in ("average", "ignore"):
+        table = Observations.from_arrays(users, items, [1, 0, 1, 0.5, 1, 1], duplicates="mean")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model.evaluate(table, unknown=unknown)
+        assert [w.category for w in caught] == [UnknownIdWarning] * (unknown == "average")
+    with pytest.raises(UnknownIdError, match="no observation of user 'elf'"):
+        model.evaluate(table, unknown="error")
+
+
+@pytest.mark.parametrize("cls", [KolmogorovModel, MatrixFactorization, SVDpp])
+def test_a_random_split_is_evaluated_without_a_word(zoo, cls):
+    train = zoo.subset((zoo.user_rows() != 3) & (zoo.item_rows() != 2))
+    model = cls(2, random_state=0).fit(train)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.evaluate(zoo)
+        model.evaluate(train, unknown="error")  # ids that only stand in the vocabulary do not matter
+    with pytest.raises(UnknownIdError, match="no observation of user 'bear'"):
+        model.evaluate(zoo, unknown="error")
+
+
+@pytest.mark.parametrize("name", SPEAKING)
+def test_readings_of_unknown_ids_are_errors_that_name_similar_ones(animals, name):
+    model = animals[name]
+    with pytest.raises(
+        UnknownIdError, match=r"no observation of user 'Dolfin'. Did you mean 'dolphin'.*\? With unknown="
+    ):
+        model.recommend("Dolfin")
+    with pytest.raises(UnknownIdError, match=r"no observation of item 'milc'. Did you mean 'milk'"):
+        model.explain("bear", "milc")
+    with pytest.warns(UnknownIdWarning, match="1 user .'unicorn'."):
+        assert model.explain("unicorn", "milk", unknown="average").user_name == "unicorn (unknown)"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(model.recommend("unicorn", 3, unknown="ignore")) == 3
+
+
+def test_readings_of_ids_without_observations_are_errors(zoo):
+    model = KolmogorovModel(2, random_state=0).fit(zoo.subset(zoo.item_rows() != zoo.items.encode(["milk"])[0]))
+    with pytest.raises(UnknownIdError, match="no observation of item 'milk'. With unknown="):
+        model.explain("bear", "milk")
+
+
+def test_similar_ids_and_titles_are_found_quickly_among_a_million():
+    ids = np.array([f"user{k:07d}" for k in range(1_000_000)], dtype=object)
+    began = time.process_time()
+    assert Vocabulary(ids).suggestion("User0123456") == " Did you mean 'user0123456'?"
+    assert "'user0123" in Vocabulary(ids).suggestion("user012345x")
+    assert "Did you mean" in Vocabulary(ids).suggestion("usr0123456")
+    assert time.process_time() - began < 20
+    films = Vocabulary(np.array([3, 8, 12]), ["Alien", "The Matrix (1999)", "Brazil"])
+    assert films.suggestion("matrix") == " Did you mean 8 (titled 'The Matrix (1999)')?"
+    assert films.suggestion(9) == " The nearest ids are 8 and 12."
+    assert films.suggestion(1) == " The nearest id is 3."
+    assert films.suggestion(99) == " The nearest id is 12."
+    assert films.suggestion("zzz") == films.suggestion("") == ""
+    with pytest.raises(DataError, match=r"item ids are integers here, got strings such as 'alien'. Did you mean 3"):
+        films.encode(["alien"], "item")
+
+
+# --- answers of callbacks -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("answer", [True, np.True_, np.float64(0.1) < 0.2])
+def test_numpys_true_stops_like_pythons(zoo, answer):
+    assert KolmogorovModel(4, tol=0, max_iter=9, random_state=0, callback=lambda s: answer).fit(zoo).n_iter_ == 1
+    drawn = []
+    BayesianKolmogorovModel(
+        3, n_chains=2, burn_in=2, n_samples=3, random_state=0, callback=lambda draw: drawn.append(draw) or answer
+    ).fit(zoo)
+    assert len(drawn) < drawn[0].n_sweeps
+    trials = []
+    found = tune(
+        zoo, n_events=(1, 2), user_reg=(1.0, 3.0), item_reg=0.0, folds=2, callback=lambda *a: trials.append(a) or answer
+    )
+    assert len(trials) == len(found.trials) == 1
+    assert found.model.n_events == 1
+
+
+@pytest.mark.parametrize("answer", [None, False, np.False_, 1, "stop"])
+def test_other_answers_go_on(zoo, answer):
+    assert KolmogorovModel(4, tol=0, max_iter=3, random_state=0, callback=lambda s: answer).fit(zoo).n_iter_ == 3

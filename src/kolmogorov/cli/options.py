@@ -108,10 +108,10 @@ def unknown_option(default: str) -> Callable[[F], F]:
     """Return a decorator that adds --unknown."""
     return click.option(
         "--unknown",
-        type=click.Choice(["error", "average"]),
+        type=click.Choice(["error", "average", "ignore"]),
         default=default,
         show_default=True,
-        help="What to do with users and items that the model has not seen.",
+        help="What to do with users and items that the model has not seen; ignore is average without a warning.",
     )
 
 

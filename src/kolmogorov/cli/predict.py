@@ -51,7 +51,7 @@ def command(
     from kolmogorov.errors import ParameterError
     from kolmogorov.model.bayes.posterior import Posterior
     from kolmogorov.model.persistence import load
-    from kolmogorov.model.prediction import at_rows, settled
+    from kolmogorov.model.prediction import Strangers, at_rows
 
     fitted_model = load(model)
     fitted = fitted_model.fitted_
@@ -61,8 +61,10 @@ def command(
             f"{model} holds a {type(fitted_model).__name__}, which knows no intervals. Fit with --bayes for them."
         )
     users, items = read_pairs(pairs, sep=sep, header="auto" if header is None else header, encoding=encoding)
-    user_rows = settled(fitted.users.rows_of_texts(users), fitted.user_seen, users, "user", unknown)
-    item_rows = settled(fitted.items.rows_of_texts(items), fitted.item_seen, items, "item", unknown)
+    strangers = Strangers(unknown)
+    user_rows = strangers.settled(fitted.users.rows_of_texts(users), fitted.user_seen, users, "user", fitted.users)
+    item_rows = strangers.settled(fitted.items.rows_of_texts(items), fitted.item_seen, items, "item", fitted.items)
+    strangers.tell()
     columns: dict[str, Any] = {"user": users, "item": items}
     if sampled:
         probability, deviation = fitted.moments(user_rows, item_rows)

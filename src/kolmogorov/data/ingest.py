@@ -1,4 +1,9 @@
-"""From what people have (arrays, frames, matrices) to `Observations`, with every check in one place."""
+"""From arrays, frames and matrices to `Observations`: sizes, ratings and weights are checked, repeated pairs settled.
+
+That something is an array of the right kind is `arraylike`'s business, ids are `vocabulary`'s, the ends of the scale
+are `scale`'s. `packing` and `shards`, which see one part of the data at a time, use the same checks of ratings and
+weights.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +16,13 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.validation import OneOf, check_parameters, nearest
 from kolmogorov._support.wording import advice, option, parameter
+from kolmogorov.data.arraylike import dense_of, frame_of, numbers_of
 from kolmogorov.data.observations import Observations, View
 from kolmogorov.data.ordering import counting_order
 from kolmogorov.data.scale import Scale, choose_scale
+from kolmogorov.data.trainable import nothing_there
 from kolmogorov.data.vocabulary import Locate, Vocabulary
+from kolmogorov.data.weights import ACCEPTED, not_positive, out_of_bounds
 from kolmogorov.errors import DataError
 
 Duplicates = Literal["error", "mean", "last"]
@@ -68,8 +76,8 @@ def from_codes(
     """Build observations of entries whose users and items are already row numbers."""
     check_parameters("Observations", {"duplicates": duplicates}, {"duplicates": OneOf(("error", "mean", "last"))})
     where = locate or (lambda position: f"entry {position}")
-    ratings = _numbers(values, "value", where)
-    heavy = None if weights is None else _numbers(weights, "weight", where)
+    ratings = numbers_of(values, "value", where)
+    heavy = None if weights is None else numbers_of(weights, "weight", where)
     sizes = {"users": user_codes.size, "items": item_codes.size, "values": ratings.size}
     if heavy is not None:
         sizes["weights"] = heavy.size
@@ -78,7 +86,7 @@ def from_codes(
             "Arrays must have one entry per observation, got " + ", ".join(f"{n} {k}" for k, n in sizes.items())
         )
     if ratings.size == 0:
-        raise DataError("There are no observations; at least one (user, item, value) is needed.")
+        raise nothing_there("here")
     scale = checked_scale(ratings, heavy, minimum, maximum, scaling, where)
     view = _sorted_view(users, user_codes, items, item_codes, scale.probability(ratings), heavy, duplicates, where)
     return Observations(users, items, view, scale)
@@ -120,22 +128,25 @@ def check_numbers(
         demand = f"must be at most the maximum {maximum:g}, got {{:g}}.{remedy}"
         _refuse(ratings > maximum, ratings, where, "value", demand)
     if weights is not None:
-        _refuse(~np.isfinite(weights) | (weights <= 0), weights, where, "weight", "must be positive, got {:g}.")
+        check_weights(weights, where)
+
+
+def check_weights(weights: Floats, where: Locate) -> None:
+    """Refuse weights that are no positive numbers, or that no sum could bear."""
+    _refuse(not_positive(weights), weights, where, "weight", f"must be positive, got {{:g}}; {ACCEPTED}.")
+    _refuse(out_of_bounds(weights), weights, where, "weight", f"is too small or too large, got {{:g}}; {ACCEPTED}.")
 
 
 def from_frame(
     frame: Any, user: str, item: str, value: str, *, weight: str | None = None, **options: Any
 ) -> Observations:
     """Build observations of named columns of any frame that narwhals understands."""
-    import narwhals as nw
-
-    try:
-        table = nw.from_native(frame, eager_only=True)
-    except TypeError:
+    table = frame_of(frame)
+    if table is None:
         raise DataError(
             f"Expected a pandas, polars or pyarrow table, got {type(frame).__name__}. "
             "For arrays use from_arrays, from_scipy or from_dense."
-        ) from None
+        )
     wanted = [user, item, value] + ([] if weight is None else [weight])
     for name in wanted:
         if name not in table.columns:
@@ -143,11 +154,14 @@ def from_frame(
                 f"The frame has no column {name!r}; it has: {', '.join(map(repr, table.columns))}."
                 f"{nearest(str(name), map(str, table.columns))}"
             )
+    columns = []
     for name in wanted:
-        missing = table[name].is_null().to_numpy()
+        # By its place, since the names of a frame need not be texts.
+        column = table[:, table.columns.index(name)]
+        missing = column.is_null().to_numpy()
         if missing.any():
             raise DataError(f"row {int(np.argmax(missing))}: column {name!r} is empty. Drop such rows first.")
-    columns = [table[name].to_numpy() for name in wanted]
+        columns.append(column.to_numpy())
     return from_arrays(
         *columns[:3],
         weights=columns[3] if weight is not None else None,
@@ -171,13 +185,8 @@ def from_scipy(matrix: Any, **options: Any) -> Observations:
 
 
 def from_dense(table: Any, **options: Any) -> Observations:
-    """Build observations of a dense table; rows are users, and NaN is missing."""
-    try:
-        array = np.asarray(table, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"Expected a table of numbers with NaN for missing entries: {error}.") from None
-    if array.ndim != 2:
-        raise DataError(f"Expected a two-dimensional table (users × items), got shape {array.shape}.")
+    """Build observations of a dense table; rows are users. NaN, None, masked and empty cells are missing."""
+    array = dense_of(table)
     observed = ~np.isnan(array)
     if not observed.any():
         raise DataError("There are no observations: every cell of the table is NaN or there are no cells.")
@@ -197,26 +206,6 @@ def _from_table(
         locate=lambda position: f"cell ({row[position]}, {column[position]})",
         **options,
     )
-
-
-def _numbers(values: Any, what: str, where: Locate) -> Floats:
-    try:
-        raw = np.asarray(values)
-        if raw.dtype.kind == "c":
-            raise DataError(f"The {what}s must be real numbers, got complex ones.")
-        array = raw.astype(np.float64, copy=False)
-    except DataError:
-        raise
-    except (TypeError, ValueError):
-        for position, entry in enumerate(np.asarray(values, dtype=object).ravel().tolist()):
-            try:
-                float(entry)
-            except (TypeError, ValueError):
-                raise DataError(f"{where(position)}: {what} must be a number, got {entry!r}.") from None
-        raise DataError(f"The {what}s must be real numbers.") from None
-    if array.ndim != 1:
-        raise DataError(f"The {what}s must form a one-dimensional array, got shape {array.shape}.")
-    return array
 
 
 def _refuse(wrong: NDArray[np.bool_], entries: Floats, where: Locate, what: str, message: str) -> None:
@@ -293,6 +282,11 @@ class Entries:
         starts = np.flatnonzero(first)
         mass = self.weights if self.weights.size else np.ones(self.values.size)
         total = np.add.reduceat(mass, starts)
+        if self.weights.size and out_of_bounds(total).any():
+            raise DataError(
+                f"The weights of one repeated pair add up to {total[np.argmax(out_of_bounds(total))]:g}; {ACCEPTED}. "
+                "Make all weights smaller by the same factor."
+            )
         # The mean of equal numbers may leave [0, 1] by rounding.
         mean = np.clip(np.add.reduceat(mass * self.values, starts) / total, 0.0, 1.0)
         # What stands there once stays as it is, to the last bit.

@@ -100,11 +100,10 @@ def pick_columns(
         elif isinstance(column, int):
             _check_place(column, len(names), role, source)
             chosen[role] = column
+    usual = usual_columns(names)
     for role in roles:
-        if role not in chosen:
-            found = [k for usual in _USUAL_NAMES[role] for k, name in enumerate(names) if _plain(name) == usual]
-            if found and found[0] not in chosen.values():
-                chosen[role] = found[0]
+        if role not in chosen and role in usual and usual[role] not in chosen.values():
+            chosen[role] = usual[role]
     for role in roles:
         if role not in chosen:
             place = _USUAL_PLACES[role]
@@ -115,6 +114,22 @@ def pick_columns(
                 )
             chosen[role] = place
     return chosen
+
+
+def usual_columns(names: list[str]) -> dict[str, int]:
+    """Find user, item and value by their usual names; a role without one is left out.
+
+    Examples
+    --------
+    >>> usual_columns(["when", "stars", "user_id", "Movie ID"])
+    {'user': 2, 'item': 3, 'value': 1}
+    """
+    found: dict[str, int] = {}
+    for role, usual_names in _USUAL_NAMES.items():
+        places = [k for usual in usual_names for k, name in enumerate(names) if _plain(name) == usual]
+        if places:
+            found[role] = places[0]
+    return found
 
 
 def _check_place(place: int, width: int, role: str, source: str) -> None:

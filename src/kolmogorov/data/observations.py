@@ -75,6 +75,16 @@ class View:
     def forget(self, first: int, last: int) -> None:
         """Give back the memory behind the entries of some rows, where it is only mapped."""
 
+    def extent(self) -> tuple[float, float] | None:
+        """Return the smallest and the largest value, found block by block, or None where there are none."""
+        ends: list[float] = []
+        for first, last in self.blocks():
+            values = self.values[self.indptr[first] : self.indptr[last]]
+            if values.size:
+                ends += (float(values.min()), float(values.max()))
+            self.forget(first, last)
+        return (min(ends), max(ends)) if ends else None
+
     def check_intact(self) -> None:
         """Raise where the entries are in a file that has changed its size since it was opened."""
 
@@ -150,10 +160,10 @@ class Observations:
         values : array-like of float
             In rating units.
         weights : array-like of float, optional
-            Positive; an empirical probability from n trials weighs n.
+            From 1e-9 to 1e9; an empirical probability from n trials weighs n.
         minimum, maximum : float, optional
-            Ends of the rating scale. By default `maximum` is the largest value seen, or 1 where none
-            exceeds 1.
+            Ends of the rating scale, between -1e100 and 1e100. By default `maximum` is the largest value seen, or 1
+            where none exceeds 1.
         scaling : {"max", "minmax"}
             p = r / maximum as in the paper, or p = (r - minimum) / (maximum - minimum).
         duplicates : {"error", "mean", "last"}
@@ -204,7 +214,10 @@ class Observations:
 
     @classmethod
     def from_dense(cls, table: Any, **options: Any) -> Observations:
-        """Make observations of a two-dimensional array in which NaN stands for missing.
+        """Make observations of a two-dimensional array or a wide data frame.
+
+        Rows are users, columns are items. NaN, None, the masked cells of a masked array and the empty cells of a frame
+        are missing. A frame that holds a list of ratings is refused; it is for `from_frame`.
 
         Examples
         --------
@@ -283,6 +296,10 @@ class Observations:
         present = np.zeros(self.n_items, dtype=bool)
         present[self.rows.indices] = True
         return present
+
+    def extent(self) -> tuple[float, float] | None:
+        """Return the smallest and the largest value in [0, 1], or None where there are no entries."""
+        return self.rows.extent()
 
     def user_rows(self) -> NDArray[Any]:
         """Return the user's row number of each entry, in the order of `values`."""

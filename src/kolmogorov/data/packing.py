@@ -30,6 +30,7 @@ from kolmogorov.data.packed import PackedObservations, open_table
 from kolmogorov.data.records import Header, Source, open_source
 from kolmogorov.data.scale import check_scaling, choose_scale
 from kolmogorov.data.tablefile import TableWriter
+from kolmogorov.data.trainable import check_any
 from kolmogorov.data.vocabulary import Vocabulary
 from kolmogorov.errors import DataError, FileWriteError, ParameterError
 
@@ -100,6 +101,7 @@ def pack(
         given = {**wanted, "minimum": minimum, "maximum": maximum}
         if any(option is not None for option in given.values()) or (scaling, duplicates) != ("max", "error"):
             raise ParameterError("Observations have their columns and their scale; these options are for files.")
+        check_any(source, "to pack")
         with atomic_writer(out) as stream:
             _write_observations(source, TableWriter(stream))
         return open_table(out, verify=False)

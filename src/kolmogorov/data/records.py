@@ -1,4 +1,7 @@
-"""A ratings file as a stream of chunks, whatever its make: what `read_ratings` collects and `pack` spills to disk."""
+"""A ratings file, text or parquet, as a stream of chunks: `read_ratings` collects those of text, `pack` spills either.
+
+`read_ratings` reads parquet whole, as a frame; see `readers`.
+"""
 
 from __future__ import annotations
 
@@ -154,7 +157,7 @@ def text_columns(file: TextFile, layout: Layout) -> Iterator[tuple[list[tuple[st
     """Yield the file below its header, some thousand records at a time, as columns of text."""
     records = file.records(layout.separator)
     if layout.has_header:
-        while _is_blank(next(records)):
+        while (first := file.take(records, 1)) and _is_blank(first[0]):
             pass
     lines = Lines(file.line + 1)
     while chunk := file.take(records, _CHUNK):

@@ -10,14 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.wording import named, option
-from kolmogorov.errors import ParameterError
+from kolmogorov.errors import DataError, ParameterError
 
 SCALINGS = ("max", "minmax")
+#: The ends of a scale are not further from 0 than this, and not closer to each other than the other: between them
+#: ratings, probabilities and their squares stay far from where floating-point numbers overflow or vanish.
+FURTHEST_END, SHORTEST_SPAN = 1e100, 1e-100
 
 
 @dataclass(frozen=True)
 class Scale:
     """p = (rating - minimum) / (maximum - minimum). The paper's p = r / r_max has minimum 0.
+
+    Both ends lie between -1e100 and 1e100, and the maximum is at least 1e-100 above the minimum.
 
     Examples
     --------
@@ -34,6 +39,8 @@ class Scale:
                 f"{named('maximum')} must be a finite number above {named('minimum')}, got minimum {self.minimum:g} "
                 f"and maximum {self.maximum:g}."
             )
+        if fault := _fault(self.minimum, self.maximum):
+            raise ParameterError(f"{named('minimum')} {self.minimum:g} and {named('maximum')} {self.maximum:g} {fault}")
 
     @property
     def span(self) -> float:
@@ -68,8 +75,20 @@ def choose_scale(ratings: NDArray[np.float64], minimum: float | None, maximum: f
         low = float(ratings.min()) if minimum is None else float(minimum)
         high = float(ratings.max()) if maximum is None else float(maximum)
         if maximum is None and high == low:
-            high = low + 1.0
+            # Far from 0 one more is no more.
+            high = low + max(1.0, float(np.spacing(abs(low))))
+    if fault := _fault(low, high) if maximum is None or (minimum is None and scaling == "minmax") else "":
+        raise DataError(f"The ratings, which reach from {ratings.min():g} to {ratings.max():g}, {fault}")
     return Scale(low, high)
+
+
+def _fault(low: float, high: float) -> str:
+    """Say what is wrong with a scale that is in order but for its size; nothing if nothing is."""
+    if max(abs(low), abs(high)) > FURTHEST_END:
+        return f"do not make a scale: its ends must lie between -{FURTHEST_END:g} and {FURTHEST_END:g}."
+    if 0.0 < high - low < SHORTEST_SPAN:
+        return f"do not make a scale: its ends must be at least {SHORTEST_SPAN:g} apart."
+    return ""
 
 
 def check_scaling(minimum: Any, maximum: Any, scaling: Any) -> None:

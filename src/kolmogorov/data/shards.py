@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov.data.ingest import Duplicates, Entries, repeated
+from kolmogorov.data.ingest import Duplicates, Entries, check_finite, check_weights, repeated
 from kolmogorov.data.observations import Observations, View, transposed
 from kolmogorov.data.ordering import counting_order
 from kolmogorov.data.packed import read_rows
 from kolmogorov.data.scale import Scale
-from kolmogorov.data.vocabulary import Vocabulary
+from kolmogorov.data.vocabulary import Locate, Vocabulary
 from kolmogorov.errors import DataError
 
 
@@ -110,8 +110,7 @@ def census(frame: Any, columns: Columns) -> Census | None:
             raise DataError(f"Column {name!r} has empty cells. Drop such rows first.")
     users, codes = Vocabulary.index(_ids(frame[columns.user]), "user")
     ratings = _numbers(frame, columns.value)
-    if not np.isfinite(ratings).all():
-        raise DataError(f"Column {columns.value!r} must hold finite numbers.")
+    check_finite(ratings, _place(frame, columns.value))
     counts = np.bincount(codes, minlength=len(users))
     items = Vocabulary.of(_ids(frame[columns.item]), "item")
     return Census(users, counts, items, float(ratings.min()), float(ratings.max()))
@@ -130,8 +129,8 @@ def dealt(
             "the scaling 'minmax' for ratings below zero."
         )
     weights = np.empty(0) if columns.weight is None else _numbers(frame, columns.weight)
-    if not (np.isfinite(weights) & (weights > 0)).all():
-        raise DataError(f"Column {columns.weight!r} must hold positive numbers.")
+    if columns.weight is not None:
+        check_weights(weights, _place(frame, columns.weight))
     entries = Entries(own, partner, values, weights)
     shard = np.searchsorted(starts, own, side="right") - 1
     entries = entries.taken(counting_order(shard, len(starts)))
@@ -160,6 +159,11 @@ def shard_of_pieces(first: int, last: int, users: Any, items: Any, duplicates: D
     counts = np.bincount(entries.own, minlength=last - first)
     indptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
     return shard_of_rows(View(indptr, entries.partner, entries.values, entries.weights), len(items), first)
+
+
+def _place(frame: Any, name: str) -> Locate:
+    """Word the place of an entry: parts of a frame do not know their row numbers, but they know their index."""
+    return lambda position: f"row {frame.index[position]} of column {name!r}"
 
 
 def _numbers(frame: Any, name: str) -> NDArray[np.float64]:

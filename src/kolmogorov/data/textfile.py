@@ -1,40 +1,62 @@
-"""A text file on disk or on standard input, plain or compressed, as records of fields with line numbers."""
+"""A text file on disk or on standard input, plain or compressed, as records of fields with line numbers.
+
+Memory does not depend on what the file holds: it is read block by block, and a line, a record or a run of blank lines
+at its top that goes on beyond all measure is an error. A compressed file of some kilobytes can hold one such line.
+"""
 
 from __future__ import annotations
 
-import bz2
+import codecs
 import csv
-import gzip
 import io
-import lzma
 import os
 import sys
-import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from types import TracebackType
 from typing import IO, Any, BinaryIO, cast
 
 from kolmogorov._support.wording import advice, option
+from kolmogorov.data.compression import DAMAGE, decompressed
 from kolmogorov.errors import DataError
 
 WHITESPACE = "whitespace"
-_DAMAGE = (gzip.BadGzipFile, lzma.LZMAError, zipfile.BadZipFile, zlib.error, EOFError, OSError)
+#: Characters of a line, and of a record that goes over several lines, at most.
+LONGEST_LINE = 16_000_000
+#: Blank lines above the first line that holds something, at most.
+MOST_BLANK_LINES = 100_000
+#: Characters, or bytes, that are read together.
+_BLOCK = 1 << 16
+#: Between two looks at how much was read for them lie so many records, or one for so many characters of the limit.
+_MOST_RECORDS, _CHARACTERS = 64, 250_000
 
 
 class TextFile:
-    """Opens a file whatever its compression, which is told by its first bytes and not by its name."""
+    """Opens a file whatever its compression, which is told by its first bytes and not by its name.
 
-    def __init__(self, path: str | os.PathLike[str], encoding: str = "utf-8") -> None:
+    Parameters
+    ----------
+    path : path
+        "-" is standard input.
+    encoding : str
+    longest_line : int
+        Characters that a line or a record may have.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], encoding: str = "utf-8", *, longest_line: int = LONGEST_LINE
+    ) -> None:
         self.name = "standard input" if str(path) == "-" else str(path)
         self.encoding = "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
+        self._limit = longest_line
+        self._few = max(1, min(_MOST_RECORDS, longest_line // _CHARACTERS))
         self._line: Callable[[], int] = lambda: 0
         self._pending: list[str] = []
+        self._since = 0
         self._path = path
         self._raw = self._open(path)
         try:
-            self._text = self._decoded()
+            self._lines = chain.from_iterable(self._blocks(self._decoded()))
         except BaseException:
             self._close()
             raise
@@ -59,14 +81,16 @@ class TextFile:
     def first_line(self) -> str:
         """Return the first line that is not blank, without using it up."""
         while True:
-            line = next(iter(self._taken(self._text, 1)), "")
+            line = next(iter(self._taken(self._lines, 1)), "")
             self._pending.append(line)
             if line.strip() or not line:
                 return line
+            if len(self._pending) > MOST_BLANK_LINES:
+                raise DataError(f"{self.name} begins with more than {MOST_BLANK_LINES:,} blank lines.")
 
     def records(self, separator: str) -> Iterator[list[str]]:
         """Iterate over the lines' fields. A blank line is an empty record."""
-        lines = chain(self._pending, self._text)
+        lines = chain(self._pending, self._lines)
         if len(separator) == 1:
             reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
             self._line = lambda: reader.line_num
@@ -75,13 +99,24 @@ class TextFile:
 
     def fields(self, line: str, separator: str) -> list[str]:
         """Split one line as `records` would."""
-        if len(separator) == 1:
+        if len(separator) != 1:
+            return line.rstrip("\r\n").split(None if separator == WHITESPACE else separator)
+        try:
             return next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])
-        return line.rstrip("\r\n").split(None if separator == WHITESPACE else separator)
+        except csv.Error as error:
+            raise DataError(f"{self.name}, line {len(self._pending)}: {error}.") from None
 
-    def take(self, records: Iterable[list[str]], count: int) -> list[list[str]]:
+    def take(self, records: Iterator[list[str]], count: int) -> list[list[str]]:
         """Take up to `count` records; damage found on the way is an error with its line."""
-        return self._taken(records, count)
+        taken: list[list[str]] = []
+        while len(taken) < count:
+            wanted = min(self._few, count - len(taken))
+            self._since = 0
+            few = self._taken(records, wanted)
+            taken += few
+            if len(few) < wanted:
+                break
+        return taken
 
     def _taken(self, source: Iterable[Any], count: int) -> list[Any]:
         try:
@@ -97,19 +132,59 @@ class TextFile:
             raise DataError(
                 f"{self.name}, line {self.line}: {error}; a quote opens or closes where none should."
             ) from None
-        except _DAMAGE as error:
+        except DAMAGE as error:
             raise DataError(f"{self.name} cannot be read to its end: {error}.") from None
+
+    def _blocks(self, text: io.TextIOWrapper, block_size: int = _BLOCK) -> Iterator[Iterable[str]]:
+        """Cut the text into lines, block by block; inside a block lines are found by compiled code.
+
+        Every request for a block is also the moment to look at how much went into the records asked for last.
+        """
+        # No line inside a block can be too long, so only the one that goes over its edge is measured.
+        size = max(1, min(block_size, self._limit))
+        rest: list[str] = []
+        length = done = 0
+        while block := text.read(size):
+            self._since += len(block)
+            # A carriage return at the edge may be half of a line's end.
+            end = max(block.rfind("\n"), block.rfind("\r", 0, -1)) + 1
+            first = _first_end(block) if end else len(block)
+            if length + first > self._limit:
+                raise self._endless(done + 1, "a line")
+            if self._since > self._limit + 2 * size:
+                raise self._endless(self.line, "a record, or some neighbouring ones together,")
+            if not end:
+                rest.append(block)
+                length += len(block)
+                continue
+            whole = "".join([*rest, block[:end]])
+            rest, length = [block[end:]], len(block) - end
+            done += max(whole.count("\n"), whole.count("\r"))
+            yield io.StringIO(whole, newline="")
+        if length:
+            yield io.StringIO("".join(rest), newline="")
+
+    def _endless(self, line: int, what: str) -> DataError:
+        return DataError(
+            f"{self.name}, line {line}: {what} has more than {self._limit:,} characters. Expected one line for each "
+            "rating; is it another kind of file, or is a quote never closed?"
+        )
 
     def _undecodable_line(self) -> str:
         """Look for the line that cannot be decoded; standard input cannot be read twice."""
         if self.name == "standard input":
             return ""
+        decoder = codecs.getincrementaldecoder(self.encoding)()
+        number = 1
         with self._open(self._path) as raw:
-            for number, line in enumerate(_decompressed(raw, self.name), start=1):
+            plain = decompressed(raw, self.name)
+            while block := plain.read(_BLOCK):
                 try:
-                    line.decode(self.encoding)
+                    number += decoder.decode(block).count("\n")
+                except UnicodeDecodeError as error:
+                    return f", line {number + bytes(error.object[: error.start]).count(10)},"
                 except UnicodeError:
-                    return f", line {number},"
+                    return ""
         return ""
 
     def _split(self, lines: Iterable[str], separator: str | None) -> Iterator[list[str]]:
@@ -141,9 +216,9 @@ class TextFile:
 
     def _decoded(self) -> io.TextIOWrapper:
         try:
-            plain = _decompressed(self._raw, self.name)
+            plain = decompressed(self._raw, self.name)
             start = plain.peek(4096)[:4096]
-        except _DAMAGE as error:
+        except DAMAGE as error:
             raise DataError(f"{self.name} cannot be decompressed: {error}.") from None
         if not start:
             raise DataError(f"{self.name} is empty.")
@@ -158,23 +233,6 @@ class TextFile:
             raise DataError(f"There is no encoding {self.encoding!r}.") from None
 
 
-def _decompressed(raw: BinaryIO, name: str) -> io.BufferedReader:
-    """Look at the first bytes and unwrap what they announce."""
-    source = cast("io.BufferedReader", raw)
-    magic = source.peek(6)[:6]
-    if magic.startswith(b"\x1f\x8b"):
-        return io.BufferedReader(cast("io.RawIOBase", gzip.GzipFile(fileobj=source)))
-    if magic.startswith(b"\xfd7zXZ\0"):
-        return io.BufferedReader(cast("io.RawIOBase", lzma.LZMAFile(source)))
-    if magic.startswith(b"BZh"):
-        return io.BufferedReader(cast("io.RawIOBase", bz2.BZ2File(source)))
-    if magic.startswith(b"PK\x03\x04"):
-        try:
-            archive = zipfile.ZipFile(source if source.seekable() else io.BytesIO(source.read()))
-            members = [member for member in archive.namelist() if not member.endswith("/")]
-            if len(members) == 1:
-                return io.BufferedReader(cast("io.RawIOBase", archive.open(members[0])))
-        except (RuntimeError, NotImplementedError) as error:
-            raise DataError(f"{name} cannot be decompressed: {error}.") from None
-        raise DataError(f"{name} must hold exactly one file, it holds {len(members)}: {', '.join(members[:5])}.")
-    return source
+def _first_end(block: str) -> int:
+    """Return the length of the first line of a block that has a line's end."""
+    return min(place for place in (block.find("\n"), block.find("\r")) if place >= 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov.data.arraylike import column_of
+from kolmogorov.data.nearness import suggestion
 from kolmogorov.errors import DataError, UnknownIdError
 
 Locate = Callable[[int], str]
@@ -96,7 +99,9 @@ class Vocabulary:
             return np.full(array.shape, -1, dtype=np.int64)
         if (array.dtype == object) != self.holds_strings:
             expected, came = ("strings", "integers") if self.holds_strings else ("integers", "strings")
-            raise DataError(f"{what} ids are {expected} here, got {came} such as {array.item(0)!r}.")
+            raise DataError(
+                f"{what} ids are {expected} here, got {came} such as {array.item(0)!r}.{self.suggestion(array.item(0))}"
+            )
         if self.holds_strings:
             return np.fromiter((self._rows.get(i, -1) for i in array), dtype=np.int64, count=array.size)
         rows = np.searchsorted(self.ids, array)
@@ -116,7 +121,11 @@ class Vocabulary:
         if text.removeprefix("-").isdecimal() and abs(int(text)) < 2**63:
             return int(text)
         also = " or titles" if self.labels is not None else ""
-        raise UnknownIdError(f"Ids are integers here{also}, and {text!r} is none of them.")
+        raise UnknownIdError(f"Ids are integers here{also}, and {text!r} is none of them.{self.suggestion(text)}")
+
+    def suggestion(self, wrong: Any) -> str:
+        """Return a sentence, with a blank before it, that names ids or titles like a wrong id; maybe nothing."""
+        return suggestion(self.ids, self.labels, wrong)
 
     def translate(self, other: Vocabulary) -> NDArray[np.int64]:
         """Return this vocabulary's row number of each id of another, -1 where it has none.
@@ -164,12 +173,10 @@ class Vocabulary:
 
 def normalise_ids(raw: Any, what: str = "id", locate: Locate | None = None) -> NDArray[Any]:
     """Turn an array-like of ids into int64 or into an object array of str; anything else is an error."""
-    try:
-        array = np.asarray(raw)
-    except (OverflowError, ValueError) as error:
-        raise DataError(f"{what} ids must form an array of integers or strings: {error}.") from None
-    if array.ndim != 1:
-        raise DataError(f"{what} ids must form a one-dimensional array, got shape {array.shape}.")
+    array = column_of(raw, f"{what} ids", "a one-dimensional array of integers or strings", locate)
+    if array.dtype.kind == "U" and isinstance(raw, (list, tuple)) and not all(isinstance(entry, str) for entry in raw):
+        # NumPy has made texts of the numbers among them.
+        array = np.array(raw, dtype=object)
     kind = array.dtype.kind
     if kind in "iu":
         if kind == "u" and array.size and int(array.max()) > np.iinfo(np.int64).max:
@@ -192,9 +199,14 @@ def normalise_ids(raw: Any, what: str = "id", locate: Locate | None = None) -> N
             large = np.array([not -(2**63) <= entry < 2**63 for entry in array.tolist()])
             _complain(large, array, what, "{!r}, which needs more than 64 bits", locate)
             return array.astype(np.int64)
-        strange = np.array([not isinstance(entry, str) for entry in array.tolist()])
-        _complain(strange, array, what, "{!r}", locate)
+        kind_of_first = isinstance(array[0], str)
+        strange = [_is_neither(entry) or isinstance(entry, str) != kind_of_first for entry in array.tolist()]
+        _complain(np.array(strange), array, what, "{!r}", locate)
     raise DataError(f"{what} ids must be integers or strings, got an array of type {array.dtype}.")
+
+
+def _is_neither(entry: Any) -> bool:
+    return not isinstance(entry, (str, numbers.Integral)) or isinstance(entry, (bool, np.bool_))
 
 
 def _complain(wrong: NDArray[Any], array: NDArray[Any], what: str, came: str, locate: Locate | None) -> None:

@@ -30,6 +30,7 @@ from kolmogorov.data.shards import (
     shard_of_rows,
     shard_of_table,
 )
+from kolmogorov.data.trainable import nothing_there
 from kolmogorov.data.vocabulary import Vocabulary
 from kolmogorov.errors import DataError
 from kolmogorov.execution.dask import Dask
@@ -79,6 +80,14 @@ class DistributedTable:
     def fingerprint(self) -> str:
         """Return a digest of everything a fit depends on."""
         return self.digest
+
+    def extent(self) -> tuple[float, float] | None:
+        """Return the smallest and the largest value in [0, 1], or None where there are no entries."""
+        if self.source is not None:
+            return self.source.extent()
+        found = self.dask.gather([self.dask.submit("measure-shard", _extent, shard) for shard in self.shards])
+        ends = [end for extent in found if extent for end in extent]
+        return (min(ends), max(ends)) if ends else None
 
     def collected(self) -> Observations:
         """Return the observations, here."""
@@ -179,7 +188,7 @@ def _of_frames(
     """Count the ids of all parts, then deal every part to the shards."""
     found = [c for c in dask.gather([dask.submit("count-ids", census, part, columns) for part in parts]) if c]
     if not found:
-        raise DataError("There are no observations; at least one (user, item, value) is needed.")
+        raise nothing_there("here")
     users, items = _union([c.users for c in found], "user"), _union([c.items for c in found], "item")
     counts = np.zeros(len(users), dtype=np.int64)
     for c in found:
@@ -230,6 +239,10 @@ def _parquet_parts(dask: Dask, paths: Sequence[Any], wanted: dict[str, Column]) 
 
 def _rows(shard: Shard) -> View:
     return shard.rows
+
+
+def _extent(shard: Shard) -> tuple[float, float] | None:
+    return shard.rows.extent()
 
 
 def _pair(users: Vocabulary, items: Vocabulary) -> _Names:

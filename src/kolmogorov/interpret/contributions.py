@@ -130,7 +130,7 @@ class Explanation:
 
 
 def explain(
-    fitted: Fitted, user: Any, item: Any, unknown: Unknown = "average", likes: float = 0.6, n_items: int = 5
+    fitted: Fitted, user: Any, item: Any, unknown: Unknown = "error", likes: float = 0.6, n_items: int = 5
 ) -> Explanation:
     """Take the probability of (user, item) apart into what each event brings, and find the rules that lead to it."""
     check_likes(likes)

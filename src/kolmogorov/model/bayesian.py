@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kolmogorov import metrics
+from kolmogorov._support.callbacks import says_stop
 from kolmogorov._support.files import check_writable
 from kolmogorov._support.optional import require
 from kolmogorov._support.progress import notice
@@ -34,6 +35,7 @@ from kolmogorov._support.validation import (
     check_parameters,
 )
 from kolmogorov.data import Observations, Vocabulary
+from kolmogorov.data.trainable import check_any, check_trainable
 from kolmogorov.errors import ConvergenceWarning, DataError
 from kolmogorov.execution import Dask, Threads
 from kolmogorov.model.averaging import averaged_model, pruned, stacked
@@ -44,8 +46,9 @@ from kolmogorov.model.bayes.posterior import Posterior
 from kolmogorov.model.bayes.priors import rating_features
 from kolmogorov.model.bayes.sampling import Draw, Sampling
 from kolmogorov.model.estimator import KolmogorovModel
+from kolmogorov.model.intake import check_evaluable
 from kolmogorov.model.parameters import by_users, checked
-from kolmogorov.model.prediction import Unknown, entry_rows, rows_of
+from kolmogorov.model.prediction import Unknown, pair_rows
 from kolmogorov.model.reading import PosteriorReadingMixin
 
 Floats = NDArray[np.float64]
@@ -179,6 +182,9 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
         if test is not None and not isinstance(test, Observations):
             raise DataError(f"'test' must be Observations, got {type(test).__name__}.")
         X.check_intact()
+        check_trainable(X)
+        if test is not None:
+            check_any(test, "to test on")
         likelihood = self._likelihood(X)
         seed = base_seed(self.random_state)
         with one_blas_thread():
@@ -234,8 +240,8 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
             argument, one prediction for each entry.
         return_std : bool
             Also return the standard deviation over draws.
-        unknown : {"average", "error"}
-            What to do with ids that had no observations at `fit`.
+        unknown : {"average", "ignore", "error"}
+            What to do with ids that had no observations at `fit`; see `KolmogorovModel.predict`.
         """
         rows, single = self._rows(users, items, unknown)
         mean, deviation = self.posterior_.moments(*rows)
@@ -296,13 +302,12 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
             The scores of `KolmogorovModel.evaluate`, and `coverage_90`.
         """
         check_is_fitted(self)
-        if not isinstance(observations, Observations):
-            raise DataError(f"evaluate takes Observations, got {type(observations).__name__}.")
-        test = observations.rescaled(self.posterior_.scale)
+        test = check_evaluable(observations).rescaled(self.posterior_.scale)
         scores = metrics.evaluate(
             test.values, self.predict(test, unknown=unknown), test.weights, test.scale.span, test.is_binary
         )
-        low, high = self.predict_interval(test, unknown=unknown)
+        # `predict` has warned of unknown ids.
+        low, high = self.predict_interval(test, unknown="ignore" if unknown == "average" else unknown)
         ratings = test.scale.rating(test.values)
         inside = (ratings >= low - 1e-9) & (ratings <= high + 1e-9)
         return scores | {"coverage_90": float(np.average(inside, weights=test.weights))}
@@ -420,28 +425,11 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
     ) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], bool]:
         """Return row numbers of the pairs asked for, and whether it is a single one."""
         check_is_fitted(self)
-        known = self.posterior_
-        if isinstance(users, Observations) and items is None:
-            sides = (
-                entry_rows(known.users, known.user_seen, users.users, users.user_rows(), "user", unknown),
-                entry_rows(known.items, known.item_seen, users.items, users.item_rows(), "item", unknown),
-            )
-            return sides, False
-        if items is None:
-            raise DataError("Give users and items, or Observations.")
-        single = np.ndim(users) == 0 and np.ndim(items) == 0
-        user_ids, item_ids = (np.atleast_1d(np.asarray(ids, dtype=_kind(ids))) for ids in (users, items))
-        if user_ids.size != item_ids.size and 1 not in (user_ids.size, item_ids.size):
-            raise DataError(f"users and items must be aligned, got {user_ids.size} users and {item_ids.size} items.")
-        user_ids, item_ids = np.broadcast_arrays(user_ids, item_ids)
-        rows = (
-            rows_of(known.users, known.user_seen, user_ids, "user", unknown),
-            rows_of(known.items, known.item_seen, item_ids, "item", unknown),
-        )
-        return rows, single
+        return pair_rows(self.posterior_, users, items, unknown)
 
     def _by_chain(self, observations: Observations, max_entries: int) -> dict[str, Floats]:
         posterior = self.posterior_
+        check_any(observations, "to look at")
         (users, items), _ = self._rows(observations, None, "average")
         draws = posterior.draws(users[:max_entries], items[:max_entries]).T
         chains = {"prediction": draws.reshape(posterior.n_chains, -1, draws.shape[1])}
@@ -460,13 +448,8 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
         if self.verbose:
             error = "" if draw.rmse is None else f"  held-out rmse {draw.rmse:.4f}"
             sys.stderr.write(f"chain {draw.chain + 1}/{draw.n_chains}  sweep {draw.sweep}/{draw.n_sweeps}{error}\n")
-        return self.callback is not None and self.callback(draw) is True
+        return self.callback is not None and says_stop(self.callback(draw))
 
 
 def _whole(table: Observations) -> bool:
     return table.weights is None or bool((table.weights == np.floor(table.weights)).all())
-
-
-def _kind(ids: Any) -> Any:
-    """Keep strings as objects, so that they are neither padded nor cut."""
-    return object if np.asarray(ids).dtype.kind in "UTO" else None

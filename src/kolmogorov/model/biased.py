@@ -14,9 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from kolmogorov import metrics
 from kolmogorov._support.invariants import check_array, check_finite
 from kolmogorov.data import Observations, Scale, Vocabulary
+from kolmogorov.data.trainable import check_trainable
 from kolmogorov.errors import DataError
 from kolmogorov.kernels.products import pair_products
-from kolmogorov.model.prediction import Unknown, settled
+from kolmogorov.model.intake import check_evaluable
+from kolmogorov.model.prediction import Unknown, pair_rows
 
 Floats = NDArray[np.float64]
 
@@ -71,24 +73,20 @@ class BiasedModel(BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, users: Any, items: Any = None, *, unknown: Unknown = "average") -> Any:
-        """Return predictions on the probability scale for aligned raw ids, or for each entry of Observations."""
+        """Return predictions on the probability scale for aligned raw ids, or for each entry of Observations.
+
+        `unknown` says what to do with ids that had no observations at `fit`: "average" (with a warning of those that
+        the model has never heard of), "ignore" (the same without it) or "error".
+        """
         check_is_fitted(self)
-        fitted = self.fitted_
-        if isinstance(users, Observations) and items is None:
-            user_rows = self._rows(fitted.users.translate(users.users), users.users.ids, "user", unknown)
-            item_rows = self._rows(fitted.items.translate(users.items), users.items.ids, "item", unknown)
-            return fitted.at_rows(user_rows[users.user_rows()], item_rows[users.item_rows()])
-        single = np.ndim(users) == 0 and np.ndim(items) == 0
-        user_ids, item_ids = np.atleast_1d(users), np.atleast_1d(items)
-        user_rows = self._rows(fitted.users.encode(user_ids, "user"), user_ids, "user", unknown)
-        item_rows = self._rows(fitted.items.encode(item_ids, "item"), item_ids, "item", unknown)
-        result = fitted.at_rows(*(array.copy() for array in np.broadcast_arrays(user_rows, item_rows)))
+        rows, single = pair_rows(self.fitted_, users, items, unknown)
+        result = self.fitted_.at_rows(*rows)
         return float(result[0]) if single else result
 
     def evaluate(self, observations: Observations, *, unknown: Unknown = "average") -> dict[str, float]:
         """Compare predictions with observations; the keys of `KolmogorovModel.evaluate`."""
         check_is_fitted(self)
-        test = observations.rescaled(self.fitted_.scale)
+        test = check_evaluable(observations).rescaled(self.fitted_.scale)
         predictions = self.predict(test, unknown=unknown)
         return metrics.evaluate(test.values, predictions, test.weights, test.scale.span, test.is_binary)
 
@@ -99,20 +97,17 @@ class BiasedModel(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         save(self, path)
 
-    def _rows(self, rows: NDArray[np.int64], ids: Any, what: str, unknown: Unknown) -> NDArray[np.int64]:
-        seen = self.fitted_.user_seen if what == "user" else self.fitted_.item_seen
-        return settled(rows, seen, ids, what, unknown)
-
 
 def check_observations(model: str, X: Any) -> Observations:
-    """Accept Observations, and tables as `KolmogorovModel.fit` does."""
+    """Accept Observations, sparse matrices and dense tables (whose users and items are numbered) to learn from."""
+    if isinstance(X, (str, os.PathLike)):
+        raise DataError(f"{model}: expected a table, got the text {str(X)!r}. Read files with kolmogorov.read_ratings.")
     if isinstance(X, Observations):
-        return X
-    if hasattr(X, "tocoo"):
-        return Observations.from_scipy(X)
-    if isinstance(X, str):
-        raise DataError(f"{model}: expected a table, got the text {X!r}. Read files with kolmogorov.read_ratings.")
-    return Observations.from_dense(X)
+        observations = X
+    else:
+        observations = Observations.from_scipy(X) if hasattr(X, "tocoo") else Observations.from_dense(X)
+    check_trainable(observations)
+    return observations
 
 
 def _with_zero(factors: Floats) -> Floats:

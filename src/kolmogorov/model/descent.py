@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kolmogorov._support.callbacks import says_stop
 from kolmogorov._support.progress import notice
 from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov.model.checkpoint import Checkpoint, Progress, Run
@@ -23,7 +24,7 @@ class Descent:
     """Runs `n_init` descents of at most `max_iter` sweeps and keeps the best.
 
     A descent ends when a sweep lowers the objective by less than `tol` of itself, or when `on_sweep`
-    returns True, which also ends the fit.
+    returns True, Python's or NumPy's, which also ends the fit.
     """
 
     engine: Engine
@@ -52,7 +53,7 @@ class Descent:
                     progress = replace(progress, current=current)
                     if self.checkpoint:
                         self.checkpoint.write(replace(progress, current=self._collected(current)))
-                    if self.on_sweep is not None and self.on_sweep(current.history[-1]) is True:
+                    if self.on_sweep is not None and says_stop(self.on_sweep(current.history[-1])):
                         return self._better(progress)
                 if progress.init + 1 >= self.n_init:
                     return self._better(progress)

@@ -28,11 +28,14 @@ class ReadingMixin:
 
     fitted_: Fitted
 
-    def explain(self, user: Any, item: Any, *, unknown: Unknown = "average", likes: float = 0.6) -> Explanation:
+    def explain(self, user: Any, item: Any, *, unknown: Unknown = "error", likes: float = 0.6) -> Explanation:
         """Say why `user` is said to say yes to `item`.
 
         The events' contributions sum to the probability. Beside them stand the rules through which what the user is
         known to like (values of at least `likes` in the training data) implies the item.
+
+        A user or an item that the model has not seen is an `UnknownIdError`, which names similar ones; with
+        ``unknown="average"`` the average one is explained instead, with a warning, with "ignore" without.
         """
         from kolmogorov.interpret.contributions import explain
 

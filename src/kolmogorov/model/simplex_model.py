@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kolmogorov import metrics
+from kolmogorov._support.callbacks import says_stop
 from kolmogorov._support.files import check_writable
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.seeds import base_seed
@@ -31,6 +32,7 @@ from kolmogorov._support.validation import (
     check_parameters,
 )
 from kolmogorov.data import Observations, Vocabulary
+from kolmogorov.data.trainable import check_trainable
 from kolmogorov.errors import DataError
 from kolmogorov.execution import Dask, Threads
 from kolmogorov.execution.tables import DistributedTable, distributed_table, is_distributed
@@ -39,7 +41,7 @@ from kolmogorov.model.checkpoint import Checkpoint, Run
 from kolmogorov.model.descent import Descent
 from kolmogorov.model.engine import Engine, Objective, Prior
 from kolmogorov.model.history import Sweep
-from kolmogorov.model.intake import table_of
+from kolmogorov.model.intake import check_evaluable, table_of
 from kolmogorov.model.parameters import Fitted, by_users, checked
 from kolmogorov.model.prediction import Unknown
 from kolmogorov.model.sharded import ShardedEngine
@@ -113,9 +115,11 @@ class SimplexModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 if source is X and hasattr(self, "feature_names_in_"):
                     del self.feature_names_in_
                 table: Any = distributed_table(dealer, source)
+                check_trainable(table)
                 engine: Any = ShardedEngine(table, user_solver, item_solver, objective, dealer)
             else:
                 table = table_of(self, X, reset=True)
+                check_trainable(table)
                 engine = Engine(table, user_solver, item_solver, objective, dealer)
             checkpoint = None
             if self.checkpoint is not None:
@@ -224,9 +228,10 @@ class SimplexModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         users, items : id or array-like of ids
             Raw ids, aligned; a single id is combined with every one of the other side.
-        unknown : {"average", "error"}
+        unknown : {"average", "ignore", "error"}
             What to do with ids that had no observations at `fit`: use the population's theta and the average
-            over items, or raise `UnknownIdError`.
+            over items, with one `UnknownIdWarning` for those that were not even in the table or without a word, or
+            raise `UnknownIdError`.
 
         Returns
         -------
@@ -239,12 +244,8 @@ class SimplexModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return prediction.at_entries(self.fitted_, users, unknown)
         if items is None:
             return self.inverse_transform(self.transform(users))
-        single = np.ndim(users) == 0 and np.ndim(items) == 0
-        user_ids, item_ids = np.atleast_1d(_ids(users)), np.atleast_1d(_ids(items))
-        if user_ids.size != item_ids.size and 1 not in (user_ids.size, item_ids.size):
-            raise DataError(f"users and items must be aligned, got {user_ids.size} users and {item_ids.size} items.")
-        user_ids, item_ids = np.broadcast_arrays(user_ids, item_ids)
-        result = prediction.at_pairs(self.fitted_, user_ids, item_ids, unknown)
+        rows, single = prediction.pair_rows(self.fitted_, users, items, unknown)
+        result = prediction.at_rows(self.fitted_, *rows)
         return float(result[0]) if single else result
 
     def evaluate(self, observations: Observations, *, unknown: Unknown = "average") -> dict[str, float]:
@@ -257,12 +258,7 @@ class SimplexModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             0/1 data `accuracy`, `log_loss` and `brier`.
         """
         check_is_fitted(self)
-        if not isinstance(observations, Observations):
-            raise DataError(
-                f"evaluate takes Observations, got {type(observations).__name__}. Make them with "
-                "Observations.from_frame, from_arrays, from_scipy or from_dense."
-            )
-        test = observations.rescaled(self.fitted_.scale)
+        test = check_evaluable(observations).rescaled(self.fitted_.scale)
         scores = metrics.Scores(test.scale.span, test.is_binary)
         for part, predictions in prediction.in_blocks(self.fitted_, test, unknown):
             weights = None if test.weights is None else test.weights[part]
@@ -293,7 +289,7 @@ class SimplexModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         *,
         exclude_seen: bool = True,
         min_count: int = 1,
-        unknown: Unknown = "average",
+        unknown: Unknown = "error",
     ) -> dict[str, NDArray[Any]]:
         """Return the columns of `recommend`, for which no data frame library is needed.
 
@@ -306,8 +302,8 @@ class SimplexModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         min_count : int
             Leave out items observed fewer times. An item with a single rating fits that rating perfectly and
             tends to the top.
-        unknown : {"average", "error"}
-            An unknown user gets what the population would.
+        unknown : {"error", "average", "ignore"}
+            An unknown user is an error, or gets what the population would, with a warning or without.
         """
         check_is_fitted(self)
         fitted = self.fitted_
@@ -389,7 +385,7 @@ class SimplexModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             sys.stderr.write(
                 f"sweep {sweep.sweep:3d}  objective {sweep.objective:.6g}  rmse {sweep.rmse:.4f}  {seconds:.3f} s\n"
             )
-        return self.callback is not None and self.callback(sweep) is True
+        return self.callback is not None and says_stop(self.callback(sweep))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -414,9 +410,3 @@ def _fitted(run: Run, observations: Observations, seen: NDArray[np.bool_], *, bi
         training=by_users(observations),
         history=run.history,
     )
-
-
-def _ids(raw: Any) -> Any:
-    """Keep strings as objects, so that a list of ids of different lengths is not padded or cut."""
-    array = np.asarray(raw)
-    return array.astype(object) if array.dtype.kind in "UT" else array

@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from kolmogorov._support.callbacks import says_stop
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.seeds import base_seed
 from kolmogorov.data import Observations
+from kolmogorov.data.trainable import check_trainable
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.model.checkpoint import Run
 from kolmogorov.model.engine import State
@@ -96,7 +98,8 @@ def tune(
     refit : bool
         Fit the best setting to all observations.
     callback : callable, optional
-        Called with each `Trial` as it is known, its number from 1, and the number of all.
+        Called with each `Trial` as it is known, its number from 1, and the number of all; returning True ends the
+        search, and the best trial so far wins.
 
     Examples
     --------
@@ -107,21 +110,28 @@ def tune(
     """
     if not isinstance(observations, Observations):
         raise DataError(f"tune takes Observations, got {type(observations).__name__}.")
+    check_trainable(observations)
     grid_events, grid_user, grid_item = (_grid(values) for values in (n_events, user_reg, item_reg))
     base = clone(model) if model is not None else KolmogorovModel()
     seed = base_seed(random_state)
     parts = list(observations.folds(folds, random_state=seed))
+    for number, (train, _) in enumerate(parts, start=1):
+        _check_part(train, number, len(parts))
     settings = list(product(grid_events, grid_item))
     scores: dict[tuple[int, float, float], tuple[float, ...]] = {}
     total = len(settings) * len(grid_user)
+    stopped = False
     for events, price in settings:
+        if stopped:
+            break
         # One descent per fold goes down the path of user_reg.
         paths = [_path(base, train, test, int(events), price, grid_user, seed) for train, test in parts]
         for place, ridge in enumerate(grid_user):
             key = (int(events), float(ridge), float(price))
             scores[key] = tuple(path[place] for path in paths)
-            if callback is not None:
-                callback(Trial(*key, scores[key]), len(scores), total)
+            if callback is not None and says_stop(callback(Trial(*key, scores[key]), len(scores), total)):
+                stopped = True
+                break
     trials = tuple(Trial(*key, errors) for key, errors in scores.items())
     best = min(trials, key=lambda trial: trial.rmse)
     fitted = None
@@ -129,6 +139,13 @@ def tune(
         chosen = {"n_events": best.n_events, "user_reg": best.user_reg, "item_reg": best.item_reg}
         fitted = base.set_params(**chosen, random_state=seed).fit(observations)
     return Tuning(best, trials, fitted)
+
+
+def _check_part(train: Observations, number: int, total: int) -> None:
+    try:
+        check_trainable(train)
+    except DataError as error:
+        raise DataError(f"Without fold {number} of {total} there is too little to learn from. {error}") from None
 
 
 def _path(

@@ -1,0 +1,68 @@
+"""Whether there is something to learn from observations: the check that every `fit` begins with."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from kolmogorov._support.wording import advice, option
+from kolmogorov.data.scale import Scale
+from kolmogorov.errors import DataError
+
+
+class Measured(Protocol):
+    """Observations, here or in a cluster."""
+
+    scale: Scale
+
+    def extent(self) -> tuple[float, float] | None:
+        """Return the smallest and the largest value, or None where there are none."""
+
+
+def check_trainable(table: Measured) -> None:
+    """Refuse a table without entries, and one whose entries are all at the same end of the scale.
+
+    Every model fits "always yes" to such a table without an error, and its scores on it are perfect.
+
+    Examples
+    --------
+    >>> from kolmogorov.data import Observations
+    >>> visits = Observations.from_arrays(["ann", "bob"], ["rome", "oslo"], [1, 1])
+    >>> check_trainable(visits)
+    Traceback (most recent call last):
+    kolmogorov.errors.DataError: Only yes is recorded: every observation has the value 1, the maximum of its scale, and
+    so a model would predict yes for everything. Fill in zeros for what is known not to have happened; a parameter
+    unobserved= for data that record only what happened is to come. If the scale goes further, give its end with
+    maximum=.
+    """
+    extent = table.extent()
+    if extent is None:
+        raise nothing_there("to learn from")
+    low, high = extent
+    if low == high == 1.0:
+        raise DataError(
+            f"Only yes is recorded: every observation has the value {table.scale.maximum:g}, the maximum of its scale, "
+            "and so a model would predict yes for everything. Fill in zeros for what is known not to have happened; a "
+            "parameter unobserved= for data that record only what happened is to come."
+            + advice("If the scale goes further, give its end with {}.", option("maximum"))
+        )
+    if low == high == 0.0:
+        raise DataError(
+            f"Only no is recorded: every observation has the value {table.scale.minimum:g}, the minimum of its scale, "
+            "and so a model would predict no for everything. Add observations of what did happen."
+            + advice(
+                "If the scale goes further, give its end with {} and {}.",
+                option("minimum"),
+                option("scaling", "minmax"),
+            )
+        )
+
+
+def check_any(table: Measured, purpose: str) -> None:
+    """Refuse a table without entries; `purpose` says what they are needed for, as "to evaluate on"."""
+    if table.extent() is None:
+        raise nothing_there(purpose)
+
+
+def nothing_there(purpose: str) -> DataError:
+    """Word the error for a table without entries."""
+    return DataError(f"There are no observations {purpose}; at least one (user, item, value) is needed.")

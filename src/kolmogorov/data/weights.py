@@ -1,0 +1,22 @@
+"""Which weights an observation may have."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Weights outside are refused. Sums of squares of larger ones overflow, and draws that count trials never end; smaller
+#: ones vanish beside the others.
+LEAST_WEIGHT, LARGEST_WEIGHT = 1e-9, 1e9
+#: The same in words, for error messages.
+ACCEPTED = f"weights from {LEAST_WEIGHT:g} to {LARGEST_WEIGHT:g} are accepted"
+
+
+def not_positive(weights: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Tell which weights are no positive numbers."""
+    return ~(np.isfinite(weights) & (weights > 0))
+
+
+def out_of_bounds(weights: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Tell which weights are smaller or larger than is accepted."""
+    return ~((weights >= LEAST_WEIGHT) & (weights <= LARGEST_WEIGHT))

@@ -1,0 +1,202 @@
+"""What comes in the place of an array, and frames that are lists of ratings in the place of a table."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import naive
+from kolmogorov import KolmogorovModel, MatrixFactorization, NonnegativeModel, Observations, SVDpp
+from kolmogorov.errors import DataError
+
+FRAMES = pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
+TAKERS = {
+    "from_dense": Observations.from_dense,
+    "kolmogorov": lambda table: KolmogorovModel(2, random_state=0).fit(table),
+    "nonnegative": lambda table: NonnegativeModel(2, random_state=0).fit(table),
+    "factorization": lambda table: MatrixFactorization(2, random_state=0).fit(table),
+    "svdpp": lambda table: SVDpp(2, n_epochs=1, random_state=0).fit(table),
+    "transform": lambda table: KolmogorovModel(2, random_state=0).fit(np.eye(3)).transform(table),
+    "predict": lambda table: KolmogorovModel(2, random_state=0).fit(np.eye(3)).predict(table),
+    "score": lambda table: KolmogorovModel(2, random_state=0).fit(np.eye(3)).score(table),
+}
+LISTS = {
+    "usual names": (
+        {"userId": [1, 1, 2, 2], "movieId": [7, 9, 7, 9], "rating": [5.0, 3.5, 4.0, 1.0], "timestamp": [9, 8, 7, 6]},
+        "user='userId', item='movieId', value='rating'",
+    ),
+    "another order": (
+        {"stars": [5, 3, 4], "item": ["tea", "rum", "tea"], "user": [1, 1, 2]},
+        "user='user', item='item', value='stars'",
+    ),
+    "texts": (
+        {"who": ["ann", "ann", "bob"], "what": ["tea", "rum", "tea"], "much": [5, 3, 4]},
+        "user='who', item='what', value='much'",
+    ),
+    "a text and a usual name": (
+        {"who": ["ann", "ann", "bob"], "movie_id": [1, 2, 1], "much": [5, 3, 4]},
+        "user='who', item='movie_id', value='much'",
+    ),
+    "numbers": (
+        {"a": np.repeat(np.arange(100, 140), 10), "b": np.tile(np.arange(50, 60), 40), "c": np.arange(400) % 5 + 1},
+        "user='a', item='b', value='c'",
+    ),
+}
+
+
+@FRAMES
+@pytest.mark.parametrize("taker", TAKERS)
+def test_a_list_of_ratings_is_no_table(make, taker):
+    columns, call = LISTS["usual names"]
+    with pytest.raises(DataError, match=rf"list of ratings.*Observations.from_frame\(df, {call}\)"):
+        TAKERS[taker](make(columns))
+
+
+@FRAMES
+@pytest.mark.parametrize("kind", LISTS)
+def test_lists_are_told_by_names_or_by_looks_and_the_call_works(make, kind):
+    columns, call = LISTS[kind]
+    frame = make(columns)
+    with pytest.raises(DataError, match=rf"from_frame\(df, {call}\)"):
+        Observations.from_dense(frame)
+    assert len(eval(f"Observations.from_frame(df, {call})", {"Observations": Observations, "df": frame})) > 2
+
+
+RNG = np.random.default_rng(0)
+TABLES = {
+    "yes and no": RNG.integers(0, 2, (30, 3)).astype(float),
+    "stars": RNG.integers(1, 6, (300, 3)).astype(float),
+    "shares": RNG.random((10, 3)),
+    "holes": np.array([[1, np.nan, 0], [np.nan, 5, 1], [2, 3, np.nan]]),
+}
+
+
+@FRAMES
+@pytest.mark.parametrize("kind", TABLES)
+def test_a_table_may_have_any_names(make, kind):
+    table = TABLES[kind]
+    frame = make({name: table[:, k] for k, name in enumerate(("user", "item", "rating"))})
+    assert naive.cells(Observations.from_dense(frame)) == naive.cells(Observations.from_dense(table))
+    model = KolmogorovModel(2, random_state=0).fit(frame)
+    assert model.items_.ids.tolist() == ["user", "item", "rating"]
+    # Few rows could be a list; with the columns that were learned from they are not.
+    assert model.transform(make({name: [1.0, 0.0] for name in ("user", "item", "rating")})).shape == (2, 2)
+
+
+def test_columns_need_not_be_texts():
+    counts = pd.DataFrame(RNG.integers(0, 100, (50, 3)))
+    assert len(Observations.from_dense(counts)) == 150
+    assert len(Observations.from_frame(pd.DataFrame([[1, 2, 3], [2, 2, 3]]), 0, 1, 2)) == 2
+    with pytest.raises(DataError, match="a name of its own"):
+        KolmogorovModel(2).fit(pd.DataFrame(np.eye(3), columns=["a", "a", "b"]))
+
+
+def test_a_frame_with_names_in_a_column_says_where_they_go():
+    frame = pd.DataFrame({"name": ["ann", "bob"], "tea": [1, 0], "rum": [0, 1]})
+    for take in (Observations.from_dense, KolmogorovModel(2).fit):
+        with pytest.raises(DataError, match="column 'name' holds 'ann'. Ids of users go into the index"):
+            take(frame)
+
+
+@pytest.mark.parametrize("number", [int, float, object])
+def test_masked_cells_are_missing(number):
+    table = np.array([[1, 9, 0], [9, 1, 1], [0, 1, 9]])
+    masked = np.ma.masked_equal(table.astype(number), 9)
+    expected = Observations.from_dense(np.where(table == 9, np.nan, table))
+    assert naive.cells(Observations.from_dense(masked)) == naive.cells(expected)
+    model = KolmogorovModel(2, random_state=0).fit(masked)
+    assert model.fitted_.training.values.size == 6
+    assert model.transform(masked).shape == (3, 2)
+    assert model.score(masked) == model.score(np.where(table == 9, np.nan, table))
+    assert MatrixFactorization(2, random_state=0).fit(masked).fitted_.mean == pytest.approx(4 / 6)
+
+
+def test_cells_that_pandas_calls_missing_are_missing():
+    frame = pd.DataFrame({"a": [1, None, 0], "b": [1, 0, 0], "c": [1, 0, None]}, dtype="Int64")
+    assert len(Observations.from_dense(frame)) == 7
+    assert KolmogorovModel(2, random_state=0).fit(frame).fitted_.training.values.size == 7
+    assert len(Observations.from_dense([[1, None], [0, 1]])) == 3
+
+
+@pytest.mark.parametrize("place", ["users", "items", "values", "weights"])
+def test_masked_entries_of_arrays_are_named(place):
+    arrays = {"users": [1, 2, 3], "items": [1, 2, 3], "values": [1, 0, 1], "weights": [1, 1, 1]}
+    whole = Observations.from_arrays(**{name: np.ma.array(array) for name, array in arrays.items()})
+    assert len(whole) == 3
+    arrays[place] = np.ma.array(arrays[place], mask=[False, True, False])
+    with pytest.raises(DataError, match=r"entry 1: this entry of the .* is masked, which means missing. Drop"):
+        Observations.from_arrays(**arrays)
+
+
+STRANGE = {
+    "generator": (lambda: (x for x in [1]), "got a generator, which can be read once only. Make a list"),
+    "iterator": (lambda: map(int, [1]), "got a map, which can be read once only. Make a list"),
+    "set": (lambda: {1, 2}, "got a set, which has no order. Make a list"),
+    "dict": (lambda: {1: 2}, "got a dict"),
+    "view": (lambda: {1: 2}.values(), "got a dict_values"),
+    "None": (lambda: None, "got None"),
+    "text": (lambda: "abc", "got the text 'abc'"),
+    "bytes": (lambda: b"abc", "got bytes"),
+    "one number": (lambda: 5, "got the single value 5"),
+    "zero dimensions": (lambda: np.array(3), "got the single value array"),
+    "three dimensions": (lambda: np.zeros((2, 2, 2)), r"shape \(2, 2, 2\)|dim 3"),
+    "ragged": (lambda: [[1], [1, 2]], "inhomogeneous"),
+}
+CELLS = {
+    "complex": (lambda: np.array([1j]), "got complex ones"),
+    "dates": (lambda: np.array(["2020-01-01"], dtype="M8[D]"), "got dates"),
+    "durations": (lambda: np.array([3], dtype="m8[D]"), "got durations"),
+    "records": (lambda: np.zeros(1, dtype=[("a", float)]), "got records of several fields"),
+    "words": (lambda: ["x"], "'x'"),
+    "objects": (lambda: np.array([{"a": 1}], dtype=object), "{'a': 1}"),
+}
+
+
+@pytest.mark.parametrize("kind", STRANGE | CELLS)
+@pytest.mark.parametrize("taker", TAKERS)
+def test_what_is_no_table_is_a_sentence(taker, kind):
+    make, message = (STRANGE | CELLS)[kind]
+    if kind == "None" and taker == "predict":
+        message = "got None|Give users and items"
+    given = make() if kind in STRANGE else np.asarray(make()).reshape(1, 1)
+    with pytest.raises(DataError, match=message):
+        TAKERS[taker](given)
+
+
+@pytest.mark.parametrize("kind", STRANGE | CELLS)
+@pytest.mark.parametrize("place", ["users", "items", "values", "weights"])
+def test_what_is_no_column_is_a_sentence(place, kind):
+    if (kind, place) == ("None", "weights") or (kind == "words" and place in ("users", "items")):
+        return
+    make, message = (STRANGE | CELLS)[kind]
+    if kind in CELLS and place in ("users", "items"):
+        message = "user ids must|item ids must"
+    with pytest.raises(DataError, match=message):
+        Observations.from_arrays(**{"users": [1], "items": [1], "values": [1]} | {place: make()})
+
+
+@pytest.mark.parametrize("kind", [kind for kind in STRANGE if kind not in ("text", "one number", "zero dimensions")])
+@pytest.mark.parametrize("cls", [KolmogorovModel, MatrixFactorization])
+@pytest.mark.parametrize("side", [0, 1])
+def test_what_is_no_id_is_a_sentence(zoo, cls, kind, side):
+    if kind == "None" and side:
+        return
+    model = cls(2, random_state=0).fit(zoo)
+    pair = ["bear", "milk"]
+    pair[side] = STRANGE[kind][0]()
+    with pytest.raises(DataError, match="ids must"):
+        model.predict(*pair)
+
+
+def test_ids_of_two_kinds_are_named_also_in_a_list():
+    for users, message in (
+        (["a", 2], "entry 1: .*got 2"),
+        ([1, None], "entry 1: .*got None"),
+        (np.array([1, True], dtype=object), "entry 1: .*got True"),
+        (pd.array([1, None], dtype="Int64"), "entry 1: .*got (<NA>|a missing)"),
+    ):
+        with pytest.raises(DataError, match=message):
+            Observations.from_arrays(users, [1, 2], [1, 0])
+    with pytest.raises(DataError, match="entry 1: value must be a number, got None"):
+        Observations.from_arrays([1, 2], [1, 2], [1, None])
