@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.invariants import check_array, check_between, check_indices, check_indptr, check_positive
+from kolmogorov._support.invariants import check_array, check_between, check_indices, check_indptr
 from kolmogorov._support.optional import to_frame
 from kolmogorov.data.ordering import counting_order
 from kolmogorov.data.scale import Scale
 from kolmogorov.data.vocabulary import Vocabulary
+from kolmogorov.data.weights import LARGEST_WEIGHT, LEAST_WEIGHT
 from kolmogorov.errors import DataError
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class View:
         check_array("values", self.values, np.float64, self.indices.shape)
         check_between("values", self.values, 0.0, 1.0)
         check_array("weights", self.weights, np.float64, self.indices.shape if self.weights.size else (0,))
-        check_positive("weights", self.weights)
+        check_between("weights", self.weights, LEAST_WEIGHT, LARGEST_WEIGHT)
 
     @property
     def nbytes(self) -> int:

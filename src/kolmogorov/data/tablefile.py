@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from kolmogorov._support import container, legacy
 from kolmogorov._support.container import PAGE, Contents, Growing, Section, Writer
-from kolmogorov._support.invariants import check_between, check_indices, check_indptr, check_positive
+from kolmogorov._support.invariants import check_between, check_indices, check_indptr
 from kolmogorov._support.seeds import mixed
 from kolmogorov.data.observations import View, fingerprint_of
 from kolmogorov.data.scale import Scale
 from kolmogorov.data.vocabulary import Vocabulary
+from kolmogorov.data.weights import LARGEST_WEIGHT, LEAST_WEIGHT
 from kolmogorov.errors import FileFormatError, InvariantError, KolmogorovError
 
 KIND = "table"
@@ -153,7 +154,7 @@ def check_order(view: View, header: TableHeader, order: str, *, numbers: bool) -
         if numbers:
             check_between(f"{order}_values", view.values[part], 0.0, 1.0)
             if view.weights.size:
-                check_positive(f"{order}_weights", view.weights[part])
+                check_between(f"{order}_weights", view.weights[part], LEAST_WEIGHT, LARGEST_WEIGHT)
         view.forget(first, last)
 
 

@@ -1,7 +1,7 @@
 """Block coordinate descent: normal equations of every row, then a batch row solver, side by side.
 
-Kolmogorov and nonnegative models are this engine with their pair of row solvers; matrix factorisation and the users' step
-of a chain take its half-step. SVD++ is a gradient descent of its own.
+Kolmogorov and nonnegative models are this engine with their pair of row solvers; matrix factorisation and the users'
+step of a chain take its half-step. SVD++ is a gradient descent of its own.
 """
 
 from __future__ import annotations
