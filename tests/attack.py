@@ -22,7 +22,7 @@ import numpy as np
 import kolmogorov as km
 from forgery import mutated
 from kolmogorov.errors import FileFormatError, KolmogorovError
-from kolmogorov.model.bayes import sampling
+from kolmogorov.sampling import sampler as sampling
 
 KINDS = ("models", "tables", "fits", "chains")
 PATIENCE = 20.0

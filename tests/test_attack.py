@@ -8,7 +8,7 @@ import pytest
 import attack
 from forgery import forged
 from kolmogorov.errors import InvariantError
-from kolmogorov.model import parameters
+from kolmogorov.fitting import fitted as parameters
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits on memory are read from /proc")
 
@@ -23,7 +23,7 @@ def test_forged_files_are_refused_or_whole(kind):
 
 @pytest.fixture
 def honest(tmp_path, monkeypatch):
-    monkeypatch.setattr("kolmogorov.model.bayes.sampling._PAUSE", 0.0)
+    monkeypatch.setattr("kolmogorov.sampling.sampler._PAUSE", 0.0)
     return attack.corpus(tmp_path)
 
 

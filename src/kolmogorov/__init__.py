@@ -8,26 +8,26 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+from kolmogorov._version import __version__
 
 _HOMES = {
     "BayesianKolmogorovModel": "kolmogorov.model.bayesian",
-    "KolmogorovModel": "kolmogorov.model.estimator",
-    "MatrixFactorization": "kolmogorov.model.factorization",
+    "KolmogorovModel": "kolmogorov.model.kolmogorov",
+    "MatrixFactorization": "kolmogorov.baselines.factorization",
     "NonnegativeModel": "kolmogorov.model.nonnegative",
     "Observations": "kolmogorov.data.observations",
-    "SVDpp": "kolmogorov.model.svdpp",
+    "SVDpp": "kolmogorov.baselines.svdpp",
     "bagged": "kolmogorov.model.averaging",
     "bqp": "kolmogorov.bqp",
     "datasets": "kolmogorov.data.datasets",
     "errors": "kolmogorov.errors",
     "execution": "kolmogorov.execution",
     "interpret": "kolmogorov.interpret",
-    "load": "kolmogorov.model.persistence",
+    "load": "kolmogorov.model.loading",
     "metrics": "kolmogorov.metrics",
-    "pack": "kolmogorov.data.packing",
+    "pack": "kolmogorov.data.packed.packing",
     "problems": "kolmogorov.problems",
-    "read_ratings": "kolmogorov.data.readers",
+    "read_ratings": "kolmogorov.data.reading.ratings",
     "solvers": "kolmogorov.solvers",
     "tune": "kolmogorov.model.tuning",
 }

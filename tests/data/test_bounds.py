@@ -7,8 +7,8 @@ import scipy.sparse as sp
 
 from kolmogorov import Observations, pack, read_ratings
 from kolmogorov.data import Scale
+from kolmogorov.data.packed.shards import Columns, census, dealt
 from kolmogorov.data.scale import FURTHEST_END, SHORTEST_SPAN
-from kolmogorov.data.shards import Columns, census, dealt
 from kolmogorov.data.vocabulary import Vocabulary
 from kolmogorov.data.weights import LARGEST_WEIGHT, LEAST_WEIGHT
 from kolmogorov.errors import DataError, ParameterError

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 import kolmogorov as km
 from forgery import forged, parts_of
 from kolmogorov import Observations, read_ratings
-from kolmogorov.data import Scale, packing
+from kolmogorov.data import Scale
 from kolmogorov.data.datasets.synthetic import planted
+from kolmogorov.data.packed import packing
 from kolmogorov.errors import DataError, FileFormatError, FileWriteError, ParameterError
 
 
@@ -384,7 +385,8 @@ def test_another_scale(tmp_path):
 def test_tables_are_gone_through_in_blocks(tmp_path, monkeypatch):
     from kolmogorov._support import invariants
     from kolmogorov.data import observations
-    from kolmogorov.model import parameters, persistence
+    from kolmogorov.fitting import fitted as parameters
+    from kolmogorov.fitting import stored
 
     table = planted(60, 30, 3, n_observations=700, noise=0.1).observations
     options = {"n_events": 3, "random_state": 0, "max_iter": 3}
@@ -393,7 +395,7 @@ def test_tables_are_gone_through_in_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr(observations, "BLOCK", 37)
     monkeypatch.setattr(invariants, "_BLOCK", 3)
     monkeypatch.setattr(parameters, "_BLOCK", 41)
-    monkeypatch.setattr(persistence, "_BLOCK", 43)
+    monkeypatch.setattr(stored, "_BLOCK", 43)
     mapped = km.pack(table, tmp_path / "t.kmt")
     same(mapped, table)
     model = km.KolmogorovModel(**options).fit(mapped)
@@ -409,7 +411,7 @@ def test_tables_are_gone_through_in_blocks(tmp_path, monkeypatch):
 
 def test_a_chunk_with_one_rating_only(tmp_path, monkeypatch):
     """The scale is that of the whole table, not of what is read at a time."""
-    from kolmogorov.data import records
+    from kolmogorov.data.reading import records
 
     monkeypatch.setattr(records, "_CHUNK", 2)
     path = tmp_path / "r.csv"
@@ -443,7 +445,7 @@ def test_a_forked_process_leaves_the_parts_alone(tmp_path, zoo):
 
 
 def test_a_pipe_is_read_from_its_beginning(tmp_path):
-    from kolmogorov.data.tablefile import is_table
+    from kolmogorov.data.packed.file import is_table
 
     os.mkfifo(tmp_path / "pipe")
     assert not is_table(tmp_path / "pipe")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import naive
 from kolmogorov import read_ratings
-from kolmogorov.data.readers import read_pairs
+from kolmogorov.data.reading.ratings import read_pairs
 from kolmogorov.errors import DataError, ParameterError
 
 EXPECTED = {(1, 10): 0.8, (1, 20): 1.0, (2, 10): 0.0}
@@ -172,7 +172,7 @@ def test_line_numbers_survive_breaks_inside_quotes(write):
 
 
 def test_line_numbers_across_chunks(write, monkeypatch):
-    import kolmogorov.data.records as records
+    import kolmogorov.data.reading.records as records
 
     monkeypatch.setattr(records, "_CHUNK", 3)
     body = "".join(f"{k},0,1\n" for k in range(10))

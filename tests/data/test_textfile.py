@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kolmogorov import pack, read_ratings
-from kolmogorov.data.layout import recognise
-from kolmogorov.data.records import text_columns
-from kolmogorov.data.textfile import TextFile
+from kolmogorov.data.reading.layout import recognise
+from kolmogorov.data.reading.records import text_columns
+from kolmogorov.data.reading.textfile import TextFile
 from kolmogorov.errors import DataError
 
 HEADER = "user,item,rating\n"
@@ -118,7 +118,7 @@ BOMB = """
     import resource, sys
     import kolmogorov as km
     km.Observations  # what the library itself needs does not count
-    from kolmogorov.data.readers import read_ratings
+    from kolmogorov.data.reading.ratings import read_ratings
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     try:
         read_ratings(sys.argv[1])

@@ -84,7 +84,7 @@ def test_many_shards_agree_with_a_local_fit(client, table, model):
 
 
 def test_same_bits_on_any_number_of_workers_and_blocks(client, table, monkeypatch):
-    from kolmogorov.model import sharded
+    from kolmogorov.fitting import sharded
 
     first = KolmogorovModel(**SMALL, execution=Dask(client, shard_ratings=1000)).fit(table)
     with (
@@ -283,7 +283,7 @@ def test_a_chain_that_was_under_way_is_begun_anew(client, table, tmp_path, monke
             raise KeyboardInterrupt
 
     path = tmp_path / "c.ckpt"
-    monkeypatch.setattr("kolmogorov.model.bayes.sampling._PAUSE", 0.0)
+    monkeypatch.setattr("kolmogorov.sampling.sampler._PAUSE", 0.0)
     with pytest.raises(KeyboardInterrupt):
         BayesianKolmogorovModel(**options, checkpoint=path, callback=stop).fit(train)
     draws = []

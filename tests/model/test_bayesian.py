@@ -25,11 +25,11 @@ from kolmogorov.kernels.gibbs import (
     truncated_normal,
 )
 from kolmogorov.metrics import effective_size, split_rhat
-from kolmogorov.model.bayes import chain as chain_module
-from kolmogorov.model.bayes.chain import FLOOR, BernoulliChain, GaussianChain
-from kolmogorov.model.bayes.convergence import convergence_of
-from kolmogorov.model.bayes.dirichlet import redrawn_alpha
-from kolmogorov.model.bayes.priors import ItemPrior
+from kolmogorov.sampling import chain as chain_module
+from kolmogorov.sampling.chain import FLOOR, BernoulliChain, GaussianChain
+from kolmogorov.sampling.convergence import convergence_of
+from kolmogorov.sampling.dirichlet import redrawn_alpha
+from kolmogorov.sampling.priors import ItemPrior
 
 SMALL = {"n_chains": 2, "burn_in": 20, "n_samples": 6, "thin": 2, "random_state": 0}
 
@@ -441,7 +441,7 @@ def test_pruning_keeps_a_model(ratings, model):
 
 
 def test_a_killed_fit_goes_on_to_the_same_draws(ratings, model, tmp_path, monkeypatch):
-    monkeypatch.setattr("kolmogorov.model.bayes.sampling._PAUSE", 0.0)
+    monkeypatch.setattr("kolmogorov.sampling.sampler._PAUSE", 0.0)
     path = tmp_path / "chains.ckpt"
 
     class Killed(Exception):
@@ -579,7 +579,7 @@ def test_a_bag_is_the_mean_of_its_models(zoo):
 
 
 def test_an_interrupt_during_the_start_of_a_chain_is_not_swallowed(ratings, monkeypatch):
-    from kolmogorov.model.engine import Engine
+    from kolmogorov.fitting.engine import Engine
 
     right = Engine.sweep
 
@@ -632,7 +632,7 @@ def _put(name, number):
     ],
 )
 def test_a_hostile_checkpoint_is_refused(tmp_path, ratings, monkeypatch, change):
-    monkeypatch.setattr("kolmogorov.model.bayes.sampling._PAUSE", 0.0)
+    monkeypatch.setattr("kolmogorov.sampling.sampler._PAUSE", 0.0)
 
     def stop(draw):
         if draw.sweep == 24:

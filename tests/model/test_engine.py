@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import naive
 from kolmogorov import KolmogorovModel, datasets
 from kolmogorov.execution import Threads
-from kolmogorov.model.engine import Engine, Objective, State
+from kolmogorov.fitting.engine import Engine, Objective, State
 from kolmogorov.solvers import resolve
 from strategies import tables
 

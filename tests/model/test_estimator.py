@@ -338,7 +338,7 @@ def test_a_real_sigint_in_the_middle_of_a_sweep():
 
 
 def test_an_interrupt_before_the_first_sweep_is_passed_on(zoo, monkeypatch):
-    from kolmogorov.model.engine import Engine
+    from kolmogorov.fitting.engine import Engine
 
     def interrupt(*args):
         raise KeyboardInterrupt

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from forgery import forged, parts_of
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets, load
 from kolmogorov._support import container
+from kolmogorov._support.container import writing
 from kolmogorov.errors import FileFormatError
 from kolmogorov.solvers import resolve
 
@@ -234,7 +235,7 @@ def test_a_failed_save_leaves_the_old_file(saved, tmp_path, monkeypatch):
         def update(self, block):
             raise BrokenError
 
-    monkeypatch.setattr(container.hashlib, "sha256", Digest)
+    monkeypatch.setattr(writing.hashlib, "sha256", Digest)
     with pytest.raises(BrokenError):
         model.save(path)
     monkeypatch.undo()

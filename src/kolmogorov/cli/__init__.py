@@ -36,7 +36,7 @@ class _Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _VERBS:
             return None
-        command: click.Command = import_module(f"kolmogorov.cli.{cmd_name}").command
+        command: click.Command = import_module(f"kolmogorov.cli.verbs.{cmd_name}").command
         return command
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:

@@ -117,8 +117,8 @@ def unknown_option(default: str) -> Callable[[F], F]:
 
 def read_input(path: str, layout: dict[str, Any], *, from_model: bool = False, **scale: Any) -> Observations:
     """Read a ratings file, map a packed table, or load a named dataset given as dataset:NAME."""
-    from kolmogorov.data.packed import open_table
-    from kolmogorov.data.tablefile import is_table
+    from kolmogorov.data.packed.file import is_table
+    from kolmogorov.data.packed.table import open_table
 
     if path.startswith(DATASET) or is_table(path):
         given = [name for name, value in {**layout, **scale}.items() if value != _DEFAULTS.get(name)]

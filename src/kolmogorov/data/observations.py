@@ -21,7 +21,7 @@ from kolmogorov.data.weights import LARGEST_WEIGHT, LEAST_WEIGHT
 from kolmogorov.errors import DataError
 
 if TYPE_CHECKING:
-    from kolmogorov.data.ingest import Duplicates
+    from kolmogorov.data.reading.ingest import Duplicates
 
 Floats = NDArray[np.float64]
 #: Entries that are looked at together where a table is gone through block by block.
@@ -175,7 +175,7 @@ class Observations:
         >>> Observations.from_arrays([1, 1, 2], [10, 20, 10], [3, 5, 0])
         Observations: 3 of 2 users × 2 items (75.0% observed), p = r / 5
         """
-        from kolmogorov.data.ingest import from_arrays
+        from kolmogorov.data.reading.ingest import from_arrays
 
         return from_arrays(
             users,
@@ -202,14 +202,14 @@ class Observations:
         **options
             `weight`, a column name, and the options of `from_arrays`.
         """
-        from kolmogorov.data.ingest import from_frame
+        from kolmogorov.data.reading.ingest import from_frame
 
         return from_frame(frame, user, item, value, **options)
 
     @classmethod
     def from_scipy(cls, matrix: Any, **options: Any) -> Observations:
         """Make observations of a SciPy sparse matrix or array: what is stored is observed, zeros included."""
-        from kolmogorov.data.ingest import from_scipy
+        from kolmogorov.data.reading.ingest import from_scipy
 
         return from_scipy(matrix, **options)
 
@@ -225,7 +225,7 @@ class Observations:
         >>> Observations.from_dense([[0.8, 0.4], [float("nan"), 0.6]])
         Observations: 3 of 2 users × 2 items (75.0% observed), p = r
         """
-        from kolmogorov.data.ingest import from_dense
+        from kolmogorov.data.reading.ingest import from_dense
 
         return from_dense(table, **options)
 
@@ -240,7 +240,7 @@ class Observations:
             Compare all checksums, which reads the file once. What could make compiled code read outside the table is
             checked in any case.
         """
-        from kolmogorov.data.packed import open_table
+        from kolmogorov.data.packed.table import open_table
 
         return open_table(path, verify)
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov.data.arraylike import column_of
 from kolmogorov.data.nearness import suggestion
+from kolmogorov.data.reading.arraylike import column_of
 from kolmogorov.errors import DataError, UnknownIdError
 
 Locate = Callable[[int], str]

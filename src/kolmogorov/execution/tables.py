@@ -13,13 +13,8 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.optional import require
 from kolmogorov._support.validation import OneOf, check_parameters
-from kolmogorov.data.ingest import Duplicates
-from kolmogorov.data.layout import Column, pick_columns
 from kolmogorov.data.observations import Observations, View, row_blocks
-from kolmogorov.data.packed import PackedObservations
-from kolmogorov.data.records import is_parquet
-from kolmogorov.data.scale import Scale, choose_scale
-from kolmogorov.data.shards import (
+from kolmogorov.data.packed.shards import (
     Columns,
     Shard,
     census,
@@ -30,6 +25,11 @@ from kolmogorov.data.shards import (
     shard_of_rows,
     shard_of_table,
 )
+from kolmogorov.data.packed.table import PackedObservations
+from kolmogorov.data.reading.ingest import Duplicates
+from kolmogorov.data.reading.layout import Column, pick_columns
+from kolmogorov.data.reading.records import is_parquet
+from kolmogorov.data.scale import Scale, choose_scale
 from kolmogorov.data.trainable import nothing_there
 from kolmogorov.data.vocabulary import Vocabulary
 from kolmogorov.errors import DataError

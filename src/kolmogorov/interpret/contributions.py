@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.optional import to_frame
+from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.interpret.events import describe
 from kolmogorov.interpret.evidence import Ballot, check_likes, judged, says_yes
-from kolmogorov.model.parameters import Fitted
-from kolmogorov.model.prediction import Unknown, rows_of
+from kolmogorov.surface.prediction import Unknown, rows_of
 
 #: Reasons that an explanation names when printed.
 _SHOWN = 3

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kolmogorov.model.parameters import Fitted
+from kolmogorov.fitting.fitted import Fitted
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from kolmogorov.execution import Threads
 from kolmogorov.interpret.evidence import Ballot, Evidence, check_likes, judged
 from kolmogorov.interpret.supports import packed
 from kolmogorov.kernels.mixture import count_inside
-from kolmogorov.model.bayes.posterior import Posterior
+from kolmogorov.sampling.posterior import Posterior
 
 Rows = NDArray[np.int64]
 _MOST_ITEMS = 20_000

@@ -19,10 +19,10 @@ from kolmogorov._support.optional import to_frame
 from kolmogorov._support.validation import Boolean, Integer, OneOf, Optional, Real, Rule, check_parameters
 from kolmogorov.data import Observations
 from kolmogorov.errors import DataError, ParameterError
+from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.interpret.evidence import Ballot, Evidence, check_likes, from_tables, joined
 from kolmogorov.interpret.order import Order
 from kolmogorov.interpret.supports import APART, COVERING, INSIDE, Supports
-from kolmogorov.model.parameters import Fitted
 
 Pairs = NDArray[np.int64]
 Convention = Literal["logic", "paper"]

@@ -15,8 +15,8 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.validation import Flag, Integer, check_parameters
 from kolmogorov.data import Observations
 from kolmogorov.errors import DataError, ParameterError
-from kolmogorov.model.estimator import KolmogorovModel
-from kolmogorov.model.parameters import Fitted, by_users
+from kolmogorov.fitting.fitted import Fitted, by_users
+from kolmogorov.model.kolmogorov import KolmogorovModel
 
 Floats = NDArray[np.float64]
 

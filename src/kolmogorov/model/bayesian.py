@@ -38,18 +38,18 @@ from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.trainable import check_any, check_trainable
 from kolmogorov.errors import ConvergenceWarning, DataError
 from kolmogorov.execution import Dask, Threads
+from kolmogorov.fitting.fitted import by_users, checked
 from kolmogorov.model.averaging import averaged_model, pruned, stacked
-from kolmogorov.model.bayes.checkpoint import ChainCheckpoint, Kept
-from kolmogorov.model.bayes.convergence import convergence_of
-from kolmogorov.model.bayes.plan import Plan
-from kolmogorov.model.bayes.posterior import Posterior
-from kolmogorov.model.bayes.priors import rating_features
-from kolmogorov.model.bayes.sampling import Draw, Sampling
-from kolmogorov.model.estimator import KolmogorovModel
-from kolmogorov.model.intake import check_evaluable
-from kolmogorov.model.parameters import by_users, checked
-from kolmogorov.model.prediction import Unknown, pair_rows
-from kolmogorov.model.reading import PosteriorReadingMixin
+from kolmogorov.model.interpretation import PosteriorReadingMixin
+from kolmogorov.model.kolmogorov import KolmogorovModel
+from kolmogorov.sampling.checkpoint import ChainCheckpoint, Kept
+from kolmogorov.sampling.convergence import convergence_of
+from kolmogorov.sampling.plan import Plan
+from kolmogorov.sampling.posterior import Posterior
+from kolmogorov.sampling.priors import rating_features
+from kolmogorov.sampling.sampler import Draw, Sampling
+from kolmogorov.surface.prediction import Unknown, pair_rows
+from kolmogorov.surface.tables import check_evaluable
 
 Floats = NDArray[np.float64]
 Likelihood = Literal["auto", "gaussian", "bernoulli"]
@@ -370,7 +370,7 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the draws to one file, ids included, to be read by `kolmogorov.load`."""
-        from kolmogorov.model.persistence import save
+        from kolmogorov.surface.saving import save
 
         check_is_fitted(self)
         save(self, path)

@@ -36,16 +36,17 @@ from kolmogorov.data.trainable import check_trainable
 from kolmogorov.errors import DataError
 from kolmogorov.execution import Dask, Threads
 from kolmogorov.execution.tables import DistributedTable, distributed_table, is_distributed
-from kolmogorov.model import fold_in, prediction
-from kolmogorov.model.checkpoint import Checkpoint, Run
-from kolmogorov.model.descent import Descent
-from kolmogorov.model.engine import Engine, Objective, Prior
-from kolmogorov.model.history import Sweep
-from kolmogorov.model.intake import check_evaluable, table_of
-from kolmogorov.model.parameters import Fitted, by_users, checked
-from kolmogorov.model.prediction import Unknown
-from kolmogorov.model.sharded import ShardedEngine
+from kolmogorov.fitting import fold_in
+from kolmogorov.fitting.checkpoint import Checkpoint, Run
+from kolmogorov.fitting.engine import Engine, Objective, Prior
+from kolmogorov.fitting.fitted import Fitted, by_users, checked
+from kolmogorov.fitting.history import Sweep
+from kolmogorov.fitting.multi_start import Descent
+from kolmogorov.fitting.sharded import ShardedEngine
 from kolmogorov.solvers import RowSolver, resolve
+from kolmogorov.surface import prediction
+from kolmogorov.surface.prediction import Unknown
+from kolmogorov.surface.tables import check_evaluable, table_of
 
 _RULES: dict[str, Rule] = {
     "n_events": Integer(1),
@@ -316,7 +317,7 @@ class SimplexModel(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, ids included, to be read by `kolmogorov.load`."""
-        from kolmogorov.model.persistence import save
+        from kolmogorov.surface.saving import save
 
         check_is_fitted(self)
         save(self, path)

@@ -17,9 +17,9 @@ from kolmogorov._support.seeds import base_seed
 from kolmogorov.data import Observations
 from kolmogorov.data.trainable import check_trainable
 from kolmogorov.errors import DataError, ParameterError
-from kolmogorov.model.checkpoint import Run
-from kolmogorov.model.engine import State
-from kolmogorov.model.estimator import KolmogorovModel
+from kolmogorov.fitting.checkpoint import Run
+from kolmogorov.fitting.engine import State
+from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.model.simplex_model import SimplexModel
 
 

@@ -30,5 +30,7 @@ def run_item(name: str, effort: Effort) -> Result:
     """Compute one item."""
     if name not in ITEMS:
         raise ParameterError(f"The paper has no {name!r}; there are: {', '.join(ITEMS)}.{nearest(name, ITEMS)}")
-    result: Result = import_module(f"kolmogorov.paper.{name}").run(effort)
+    result: Result = import_module(
+        f"kolmogorov.paper.{'tables' if name.startswith('table') else 'figures'}.{name}"
+    ).run(effort)
     return result

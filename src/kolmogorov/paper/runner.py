@@ -17,7 +17,7 @@ import numpy as np
 from kolmogorov import __version__
 from kolmogorov._support.files import atomic_writer
 from kolmogorov._support.threads import usable_cpus
-from kolmogorov.paper.figures import draw
+from kolmogorov.paper.figures.drawing import draw
 from kolmogorov.paper.registry import ITEMS, run_item
 from kolmogorov.paper.result import Effort, Result
 

@@ -11,7 +11,7 @@ import numpy as np
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov.data import Observations, datasets
 from kolmogorov.kernels.gram import normal_equations
-from kolmogorov.model.estimator import KolmogorovModel
+from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.problems import BinaryQP
 from kolmogorov.solvers import BinarySolver, resolve
 

@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from kolmogorov._support.validation import Integer, check_parameters
 from kolmogorov.data import Observations
 from kolmogorov.errors import DataError, ParameterError
+from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.interpret import Evidence, Relations
 from kolmogorov.interpret.events import describe
 from kolmogorov.interpret.evidence import check_likes, says_yes
 from kolmogorov.interpret.relations import KINDS
-from kolmogorov.model.estimator import KolmogorovModel
-from kolmogorov.model.novelty import held_out
-from kolmogorov.model.parameters import Fitted
+from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.report.layout import ranks
 from kolmogorov.report.people import people, shown_names
 from kolmogorov.report.quality import FEW, quality
+from kolmogorov.surface.held_out import held_out
 
 _EVENT_ITEMS = 60
 _RULES_SHOWN = 300

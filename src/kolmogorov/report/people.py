@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from kolmogorov.data import Vocabulary
+from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.interpret import Evidence
 from kolmogorov.interpret.evidence import says_yes
-from kolmogorov.model.parameters import Fitted
 
 _TOP = 10
 _LIKED = 8

@@ -10,8 +10,8 @@ from sklearn.base import clone
 
 from kolmogorov.data import Observations
 from kolmogorov.metrics import evaluate, simple_guesses
-from kolmogorov.model import prediction
 from kolmogorov.model.simplex_model import SimplexModel
+from kolmogorov.surface import prediction
 
 _BINS = 12
 #: A test on fewer observations says little.

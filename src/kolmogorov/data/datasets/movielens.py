@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 
 from kolmogorov.data.datasets.storage import find_or_fetch
-from kolmogorov.data.ingest import from_codes
 from kolmogorov.data.observations import Observations
-from kolmogorov.data.readers import read_ratings
+from kolmogorov.data.reading.ingest import from_codes
+from kolmogorov.data.reading.ratings import read_ratings
 from kolmogorov.data.vocabulary import Vocabulary
 
 # Digests of the archives as GroupLens publishes them.

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.validation import Integer, Optional, Real, Rule, check_parameters
-from kolmogorov.data.ingest import from_codes
 from kolmogorov.data.observations import Observations
+from kolmogorov.data.reading.ingest import from_codes
 from kolmogorov.data.vocabulary import Vocabulary
 
 

@@ -1,0 +1,135 @@
+"""Containers are read with suspicion; any damage is a `FileFormatError`."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.container import legacy
+from kolmogorov._support.container.layout import (
+    DTYPES,
+    HEAD,
+    MAGIC,
+    TAIL,
+    VERSION,
+    Contents,
+    Section,
+    damaged,
+    footer_of,
+    malformed,
+    sections_of,
+)
+from kolmogorov.errors import FileFormatError
+
+_BLOCK = 1 << 23
+
+
+def read(path: str | os.PathLike[str], kinds: tuple[str, ...]) -> tuple[Contents, dict[str, NDArray[Any]]]:
+    """Read and verify a whole container of one of the given kinds. Any damage is a `FileFormatError`."""
+    with opened(path) as stream:
+        contents = contents_of(stream, path)
+        if contents.kind not in kinds:
+            raise FileFormatError(f"{path} holds a {contents.kind[:40]!r}, not a {' or a '.join(map(repr, kinds))}.")
+        check_gaps(stream, contents, path)
+        return contents, {name: array_of(stream, section, name, path) for name, section in contents.sections.items()}
+
+
+class opened:  # noqa: N801 - a context manager that reads as a verb
+    """Open a file for reading; what goes wrong with it is a `FileFormatError` that names it."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = path
+
+    def __enter__(self) -> BinaryIO:
+        try:
+            self._stream = open(self._path, "rb")
+        except (OSError, ValueError) as error:
+            raise self._worded(error) from None
+        return self._stream
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        self._stream.close()
+        if isinstance(error, OSError) and not isinstance(error, FileFormatError):
+            raise self._worded(error) from None
+
+    def _worded(self, error: OSError | ValueError) -> FileFormatError:
+        if isinstance(error, FileNotFoundError):
+            return FileFormatError(f"There is no file {self._path}.")
+        return FileFormatError(f"{self._path} cannot be read: {getattr(error, 'strerror', None) or error}.")
+
+
+def contents_of(stream: BinaryIO, path: Any) -> Contents:
+    """Check both ends of a file and the footer's checksum; return what the footer says, compared with the file."""
+    stream.seek(0)
+    head = stream.read(HEAD.size)
+    if not head.startswith((MAGIC[:5], legacy.TABLE_MAGIC[:5])):
+        raise FileFormatError(f"{path} is not a kolmogorov file.")
+    size = stream.seek(0, os.SEEK_END)
+    if len(head) < HEAD.size or size < HEAD.size + TAIL.size:
+        raise FileFormatError(f"{path} is cut short: only {size} bytes are left.")
+    magic, version = HEAD.unpack(head)
+    if magic == legacy.TABLE_MAGIC:
+        return legacy.table_contents(stream, size, version, path)
+    if magic == MAGIC and version == legacy.ARCHIVE_VERSION:
+        return legacy.archive_contents(stream, size, path)
+    if magic == MAGIC and version > VERSION:
+        raise FileFormatError(
+            f"{path} has layout version {version}, this release reads up to version {VERSION}. Update kolmogorov."
+        )
+    footer, end = footer_of(stream, size, MAGIC, path)
+    if magic != MAGIC or version != VERSION:
+        raise damaged(path)
+    if not isinstance(footer, dict) or set(footer) != {"kind", "meta", "sections"}:
+        malformed(path, "its footer lacks parts")
+    kind, meta, listed = footer["kind"], footer["meta"], footer["sections"]
+    if not isinstance(kind, str) or not isinstance(meta, dict) or not isinstance(listed, dict):
+        malformed(path, "its footer lacks parts")
+    return Contents(kind, meta, sections_of(listed, end, path), version, end)
+
+
+def array_of(stream: BinaryIO, section: Section, name: str, path: Any) -> NDArray[Any]:
+    """Read one array into memory and compare its checksum."""
+    array = np.empty(section.shape, DTYPES[section.dtype])
+    stream.seek(section.offset)
+    if array.size:
+        target = array.data.cast("B")
+        if stream.readinto(target) != section.nbytes:  # type: ignore[attr-defined]
+            malformed(path, "it became shorter while it was read")
+    if section.sha256 and hashlib.sha256(array.data if array.size else b"").hexdigest() != section.sha256:
+        raise damaged(path, f"the checksum of {name!r} does not match")
+    return array
+
+
+def blocks_of(stream: BinaryIO, section: Section, path: Any, *, verify: bool, size: int = _BLOCK) -> Iterator[Any]:
+    """Yield an array in blocks of so many bytes, and compare its checksum at the end if that is wanted."""
+    stream.seek(section.offset)
+    digest, left = hashlib.sha256(), section.nbytes
+    while left:
+        block = stream.read(min(left, size))
+        if not block:
+            malformed(path, "it became shorter while it was read")
+        left -= len(block)
+        if verify:
+            digest.update(block)
+        yield np.frombuffer(block, DTYPES[section.dtype])
+    if verify and digest.hexdigest() != section.sha256:
+        raise damaged(path, "a checksum does not match")
+
+
+def check_gaps(stream: BinaryIO, contents: Contents, path: Any) -> None:
+    """Refuse anything but zeros between the sections: bytes there were put in by somebody else."""
+    before = HEAD.size
+    for after, end in [*((section.offset, section.end) for section in contents.sections.values()), (contents.end, 0)]:
+        stream.seek(before)
+        left = after - before
+        while left > 0 and contents.version == VERSION:
+            block = stream.read(min(left, _BLOCK))
+            if not block or block.count(0) != len(block):
+                raise damaged(path, "there are bytes that belong to nothing")
+            left -= len(block)
+        before = end

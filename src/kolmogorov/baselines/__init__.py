@@ -1,0 +1,1 @@
+"""Models to compare with: biases, matrix factorisation, SVD++."""

@@ -1,0 +1,141 @@
+"""`kolmogorov data`: what there is to learn from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from kolmogorov.cli.options import output_option, read_input, reading_options, reading_settings, scale_options
+from kolmogorov.cli.paths import DatasetName, Input
+from kolmogorov.cli.verb import Verb, safe_cells_option
+
+
+@click.group("data")
+def command() -> None:
+    """List datasets, describe a file, pack files into a table, write a dataset as CSV.
+
+    \b
+    Examples:
+      kolmogorov data list
+      kolmogorov data describe ratings.csv
+      kolmogorov data pack ratings/*.csv.gz -o table.kmt
+      kolmogorov data export zoo -o zoo.csv
+    """
+
+
+@command.command("list", cls=Verb)
+def list_datasets() -> None:
+    """List the named datasets and where files are looked for.
+
+    \b
+    Example:
+      kolmogorov data list
+    """
+    from kolmogorov.cli.display import console, table
+    from kolmogorov.data import datasets
+    from kolmogorov.data.datasets.storage import data_directories
+
+    known = datasets.names()
+    console().print(table("Datasets", {"name": list(known), "what": list(known.values())}))
+    console().print("MovieLens is looked for in: " + ", ".join(map(str, data_directories())))
+
+
+@command.command("describe", cls=Verb)
+@click.argument("data", type=Input(dir_okay=True))
+@scale_options
+@reading_options
+def describe(data: str, minimum: float | None, maximum: float | None, scaling: str, **layout: Any) -> None:
+    """Read DATA as `fit` would and say what is in it.
+
+    \b
+    Example:
+      kolmogorov data describe ratings.csv --maximum 5
+    """
+    import numpy as np
+
+    from kolmogorov.cli.display import console, table
+
+    observations = read_input(data, layout, minimum=minimum, maximum=maximum, scaling=scaling)
+    console().print(str(observations))
+    ratings = observations.scale.rating(observations.values)
+    per_user, per_item = observations.rows.counts, observations.columns.counts
+    rows = [("ratings", ratings), ("per user", per_user), ("per item", per_item)]
+    points: dict[str, Any] = {"smallest": np.min, "median": np.median, "mean": np.mean, "largest": np.max}
+    columns: dict[str, list[Any]] = {"": [name for name, _ in rows]}
+    columns |= {point: [f"{function(array):,.4g}" for _, array in rows] for point, function in points.items()}
+    console().print(table(None, columns))
+
+
+@command.command("export", cls=Verb)
+@click.argument("name", type=DatasetName())
+@click.option("--format", "form", type=click.Choice(["csv", "json"]), default="csv", show_default=True)
+@output_option("File to write.  [default: standard output]")
+@safe_cells_option
+def export(name: str, form: str, output: str | None) -> None:
+    """Write the dataset NAME with the columns user, item, rating.
+
+    \b
+    Example:
+      kolmogorov data export zoo -o zoo.csv
+    """
+    from kolmogorov.cli.display import emit
+    from kolmogorov.data import datasets
+
+    observations = datasets.load(name)
+    columns = {
+        "user": observations.users.ids[observations.user_rows()],
+        "item": observations.items.ids[observations.item_rows()],
+        "rating": observations.scale.rating(observations.values),
+    }
+    emit(columns, form, output)
+
+
+@command.command("pack", cls=Verb)
+@click.argument("files", nargs=-1, required=True, type=Input(dir_okay=True))
+@output_option("The table, usually *.kmt.", required=True)
+@click.option("--memory", default="1GB", show_default=True, help="For sorting; ids are kept in memory besides.")
+@scale_options
+@reading_options
+def pack_files(
+    files: tuple[str, ...],
+    output: str,
+    memory: str,
+    minimum: float | None,
+    maximum: float | None,
+    scaling: str,
+    **layout: Any,
+) -> None:
+    """Pack FILES into one table that is mapped instead of read, and may be larger than memory.
+
+    Takes the files that `fit` takes, as many as you like, and directories of parquet files. fit, tune, evaluate, rules,
+    report and describe take the table in place of a file.
+
+    \b
+    Examples:
+      kolmogorov data pack ratings/*.csv.gz -o table.kmt --maximum 5
+      kolmogorov data pack part-*.parquet -o table.kmt --memory 4GB
+      kolmogorov fit table.kmt --events 16 -o model.km
+    """
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    from kolmogorov._support.wording import shown
+    from kolmogorov.cli.display import console
+    from kolmogorov.data.packed.packing import pack
+
+    if output == "-":
+        raise click.UsageError("A table is written to a file, not to standard output.")
+    say = console()
+    parts = (TextColumn("{task.description:16}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    scale: dict[str, Any] = {"minimum": minimum, "maximum": maximum, "scaling": scaling}
+    with Progress(*parts, console=say, transient=True, disable=say.quiet or not say.is_terminal) as bar:
+        tasks: dict[str, Any] = {}
+
+        def advance(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bar.add_task(stage)
+            bar.update(tasks[stage], completed=done, total=total)
+
+        table = pack(files, output, memory=memory, progress=advance, **scale, **reading_settings(layout))
+    say.print(str(table))
+    say.print(f"Table written to {shown(output)}")

@@ -1,0 +1,128 @@
+"""`kolmogorov demo`: the main job on bundled data, in seconds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kolmogorov.cli.verb import Verb
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from kolmogorov.data import Observations
+    from kolmogorov.interpret.evidence import Evidence
+    from kolmogorov.model.kolmogorov import KolmogorovModel
+
+
+@click.command("demo", cls=Verb)
+@click.argument("what", type=click.Choice(["zoo", "digits"]), default="zoo")
+@click.option("--seed", default=0, show_default=True)
+def command(what: str, seed: int) -> None:
+    """Learn animals and their traits (zoo), or handwritten digits and their pixels (digits).
+
+    \b
+    Examples:
+      kolmogorov demo
+      kolmogorov demo digits
+    """
+    (_zoo if what == "zoo" else _digits)(seed)
+
+
+def _zoo(seed: int) -> None:
+    from kolmogorov import KolmogorovModel, datasets
+    from kolmogorov.cli.display import console, table
+
+    out = console()
+    zoo = datasets.load("zoo")
+    train, test = zoo.split(test_size=0.2, random_state=seed)
+    out.print(f"Zoo: {zoo.n_users} animals × {zoo.n_items} yes/no traits; {len(test)} of {len(zoo)} cells held out.\n")
+    model = KolmogorovModel(n_events=5, user_reg=0.3, n_init=10, random_state=seed).fit(train)
+    guess = constant_guess(train, test)
+    accuracy = model.evaluate(test)["accuracy"]
+    out.print(f"Held-out cells told right: {accuracy:.1%}   (best constant guess per trait: {guess:.1%})\n")
+    out.print(_events_table(model))
+    out.print("\nStrongest implications, learned from the training cells and counted over the whole table:")
+    rules = _strongest(model, train, zoo, count=10)
+    columns: dict[str, list[Any]] = {
+        "rule": [f"{left} ⇒ {right}" for left, right in zip(*rules.names(), strict=True)],
+        "holds for": [f"{held} of {seen}" for held, seen in zip(rules.held, rules.support, strict=True)],
+        "without the if": [f"{rate:.0%}" for rate in rules.base_rate],
+    }
+    out.print(table(None, columns))
+    out.print("\nWhy the dolphin gives milk:")
+    out.print(str(model.explain("dolphin", "milk")))
+
+
+def constant_guess(train: Observations, test: Observations) -> float:
+    """Return the accuracy of guessing each item's more frequent answer in the training part."""
+    import numpy as np
+
+    ones = np.bincount(train.item_rows(), weights=train.values, minlength=train.n_items)
+    says_yes = ones * 2 >= train.columns.counts
+    return float((says_yes[test.item_rows()] == (test.values == 1.0)).mean())
+
+
+def _events_table(model: KolmogorovModel) -> Any:
+    """Describe events by their traits and by the animals that are almost surely in them."""
+    from kolmogorov.cli.display import table
+
+    described = model.events(n_items=20)
+    examples = []
+    for event in described:
+        order = model.theta_[:, event.number].argsort()[::-1][:4]
+        examples.append(", ".join(model.users_.name(row) for row in order))
+    return table(
+        f"The {len(described)} learned events",
+        {
+            "event": [event.number for event in described],
+            "share": [f"{event.share:.0%}" for event in described],
+            "traits": [", ".join(event.items) for event in described],
+            "animals most in it": examples,
+        },
+    )
+
+
+def _strongest(model: KolmogorovModel, train: Observations, whole: Observations, count: int) -> Evidence:
+    """Choose implications by what the training cells say, and count them on the whole table."""
+    relations = model.relations()
+    return relations.evaluate(whole, rules=relations.evaluate(train, max_rules=count))
+
+
+def _digits(seed: int) -> None:
+    import numpy as np
+
+    from kolmogorov import KolmogorovModel, datasets
+    from kolmogorov.cli.display import console
+
+    out = console()
+    digits = datasets.load("digits")
+    train, test = digits.split(test_size=0.2, random_state=seed)
+    out.print(f"Digits: {digits.n_users:,} images × {digits.n_items} pixels; {len(test):,} pixels held out.\n")
+    model = KolmogorovModel(n_events=10, user_reg=0.3, random_state=seed).fit(train)
+    sums = np.bincount(train.item_rows(), weights=train.values, minlength=train.n_items)
+    mean = sums / np.maximum(train.columns.counts, 1)
+    baseline = float(np.sqrt(((mean[test.item_rows()] - test.values) ** 2).mean()))
+    out.print(
+        f"Held-out error: {model.evaluate(test)['rmse']:.4f}   (each pixel's mean: {baseline:.4f}; ink from 0 to 1)\n"
+    )
+    shares = model.theta_.mean(axis=0)
+    out.print("The 10 learned events; each image is a mixture of them:\n")
+    for first in range(0, 10, 5):
+        out.print("\n".join(_pictures(model.psi_[:, first : first + 5], shares[first : first + 5], first)) + "\n")
+
+
+def _pictures(psi: NDArray[np.bool_], shares: NDArray[np.float64], first: int) -> list[str]:
+    """Draw columns of psi as 8 × 8 pictures side by side, two pixels to a character's height."""
+    half = {(False, False): " ", (True, False): "▀", (False, True): "▄", (True, True): "█"}
+    lines = ["   ".join(f"event {first + k} {share:4.0%}".ljust(13) for k, share in enumerate(shares))]
+    images = psi.T.reshape(-1, 8, 8)
+    for row in range(0, 8, 2):
+        strips = []
+        for image in images:
+            cells = [half[bool(image[row, c]), bool(image[row + 1, c])] for c in range(8)]
+            strips.append(("|" + "".join(cells) + "|").ljust(13))
+        lines.append("   ".join(strips))
+    return lines

@@ -1,0 +1,55 @@
+"""`kolmogorov explain`: why a probability is what it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from kolmogorov.cli.options import format_options, unknown_option
+from kolmogorov.cli.paths import Input
+from kolmogorov.cli.verb import Verb
+
+_REASONS = 5
+
+
+@click.command("explain", cls=Verb)
+@click.argument("model", type=Input())
+@click.option("--user", required=True)
+@click.option("--item", required=True, help="Id or title.")
+@unknown_option("error")
+@format_options
+def command(model: str, user: str, item: str, unknown: str, form: str, output: str | None) -> None:
+    """Take the probability that USER says yes to ITEM apart into what each event brings.
+
+    \b
+    Example:
+      kolmogorov explain model.km --user dolphin --item milk
+    """
+    from kolmogorov._support.wording import shown
+    from kolmogorov.cli.display import console, emit
+    from kolmogorov.cli.options import averaged, known_id
+    from kolmogorov.model.loading import load
+
+    fitted_model = averaged(load(model))
+    user_id = known_id(fitted_model.users_, user, "user", unknown)
+    item_id = known_id(fitted_model.items_, item, "item", unknown)
+    why = fitted_model.explain(user_id, item_id, unknown=unknown)
+    columns: dict[str, list[Any]] = {
+        "event": [part.event for part in why.events],
+        "theta": [part.theta for part in why.events],
+        "psi": [part.psi for part in why.events],
+        "contribution": [part.amount for part in why.events],
+        "most telling items": [", ".join(part.items) for part in why.events],
+    }
+    if form == "table" and output is None:
+        names = f"{shown(why.user_name)} says yes to {shown(why.item_name)}"
+        console().print(f"Pr({names}) = {why.probability:.3f}, as a rating {why.rating:.2f}")
+    emit(columns, form, output)
+    if form == "table" and output is None and why.reasons:
+        rules: dict[str, list[Any]] = {
+            "known to like": [reason.name for reason in why.reasons[:_REASONS]],
+            "held in training": [f"{reason.held} of {reason.support}" for reason in why.reasons[:_REASONS]],
+            "base rate": [f"{reason.base_rate:.0%}" for reason in why.reasons[:_REASONS]],
+        }
+        emit(rules, form, output, "Rules that lead to it")

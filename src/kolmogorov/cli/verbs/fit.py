@@ -1,0 +1,279 @@
+"""`kolmogorov fit`: a ratings file in, a model file out."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kolmogorov.cli.cluster import check_address, cluster
+from kolmogorov.cli.options import (
+    COUNT,
+    EVENTS,
+    JOBS,
+    LAYOUT,
+    SCALE,
+    Finite,
+    output_option,
+    read_input,
+    reading_options,
+    reading_settings,
+    refuse_given,
+    scale_options,
+)
+from kolmogorov.cli.paths import Input, Output
+from kolmogorov.cli.verb import Verb
+
+if TYPE_CHECKING:
+    from kolmogorov.data import Observations
+    from kolmogorov.model.bayesian import BayesianKolmogorovModel
+    from kolmogorov.model.kolmogorov import KolmogorovModel
+
+
+_POINT = ("user_reg", "item_reg", "prior", "simplex_solver", "binary_solver", "max_iter", "tol", "n_init")
+_CHAINS = ("chains", "burn_in", "samples", "thin")
+
+
+@click.command("fit", cls=Verb)
+@click.argument("data", type=Input(dir_okay=True))
+@output_option("Model file to write.", required=True)
+@click.option("--events", type=EVENTS, help="Number of elementary events.  [default: 8; 24 with --bayes]")
+@click.option("--bayes", is_flag=True, help="Sample models from the posterior and average them: slower, more accurate.")
+@click.option("--chains", default=4, type=COUNT, show_default=True, help="With --bayes: independent chains.")
+@click.option(
+    "--burn-in", default=100, type=COUNT, show_default=True, help="With --bayes: sweeps of each chain not kept."
+)
+@click.option("--samples", default=25, type=COUNT, show_default=True, help="With --bayes: draws kept of each chain.")
+@click.option("--thin", default=8, type=COUNT, show_default=True, help="With --bayes: sweeps between two draws kept.")
+@click.option("--user-reg", default=10.0, type=Finite(), show_default=True, help="Ridge on theta.")
+@click.option("--item-reg", default=0.0, type=Finite(), show_default=True, help="Ridge on psi.")
+@click.option("--prior", type=click.Choice(["mean", "uniform"]), default="mean", show_default=True)
+@click.option("--simplex-solver", default="pairwise", show_default=True)
+@click.option("--binary-solver", default="auto", show_default=True)
+@click.option("--max-iter", default=100, type=COUNT, show_default=True, help="Limit on sweeps.")
+@click.option("--tol", default=1e-4, type=Finite(), show_default=True, help="Relative decrease at which to stop.")
+@click.option("--n-init", default=1, type=COUNT, show_default=True, help="Random starts.")
+@click.option("--seed", default=0, show_default=True)
+@click.option("--jobs", default=-1, type=JOBS, show_default=True, help="Threads; -1 for all processors.")
+@click.option(
+    "--dask",
+    metavar="WHERE",
+    callback=check_address,
+    help="Fit on a Dask cluster: local:N for N processes here, or a scheduler's address such as tcp://host:8786.",
+)
+@click.option("--shard-ratings", default=1_000_000, show_default=True, help="With --dask: ratings in a shard, about.")
+@click.option("--test-size", type=Finite(), help="Hold out this share of the entries and report errors on it.")
+@click.option("--checkpoint", type=Output(), help="File to go on from after a crash.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+@scale_options
+@reading_options
+def command(
+    data: str,
+    output: str,
+    events: int | None,
+    seed: int,
+    jobs: int,
+    test_size: float | None,
+    quiet: bool,
+    dask: str | None,
+    shard_ratings: int,
+    **options: Any,
+) -> None:
+    """Learn a model from DATA and write it to a file.
+
+    DATA is a file with a user, an item and a value per line: csv, tsv, '::' or whitespace separated, with or
+    without a header, plain, .gz, .xz, .bz2 or .zip, or parquet; "-" is standard input, and dataset:NAME one
+    of `kolmogorov data list`.
+
+    \b
+    Examples:
+      kolmogorov fit ratings.csv --events 8 -o model.km
+      kolmogorov fit u.data --maximum 5 --user-reg 30 --test-size 0.2 -o ml.km
+      kolmogorov fit u.data --maximum 5 --bayes --test-size 0.2 -o ml.km
+      kolmogorov fit table.kmt --dask local:4 -o model.km
+      zcat votes.tsv.gz | kolmogorov fit - -o votes.km
+    """
+    from contextlib import ExitStack
+
+    from kolmogorov._support.progress import silence
+    from kolmogorov.cli.display import console
+
+    if output == "-":
+        raise click.UsageError("A model is written to a file, not to standard output.")
+    if dask is None:
+        refuse_given(["shard_ratings"], "goes only with --dask")
+    say = console(stderr=True)
+    say.quiet = quiet
+    with ExitStack() as stack:
+        if quiet:
+            stack.enter_context(silence())
+        options["execution"] = None if dask is None else stack.enter_context(cluster(dask, shard_ratings))
+        _learn(data, output, events, seed, jobs, test_size, say, options)
+
+
+def _learn(
+    data: str,
+    output: str,
+    events: int | None,
+    seed: int,
+    jobs: int,
+    test_size: float | None,
+    say: Any,
+    options: dict[str, Any],
+) -> None:
+    """Read, fit, save and report."""
+    from kolmogorov._support.wording import shown
+    from kolmogorov.model.kolmogorov import KolmogorovModel
+
+    bayes = options.pop("bayes")
+    refuse_given(_POINT if bayes else _CHAINS, "does not go with --bayes" if bayes else "goes only with --bayes")
+    layout = {name: options.pop(name) for name in LAYOUT}
+    scale = {name: options.pop(name) for name in SCALE}
+    chains = {name: options.pop(name) for name in _CHAINS}
+    files = _parquet_files(data) if options["execution"] and test_size is None and not bayes else []
+    train: Any
+    if files:
+        from kolmogorov.execution import distributed_table
+
+        columns = {name: reading_settings(layout)[name] for name in ("user", "item", "value", "weight")}
+        more = {"duplicates": layout["duplicates"], **columns, **scale}
+        train, test = distributed_table(options["execution"], files, **more), None
+    else:
+        observations = read_input(data, layout, **scale)
+        say.print(str(observations))
+        train, test = (observations, None) if test_size is None else observations.split(test_size, random_state=seed)
+    if bayes:
+        models = {name: options[name] for name in ("checkpoint", "execution")}
+        sampled = _sample(events, seed, jobs, models, chains, train, test, say)
+        sampled.save(output)
+        if not say.quiet:
+            _scores(sampled, train, test, f"{sampled.posterior_.n_draws} draws")
+    else:
+        model = KolmogorovModel(8 if events is None else events, random_state=seed, n_jobs=jobs, **options)
+        _fit_with_bar(model, train, say)
+        model.save(output)
+        if not say.quiet:
+            _scores(model, model.fitted_.training if files else train, test, f"{model.n_iter_} sweeps")
+            _events(model)
+    say.print(f"Model written to {shown(output)}")
+
+
+def _parquet_files(data: str) -> list[str]:
+    """Return the parquet files that a name or a pattern stands for; workers read them, not this process."""
+    from glob import glob
+
+    from kolmogorov.data.reading.records import is_parquet
+
+    return (sorted(glob(data)) or [data]) if is_parquet(data) else []
+
+
+def _fit_with_bar(model: KolmogorovModel, train: Observations, say: Any) -> None:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    parts = (
+        "sweeps",
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*parts, console=say, transient=True, disable=say.quiet or not say.is_terminal) as bar:
+        task = bar.add_task("", total=model.max_iter)
+
+        def advance(sweep: Any) -> bool:
+            bar.update(task, completed=sweep.sweep, description=f"rmse {sweep.rmse:.4f}")
+            return stopping.is_set()
+
+        model.callback = advance
+        with _first_interrupt(say) if model.execution is not None else nullcontext(Event()) as stopping:
+            model.fit(train)
+
+
+@contextmanager
+def _first_interrupt(say: Any) -> Iterator[Event]:
+    """Let the first Ctrl-C only be noted, so that a fit on a cluster ends after its sweep; the second raises.
+
+    An exception out of nowhere can be lost in a cluster's client, where much happens while objects are deleted.
+    """
+    stopping = Event()
+
+    def note(number: int, frame: Any) -> None:
+        if stopping.is_set():
+            raise KeyboardInterrupt
+        stopping.set()
+        say.print("Ending after this sweep; Ctrl-C again ends at once.")
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield stopping
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _sample(
+    events: int | None,
+    seed: int,
+    jobs: int,
+    models: dict[str, Any],
+    chains: dict[str, int],
+    train: Observations,
+    test: Observations | None,
+    say: Any,
+) -> BayesianKolmogorovModel:
+    """Sample with a bar that shows the running held-out error."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from kolmogorov.model.bayesian import BayesianKolmogorovModel
+
+    model = BayesianKolmogorovModel(
+        24 if events is None else events,
+        n_chains=chains["chains"],
+        burn_in=chains["burn_in"],
+        n_samples=chains["samples"],
+        thin=chains["thin"],
+        random_state=seed,
+        n_jobs=jobs,
+        **models,
+    )
+    model.check_parameters()
+    parts = ("sweeps", BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+    with Progress(*parts, console=say, transient=True, disable=say.quiet or not say.is_terminal) as bar:
+        task = bar.add_task("", total=chains["chains"] * (chains["burn_in"] + chains["samples"] * chains["thin"]))
+
+        def advance(draw: Any) -> None:
+            error = "" if draw.rmse is None else f"held-out rmse {draw.rmse:.4f}"
+            bar.update(task, completed=draw.chain * draw.n_sweeps + draw.sweep, description=error)
+
+        model.callback = advance
+        return model.fit(train, test=test)
+
+
+def _scores(model: Any, train: Observations, test: Observations | None, title: str) -> None:
+    from kolmogorov.cli.display import console, table
+
+    scores = model.evaluate(train)
+    columns: dict[str, list[Any]] = {"error": list(scores), "training": list(scores.values())}
+    if test is not None:
+        columns["held out"] = list(model.evaluate(test).values())
+    console().print(table(title, columns))
+
+
+def _events(model: KolmogorovModel) -> None:
+    from kolmogorov.cli.display import console, table
+
+    described = model.events(6)
+    console().print(
+        table(
+            "Events",
+            {
+                "event": [event.number for event in described],
+                "share of users": [event.share for event in described],
+                "items": [event.n_items for event in described],
+                "most telling": [", ".join(event.items) for event in described],
+            },
+        )
+    )

@@ -1,0 +1,81 @@
+"""`kolmogorov report`: one HTML file in which to explore a model."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kolmogorov.cli.options import Finite, likes_level, output_option, read_input, reading_options, scale_of
+from kolmogorov.cli.paths import Input
+from kolmogorov.cli.verb import Verb
+
+
+@click.command("report", cls=Verb)
+@click.argument("model", type=Input())
+@click.option(
+    "--data",
+    type=Input(dir_okay=True),
+    help="Ratings; those that the model was not trained on test it and count its rules.",
+)
+@output_option("Page to write.", default="report.html", show_default=True)
+@click.option("--title", help="Of the page.  [default: the model's file name]")
+@click.option("--likes", type=Finite(), help="Ratings of at least this mean yes.  [default: 0.6 of the scale]")
+@click.option("--image", metavar="HxW", help="The items are the pixels of pictures of this size, row by row.")
+@click.option("--max-users", default=10_000, show_default=True, type=click.IntRange(1), help="Those with most ratings.")
+@reading_options
+def command(
+    model: str,
+    data: str | None,
+    output: str,
+    title: str | None,
+    likes: float | None,
+    image: str | None,
+    max_users: int,
+    **layout: Any,
+) -> None:
+    """Write one HTML file that shows MODEL: its quality, events, items, order and users.
+
+    The file needs no network and no server. Give the ratings that the model was fitted to with --test-size as --data:
+    those that it was not trained on are found by themselves.
+
+    \b
+    Examples:
+      kolmogorov fit ratings.csv --events 8 --test-size 0.2 -o model.km
+      kolmogorov report model.km --data ratings.csv -o report.html
+      kolmogorov report digits.km --data dataset:digits --image 8x8
+    """
+    from kolmogorov._support.wording import shown
+    from kolmogorov.cli.display import console
+    from kolmogorov.errors import ParameterError
+    from kolmogorov.model.loading import load
+
+    fitted_model = load(model)
+    if not hasattr(fitted_model, "report"):
+        raise ParameterError(
+            f"{model} holds a {type(fitted_model).__name__}; a report shows a KolmogorovModel. Draws become one in "
+            "Python by as_model(n_events)."
+        )
+    scale = fitted_model.fitted_.scale
+    observations = None if data is None else read_input(data, layout, from_model=True, **scale_of(scale))
+    fitted_model.report(
+        output,
+        observations,
+        title=title or Path(model).stem,
+        likes=likes_level(scale, likes),
+        image=_shape(image),
+        max_users=max_users,
+    )
+    size = Path(output).stat().st_size
+    console(stderr=True).print(f"Written to {shown(output)} ({size / 1e6:.1f} MB); open it in a browser.")
+
+
+def _shape(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+)[x×](\d+)", text.strip())
+    if not found:
+        raise click.BadParameter(f"expected height x width, such as 8x8, got {text!r}.", param_hint="--image")
+    return int(found[1]), int(found[2])

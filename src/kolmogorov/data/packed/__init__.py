@@ -1,0 +1,1 @@
+"""Tables larger than memory: one mapped file, sorting on disk, shards for a cluster."""

@@ -1,0 +1,106 @@
+"""Sorting what does not fit into memory: records dealt to files of neighbouring rows, and read back in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov.data.ordering import counting_order
+from kolmogorov.data.packed.file import TableWriter
+from kolmogorov.data.reading.ingest import Entries
+from kolmogorov.data.scale import Scale
+from kolmogorov.data.vocabulary import Vocabulary
+
+#: A record in a bucket; the weight is left out where there is none.
+RECORD = [("own", "<i4"), ("partner", "<i4"), ("value", "<f8"), ("weight", "<f8")]
+
+
+class Buckets:
+    """Records by neighbouring rows of one side, as many to a file as fit into memory; read back in order."""
+
+    def __init__(self, folder: Path, counts: NDArray[np.int64], limit: int, kind: np.dtype[Any]) -> None:
+        self._folder, self._kind, self._n_rows = folder, kind, counts.size
+        folder.mkdir()
+        # A row goes to the bucket in which its first record falls.
+        _, self._starts, bucket = np.unique(
+            (np.cumsum(counts) - counts) // limit, return_index=True, return_inverse=True
+        )
+        self._bucket = bucket.astype(np.int32)
+
+    def deal(self, entries: Entries) -> None:
+        """Append entries to the files of their rows, in their order."""
+        bucket = self._bucket[entries.own]
+        order = counting_order(bucket, len(self._starts))
+        records = np.empty(order.size, dtype=self._kind)
+        chosen = entries.taken(order)
+        records["own"], records["partner"], records["value"] = chosen.own, chosen.partner, chosen.values
+        if chosen.weights.size:
+            records["weight"] = chosen.weights
+        ends = np.cumsum(np.bincount(bucket, minlength=len(self._starts)))
+        for number, (first, last) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
+            if last > first:
+                with open(self._folder / str(number), "ab") as file:
+                    file.write(records[first:last].data.cast("B"))
+
+    def __iter__(self) -> Iterator[tuple[int, int, Entries]]:
+        """Yield (first row, last row, entries with rows counted from the first); a file is gone once it was read."""
+        for number, (first, last) in enumerate(zip(self._starts, [*self._starts[1:], self._n_rows], strict=True)):
+            path = self._folder / str(number)
+            records = np.fromfile(path, self._kind) if path.exists() else np.empty(0, dtype=self._kind)
+            path.unlink(missing_ok=True)
+            weights = records["weight"].copy() if "weight" in (self._kind.names or ()) else np.empty(0)
+            own, partner = records["own"] - np.int32(first), records["partner"].copy()
+            values = records["value"].copy()
+            del records
+            yield int(first), int(last), Entries(own, partner, values, weights)
+
+
+class SortedTable:
+    """Writes a table whose entries come by users in order; what belongs to items waits in buckets until the end."""
+
+    def __init__(
+        self,
+        writer: TableWriter,
+        users: Vocabulary,
+        items: Vocabulary,
+        n_entries: int,
+        weighted: bool,
+        by_item: Buckets,
+    ) -> None:
+        self._writer, self._users, self._items, self._by_item = writer, users, items, by_item
+        self._rows = writer.reserve_view("rows", len(users), n_entries, weighted=weighted)
+        self._columns = writer.reserve_view("columns", len(items), n_entries, weighted=weighted)
+        self._rows["indptr"].append(np.zeros(1, dtype=np.int64))
+        self._end = 0
+        self._item_counts = np.zeros(len(items), dtype=np.int64)
+        self._binary = True
+
+    def add(self, first: int, last: int, entries: Entries) -> None:
+        """Append the sorted entries of the users `first` to `last`, counted from the first."""
+        _append(self._rows, entries)
+        ends = self._end + np.cumsum(np.bincount(entries.own, minlength=last - first))
+        self._rows["indptr"].append(ends)
+        self._end = int(ends[-1])
+        self._item_counts += np.bincount(entries.partner, minlength=len(self._items))
+        self._binary = self._binary and bool(((entries.values == 0.0) | (entries.values == 1.0)).all())
+        self._by_item.deal(Entries(entries.partner, entries.own + first, entries.values, entries.weights))
+
+    def finish(self, scale: Scale, tell: Callable[[int], Any]) -> None:
+        """Sort by items, and close the table."""
+        done = 0
+        for first, last, entries in self._by_item:
+            tell(done)
+            done += entries.own.size
+            _append(self._columns, entries.taken(counting_order(entries.own, last - first)))
+        self._columns["indptr"].append(np.concatenate(([0], np.cumsum(self._item_counts))))
+        self._writer.finish(self._users, self._items, scale, binary=self._binary)
+        tell(done)
+
+
+def _append(parts: dict[str, Any], entries: Entries) -> None:
+    for name, array in (("indices", entries.partner), ("values", entries.values), ("weights", entries.weights)):
+        parts[name].append(array)

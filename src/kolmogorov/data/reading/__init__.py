@@ -1,0 +1,1 @@
+"""From what people have (text, frames, arrays) to entries of a table."""

@@ -1,0 +1,85 @@
+"""Users and items that were not there when the model was learned: one half-step for them alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.threads import one_blas_thread
+from kolmogorov.data import Observations, Vocabulary
+from kolmogorov.data.observations import View
+from kolmogorov.errors import DataError, ParameterError
+from kolmogorov.execution import Threads
+from kolmogorov.fitting.engine import ITEM_SIDE, USER_SIDE, HalfStep
+from kolmogorov.fitting.fitted import Fitted
+from kolmogorov.solvers import RowSolver
+
+Side = Literal["auto", "users", "items"]
+Floats = NDArray[np.float64]
+
+
+def new_users(fitted: Fitted, view: View, solver: RowSolver, ridge: float, n_jobs: int | None) -> Floats:
+    """Return theta for the rows of `view`, whose partners are the model's items.
+
+    A row without entries gets the population's theta.
+    """
+    start = np.tile(fitted.centre, (view.indptr.size - 1, 1))
+    step = HalfStep(solver, ridge, fitted.centre, seed=0, sweep=0, side=USER_SIDE)
+    with one_blas_thread(), Threads(n_jobs) as dealer:
+        theta, _ = step.run(view, fitted.psi_or_average, start, dealer)
+    theta[view.counts == 0] = fitted.theta_or_population[-1]
+    return theta
+
+
+def new_items(fitted: Fitted, view: View, solver: RowSolver, ridge: float, n_jobs: int | None) -> NDArray[Any]:
+    """Return psi for the rows of `view`, whose partners are the model's users."""
+    start = np.zeros((view.indptr.size - 1, fitted.n_events))
+    step = HalfStep(solver, ridge, np.zeros(fitted.n_events), seed=0, sweep=0, side=ITEM_SIDE)
+    with one_blas_thread(), Threads(n_jobs) as dealer:
+        psi, _ = step.run(view, fitted.theta_or_population, start, dealer)
+    return psi.astype(bool) if fitted.psi.dtype == bool else psi
+
+
+def side_of(fitted: Fitted, observations: Observations, side: Side) -> Literal["users", "items"]:
+    """Settle which side is new: the one whose partners the model knows without exception."""
+    if side in ("users", "items"):
+        return side
+    if side != "auto":
+        raise ParameterError(f"'side' must be 'auto', 'users' or 'items', got {side!r}.")
+    items = _strangers(fitted.items, observations.items, observations.columns)
+    if not items:
+        return "users"
+    users = _strangers(fitted.users, observations.users, observations.rows)
+    if not users:
+        return "items"
+    raise DataError(
+        "Fold-in needs the other side to be known: for new users every item, for new items every user. Here "
+        f"item {items[0]!r} and user {users[0]!r} are unknown to the model."
+    )
+
+
+def view_of(fitted: Fitted, observations: Observations, side: Literal["users", "items"]) -> View:
+    """Return the observations by new rows, with partners numbered as the model numbers them."""
+    if side == "users":
+        known, theirs, view, other = fitted.items, observations.items, observations.rows, observations.columns
+    else:
+        known, theirs, view, other = fitted.users, observations.users, observations.columns, observations.rows
+    if theirs is known:
+        return view
+    strangers = _strangers(known, theirs, other)
+    if strangers:
+        partner = "item" if side == "users" else "user"
+        raise DataError(
+            f"{len(strangers)} {partner}(s) are unknown to the model, the first is {strangers[0]!r}. Fold in new "
+            f"{side} only with {partner}s that it knows."
+        )
+    return replace(view, indices=known.translate(theirs)[view.indices].astype(np.int32))
+
+
+def _strangers(known: Vocabulary, theirs: Vocabulary, by_them: View) -> list[Any]:
+    """Return the ids that occur in the observations and that the model does not have."""
+    missing: list[Any] = theirs.ids[(known.translate(theirs) < 0) & (by_them.counts > 0)].tolist()
+    return missing

@@ -1,0 +1,98 @@
+"""The loop around the engine: several starts, stopping, callbacks, checkpoints, Ctrl-C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kolmogorov._support.callbacks import says_stop
+from kolmogorov._support.progress import notice
+from kolmogorov._support.seeds import generator, row_seeds
+from kolmogorov.fitting.checkpoint import Checkpoint, Progress, Run
+from kolmogorov.fitting.engine import Engine
+from kolmogorov.fitting.history import Sweep
+
+# Places of the random streams that do not belong to a sweep.
+_START, _INIT = 1, 2
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Runs `n_init` descents of at most `max_iter` sweeps and keeps the best.
+
+    A descent ends when a sweep lowers the objective by less than `tol` of itself, or when `on_sweep`
+    returns True, Python's or NumPy's, which also ends the fit.
+    """
+
+    engine: Engine
+    n_events: int
+    seed: int
+    n_init: int
+    max_iter: int
+    tol: float
+    on_sweep: Callable[[Sweep], Any] | None = None
+    checkpoint: Checkpoint | None = None
+    start: Run | None = None
+    keep_interrupted: bool = True
+
+    def run(self) -> Run:
+        """Descend, from the checkpoint if there is one; after Ctrl-C return the best so far, if that is wanted."""
+        progress = self.checkpoint.read() if self.checkpoint else None
+        if progress is None:
+            progress = Progress(self.seed, 0, self._start(self.seed, 0))
+        else:
+            run = progress.current
+            progress = replace(progress, current=Run(self.engine.spread(run.state), run.history))
+        try:
+            while True:
+                while not self._finished(progress.current):
+                    current = self._step(progress)
+                    progress = replace(progress, current=current)
+                    if self.checkpoint:
+                        self.checkpoint.write(replace(progress, current=self._collected(current)))
+                    if self.on_sweep is not None and says_stop(self.on_sweep(current.history[-1])):
+                        return self._better(progress)
+                if progress.init + 1 >= self.n_init:
+                    return self._better(progress)
+                init = progress.init + 1
+                progress = Progress(progress.seed, init, self._start(progress.seed, init), self._better(progress))
+        except KeyboardInterrupt:
+            if not self.keep_interrupted or (not progress.current.history and progress.best is None):
+                raise
+            notice("interrupted; the best state so far is kept")
+            return self._better(progress)
+
+    def _start(self, seed: int, init: int) -> Run:
+        if init == 0 and self.start is not None:
+            return Run(self.engine.spread(self.start.state), self.start.history)
+        return Run(self.engine.start(generator(seed, _START, init), self.n_events))
+
+    def _step(self, progress: Progress) -> Run:
+        run = progress.current
+        seed = int(row_seeds(progress.seed, 0, _INIT, np.array([progress.init]))[0])
+        state, record = self.engine.sweep(run.state, len(run.history) + 1, seed)
+        if record.objective > run.objective:
+            # Only rounding can do this, near a fixed point; the better of the two states stands.
+            last = run.history[-1]
+            state, record = run.state, replace(record, objective=last.objective, rmse=last.rmse)
+        return Run(state, (*run.history, record))
+
+    def _finished(self, run: Run) -> bool:
+        if len(run.history) >= self.max_iter:
+            return True
+        if len(run.history) < 2:
+            return False
+        before, now = run.history[-2].objective, run.history[-1].objective
+        return before - now < self.tol * before or now == 0.0
+
+    def _better(self, progress: Progress) -> Run:
+        best = progress.best
+        if best is not None and best.objective <= progress.current.objective:
+            return best
+        return self._collected(progress.current)
+
+    def _collected(self, run: Run) -> Run:
+        return Run(self.engine.collect(run.state), run.history)

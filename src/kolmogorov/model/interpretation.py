@@ -1,0 +1,114 @@
+"""The estimator's readings: methods whose answers are made in layers above, in `interpret` and `report`.
+
+`model.explain()`, `model.relations()` and `model.report()` belong to the model in the eyes of its user. This file is
+the only one below those layers that may import them, and only inside the methods.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from kolmogorov.surface.prediction import Unknown
+
+if TYPE_CHECKING:
+    from kolmogorov.data import Observations
+    from kolmogorov.fitting.fitted import Fitted
+    from kolmogorov.interpret.contributions import Explanation
+    from kolmogorov.interpret.events import Event
+    from kolmogorov.interpret.posterior_relations import PosteriorRelations
+    from kolmogorov.interpret.relations import Convention, Relations
+    from kolmogorov.sampling.posterior import Posterior
+
+
+class ReadingMixin:
+    """Methods that put a fitted model into words."""
+
+    fitted_: Fitted
+
+    def explain(self, user: Any, item: Any, *, unknown: Unknown = "error", likes: float = 0.6) -> Explanation:
+        """Say why `user` is said to say yes to `item`.
+
+        The events' contributions sum to the probability. Beside them stand the rules through which what the user is
+        known to like (values of at least `likes` in the training data) implies the item.
+
+        A user or an item that the model has not seen is an `UnknownIdError`, which names similar ones; with
+        ``unknown="average"`` the average one is explained instead, with a warning, with "ignore" without.
+        """
+        from kolmogorov.interpret.contributions import explain
+
+        check_is_fitted(self)
+        return explain(self.fitted_, user, item, unknown, likes)
+
+    def events(self, n_items: int = 10) -> list[Event]:
+        """Describe each elementary event by its share of the population and its most telling items."""
+        from kolmogorov.interpret.events import describe
+
+        check_is_fitted(self)
+        return describe(self.fitted_, n_items)
+
+    def relations(
+        self, *, trivial: bool | None = None, min_ratings: int = 1, convention: Convention = "logic"
+    ) -> Relations:
+        """Read the logical relations between items off their supports.
+
+        Parameters
+        ----------
+        trivial : bool, optional
+            Keep items with every event, which everything implies, and items with none, which imply everything.
+        min_ratings : int
+            Leave out items with fewer training observations.
+        convention : {"logic", "paper"}
+            "paper" reads implications the other way round, as the paper does.
+        """
+        from kolmogorov.interpret.relations import Relations
+
+        check_is_fitted(self)
+        return Relations(self.fitted_, trivial=trivial, min_ratings=min_ratings, convention=convention)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        observations: Observations | None = None,
+        *,
+        title: str = "Kolmogorov model",
+        likes: float = 0.6,
+        image: tuple[int, int] | None = None,
+        max_users: int = 10_000,
+    ) -> None:
+        """Write one HTML file in which to explore the model; it opens from disk and needs no network.
+
+        Parameters
+        ----------
+        path : path
+        observations : Observations, optional
+            Those that the model was not trained on are used to test it and to count its rules; without any, the
+            settings are fitted anew to a part of the training data, and rules are counted on all of it.
+        title : str
+        likes : float
+            Values of at least this, on the probability scale, mean yes.
+        image : (int, int), optional
+            Height and width, where the items are the pixels of a picture, row by row.
+        max_users : int
+            Show so many users, those with most observations.
+        """
+        from kolmogorov.report import Options, gather, write
+
+        check_is_fitted(self)
+        content = gather(self, observations, Options(title, likes, image, max_users))  # type: ignore[arg-type]
+        write(content, path)
+
+
+class PosteriorReadingMixin:
+    """Readings of a model that consists of draws."""
+
+    posterior_: Posterior
+
+    def relations(self, *, min_ratings: int = 1) -> PosteriorRelations:
+        """Return implications between items with their posterior probabilities: the share of draws that hold them."""
+        from kolmogorov.interpret.posterior_relations import PosteriorRelations
+
+        check_is_fitted(self)
+        return PosteriorRelations(self.posterior_, min_ratings=min_ratings)

@@ -1,0 +1,106 @@
+"""`load`: models back from files.
+
+A file may have been made by anybody. Its container is checked below (`_support.container`), each array is asked for
+with its type and its number of dimensions, and what is made of them must satisfy the invariants of its kind before
+it is used. Parameters of a run (paths, threads, seeds, callbacks) are never taken from a file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from kolmogorov._support import container
+from kolmogorov.baselines.biased import BiasedFactors, BiasedModel
+from kolmogorov.baselines.factorization import MatrixFactorization
+from kolmogorov.baselines.svdpp import SVDpp
+from kolmogorov.errors import FileFormatError, InvariantError, KolmogorovError
+from kolmogorov.fitting.fitted import Fitted
+from kolmogorov.fitting.stored import StoredParts
+from kolmogorov.model.bayesian import BayesianKolmogorovModel
+from kolmogorov.model.kolmogorov import KolmogorovModel
+from kolmogorov.model.nonnegative import NonnegativeModel
+from kolmogorov.model.simplex_model import SimplexModel
+from kolmogorov.sampling.posterior import Posterior
+from kolmogorov.solvers import resolve
+from kolmogorov.surface.saving import NOT_STORED
+
+# Version 0.1.0 stored these two; they are passed over.
+_PASSED_OVER = ("n_jobs", "verbose")
+Model = SimplexModel | BiasedModel | BayesianKolmogorovModel
+_CLASSES: dict[str, type[Model]] = {
+    cls.__name__: cls
+    for cls in (KolmogorovModel, NonnegativeModel, MatrixFactorization, SVDpp, BayesianKolmogorovModel)
+}
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model written by its `save`.
+
+    A truncated, altered or foreign file raises `FileFormatError`. Nothing in a file is ever executed.
+
+    Returns
+    -------
+    KolmogorovModel, NonnegativeModel, MatrixFactorization, SVDpp or BayesianKolmogorovModel
+        Whichever was saved.
+
+    Examples
+    --------
+    >>> import tempfile, os, kolmogorov as km
+    >>> model = km.KolmogorovModel(n_events=3, random_state=0).fit(km.datasets.load("toy"))
+    >>> path = os.path.join(tempfile.mkdtemp(), "toy.km")
+    >>> model.save(path)
+    >>> bool((km.load(path).theta_ == model.theta_).all())
+    True
+    """
+    contents, arrays = container.read(path, tuple(_CLASSES))
+    try:
+        cls = _CLASSES[contents.kind]
+        model = cls(**_parameters(cls, contents.meta["parameters"]))
+        model.check_parameters()  # type: ignore[union-attr]
+        fitted = _RESTORED[contents.kind](StoredParts(contents.meta, arrays))
+        fitted.validate()
+        _check_size(model, fitted)
+        return model.adopt(fitted)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, KolmogorovError) as error:
+        why = f"{type(error).__name__}: " if not isinstance(error, KolmogorovError) else ""
+        raise FileFormatError(f"{path} is malformed: {why}{str(error).removesuffix('.')}.") from None
+
+
+_RESTORED: dict[str, Callable[[StoredParts], Any]] = {
+    "KolmogorovModel": partial(Fitted.restored, binary=True),
+    "NonnegativeModel": partial(Fitted.restored, binary=False),
+    "MatrixFactorization": BiasedFactors.restored,
+    "SVDpp": BiasedFactors.restored,
+    "BayesianKolmogorovModel": Posterior.restored,
+}
+
+
+# --- parameters --------------------------------------------------------------------------------------------------
+
+
+def _parameters(cls: type[Model], stored: Any) -> dict[str, Any]:
+    """Return the parameters of a file that may come from one."""
+    known = set(cls._get_param_names()) - set(NOT_STORED)
+    options = {name: value for name, value in stored.items() if name not in _PASSED_OVER}
+    strange = sorted(set(options) - known)
+    if strange:
+        raise InvariantError(f"the parameter {strange[0][:40]!r} does not belong into a file")
+    return {name: _solver(name, value) for name, value in options.items()}
+
+
+def _check_size(model: Model, fitted: Any) -> None:
+    """The number of events stands in the parameters and in the arrays; later code believes either."""
+    if not isinstance(fitted, BiasedFactors) and model.n_events != fitted.theta.shape[-1]:
+        raise InvariantError(f"n_events is {model.n_events}, but theta has {fitted.theta.shape[-1]} events")
+    if isinstance(fitted, BiasedFactors) and model.n_factors != fitted.user_factors.shape[-1]:
+        raise InvariantError(f"n_factors is {model.n_factors}, but there are {fitted.user_factors.shape[-1]}")
+
+
+def _solver(name: str, value: Any) -> Any:
+    if isinstance(value, dict):
+        options = {option: _solver(name, inner) for option, inner in value["options"].items()}
+        return resolve(name.removesuffix("_solver"), value["solver"], **options)
+    return value

@@ -1,0 +1,1 @@
+"""How models are drawn: chains, their priors, the sampler around them, and the posterior that they leave."""

@@ -1,0 +1,293 @@
+"""Markov chains over Kolmogorov models: a sweep draws every psi_i, every theta_u, the noise and the priors."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.invariants import check_array, check_bits, check_finite, check_positive, check_simplex
+from kolmogorov._support.seeds import generator, row_seeds
+from kolmogorov.data.observations import Observations
+from kolmogorov.execution import Threads
+from kolmogorov.fitting.engine import ITEM_SIDE, USER_SIDE, Engine, HalfStep, Objective, State
+from kolmogorov.fitting.multi_start import Descent
+from kolmogorov.kernels.gibbs import draw_answers, draw_bits, draw_events
+from kolmogorov.kernels.products import residual_squares
+from kolmogorov.sampling.dirichlet import redrawn_alpha
+from kolmogorov.sampling.priors import ItemPrior, NoisePrior, UserPrior
+from kolmogorov.solvers import resolve
+from kolmogorov.solvers.samplers import SimplexSampler
+
+Floats = NDArray[np.float64]
+_START, _PRIORS = 2, 3
+#: With yes/no data, the chance that an answer goes against its event.
+FLOOR = 0.01
+#: The descent from which a chain starts: its sweeps, its ridge for each rating that a user has on average, with the
+#: largest, and how far thetas are moved off the simplex's edges afterwards.
+_START_SWEEPS, _START_RIDGE, _LARGEST_RIDGE, _BLUR = 40, 0.1, 10.0, 0.05
+#: How often a sweep goes over an item's bits.
+_ROUNDS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """What is kept of a state: the model itself.
+
+    Attributes
+    ----------
+    theta : float64[n_users, D]
+    psi : bool[n_items, D]
+    noise : float64[n_users]
+    priors : dict
+        Numbers of the priors by name; chains that have settled agree on them.
+    """
+
+    theta: Floats
+    psi: NDArray[np.bool_]
+    noise: Floats
+    priors: dict[str, float]
+
+    def validate(self, n_users: int, n_items: int, n_events: int) -> None:
+        """Raise `InvariantError` where this is no model of such a table; for arrays that come from a file."""
+        check_array("theta", self.theta, np.float64, (n_users, n_events))
+        check_array("psi", self.psi, bool, (n_items, n_events))
+        check_array("the noise", self.noise, np.float64, (n_users,))
+        check_simplex("theta", self.theta)
+        check_positive("the noise", self.noise)
+        check_finite("the priors", np.array(list(self.priors.values())))
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """One state of a chain. Arrays are never changed in place.
+
+    Attributes
+    ----------
+    theta : float64[n_users, D]
+    psi : float64[n_items, D]
+    noise : float64[n_users]
+        Variance by user; not used with yes/no data.
+    items : ItemPrior
+    users : UserPrior
+    scale : float
+        Of the noise's prior.
+    alpha : float64[D]
+        Of theta's Dirichlet prior, with yes/no data.
+    """
+
+    theta: Floats
+    psi: Floats
+    noise: Floats
+    items: ItemPrior
+    users: UserPrior
+    scale: float
+    alpha: Floats
+
+    def validate(self, n_users: int, n_items: int, n_events: int) -> None:
+        """Raise `InvariantError` where no chain of such a table can be in this state."""
+        check_array("theta", self.theta, np.float64, (n_users, n_events))
+        check_array("psi", self.psi, np.float64, (n_items, n_events))
+        check_array("the noise", self.noise, np.float64, (n_users,))
+        check_array("alpha", self.alpha, np.float64, (n_events,))
+        check_simplex("theta", self.theta)
+        check_bits("psi", self.psi)
+        for what, array in (("the noise", self.noise), ("alpha", self.alpha), ("the scale", np.array([self.scale]))):
+            check_positive(what, array)
+        self.items.validate(n_items, n_events)
+        self.users.validate(n_events)
+
+
+class Chain(ABC):
+    """Draws from the posterior given one table, by Gibbs sampling.
+
+    Parameters
+    ----------
+    observations : Observations
+    features : float64[n_users, k]
+        Of the users' prior.
+    n_events, n_classes : int
+    concentration : float or None
+        Of the users' prior: a precision with noise, the sum of the Dirichlet's parameters with yes/no data. None learns
+        it.
+    seed : int
+        With the number of the sweep it fixes every random number.
+    dealer : Threads
+    """
+
+    #: Variances are InverseGamma(noise_shape, scale); the scale is Gamma(1, noise_rate), the rate in units of the data.
+    noise_shape = 3.0
+    #: The numbers of the priors on which chains should agree.
+    prior_names: ClassVar[tuple[str, ...]]
+
+    def __init__(
+        self,
+        observations: Observations,
+        features: Floats,
+        *,
+        n_events: int,
+        n_classes: int,
+        concentration: float | None,
+        seed: int,
+        dealer: Threads,
+    ) -> None:
+        self.observations = observations
+        self.features = features
+        self.n_events = n_events
+        self.n_classes = n_classes
+        self.concentration = concentration
+        self.seed = seed
+        self.dealer = dealer
+        self.noise_rate = 1.0 / (self.noise_shape * max(float(np.var(observations.values)), 1e-4))
+        self.seen_users = observations.rows.counts > 0
+        rows = observations.rows
+        self._mass = rows.counts.astype(np.float64)
+        if rows.weights.size:
+            owners = rows.owners(0, len(self._mass))
+            self._mass = np.bincount(owners, weights=rows.weights, minlength=len(self._mass)).astype(np.float64)
+
+    def start(self) -> Link:
+        """Return a point estimate from a random start: single bits leave a poor one too slowly.
+
+        Chains with other seeds descend from elsewhere to elsewhere.
+        """
+        rng = generator(self.seed, _START)
+        table = self.observations
+        state = self._descended()
+        spread = max(float(np.var(table.values)), 1e-4)
+        theta = (1.0 - _BLUR) * state.theta + _BLUR / self.n_events
+        distance = float(((theta - theta.mean(axis=0)) ** 2).sum(axis=1).mean())
+        concentration = self.concentration or float(np.clip((self.n_events - 1) / max(distance, 1e-9), 1.0, 300.0))
+        return Link(
+            theta=theta,
+            psi=state.psi,
+            noise=np.full(table.n_users, spread),
+            items=ItemPrior.start(table, self.n_classes, self.n_events, rng),
+            users=UserPrior.start(self.features, self.n_events, concentration),
+            scale=self.noise_shape * spread,
+            alpha=np.full(self.n_events, 1.0 if self.concentration is None else self.concentration / self.n_events),
+        )
+
+    def _descended(self) -> State:
+        """Run the point estimate's descent."""
+        engine = Engine(
+            self.observations,
+            resolve("simplex", "active_set"),
+            resolve("binary", "local_search", tabu_moves=0),
+            Objective(min(_START_RIDGE * float(self._mass[self.seen_users].mean()), _LARGEST_RIDGE), 0.0, "mean"),
+            self.dealer,
+        )
+        descent = Descent(
+            engine,
+            n_events=self.n_events,
+            seed=self.seed,
+            n_init=1,
+            max_iter=_START_SWEEPS,
+            tol=1e-4,
+            keep_interrupted=False,
+        )
+        return descent.run().state
+
+    @abstractmethod
+    def priors(self, link: Link) -> dict[str, float]:
+        """Return the numbers that `prior_names` names."""
+
+    def sample(self, link: Link) -> Sample:
+        """Return the model of a state."""
+        return Sample(link.theta, link.psi > 0.5, link.noise, self.priors(link))
+
+    @abstractmethod
+    def sweep(self, link: Link, index: int, *, learning: bool) -> Link:
+        """Draw everything once; the users' prior is learned only while `learning`."""
+
+
+class GaussianChain(Chain):
+    """Answers are theta_u . psi_i plus normal noise whose variance depends on the user."""
+
+    prior_names = ("concentration", "noise")
+
+    def priors(self, link: Link) -> dict[str, float]:
+        """Return the concentration of theta, fixed after burn-in, and the usual deviation of the noise."""
+        usual = float(np.sqrt(link.scale / self.noise_shape))
+        return {"concentration": float(link.users.concentration), "noise": usual}
+
+    def sweep(self, link: Link, index: int, *, learning: bool) -> Link:
+        """Draw psi, theta, noise and priors, each given the rest."""
+        self.observations.check_intact()
+        rng = generator(self.seed, _PRIORS, index)
+        precision = 1.0 / link.noise
+        psi = self._items(link, precision, index)
+        pull = link.users.concentration
+        centre = np.zeros(self.n_events)
+        tilt = pull * link.users.centre
+        user_step = HalfStep(SimplexSampler(), pull, centre, self.seed, index, USER_SIDE, tilt, precision, keep=False)
+        theta, _ = user_step.run(self.observations.rows, psi, link.theta, self.dealer)
+        noise, prior = NoisePrior(link.scale, self.noise_shape, self.noise_rate).redrawn(
+            *self._residuals(theta, psi), rng
+        )
+        users = link.users
+        if learning:
+            users = users.learned(theta, self.seen_users, rng, spread=self.concentration is None)
+        return Link(theta, psi, noise, link.items.redrawn(psi, rng), users, prior.scale, link.alpha)
+
+    def _items(self, link: Link, precision: Floats, index: int) -> Floats:
+        """Draw the bits of every item."""
+        columns = self.observations.columns
+        table = (columns.indptr, columns.indices, columns.values, columns.weights)
+        given = (precision, link.theta, link.psi, link.items.logit)
+        psi = np.empty_like(link.psi)
+
+        def share(first: int, last: int) -> None:
+            seeds = row_seeds(self.seed, index, ITEM_SIDE, np.arange(first, last))
+            draw_bits(*table, *given, _ROUNDS, seeds, first, last, psi)
+
+        self.dealer.deal(share, len(psi), self.n_events * self.n_events)
+        return psi
+
+    def _residuals(self, theta: Floats, psi: Floats) -> tuple[Floats, Floats]:
+        """Return each user's residual sum of squares and number of observations, weighted ones counted so."""
+        rows = self.observations.rows
+        table = (rows.indptr, rows.indices, rows.values, rows.weights)
+        squares = np.empty(len(theta))
+        self.dealer.deal(
+            lambda first, last: residual_squares(*table, theta, psi, first, last, squares), len(theta), self.n_events
+        )
+        return squares, self._mass
+
+
+class BernoulliChain(Chain):
+    """Answers are yes or no: an event is drawn from theta_u, and the answer is psi_i's bit, but for a small floor."""
+
+    prior_names = ("concentration",)
+
+    def priors(self, link: Link) -> dict[str, float]:
+        """Return the concentration of theta: the sum of its Dirichlet prior's parameters."""
+        return {"concentration": float(link.alpha.sum())}
+
+    def sweep(self, link: Link, index: int, *, learning: bool) -> Link:
+        """Draw psi with the events summed out, then events and theta, then the priors."""
+        self.observations.check_intact()
+        rng = generator(self.seed, _PRIORS, index)
+        rows, columns = self.observations.rows, self.observations.columns
+        psi, theta = np.empty_like(link.psi), np.empty_like(link.theta)
+        logit = link.items.logit
+
+        def item_share(first: int, last: int) -> None:
+            seeds = row_seeds(self.seed, index, ITEM_SIDE, np.arange(first, last))
+            table = (columns.indptr, columns.indices, columns.values, columns.weights)
+            draw_answers(*table, link.theta, link.psi, logit, FLOOR, seeds, first, last, psi)
+
+        def user_share(first: int, last: int) -> None:
+            seeds = row_seeds(self.seed, index, USER_SIDE, np.arange(first, last))
+            table = (rows.indptr, rows.indices, rows.values, rows.weights)
+            draw_events(*table, psi, link.theta, link.alpha, FLOOR, seeds, first, last, theta)
+
+        size = self.n_events * self.n_events
+        self.dealer.deal(item_share, self.observations.n_items, size)
+        self.dealer.deal(user_share, self.observations.n_users, size)
+        fixed = self.concentration is not None
+        alpha = redrawn_alpha(link.alpha, theta[self.seen_users], rng, total_fixed=fixed)
+        return replace(link, theta=theta, psi=psi, items=link.items.redrawn(psi, rng), alpha=alpha)

@@ -1,0 +1,155 @@
+"""Chains from their start to their last draw: one after another here, or each as a task of a cluster."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.threads import one_blas_thread
+from kolmogorov.data import Observations
+from kolmogorov.execution import Dask, Threads
+from kolmogorov.sampling.chain import FLOOR, Sample
+from kolmogorov.sampling.checkpoint import ChainCheckpoint, Kept
+from kolmogorov.sampling.plan import Plan
+
+Floats = NDArray[np.float64]
+#: Seconds between two checkpoints.
+_PAUSE = 10.0
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Progress of sampling, as a callback sees it.
+
+    Attributes
+    ----------
+    chain, sweep : int
+        Counted from 0 and from 1.
+    n_chains, n_sweeps : int
+    rmse : float or None
+        Of the average of the draws kept so far on the test data, on the probability scale.
+    """
+
+    chain: int
+    sweep: int
+    n_chains: int
+    n_sweeps: int
+    rmse: float | None
+
+
+@dataclass
+class Sampling:
+    """One run over all chains, from where `kept` is; `on_draw` is told every sweep and may end it."""
+
+    plan: Plan
+    table: Observations
+    features: Floats
+    kept: Kept
+    keeper: ChainCheckpoint | None
+    test: Observations | None
+    on_draw: Callable[[Draw], bool]
+
+    def __post_init__(self) -> None:
+        self._watch = None if self.test is None else Watch(self.table, self.test, self.plan.likelihood)
+        self._written = time.monotonic()
+
+    def run(self, dealer: Threads) -> None:
+        """Go through the chains one after another, with all threads on each."""
+        plan, kept, stopping = self.plan, self.kept, False
+        self._look(*kept.samples)
+        while kept.chain < plan.n_chains:
+            chain = plan.chain(self.table, self.features, kept.seed, kept.chain, dealer)
+            link = chain.start() if kept.current is None else kept.current
+            while kept.sweep < plan.n_sweeps:
+                kept.sweep += 1
+                link = kept.current = chain.sweep(link, kept.sweep, learning=kept.sweep <= plan.burn_in)
+                if plan.keeps(kept.sweep):
+                    kept.samples.append(chain.sample(link))
+                    self._look(kept.samples[-1])
+                stopping = self.on_draw(self._draw(kept.chain, kept.sweep)) or stopping
+                if stopping and kept.samples:
+                    return
+                if time.monotonic() - self._written > _PAUSE:
+                    self._write()
+            kept.chain, kept.sweep, kept.current = kept.chain + 1, 0, None
+            self._write()
+
+    def run_on(self, dask: Dask) -> None:
+        """Make each chain a task; chains come back whole, in their order."""
+        plan, kept = self.plan, self.kept
+        kept.sweep, kept.current = 0, None
+        # A chain that was under way is begun anew.
+        del kept.samples[kept.chain * plan.n_samples :]
+        self._look(*kept.samples)
+        table = dask.hold("load-table", self.table)
+        features = dask.hold("load-features", self.features)
+        numbers = range(kept.chain, plan.n_chains)
+        tasks = [dask.submit("sample-chain", sampled, plan, table, features, kept.seed, k) for k in numbers]
+        for number, task in zip(numbers, tasks, strict=True):
+            samples: list[Sample] = dask.gather([task])[0]
+            kept.samples += samples
+            self._look(*samples)
+            kept.chain = number + 1
+            self._write()
+            if self.on_draw(self._draw(number, plan.n_sweeps)):
+                return
+
+    def _draw(self, chain: int, sweep: int) -> Draw:
+        rmse = None if self._watch is None else self._watch.rmse
+        return Draw(chain, sweep, self.plan.n_chains, self.plan.n_sweeps, rmse)
+
+    def _look(self, *samples: Sample) -> None:
+        if self._watch is not None:
+            for sample in samples:
+                self._watch.add(sample)
+
+    def _write(self) -> None:
+        if self.keeper is not None:
+            self.keeper.write(self.kept)
+        self._written = time.monotonic()
+
+
+def sampled(plan: Plan, table: Observations, features: Floats, seed: int, number: int) -> list[Sample]:
+    """Run one chain from start to end, on one thread; what a task does."""
+    samples = []
+    with one_blas_thread(), Threads(1) as dealer:
+        chain = plan.chain(table, features, seed, number, dealer)
+        link = chain.start()
+        for sweep in range(1, plan.n_sweeps + 1):
+            link = chain.sweep(link, sweep, learning=sweep <= plan.burn_in)
+            if plan.keeps(sweep):
+                samples.append(chain.sample(link))
+    return samples
+
+
+class Watch:
+    """The running average of predictions on held-out entries whose user and item are known, and its error."""
+
+    def __init__(self, table: Observations, test: Observations, likelihood: str) -> None:
+        users = table.users.translate(test.users)[test.user_rows()]
+        items = table.items.translate(test.items)[test.item_rows()]
+        # A row -1 is unknown; the flag behind the last row says so.
+        seen_users, seen_items = (np.append(view.counts > 0, False) for view in (table.rows, table.columns))
+        known = seen_users[users] & seen_items[items]
+        self._users, self._items = users[known], items[known]
+        self._values = test.values[known]
+        self._floor = FLOOR if likelihood == "bernoulli" else 0.0
+        self._sum = np.zeros(len(self._values))
+        self._count = 0
+
+    def add(self, sample: Sample) -> None:
+        """Take in one more draw."""
+        chance = np.einsum("nd,nd->n", sample.theta[self._users], sample.psi[self._items])
+        self._sum += self._floor + (1.0 - 2.0 * self._floor) * chance
+        self._count += 1
+
+    @property
+    def rmse(self) -> float | None:
+        """Error of the average so far; None before the first draw is kept."""
+        if not self._count or not len(self._values):
+            return None
+        return float(np.sqrt(((self._sum / self._count - self._values) ** 2).mean()))

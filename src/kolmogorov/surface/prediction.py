@@ -1,0 +1,239 @@
+"""Probabilities at pairs of ids, and the best items of a user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.validation import Integer, OneOf, check_parameters
+from kolmogorov._support.warn import warn
+from kolmogorov._support.wording import advice, option
+from kolmogorov.data import Observations, Vocabulary
+from kolmogorov.data.reading.arraylike import refuse_containers
+from kolmogorov.data.vocabulary import normalise_ids
+from kolmogorov.errors import DataError, UnknownIdError, UnknownIdWarning
+from kolmogorov.fitting.fitted import Fitted
+from kolmogorov.kernels.products import pair_products
+
+Unknown = Literal["average", "ignore", "error"]
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+_UNKNOWN = {"unknown": OneOf(("average", "ignore", "error"))}
+_NAMED = 3
+
+
+class Known(Protocol):
+    """Something learned, as far as its ids go: models keep one under `fitted_`."""
+
+    @property
+    def users(self) -> Vocabulary:
+        """Ids of the users."""
+
+    @property
+    def items(self) -> Vocabulary:
+        """Ids of the items."""
+
+    @property
+    def user_seen(self) -> NDArray[np.bool_]:
+        """Which users had observations."""
+
+    @property
+    def item_seen(self) -> NDArray[np.bool_]:
+        """Which items had observations."""
+
+
+class Strangers:
+    """The ids of one call that a model does not know, and what is done about them.
+
+    With "average" and "ignore" they get the row past the last, which holds the average, and after the call `tell` warns
+    of them once, or not. Ids that the model has in its vocabulary without an observation are an ordinary consequence of
+    a random split: they are treated as the average too, without a warning. With "error" both kinds are an error.
+    """
+
+    def __init__(self, unknown: Unknown) -> None:
+        check_parameters("ids", {"unknown": unknown}, _UNKNOWN)
+        self._unknown = unknown
+        self._found: dict[str, list[Any]] = {}
+
+    def settled(
+        self, rows: Rows, seen: NDArray[np.bool_], ids: Any, what: str, vocabulary: Vocabulary | None = None
+    ) -> Rows:
+        """Apply the policy to row numbers in which -1 is unknown."""
+        strange = rows < 0
+        if self._unknown == "error":
+            unseen = strange.copy()
+            unseen[~strange] = ~seen[rows[~strange]]
+            if unseen.any():
+                place = int(np.argmax(unseen))
+                raise _stranger(what, _listed(ids, slice(place, place + 1))[0], vocabulary if strange[place] else None)
+        elif self._unknown == "average" and strange.any():
+            self._found.setdefault(what, []).extend(dict.fromkeys(_listed(ids, strange)))
+        return np.where(strange, seen.size, rows)
+
+    def rows_of(self, vocabulary: Vocabulary, seen: NDArray[np.bool_], ids: Any, what: str) -> Rows:
+        """Return the row numbers of raw ids."""
+        return self.settled(vocabulary.encode(ids, what), seen, ids, what, vocabulary)
+
+    def rows_by_id(
+        self,
+        known: Vocabulary,
+        seen: NDArray[np.bool_],
+        theirs: Vocabulary,
+        present: NDArray[np.bool_],
+        what: str,
+    ) -> Rows:
+        """Return a row number for each id of another vocabulary that is present in some observations."""
+        rows = np.full(len(theirs), len(known), dtype=np.int64)
+        rows[present] = self.settled(known.translate(theirs)[present], seen, theirs.ids[present], what, known)
+        return rows
+
+    def tell(self) -> None:
+        """Warn of all that were found, once."""
+        if not self._found:
+            return
+        parts = []
+        for what, ids in self._found.items():
+            distinct = list(dict.fromkeys(ids))
+            shown = ", ".join(map(repr, distinct[:_NAMED])) + (", ..." if len(distinct) > _NAMED else "")
+            parts.append(f"{len(distinct):,} {what}{'' if len(distinct) == 1 else 's'} ({shown})")
+        warn(
+            f"Not known to the model, and treated as the average: {' and '.join(parts)}."
+            + advice("With {} this is an error.", option("unknown", "error"))
+            + advice("With {} there is no warning.", option("unknown", "ignore")),
+            UnknownIdWarning,
+        )
+        self._found.clear()
+
+
+def _stranger(what: str, identifier: Any, vocabulary: Vocabulary | None) -> UnknownIdError:
+    near = "" if vocabulary is None else vocabulary.suggestion(identifier)
+    return UnknownIdError(
+        f"The model has seen no observation of {what} {identifier!r}.{near}"
+        + advice("With {} it would be treated as the average one.", option("unknown", "average"))
+    )
+
+
+def _listed(ids: Any, chosen: Any) -> list[Any]:
+    """Return the chosen ids as plain objects."""
+    array = ids if isinstance(ids, np.ndarray) else np.array(list(ids), dtype=object)
+    listed: list[Any] = array[chosen].tolist()
+    return listed
+
+
+def rows_of(vocabulary: Vocabulary, seen: NDArray[np.bool_], ids: Any, what: str, unknown: Unknown) -> Rows:
+    """Return row numbers; an id without observations gets the last row, which holds the average."""
+    strangers = Strangers(unknown)
+    rows = strangers.rows_of(vocabulary, seen, ids, what)
+    strangers.tell()
+    return rows
+
+
+def pair_rows(known: Known, users: Any, items: Any, unknown: Unknown) -> tuple[tuple[Rows, Rows], bool]:
+    """Return the row numbers of pairs of raw ids, or of the entries of Observations, and whether it is one pair."""
+    strangers = Strangers(unknown)
+    if isinstance(users, Observations) and items is None:
+        view = users.rows
+        user_rows = strangers.rows_by_id(known.users, known.user_seen, users.users, view.counts > 0, "user")
+        item_rows = strangers.rows_by_id(known.items, known.item_seen, users.items, users.seen_items, "item")
+        strangers.tell()
+        return (user_rows[users.user_rows()], item_rows[users.item_rows()]), False
+    if items is None:
+        raise DataError("Give users and items, or Observations.")
+    user_ids, one_user = _ids(users, "user")
+    item_ids, one_item = _ids(items, "item")
+    if user_ids.size != item_ids.size and 1 not in (user_ids.size, item_ids.size):
+        raise DataError(f"users and items must be aligned, got {user_ids.size} users and {item_ids.size} items.")
+    rows = np.broadcast_arrays(
+        strangers.rows_of(known.users, known.user_seen, user_ids, "user"),
+        strangers.rows_of(known.items, known.item_seen, item_ids, "item"),
+    )
+    strangers.tell()
+    return (rows[0].copy(), rows[1].copy()), one_user and one_item
+
+
+def _ids(raw: Any, what: str) -> tuple[NDArray[Any], bool]:
+    """Return ids as an array, and whether a single one was given."""
+    if not isinstance(raw, str):
+        refuse_containers(raw, f"{what} ids must be an id or an array of ids")
+    if isinstance(raw, (list, tuple)) or np.ndim(raw):
+        return normalise_ids(raw, what), False
+    single = raw.item() if isinstance(raw, (np.ndarray, np.generic)) else raw
+    return normalise_ids([single], what), True
+
+
+def at_rows(fitted: Fitted, users: NDArray[Any], items: NDArray[Any]) -> Floats:
+    """Return Pr(X[u, i] = 1) for aligned row numbers."""
+    out = np.empty(users.size)
+    pair_products(
+        fitted.theta_or_population,
+        fitted.psi_or_average,
+        users.astype(np.int64, copy=False),
+        items.astype(np.int64, copy=False),
+        out,
+    )
+    return np.clip(out, 0.0, 1.0, out=out)
+
+
+def at_entries(fitted: Fitted, observations: Observations, unknown: Unknown) -> Floats:
+    """Return the prediction for each entry of some observations."""
+    found = np.empty(len(observations))
+    for part, predictions in in_blocks(fitted, observations, unknown):
+        found[part] = predictions
+    return found
+
+
+def in_blocks(fitted: Fitted, observations: Observations, unknown: Unknown) -> Iterator[tuple[slice, Floats]]:
+    """Yield entries of some observations as slices, with their predictions, about a million at a time."""
+    view = observations.rows
+    strangers = Strangers(unknown)
+    users = strangers.rows_by_id(fitted.users, fitted.user_seen, observations.users, view.counts > 0, "user")
+    items = strangers.rows_by_id(fitted.items, fitted.item_seen, observations.items, observations.seen_items, "item")
+    strangers.tell()
+    for first, last in view.blocks():
+        part = slice(int(view.indptr[first]), int(view.indptr[last]))
+        yield part, at_rows(fitted, users[view.owners(first, last)], items[view.indices[part]])
+        view.forget(first, last)
+
+
+def entry_rows(
+    known: Vocabulary,
+    seen: NDArray[np.bool_],
+    theirs: Vocabulary,
+    entries: NDArray[Any],
+    what: str,
+    unknown: Unknown,
+) -> Rows:
+    """Translate the ids that occur, each once, and spread the result over the entries; nobody is told of strangers."""
+    present = np.zeros(len(theirs), dtype=bool)
+    present[entries] = True
+    return Strangers(unknown).rows_by_id(known, seen, theirs, present, what)[entries]
+
+
+def best_items(
+    fitted: Fitted, theta: Floats, seen: NDArray[Any], n: int, min_count: int
+) -> tuple[NDArray[np.int64], Floats]:
+    """Return the n most probable items with at least `min_count` observations that are not in `seen`.
+
+    Ties go to the item with more observations, then to the smaller row number.
+    """
+    rules = {"n": Integer(1), "min_count": Integer(1)}
+    check_parameters("recommend", {"n": n, "min_count": min_count}, rules)
+    probability = np.clip(fitted.psi_or_average[:-1] @ theta, 0.0, 1.0)
+    popularity = fitted.item_counts
+    allowed = popularity >= min_count
+    allowed[seen] = False
+    candidates = np.flatnonzero(allowed)
+    order = np.lexsort((-popularity[candidates], -probability[candidates].round(12)))[:n]
+    chosen = candidates[order]
+    return chosen, probability[chosen]
+
+
+def recommended(fitted: Fitted, rows: NDArray[np.int64], probability: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
+    """Put chosen items into columns for people: id, title where there is one, probability, rating."""
+    columns = {"item": fitted.items.ids[rows]}
+    if fitted.items.labels is not None:
+        columns["title"] = fitted.items.labels[rows]
+    return columns | {"probability": probability, "rating": fitted.scale.rating(probability)}

@@ -1,0 +1,36 @@
+"""Fitted models to files. The ids travel with the model, and so do the observations that it was fitted to."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from kolmogorov import _version
+from kolmogorov._support import container
+from kolmogorov.solvers import RowSolver
+
+#: What belongs to a run and not to the model it made.
+NOT_STORED = ("callback", "checkpoint", "execution", "n_jobs", "random_state", "verbose")
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model; see `kolmogorov.load`."""
+    options = {name: value for name, value in model.get_params(deep=False).items() if name not in NOT_STORED}
+    meta: dict[str, Any] = {
+        "library": _version.__version__,
+        "parameters": {name: _plain(value) for name, value in options.items()},
+        "scale": asdict(model.fitted_.scale),
+    }
+    more, arrays = model.fitted_.stored()
+    container.write(path, type(model).__name__, meta | more, arrays)
+
+
+def _plain(value: Any) -> Any:
+    """Turn a parameter into JSON: a solver object becomes its name and options."""
+    if isinstance(value, RowSolver):
+        options = {name: _plain(option) for name, option in value.options().items()}
+        return {"solver": value.name, "options": options}
+    return value.item() if isinstance(value, np.generic) else value

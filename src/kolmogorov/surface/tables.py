@@ -1,0 +1,94 @@
+"""What scikit-learn hands to an estimator, as observations: sparse and dense tables, data frames."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_non_negative, validate_data
+
+from kolmogorov.data import Observations, Vocabulary
+from kolmogorov.data.reading.arraylike import NotNumbersError, cells_of, floats_of, frame_of, refuse_containers
+from kolmogorov.data.reading.longframe import refuse_long_frame
+from kolmogorov.data.trainable import check_any
+from kolmogorov.errors import DataError
+from kolmogorov.execution.tables import DistributedTable
+
+_EXPECTED = "Expected Observations, or a table of numbers with one row per user and one column per item"
+
+
+def table_of(model: Any, X: Any, *, reset: bool) -> Observations:
+    """Turn whatever `fit` (with `reset`) and `transform` take into observations over the model's items."""
+    if isinstance(X, Observations):
+        if reset and hasattr(model, "feature_names_in_"):
+            del model.feature_names_in_
+        return X if reset else X.rescaled(model.fitted_.scale)
+    if isinstance(X, DistributedTable):
+        raise DataError("This table is in a cluster; fit it with execution=kolmogorov.execution.Dask(client).")
+    X = _arraylike(X, getattr(model, "feature_names_in_", None) if not reset else None)
+    try:
+        table = validate_data(
+            model,
+            X,
+            reset=reset,
+            accept_sparse=("csr", "csc", "coo"),
+            dtype=np.float64,
+            ensure_all_finite="allow-nan",
+        )
+    except (TypeError, ValueError) as error:
+        kind = NotNumbersError if isinstance(error, TypeError) else DataError
+        raise kind(f"{_EXPECTED}: {error}") from None
+    check_non_negative(table, type(model).__name__)
+    sparse = hasattr(table, "tocoo")
+    make = Observations.from_scipy if sparse else Observations.from_dense
+    if reset:
+        observations = make(table)
+        items = getattr(model, "feature_names_in_", None)
+        return Observations(
+            _row_names(X) or observations.users,
+            observations.items if items is None else Vocabulary(items),
+            observations.rows,
+            observations.scale,
+        )
+    scale = model.fitted_.scale
+    scaling = "max" if scale.minimum == 0.0 else "minmax"
+    observations = make(table, minimum=scale.minimum, maximum=scale.maximum, scaling=scaling)
+    return Observations(observations.users, model.fitted_.items, observations.rows, observations.scale)
+
+
+def check_evaluable(observations: Any) -> Observations:
+    """Return what `evaluate` was given, if it is observations and there are some."""
+    if not isinstance(observations, Observations):
+        raise DataError(
+            f"evaluate takes Observations, got {type(observations).__name__}. Make them with "
+            "Observations.from_frame, from_arrays, from_scipy or from_dense."
+        )
+    check_any(observations, "to compare predictions with")
+    return observations
+
+
+def _arraylike(X: Any, known_columns: Any) -> Any:
+    """Refuse what is no table, and keep what scikit-learn would lose: masks, and that a frame is a list of ratings."""
+    if isinstance(X, (str, os.PathLike)):
+        raise DataError(f"Expected a table, got the text {str(X)!r}. Read files with kolmogorov.read_ratings.")
+    refuse_containers(X, _EXPECTED)
+    if hasattr(X, "tocoo"):
+        return X
+    frame = frame_of(X)
+    if frame is None:
+        return floats_of(X)
+    # A frame with the columns that were learned from is a table, whatever they are called.
+    if known_columns is None or list(known_columns) != list(frame.columns):
+        refuse_long_frame(frame)
+    if not all(frame[:, place].dtype.is_numeric() for place in range(frame.shape[1])):
+        cells_of(frame)  # which has a sentence for what is no number
+    return X
+
+
+def _row_names(X: Any) -> Vocabulary | None:
+    """Return the index of a pandas frame as ids, where it names the rows by distinct strings."""
+    names = np.asarray(X.index, dtype=object) if hasattr(X, "index") and hasattr(X, "iloc") else np.empty(0)
+    if names.size and all(isinstance(name, str) for name in names) and len(set(names)) == names.size:
+        return Vocabulary(names)
+    return None
