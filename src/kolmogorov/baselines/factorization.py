@@ -13,8 +13,8 @@ from kolmogorov._support.validation import LARGEST_RIDGE, Integer, Real, Rule, c
 from kolmogorov.baselines.biased import BiasedFactors, BiasedModel, Floats, check_observations
 from kolmogorov.data.observations import View
 from kolmogorov.execution import Threads
-from kolmogorov.fitting.engine import ITEM_SIDE, USER_SIDE, HalfStep
 from kolmogorov.fitting.fitted import checked
+from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE, HalfStep
 from kolmogorov.solvers import RowSolver, resolve
 
 _RULES: dict[str, Rule] = {

@@ -5,43 +5,30 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic
 
 from numpy.typing import NDArray
 
 from kolmogorov._support import container
 from kolmogorov.errors import FileFormatError, InvariantError
-from kolmogorov.fitting.engine import State
-from kolmogorov.fitting.history import Sweep, history_array, history_of
+from kolmogorov.fitting.history import history_array, history_of
+from kolmogorov.fitting.state import Run, S, State
 
 KIND = "checkpoint"
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
-    """One descent: where it is, and how it came there."""
-
-    state: State
-    history: tuple[Sweep, ...] = ()
-
-    @property
-    def objective(self) -> float:
-        """The objective reached; infinite before the first sweep."""
-        return self.history[-1].objective if self.history else float("inf")
-
-
-@dataclass(frozen=True, eq=False)
-class Progress:
+class FitProgress(Generic[S]):
     """A fit under way: its seed, the descent in hand (`init` counts them from 0) and the best finished one."""
 
     seed: int
     init: int
-    current: Run
-    best: Run | None = field(default=None)
+    current: Run[S]
+    best: Run[State] | None = field(default=None)
 
 
 class Checkpoint:
-    """A file that always holds the last whole `Progress` of one particular fit.
+    """A file that always holds the last whole `FitProgress` of one particular fit.
 
     Parameters
     ----------
@@ -75,7 +62,7 @@ class Checkpoint:
         self.binary = binary
         self.n_init = n_init
 
-    def write(self, progress: Progress) -> None:
+    def write(self, progress: FitProgress[State]) -> None:
         """Replace the file."""
         meta = {"identity": self.identity, "seed": progress.seed, "init": progress.init}
         arrays = {}
@@ -87,7 +74,7 @@ class Checkpoint:
                 arrays[f"{name}_centre"] = run.state.centre
         container.write(self.path, KIND, meta, arrays)
 
-    def read(self) -> Progress | None:
+    def read(self) -> FitProgress[State] | None:
         """Return the state to go on from, or None where there is no file yet."""
         if not self.path.exists():
             return None
@@ -98,7 +85,7 @@ class Checkpoint:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FileFormatError(f"{self.path} is malformed: {error}.") from None
 
-    def _progress(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Progress:
+    def _progress(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> FitProgress[State]:
         seed, init = meta["seed"], meta["init"]
         if type(seed) is not int or not 0 <= seed < 2**63 or type(init) is not int or not 0 <= init < self.n_init:
             raise InvariantError("its seed or the number of its descent is none")
@@ -110,7 +97,7 @@ class Checkpoint:
             )
             run.state.validate(*self.shape, binary=self.binary)
             runs[name] = run
-        return Progress(seed, init, runs["current"], runs.get("best"))
+        return FitProgress(seed, init, runs["current"], runs.get("best"))
 
 
 def check_identity(contents: container.Contents, path: Path, identity: str, seed: int | None) -> None:

@@ -13,8 +13,8 @@ from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.observations import View
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.execution import Threads
-from kolmogorov.fitting.engine import ITEM_SIDE, USER_SIDE, HalfStep
 from kolmogorov.fitting.fitted import Fitted
+from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE, HalfStep
 from kolmogorov.solvers import RowSolver
 
 Side = Literal["auto", "users", "items"]

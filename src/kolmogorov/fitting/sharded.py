@@ -13,7 +13,8 @@ Every task can be made again from the table, the seed and the psis, so Dask rebu
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,23 +22,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.threads import one_blas_thread
+from kolmogorov._support.typing import Floats
+from kolmogorov.data import Observations
 from kolmogorov.data.packed.shards import Shard
 from kolmogorov.execution import Dask, Threads
-from kolmogorov.execution.tables import DistributedTable
-from kolmogorov.fitting.engine import (
-    ITEM_SIDE,
-    USER_SIDE,
-    HalfStep,
-    Mass,
-    Objective,
-    Partners,
-    State,
-    Tally,
-)
+from kolmogorov.execution.tables import DistributedTable, distributed_table
+from kolmogorov.fitting.engine import Problem, opened_engine
+from kolmogorov.fitting.equations import Partners
+from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE, HalfStep
 from kolmogorov.fitting.history import Sweep
-from kolmogorov.solvers import RowSolver
+from kolmogorov.fitting.objective import Mass, UserTotals
+from kolmogorov.fitting.state import State
 
-Floats = NDArray[np.float64]
 Equations = tuple[Floats, Floats]
 #: Blocks of items that are under way at once, for each thread of the cluster, and at most.
 _WINDOW, _LARGEST_WINDOW = 2, 32
@@ -49,7 +45,7 @@ class UserBlock:
     """The thetas of a shard's users, and what the rest of the world needs to know of them."""
 
     theta: Floats
-    tally: Tally
+    totals: UserTotals
 
     def __sizeof__(self) -> int:
         return self.theta.nbytes
@@ -80,122 +76,129 @@ class Encoded:
 
 
 @dataclass(frozen=True, eq=False)
-class SpreadTheta:
-    """Theta where its users are: a future of a `UserBlock` for each shard, and their tallies."""
+class SpreadState:
+    """A state whose thetas are where their users are: futures of a `UserBlock` and of its totals for each shard."""
 
     blocks: Sequence[Any]
-    tallies: Sequence[Any]
+    totals: Sequence[Any]
+    psi: Floats
+    centre: Floats
 
 
 class ShardedEngine:
-    """Does what `Engine` does, on a table in a cluster."""
+    """The engine on a table in a cluster."""
 
-    def __init__(
-        self,
-        table: DistributedTable,
-        user_solver: RowSolver,
-        item_solver: RowSolver,
-        objective: Objective,
-        dask: Dask,
-    ) -> None:
-        self.table = table
-        self.user_solver = user_solver
-        self.item_solver = item_solver
-        self.objective = objective
-        self.dask = dask
-        self.seen_users = table.seen_users
+    def __init__(self, problem: Problem, table: DistributedTable, dask: Dask) -> None:
+        self._problem = problem
+        self._table = table
+        self._dask = dask
         masses = dask.gather([dask.submit("sum-squares", _mass, shard) for shard in table.shards])
         self._mass = masses[0]
         for mass in masses[1:]:
             self._mass = self._mass + mass
 
-    def start(self, rng: np.random.Generator, n_events: int) -> State:
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of users and items."""
+        return self._table.n_users, self._table.n_items
+
+    @property
+    def seen_users(self) -> NDArray[np.bool_]:
+        """Which users have observations."""
+        return self._table.seen_users
+
+    def fingerprint(self) -> str:
+        """Return a digest of the table."""
+        return self._table.fingerprint()
+
+    def start(self, rng: np.random.Generator, n_events: int) -> SpreadState:
         """Let every shard draw its users' thetas from its place in the stream of random numbers."""
         blocks = []
-        for shard, (first, last) in zip(self.table.shards, self.table.bounds, strict=True):
-            blocks.append(self.dask.submit("start-theta", _drawn, shard, rng.bit_generator.state, n_events))
+        for shard, (first, last) in zip(self._table.shards, self._table.bounds, strict=True):
+            blocks.append(self._dask.submit("start-theta", _drawn, shard, rng.bit_generator.state, n_events))
             rng.dirichlet(np.ones(n_events), size=last - first)
-        psi = np.zeros((self.table.n_items, n_events))
+        psi = np.zeros((self._table.n_items, n_events))
         return self._state(blocks, psi, np.full(n_events, 1.0 / n_events))
 
-    def spread(self, state: State) -> State:
+    def spread(self, state: State) -> SpreadState:
         """Send every shard the thetas of its users."""
         blocks = [
-            self.dask.submit("given-theta", _given, shard, np.array(state.theta[first:last]))
-            for shard, (first, last) in zip(self.table.shards, self.table.bounds, strict=True)
+            self._dask.submit("given-theta", _given, shard, np.array(state.theta[first:last]))
+            for shard, (first, last) in zip(self._table.shards, self._table.bounds, strict=True)
         ]
         return self._state(blocks, state.psi, state.centre)
 
-    def collect(self, state: State) -> State:
+    def collect(self, state: SpreadState) -> State:
         """Bring all thetas here, a shard at a time."""
-        spread: SpreadTheta = state.theta
-        theta = np.empty((self.table.n_users, state.centre.size))
-        for block, (first, last) in zip(spread.blocks, self.table.bounds, strict=True):
-            theta[first:last] = self.dask.gather([block])[0].theta
+        theta = np.empty((self._table.n_users, state.centre.size))
+        for block, (first, last) in zip(state.blocks, self._table.bounds, strict=True):
+            theta[first:last] = self._dask.gather([block])[0].theta
         return State(theta, state.psi, state.centre)
 
-    def sweep(self, state: State, index: int, seed: int) -> tuple[State, Sweep]:
+    def observations(self) -> Observations:
+        """Bring the table here, unless it is here already."""
+        return self._table.collected()
+
+    def sweep(self, state: SpreadState, index: int, seed: int) -> tuple[SpreadState, Sweep]:
         """Update the centre, every psi_i and every theta_u once; `index` counts from 1."""
-        spread: SpreadTheta = state.theta
-        centre = self.objective.centre(self._tally(spread).total, int(self.seen_users.sum()))
+        problem, objective = self._problem, self._problem.objective
+        centre = objective.centre(self._totals(state).total, int(self.seen_users.sum()))
         began = time.perf_counter()
-        psi = self._items(
-            spread,
-            state.psi,
-            HalfStep(self.item_solver, self.objective.item_reg, np.zeros_like(centre), seed, index, ITEM_SIDE),
-        )
+        item_step = HalfStep(problem.item_solver, objective.item_reg, np.zeros_like(centre), seed, index, ITEM_SIDE)
+        psi = self._items(state, item_step)
         between = time.perf_counter()
-        step = HalfStep(self.user_solver, self.objective.user_reg, centre, seed, index, USER_SIDE)
-        bits = self.dask.hold("broadcast-psi", Encoded.of(psi))
+        user_step = HalfStep(problem.user_solver, objective.user_reg, centre, seed, index, USER_SIDE)
+        bits = self._dask.hold("broadcast-psi", Encoded.of(psi))
         blocks = [
-            self.dask.submit("user-step", _stepped, shard, block, bits, step)
-            for shard, block in zip(self.table.shards, spread.blocks, strict=True)
+            self._dask.submit("user-step", _stepped, shard, block, bits, user_step)
+            for shard, block in zip(self._table.shards, state.blocks, strict=True)
         ]
         new = self._state(blocks, psi, centre)
-        tally = self._tally(new.theta)
+        totals = self._totals(new)
         ended = time.perf_counter()
-        objective, rmse = self.objective.quality(tally, psi, centre, self.table.n_users, self._mass)
-        return new, Sweep(index, objective, rmse, ended - between, between - began)
+        reached, rmse = objective.quality(totals, psi, centre, self._table.n_users, self._mass)
+        return new, Sweep(index, reached, rmse, ended - between, between - began)
 
-    def _state(self, blocks: list[Any], psi: Floats, centre: Floats) -> State:
-        tallies = [self.dask.submit("tally", _tally, block) for block in blocks]
-        return State(SpreadTheta(blocks, tallies), psi, centre)
+    def _state(self, blocks: list[Any], psi: Floats, centre: Floats) -> SpreadState:
+        totals = [self._dask.submit("total", _totals, block) for block in blocks]
+        return SpreadState(blocks, totals, psi, centre)
 
-    def _tally(self, spread: SpreadTheta) -> Tally:
-        tallies: list[Tally] = self.dask.gather(spread.tallies)
-        total = tallies[0]
-        for tally in tallies[1:]:
-            total = total + tally
-        return total
+    def _totals(self, state: SpreadState) -> UserTotals:
+        parts: list[UserTotals] = self._dask.gather(state.totals)
+        whole = parts[0]
+        for part in parts[1:]:
+            whole = whole + part
+        return whole
 
-    def _items(self, spread: SpreadTheta, psi: Floats, step: HalfStep) -> Floats:
+    def _items(self, state: SpreadState, step: HalfStep) -> Floats:
         """Sum up normal equations block by block of items, and solve each block where its sum is."""
+        psi = state.psi
         n_items, size = psi.shape
-        window = min(_WINDOW * self.dask.n_threads, _LARGEST_WINDOW)
-        fitting = self.dask.block_memory // (window * 8 * size * (size + 1))
+        window = min(_WINDOW * self._dask.n_threads, _LARGEST_WINDOW)
+        fitting = self._dask.block_memory // (window * 8 * size * (size + 1))
         rows = max(1, min(fitting, max(_LEAST_ROWS, -(-n_items // window))))
         solved: list[Any] = []
         for first in range(0, n_items, rows):
             last = min(first + rows, n_items)
             if len(solved) >= window:
-                self.dask.gather([solved[len(solved) - window]])
+                self._dask.gather([solved[len(solved) - window]])
             sums = [
-                self.dask.submit(
+                self._dask.submit(
                     "normal-equations", _equations, shard, block, first, last, step.ridge if k == 0 else 0.0
                 )
-                for k, (shard, block) in enumerate(zip(self.table.shards, spread.blocks, strict=True))
+                for k, (shard, block) in enumerate(zip(self._table.shards, state.blocks, strict=True))
             ]
             start = Encoded.of(psi[first:last])
             total = self._summed(sums)
-            solved.append(self.dask.submit("solve-items", _solved, total, start, replace(step, offset=first)))
-        return np.concatenate([block.psi for block in self.dask.gather(solved)])
+            solved.append(self._dask.submit("solve-items", _solved, total, start, replace(step, offset=first)))
+        return np.concatenate([block.psi for block in self._dask.gather(solved)])
 
     def _summed(self, parts: list[Any]) -> Any:
         """Add up in a tree that depends on the number of parts alone, neighbours first: they share a worker."""
         if len(parts) == 1:
             return parts[0]
         half = len(parts) // 2
-        return self.dask.submit("add-equations", _added, self._summed(parts[:half]), self._summed(parts[half:]))
+        return self._dask.submit("add-equations", _added, self._summed(parts[:half]), self._summed(parts[half:]))
 
 
 # --- what tasks call ---------------------------------------------------------------------------------------------
@@ -206,8 +209,8 @@ def _mass(shard: Shard) -> Mass:
         return Mass.of(shard.rows)
 
 
-def _tally(block: UserBlock) -> Tally:
-    return block.tally
+def _totals(block: UserBlock) -> UserTotals:
+    return block.totals
 
 
 def _drawn(shard: Shard, stream: Any, n_events: int) -> UserBlock:
@@ -219,7 +222,7 @@ def _drawn(shard: Shard, stream: Any, n_events: int) -> UserBlock:
 
 def _given(shard: Shard, theta: Floats) -> UserBlock:
     nothing = np.zeros(1)
-    return UserBlock(_writable(theta), Tally.of(theta, nothing, theta[0], shard.rows.counts > 0))
+    return UserBlock(_writable(theta), UserTotals.of(theta, nothing, theta[0], shard.rows.counts > 0))
 
 
 def _stepped(shard: Shard, block: UserBlock, bits: Encoded, step: HalfStep) -> UserBlock:
@@ -227,7 +230,7 @@ def _stepped(shard: Shard, block: UserBlock, bits: Encoded, step: HalfStep) -> U
     here = replace(step, offset=shard.first, centre=_writable(step.centre))
     with one_blas_thread(), Threads(1) as dealer:
         theta, values = here.run(shard.rows, bits.psi, _writable(block.theta), dealer)
-    return UserBlock(theta, Tally.of(theta, values, here.centre, shard.rows.counts > 0))
+    return UserBlock(theta, UserTotals.of(theta, values, here.centre, shard.rows.counts > 0))
 
 
 def _equations(shard: Shard, block: UserBlock, first: int, last: int, ridge: float) -> Equations:
@@ -252,3 +255,10 @@ def _solved(equations: Equations, start: Encoded, step: HalfStep) -> Encoded:
 def _writable(array: Floats) -> Floats:
     """Copy an array that came read-only from elsewhere: kernels are compiled for writable ones."""
     return array if array.flags.writeable else array.copy()
+
+
+@opened_engine.register
+@contextmanager
+def _(execution: Dask, problem: Problem, table: Any) -> Iterator[ShardedEngine]:
+    with execution as dask:
+        yield ShardedEngine(problem, distributed_table(dask, table), dask)

@@ -42,12 +42,12 @@ from kolmogorov.fitting.fitted import by_users, checked
 from kolmogorov.model.averaging import averaged_model, pruned, stacked
 from kolmogorov.model.interpretation import PosteriorReadingMixin
 from kolmogorov.model.kolmogorov import KolmogorovModel
-from kolmogorov.sampling.checkpoint import ChainCheckpoint, Kept
+from kolmogorov.sampling.checkpoint import ChainCheckpoint, SamplerState
 from kolmogorov.sampling.convergence import convergence_of
 from kolmogorov.sampling.plan import Plan
 from kolmogorov.sampling.posterior import Posterior
 from kolmogorov.sampling.priors import rating_features
-from kolmogorov.sampling.sampler import Draw, Sampling
+from kolmogorov.sampling.sampler import Sampler, SamplingProgress
 from kolmogorov.surface.prediction import Unknown, pair_rows
 from kolmogorov.surface.tables import check_evaluable
 
@@ -87,7 +87,7 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
     burn_in : int
         Sweeps at the start of each chain that are not kept; the users' prior is learned during them.
     n_samples : int
-        Draws kept of each chain.
+        Draws progress of each chain.
     thin : int
         Sweeps between two draws kept.
     item_classes : int
@@ -104,8 +104,8 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
     execution : kolmogorov.execution.Dask, optional
         A cluster on which the chains run, each as a task on one thread. The draws are the same.
     callback : callable, optional
-        Called with a `Draw` after every sweep, on a cluster after every chain; returning True ends sampling, at the
-        first draw kept if there is none yet. A chain that is ended early is left out unless it is the first.
+        Called with a `SamplingProgress` after every sweep, on a cluster after every chain; returning True ends sampling,
+        at the first draw kept if there is none yet. A chain that is ended early is left out unless it is the first.
     checkpoint : path, optional
         File from which a killed fit goes on.
     verbose : int
@@ -140,7 +140,7 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
         random_state: Any = None,
         n_jobs: int | None = -1,
         execution: Dask | None = None,
-        callback: Callable[[Draw], Any] | None = None,
+        callback: Callable[[SamplingProgress], Any] | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         verbose: int = 0,
     ) -> None:
@@ -190,22 +190,22 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
         with one_blas_thread():
             features = rating_features(X, int(self.n_features))
         keeper = None
-        kept = Kept(seed)
+        progress = SamplerState(seed)
         if self.checkpoint is not None:
             fixed = isinstance(self.random_state, numbers.Integral)
             keeper = ChainCheckpoint(self.checkpoint, self._identity(X, likelihood), seed if fixed else None)
             check_writable(self.checkpoint)
-            kept = keeper.read(features, X, self._plan(likelihood)) or kept
+            progress = keeper.read(features, X, self._plan(likelihood)) or progress
         held_out = None if test is None else test.rescaled(X.scale)
-        sampling = Sampling(self._plan(likelihood), X, features, kept, keeper, held_out, self._on_sweep)
+        sampling = Sampler(self._plan(likelihood), X, features, progress, keeper, held_out, self._on_sweep)
         with one_blas_thread(), self.execution or Threads(self.n_jobs) as dealer:
             if isinstance(dealer, Dask):
                 sampling.run_on(dealer)
             else:
                 sampling.run(dealer)
         # A chain that was ended early is left out, unless it is the only one.
-        chains = max(kept.chain, 1)
-        samples = kept.samples[: kept.chain * int(self.n_samples)] if kept.chain else kept.samples
+        chains = max(progress.chain, 1)
+        samples = progress.samples[: progress.chain * int(self.n_samples)] if progress.chain else progress.samples
         posterior = Posterior(
             theta=np.array([sample.theta for sample in samples]),
             psi=np.array([sample.psi for sample in samples]),
@@ -444,7 +444,7 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
         text = repr(([getattr(self, name) for name in names], likelihood, table.fingerprint()))
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def _on_sweep(self, draw: Draw) -> bool:
+    def _on_sweep(self, draw: SamplingProgress) -> bool:
         if self.verbose:
             error = "" if draw.rmse is None else f"  held-out rmse {draw.rmse:.4f}"
             sys.stderr.write(f"chain {draw.chain + 1}/{draw.n_chains}  sweep {draw.sweep}/{draw.n_sweeps}{error}\n")

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from kolmogorov.execution import Dask
-from kolmogorov.fitting.engine import Prior
 from kolmogorov.fitting.history import Sweep
+from kolmogorov.fitting.objective import Prior
 from kolmogorov.model.interpretation import ReadingMixin
 from kolmogorov.model.simplex_model import SimplexModel
 from kolmogorov.solvers import RowSolver

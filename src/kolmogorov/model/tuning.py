@@ -17,8 +17,7 @@ from kolmogorov._support.seeds import base_seed
 from kolmogorov.data import Observations
 from kolmogorov.data.trainable import check_trainable
 from kolmogorov.errors import DataError, ParameterError
-from kolmogorov.fitting.checkpoint import Run
-from kolmogorov.fitting.engine import State
+from kolmogorov.fitting.state import Run, State
 from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.model.simplex_model import SimplexModel
 
@@ -158,7 +157,7 @@ def _path(
     seed: int,
 ) -> list[float]:
     """Return the test errors along the path, in the order of `user_regs`."""
-    start: Run | None = None
+    start: Run[State] | None = None
     errors: dict[float, float] = {}
     for user_reg in sorted(user_regs, reverse=True):
         model = clone(base).set_params(n_events=n_events, user_reg=user_reg, item_reg=item_reg, random_state=seed)

@@ -13,8 +13,12 @@ from kolmogorov._support.invariants import check_array, check_bits, check_finite
 from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov.data.observations import Observations
 from kolmogorov.execution import Threads
-from kolmogorov.fitting.engine import ITEM_SIDE, USER_SIDE, Engine, HalfStep, Objective, State
-from kolmogorov.fitting.multi_start import Descent
+from kolmogorov.fitting.engine import Problem, ThreadedEngine
+from kolmogorov.fitting.equations import Partners
+from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE
+from kolmogorov.fitting.multi_start import MultiStart
+from kolmogorov.fitting.objective import Objective
+from kolmogorov.fitting.state import State
 from kolmogorov.kernels.gibbs import draw_answers, draw_bits, draw_events
 from kolmogorov.kernels.products import residual_squares
 from kolmogorov.sampling.dirichlet import redrawn_alpha
@@ -62,7 +66,7 @@ class Sample:
 
 
 @dataclass(frozen=True, eq=False)
-class Link:
+class ChainState:
     """One state of a chain. Arrays are never changed in place.
 
     Attributes
@@ -149,21 +153,21 @@ class Chain(ABC):
             owners = rows.owners(0, len(self._mass))
             self._mass = np.bincount(owners, weights=rows.weights, minlength=len(self._mass)).astype(np.float64)
 
-    def start(self) -> Link:
+    def start(self) -> ChainState:
         """Return a point estimate from a random start: single bits leave a poor one too slowly.
 
         Chains with other seeds descend from elsewhere to elsewhere.
         """
         rng = generator(self.seed, _START)
         table = self.observations
-        state = self._descended()
+        found = self._descended()
         spread = max(float(np.var(table.values)), 1e-4)
-        theta = (1.0 - _BLUR) * state.theta + _BLUR / self.n_events
+        theta = (1.0 - _BLUR) * found.theta + _BLUR / self.n_events
         distance = float(((theta - theta.mean(axis=0)) ** 2).sum(axis=1).mean())
         concentration = self.concentration or float(np.clip((self.n_events - 1) / max(distance, 1e-9), 1.0, 300.0))
-        return Link(
+        return ChainState(
             theta=theta,
-            psi=state.psi,
+            psi=found.psi,
             noise=np.full(table.n_users, spread),
             items=ItemPrior.start(table, self.n_classes, self.n_events, rng),
             users=UserPrior.start(self.features, self.n_events, concentration),
@@ -173,15 +177,14 @@ class Chain(ABC):
 
     def _descended(self) -> State:
         """Run the point estimate's descent."""
-        engine = Engine(
-            self.observations,
+        ridge = min(_START_RIDGE * float(self._mass[self.seen_users].mean()), _LARGEST_RIDGE)
+        problem = Problem(
             resolve("simplex", "active_set"),
             resolve("binary", "local_search", tabu_moves=0),
-            Objective(min(_START_RIDGE * float(self._mass[self.seen_users].mean()), _LARGEST_RIDGE), 0.0, "mean"),
-            self.dealer,
+            Objective(ridge, 0.0, "mean"),
         )
-        descent = Descent(
-            engine,
+        descent = MultiStart(
+            ThreadedEngine(problem, self.observations, self.dealer),
             n_events=self.n_events,
             seed=self.seed,
             n_init=1,
@@ -192,15 +195,15 @@ class Chain(ABC):
         return descent.run().state
 
     @abstractmethod
-    def priors(self, link: Link) -> dict[str, float]:
+    def priors(self, state: ChainState) -> dict[str, float]:
         """Return the numbers that `prior_names` names."""
 
-    def sample(self, link: Link) -> Sample:
+    def sample(self, state: ChainState) -> Sample:
         """Return the model of a state."""
-        return Sample(link.theta, link.psi > 0.5, link.noise, self.priors(link))
+        return Sample(state.theta, state.psi > 0.5, state.noise, self.priors(state))
 
     @abstractmethod
-    def sweep(self, link: Link, index: int, *, learning: bool) -> Link:
+    def sweep(self, state: ChainState, index: int, *, learning: bool) -> ChainState:
         """Draw everything once; the users' prior is learned only while `learning`."""
 
 
@@ -209,36 +212,51 @@ class GaussianChain(Chain):
 
     prior_names = ("concentration", "noise")
 
-    def priors(self, link: Link) -> dict[str, float]:
+    def priors(self, state: ChainState) -> dict[str, float]:
         """Return the concentration of theta, fixed after burn-in, and the usual deviation of the noise."""
-        usual = float(np.sqrt(link.scale / self.noise_shape))
-        return {"concentration": float(link.users.concentration), "noise": usual}
+        usual = float(np.sqrt(state.scale / self.noise_shape))
+        return {"concentration": float(state.users.concentration), "noise": usual}
 
-    def sweep(self, link: Link, index: int, *, learning: bool) -> Link:
+    def sweep(self, state: ChainState, index: int, *, learning: bool) -> ChainState:
         """Draw psi, theta, noise and priors, each given the rest."""
         self.observations.check_intact()
         rng = generator(self.seed, _PRIORS, index)
-        precision = 1.0 / link.noise
-        psi = self._items(link, precision, index)
-        pull = link.users.concentration
-        centre = np.zeros(self.n_events)
-        tilt = pull * link.users.centre
-        user_step = HalfStep(SimplexSampler(), pull, centre, self.seed, index, USER_SIDE, tilt, precision, keep=False)
-        theta, _ = user_step.run(self.observations.rows, psi, link.theta, self.dealer)
-        noise, prior = NoisePrior(link.scale, self.noise_shape, self.noise_rate).redrawn(
+        precision = 1.0 / state.noise
+        psi = self._items(state, precision, index)
+        theta = self._thetas(state, psi, precision, index)
+        noise, prior = NoisePrior(state.scale, self.noise_shape, self.noise_rate).redrawn(
             *self._residuals(theta, psi), rng
         )
-        users = link.users
+        users = state.users
         if learning:
             users = users.learned(theta, self.seen_users, rng, spread=self.concentration is None)
-        return Link(theta, psi, noise, link.items.redrawn(psi, rng), users, prior.scale, link.alpha)
+        return ChainState(theta, psi, noise, state.items.redrawn(psi, rng), users, prior.scale, state.alpha)
 
-    def _items(self, link: Link, precision: Floats, index: int) -> Floats:
+    def _thetas(self, state: ChainState, psi: Floats, precision: Floats, index: int) -> Floats:
+        """Draw the theta of every user: a normal distribution restricted to the simplex."""
+        view, sampler = self.observations.rows, SimplexSampler()
+        partners = Partners.of(psi, view)
+        weights: Floats | None = precision
+        if partners.bits is None:
+            view, weights = view.weighed(np.repeat(precision, view.counts)), None
+        pull, origin = state.users.concentration, np.zeros(self.n_events)
+        tilt = pull * state.users.centre
+        theta = np.empty_like(state.theta)
+
+        def share(first: int, last: int) -> None:
+            gram, moment = partners.equations(view, first, last, pull, origin, weights)
+            seeds = row_seeds(self.seed, index, USER_SIDE, np.arange(first, last))
+            theta[first:last] = sampler.solve_batch(gram, moment + tilt[first:last], state.theta[first:last], seeds)
+
+        self.dealer.deal(share, len(theta), self.n_events * self.n_events)
+        return theta
+
+    def _items(self, state: ChainState, precision: Floats, index: int) -> Floats:
         """Draw the bits of every item."""
         columns = self.observations.columns
         table = (columns.indptr, columns.indices, columns.values, columns.weights)
-        given = (precision, link.theta, link.psi, link.items.logit)
-        psi = np.empty_like(link.psi)
+        given = (precision, state.theta, state.psi, state.items.logit)
+        psi = np.empty_like(state.psi)
 
         def share(first: int, last: int) -> None:
             seeds = row_seeds(self.seed, index, ITEM_SIDE, np.arange(first, last))
@@ -263,31 +281,31 @@ class BernoulliChain(Chain):
 
     prior_names = ("concentration",)
 
-    def priors(self, link: Link) -> dict[str, float]:
+    def priors(self, state: ChainState) -> dict[str, float]:
         """Return the concentration of theta: the sum of its Dirichlet prior's parameters."""
-        return {"concentration": float(link.alpha.sum())}
+        return {"concentration": float(state.alpha.sum())}
 
-    def sweep(self, link: Link, index: int, *, learning: bool) -> Link:
+    def sweep(self, state: ChainState, index: int, *, learning: bool) -> ChainState:
         """Draw psi with the events summed out, then events and theta, then the priors."""
         self.observations.check_intact()
         rng = generator(self.seed, _PRIORS, index)
         rows, columns = self.observations.rows, self.observations.columns
-        psi, theta = np.empty_like(link.psi), np.empty_like(link.theta)
-        logit = link.items.logit
+        psi, theta = np.empty_like(state.psi), np.empty_like(state.theta)
+        logit = state.items.logit
 
         def item_share(first: int, last: int) -> None:
             seeds = row_seeds(self.seed, index, ITEM_SIDE, np.arange(first, last))
             table = (columns.indptr, columns.indices, columns.values, columns.weights)
-            draw_answers(*table, link.theta, link.psi, logit, FLOOR, seeds, first, last, psi)
+            draw_answers(*table, state.theta, state.psi, logit, FLOOR, seeds, first, last, psi)
 
         def user_share(first: int, last: int) -> None:
             seeds = row_seeds(self.seed, index, USER_SIDE, np.arange(first, last))
             table = (rows.indptr, rows.indices, rows.values, rows.weights)
-            draw_events(*table, psi, link.theta, link.alpha, FLOOR, seeds, first, last, theta)
+            draw_events(*table, psi, state.theta, state.alpha, FLOOR, seeds, first, last, theta)
 
         size = self.n_events * self.n_events
         self.dealer.deal(item_share, self.observations.n_items, size)
         self.dealer.deal(user_share, self.observations.n_users, size)
         fixed = self.concentration is not None
-        alpha = redrawn_alpha(link.alpha, theta[self.seen_users], rng, total_fixed=fixed)
-        return replace(link, theta=theta, psi=psi, items=link.items.redrawn(psi, rng), alpha=alpha)
+        alpha = redrawn_alpha(state.alpha, theta[self.seen_users], rng, total_fixed=fixed)
+        return replace(state, theta=theta, psi=psi, items=state.items.redrawn(psi, rng), alpha=alpha)

@@ -14,7 +14,7 @@ from kolmogorov._support.invariants import check_bits
 from kolmogorov.data import Observations
 from kolmogorov.errors import FileFormatError, InvariantError
 from kolmogorov.fitting.checkpoint import check_identity
-from kolmogorov.sampling.chain import Link, Sample
+from kolmogorov.sampling.chain import ChainState, Sample
 from kolmogorov.sampling.plan import Plan
 from kolmogorov.sampling.priors import ItemPrior, UserPrior
 
@@ -22,14 +22,14 @@ KIND = "chains"
 
 
 @dataclass
-class Kept:
+class SamplerState:
     """Draws kept so far, and where sampling is: the chain, its last sweep, and its state after it."""
 
     seed: int
     samples: list[Sample] = field(default_factory=list)
     chain: int = 0
     sweep: int = 0
-    current: Link | None = None
+    current: ChainState | None = None
 
 
 class ChainCheckpoint:
@@ -49,74 +49,74 @@ class ChainCheckpoint:
         self.identity = identity
         self.seed = seed
 
-    def write(self, kept: Kept) -> None:
+    def write(self, progress: SamplerState) -> None:
         """Replace the file."""
         meta = {
             "identity": self.identity,
-            "seed": kept.seed,
-            "chain": kept.chain,
-            "sweep": kept.sweep,
-            "priors": [sample.priors for sample in kept.samples],
+            "seed": progress.seed,
+            "chain": progress.chain,
+            "sweep": progress.sweep,
+            "priors": [sample.priors for sample in progress.samples],
             "current": None,
         }
         arrays: dict[str, np.ndarray] = {}
-        for k, sample in enumerate(kept.samples):
+        for k, sample in enumerate(progress.samples):
             arrays |= {f"theta{k}": sample.theta, f"psi{k}": sample.psi.astype(np.uint8), f"noise{k}": sample.noise}
-        if kept.current is not None:
-            link = kept.current
-            meta["current"] = {"scale": link.scale, "concentration": link.users.concentration}
-            arrays |= {"theta": link.theta, "psi": link.psi, "noise": link.noise, "alpha": link.alpha}
-            arrays |= {"bucket": link.items.bucket, "member": link.items.member, "frequency": link.items.frequency}
-            arrays |= {"mean": link.users.mean, "slopes": link.users.slopes, "fantasy": link.users.fantasy}
+        if progress.current is not None:
+            state = progress.current
+            meta["current"] = {"scale": state.scale, "concentration": state.users.concentration}
+            arrays |= {"theta": state.theta, "psi": state.psi, "noise": state.noise, "alpha": state.alpha}
+            arrays |= {"bucket": state.items.bucket, "member": state.items.member, "frequency": state.items.frequency}
+            arrays |= {"mean": state.users.mean, "slopes": state.users.slopes, "prior_draws": state.users.prior_draws}
         container.write(self.path, KIND, meta, arrays)
 
-    def read(self, features: np.ndarray, table: Observations, plan: Plan) -> Kept | None:
+    def read(self, features: np.ndarray, table: Observations, plan: Plan) -> SamplerState | None:
         """Return the state to go on from, or None where there is no file yet."""
         if not self.path.exists():
             return None
         contents, arrays = container.read(self.path, (KIND,))
         check_identity(contents, self.path, self.identity, self.seed)
         try:
-            kept = _restored(contents.meta, arrays, features)
-            _validate(kept, table, plan)
+            progress = _restored(contents.meta, arrays, features)
+            _validate(progress, table, plan)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise FileFormatError(f"{self.path} is malformed: {error}.") from None
-        return kept
+        return progress
 
 
-def _restored(meta: dict[str, Any], arrays: dict[str, np.ndarray], features: np.ndarray) -> Kept:
+def _restored(meta: dict[str, Any], arrays: dict[str, np.ndarray], features: np.ndarray) -> SamplerState:
     current = None
     if meta["current"] is not None:
         items = ItemPrior(arrays["bucket"], arrays["member"], arrays["frequency"])
         users = UserPrior(
-            features, arrays["mean"], arrays["slopes"], float(meta["current"]["concentration"]), arrays["fantasy"]
+            features, arrays["mean"], arrays["slopes"], float(meta["current"]["concentration"]), arrays["prior_draws"]
         )
         scale = float(meta["current"]["scale"])
-        current = Link(arrays["theta"], arrays["psi"], arrays["noise"], items, users, scale, arrays["alpha"])
+        current = ChainState(arrays["theta"], arrays["psi"], arrays["noise"], items, users, scale, arrays["alpha"])
     samples = []
     for k, priors in enumerate(meta["priors"]):
         check_bits(f"psi{k}", arrays[f"psi{k}"])
         numbers = {str(name): float(value) for name, value in priors.items()}
         samples.append(Sample(arrays[f"theta{k}"], arrays[f"psi{k}"] > 0, arrays[f"noise{k}"], numbers))
-    return Kept(meta["seed"], samples, meta["chain"], meta["sweep"], current)
+    return SamplerState(meta["seed"], samples, meta["chain"], meta["sweep"], current)
 
 
-def _validate(kept: Kept, table: Observations, plan: Plan) -> None:
+def _validate(progress: SamplerState, table: Observations, plan: Plan) -> None:
     """Check that sampling can go on from here: compiled code relies on the arrays, loops on the numbers."""
-    whole = all(type(n) is int and n >= 0 for n in (kept.seed, kept.chain, kept.sweep))
-    under_way = len(kept.samples) - kept.chain * plan.n_samples if whole else -1
+    whole = all(type(n) is int and n >= 0 for n in (progress.seed, progress.chain, progress.sweep))
+    under_way = len(progress.samples) - progress.chain * plan.n_samples if whole else -1
     if (
         not whole
-        or kept.chain > plan.n_chains
-        or under_way != max(kept.sweep - plan.burn_in, 0) // plan.thin
-        or kept.sweep > plan.n_sweeps
-        or (kept.current is None) != (kept.sweep == 0)
+        or progress.chain > plan.n_chains
+        or under_way != max(progress.sweep - plan.burn_in, 0) // plan.thin
+        or progress.sweep > plan.n_sweeps
+        or (progress.current is None) != (progress.sweep == 0)
     ):
         raise InvariantError("its draws and the place of its chain do not belong together")
-    if any(set(sample.priors) != set(plan.prior_names) for sample in kept.samples):
+    if any(set(sample.priors) != set(plan.prior_names) for sample in progress.samples):
         raise InvariantError("its draws do not have the priors of their kind")
-    states: list[Sample | Link] = [*kept.samples]
-    for state in states if kept.current is None else [*states, kept.current]:
+    states: list[Sample | ChainState] = [*progress.samples]
+    for state in states if progress.current is None else [*states, progress.current]:
         state.validate(table.n_users, table.n_items, plan.n_events)
-    if kept.current is not None and len(kept.current.items.frequency) != plan.n_classes:
+    if progress.current is not None and len(progress.current.items.frequency) != plan.n_classes:
         raise InvariantError("its number of classes is wrong")

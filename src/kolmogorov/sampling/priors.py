@@ -99,7 +99,7 @@ class UserPrior:
     mean : float64[D]
     slopes : float64[n_features, D]
     concentration : float
-    fantasy : float64[n, D]
+    prior_draws : float64[n, D]
         Draws from the prior itself for the first users, by which the concentration is learned.
     """
 
@@ -107,23 +107,23 @@ class UserPrior:
     mean: Floats
     slopes: Floats
     concentration: float
-    fantasy: Floats
+    prior_draws: Floats
 
     @classmethod
     def start(cls, features: Floats, n_events: int, concentration: float) -> UserPrior:
         """Begin with equal events for all."""
         mean = np.full(n_events, 1.0 / n_events)
-        fantasy = np.tile(mean, (min(len(features), _FANTASY), 1))
-        return cls(features, mean, np.zeros((features.shape[1], n_events)), concentration, fantasy)
+        prior_draws = np.tile(mean, (min(len(features), _PRIOR_DRAWS), 1))
+        return cls(features, mean, np.zeros((features.shape[1], n_events)), concentration, prior_draws)
 
     def validate(self, n_events: int) -> None:
         """Raise `InvariantError` where this is no prior of its users; for arrays that come from a file."""
         check_array("the mean", self.mean, np.float64, (n_events,))
         check_array("the slopes", self.slopes, np.float64, (self.features.shape[1], n_events))
-        check_array("the draws", self.fantasy, np.float64, (min(len(self.features), _FANTASY), n_events))
+        check_array("the draws", self.prior_draws, np.float64, (min(len(self.features), _PRIOR_DRAWS), n_events))
         check_simplex("the mean", self.mean)
         check_finite("the slopes", self.slopes)
-        check_simplex("the draws", self.fantasy)
+        check_simplex("the draws", self.prior_draws)
         check_positive("the concentration", np.array([self.concentration]))
 
     @property
@@ -144,19 +144,24 @@ class UserPrior:
         fresh = replace(self, mean=mean, slopes=slopes)
         if not spread:
             return fresh
-        n, size = self.fantasy.shape
+        n, size = self.prior_draws.shape
         centre, pull = fresh.centre, self.concentration
-        fantasy = np.empty_like(self.fantasy)
+        prior_draws = np.empty_like(self.prior_draws)
         gram = np.tile(pull * np.eye(size), (n, 1, 1))
-        draw_simplex(gram, pull * centre[:n], self.fantasy, rng.integers(2**63, size=n).astype(np.uint64), 2, fantasy)
+        draw_simplex(
+            gram, pull * centre[:n], self.prior_draws, rng.integers(2**63, size=n).astype(np.uint64), 2, prior_draws
+        )
         distance = [
-            float(((x - c) ** 2).sum(axis=1).mean()) for x, c in ((fantasy, centre[:n]), (theta[seen], centre[seen]))
+            float(((x - c) ** 2).sum(axis=1).mean())
+            for x, c in ((prior_draws, centre[:n]), (theta[seen], centre[seen]))
         ]
         step = float(np.clip(pull * (distance[0] - distance[1]) / size, -_LARGEST_STEP, _LARGEST_STEP))
-        return replace(fresh, fantasy=fantasy, concentration=float(np.clip(pull * np.exp(step), *_CONCENTRATIONS)))
+        return replace(
+            fresh, prior_draws=prior_draws, concentration=float(np.clip(pull * np.exp(step), *_CONCENTRATIONS))
+        )
 
 
-_FANTASY = 128
+_PRIOR_DRAWS = 128
 _LARGEST_STEP = 0.2
 _CONCENTRATIONS = (0.1, 1e4)
 _FEATURE_RIDGE = 20.0

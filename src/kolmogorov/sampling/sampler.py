@@ -13,7 +13,7 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov.data import Observations
 from kolmogorov.execution import Dask, Threads
 from kolmogorov.sampling.chain import FLOOR, Sample
-from kolmogorov.sampling.checkpoint import ChainCheckpoint, Kept
+from kolmogorov.sampling.checkpoint import ChainCheckpoint, SamplerState
 from kolmogorov.sampling.plan import Plan
 
 Floats = NDArray[np.float64]
@@ -22,7 +22,7 @@ _PAUSE = 10.0
 
 
 @dataclass(frozen=True)
-class Draw:
+class SamplingProgress:
     """Progress of sampling, as a callback sees it.
 
     Attributes
@@ -42,74 +42,74 @@ class Draw:
 
 
 @dataclass
-class Sampling:
-    """One run over all chains, from where `kept` is; `on_draw` is told every sweep and may end it."""
+class Sampler:
+    """One run over all chains, from where `progress` is; `on_draw` is told every sweep and may end it."""
 
     plan: Plan
     table: Observations
     features: Floats
-    kept: Kept
+    progress: SamplerState
     keeper: ChainCheckpoint | None
     test: Observations | None
-    on_draw: Callable[[Draw], bool]
+    on_draw: Callable[[SamplingProgress], bool]
 
     def __post_init__(self) -> None:
-        self._watch = None if self.test is None else Watch(self.table, self.test, self.plan.likelihood)
+        self._held_out = None if self.test is None else HeldOutError(self.table, self.test, self.plan.likelihood)
         self._written = time.monotonic()
 
     def run(self, dealer: Threads) -> None:
         """Go through the chains one after another, with all threads on each."""
-        plan, kept, stopping = self.plan, self.kept, False
-        self._look(*kept.samples)
-        while kept.chain < plan.n_chains:
-            chain = plan.chain(self.table, self.features, kept.seed, kept.chain, dealer)
-            link = chain.start() if kept.current is None else kept.current
-            while kept.sweep < plan.n_sweeps:
-                kept.sweep += 1
-                link = kept.current = chain.sweep(link, kept.sweep, learning=kept.sweep <= plan.burn_in)
-                if plan.keeps(kept.sweep):
-                    kept.samples.append(chain.sample(link))
-                    self._look(kept.samples[-1])
-                stopping = self.on_draw(self._draw(kept.chain, kept.sweep)) or stopping
-                if stopping and kept.samples:
+        plan, progress, stopping = self.plan, self.progress, False
+        self._look(*progress.samples)
+        while progress.chain < plan.n_chains:
+            chain = plan.chain(self.table, self.features, progress.seed, progress.chain, dealer)
+            state = chain.start() if progress.current is None else progress.current
+            while progress.sweep < plan.n_sweeps:
+                progress.sweep += 1
+                state = progress.current = chain.sweep(state, progress.sweep, learning=progress.sweep <= plan.burn_in)
+                if plan.keeps(progress.sweep):
+                    progress.samples.append(chain.sample(state))
+                    self._look(progress.samples[-1])
+                stopping = self.on_draw(self._draw(progress.chain, progress.sweep)) or stopping
+                if stopping and progress.samples:
                     return
                 if time.monotonic() - self._written > _PAUSE:
                     self._write()
-            kept.chain, kept.sweep, kept.current = kept.chain + 1, 0, None
+            progress.chain, progress.sweep, progress.current = progress.chain + 1, 0, None
             self._write()
 
     def run_on(self, dask: Dask) -> None:
         """Make each chain a task; chains come back whole, in their order."""
-        plan, kept = self.plan, self.kept
-        kept.sweep, kept.current = 0, None
+        plan, progress = self.plan, self.progress
+        progress.sweep, progress.current = 0, None
         # A chain that was under way is begun anew.
-        del kept.samples[kept.chain * plan.n_samples :]
-        self._look(*kept.samples)
+        del progress.samples[progress.chain * plan.n_samples :]
+        self._look(*progress.samples)
         table = dask.hold("load-table", self.table)
         features = dask.hold("load-features", self.features)
-        numbers = range(kept.chain, plan.n_chains)
-        tasks = [dask.submit("sample-chain", sampled, plan, table, features, kept.seed, k) for k in numbers]
+        numbers = range(progress.chain, plan.n_chains)
+        tasks = [dask.submit("sample-chain", sampled, plan, table, features, progress.seed, k) for k in numbers]
         for number, task in zip(numbers, tasks, strict=True):
             samples: list[Sample] = dask.gather([task])[0]
-            kept.samples += samples
+            progress.samples += samples
             self._look(*samples)
-            kept.chain = number + 1
+            progress.chain = number + 1
             self._write()
             if self.on_draw(self._draw(number, plan.n_sweeps)):
                 return
 
-    def _draw(self, chain: int, sweep: int) -> Draw:
-        rmse = None if self._watch is None else self._watch.rmse
-        return Draw(chain, sweep, self.plan.n_chains, self.plan.n_sweeps, rmse)
+    def _draw(self, chain: int, sweep: int) -> SamplingProgress:
+        rmse = None if self._held_out is None else self._held_out.rmse
+        return SamplingProgress(chain, sweep, self.plan.n_chains, self.plan.n_sweeps, rmse)
 
     def _look(self, *samples: Sample) -> None:
-        if self._watch is not None:
+        if self._held_out is not None:
             for sample in samples:
-                self._watch.add(sample)
+                self._held_out.add(sample)
 
     def _write(self) -> None:
         if self.keeper is not None:
-            self.keeper.write(self.kept)
+            self.keeper.write(self.progress)
         self._written = time.monotonic()
 
 
@@ -118,15 +118,15 @@ def sampled(plan: Plan, table: Observations, features: Floats, seed: int, number
     samples = []
     with one_blas_thread(), Threads(1) as dealer:
         chain = plan.chain(table, features, seed, number, dealer)
-        link = chain.start()
+        state = chain.start()
         for sweep in range(1, plan.n_sweeps + 1):
-            link = chain.sweep(link, sweep, learning=sweep <= plan.burn_in)
+            state = chain.sweep(state, sweep, learning=sweep <= plan.burn_in)
             if plan.keeps(sweep):
-                samples.append(chain.sample(link))
+                samples.append(chain.sample(state))
     return samples
 
 
-class Watch:
+class HeldOutError:
     """The running average of predictions on held-out entries whose user and item are known, and its error."""
 
     def __init__(self, table: Observations, test: Observations, likelihood: str) -> None:
