@@ -3,7 +3,8 @@
 Prints, for D = 4 ... 100: milliseconds per problem on one thread (median), eigendecompositions, mean gap to the best
 value known, and the share of problems solved to it; then the ratios of the times to `enhanced_gd` beside the
 paper's Table IV; the phases of its Table II; Newton against gradient descent; Beasley's instances; and how many item
-problems `branch_bound` proves at D = 32 within 50 ms. "best known" is the best of all solvers of the run.
+problems `branch_bound` proves at D = 32 within 50 ms; and random problems of 250 and 500 variables. "best known" is the
+best of all solvers of the run. `--only large` prints the last part alone.
 """
 
 import argparse
@@ -20,6 +21,7 @@ from kolmogorov._support.optional import installed
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov.errors import DataError
 from kolmogorov.kernels.gram import normal_equations
+from kolmogorov.kernels.relinking import relinked_search
 from kolmogorov.problems import BinaryQP, Status
 from kolmogorov.solvers import resolve
 
@@ -170,10 +172,64 @@ def proofs(observations):
     print(f"  {within} of {len(problems)} = {within / len(problems):.1%}; median {1e3 * np.median(times):.1f} ms")
 
 
+def sparse_integers(size, seed, density):
+    """A matrix as Beasley's: integers from -100 to 100 in a share of the places."""
+    rng = np.random.default_rng([size, seed])
+    upper = np.triu(rng.integers(-100, 101, (size, size)) * (rng.random((size, size)) < density)).astype(float)
+    return upper + np.triu(upper, 1).T
+
+
+def best_found(problem):
+    """The best of two searches of ten times the flips, with a larger pool and longer walks."""
+    size = problem.size
+    values = []
+    for seed in range(2):
+        x = np.zeros((1, size))
+        stop = np.zeros(1, dtype=np.int64)
+        seeds = np.array([1000 + seed], dtype=np.uint64)
+        relinked_search(problem.gram[None], problem.moment[None], seeds, 20, 20 * size, 10_000 * size, stop, x)
+        values.append(problem.value(x[0]))
+    return min(values)
+
+
+def large(count):
+    print(f"\nRandom problems, {count} each, integers from -100 to 100; gaps to the best of all and of longer runs\n")
+    print("  n   density  solver                      at best   mean gap %   worst gap %   seconds (median, longest)")
+    methods = {
+        "local_search": {},
+        "branch_bound 0.5 s": {"time_limit": 0.5},
+        "branch_bound 2 s": {"time_limit": 2.0},
+    }
+    for size, density in ((250, 0.1), (500, 0.1), (500, 0.5), (500, 1.0)):
+        problems = [BinaryQP(sparse_integers(size, seed, density), np.zeros(size)) for seed in range(count)]
+        best = np.array([best_found(problem) for problem in problems])
+        rows = {}
+        for name, options in methods.items():
+            solver = name.split()[0]
+            for limit in (0.02, 0.5):  # Both ways a search can end are compiled before the clock starts.
+                bqp.solve(sparse_integers(101, 0, 0.1), solver=solver, time_limit=limit)
+            answers = [bqp.solve(problem, solver=solver, **options) for problem in problems]
+            rows[name] = np.array([a.value for a in answers]), np.array([a.seconds for a in answers])
+            best = np.minimum(best, rows[name][0])
+        for name, (values, seconds) in rows.items():
+            gaps = 100.0 * (values - best) / np.abs(best)
+            print(
+                f"{size:4d} {density:7.0%}  {name:26s} {np.mean(gaps == 0):8.0%} {gaps.mean():11.4f} {gaps.max():13.4f}"
+                f"{np.median(seconds):13.2f} {seconds.max():8.2f}",
+                flush=True,
+            )
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=20, help="problems per table entry")
-    count = parser.parse_args().count
+    parser.add_argument("--only", choices=["large"], help="print one part alone")
+    arguments = parser.parse_args()
+    count = arguments.count
+    if arguments.only == "large":
+        print(machine())
+        large(count)
+        return
     default = Path(__file__).resolve().parents[2] / "shared" / "data"
     folder = Path(os.environ.setdefault("KOLMOGOROV_DATA", str(default)))
     print(machine())
@@ -193,6 +249,7 @@ def main():
         beasley(folder / "bqp")
         if ratings is not None:
             proofs(ratings)
+    large(count)
     print(f"\n{time.perf_counter() - began:.0f} s in all")
 
 

@@ -209,3 +209,26 @@ def answer_distribution(theta, values, logit, floor):
         chance = floor + (1 - 2 * floor) * theta @ psi
         weights.append(np.prod(np.where(values == 1, chance, 1 - chance)) * np.exp(logit @ psi))
     return np.array(weights) / np.sum(weights)
+
+
+def flip_gains(gram, moment, x):
+    """What flipping each bit adds to the value."""
+    gains = []
+    for d in range(len(x)):
+        other = x.copy()
+        other[d] = 1 - other[d]
+        gains.append(value(gram, moment, other) - value(gram, moment, x))
+    return np.array(gains)
+
+
+def best_between(gram, moment, x, y):
+    """The best point of the middle third of the greedy path of single flips from x to y."""
+    here, path = x.copy(), []
+    while (here != y).any():
+        gains = flip_gains(gram, moment, here)
+        gains[here == y] = np.inf
+        d = int(np.argmin(gains))
+        here[d] = y[d]
+        path.append(here.copy())
+    third = len(path) // 3
+    return min(path[max(third - 1, 0) : len(path) - third], key=lambda point: value(gram, moment, point), default=x)

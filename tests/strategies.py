@@ -56,3 +56,10 @@ def toy_problems(size, count, seed=0):
     zero = np.zeros(size)
     normal_equations(view.indptr, view.indices, view.values, view.weights, theta, 0, 40, 0.0, zero, gram, moment)
     return [BinaryQP(gram[k], moment[k]) for k in range(count)]
+
+
+def sparse_integers(size, seed, density=0.1):
+    """A matrix as Beasley's: integers from -100 to 100 in a tenth of the places."""
+    rng = np.random.default_rng([size, seed])
+    upper = np.triu(rng.integers(-100, 101, (size, size)) * (rng.random((size, size)) < density)).astype(float)
+    return upper + np.triu(upper, 1).T

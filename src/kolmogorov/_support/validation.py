@@ -27,13 +27,14 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class Integer:
-    """An integer not below `minimum`; booleans are not integers."""
+    """An integer not below `minimum`, of 64 bits as the kernels count; booleans are not integers."""
 
     minimum: int
 
     def accepts(self, value: Any) -> bool:
         """Tell whether the value is allowed."""
-        return isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= self.minimum
+        whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+        return whole and self.minimum <= int(value) < 2**63
 
     def __str__(self) -> str:
         return f"an integer >= {self.minimum}"
@@ -54,7 +55,10 @@ class Real:
         """Tell whether the value is allowed."""
         if not isinstance(value, numbers.Real) or isinstance(value, bool):
             return False
-        return math.isfinite(value) and self.minimum <= float(value) <= self.maximum
+        try:
+            return math.isfinite(value) and self.minimum <= float(value) <= self.maximum
+        except OverflowError:  # An integer beyond all floats.
+            return False
 
     def __str__(self) -> str:
         if math.isfinite(self.maximum):

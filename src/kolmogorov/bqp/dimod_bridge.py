@@ -9,6 +9,7 @@ import numpy as np
 from kolmogorov._support.optional import require
 from kolmogorov.errors import DataError
 from kolmogorov.problems import BinaryQP
+from kolmogorov.problems.quadratic import MOST_VARIABLES
 
 
 def from_dimod(bqm: Any) -> BinaryQP:
@@ -28,6 +29,8 @@ def from_dimod(bqm: Any) -> BinaryQP:
         raise DataError(f"Expected a dimod.BinaryQuadraticModel, got {type(bqm).__name__}.")
     model = bqm.change_vartype("BINARY", inplace=False)
     position = {variable: k for k, variable in enumerate(model.variables)}
+    if len(position) > MOST_VARIABLES:
+        raise DataError(f"A problem may have at most {MOST_VARIABLES:,} variables, this model has {len(position):,}.")
     gram = np.zeros((len(position), len(position)))
     for (left, right), bias in model.quadratic.items():
         gram[position[left], position[right]] += bias / 2.0

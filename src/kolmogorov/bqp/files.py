@@ -9,11 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from kolmogorov.errors import FileFormatError
+from kolmogorov.errors import DataError, FileFormatError
 from kolmogorov.problems import BinaryQP
-
-# A dense matrix of this size takes 3 GB.
-_LARGEST = 20_000
+from kolmogorov.problems.quadratic import MOST_VARIABLES
 
 
 def read(path: str | os.PathLike[str]) -> BinaryQP:
@@ -23,13 +21,20 @@ def read(path: str | os.PathLike[str]) -> BinaryQP:
     The text's first line holds the number of variables and of entries; every further line "i j q" an entry, counted
     from 1. An off-diagonal line stands for both q_ij and q_ji. The problem is to minimise x^T Q x.
     """
-    file = Path(path)
+    try:
+        file = Path(path)
+    except TypeError:
+        raise FileFormatError(f"The path of a file is expected, got {path!r}.") from None
     try:
         return _read_arrays(file) if file.suffix == ".npz" else _read_sparse(file)
     except FileNotFoundError:
         raise FileFormatError(f"There is no file {path}.") from None
     except IsADirectoryError:
         raise FileFormatError(f"{path} is a directory.") from None
+    except DataError as error:
+        raise FileFormatError(f"{path}: {error}") from None
+    except OSError as error:
+        raise FileFormatError(f"{path} cannot be read: {error.strerror or error}.") from None
 
 
 def _read_arrays(path: Path) -> BinaryQP:
@@ -41,10 +46,12 @@ def _read_arrays(path: Path) -> BinaryQP:
             if gram is None:
                 raise FileFormatError(f"{path} must hold an array S (and v), it holds: {', '.join(content.files)}.")
             matrix = content[gram]
-            offset = float(content["offset"]) if "offset" in content.files else 0.0
+            offset = content["offset"] if "offset" in content.files else 0.0
             return BinaryQP(matrix, content[moment] if moment else np.zeros(matrix.shape[:1]), offset)
+    except MemoryError:
+        raise FileFormatError(f"{path} announces arrays that do not fit in memory.") from None
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, TypeError, RuntimeError) as error:
-        if isinstance(error, (FileNotFoundError, FileFormatError)):
+        if isinstance(error, (FileNotFoundError, PermissionError, FileFormatError)):
             raise
         raise FileFormatError(f"{path} is not an archive of arrays: {error}.") from None
     except ValueError as error:
@@ -66,8 +73,8 @@ def _read_sparse(path: Path) -> BinaryQP:
         size, entries = (int(field) for field in first)
     except ValueError:
         raise FileFormatError(f"{path}, line {number}: expected two integers, got {' '.join(first)!r}.") from None
-    if not 1 <= size <= _LARGEST:
-        raise FileFormatError(f"{path}, line {number}: expected 1 to {_LARGEST} variables, got {size}.")
+    if not 1 <= size <= MOST_VARIABLES:
+        raise FileFormatError(f"{path}, line {number}: expected 1 to {MOST_VARIABLES} variables, got {size}.")
     if entries != len(rows) - 1:
         raise FileFormatError(f"{path}: line {number} announces {entries} entries, {len(rows) - 1} follow.")
     matrix = np.zeros((size, size))

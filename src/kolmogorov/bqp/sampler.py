@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.validation import Integer, check_parameters
 from kolmogorov.bqp.dimod_bridge import from_dimod
 from kolmogorov.bqp.solving import lone_solver
+from kolmogorov.errors import ParameterError
 from kolmogorov.solvers import names
 
 dimod = require("dimod", extra="qubo", purpose="KolmogorovSampler")
@@ -60,6 +62,8 @@ class KolmogorovSampler(dimod.Sampler):  # type: ignore[misc,name-defined]
         """
         check_parameters("KolmogorovSampler", {"num_reads": num_reads}, {"num_reads": Integer(1)})
         ignored = self.remove_unknown_kwargs(**ignored)
+        if options is not None and not isinstance(options, Mapping):
+            raise ParameterError(f"'options' must be a dictionary of the solver's options, got {options!r}.")
         method = lone_solver(solver, **(options or {}))
         first = base_seed(seed)
         variables = list(bqm.variables)

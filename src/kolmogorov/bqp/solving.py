@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from kolmogorov.errors import DataError
 from kolmogorov.problems import BinaryQP, Solution
+from kolmogorov.problems.quadratic import QuadraticProgram, row_count
 from kolmogorov.solvers import RowSolver, resolve
 
 
@@ -26,7 +27,7 @@ def solve(
     Parameters
     ----------
     S : array-like of shape (D, D), or BinaryQP
-        Real and symmetric, definite or not.
+        Real and symmetric, definite or not; dense or sparse. Numbers of size up to 1e100 / D^2 are accepted.
     v : array-like of shape (D,), optional
         Zero by default; not given with a `BinaryQP`.
     solver : str or solver object
@@ -48,8 +49,9 @@ def solve(
             raise DataError("A BinaryQP has its own moment; 'v' goes with a matrix.")
         problem = S
     else:
-        matrix = S.toarray() if hasattr(S, "toarray") else np.asarray(S)
-        problem = BinaryQP(matrix, np.zeros(matrix.shape[0] if matrix.ndim else 0) if v is None else v)
+        if isinstance(S, QuadraticProgram):
+            raise DataError(f"A BinaryQP or a matrix is expected, got a {type(S).__name__}.")
+        problem = BinaryQP(S, np.zeros(row_count(S)) if v is None else v)
     return lone_solver(solver, **options).solve(problem, start=start, random_state=random_state)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from kolmogorov._support.jit import kernel
 from kolmogorov.kernels.simplex import gradient, pairwise_row
+from kolmogorov.kernels.stopping import stopped
 
 
 @kernel
@@ -48,11 +49,11 @@ def solve_on_support(q, w, support, count, factor, first, second, y):
 
 
 @kernel
-def active_set(gram, moment, x, tol, max_iter, gaps, iterations):
+def active_set(gram, moment, x, tol, max_iter, stop, gaps, iterations):
     """Solve on a support, drop what turns negative, add what would gain, until nothing does.
 
     A row whose matrix is singular on a support, or that takes more than `max_iter` rounds, is finished by
-    pairwise descent. Arguments as in `pairwise_descent`.
+    pairwise descent; no round begins once `stop`, int64[1], is set. Other arguments as in `pairwise_descent`.
     """
     rows, size = x.shape
     support = np.empty(size, dtype=np.int64)
@@ -72,7 +73,7 @@ def active_set(gram, moment, x, tol, max_iter, gaps, iterations):
             inside[d] = t[d] > 0.0
         rounds = 0
         gap = np.inf
-        while rounds < max_iter:
+        while rounds < max_iter and not stopped(stop):
             rounds += 1
             count = 0
             for d in range(size):

@@ -6,10 +6,11 @@ import numpy as np
 
 from kolmogorov._support.jit import kernel
 from kolmogorov.kernels.simplex import gradient
+from kolmogorov.kernels.stopping import stopped
 
 
 @kernel
-def coordinate_descent(gram, moment, x, tol, max_iter, gaps, iterations):
+def coordinate_descent(gram, moment, x, tol, max_iter, stop, gaps, iterations):
     """Minimise exactly over one coordinate after another until the gap is below `tol`.
 
     The gap g^T x - sum(min(g, 0)) is that of Frank and Wolfe; the value lies at most twice this above the optimum.
@@ -20,6 +21,8 @@ def coordinate_descent(gram, moment, x, tol, max_iter, gaps, iterations):
     gram, moment : float64[n, D, D], float64[n, D]
     x : float64[n, D]
         In the box; start on input, solution on output.
+    stop : int64[1]
+        Once set, no further round begins.
     gaps, iterations : float64[n], int64[n]
         Output; an iteration is a round over all coordinates.
     """
@@ -38,7 +41,7 @@ def coordinate_descent(gram, moment, x, tol, max_iter, gaps, iterations):
             gap = 0.0
             for d in range(size):
                 gap += g[d] * t[d] - min(g[d], 0.0)
-            if gap <= tol * scale or rounds >= max_iter:
+            if gap <= tol * scale or rounds >= max_iter or stopped(stop):
                 break
             rounds += 1
             for d in range(size):

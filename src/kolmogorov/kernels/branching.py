@@ -10,11 +10,20 @@ from __future__ import annotations
 import numpy as np
 
 from kolmogorov._support.jit import kernel
+from kolmogorov.kernels.stopping import stopped
 
 
 @kernel
 def persistent(gram, moment, fixed):
+    """Fix bits as `settle` does, however long it takes."""
+    return settle(gram, moment, np.zeros(1, dtype=np.int64), fixed)
+
+
+@kernel
+def settle(gram, moment, stop, fixed):
     """Fix bits that are the same in some optimum, whatever the others are; return how many stay free.
+
+    Every pass over the bits may settle more of them; what is settled when `stop` is set stays so.
 
     slope_d = s_dd - 2 v_d + 2 sum_{e != d} s_de x_e: where its largest value over the free bits is at most 0 the bit
     is 1, where its smallest is at least 0 the bit is 0. `fixed` holds 0, 1, or -1 for free.
@@ -27,7 +36,7 @@ def persistent(gram, moment, fixed):
     while changed:
         changed = False
         for d in range(size):
-            if fixed[d] >= 0:
+            if fixed[d] >= 0 or stopped(stop):
                 continue
             smallest = gram[d, d] - 2.0 * moment[d]
             largest = smallest
@@ -52,10 +61,31 @@ def persistent(gram, moment, fixed):
 
 
 @kernel
+def plain_bound(gram, moment):
+    """Return a lower bound that takes one look at the entries: each bit with the best that others could add to it."""
+    size = moment.size
+    bound = 0.0
+    for d in range(size):
+        slope = gram[d, d] - 2.0 * moment[d]
+        for e in range(size):
+            if e != d:
+                slope += min(gram[d, e], 0.0)
+        bound += min(slope, 0.0)
+    return bound
+
+
+@kernel
 def triangular_factor(matrix, order, factor):
+    """Factor as `pivoted_factor` does, however long it takes."""
+    pivoted_factor(matrix, np.zeros(1, dtype=np.int64), order, factor)
+
+
+@kernel
+def pivoted_factor(matrix, stop, order, factor):
     """Cholesky with the smallest remaining pivot first, so that the search begins with the largest.
 
-    Writes the permutation to `order` and the upper triangular R with R^T R = matrix[order][:, order].
+    Writes the permutation to `order` and the upper triangular R with R^T R = matrix[order][:, order]; returns whether
+    it got to the end before `stop` was set.
     """
     n = matrix.shape[0]
     work = matrix.copy()
@@ -65,6 +95,8 @@ def triangular_factor(matrix, order, factor):
         largest = max(largest, matrix[i, i])
     factor[:, :] = 0.0
     for k in range(n):
+        if stopped(stop):
+            return False
         pivot = k
         for j in range(k + 1, n):
             if work[j, j] < work[pivot, pivot]:
@@ -84,10 +116,11 @@ def triangular_factor(matrix, order, factor):
         for i in range(k + 1, n):
             for j in range(k + 1, n):
                 work[i, j] -= factor[k, i] * factor[k, j]
+    return True
 
 
 @kernel
-def sphere_search(factor, centre, radius, signs, sums, level, stage, best, budget):
+def sphere_search(factor, centre, radius, signs, sums, level, stage, best, budget, stop):
     """Depth-first search for signs s with |R s + c|^2 below `radius`; can be interrupted and taken up again.
 
     Parameters
@@ -107,6 +140,8 @@ def sphere_search(factor, centre, radius, signs, sums, level, stage, best, budge
         Output: the best signs found.
     budget : int
         Nodes to visit at most.
+    stop : int64[1]
+        Once set, the search is interrupted.
 
     Returns
     -------
@@ -121,7 +156,7 @@ def sphere_search(factor, centre, radius, signs, sums, level, stage, best, budge
             total += factor[k, j] * signs[j]
         offset[k] = total
     nodes = 0
-    while level < n and nodes < budget:
+    while level < n and nodes < budget and not stopped(stop):
         if stage[level] == 2:
             level += 1
             continue

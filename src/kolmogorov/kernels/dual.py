@@ -10,12 +10,17 @@ import numpy as np
 
 from kolmogorov._support.jit import kernel
 from kolmogorov.kernels.lanczos import ritz_pairs
+from kolmogorov.kernels.stopping import stopped
 
 # Columns of the array `counts` that the descents fill in.
 ITERATIONS, FULL_EVDS, LANCZOS_EVDS, CONVERGED = 0, 1, 2, 3
 # Columns of `phases`.
 I_A, I_B, II_A, II_B = 0, 1, 2, 3
 _HALVINGS = 60
+# Steps beyond this, where squares would overflow, are too long.
+FARTHEST = 1e120
+# From here on products of matrices pay for the copies they need.
+_BY_PRODUCTS = 64
 
 
 @kernel
@@ -74,6 +79,8 @@ def evaluate(lifted, dual, gamma, enhanced, lanczos, a, start, own_values, own_v
         if own_values[n - 1] - np.min(dual) <= 0.0:
             none = np.zeros(n)
             return np.sum(dual), none, own_vectors, II_A
+    if not np.max(np.abs(dual)) <= FARTHEST:
+        return np.inf, np.zeros(n), own_vectors, II_B
     c = shifted(lifted, dual)
     if lanczos and n > 2:
         counts[LANCZOS_EVDS] += 1
@@ -103,11 +110,13 @@ def descend_dual(
     phases,
     trace,
     points,
+    stop,
 ):
     """Gradient descent with backtracking on h (Algorithms 1 and 2); `dual` holds the start and then the end.
 
     Algorithms 1 and 2 differ only in `evaluate`, so they visit the same points. The EVD of an accepted trial point
-    serves as that point's own. `start` begins every Lanczos run. Returns the eigenpairs at the end.
+    serves as that point's own. `start` begins every Lanczos run; `stop` ends the descent where it is.
+    Returns the eigenpairs at the end.
     """
     n = dual.size
     own_values = np.zeros(n)
@@ -132,6 +141,8 @@ def descend_dual(
             t = dual[0] - own_values[n - 1] + 1.0 / gamma
         moved = False
         for _ in range(_HALVINGS):
+            if stopped(stop):
+                break
             trial = dual - t * gradient
             h_new, values_new, vectors_new, phase_new = evaluate(
                 lifted, trial, gamma, enhanced, lanczos, a, start, own_values, own_vectors, counts
@@ -168,6 +179,10 @@ def hessian_times(gamma, weights, vectors, direction, inner):
     """
     n = direction.size
     rank = weights.shape[0]
+    if n > _BY_PRODUCTS:
+        top = largest_first(vectors, rank)
+        inner[:, :] = np.dot(np.ascontiguousarray(top.T) * direction, vectors)
+        return gamma * np.sum(np.dot(vectors, np.ascontiguousarray((weights * inner).T)) * top, axis=1)
     inner[:, :] = 0.0
     for i in range(n):
         line = vectors[i]
@@ -190,6 +205,37 @@ def hessian_times(gamma, weights, vectors, direction, inner):
 
 
 @kernel
+def hessian_diagonal(gamma, weights, vectors):
+    """Return the diagonal of the generalised Hessian; arguments as in `hessian_times`."""
+    n = vectors.shape[0]
+    rank = weights.shape[0]
+    if n > _BY_PRODUCTS:
+        top = largest_first(vectors, rank)
+        return gamma * np.sum(np.dot(vectors * vectors, np.ascontiguousarray(weights.T)) * top * top, axis=1)
+    diagonal = np.empty(n)
+    for i in range(n):
+        total = 0.0
+        for b in range(rank):
+            part = 0.0
+            for k in range(n):
+                part += weights[b, k] * vectors[i, k] * vectors[i, k]
+            total += vectors[i, n - 1 - b] * vectors[i, n - 1 - b] * part
+        diagonal[i] = gamma * total
+    return diagonal
+
+
+@kernel
+def largest_first(vectors, rank):
+    """Return the last `rank` columns, the last one first."""
+    n = vectors.shape[0]
+    top = np.empty((n, rank))
+    for i in range(n):
+        for b in range(rank):
+            top[i, b] = vectors[i, n - 1 - b]
+    return top
+
+
+@kernel
 def hessian_weights(values):
     """Return the rows of W that `hessian_times` wants; W_ab = (max(l_a, 0) - max(l_b, 0)) / (l_a - l_b)."""
     n = values.size
@@ -207,7 +253,7 @@ def hessian_weights(values):
 
 
 @kernel
-def newton_direction(gamma, values, vectors, gradient, accuracy):
+def newton_direction(gamma, values, vectors, gradient, accuracy, stop):
     """Solve Hessian * d = -gradient by conjugate gradients with the diagonal as preconditioner.
 
     The Hessian may be singular, for instance where a variable is coupled to nothing; a ridge that vanishes with the
@@ -218,15 +264,7 @@ def newton_direction(gamma, values, vectors, gradient, accuracy):
     weights = hessian_weights(values)
     rank = weights.shape[0]
     inner = np.empty((rank, n))
-    diagonal = np.empty(n)
-    for i in range(n):
-        total = 0.0
-        for b in range(rank):
-            part = 0.0
-            for k in range(n):
-                part += weights[b, k] * vectors[i, k] * vectors[i, k]
-            total += vectors[i, n - 1 - b] * vectors[i, n - 1 - b] * part
-        diagonal[i] = gamma * total + ridge
+    diagonal = hessian_diagonal(gamma, weights, vectors) + ridge
     d = np.zeros(n)
     r = -gradient
     z = r / diagonal
@@ -234,6 +272,8 @@ def newton_direction(gamma, values, vectors, gradient, accuracy):
     rz = np.sum(r * z)
     limit = accuracy * np.sqrt(np.sum(r * r))
     for _ in range(2 * n):
+        if stopped(stop):
+            break
         hp = hessian_times(gamma, weights, vectors, p, inner) + ridge * p
         curvature = np.sum(p * hp)
         # The comparison also fails for the NaN that residuals below the smallest number would give.
@@ -254,10 +294,10 @@ def newton_direction(gamma, values, vectors, gradient, accuracy):
 
 
 @kernel
-def newton_dual(lifted, gamma, tol, max_iter, dual, counts, trace, points):
+def newton_dual(lifted, gamma, tol, max_iter, dual, counts, trace, points, stop):
     """Semismooth Newton on h (Qi and Sun 2006; Borsdorf and Higham 2010) to a gradient norm of `tol`.
 
-    `dual` holds the start and then the end; returns the eigenpairs there.
+    `dual` holds the start and then the end, which is where it is when `stop` is set; returns the eigenpairs there.
     """
     values, vectors = np.linalg.eigh(shifted(lifted, dual))
     counts[FULL_EVDS] += 1
@@ -270,9 +310,9 @@ def newton_dual(lifted, gamma, tol, max_iter, dual, counts, trace, points):
         if trace.size > 0:
             trace[iteration] = h
             points[iteration] = dual
-        if norm <= tol:
+        if norm <= tol or stopped(stop):
             break
-        direction = newton_direction(gamma, values, vectors, gradient, max(min(0.1, 0.1 * norm), 1e-6))
+        direction = newton_direction(gamma, values, vectors, gradient, max(min(0.1, 0.1 * norm), 1e-6), stop)
         slope = np.sum(gradient * direction)
         # Not a direction of descent, or not a number.
         steepest = not slope < 0.0 or not np.all(np.isfinite(direction))
@@ -283,7 +323,12 @@ def newton_dual(lifted, gamma, tol, max_iter, dual, counts, trace, points):
                 slope = -norm * norm
             t = 1.0
             for _ in range(_HALVINGS):
+                if stopped(stop):
+                    break
                 trial = dual + t * direction
+                if not np.max(np.abs(trial)) <= FARTHEST:
+                    t *= 0.5
+                    continue
                 values_new, vectors_new = np.linalg.eigh(shifted(lifted, trial))
                 counts[FULL_EVDS] += 1
                 h_new = dual_value(trial, gamma, values_new)

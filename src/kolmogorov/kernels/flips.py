@@ -6,6 +6,7 @@ import numpy as np
 
 from kolmogorov._support.jit import kernel
 from kolmogorov.kernels.randomness import next_random
+from kolmogorov.kernels.stopping import stopped
 
 
 @kernel
@@ -42,10 +43,10 @@ def rounding_noise(s, v, noise):
 
 
 @kernel
-def descend(s, x, slope, noise):
-    """Flip the best bit, or where none helps the best pair, until neither helps."""
+def descend(s, x, slope, noise, stop):
+    """Flip the best bit, or where none helps the best pair, until neither helps or `stop` is set."""
     size = x.size
-    while True:
+    while not stopped(stop):
         best = 0.0
         one = -1
         for d in range(size):
@@ -73,7 +74,7 @@ def descend(s, x, slope, noise):
 
 
 @kernel
-def multi_start(gram, moment, start, seeds, n_starts, x):
+def multi_start(gram, moment, start, seeds, n_starts, stop, x):
     """Descend from `start`, from zero, and from random points; write the best local minimum to each row of x.
 
     Parameters
@@ -83,6 +84,8 @@ def multi_start(gram, moment, start, seeds, n_starts, x):
         Each row's own random stream.
     n_starts : int
         Number of descents per row, the two fixed ones included.
+    stop : int64[1]
+        Once set, what has been reached is written down and no further descent begins.
     x : float64[n, D]
         Output.
     """
@@ -108,8 +111,10 @@ def multi_start(gram, moment, start, seeds, n_starts, x):
                         state, bits = next_random(state)
                     trial[d] = float((bits >> np.uint64(d % 64)) & np.uint64(1))
             refresh(s, v, trial, slope)
-            descend(s, trial, slope, noise)
+            descend(s, trial, slope, noise, stop)
             reached = refresh(s, v, trial, slope)
             if reached < best:
                 best = reached
                 x[row] = trial
+            if stopped(stop):
+                break

@@ -10,6 +10,7 @@ import numpy as np
 
 from kolmogorov._support.jit import kernel
 from kolmogorov.kernels.randomness import fill_normal
+from kolmogorov.kernels.stopping import stopped
 
 
 @kernel
@@ -31,7 +32,7 @@ def lift(gram, moment, lifted):
 
 
 @kernel
-def best_rounding(lifted, factor, n_draws, state, x):
+def best_rounding(lifted, factor, n_draws, state, stop, x):
     """Round Gaussian draws with covariance factor factor^T to signs and keep the best (the paper's Algorithm 3).
 
     Parameters
@@ -43,6 +44,8 @@ def best_rounding(lifted, factor, n_draws, state, x):
     n_draws : int
     state : uint64
         Of the row's random stream.
+    stop : int64[1]
+        Once set, the best so far is kept.
     x : float64[n - 1]
         Output in {0, 1}.
     """
@@ -51,6 +54,8 @@ def best_rounding(lifted, factor, n_draws, state, x):
     signs = np.empty(n)
     best = np.inf
     for _ in range(n_draws):
+        if stopped(stop):
+            break
         state = fill_normal(state, draw)
         for i in range(n):
             total = 0.0

@@ -6,6 +6,7 @@ import numpy as np
 
 from kolmogorov._support.jit import kernel
 from kolmogorov.kernels.quadratic import value
+from kolmogorov.kernels.stopping import stopped
 
 
 @kernel
@@ -64,11 +65,11 @@ def reduce_box(gram, moment, low, high, incumbent):
 
 
 @kernel
-def branch_reduce_bound(gram, moment, max_nodes, x):
+def branch_reduce_bound(gram, moment, max_nodes, stop, x):
     """Minimise exactly; return the value, the lower bound and the number of boxes looked at.
 
     Boxes are taken depth first, the one with the smaller bound of two halves first. Both corners of a box are tried
-    as incumbents. With fewer than `max_nodes` boxes looked at, the lower bound is the value.
+    as incumbents. Unless `max_nodes` boxes were looked at or `stop` was set, the lower bound is the value.
     """
     size = moment.size
     capacity = size + 2
@@ -81,7 +82,7 @@ def branch_reduce_bound(gram, moment, max_nodes, x):
     nodes = 0
     low = np.empty(size)
     high = np.empty(size)
-    while depth > 0 and nodes < max_nodes:
+    while depth > 0 and nodes < max_nodes and not stopped(stop):
         depth -= 1
         low[:] = lows[depth]
         high[:] = highs[depth]

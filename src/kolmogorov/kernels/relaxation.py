@@ -14,9 +14,9 @@ PATH_START = 1e2
 
 
 @kernel
-def finish(lifted, constant, gamma, values, vectors, dual, n_draws, state, counts, x):
+def finish(lifted, constant, gamma, values, vectors, dual, n_draws, state, counts, stop, x):
     """Round the relaxation's solution to `x` and return the dual's lower bound of the problem's value."""
-    best_rounding(lifted, projection_factor(gamma, values, vectors), n_draws, state, x)
+    best_rounding(lifted, projection_factor(gamma, values, vectors), n_draws, state, stop, x)
     bound = spectral_bound(lifted, dual, counts)
     return bound + constant - 8.0 * 2.0**-52 * (abs(bound) + abs(constant))
 
@@ -37,6 +37,7 @@ def gradient_batch(
     lanczos,
     a,
     n_draws,
+    stop,
     x,
     bounds,
     counts,
@@ -77,12 +78,13 @@ def gradient_batch(
             phases[row],
             trace[row],
             points[row],
+            stop,
         )
-        bounds[row] = finish(lifted, constant, gamma, values, vectors, dual, n_draws, state, counts[row], x[row])
+        bounds[row] = finish(lifted, constant, gamma, values, vectors, dual, n_draws, state, counts[row], stop, x[row])
 
 
 @kernel
-def follow_path(lifted, gamma, dual, counts):
+def follow_path(lifted, gamma, dual, counts, stop):
     """Bring `dual` near the optimum where gamma is large for the size of the data, by way of smaller ones.
 
     gamma times the size of A is what makes the dual stiff; from zero Newton copes with some thousands of it.
@@ -94,13 +96,13 @@ def follow_path(lifted, gamma, dual, counts):
     no_points = np.empty((0, dual.size))
     here = gamma * PATH_START / stiffness
     while here < gamma:
-        newton_dual(lifted, here, 1e-2, 50, dual, counts, nothing, no_points)
+        newton_dual(lifted, here, 1e-2, 50, dual, counts, nothing, no_points, stop)
         here *= 10.0
     counts[ITERATIONS] = 0
 
 
 @kernel
-def newton_batch(gram, moment, seeds, gamma, tol, max_iter, n_draws, x, bounds, counts, duals, trace, points):
+def newton_batch(gram, moment, seeds, gamma, tol, max_iter, n_draws, stop, x, bounds, counts, duals, trace, points):
     """Run the semismooth Newton method and rounding on every row; outputs as in `gradient_batch`."""
     rows, size = x.shape
     lifted = np.empty((size + 1, size + 1))
@@ -108,6 +110,8 @@ def newton_batch(gram, moment, seeds, gamma, tol, max_iter, n_draws, x, bounds, 
         constant = lift(gram[row], moment[row], lifted)
         dual = duals[row]
         dual[:] = 0.0
-        follow_path(lifted, gamma, dual, counts[row])
-        values, vectors = newton_dual(lifted, gamma, tol, max_iter, dual, counts[row], trace[row], points[row])
-        bounds[row] = finish(lifted, constant, gamma, values, vectors, dual, n_draws, seeds[row], counts[row], x[row])
+        follow_path(lifted, gamma, dual, counts[row], stop)
+        values, vectors = newton_dual(lifted, gamma, tol, max_iter, dual, counts[row], trace[row], points[row], stop)
+        bounds[row] = finish(
+            lifted, constant, gamma, values, vectors, dual, n_draws, seeds[row], counts[row], stop, x[row]
+        )

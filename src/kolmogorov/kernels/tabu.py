@@ -7,10 +7,11 @@ import numpy as np
 from kolmogorov._support.jit import kernel
 from kolmogorov.kernels.flips import descend, flip, refresh, rounding_noise
 from kolmogorov.kernels.randomness import next_random
+from kolmogorov.kernels.stopping import stopped
 
 
 @kernel
-def wander(s, v, x, best_x, reached, moves, noise, state):
+def wander(s, v, x, best_x, reached, moves, noise, state, stop):
     """Flip the best bit that is not tabu, better or not, `moves` times; return the random state.
 
     A flipped bit stays tabu for about a tenth of the bits plus a few random moves, unless flipping it back
@@ -24,6 +25,8 @@ def wander(s, v, x, best_x, reached, moves, noise, state):
     here = reached
     best = reached
     for move in range(1, moves + 1):
+        if stopped(stop):
+            break
         chosen = -1
         least = np.inf
         for d in range(size):
@@ -45,7 +48,7 @@ def wander(s, v, x, best_x, reached, moves, noise, state):
 
 
 @kernel
-def tabu_search(gram, moment, seeds, moves, restarts, x):
+def tabu_search(gram, moment, seeds, moves, restarts, stop, x):
     """Improve each row of `x` by walks from it and from shaken copies of the best point found.
 
     Parameters
@@ -56,6 +59,8 @@ def tabu_search(gram, moment, seeds, moves, restarts, x):
         Flips per walk.
     restarts : int
         Walks per row.
+    stop : int64[1]
+        Once set, no further walk begins.
     x : float64[n, D]
         Points in {0,1}^D; replaced by better ones.
     """
@@ -71,6 +76,8 @@ def tabu_search(gram, moment, seeds, moves, restarts, x):
         best_x = x[row]
         best = refresh(s, v, best_x, slope)
         for attempt in range(restarts):
+            if stopped(stop):
+                break
             walker[:] = best_x
             if attempt > 0:
                 for d in range(size):
@@ -78,10 +85,10 @@ def tabu_search(gram, moment, seeds, moves, restarts, x):
                     if bits % np.uint64(4) == np.uint64(0):
                         walker[d] = 1.0 - walker[d]
             refresh(s, v, walker, slope)
-            descend(s, walker, slope, noise)
+            descend(s, walker, slope, noise, stop)
             here = refresh(s, v, walker, slope)
             candidate = walker.copy()
-            state = wander(s, v, walker, candidate, here, moves, noise, state)
+            state = wander(s, v, walker, candidate, here, moves, noise, state, stop)
             value = refresh(s, v, candidate, slope)
             if value < best:
                 best = value

@@ -87,7 +87,7 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
     burn_in : int
         Sweeps at the start of each chain that are not kept; the users' prior is learned during them.
     n_samples : int
-        Draws progress of each chain.
+        Draws kept of each chain.
     thin : int
         Sweeps between two draws kept.
     item_classes : int
@@ -104,8 +104,8 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
     execution : kolmogorov.execution.Dask, optional
         A cluster on which the chains run, each as a task on one thread. The draws are the same.
     callback : callable, optional
-        Called with a `SamplingProgress` after every sweep, on a cluster after every chain; returning True ends sampling,
-        at the first draw kept if there is none yet. A chain that is ended early is left out unless it is the first.
+        Called with a `SamplingProgress` after every sweep, on a cluster after every chain; returning True ends
+        sampling, at the first draw kept if there is none yet. A chain that is ended early is left out unless it is the first.
     checkpoint : path, optional
         File from which a killed fit goes on.
     verbose : int

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kolmogorov.errors import DataError
-from kolmogorov.problems.quadratic import QuadraticProgram
+from kolmogorov.problems.quadratic import QuadraticProgram, real_array
 
 
 class SimplexQP(QuadraticProgram):
@@ -29,6 +29,8 @@ class SimplexQP(QuadraticProgram):
 
     def gap(self, x: ArrayLike) -> float:
         """Return the Frank-Wolfe gap; value(x) lies at most twice this above the optimum."""
-        point = np.asarray(x, dtype=np.float64)
+        point = real_array(x, "x", ndim=1)
+        if point.size != self.size:
+            raise DataError(f"'x' must have {self.size} entries, one per variable, got {point.size}.")
         gradient = self.gram @ point - self.moment
         return float(gradient @ point - gradient.min())

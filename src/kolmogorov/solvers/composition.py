@@ -13,6 +13,7 @@ from kolmogorov.kernels.flips import multi_start
 from kolmogorov.kernels.quadratic import batch_values
 from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
 from kolmogorov.solvers.registry import resolve
+from kolmogorov.solvers.stopping import go_on, stop_cell
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Polished(_Wrapper):
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
         batch = self.inner._solve_batch(gram, moment, start, seeds)
         x = np.empty_like(moment)
-        multi_start(gram, moment, np.ascontiguousarray(batch.x), seeds, 1, x)
+        multi_start(gram, moment, np.ascontiguousarray(batch.x), seeds, 1, stop_cell(), x)
         return replace(batch, x=x)
 
 
@@ -85,6 +86,7 @@ class BestOf(_Wrapper):
         best_values = np.full(len(moment), np.inf)
         for attempt in range(self.k):
             fresh = seeds ^ row_seeds(attempt, 0, 0, np.zeros(1, dtype=np.int64))
+            go_on()
             batch = solver._solve_batch(gram, moment, start, fresh)
             values = np.empty(len(moment))
             batch_values(gram, moment, np.ascontiguousarray(batch.x), values)

@@ -16,10 +16,13 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.validation import Rule, check_parameters
 from kolmogorov.errors import DataError, SolverMismatchError
 from kolmogorov.problems import BinaryQP, BoxQP, RidgeQP, SimplexQP, Solution, Status
-from kolmogorov.problems.quadratic import QuadraticProgram
+from kolmogorov.problems.quadratic import QuadraticProgram, real_array
+from kolmogorov.solvers.stopping import interruptible
 
 Floats = NDArray[np.float64]
 PHASES = ("I-A", "I-B", "II-A", "II-B")
+# Up to this many variables every solver ends in milliseconds, and a thread to interrupt would be the larger part.
+_MOMENTARY = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,19 +149,28 @@ class RowSolver(ABC):
             point = self._default_start(problem.size)
         else:
             try:
-                point = np.array(start, dtype=np.float64)
-            except (TypeError, ValueError):
-                raise DataError("'start' must be an array of numbers.") from None
+                point = real_array(start, "start", ndim=1)
+            except DataError:
+                raise DataError("'start' must be an array of numbers, one per variable, all of them finite.") from None
             if point.shape != (problem.size,):
                 raise DataError(f"'start' must have shape ({problem.size},), got {point.shape}.")
             self._check_start(point)
         seeds = row_seeds(base_seed(random_state), 0, 0, np.zeros(1, dtype=np.int64))
-        with one_blas_thread():
-            began = time.perf_counter()
-            batch = self._solve_batch(
-                np.ascontiguousarray(problem.gram[None]), problem.moment[None].copy(), point[None], seeds
+
+        def work() -> tuple[Batch, float]:
+            with one_blas_thread():
+                began = time.perf_counter()
+                batch = self._solve_batch(
+                    np.ascontiguousarray(problem.gram[None]), problem.moment[None].copy(), point[None], seeds
+                )
+                return batch, time.perf_counter() - began
+
+        batch, seconds = work() if problem.size <= _MOMENTARY else interruptible(work)
+        if not np.isfinite(batch.x).all():
+            raise DataError(
+                f"Solver '{self.name}' found no finite solution: the entries of this problem differ by too many "
+                "orders of magnitude. Rescale the variables, or add a ridge to the diagonal of 'gram'."
             )
-            seconds = time.perf_counter() - began
         return batch.solution(problem, seconds)
 
     def check_size(self, size: int) -> None:

@@ -46,14 +46,18 @@ def names(family: str) -> list[str]:
     >>> names("simplex")
     ['pairwise', 'frank_wolfe', 'active_set']
     """
-    return list(_TARGETS[family])
+    return list(_family(family))
 
 
 def register(family: str, name: str, target: str) -> None:
     """Add a solver from outside; `target` is "package.module:Class" of a `RowSolver`."""
+    _family(family)[name] = target
+
+
+def _family(family: str) -> dict[str, str]:
     if family not in _TARGETS:
         raise ParameterError(f"Unknown family {family!r}; known: {', '.join(_TARGETS)}.")
-    _TARGETS[family][name] = target
+    return _TARGETS[family]
 
 
 def resolve(family: str, solver: str | RowSolver, /, **options: Any) -> RowSolver:
@@ -62,7 +66,7 @@ def resolve(family: str, solver: str | RowSolver, /, **options: Any) -> RowSolve
     Examples
     --------
     >>> resolve("binary", "local_search", n_starts=4)
-    LocalSearch(n_starts=4, tabu_moves=None)
+    LocalSearch(n_starts=4, tabu_moves=None, time_limit=None)
     """
     if isinstance(solver, RowSolver):
         if options:
@@ -70,7 +74,7 @@ def resolve(family: str, solver: str | RowSolver, /, **options: Any) -> RowSolve
         if solver.family != family:
             raise ParameterError(f"A {family} solver is needed, got the {solver.family} solver '{solver.name}'.")
         return solver
-    known = _TARGETS[family] | (_WRAPPERS if family == "binary" and options else {})
+    known = _family(family) | (_WRAPPERS if family == "binary" and options else {})
     if not isinstance(solver, str) or solver not in known:
         hint = nearest(solver, known) if isinstance(solver, str) else ""
         raise ParameterError(

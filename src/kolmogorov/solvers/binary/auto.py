@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.validation import Boolean, Integer
+from kolmogorov._support.validation import Boolean, Integer, Optional, Positive
 from kolmogorov.solvers.binary.branch_bound import BranchBound
 from kolmogorov.solvers.binary.exhaustive import Exhaustive
 from kolmogorov.solvers.binary.local_search import LocalSearch
@@ -34,6 +34,9 @@ class Auto(BinarySolver):
     thorough : bool
         Spend as much as a problem on its own deserves: 32 descents, and above 24 variables a search for a proof of
         up to two million nodes. `kolmogorov.bqp.solve` sets it; a fit does not.
+    time_limit : float or None
+        Seconds per problem above 16 variables; past that the best point so far is returned, with a bound where
+        `thorough` asks for a proof.
 
     Examples
     --------
@@ -44,9 +47,10 @@ class Auto(BinarySolver):
 
     n_starts: int = 8
     thorough: bool = False
+    time_limit: float | None = None
 
     name = "auto"
-    rules: ClassVar = {"n_starts": Integer(1), "thorough": Boolean()}
+    rules: ClassVar = {"n_starts": Integer(1), "thorough": Boolean(), "time_limit": Optional(Positive())}
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
         return self._chosen(moment.shape[1])._solve_batch(gram, moment, start, seeds)
@@ -55,7 +59,7 @@ class Auto(BinarySolver):
         if size <= EXACT_LIMIT:
             return Exhaustive()
         if not self.thorough:
-            return LocalSearch(self.n_starts, tabu_moves=0)
+            return LocalSearch(self.n_starts, tabu_moves=0, time_limit=self.time_limit)
         if size <= _DESCENT_LIMIT:
-            return LocalSearch(max(self.n_starts, _THOROUGH_STARTS), tabu_moves=0)
-        return BranchBound(max_nodes=_THOROUGH_NODES)
+            return LocalSearch(max(self.n_starts, _THOROUGH_STARTS), tabu_moves=0, time_limit=self.time_limit)
+        return BranchBound(max_nodes=_THOROUGH_NODES, time_limit=self.time_limit)

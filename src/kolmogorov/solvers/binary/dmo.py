@@ -8,10 +8,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.validation import Integer
+from kolmogorov._support.validation import Integer, Optional, Positive
 from kolmogorov.kernels.monotonic import branch_reduce_bound
 from kolmogorov.solvers.binary.rounding import rounding_allowance
 from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
+from kolmogorov.solvers.stopping import limited
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class DiscreteMonotonic(BinarySolver):
     ----------
     max_nodes : int
         Boxes to look at; past that the best point so far is returned with its bound.
+    time_limit : float or None
+        Seconds per problem; past that likewise.
 
     Examples
     --------
@@ -34,9 +37,12 @@ class DiscreteMonotonic(BinarySolver):
     """
 
     max_nodes: int = 20_000_000
+    time_limit: float | None = None
 
     name = "dmo"
-    rules: ClassVar = {"max_nodes": Integer(1)}
+    # Some thirty variables are proved in minutes; beyond this size all that is left of the method is its start.
+    max_variables = 100
+    rules: ClassVar = {"max_nodes": Integer(1), "time_limit": Optional(Positive())}
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
         x = np.empty_like(moment)
@@ -44,7 +50,10 @@ class DiscreteMonotonic(BinarySolver):
         nodes = np.empty(len(x), dtype=np.int64)
         proved = np.empty(len(x), dtype=bool)
         for row in range(len(x)):
-            value, bound, nodes[row] = branch_reduce_bound(gram[row], moment[row], self.max_nodes, x[row])
+            with limited(self.time_limit) as stop:
+                value, bound, nodes[row] = branch_reduce_bound(
+                    gram[row], moment[row], int(self.max_nodes), stop, x[row]
+                )
             proved[row] = bound >= value
             bounds[row] = bound
         bounds -= rounding_allowance(gram, moment)

@@ -9,10 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.validation import Between, Boolean, Integer, Positive, Real, Rule
+from kolmogorov.errors import ParameterError
 from kolmogorov.kernels.dual import CONVERGED, FULL_EVDS, ITERATIONS, LANCZOS_EVDS
 from kolmogorov.kernels.relaxation import gradient_batch
 from kolmogorov.solvers.contract import Batch, Floats
+from kolmogorov.solvers.stopping import stop_cell
 
+#: The methods make some hundred eigendecompositions; above this size each takes a good part of a second.
+MAX_VARIABLES = 1_000
+# Numbers kept for the traces of a batch: 800 MB.
+_LONGEST_TRACE = 100_000_000
 #: Rules of the options that the two gradient descents have in common.
 DESCENT_RULES: dict[str, Rule] = {
     "gamma": Positive(),
@@ -50,6 +56,11 @@ class DualRoom:
     def for_batch(cls, moment: Floats, trace_length: int) -> DualRoom:
         """Make room for the problems with these moments."""
         n, size = moment.shape
+        if n * trace_length * (size + 1) > _LONGEST_TRACE:
+            raise ParameterError(
+                f"A trace of up to {trace_length:,} points of {size + 1} numbers does not fit; at most "
+                f"{_LONGEST_TRACE:,} numbers are kept. Lower 'max_iter', or set trace=False."
+            )
         return cls(
             x=np.zeros((n, size)),
             bounds=np.empty(n),
@@ -106,6 +117,7 @@ def descended(
         lanczos,
         float(a),
         int(solver.n_draws),
+        stop_cell(),
         room.x,
         room.bounds,
         room.counts,

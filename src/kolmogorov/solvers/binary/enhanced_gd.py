@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.validation import Boolean, OneOf, Positive
-from kolmogorov.solvers.binary.dual import DESCENT_RULES, descended
+from kolmogorov.solvers.binary.dual import DESCENT_RULES, MAX_VARIABLES, descended
 from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
 
 
@@ -53,6 +53,7 @@ class EnhancedGradientDescent(BinarySolver):
     trace: bool = False
 
     name = "enhanced_gd"
+    max_variables = MAX_VARIABLES
     rules: ClassVar = {
         **DESCENT_RULES,
         "initial_step": Boolean(),

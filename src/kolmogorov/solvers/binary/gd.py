@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov.solvers.binary.dual import DESCENT_RULES, descended
+from kolmogorov.solvers.binary.dual import DESCENT_RULES, MAX_VARIABLES, descended
 from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
 
 
@@ -51,6 +51,7 @@ class GradientDescent(BinarySolver):
     trace: bool = False
 
     name = "gd"
+    max_variables = MAX_VARIABLES
     rules: ClassVar = DESCENT_RULES
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:

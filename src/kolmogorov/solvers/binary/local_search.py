@@ -8,26 +8,40 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.validation import Integer, Optional
+from kolmogorov._support.validation import Integer, Optional, Positive
 from kolmogorov.kernels.flips import multi_start
+from kolmogorov.kernels.relinking import relinked_search
 from kolmogorov.kernels.tabu import tabu_search
 from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
+from kolmogorov.solvers.stopping import Cell, limited
 
 # Up to this many variables eight descents have found the optimum of nearly every problem seen.
 _DESCENTS_SUFFICE = 16
+# Up to this many variables shaken copies of the best point are enough; above, a pool of good points finds more.
+_ONE_POINT_SUFFICES = 100
+_POOL = 8
+# Flips in all, as a multiple of the variables, and entries of the matrix to touch at most: one to four seconds.
+_FLIPS_PER_VARIABLE = 1_000
+_MOST_WORK = 2_000_000_000
 
 
 @dataclass(frozen=True)
 class LocalSearch(BinarySolver):
     """Multi-start 1- and 2-flip descent, then tabu search: no proof, any size, never worse than its start.
 
+    Above 100 variables the walks start from a pool of good points and from paths between them (path relinking, Wang,
+    Lü, Glover and Hao 2012), up to 100 from the best point and from shaken copies of it.
+
     Parameters
     ----------
     n_starts : int
         Descents per problem: the given start, zero, and random points.
     tabu_moves : int or None
-        Flips of each tabu walk; there are as many walks as tenths of the variables, from the best point and
-        from shaken copies of it. None is 20 D above 16 variables, and no walk below; 0 is none at all.
+        Flips of each tabu walk, above 100 variables those without progress. Up to 100 variables there are as many walks
+        as tenths of them, and above as many as make 1000 D flips. None is 10 D above 100 variables, 20 D above 16, and
+        no walk below; 0 is none at all.
+    time_limit : float or None
+        Seconds per problem; past that the best point so far is returned.
 
     Examples
     --------
@@ -38,17 +52,40 @@ class LocalSearch(BinarySolver):
 
     n_starts: int = 8
     tabu_moves: int | None = None
+    time_limit: float | None = None
 
     name = "local_search"
-    rules: ClassVar = {"n_starts": Integer(1), "tabu_moves": Optional(Integer(0))}
+    rules: ClassVar = {
+        "n_starts": Integer(1),
+        "tabu_moves": Optional(Integer(0)),
+        "time_limit": Optional(Positive()),
+    }
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
         x = np.empty_like(moment)
-        multi_start(gram, moment, start, seeds, self.n_starts, x)
+        if self.time_limit is None:
+            with limited(None) as stop:
+                self._improve(gram, moment, start, seeds, stop, x)
+        else:
+            for row in range(len(x)):
+                one = slice(row, row + 1)
+                with limited(self.time_limit) as stop:
+                    self._improve(gram[one], moment[one], start[one], seeds[one], stop, x[one])
+        return Batch(x=x, iterations=np.full(len(x), self.n_starts, dtype=np.int64))
+
+    def _improve(
+        self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64], stop: Cell, x: Floats
+    ) -> None:
+        multi_start(gram, moment, start, seeds, int(self.n_starts), stop, x)
         size = moment.shape[1]
+        if size > _ONE_POINT_SUFFICES:
+            patience = 10 * size if self.tabu_moves is None else int(self.tabu_moves)
+            flips = min(_FLIPS_PER_VARIABLE * size, _MOST_WORK // size)
+            if patience:
+                relinked_search(gram, moment, seeds, _POOL, patience, flips, stop, x)
+            return
         moves = self.tabu_moves
         if moves is None:
             moves = 20 * size if size > _DESCENTS_SUFFICE else 0
         if moves:
-            tabu_search(gram, moment, seeds, moves, 1 + size // 10, x)
-        return Batch(x=x, iterations=np.full(len(x), self.n_starts, dtype=np.int64))
+            tabu_search(gram, moment, seeds, int(moves), 1 + size // 10, stop, x)

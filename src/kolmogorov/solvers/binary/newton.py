@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov.kernels.relaxation import newton_batch
-from kolmogorov.solvers.binary.dual import NEWTON_RULES, DualRoom
+from kolmogorov.solvers.binary.dual import MAX_VARIABLES, NEWTON_RULES, DualRoom
 from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
+from kolmogorov.solvers.stopping import stop_cell
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Newton(BinarySolver):
     trace: bool = False
 
     name = "newton"
+    max_variables = MAX_VARIABLES
     rules: ClassVar = NEWTON_RULES
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
@@ -53,6 +55,7 @@ class Newton(BinarySolver):
             float(self.tol),
             int(self.max_iter),
             int(self.n_draws),
+            stop_cell(),
             room.x,
             room.bounds,
             room.counts,

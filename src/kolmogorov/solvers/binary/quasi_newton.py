@@ -8,11 +8,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov.kernels.dual import CONVERGED, FULL_EVDS, ITERATIONS, dual_gradient, dual_value, shifted
+from kolmogorov.kernels.dual import CONVERGED, FARTHEST, FULL_EVDS, ITERATIONS, dual_gradient, dual_value, shifted
 from kolmogorov.kernels.lifting import lift
 from kolmogorov.kernels.relaxation import finish
-from kolmogorov.solvers.binary.dual import NEWTON_RULES, DualRoom
+from kolmogorov.solvers.binary.dual import MAX_VARIABLES, NEWTON_RULES, DualRoom
 from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
+from kolmogorov.solvers.stopping import go_on, stop_cell
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class QuasiNewton(BinarySolver):
     trace: bool = False
 
     name = "quasi_newton"
+    max_variables = MAX_VARIABLES
     rules: ClassVar = NEWTON_RULES
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
@@ -59,28 +61,34 @@ class QuasiNewton(BinarySolver):
         gradient = np.empty(size)
 
         def both(dual: Floats) -> tuple[float, Floats]:
+            go_on()
+            if not np.abs(dual).max() <= FARTHEST:
+                return np.inf, np.zeros(size)
             values, vectors = np.linalg.eigh(shifted(lifted, dual))
             counts[FULL_EVDS] += 1
             dual_gradient(gamma, values, vectors, gradient)
             return dual_value(dual, gamma, values), gradient.copy()
 
         visited = [np.ones(size)]
-        result = minimize(
-            both,
-            np.ones(size),
-            jac=True,
-            method="BFGS",
-            callback=lambda dual: visited.append(dual.copy()),
-            options={"gtol": self.tol, "norm": 2, "maxiter": int(self.max_iter)},
-        )
+        # A step that overflows is one the line search takes back.
+        with np.errstate(all="ignore"):
+            result = minimize(
+                both,
+                np.ones(size),
+                jac=True,
+                method="BFGS",
+                callback=lambda dual: visited.append(dual.copy()),
+                options={"gtol": self.tol, "norm": 2, "maxiter": int(self.max_iter)},
+            )
         dual = room.duals[row]
-        dual[:] = result.x
+        dual[:] = result.x if np.abs(result.x).max() <= FARTHEST else 1.0
         counts[ITERATIONS] = result.nit
-        counts[CONVERGED] = float(np.linalg.norm(result.jac)) <= self.tol
+        # The largest entry is looked at first, because the norm of very large ones overflows.
+        counts[CONVERGED] = np.abs(result.jac).max() <= self.tol and np.linalg.norm(result.jac) <= self.tol
         values, vectors = np.linalg.eigh(shifted(lifted, dual))
         counts[FULL_EVDS] += 1
         room.bounds[row] = finish(
-            lifted, constant, gamma, values, vectors, dual, int(self.n_draws), seed, counts, room.x[row]
+            lifted, constant, gamma, values, vectors, dual, int(self.n_draws), seed, counts, stop_cell(), room.x[row]
         )
         if self.trace:
             path = np.array(visited[: result.nit + 1])

@@ -12,6 +12,7 @@ from kolmogorov._support.optional import require
 from kolmogorov._support.validation import Integer, Positive
 from kolmogorov.kernels.lifting import best_rounding, lift
 from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
+from kolmogorov.solvers.stopping import go_on, stop_cell
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class SemidefiniteRelaxation(BinarySolver):
 
     name = "sdr"
     extra = "sdp"
+    # The interior-point method factors a matrix with D^4 / 4 entries: half a minute and 1.5 GB at this size.
+    max_variables = 100
     rules: ClassVar = {"n_draws": Integer(1), "tol": Positive(), "max_iter": Integer(1)}
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
@@ -48,13 +51,14 @@ class SemidefiniteRelaxation(BinarySolver):
         converged = np.empty(n, dtype=bool)
         lifted = np.empty((size + 1, size + 1))
         for row in range(n):
+            go_on()
             constant = lift(gram[row], moment[row], lifted)
             matrix, bound, iterations[row], converged[row] = correlation_sdp(
                 lifted, tol=self.tol, max_iter=self.max_iter
             )
             bounds[row] = bound + constant
             factor = np.linalg.cholesky(matrix + _lift_to_definite(matrix) * np.eye(size + 1))
-            best_rounding(lifted, factor, self.n_draws, seeds[row], x[row])
+            best_rounding(lifted, factor, int(self.n_draws), seeds[row], stop_cell(), x[row])
         return Batch(x=x, lower_bound=bounds, iterations=iterations, converged=converged)
 
 
@@ -88,6 +92,8 @@ def correlation_sdp(
     settings.max_iter = max_iter
     settings.tol_gap_rel = settings.tol_gap_abs = settings.tol_feas = tol
     hessian = csc_matrix(diags(np.full(length, quadratic), format="csc"))
+    # Clarabel could be told to stop by a callback, but then it holds Python's lock and Ctrl-C has to wait for it. As it
+    # is Ctrl-C is answered at once, and a solve that nobody waits for any more ends by itself, within half a minute.
     solved = clarabel.DefaultSolver(hessian, linear, constraints, right, cones, settings).solve()
     vector = np.array(solved.x)
     matrix = np.zeros((n, n))

@@ -12,6 +12,7 @@ from kolmogorov._support.validation import Integer, Real
 from kolmogorov.kernels.box import coordinate_descent
 from kolmogorov.solvers.certificate import certified
 from kolmogorov.solvers.contract import Batch, BoxSolver, Floats
+from kolmogorov.solvers.stopping import stop_cell
 
 
 @dataclass(frozen=True)
@@ -40,4 +41,4 @@ class Coordinate(BoxSolver):
     rules: ClassVar = {"tol": Real(0.0), "max_iter": Integer(1)}
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
-        return certified(coordinate_descent, gram, moment, start, self.tol, self.max_iter)
+        return certified(coordinate_descent, gram, moment, start, self.tol, self.max_iter, stop_cell())

@@ -12,6 +12,7 @@ from kolmogorov._support.validation import Integer, Real
 from kolmogorov.kernels.active_set import active_set
 from kolmogorov.solvers.certificate import certified
 from kolmogorov.solvers.contract import Batch, Floats, SimplexSolver
+from kolmogorov.solvers.stopping import stop_cell
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,9 @@ class ActiveSet(SimplexSolver):
 
     name = "active_set"
     exact = True
+    # Every round factors the support anew: some ten seconds at this size.
+    max_variables = 500
     rules: ClassVar = {"tol": Real(0.0), "max_iter": Integer(1)}
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
-        return certified(active_set, gram, moment, start, self.tol, self.max_iter)
+        return certified(active_set, gram, moment, start, self.tol, self.max_iter, stop_cell())

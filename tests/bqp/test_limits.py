@@ -1,0 +1,208 @@
+"""What a problem may be made of, tested on both sides of each limit; and one sentence for everything else."""
+
+import dimod
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import kolmogorov as km
+import naive
+from kolmogorov import bqp
+from kolmogorov.errors import DataError, FileFormatError, ParameterError
+from kolmogorov.problems import BinaryQP, BoxQP, RidgeQP, SimplexQP, Status
+
+KINDS = (BinaryQP, SimplexQP, BoxQP, RidgeQP)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_numbers_up_to_the_limit_and_none_above(kind):
+    for size in (1, 3):
+        limit = 1e100 / size**2
+        above = np.nextafter(limit, np.inf)
+        gram = np.eye(size)
+        assert kind(limit * gram, np.full(size, -limit), -limit).size == size
+        for arguments in ((above * gram, np.zeros(size)), (gram, np.full(size, -above)), (gram, np.zeros(size), above)):
+            with pytest.raises(DataError, match="of size .*at most .* can be computed with. Divide gram, moment"):
+                kind(*arguments)
+
+
+@pytest.mark.parametrize("name", km.solvers.names("binary"))
+@pytest.mark.parametrize("scale", [1e100, 1e-100, 1e-300, 1e-310])
+def test_solvers_are_right_at_the_ends_of_the_range(name, scale):
+    rng = np.random.default_rng(6)
+    for size in (1, 2, 5):
+        a = rng.normal(size=(size, size))
+        gram, moment = a + a.T, rng.normal(size=size)
+        unit = scale / max(np.abs(gram).max(), np.abs(moment).max()) / (size**2 if scale > 1 else 1) * (1 - 1e-12)
+        qp = BinaryQP(unit * gram, unit * moment)
+        best = qp.value(naive.best_binary(qp.gram, qp.moment))
+        slack = 1e-9 * abs(best) + 1e-320
+        got = bqp.solve(qp, solver=name)
+        assert np.isfinite(got.value)
+        assert got.value >= best - slack
+        if got.status is Status.OPTIMAL:
+            assert got.value <= best + slack
+        if got.lower_bound is not None:
+            assert got.lower_bound <= best + slack
+
+
+def test_numbers_near_the_largest_float_are_refused_not_solved_wrongly():
+    with pytest.raises(DataError, match="holds a number of size 1e\\+308"):
+        bqp.solve([[1e308, -1e308], [-1e308, 1e308]], [1e308, 1.0])
+    with pytest.raises(DataError, match="'moment' holds a number of size 1e\\+308"):
+        bqp.solve(np.eye(2), [1e308, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("gram", "moment", "offset", "message"),
+    [
+        (
+            [[1.0, 2.0], [1.0]],
+            [1.0, 2.0],
+            0.0,
+            "'gram' must be an array of real numbers in which all rows have the same",
+        ),
+        (np.eye(2), [[1.0], [1.0, 2.0]], 0.0, "'moment' must be an array of real numbers in which all rows"),
+        ([[np.nan]], [1.0], 0.0, "'gram' must be finite, but holds NaN or infinity"),
+        ([[1.0]], [np.inf], 0.0, "'moment' must be finite"),
+        ([[1.0]], [1.0], np.nan, "'offset' must be finite"),
+        ([[1.0]], [1.0], -np.inf, "'offset' must be finite"),
+        ([[1.0]], [1.0], None, "'offset' must be a real number, got None"),
+        ([[1.0]], [1.0], "1", "'offset' must be a real number, got '1'"),
+        ([[1.0]], [1.0], [1.0], "'offset' must be a real number"),
+        ([["1.0"]], [1.0], 0.0, "'gram' must be an array of real numbers, got text"),
+        ([[None]], [1.0], 0.0, "'gram' must be"),
+        ([[10**400]], [1.0], 0.0, "'gram' must be an array of real numbers"),
+        (np.array([["2020-01-01"]], dtype="M8[D]"), [1.0], 0.0, "real numbers, got the type datetime64"),
+        ({"a": 1}, [1.0], 0.0, "'gram' must be"),
+        (np.ma.masked_array([[1.0]], mask=[[True]]), [1.0], 0.0, "some of its entries are masked"),
+        ([[1.0]], [], 0.0, "got shapes"),
+        ([], [], 0.0, "'gram' must have 2 dimension"),
+    ],
+)
+def test_what_is_no_problem_is_named(gram, moment, offset, message):
+    for kind in KINDS:
+        with pytest.raises(DataError, match=message):
+            kind(gram, moment, offset)
+    if offset == 0.0:
+        with pytest.raises(DataError, match=message):
+            bqp.solve(gram, moment)
+
+
+@pytest.mark.parametrize("matrix", [[[1.0, 2.0], [1.0]], [[np.nan]], [[np.inf]], [], [[]], "ab", 3, None, {1: 2}])
+def test_a_matrix_alone_that_is_none_is_named(matrix):
+    with pytest.raises(DataError, match="'gram' must|no variables"):
+        bqp.solve(matrix)
+
+
+def test_sparse_matrices_and_sizes():
+    assert BinaryQP(sp.csr_array(np.diag([-1.0, 1.0])), [0.0, 0.0]).gram.tolist() == [[-1.0, 0.0], [0.0, 1.0]]
+    with pytest.raises(DataError, match="at most 20,000 variables, got 20,001"):
+        bqp.solve(sp.csr_array((20_001, 20_001)))
+    with pytest.raises(DataError, match="at most 20,000 variables, this model has 20,001"):
+        bqp.from_dimod(dimod.BinaryQuadraticModel(20_001, "BINARY"))
+
+
+def test_a_problem_of_another_kind_is_not_a_matrix():
+    with pytest.raises(DataError, match="A BinaryQP or a matrix is expected, got a BoxQP"):
+        bqp.solve(BoxQP([[1.0]], [1.0]))
+
+
+def test_points_and_starts_are_checked():
+    qp = BinaryQP(np.eye(2), [1.0, 0.0])
+    for wrong in ([1.0], [1.0, 0.0, 1.0], [[1.0, 0.0]], [1.0, np.nan], "ab", [1.0, [2.0]]):
+        with pytest.raises(DataError, match="'x' must"):
+            qp.value(wrong)
+        with pytest.raises(DataError, match="'start' must"):
+            bqp.solve(qp, start=wrong)
+    with pytest.raises(DataError, match="'x' must have 2 entries"):
+        SimplexQP(np.eye(2), [0.0, 0.0]).gap([1.0])
+
+
+def test_symmetry_is_checked_in_every_block():
+    matrix = np.zeros((600, 600))
+    matrix[590, 300] = 1.0
+    with pytest.raises(DataError, match=r"entry \(300, 590\) is 0 and \(590, 300\) is 1"):
+        BinaryQP(matrix, np.zeros(600))
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=(600, 600))
+    noisy = a + a.T + 1e-12 * rng.normal(size=(600, 600))
+    qp = BinaryQP(noisy, np.zeros(600))
+    assert np.array_equal(qp.gram, (noisy + noisy.T) / 2)
+
+
+def test_files_keep_the_same_limits(tmp_path):
+    path = tmp_path / "p.sparse"
+    path.write_text("2 1\n1 2 1e308\n")
+    with pytest.raises(FileFormatError, match=r"p.sparse: 'gram' holds a number of size 1e\+308"):
+        bqp.read(path)
+    path = tmp_path / "p.npz"
+    for arrays, message in (
+        ({"S": np.eye(2), "v": [1e308, 0.0]}, "'moment' holds a number"),
+        ({"S": np.eye(2), "offset": np.nan}, "'offset' must be finite"),
+        ({"S": np.eye(2), "offset": [1.0, 2.0]}, "'offset' must be a real number"),
+        ({"S": [["a"]]}, "got text"),
+        ({"S": 3.0}, "'gram' must have 2 dimension"),
+    ):
+        np.savez(path, **arrays)
+        with pytest.raises(FileFormatError, match=message):
+            bqp.read(path)
+    with pytest.raises(FileFormatError, match="The path of a file is expected, got 3"):
+        bqp.read(3)
+
+
+def test_models_of_dimod_keep_the_same_limits():
+    for bias in (np.nan, np.inf, 1e308):
+        with pytest.raises(DataError, match="finite|of size"):
+            bqp.from_dimod(dimod.BinaryQuadraticModel({"a": bias}, {("a", "b"): 1.0}, 0.0, "BINARY"))
+    with pytest.raises(DataError, match="'offset'"):
+        bqp.from_dimod(dimod.BinaryQuadraticModel({"a": 1.0}, {}, np.nan, "BINARY"))
+    with pytest.raises(ParameterError, match="'options' must be a dictionary"):
+        bqp.KolmogorovSampler().sample(dimod.BinaryQuadraticModel({"a": 1.0}, {}, 0.0, "BINARY"), options=3)
+
+
+BAD = {"time_limit": (-1, 0, np.nan, np.inf, 10**400, "1", True), "n_draws": (0, -1, 1.5, 2**63, None)}
+BAD |= {"tol": (np.nan, -1e-9, np.inf, 10**400, "x"), "max_iter": (0, 2**63, 1.0), "max_nodes": (0, 10**30, "x")}
+BAD |= {"gamma": (0, np.nan, 10**400), "n_starts": (0, 2**63, 2.0), "tabu_moves": (-1, 2**63)}
+
+
+@pytest.mark.parametrize("name", km.solvers.names("binary"))
+def test_options_out_of_range_are_named(name):
+    known = type(km.solvers.resolve("binary", name)).option_names()
+    for option in set(known) & set(BAD):
+        for wrong in BAD[option]:
+            with pytest.raises(ParameterError, match=f"'{option}' must be"):
+                bqp.solve(np.eye(2), solver=name, **{option: wrong})
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("gd", {"step": 1e300}),
+        ("gd", {"gamma": 1e300}),
+        ("enhanced_gd", {"step": 1e300, "evd": "lanczos"}),
+        ("enhanced_gd", {"gamma": 1e-300}),
+        ("quasi_newton", {"gamma": 1e300}),
+        ("quasi_newton", {"gamma": 1e-300}),
+        ("newton", {"gamma": 1e300}),
+        ("newton", {"gamma": 1e-300}),
+    ],
+)
+def test_options_beyond_reason_still_give_a_point_and_a_bound(name, options):
+    rng = np.random.default_rng(1)
+    a = rng.normal(size=(6, 6))
+    qp = BinaryQP(a + a.T, rng.normal(size=6))
+    got = bqp.solve(qp, solver=name, **options)
+    assert np.isfinite(got.value)
+    assert got.lower_bound <= qp.value(naive.best_binary(qp.gram, qp.moment))
+
+
+def test_a_trace_that_cannot_be_kept_is_refused():
+    with pytest.raises(ParameterError, match="A trace of up to 1,000,000,001 points.*Lower 'max_iter'"):
+        bqp.solve(np.eye(3), solver="gd", max_iter=10**9, trace=True)
+
+
+def test_unknown_families_are_named():
+    for call in (km.solvers.names, lambda family: km.solvers.resolve(family, "auto")):
+        with pytest.raises(ParameterError, match="Unknown family 'foo'; known: simplex, binary"):
+            call("foo")
