@@ -37,7 +37,7 @@ def assembled(head, footer, arrays, alignment=64):
         }
         body += data
     body += bytes(-len(body) % alignment)
-    return bytes(body), footer | {"sections": sections}
+    return bytes(body), footer | {"sections": sections, "end": len(body)}
 
 
 def closed(body, footer):

@@ -544,8 +544,8 @@ def test_wrong_parameters_are_told(zoo, options, words):
 def test_wrong_data_are_told(ratings):
     with pytest.raises(DataError, match="0 and 1"):
         BayesianKolmogorovModel(3, likelihood="bernoulli").fit(ratings)
-    with pytest.raises(DataError, match="Observations, got ndarray"):
-        BayesianKolmogorovModel(3).fit(np.eye(3))
+    with pytest.raises(DataError, match="Expected Observations, or a table of numbers"):
+        BayesianKolmogorovModel(3).fit({"a": 1})
 
 
 def test_weights_count_as_repetitions(rng):
@@ -579,16 +579,16 @@ def test_a_bag_is_the_mean_of_its_models(zoo):
 
 
 def test_an_interrupt_during_the_start_of_a_chain_is_not_swallowed(ratings, monkeypatch):
-    from kolmogorov.fitting.engine import Engine
+    from kolmogorov.fitting.engine import ThreadedEngine
 
-    right = Engine.sweep
+    right = ThreadedEngine.sweep
 
     def interrupted(self, state, index, seed):
         if index == 3:
             raise KeyboardInterrupt
         return right(self, state, index, seed)
 
-    monkeypatch.setattr(Engine, "sweep", interrupted)
+    monkeypatch.setattr(ThreadedEngine, "sweep", interrupted)
     with pytest.raises(KeyboardInterrupt):
         BayesianKolmogorovModel(4, **SMALL).fit(ratings)
 
@@ -610,7 +610,7 @@ def _put(name, number):
 @pytest.mark.parametrize(
     "change",
     [
-        *map(_cut, ["theta", "psi", "noise", "alpha", "member", "frequency", "slopes", "theta0", "fantasy"]),
+        *map(_cut, ["theta", "psi", "noise", "alpha", "member", "frequency", "slopes", "theta0", "prior_draws"]),
         *(_put(name, np.nan) for name in ("theta", "psi", "noise", "alpha", "frequency", "slopes", "mean", "theta0")),
         *(_put(name, 0.0) for name in ("noise", "alpha", "noise0")),
         _put("theta", 7.0),

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 import naive
 from kolmogorov import KolmogorovModel, datasets
 from kolmogorov.execution import Threads
-from kolmogorov.fitting.engine import Engine, Objective, State
+from kolmogorov.fitting.engine import Problem, ThreadedEngine
+from kolmogorov.fitting.objective import Objective
+from kolmogorov.fitting.state import State
 from kolmogorov.solvers import resolve
 from strategies import tables
 
@@ -26,13 +28,8 @@ from strategies import tables
 def test_sweeps_keep_the_invariants(table, size, user_reg, item_reg, prior, binary, simplex):
     rng = np.random.default_rng(0)
     with Threads(1) as dealer:
-        engine = Engine(
-            table,
-            resolve("simplex", simplex),
-            resolve("binary", binary),
-            Objective(user_reg, item_reg, prior),
-            dealer,
-        )
+        problem = Problem(resolve("simplex", simplex), resolve("binary", binary), Objective(user_reg, item_reg, prior))
+        engine = ThreadedEngine(problem, table, dealer)
         state = State(
             rng.dirichlet(np.ones(size), table.n_users), np.zeros((table.n_items, size)), np.full(size, 1 / size)
         )
@@ -61,13 +58,10 @@ def test_a_sweep_with_exact_solvers_is_the_minimum_over_each_block():
     rng = np.random.default_rng(0)
     theta = rng.dirichlet(np.ones(3), 8)
     with Threads(1) as dealer:
-        engine = Engine(
-            truth,
-            resolve("simplex", "pairwise"),
-            resolve("binary", "exhaustive"),
-            Objective(0.5, 0.1, "uniform"),
-            dealer,
+        problem = Problem(
+            resolve("simplex", "pairwise"), resolve("binary", "exhaustive"), Objective(0.5, 0.1, "uniform")
         )
+        engine = ThreadedEngine(problem, truth, dealer)
         state, _ = engine.sweep(State(theta, np.zeros((6, 3)), np.full(3, 1 / 3)), 1, seed=0)
     table = truth.values.reshape(8, 6)
     for item in range(6):

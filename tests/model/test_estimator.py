@@ -151,7 +151,7 @@ def test_weights_count_as_repetitions():
 
 def test_recommendations(model):
     frame = model.recommend("dan", n=2)
-    assert list(frame.columns) == ["item", "probability", "rating"]
+    assert list(frame.columns) == ["item", "probability", "rating", "count"]
     assert "tea" not in set(frame["item"])
     assert frame["probability"].is_monotonic_decreasing
     for item, probability in zip(frame["item"], frame["probability"], strict=True):
@@ -338,12 +338,12 @@ def test_a_real_sigint_in_the_middle_of_a_sweep():
 
 
 def test_an_interrupt_before_the_first_sweep_is_passed_on(zoo, monkeypatch):
-    from kolmogorov.fitting.engine import Engine
+    from kolmogorov.fitting.engine import ThreadedEngine
 
     def interrupt(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Engine, "sweep", interrupt)
+    monkeypatch.setattr(ThreadedEngine, "sweep", interrupt)
     with pytest.raises(KeyboardInterrupt):
         KolmogorovModel(3).fit(zoo)
 

@@ -6,7 +6,7 @@ import pytest
 import kolmogorov as km
 from kolmogorov import Observations
 from kolmogorov.errors import FitError, ParameterError
-from kolmogorov.fitting.fitted import checked
+from kolmogorov.fitting.trained import checked
 
 MODELS = {
     "point": km.KolmogorovModel(3, random_state=0, max_iter=5),
@@ -55,8 +55,8 @@ def test_every_fit_is_checked_at_its_end(zoo, name, monkeypatch):
         seen.append(found)
         return checked(found, *remedy)
 
-    for module in ("simplex_model", "bayesian", "factorization", "svdpp"):
-        monkeypatch.setattr(f"kolmogorov.model.{module}.checked", spy)
+    for module in ("model.simplex_model", "model.bayesian", "baselines.factorization", "baselines.svdpp"):
+        monkeypatch.setattr(f"kolmogorov.{module}.checked", spy)
     model = MODELS[name].fit(zoo)
     assert seen == [model.fitted_]
 

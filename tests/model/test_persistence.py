@@ -305,7 +305,9 @@ def test_models_of_old_versions_load(name, zoo, tmp_path):
     model = load(OLD / f"{name}.km")
     test = Observations.open(OLD / "table.kmt") if "titles" in name else zoo
     assert type(model).__name__ == EXPECTED[name]["class"]
-    np.testing.assert_allclose(model.predict(test)[:40], EXPECTED[name]["predictions"], atol=1e-8)
+    # Drawn thetas are kept in two bytes now.
+    exact = 3e-5 if "draws" in name else 1e-8
+    np.testing.assert_allclose(model.predict(test)[:40], EXPECTED[name]["predictions"], rtol=0, atol=exact)
     model.save(tmp_path / "new.km")
     np.testing.assert_array_equal(load(tmp_path / "new.km").predict(test), model.predict(test))
 

@@ -4,73 +4,98 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any, Self
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
-from kolmogorov import metrics
 from kolmogorov._support.invariants import check_array, check_finite
-from kolmogorov.data import Observations, Scale, Vocabulary
+from kolmogorov._support.typing import Floats, Rows
+from kolmogorov.data import Observations, Vocabulary
+from kolmogorov.data.observations import View
 from kolmogorov.data.trainable import check_trainable
 from kolmogorov.errors import DataError, InvariantError
-from kolmogorov.fitting.stored import Parts, StoredParts
+from kolmogorov.fitting.stored import Parts, StoredParts, training_arrays
+from kolmogorov.fitting.trained import Trained
 from kolmogorov.kernels.products import pair_products
-from kolmogorov.surface.prediction import Unknown, pair_rows
-from kolmogorov.surface.tables import check_evaluable
+from kolmogorov.surface.recommender import Recommender
 
-Floats = NDArray[np.float64]
 _ARRAYS = {"user_bias": 1, "item_bias": 1, "user_factors": 2, "item_factors": 2}
 
 
 @dataclass(frozen=True, eq=False)
-class BiasedFactors:
-    """p = mean + b_u + b_i + f_u . g_i, clipped to [0, 1]. An unknown user or item has bias and factors zero."""
+class BiasedFactors(Trained):
+    """p = mean + b_u + b_i + f_u . g_i, clipped to [0, 1]. An unknown user or item has bias and factors zero.
+
+    Models of version 0.1.0 come without their training table, but with who was `seen` in it.
+    """
 
     mean: float
     user_bias: Floats
     item_bias: Floats
     user_factors: Floats
     item_factors: Floats
-    users: Vocabulary
-    items: Vocabulary
-    scale: Scale
-    user_seen: NDArray[np.bool_]
-    item_seen: NDArray[np.bool_]
+    training: Observations
+    seen: tuple[NDArray[np.bool_], NDArray[np.bool_]] | None = None
 
-    def at_rows(self, users: NDArray[Any], items: NDArray[Any]) -> Floats:
-        """Return predictions for aligned row numbers; the row past the last is unknown."""
+    @cached_property
+    def user_seen(self) -> NDArray[np.bool_]:
+        """Which users had observations."""
+        return self.user_counts > 0 if self.seen is None else self.seen[0]
+
+    @cached_property
+    def item_seen(self) -> NDArray[np.bool_]:
+        """Which items had observations."""
+        return self.item_counts > 0 if self.seen is None else self.seen[1]
+
+    def at_rows(self, users: Rows, items: Rows) -> Floats:
+        """Return predictions for aligned rows."""
+        users, items = self.known_rows(users, items)
         left, right = _with_zero(self.user_factors), _with_zero(self.item_factors)
-        pair_products(left, right, users.astype(np.int64), items.astype(np.int64), out := np.empty(users.size))
+        pair_products(left, right, users, items, out := np.empty(users.size))
         out += self.mean + np.append(self.user_bias, 0.0)[users] + np.append(self.item_bias, 0.0)[items]
         return np.clip(out, 0.0, 1.0)
+
+    def of_users(self, users: Rows) -> Floats:
+        """Return the predictions of all items for some users."""
+        items = np.arange(len(self.items))
+        return np.array([self.at_rows(np.full(items.size, user), items) for user in users.tolist()]).reshape(
+            users.size, items.size
+        )
+
+    def similar_to(self, item: int) -> Floats:
+        """Return the cosine of every item's factors with those of one item."""
+        length = np.linalg.norm(self.item_factors, axis=1)
+        scale = length * length[item]
+        return np.where(scale > 0.0, self.item_factors @ self.item_factors[item] / np.where(scale > 0, scale, 1.0), 0.0)
 
     def stored(self) -> Parts:
         """Return what a file holds of this: numbers and arrays by name."""
         arrays = {name: getattr(self, name) for name in _ARRAYS}
-        arrays["user_seen"] = self.user_seen.astype(np.uint8)
-        arrays["item_seen"] = self.item_seen.astype(np.uint8)
+        if self.seen is None:
+            return {"mean": self.mean}, arrays | training_arrays(self.training)
+        arrays |= {name: seen.astype(np.uint8) for name, seen in zip(_SEEN, self.seen, strict=True)}
         return {"mean": self.mean}, arrays | self.users.arrays("users") | self.items.arrays("items")
 
     @classmethod
     def restored(cls, parts: StoredParts) -> BiasedFactors:
         """Undo `stored`; what does not belong together is for `validate` to find."""
-        seen = {name: parts.array(name, 1, "uint8") for name in ("user_seen", "item_seen")}
-        if any(array.size and array.max() > 1 for array in seen.values()):
+        arrays: dict[str, Any] = {name: parts.array(name, d, "float64") for name, d in _ARRAYS.items()}
+        if "seen_indptr" in parts.arrays:
+            return cls(float(parts.meta["mean"]), **arrays, training=parts.training())
+        flags = [parts.array(name, 1, "uint8") for name in _SEEN]
+        if any(array.size and array.max() > 1 for array in flags):
             raise InvariantError("who was seen must be said by 0 and 1")
-        return cls(
-            mean=float(parts.meta["mean"]),
-            **{name: parts.array(name, dimensions, "float64") for name, dimensions in _ARRAYS.items()},
-            users=Vocabulary.from_arrays("users", parts.arrays),
-            items=Vocabulary.from_arrays("items", parts.arrays),
-            scale=parts.scale(),
-            **{name: array.astype(bool) for name, array in seen.items()},
-        )
+        users, items = (Vocabulary.from_arrays(side, parts.arrays) for side in ("users", "items"))
+        nothing = View(np.zeros(len(users) + 1, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0), np.empty(0))
+        training = Observations(users, items, nothing, parts.scale())
+        return cls(float(parts.meta["mean"]), **arrays, training=training, seen=(flags[0] > 0, flags[1] > 0))
 
     def validate(self) -> None:
         """Raise `InvariantError` where the parts do not belong together; for parts that come from a file."""
+        if self.seen is None:
+            super().validate()
         self.validate_numbers()
 
     def validate_numbers(self) -> None:
@@ -86,40 +111,14 @@ class BiasedFactors:
         check_array("item_seen", self.item_seen, bool, (n_items,))
 
 
-class BiasedModel(BaseEstimator):  # type: ignore[misc]
-    """Base of the estimators that end in `BiasedFactors`: predict, evaluate, save."""
+_SEEN = ("user_seen", "item_seen")
+
+
+class BiasedModel(Recommender):
+    """Base of the estimators that end in `BiasedFactors`."""
 
     fitted_: BiasedFactors
-
-    def adopt(self, fitted: BiasedFactors) -> Self:
-        """Take over parameters learned elsewhere, for instance read from a file."""
-        self.fitted_ = fitted
-        return self
-
-    def predict(self, users: Any, items: Any = None, *, unknown: Unknown = "average") -> Any:
-        """Return predictions on the probability scale for aligned raw ids, or for each entry of Observations.
-
-        `unknown` says what to do with ids that had no observations at `fit`: "average" (with a warning of those that
-        the model has never heard of), "ignore" (the same without it) or "error".
-        """
-        check_is_fitted(self)
-        rows, single = pair_rows(self.fitted_, users, items, unknown)
-        result = self.fitted_.at_rows(*rows)
-        return float(result[0]) if single else result
-
-    def evaluate(self, observations: Observations, *, unknown: Unknown = "average") -> dict[str, float]:
-        """Compare predictions with observations; the keys of `KolmogorovModel.evaluate`."""
-        check_is_fitted(self)
-        test = check_evaluable(observations).rescaled(self.fitted_.scale)
-        predictions = self.predict(test, unknown=unknown)
-        return metrics.evaluate(test.values, predictions, test.weights, test.scale.span, test.is_binary)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, ids included, to be read by `kolmogorov.load`."""
-        from kolmogorov.surface.saving import save
-
-        check_is_fitted(self)
-        save(self, path)
+    usual_grid: ClassVar = {"n_factors": (5, 10, 20), "reg": (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)}
 
 
 def check_observations(model: str, X: Any) -> Observations:

@@ -9,12 +9,13 @@ import numpy as np
 
 from kolmogorov._support.seeds import base_seed, generator
 from kolmogorov._support.threads import one_blas_thread
+from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import LARGEST_RIDGE, Integer, Real, Rule, check_parameters
-from kolmogorov.baselines.biased import BiasedFactors, BiasedModel, Floats, check_observations
+from kolmogorov.baselines.biased import BiasedFactors, BiasedModel, check_observations
 from kolmogorov.data.observations import View
 from kolmogorov.execution import Threads
-from kolmogorov.fitting.fitted import checked
 from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE, HalfStep
+from kolmogorov.fitting.trained import by_users, checked
 from kolmogorov.solvers import RowSolver, resolve
 
 _RULES: dict[str, Rule] = {
@@ -98,11 +99,7 @@ class MatrixFactorization(BiasedModel):
             item_bias=items[:, size].copy(),
             user_factors=users[:, :size].copy(),
             item_factors=items[:, :size].copy(),
-            users=observations.users,
-            items=observations.items,
-            scale=observations.scale,
-            user_seen=observations.rows.counts > 0,
-            item_seen=observations.columns.counts > 0,
+            training=by_users(observations),
         )
         return self.adopt(checked(fitted, "A larger 'reg' may help."))
 

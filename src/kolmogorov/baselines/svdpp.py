@@ -9,7 +9,7 @@ import numpy as np
 from kolmogorov._support.seeds import base_seed, generator
 from kolmogorov._support.validation import LARGEST_RIDGE, Between, Integer, Real, Rule, check_parameters
 from kolmogorov.baselines.biased import BiasedFactors, BiasedModel, check_observations
-from kolmogorov.fitting.fitted import checked
+from kolmogorov.fitting.trained import by_users, checked
 from kolmogorov.kernels.svdpp import svdpp_epoch
 
 _RULES: dict[str, Rule] = {
@@ -100,11 +100,7 @@ class SVDpp(BiasedModel):
             item_bias=item_bias / span,
             user_factors=combined / span,
             item_factors=item_factors,
-            users=observations.users,
-            items=observations.items,
-            scale=observations.scale,
-            user_seen=view.counts > 0,
-            item_seen=observations.columns.counts > 0,
+            training=by_users(observations),
         )
         return self.adopt(checked(fitted, f"Lower 'rate', which is {self.rate:g}: steps were too long for this scale."))
 

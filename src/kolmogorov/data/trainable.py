@@ -12,7 +12,9 @@ from kolmogorov.errors import DataError
 class Measured(Protocol):
     """Observations, here or in a cluster."""
 
-    scale: Scale
+    @property
+    def scale(self) -> Scale:
+        """Map between probabilities and rating units."""
 
     def extent(self) -> tuple[float, float] | None:
         """Return the smallest and the largest value, or None where there are none."""

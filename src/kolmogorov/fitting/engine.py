@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov.data.observations import Observations
+from kolmogorov.data.trainable import check_trainable
 from kolmogorov.execution import Threads
 from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE, HalfStep
 from kolmogorov.fitting.history import Sweep
@@ -135,5 +136,6 @@ class ThreadedEngine:
 @opened_engine.register
 @contextmanager
 def _(execution: Threads, problem: Problem, table: Observations) -> Iterator[ThreadedEngine]:
+    check_trainable(table)
     with execution as dealer:
         yield ThreadedEngine(problem, table, dealer)

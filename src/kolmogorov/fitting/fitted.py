@@ -1,4 +1,4 @@
-"""What a fit leaves behind, and how its parts depend on each other."""
+"""What a descent leaves behind: one Kolmogorov model, or one whose supports are relaxed."""
 
 from __future__ import annotations
 
@@ -10,94 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.invariants import check_array, check_between, check_simplex
-from kolmogorov.data import Observations, Scale, Vocabulary
-from kolmogorov.errors import FitError, InvariantError
+from kolmogorov._support.typing import Floats, Rows
+from kolmogorov.data import Observations
+from kolmogorov.errors import InvariantError
 from kolmogorov.fitting.history import Sweep, history_array, history_of
 from kolmogorov.fitting.stored import Parts, StoredParts, training_arrays
-
-Floats = NDArray[np.float64]
-_BLOCK = 1 << 22
-
-
-class Trained:
-    """What follows from the observations that a model was fitted to; for dataclasses that keep them."""
-
-    training: Observations
-
-    @property
-    def users(self) -> Vocabulary:
-        """Ids of the users."""
-        return self.training.users
-
-    @property
-    def items(self) -> Vocabulary:
-        """Ids of the items."""
-        return self.training.items
-
-    @property
-    def scale(self) -> Scale:
-        """Map between probabilities and rating units."""
-        return self.training.scale
-
-    @cached_property
-    def user_counts(self) -> NDArray[np.int64]:
-        """Observations of each user."""
-        return self.training.rows.counts
-
-    @cached_property
-    def item_counts(self) -> NDArray[np.int64]:
-        """Observations of each item."""
-        items, n_items = self.training.rows.indices, len(self.items)
-        counts = np.zeros(n_items, dtype=np.int64)
-        # Block by block: bincount makes a copy of what it counts, twice as large.
-        for first in range(0, items.size, _BLOCK):
-            counts += np.bincount(items[first : first + _BLOCK], minlength=n_items)
-        return counts
-
-    @cached_property
-    def user_seen(self) -> NDArray[np.bool_]:
-        """Which users had observations."""
-        return self.user_counts > 0
-
-    @cached_property
-    def item_seen(self) -> NDArray[np.bool_]:
-        """Which items had observations."""
-        return self.item_counts > 0
-
-    def seen_by(self, user: int) -> NDArray[np.int32]:
-        """Return the items that a user (row number) was observed with."""
-        rows = self.training.rows
-        return rows.indices[rows.indptr[user] : rows.indptr[user + 1]]
-
-    def answers_of(self, user: int) -> Floats:
-        """Return what a user (row number) said to the items of `seen_by`, on the probability scale."""
-        rows = self.training.rows
-        return rows.values[rows.indptr[user] : rows.indptr[user + 1]]
-
-    def validate(self) -> None:
-        """Raise `InvariantError` where the parts do not form a model; for parts that come from a file."""
-        self.training.validate()
-        if not len(self.training):
-            raise InvariantError("there are no observations that the model was fitted to")
-        self.validate_numbers()
-
-    def validate_numbers(self) -> None:
-        """Check what a fit computed: shapes, types, and what every number must be."""
-        raise NotImplementedError
-
-
-def checked(found: Any, remedy: str = "Smaller weights or a smaller scale may help.") -> Any:
-    """Return what a fit found, unless it broke down on the way: nothing the library returns holds NaN."""
-    try:
-        found.validate_numbers()
-    except InvariantError as error:
-        raise FitError(f"The fit broke down: {error}. {remedy}") from None
-    return found
-
-
-def by_users(observations: Observations) -> Observations:
-    """Return the same observations without the order by items, which a model does not need to keep."""
-    return Observations(observations.users, observations.items, observations.rows, observations.scale)
+from kolmogorov.fitting.trained import Trained
+from kolmogorov.kernels.products import pair_products
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +59,39 @@ class Fitted(Trained):
         psi = np.where(self.item_seen[:, None], self.psi, average)
         return np.vstack([psi, average])
 
+    def at_rows(self, users: Rows, items: Rows) -> Floats:
+        """Return Pr(X[u, i] = 1) for aligned rows."""
+        out = np.empty(users.size)
+        rows = (users.astype(np.int64, copy=False), items.astype(np.int64, copy=False))
+        pair_products(self.theta_or_population, self.psi_or_average, *rows, out)
+        return np.clip(out, 0.0, 1.0, out=out)
+
+    def of_users(self, users: Rows) -> Floats:
+        """Return the probabilities of all items for some users."""
+        return self.of_thetas(self.theta_or_population[users])
+
+    def of_thetas(self, theta: Floats) -> Floats:
+        """Return the probabilities of all items for given thetas."""
+        return np.clip(theta @ self.psi_or_average[:-1].T, 0.0, 1.0)
+
+    def lower_of_thetas(self, theta: Floats, level: float) -> Floats:
+        """Return lower bounds of `of_thetas`; a single model has no doubt to tell."""
+        return self.of_thetas(theta)
+
+    def similar_to(self, item: int) -> Floats:
+        """Return, for every item, the population's probability of both over that of either."""
+        return overlap(self.theta_or_population[-1], self.psi_or_average[:-1], item)
+
+    def contributions(self, user: int, item: int) -> tuple[Floats, Floats]:
+        """Return the user's probability of each event, and what each adds to the probability of the item."""
+        theta = self.theta_or_population[user]
+        return theta, theta * self.psi_or_average[item]
+
+    @property
+    def consensus(self) -> Fitted:
+        """The one model whose events can be named: itself."""
+        return self
+
     def stored(self) -> Parts:
         """Return what a file holds of this: numbers and arrays by name."""
         arrays = {
@@ -179,3 +131,10 @@ class Fitted(Trained):
         check_between("psi", self.psi, 0.0, 1.0)
         for sweep in self.history:
             sweep.validate()
+
+
+def overlap(share: Floats, psi: Floats, item: int) -> Floats:
+    """Return, for every item, the mass of the events shared with one item over that of the events of either."""
+    both = np.minimum(psi, psi[item]) @ share
+    either = np.maximum(psi, psi[item]) @ share
+    return np.where(either > 0.0, both / np.where(either > 0.0, either, 1.0), 0.0)

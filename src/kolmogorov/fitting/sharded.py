@@ -25,6 +25,7 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
 from kolmogorov.data.packed.shards import Shard
+from kolmogorov.data.trainable import check_trainable
 from kolmogorov.execution import Dask, Threads
 from kolmogorov.execution.tables import DistributedTable, distributed_table
 from kolmogorov.fitting.engine import Problem, opened_engine
@@ -261,4 +262,6 @@ def _writable(array: Floats) -> Floats:
 @contextmanager
 def _(execution: Dask, problem: Problem, table: Any) -> Iterator[ShardedEngine]:
     with execution as dask:
-        yield ShardedEngine(problem, distributed_table(dask, table), dask)
+        shards = distributed_table(dask, table)
+        check_trainable(shards)
+        yield ShardedEngine(problem, shards, dask)

@@ -12,7 +12,8 @@ from kolmogorov._support.optional import to_frame
 from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.interpret.events import describe
 from kolmogorov.interpret.evidence import Ballot, check_likes, judged, says_yes
-from kolmogorov.surface.prediction import Unknown, rows_of
+from kolmogorov.sampling.posterior import Posterior
+from kolmogorov.surface.ids import Unknown, rows_of
 
 #: Reasons that an explanation names when printed.
 _SHOWN = 3
@@ -130,18 +131,17 @@ class Explanation:
 
 
 def explain(
-    fitted: Fitted, user: Any, item: Any, unknown: Unknown = "error", likes: float = 0.6, n_items: int = 5
+    fitted: Fitted | Posterior, user: Any, item: Any, unknown: Unknown = "error", likes: float = 0.6, n_items: int = 5
 ) -> Explanation:
     """Take the probability of (user, item) apart into what each event brings, and find the rules that lead to it."""
     check_likes(likes)
     user_row = int(rows_of(fitted.users, fitted.user_seen, [user], "user", unknown)[0])
     item_row = int(rows_of(fitted.items, fitted.item_seen, [item], "item", unknown)[0])
-    theta = fitted.theta_or_population[user_row]
-    psi = fitted.psi_or_average[item_row]
-    amounts = theta * psi
+    theta, amounts = fitted.contributions(user_row, item_row)
+    psi = np.divide(amounts, theta, out=np.zeros_like(theta), where=theta > 0.0)
     parts = [
         Contribution(event.number, float(theta[d]), float(psi[d]), float(amounts[d]), event.items)
-        for d, event in enumerate(describe(fitted, n_items))
+        for d, event in enumerate(describe(fitted.consensus, n_items))
     ]
     probability = float(amounts.sum())
     return Explanation(
@@ -152,7 +152,7 @@ def explain(
         probability=probability,
         rating=fitted.scale.rating(probability),
         events=tuple(sorted(parts, key=lambda part: -part.amount)),
-        reasons=_reasons(fitted, user_row, item_row, likes),
+        reasons=_reasons(fitted.consensus, user_row, item_row, likes),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,16 +14,12 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.validation import Flag, Integer, check_parameters
 from kolmogorov.data import Observations
 from kolmogorov.errors import DataError, ParameterError
-from kolmogorov.fitting.fitted import Fitted, by_users
+from kolmogorov.fitting.fitted import Fitted
+from kolmogorov.fitting.trained import by_users
 from kolmogorov.model.kolmogorov import KolmogorovModel
+from kolmogorov.sampling.posterior import stacked
 
 Floats = NDArray[np.float64]
-
-
-def stacked(thetas: Iterable[Floats], psis: Iterable[NDArray[np.bool_]]) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return theta and psi of the average model."""
-    parts = list(thetas)
-    return np.concatenate(parts, axis=1) / len(parts), np.concatenate(list(psis), axis=1)
 
 
 def pruned(theta: Floats, psi: NDArray[np.bool_], n_events: int, seed: int) -> tuple[Floats, NDArray[np.bool_]]:
@@ -102,7 +97,7 @@ def bagged(
         single = clone(base).set_params(random_state=int(rng.integers(2**62)), checkpoint=None)
         table = _reweighted(observations, rng) if bootstrap else observations
         fits.append(single.fit(table).fitted_)
-    theta, psi = stacked([fit.theta for fit in fits], [fit.psi for fit in fits])
+    theta, psi = stacked([fit.theta for fit in fits]), np.concatenate([fit.psi for fit in fits], axis=1)
     return averaged_model(theta, psi, by_users(observations))
 
 

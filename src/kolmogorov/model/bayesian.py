@@ -6,13 +6,11 @@ import hashlib
 import numbers
 import os
 import sys
-import warnings
 from collections.abc import Callable
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kolmogorov import metrics
@@ -22,6 +20,7 @@ from kolmogorov._support.optional import require
 from kolmogorov._support.progress import notice
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.threads import one_blas_thread, thread_count
+from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import (
     LARGEST_RIDGE,
     Between,
@@ -34,24 +33,27 @@ from kolmogorov._support.validation import (
     Rule,
     check_parameters,
 )
-from kolmogorov.data import Observations, Vocabulary
+from kolmogorov._support.warn import warn
+from kolmogorov.data.observations import Observations, View
 from kolmogorov.data.trainable import check_any, check_trainable
 from kolmogorov.errors import ConvergenceWarning, DataError
 from kolmogorov.execution import Dask, Threads
-from kolmogorov.fitting.fitted import by_users, checked
-from kolmogorov.model.averaging import averaged_model, pruned, stacked
-from kolmogorov.model.interpretation import PosteriorReadingMixin
+from kolmogorov.fitting.trained import checked
+from kolmogorov.model.averaging import averaged_model, pruned
+from kolmogorov.model.interpretation import DrawnInterpretation
 from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.sampling.checkpoint import ChainCheckpoint, SamplerState
 from kolmogorov.sampling.convergence import convergence_of
+from kolmogorov.sampling.new_rows import new_psis, new_thetas
 from kolmogorov.sampling.plan import Plan
-from kolmogorov.sampling.posterior import Posterior
+from kolmogorov.sampling.posterior import Posterior, stacked
 from kolmogorov.sampling.priors import rating_features
 from kolmogorov.sampling.sampler import Sampler, SamplingProgress
-from kolmogorov.surface.prediction import Unknown, pair_rows
-from kolmogorov.surface.tables import check_evaluable
+from kolmogorov.surface.event_model import EventModel
+from kolmogorov.surface.ids import Unknown, pair_rows
+from kolmogorov.surface.recommender import Output, Rank
+from kolmogorov.surface.tables import table_of
 
-Floats = NDArray[np.float64]
 Likelihood = Literal["auto", "gaussian", "bernoulli"]
 _RULES: dict[str, Rule] = {
     "n_events": Integer(1),
@@ -69,7 +71,7 @@ _RULES: dict[str, Rule] = {
 }
 
 
-class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ignore[misc]
+class BayesianKolmogorovModel(DrawnInterpretation, EventModel):
     """Draw Kolmogorov models from their posterior and predict with their average.
 
     The average of Kolmogorov models is one itself (`as_model`), predicts better than any single one, and the draws'
@@ -105,7 +107,8 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
         A cluster on which the chains run, each as a task on one thread. The draws are the same.
     callback : callable, optional
         Called with a `SamplingProgress` after every sweep, on a cluster after every chain; returning True ends
-        sampling, at the first draw kept if there is none yet. A chain that is ended early is left out unless it is the first.
+        sampling, at the first draw kept if there is none yet. A chain that is ended early is left out unless it is the
+        first.
     checkpoint : path, optional
         File from which a killed fit goes on.
     verbose : int
@@ -113,7 +116,7 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
     Attributes
     ----------
     posterior_ : Posterior
-        The draws.
+        The draws; `fitted_` is another name for them.
 
     Examples
     --------
@@ -160,94 +163,84 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
         self.checkpoint = checkpoint
         self.verbose = verbose
 
+    fitted_: Posterior
+    has_draws = True
+    usual_grid: ClassVar = {"n_events": (4, 8, 16, 24)}
+
     # --- learning ---------------------------------------------------------------------------------------
 
-    def fit(self, X: Observations, y: None = None, *, test: Observations | None = None) -> Self:
-        """Sample.
+    def fit(self, X: Any, y: None = None, *, test: Observations | None = None) -> Self:
+        """Draw models given a table.
 
         Parameters
         ----------
-        X : Observations
+        X : Observations, sparse matrix or array, or dense array
+            As for `KolmogorovModel.fit`.
         y : None
             Ignored.
         test : Observations, optional
             Held-out data, on which the running error is shown.
         """
         self.check_parameters()
-        if not isinstance(X, Observations):
-            raise DataError(
-                f"fit takes Observations, got {type(X).__name__}. Make them with Observations.from_frame, from_arrays, "
-                "from_scipy or from_dense."
-            )
+        table = table_of(self, X, reset=True)
         if test is not None and not isinstance(test, Observations):
             raise DataError(f"'test' must be Observations, got {type(test).__name__}.")
-        X.check_intact()
-        check_trainable(X)
+        table.check_intact()
+        check_trainable(table)
         if test is not None:
             check_any(test, "to test on")
-        likelihood = self._likelihood(X)
-        seed = base_seed(self.random_state)
+        sampler = self._sampler(table, None if test is None else test.rescaled(table.scale))
         with one_blas_thread():
-            features = rating_features(X, int(self.n_features))
-        keeper = None
-        progress = SamplerState(seed)
-        if self.checkpoint is not None:
-            fixed = isinstance(self.random_state, numbers.Integral)
-            keeper = ChainCheckpoint(self.checkpoint, self._identity(X, likelihood), seed if fixed else None)
-            check_writable(self.checkpoint)
-            progress = keeper.read(features, X, self._plan(likelihood)) or progress
-        held_out = None if test is None else test.rescaled(X.scale)
-        sampling = Sampler(self._plan(likelihood), X, features, progress, keeper, held_out, self._on_sweep)
-        with one_blas_thread(), self.execution or Threads(self.n_jobs) as dealer:
-            if isinstance(dealer, Dask):
-                sampling.run_on(dealer)
-            else:
-                sampling.run(dealer)
-        # A chain that was ended early is left out, unless it is the only one.
-        chains = max(progress.chain, 1)
-        samples = progress.samples[: progress.chain * int(self.n_samples)] if progress.chain else progress.samples
-        posterior = Posterior(
-            theta=np.array([sample.theta for sample in samples]),
-            psi=np.array([sample.psi for sample in samples]),
-            noise=np.array([sample.noise for sample in samples]),
-            n_chains=chains,
-            likelihood=likelihood,
-            training=by_users(X),
-            priors={name: np.array([sample.priors[name] for sample in samples]) for name in samples[0].priors},
-        )
-        self.adopt(checked(posterior))
-        found = convergence_of(self.posterior_)
+            sampler.execute(self.execution or Threads(self.n_jobs))
+        self.adopt(checked(sampler.posterior()))
+        found = convergence_of(self.fitted_)
         if found.settled:
             notice(str(found))
         else:
-            warnings.warn(f"{found}.", ConvergenceWarning, stacklevel=2)
+            warn(f"{found}.", ConvergenceWarning)
         return self
 
-    def adopt(self, posterior: Posterior) -> Self:
-        """Take over draws made elsewhere, for instance read from a file."""
-        self.posterior_ = posterior
-        return self
+    def _sampler(self, table: Observations, test: Observations | None) -> Sampler:
+        plan, seed = self._plan(table), base_seed(self.random_state)
+        with one_blas_thread():
+            features = rating_features(table, int(self.n_features))
+        keeper, progress = None, SamplerState(seed)
+        if self.checkpoint is not None:
+            fixed = isinstance(self.random_state, numbers.Integral)
+            keeper = ChainCheckpoint(self.checkpoint, self._identity(table, plan), seed if fixed else None)
+            check_writable(self.checkpoint)
+            progress = keeper.read(features, table, plan) or progress
+        return Sampler(plan, table, features, progress, keeper, test, self._on_sweep)
 
     # --- using ------------------------------------------------------------------------------------------
 
-    def predict(self, users: Any, items: Any = None, *, return_std: bool = False, unknown: Unknown = "average") -> Any:
-        """Return probabilities: the mean over draws.
+    def predict(
+        self,
+        users: Any,
+        items: Any = None,
+        *,
+        output: Output = "probability",
+        return_std: bool = False,
+        unknown: Unknown = "average",
+    ) -> Any:
+        """Return probabilities, or ratings: the mean over draws.
 
         Parameters
         ----------
-        users, items : id or array-like of ids
-            Raw ids, aligned; a single id is combined with every one of the other side. With `Observations` as the only
-            argument, one prediction for each entry.
+        users, items, output, unknown
+            As in `KolmogorovModel.predict`.
         return_std : bool
-            Also return the standard deviation over draws.
-        unknown : {"average", "ignore", "error"}
-            What to do with ids that had no observations at `fit`; see `KolmogorovModel.predict`.
+            Also return the standard deviation over draws, in the same units.
         """
-        rows, single = self._rows(users, items, unknown)
-        mean, deviation = self.posterior_.moments(*rows)
-        if single:
-            return (float(mean[0]), float(deviation[0])) if return_std else float(mean[0])
-        return (mean, deviation) if return_std else mean
+        if not return_std:
+            return super().predict(users, items, output=output, unknown=unknown)
+        check_is_fitted(self)
+        check_parameters("predict", {"output": output}, {"output": OneOf(("probability", "rating"))})
+        rows, single = pair_rows(self.fitted_, users, items, unknown)
+        mean, deviation = self.fitted_.moments(*rows)
+        mean = self._in_units(mean, output)
+        deviation = deviation * (self.scale_.span if output == "rating" else 1.0)
+        return (float(mean[0]), float(deviation[0])) if single else (mean, deviation)
 
     def predict_interval(
         self,
@@ -270,21 +263,22 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
             "probability": of the probability alone. For an unknown user or item both include how much users and items
             differ.
         """
+        check_is_fitted(self)
         check_parameters(
             "predict_interval",
             {"level": level, "of": of},
             {"level": Between(0.0, 1.0), "of": OneOf(("rating", "probability"))},
         )
-        rows, single = self._rows(users, items, unknown)
+        rows, single = pair_rows(self.fitted_, users, items, unknown)
         if of == "probability":
-            low, high = self.posterior_.interval(*rows, float(level), noise=False)
+            low, high = self.fitted_.interval(*rows, float(level), noise=False)
         else:
             low, high = self.interval_of_rows(*rows, float(level))
         return (float(low[0]), float(high[0])) if single else (low, high)
 
     def interval_of_rows(self, users: NDArray[np.int64], items: NDArray[np.int64], level: float) -> tuple[Any, Any]:
         """Return the interval of new ratings, in rating units, for aligned row numbers."""
-        posterior = self.posterior_
+        posterior = self.fitted_
         if posterior.likelihood == "bernoulli":
             mean, _ = posterior.moments(users, items)
             tail = 0.5 * (1.0 - level)
@@ -301,13 +295,9 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
         dict
             The scores of `KolmogorovModel.evaluate`, and `coverage_90`.
         """
-        check_is_fitted(self)
-        test = check_evaluable(observations).rescaled(self.posterior_.scale)
-        scores = metrics.evaluate(
-            test.values, self.predict(test, unknown=unknown), test.weights, test.scale.span, test.is_binary
-        )
-        # `predict` has warned of unknown ids.
-        low, high = self.predict_interval(test, unknown="ignore" if unknown == "average" else unknown)
+        scores = super().evaluate(observations, unknown=unknown)
+        test = observations.rescaled(self.scale_)
+        low, high = self.predict_interval(test, unknown="ignore")
         ratings = test.scale.rating(test.values)
         inside = (ratings >= low - 1e-9) & (ratings <= high + 1e-9)
         return scores | {"coverage_90": float(np.average(inside, weights=test.weights))}
@@ -324,8 +314,8 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
         check_is_fitted(self)
         if n_events is not None:
             check_parameters("as_model", {"n_events": n_events}, {"n_events": Integer(1)})
-        posterior = self.posterior_
-        theta, psi = stacked(posterior.theta, posterior.psi)
+        posterior = self.fitted_
+        theta, psi = stacked(posterior.theta), np.concatenate(list(posterior.psi), axis=1)
         floor = posterior.floor
         if floor:
             # The floor is two more events: one in which everything happens, one in which nothing does.
@@ -360,37 +350,12 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
         arviz = require("arviz", extra="arviz", purpose="InferenceData")
         return arviz.from_dict(posterior=self._by_chain(observations, max_entries))
 
-    def recommend(self, user: Any, n: int = 10, **options: Any) -> Any:
-        """Return the user's most probable items as a data frame; see `KolmogorovModel.recommend`."""
-        return self.as_model().recommend(user, n, **options)
-
-    def explain(self, user: Any, item: Any, **options: Any) -> Any:
-        """Say which events of the average model carry a probability; see `KolmogorovModel.explain`."""
-        return self.as_model().explain(user, item, **options)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the draws to one file, ids included, to be read by `kolmogorov.load`."""
-        from kolmogorov.surface.saving import save
-
-        check_is_fitted(self)
-        save(self, path)
-
     # --- learned attributes -----------------------------------------------------------------------------
 
     @property
-    def fitted_(self) -> Posterior:
-        """The draws, by the name under which other models keep what they learned."""
-        return self.posterior_
-
-    @property
-    def users_(self) -> Vocabulary:
-        """Ids of the users."""
-        return self.posterior_.users
-
-    @property
-    def items_(self) -> Vocabulary:
-        """Ids of the items."""
-        return self.posterior_.items
+    def posterior_(self) -> Posterior:
+        """The draws."""
+        return self.fitted_
 
     # --- inside -----------------------------------------------------------------------------------------
 
@@ -399,9 +364,9 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
         check_parameters(type(self).__name__, self.get_params(deep=False), _RULES)
         thread_count(self.n_jobs)
 
-    def _plan(self, likelihood: str) -> Plan:
+    def _plan(self, table: Observations) -> Plan:
         return Plan(
-            likelihood=likelihood,
+            likelihood=self._likelihood(table),
             n_events=int(self.n_events),
             n_chains=int(self.n_chains),
             burn_in=int(self.burn_in),
@@ -420,17 +385,23 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
             raise DataError("With likelihood 'bernoulli' weights must be whole numbers: how often an answer was given.")
         return str(self.likelihood)
 
-    def _rows(
-        self, users: Any, items: Any, unknown: Unknown
-    ) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], bool]:
-        """Return row numbers of the pairs asked for, and whether it is a single one."""
-        check_is_fitted(self)
-        return pair_rows(self.posterior_, users, items, unknown)
+    def _new_thetas(self, view: View) -> Floats:
+        return new_thetas(self.fitted_, view, self.n_jobs)
+
+    def _new_psis(self, view: View) -> NDArray[Any]:
+        return new_psis(self.fitted_, view)
+
+    @property
+    def _n_columns(self) -> int:
+        return self.fitted_.n_draws * self.fitted_.n_events
+
+    def _ranks_lower(self, rank: Rank) -> bool:
+        return rank != "probability"
 
     def _by_chain(self, observations: Observations, max_entries: int) -> dict[str, Floats]:
-        posterior = self.posterior_
+        posterior = self.fitted_
         check_any(observations, "to look at")
-        (users, items), _ = self._rows(observations, None, "average")
+        (users, items), _ = pair_rows(posterior, observations, None, "ignore")
         draws = posterior.draws(users[:max_entries], items[:max_entries]).T
         chains = {"prediction": draws.reshape(posterior.n_chains, -1, draws.shape[1])}
         chains |= {name: values.reshape(posterior.n_chains, -1, 1) for name, values in posterior.priors.items()}
@@ -439,9 +410,9 @@ class BayesianKolmogorovModel(PosteriorReadingMixin, BaseEstimator):  # type: ig
             chains["user_noise"] = np.sqrt(noise).reshape(posterior.n_chains, -1, noise.shape[1])
         return chains
 
-    def _identity(self, table: Observations, likelihood: str) -> str:
+    def _identity(self, table: Observations, plan: Plan) -> str:
         names = ("n_events", "n_chains", "burn_in", "n_samples", "thin", "item_classes", "n_features", "concentration")
-        text = repr(([getattr(self, name) for name in names], likelihood, table.fingerprint()))
+        text = repr(([getattr(self, name) for name in names], plan.likelihood, table.fingerprint()))
         return hashlib.sha256(text.encode()).hexdigest()
 
     def _on_sweep(self, draw: SamplingProgress) -> bool:

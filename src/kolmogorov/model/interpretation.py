@@ -1,4 +1,4 @@
-"""The estimator's readings: methods whose answers are made in layers above, in `interpret` and `report`.
+"""The door upwards: methods of a model whose answers are made in the layers above, in `interpret` and `report`.
 
 `model.explain()`, `model.relations()` and `model.report()` belong to the model in the eyes of its user. This file is
 the only one below those layers that may import them, and only inside the methods.
@@ -11,31 +11,29 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from kolmogorov.surface.prediction import Unknown
+from kolmogorov.surface.ids import Unknown
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
-    from kolmogorov.fitting.fitted import Fitted
     from kolmogorov.interpret.contributions import Explanation
     from kolmogorov.interpret.events import Event
     from kolmogorov.interpret.posterior_relations import PosteriorRelations
     from kolmogorov.interpret.relations import Convention, Relations
-    from kolmogorov.sampling.posterior import Posterior
 
 
-class ReadingMixin:
-    """Methods that put a fitted model into words."""
+class Interpretation:
+    """Methods that put a fitted model into words; draws are read by their consensus, and counted in full."""
 
-    fitted_: Fitted
+    fitted_: Any
 
     def explain(self, user: Any, item: Any, *, unknown: Unknown = "error", likes: float = 0.6) -> Explanation:
-        """Say why `user` is said to say yes to `item`.
+        """Explain the probability that `user` says yes to `item`.
 
         The events' contributions sum to the probability. Beside them stand the rules through which what the user is
         known to like (values of at least `likes` in the training data) implies the item.
 
-        A user or an item that the model has not seen is an `UnknownIdError`, which names similar ones; with
-        ``unknown="average"`` the average one is explained instead, with a warning, with "ignore" without.
+        An id without training observations is an error; with ``unknown="average"`` the average user or item is
+        explained in its place, with a warning.
         """
         from kolmogorov.interpret.contributions import explain
 
@@ -47,7 +45,43 @@ class ReadingMixin:
         from kolmogorov.interpret.events import describe
 
         check_is_fitted(self)
-        return describe(self.fitted_, n_items)
+        return describe(self.fitted_.consensus, n_items)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        observations: Observations | None = None,
+        *,
+        title: str = "Kolmogorov model",
+        likes: float = 0.6,
+        image: tuple[int, int] | None = None,
+        max_users: int = 10_000,
+    ) -> None:
+        """Write one HTML file in which to explore the model; it opens from disk and needs no network.
+
+        Parameters
+        ----------
+        path : path
+        observations : Observations, optional
+            Those that the model was not trained on are used to test it and to count its rules; without any, the
+            settings are fitted again to a part of the training data, and rules are counted on all of it.
+        title : str
+        likes : float
+            Values of at least this, on the probability scale, mean yes.
+        image : (int, int), optional
+            Height and width, where the items are the pixels of a picture, row by row.
+        max_users : int
+            Show so many users, those with most observations.
+        """
+        from kolmogorov.report import Options, gather, write
+
+        check_is_fitted(self)
+        content = gather(self, observations, Options(title, likes, image, max_users))  # type: ignore[arg-type]
+        write(content, path)
+
+
+class PointInterpretation(Interpretation):
+    """Readings of a single model."""
 
     def relations(
         self, *, trivial: bool | None = None, min_ratings: int = 1, convention: Convention = "logic"
@@ -68,47 +102,13 @@ class ReadingMixin:
         check_is_fitted(self)
         return Relations(self.fitted_, trivial=trivial, min_ratings=min_ratings, convention=convention)
 
-    def report(
-        self,
-        path: str | os.PathLike[str],
-        observations: Observations | None = None,
-        *,
-        title: str = "Kolmogorov model",
-        likes: float = 0.6,
-        image: tuple[int, int] | None = None,
-        max_users: int = 10_000,
-    ) -> None:
-        """Write one HTML file in which to explore the model; it opens from disk and needs no network.
 
-        Parameters
-        ----------
-        path : path
-        observations : Observations, optional
-            Those that the model was not trained on are used to test it and to count its rules; without any, the
-            settings are fitted anew to a part of the training data, and rules are counted on all of it.
-        title : str
-        likes : float
-            Values of at least this, on the probability scale, mean yes.
-        image : (int, int), optional
-            Height and width, where the items are the pixels of a picture, row by row.
-        max_users : int
-            Show so many users, those with most observations.
-        """
-        from kolmogorov.report import Options, gather, write
-
-        check_is_fitted(self)
-        content = gather(self, observations, Options(title, likes, image, max_users))  # type: ignore[arg-type]
-        write(content, path)
-
-
-class PosteriorReadingMixin:
+class DrawnInterpretation(Interpretation):
     """Readings of a model that consists of draws."""
-
-    posterior_: Posterior
 
     def relations(self, *, min_ratings: int = 1) -> PosteriorRelations:
         """Return implications between items with their posterior probabilities: the share of draws that hold them."""
         from kolmogorov.interpret.posterior_relations import PosteriorRelations
 
         check_is_fitted(self)
-        return PosteriorRelations(self.posterior_, min_ratings=min_ratings)
+        return PosteriorRelations(self.fitted_, min_ratings=min_ratings)

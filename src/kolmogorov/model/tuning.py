@@ -1,35 +1,43 @@
-"""`tune`: events and regularisation by cross-validation, warm-started along the grid."""
+"""`tune`: a model's parameters by cross-validation over entries."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from kolmogorov._support.callbacks import says_stop
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.seeds import base_seed
+from kolmogorov._support.validation import nearest
 from kolmogorov.data import Observations
 from kolmogorov.data.trainable import check_trainable
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.fitting.state import Run, State
 from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.model.simplex_model import SimplexModel
+from kolmogorov.surface.recommender import Recommender
+
+Grid = dict[str, list[Any]]
+Parts = Sequence[tuple[Observations, Observations]]
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One setting and its errors on the folds, on the probability scale."""
+    """One setting and its errors on the folds, on the probability scale; parameters are attributes too."""
 
-    n_events: int
-    user_reg: float
-    item_reg: float
+    parameters: Mapping[str, Any]
     scores: tuple[float, ...]
+
+    def __getattr__(self, name: str) -> Any:
+        parameters = self.__dict__.get("parameters", {})
+        if name in parameters:
+            return parameters[name]
+        raise AttributeError(f"A trial has no {name!r}; its parameters are {', '.join(parameters)}.")
 
     @property
     def rmse(self) -> float:
@@ -63,35 +71,33 @@ class Tuning:
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a data frame with one row per setting, best first."""
         ranked = sorted(self.trials, key=lambda trial: trial.rmse)
-        names = ("n_events", "user_reg", "item_reg", "rmse", "spread")
-        return to_frame({name: [getattr(trial, name) for trial in ranked] for name in names}, backend)
+        columns = {name: [trial.parameters[name] for trial in ranked] for name in self.best.parameters}
+        errors = {name: [getattr(trial, name) for trial in ranked] for name in ("rmse", "spread")}
+        return to_frame({**columns, **errors}, backend)
 
 
 def tune(
     observations: Observations,
     *,
-    n_events: int | Sequence[int] = (4, 8, 16),
-    user_reg: float | Sequence[float] = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0),
-    item_reg: float | Sequence[float] = (0.0, 0.1),
+    model: Recommender | None = None,
     folds: int = 3,
-    model: SimplexModel | None = None,
     random_state: Any = 0,
     refit: bool = True,
     callback: Callable[[Trial, int, int], Any] | None = None,
+    **grid: Any,
 ) -> Tuning:
-    """Choose the number of events and the regularisation by cross-validation over entries.
+    """Choose a model's parameters by cross-validation over entries.
 
-    On every fold the grid is walked from the strongest `user_reg` to the weakest, each fit starting from where the one
-    before ended. Expect the time of ten to twenty-five single fits for each number of events with the default grid.
+    For point models the grid is walked on every fold from the strongest `user_reg` to the weakest, each fit starting
+    from where the one before ended. Expect the time of ten to twenty-five single fits for each number of events with
+    the default grid.
 
     Parameters
     ----------
     observations : Observations
-    n_events, user_reg, item_reg : number or sequence of numbers
-        The grid.
-    folds : int
     model : estimator, optional
-        Whose other parameters to use; a plain `KolmogorovModel` by default.
+        What to tune; its other parameters are kept. A plain `KolmogorovModel` by default.
+    folds : int
     random_state : int
         Of the folds and of the fits.
     refit : bool
@@ -99,6 +105,9 @@ def tune(
     callback : callable, optional
         Called with each `Trial` as it is known, its number from 1, and the number of all; returning True ends the
         search, and the best trial so far wins.
+    **grid : number or sequence of numbers
+        The values to try of each parameter. By default `n_events`, `user_reg` and `item_reg` for point models,
+        `n_events` for draws, `n_factors` and `reg` for factor models; give one value to fix a parameter.
 
     Examples
     --------
@@ -110,34 +119,39 @@ def tune(
     if not isinstance(observations, Observations):
         raise DataError(f"tune takes Observations, got {type(observations).__name__}.")
     check_trainable(observations)
-    grid_events, grid_user, grid_item = (_grid(values) for values in (n_events, user_reg, item_reg))
-    base = clone(model) if model is not None else KolmogorovModel()
     seed = base_seed(random_state)
+    base = clone(model) if model is not None else KolmogorovModel()
+    base.set_params(**({"random_state": seed} if "random_state" in base.get_params() else {}))
+    values = _values(base, grid)
     parts = list(observations.folds(folds, random_state=seed))
     for number, (train, _) in enumerate(parts, start=1):
         _check_part(train, number, len(parts))
-    settings = list(product(grid_events, grid_item))
-    scores: dict[tuple[int, float, float], tuple[float, ...]] = {}
-    total = len(settings) * len(grid_user)
-    stopped = False
-    for events, price in settings:
-        if stopped:
+    total = int(np.prod([len(tried) for tried in values.values()]))
+    trials: list[Trial] = []
+    for trial in _trials(base, values, parts):
+        trials.append(trial)
+        if callback is not None and says_stop(callback(trial, len(trials), total)):
             break
-        # One descent per fold goes down the path of user_reg.
-        paths = [_path(base, train, test, int(events), price, grid_user, seed) for train, test in parts]
-        for place, ridge in enumerate(grid_user):
-            key = (int(events), float(ridge), float(price))
-            scores[key] = tuple(path[place] for path in paths)
-            if callback is not None and says_stop(callback(Trial(*key, scores[key]), len(scores), total)):
-                stopped = True
-                break
-    trials = tuple(Trial(*key, errors) for key, errors in scores.items())
     best = min(trials, key=lambda trial: trial.rmse)
-    fitted = None
-    if refit:
-        chosen = {"n_events": best.n_events, "user_reg": best.user_reg, "item_reg": best.item_reg}
-        fitted = base.set_params(**chosen, random_state=seed).fit(observations)
-    return Tuning(best, trials, fitted)
+    fitted = base.set_params(**best.parameters).fit(observations) if refit else None
+    return Tuning(best, tuple(trials), fitted)
+
+
+def _values(model: Any, grid: dict[str, Any]) -> Grid:
+    """Return what to try of each parameter, in the order of the model's usual grid."""
+    known = model.get_params(deep=False)
+    for name in grid:
+        if name not in known:
+            raise ParameterError(f"{type(model).__name__} has no parameter {name!r} to tune.{nearest(name, known)}")
+    values = {name: _listed(tried) for name, tried in {**model.usual_grid, **grid}.items()}
+    for name, tried in values.items():
+        if not tried:
+            raise ParameterError(f"Every part of the grid needs at least one value; {name!r} has none.")
+    return values
+
+
+def _listed(tried: Any) -> list[Any]:
+    return list(tried) if isinstance(tried, Iterable) and not isinstance(tried, str) else [tried]
 
 
 def _check_part(train: Observations, number: int, total: int) -> None:
@@ -147,32 +161,39 @@ def _check_part(train: Observations, number: int, total: int) -> None:
         raise DataError(f"Without fold {number} of {total} there is too little to learn from. {error}") from None
 
 
-def _path(
-    base: SimplexModel,
-    train: Observations,
-    test: Observations,
-    n_events: int,
-    item_reg: float,
-    user_regs: list[float],
-    seed: int,
-) -> list[float]:
-    """Return the test errors along the path, in the order of `user_regs`."""
+def _trials(base: Any, values: Grid, parts: Parts) -> Iterator[Trial]:
+    """Yield one trial for each setting."""
+    if isinstance(base, SimplexModel) and "user_reg" in values:
+        yield from _paths(base, values, parts)
+        return
+    for setting in product(*values.values()):
+        parameters = dict(zip(values, setting, strict=True))
+        errors = []
+        for train, test in parts:
+            fitted = clone(base).set_params(**parameters).fit(train)
+            errors.append(fitted.evaluate(test)["rmse"])
+        yield Trial(parameters, tuple(errors))
+
+
+def _paths(base: SimplexModel, values: Grid, parts: Parts) -> Iterator[Trial]:
+    """Yield trials along paths of `user_reg`, one descent for each fold going down each."""
+    others = {name: tried for name, tried in values.items() if name != "user_reg"}
+    ridges = values["user_reg"]
+    for setting in product(*others.values()):
+        fixed = dict(zip(others, setting, strict=True))
+        paths = [_path(clone(base).set_params(**fixed), train, test, ridges) for train, test in parts]
+        for number, ridge in enumerate(ridges):
+            parameters = {name: ridge if name == "user_reg" else fixed[name] for name in values}
+            yield Trial(parameters, tuple(path[number] for path in paths))
+
+
+def _path(base: SimplexModel, train: Observations, test: Observations, ridges: list[Any]) -> list[float]:
+    """Return the test errors along the path, in the order of `ridges`."""
     start: Run[State] | None = None
     errors: dict[float, float] = {}
-    for user_reg in sorted(user_regs, reverse=True):
-        model = clone(base).set_params(n_events=n_events, user_reg=user_reg, item_reg=item_reg, random_state=seed)
-        model.fit(train, start=start)
-        start = Run(_state(model.fitted_.theta, model.fitted_.psi, model.fitted_.centre))
-        errors[user_reg] = model.evaluate(test)["rmse"]
-    return [errors[user_reg] for user_reg in user_regs]
-
-
-def _state(theta: NDArray[np.float64], psi: NDArray[Any], centre: NDArray[np.float64]) -> State:
-    return State(theta, psi.astype(np.float64), centre)
-
-
-def _grid(values: Any) -> list[Any]:
-    grid = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else [values]
-    if not grid:
-        raise ParameterError("Every part of the grid needs at least one value.")
-    return grid
+    for ridge in sorted(ridges, reverse=True):
+        model = clone(base).set_params(user_reg=ridge).fit(train, start=start)
+        fitted = model.fitted_
+        start = Run(State(fitted.theta, fitted.psi.astype(np.float64), fitted.centre))
+        errors[ridge] = model.evaluate(test)["rmse"]
+    return [errors[ridge] for ridge in ridges]

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from kolmogorov.data import Observations
 from kolmogorov.metrics import evaluate, simple_guesses
 from kolmogorov.model.simplex_model import SimplexModel
-from kolmogorov.surface import prediction
+from kolmogorov.surface.ids import at_entries
 
 _BINS = 12
 #: A test on fewer observations says little.
@@ -37,7 +37,7 @@ def quality(model: SimplexModel, fresh: Observations) -> dict[str, Any]:
         )
     fitted = model.fitted_
     fresh = fresh.rescaled(fitted.scale)
-    predicted = prediction.at_entries(fitted, fresh, "average")
+    predicted = at_entries(fitted, fresh)
     users = fitted.users.translate(fresh.users)[fresh.user_rows()]
     items = fitted.items.translate(fresh.items)[fresh.item_rows()]
     guesses = {"Kolmogorov model": predicted, **simple_guesses(fitted.training, users, items)}

@@ -22,6 +22,7 @@ from kolmogorov.fitting.state import State
 from kolmogorov.kernels.gibbs import draw_answers, draw_bits, draw_events
 from kolmogorov.kernels.products import residual_squares
 from kolmogorov.sampling.dirichlet import redrawn_alpha
+from kolmogorov.sampling.grid import on_grid
 from kolmogorov.sampling.priors import ItemPrior, NoisePrior, UserPrior
 from kolmogorov.solvers import resolve
 from kolmogorov.solvers.samplers import SimplexSampler
@@ -43,23 +44,24 @@ class Sample:
 
     Attributes
     ----------
-    theta : float64[n_users, D]
+    theta : float32[n_users, D]
+        On a grid that two bytes hold; see `sampling.grid`.
     psi : bool[n_items, D]
-    noise : float64[n_users]
+    noise : float32[n_users]
     priors : dict
         Numbers of the priors by name; chains that have settled agree on them.
     """
 
-    theta: Floats
+    theta: NDArray[np.float32]
     psi: NDArray[np.bool_]
-    noise: Floats
+    noise: NDArray[np.float32]
     priors: dict[str, float]
 
     def validate(self, n_users: int, n_items: int, n_events: int) -> None:
         """Raise `InvariantError` where this is no model of such a table; for arrays that come from a file."""
-        check_array("theta", self.theta, np.float64, (n_users, n_events))
+        check_array("theta", self.theta, np.float32, (n_users, n_events))
         check_array("psi", self.psi, bool, (n_items, n_events))
-        check_array("the noise", self.noise, np.float64, (n_users,))
+        check_array("the noise", self.noise, np.float32, (n_users,))
         check_simplex("theta", self.theta)
         check_positive("the noise", self.noise)
         check_finite("the priors", np.array(list(self.priors.values())))
@@ -200,7 +202,7 @@ class Chain(ABC):
 
     def sample(self, state: ChainState) -> Sample:
         """Return the model of a state."""
-        return Sample(state.theta, state.psi > 0.5, state.noise, self.priors(state))
+        return Sample(on_grid(state.theta), state.psi > 0.5, state.noise.astype(np.float32), self.priors(state))
 
     @abstractmethod
     def sweep(self, state: ChainState, index: int, *, learning: bool) -> ChainState:

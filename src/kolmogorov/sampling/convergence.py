@@ -77,7 +77,7 @@ def convergence_of(posterior: Posterior) -> Convergence:
     rng = np.random.default_rng(0)
     users = rng.choice(np.flatnonzero(posterior.user_seen), _PAIRS)
     items = rng.choice(np.flatnonzero(posterior.item_seen), _PAIRS)
-    draws = np.einsum("knd,knd->kn", posterior.theta[:, users], posterior.psi[:, items])
+    draws = np.einsum("knd,knd->kn", posterior.theta[:, users].astype(np.float64), posterior.psi[:, items])
     disagreeing = tuple(
         name
         for name, values in by_chain.items()

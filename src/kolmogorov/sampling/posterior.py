@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.cluster import KMeans
 
 from kolmogorov._support.invariants import check_array, check_positive, check_simplex
+from kolmogorov._support.threads import one_blas_thread
+from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
 from kolmogorov.errors import InvariantError
-from kolmogorov.fitting.fitted import Trained
+from kolmogorov.fitting.fitted import Fitted, overlap
 from kolmogorov.fitting.stored import Parts, StoredParts, training_arrays
+from kolmogorov.fitting.trained import Trained
 from kolmogorov.kernels.mixture import draw_products, mean_products, mixture_quantile
 from kolmogorov.sampling.chain import FLOOR
+from kolmogorov.sampling.grid import on_grid, packed_thetas, unpacked_thetas
 
-Floats = NDArray[np.float64]
 #: Pairs times draws held at once.
 _BLOCK = 1 << 22
+#: Events that are named when draws are put into words, at most.
+_NAMED_EVENTS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +35,9 @@ class Posterior(Trained):
 
     Attributes
     ----------
-    theta : float64[n_draws, n_users, D]
+    theta : float32[n_draws, n_users, D]
     psi : bool[n_draws, n_items, D]
-    noise : float64[n_draws, n_users]
+    noise : float32[n_draws, n_users]
         Variances on the probability scale.
     n_chains : int
         The draws are those of chain 0, then those of chain 1, ...; as many of each.
@@ -41,9 +48,9 @@ class Posterior(Trained):
         Numbers of the priors by name, on which chains that have settled agree.
     """
 
-    theta: Floats
+    theta: NDArray[np.float32]
     psi: NDArray[np.bool_]
-    noise: Floats
+    noise: NDArray[np.float32]
     n_chains: int
     likelihood: str
     training: Observations
@@ -55,38 +62,51 @@ class Posterior(Trained):
         return len(self.theta)
 
     @property
+    def n_events(self) -> int:
+        """Number of elementary events of a draw."""
+        return self.theta.shape[2]
+
+    @property
     def floor(self) -> float:
         """The chance that an answer goes against its event."""
         return FLOOR if self.likelihood == "bernoulli" else 0.0
 
+    # --- predictions ----------------------------------------------------------------------------------------------
+
     @cached_property
-    def _theta(self) -> Floats:
+    def _theta(self) -> NDArray[np.float32]:
         """Theta with one more row per draw, the population."""
-        return np.concatenate([self.theta, self.theta[:, self.user_seen].mean(axis=1, keepdims=True)], axis=1)
+        mean = self.theta[:, self.user_seen].mean(axis=1, keepdims=True)
+        return np.concatenate([self.theta, mean], axis=1)
 
     @cached_property
-    def _psi(self) -> Floats:
+    def _psi(self) -> NDArray[np.float32]:
         """Psi as numbers with one more row per draw, the average over items."""
-        return np.concatenate([self.psi, self.psi[:, self.item_seen].mean(axis=1, keepdims=True)], axis=1)
+        mean = self.psi[:, self.item_seen].mean(axis=1, keepdims=True, dtype=np.float32)
+        return np.concatenate([self.psi, mean], axis=1, dtype=np.float32)
 
     @cached_property
-    def _anyone(self) -> tuple[Floats, Floats, Floats]:
+    def _anyone(self) -> tuple[NDArray[np.float32], NDArray[np.float32], Floats]:
         """Theta, psi and noise's deviation in which an unknown user or item is, in each draw, some observed one.
 
         Their mean says what to expect of an unknown one; for how far off it may be, they have to differ.
         """
         rng = np.random.default_rng(0)
         theta, psi = self._theta.copy(), self._psi.copy()
-        deviation = np.sqrt(np.concatenate([self.noise, self.noise[:, :1]], axis=1))
+        deviation = np.sqrt(np.concatenate([self.noise, self.noise[:, :1]], axis=1, dtype=np.float64))
         for k in range(self.n_draws):
             user = rng.choice(np.flatnonzero(self.user_seen))
             theta[k, -1], deviation[k, -1] = theta[k, user], deviation[k, user]
             psi[k, -1] = psi[k, rng.choice(np.flatnonzero(self.item_seen))]
         return theta, psi, deviation
 
-    def moments(self, users: NDArray[np.int64], items: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        """Return mean and standard deviation over draws for aligned rows; the last row is "unknown"."""
-        users, items = self._settled(users, items)
+    def at_rows(self, users: Rows, items: Rows) -> Floats:
+        """Return the mean over draws for aligned rows."""
+        return self.moments(users, items)[0]
+
+    def moments(self, users: Rows, items: Rows) -> tuple[Floats, Floats]:
+        """Return mean and standard deviation over draws for aligned rows."""
+        users, items = self.known_rows(users, items)
         mean, deviation = np.empty(users.size), np.empty(users.size)
         theta, psi, _ = self._anyone
         mean_products(theta, psi, users, items, mean, deviation)
@@ -95,21 +115,19 @@ class Posterior(Trained):
             expected, nothing = np.empty(int(unknown.sum())), np.empty(int(unknown.sum()))
             mean_products(self._theta, self._psi, users[unknown], items[unknown], expected, nothing)
             mean[unknown] = expected
-        return self.floor + (1.0 - 2.0 * self.floor) * mean, (1.0 - 2.0 * self.floor) * deviation
+        return self._floored(mean), (1.0 - 2.0 * self.floor) * deviation
 
-    def draws(self, users: NDArray[np.int64], items: NDArray[np.int64]) -> Floats:
+    def draws(self, users: Rows, items: Rows) -> Floats:
         """Return what every draw says; float64[n_pairs, n_draws]."""
-        users, items = self._settled(users, items)
+        users, items = self.known_rows(users, items)
         out = np.empty((users.size, self.n_draws))
         theta, psi, _ = self._anyone
         draw_products(theta, psi, users, items, out)
-        return self.floor + (1.0 - 2.0 * self.floor) * out
+        return self._floored(out)
 
-    def interval(
-        self, users: NDArray[np.int64], items: NDArray[np.int64], level: float, *, noise: bool
-    ) -> tuple[Floats, Floats]:
+    def interval(self, users: Rows, items: Rows, level: float, *, noise: bool) -> tuple[Floats, Floats]:
         """Return the central interval of the probability or, with `noise`, of a new answer."""
-        users, items = self._settled(users, items)
+        users, items = self.known_rows(users, items)
         low, high = np.empty(users.size), np.empty(users.size)
         tails = (0.5 * (1.0 - level), 0.5 * (1.0 + level))
         block = max(1, _BLOCK // self.n_draws)
@@ -124,16 +142,95 @@ class Posterior(Trained):
                 low[part], high[part] = np.quantile(centre, tails, axis=1)
         return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
-    def _settled(self, users: NDArray[np.int64], items: NDArray[np.int64]) -> tuple[Any, Any]:
-        """Give users and items without observations the row of the unknown."""
-        sides = ((self.user_seen, users), (self.item_seen, items))
-        return tuple(np.where(np.append(seen, False)[rows], rows, len(seen)) for seen, rows in sides)  # type: ignore[return-value]
+    def of_users(self, users: Rows) -> Floats:
+        """Return the mean predictions of all items for some users."""
+        return self.of_thetas(self.thetas(users))
+
+    def lower_of_users(self, users: Rows, level: float) -> Floats:
+        """Return what all but a share `level` of the draws exceed."""
+        return self.lower_of_thetas(self.thetas(users), level)
+
+    def thetas(self, users: Rows) -> Floats:
+        """Return the thetas of all draws side by side, each draw with an equal share; float64[n, n_draws * D]."""
+        known, _ = self.known_rows(users, np.empty(0, dtype=np.int64))
+        return stacked(self._theta[:, known])
+
+    def of_thetas(self, theta: Floats) -> Floats:
+        """Return the mean predictions of all items for thetas of all draws side by side."""
+        total = np.zeros((len(theta), len(self.items)))
+        for part, psi in self._by_draw(theta):
+            total += part @ psi.T
+        return np.clip(self._floored(total), 0.0, 1.0)
+
+    def lower_of_thetas(self, theta: Floats, level: float) -> Floats:
+        """Return what all but a share `level` of the draws exceed, for thetas of all draws side by side."""
+        out = np.empty((len(theta), len(self.items)))
+        for row in range(len(theta)):
+            said = [self.n_draws * (part @ psi.T)[0] for part, psi in self._by_draw(theta[row : row + 1])]
+            out[row] = np.quantile(np.array(said), level, axis=0)
+        return np.clip(self._floored(out), 0.0, 1.0)
+
+    def similar_to(self, item: int) -> Floats:
+        """Return, for every item, the mass of the shared events over that of the events of either, mean over draws."""
+        shares = zip(self._theta[:, -1], self._psi[:, :-1], strict=True)
+        found = [overlap(share.astype(np.float64), psi.astype(np.float64), item) for share, psi in shares]
+        return np.mean(found, axis=0)
+
+    def _by_draw(self, theta: Floats) -> Any:
+        size = self.n_events
+        for k in range(self.n_draws):
+            yield theta[:, k * size : (k + 1) * size], self._psi[k, :-1]
+
+    def _floored(self, chance: Floats) -> Floats:
+        return self.floor + (1.0 - 2.0 * self.floor) * chance
+
+    # --- in words ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def event_groups(self) -> NDArray[np.int64]:
+        """For the events of all draws side by side, the group of similar ones that each belongs to."""
+        size = min(self.n_events, _NAMED_EVENTS)
+        supports = np.concatenate(list(self.psi[:, self.item_seen]), axis=1).T
+        mass = self.thetas(np.flatnonzero(self.user_seen)).mean(axis=0) + 1e-12
+        distinct = len(np.unique(supports, axis=0))
+        with one_blas_thread():
+            found = KMeans(min(size, distinct), n_init=1, random_state=0).fit(
+                supports.astype(np.float32), sample_weight=mass
+            )
+        return found.labels_.astype(np.int64)
+
+    @cached_property
+    def consensus(self) -> Fitted:
+        """One model with few events that can be named: similar events of all draws gathered.
+
+        An item happens in a gathered event if it does in most of the mass behind it.
+        """
+        labels = self.event_groups
+        gather = np.zeros((labels.size, labels.max() + 1))
+        gather[np.arange(labels.size), labels] = 1.0
+        theta = stacked(self.theta) @ gather
+        mass = self.thetas(np.flatnonzero(self.user_seen)).mean(axis=0) + 1e-12
+        inside = (np.concatenate(list(self.psi), axis=1) * mass) @ gather / (mass @ gather)
+        theta /= theta.sum(axis=1, keepdims=True)
+        return Fitted(theta, inside > 0.5, theta[self.user_seen].mean(axis=0), self.training, ())
+
+    def contributions(self, user: int, item: int) -> tuple[Floats, Floats]:
+        """Return the user's probability of each gathered event, and what it adds; all draws are counted in."""
+        users, items = self.known_rows(np.array([user]), np.array([item]))
+        theta = self.thetas(users)[0]
+        amounts = theta * np.concatenate(list(self._psi[:, items[0]]))
+        share = np.bincount(self.event_groups, weights=theta).astype(np.float64)
+        added = np.bincount(self.event_groups, weights=amounts).astype(np.float64)
+        # The floor is spread over the events as the user is.
+        return share, self.floor * share + (1.0 - 2.0 * self.floor) * added
+
+    # --- files --------------------------------------------------------------------------------------------------------
 
     def stored(self) -> Parts:
         """Return what a file holds of this: numbers and arrays by name."""
-        meta = {"n_chains": self.n_chains, "likelihood": self.likelihood, "n_events": self.theta.shape[2]}
+        meta = {"n_chains": self.n_chains, "likelihood": self.likelihood, "n_events": self.n_events}
         arrays: dict[str, NDArray[Any]] = {
-            "theta": self.theta,
+            "theta": packed_thetas(self.theta),
             "psi": np.packbits(self.psi, axis=2),
             "noise": self.noise,
             **{f"prior_{name}": values for name, values in self.priors.items()},
@@ -143,10 +240,18 @@ class Posterior(Trained):
     @classmethod
     def restored(cls, parts: StoredParts) -> Posterior:
         """Undo `stored`; what does not belong together is for `validate` to find."""
+        theta = parts.array("theta", 3, "uint16", "float64")
+        noise = parts.array("noise", 2, "float32", "float64").astype(np.float32)
+        if theta.dtype == np.float64:
+            # Version 0.1.0 wrote whole numbers of floating point.
+            check_simplex("theta", theta)
+            theta = np.array([on_grid(draw) for draw in theta]).reshape(theta.shape)
+        else:
+            theta = unpacked_thetas(theta)
         return cls(
-            theta=parts.array("theta", 3, "float64"),
+            theta=theta,
             psi=parts.unpacked("psi", 3),
-            noise=parts.array("noise", 2, "float64"),
+            noise=noise,
             n_chains=parts.count("n_chains"),
             likelihood=str(parts.meta["likelihood"]),
             training=parts.training(),
@@ -164,11 +269,17 @@ class Posterior(Trained):
             raise InvariantError("the draws must be as many of each chain, at least one")
         if self.likelihood not in ("gaussian", "bernoulli"):
             raise InvariantError(f"the likelihood {str(self.likelihood)[:40]!r} is unknown")
-        check_array("theta", self.theta, np.float64, (n_draws, len(self.users), size))
+        check_array("theta", self.theta, np.float32, (n_draws, len(self.users), size))
         check_array("psi", self.psi, bool, (n_draws, len(self.items), size))
-        check_array("the noise", self.noise, np.float64, (n_draws, len(self.users)))
+        check_array("the noise", self.noise, np.float32, (n_draws, len(self.users)))
         check_simplex("theta", self.theta)
         check_positive("the noise", self.noise)
         for name, values in self.priors.items():
             check_array(f"the prior's {name}", values, np.float64, (n_draws,))
             check_positive(f"the prior's {name}", values)
+
+
+def stacked(theta: Iterable[NDArray[Any]]) -> Floats:
+    """Return thetas of several models side by side, each with an equal share, so that rows still sum to 1."""
+    parts = [np.asarray(part, dtype=np.float64) for part in theta]
+    return np.concatenate(parts, axis=1) / len(parts)

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov.data import Observations
 from kolmogorov.execution import Dask, Threads
+from kolmogorov.fitting.trained import by_users
 from kolmogorov.sampling.chain import FLOOR, Sample
 from kolmogorov.sampling.checkpoint import ChainCheckpoint, SamplerState
 from kolmogorov.sampling.plan import Plan
+from kolmogorov.sampling.posterior import Posterior
 
 Floats = NDArray[np.float64]
 #: Seconds between two checkpoints.
@@ -56,6 +58,28 @@ class Sampler:
     def __post_init__(self) -> None:
         self._held_out = None if self.test is None else HeldOutError(self.table, self.test, self.plan.likelihood)
         self._written = time.monotonic()
+
+    def execute(self, execution: Threads | Dask) -> None:
+        """Run all chains, on threads here or as tasks of a cluster."""
+        with execution as place:
+            if isinstance(place, Dask):
+                self.run_on(place)
+            else:
+                self.run(place)
+
+    def posterior(self) -> Posterior:
+        """Return the draws kept. A chain that was ended early is left out, unless it is the only one."""
+        progress = self.progress
+        samples = progress.samples[: progress.chain * self.plan.n_samples] if progress.chain else progress.samples
+        return Posterior(
+            theta=np.array([sample.theta for sample in samples]),
+            psi=np.array([sample.psi for sample in samples]),
+            noise=np.array([sample.noise for sample in samples]),
+            n_chains=max(progress.chain, 1),
+            likelihood=self.plan.likelihood,
+            training=by_users(self.table),
+            priors={name: np.array([sample.priors[name] for sample in samples]) for name in self.plan.prior_names},
+        )
 
     def run(self, dealer: Threads) -> None:
         """Go through the chains one after another, with all threads on each."""
@@ -143,7 +167,8 @@ class HeldOutError:
 
     def add(self, sample: Sample) -> None:
         """Take in one more draw."""
-        chance = np.einsum("nd,nd->n", sample.theta[self._users], sample.psi[self._items])
+        theta = sample.theta[self._users].astype(np.float64)
+        chance = np.einsum("nd,nd->n", theta, sample.psi[self._items])
         self._sum += self._floor + (1.0 - 2.0 * self._floor) * chance
         self._count += 1
 

@@ -4,7 +4,8 @@ Models, checkpoints and packed tables are containers. Layout, all numbers little
 
     8 bytes    magic b"KOLMO\\r\\n\\x1a" (a text-mode copy damages it visibly), then 4 bytes: version of this layout
     ...        sections, one for each array, at multiples of the file's alignment, with zeros between them
-    ...        footer: JSON, UTF-8; {"kind": ..., "meta": {...}, "sections": {name: {dtype, shape, offset, sha256}}}
+    ...        footer: JSON, UTF-8; {"kind": ..., "meta": {...}, "end": where the footer begins,
+               "sections": {name: {dtype, shape, offset, sha256}}}
     8 bytes    length of the footer
     32 bytes   SHA-256 of the footer
     8 bytes    the magic again

@@ -84,8 +84,10 @@ def contents_of(stream: BinaryIO, path: Any) -> Contents:
     footer, end = footer_of(stream, size, MAGIC, path)
     if magic != MAGIC or version != VERSION:
         raise damaged(path)
-    if not isinstance(footer, dict) or set(footer) != {"kind", "meta", "sections"}:
+    if not isinstance(footer, dict) or set(footer) != {"kind", "meta", "sections", "end"}:
         malformed(path, "its footer lacks parts")
+    if footer["end"] != end:
+        raise damaged(path, "bytes were put in or taken out")
     kind, meta, listed = footer["kind"], footer["meta"], footer["sections"]
     if not isinstance(kind, str) or not isinstance(meta, dict) or not isinstance(listed, dict):
         malformed(path, "its footer lacks parts")

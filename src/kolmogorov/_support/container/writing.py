@@ -81,7 +81,9 @@ class Writer:
     def finish(self, kind: str, meta: Mapping[str, Any]) -> None:
         """Write the footer; from here on the file is a container."""
         sections = {name: vars(growing.section) for name, growing in self.sections.items()}
-        footer = json.dumps({"kind": kind, "meta": meta, "sections": sections}, allow_nan=False).encode()
+        footer = json.dumps(
+            {"kind": kind, "meta": meta, "sections": sections, "end": self._end}, allow_nan=False
+        ).encode()
         if len(footer) > LARGEST_FOOTER:
             raise ValueError(f"a footer of {len(footer)} bytes is more than a reader takes")
         self._stream.seek(self._end)

@@ -11,7 +11,7 @@ from kolmogorov.cli.paths import Input
 from kolmogorov.cli.verb import Verb, safe_cells_option
 
 if TYPE_CHECKING:
-    from kolmogorov.surface.prediction import Unknown
+    from kolmogorov.surface.ids import Unknown
 
 
 @click.command("predict", cls=Verb)
@@ -50,13 +50,11 @@ def command(
     from kolmogorov.data.reading.ratings import read_pairs
     from kolmogorov.errors import ParameterError
     from kolmogorov.model.loading import load
-    from kolmogorov.sampling.posterior import Posterior
-    from kolmogorov.surface.prediction import Strangers, at_rows
+    from kolmogorov.surface.ids import Strangers
 
     fitted_model = load(model)
     fitted = fitted_model.fitted_
-    sampled = isinstance(fitted, Posterior)
-    if interval is not None and not sampled:
+    if interval is not None and not fitted_model.has_draws:
         raise ParameterError(
             f"{model} holds a {type(fitted_model).__name__}, which knows no intervals. Fit with --bayes for them."
         )
@@ -66,13 +64,13 @@ def command(
     item_rows = strangers.settled(fitted.items.rows_of_texts(items), fitted.item_seen, items, "item", fitted.items)
     strangers.tell()
     columns: dict[str, Any] = {"user": users, "item": items}
-    if sampled:
+    if fitted_model.has_draws:
         probability, deviation = fitted.moments(user_rows, item_rows)
         columns |= {"probability": probability, "std": deviation, "rating": fitted.scale.rating(probability)}
         if interval is not None:
             low, high = fitted_model.interval_of_rows(user_rows, item_rows, interval)
             columns |= {"low": low, "high": high}
     else:
-        probability = at_rows(fitted, user_rows, item_rows)
+        probability = fitted.at_rows(user_rows, item_rows)
         columns |= {"probability": probability, "rating": fitted.scale.rating(probability)}
     emit(columns, "csv", output)

@@ -21,7 +21,7 @@ from kolmogorov.cli.verb import Verb
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
-    from kolmogorov.fitting.fitted import Trained
+    from kolmogorov.fitting.trained import Trained
     from kolmogorov.interpret.evidence import Evidence
     from kolmogorov.interpret.posterior_relations import PosteriorRelations
 

@@ -1,48 +1,26 @@
-"""Probabilities at pairs of ids, and the best items of a user."""
+"""Raw ids to row numbers, and what is done about those that a model has never seen."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.validation import Integer, OneOf, check_parameters
+from kolmogorov._support.typing import Floats, Rows
+from kolmogorov._support.validation import OneOf, check_parameters
 from kolmogorov._support.warn import warn
 from kolmogorov._support.wording import advice, option
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.reading.arraylike import refuse_containers
 from kolmogorov.data.vocabulary import normalise_ids
 from kolmogorov.errors import DataError, UnknownIdError, UnknownIdWarning
-from kolmogorov.fitting.fitted import Fitted
-from kolmogorov.kernels.products import pair_products
+from kolmogorov.fitting.trained import Trained
 
 Unknown = Literal["average", "ignore", "error"]
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 _UNKNOWN = {"unknown": OneOf(("average", "ignore", "error"))}
 _NAMED = 3
-
-
-class Known(Protocol):
-    """Something learned, as far as its ids go: models keep one under `fitted_`."""
-
-    @property
-    def users(self) -> Vocabulary:
-        """Ids of the users."""
-
-    @property
-    def items(self) -> Vocabulary:
-        """Ids of the items."""
-
-    @property
-    def user_seen(self) -> NDArray[np.bool_]:
-        """Which users had observations."""
-
-    @property
-    def item_seen(self) -> NDArray[np.bool_]:
-        """Which items had observations."""
 
 
 class Strangers:
@@ -131,7 +109,7 @@ def rows_of(vocabulary: Vocabulary, seen: NDArray[np.bool_], ids: Any, what: str
     return rows
 
 
-def pair_rows(known: Known, users: Any, items: Any, unknown: Unknown) -> tuple[tuple[Rows, Rows], bool]:
+def pair_rows(known: Trained, users: Any, items: Any, unknown: Unknown) -> tuple[tuple[Rows, Rows], bool]:
     """Return the row numbers of pairs of raw ids, or of the entries of Observations, and whether it is one pair."""
     strangers = Strangers(unknown)
     if isinstance(users, Observations) and items is None:
@@ -164,20 +142,7 @@ def _ids(raw: Any, what: str) -> tuple[NDArray[Any], bool]:
     return normalise_ids([single], what), True
 
 
-def at_rows(fitted: Fitted, users: NDArray[Any], items: NDArray[Any]) -> Floats:
-    """Return Pr(X[u, i] = 1) for aligned row numbers."""
-    out = np.empty(users.size)
-    pair_products(
-        fitted.theta_or_population,
-        fitted.psi_or_average,
-        users.astype(np.int64, copy=False),
-        items.astype(np.int64, copy=False),
-        out,
-    )
-    return np.clip(out, 0.0, 1.0, out=out)
-
-
-def at_entries(fitted: Fitted, observations: Observations, unknown: Unknown) -> Floats:
+def at_entries(fitted: Trained, observations: Observations, unknown: Unknown = "ignore") -> Floats:
     """Return the prediction for each entry of some observations."""
     found = np.empty(len(observations))
     for part, predictions in in_blocks(fitted, observations, unknown):
@@ -185,7 +150,7 @@ def at_entries(fitted: Fitted, observations: Observations, unknown: Unknown) -> 
     return found
 
 
-def in_blocks(fitted: Fitted, observations: Observations, unknown: Unknown) -> Iterator[tuple[slice, Floats]]:
+def in_blocks(fitted: Trained, observations: Observations, unknown: Unknown) -> Iterator[tuple[slice, Floats]]:
     """Yield entries of some observations as slices, with their predictions, about a million at a time."""
     view = observations.rows
     strangers = Strangers(unknown)
@@ -194,46 +159,5 @@ def in_blocks(fitted: Fitted, observations: Observations, unknown: Unknown) -> I
     strangers.tell()
     for first, last in view.blocks():
         part = slice(int(view.indptr[first]), int(view.indptr[last]))
-        yield part, at_rows(fitted, users[view.owners(first, last)], items[view.indices[part]])
+        yield part, fitted.at_rows(users[view.owners(first, last)], items[view.indices[part]])
         view.forget(first, last)
-
-
-def entry_rows(
-    known: Vocabulary,
-    seen: NDArray[np.bool_],
-    theirs: Vocabulary,
-    entries: NDArray[Any],
-    what: str,
-    unknown: Unknown,
-) -> Rows:
-    """Translate the ids that occur, each once, and spread the result over the entries; nobody is told of strangers."""
-    present = np.zeros(len(theirs), dtype=bool)
-    present[entries] = True
-    return Strangers(unknown).rows_by_id(known, seen, theirs, present, what)[entries]
-
-
-def best_items(
-    fitted: Fitted, theta: Floats, seen: NDArray[Any], n: int, min_count: int
-) -> tuple[NDArray[np.int64], Floats]:
-    """Return the n most probable items with at least `min_count` observations that are not in `seen`.
-
-    Ties go to the item with more observations, then to the smaller row number.
-    """
-    rules = {"n": Integer(1), "min_count": Integer(1)}
-    check_parameters("recommend", {"n": n, "min_count": min_count}, rules)
-    probability = np.clip(fitted.psi_or_average[:-1] @ theta, 0.0, 1.0)
-    popularity = fitted.item_counts
-    allowed = popularity >= min_count
-    allowed[seen] = False
-    candidates = np.flatnonzero(allowed)
-    order = np.lexsort((-popularity[candidates], -probability[candidates].round(12)))[:n]
-    chosen = candidates[order]
-    return chosen, probability[chosen]
-
-
-def recommended(fitted: Fitted, rows: NDArray[np.int64], probability: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
-    """Put chosen items into columns for people: id, title where there is one, probability, rating."""
-    columns = {"item": fitted.items.ids[rows]}
-    if fitted.items.labels is not None:
-        columns["title"] = fitted.items.labels[rows]
-    return columns | {"probability": probability, "rating": fitted.scale.rating(probability)}

@@ -1,0 +1,131 @@
+"""What is known of anything learned: the observations it was fitted to, and what it predicts for rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.typing import Floats, Rows
+from kolmogorov.data import Observations, Scale, Vocabulary
+from kolmogorov.errors import FitError, InvariantError
+from kolmogorov.fitting.stored import Parts
+
+_BLOCK = 1 << 22
+T = TypeVar("T", bound="Trained")
+
+
+class Trained(ABC):
+    """Base of what models keep under `fitted_`. Rows are row numbers; the row past the last stands for the unknown."""
+
+    training: Observations
+
+    # --- what it predicts -------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def at_rows(self, users: Rows, items: Rows) -> Floats:
+        """Return predictions in [0, 1] for aligned rows."""
+
+    @abstractmethod
+    def of_users(self, users: Rows) -> Floats:
+        """Return the predictions of all items for some users; float64[n, n_items]."""
+
+    def lower_of_users(self, users: Rows, level: float) -> Floats:
+        """Return lower bounds of `of_users`; without draws there is no doubt to tell."""
+        return self.of_users(users)
+
+    @abstractmethod
+    def similar_to(self, item: int) -> Floats:
+        """Return how similar every item is to one of them, 1 for the same; float64[n_items]."""
+
+    # --- what it was fitted to --------------------------------------------------------------------------------
+
+    @property
+    def users(self) -> Vocabulary:
+        """Ids of the users."""
+        return self.training.users
+
+    @property
+    def items(self) -> Vocabulary:
+        """Ids of the items."""
+        return self.training.items
+
+    @property
+    def scale(self) -> Scale:
+        """Map between probabilities and rating units."""
+        return self.training.scale
+
+    @cached_property
+    def user_counts(self) -> NDArray[np.int64]:
+        """Observations of each user."""
+        return self.training.rows.counts
+
+    @cached_property
+    def item_counts(self) -> NDArray[np.int64]:
+        """Observations of each item."""
+        items, n_items = self.training.rows.indices, len(self.items)
+        counts = np.zeros(n_items, dtype=np.int64)
+        # Block by block: bincount makes a copy of what it counts, twice as large.
+        for first in range(0, items.size, _BLOCK):
+            counts += np.bincount(items[first : first + _BLOCK], minlength=n_items)
+        return counts
+
+    @cached_property
+    def user_seen(self) -> NDArray[np.bool_]:
+        """Which users had observations."""
+        return self.user_counts > 0
+
+    @cached_property
+    def item_seen(self) -> NDArray[np.bool_]:
+        """Which items had observations."""
+        return self.item_counts > 0
+
+    def seen_by(self, user: int) -> NDArray[Any]:
+        """Return the items that a user was observed with."""
+        rows = self.training.rows
+        return rows.indices[rows.indptr[user] : rows.indptr[user + 1]]
+
+    def answers_of(self, user: int) -> Floats:
+        """Return what a user said to the items of `seen_by`, on the probability scale."""
+        rows = self.training.rows
+        return rows.values[rows.indptr[user] : rows.indptr[user + 1]]
+
+    def known_rows(self, users: Rows, items: Rows) -> tuple[Rows, Rows]:
+        """Give users and items without observations the row of the unknown."""
+        sides = ((self.user_seen, users), (self.item_seen, items))
+        settled = [np.where(np.append(seen, False)[rows], rows, len(seen)) for seen, rows in sides]
+        return settled[0], settled[1]
+
+    # --- files --------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def stored(self) -> Parts:
+        """Return what a file holds of this: numbers and arrays by name."""
+
+    def validate(self) -> None:
+        """Raise `InvariantError` where the parts do not form a model; for parts that come from a file."""
+        self.training.validate()
+        if not len(self.training):
+            raise InvariantError("there are no observations that the model was fitted to")
+        self.validate_numbers()
+
+    @abstractmethod
+    def validate_numbers(self) -> None:
+        """Check what a fit computed: shapes, types, and what every number must be."""
+
+
+def checked(found: T, remedy: str = "Smaller weights or a smaller scale may help.") -> T:
+    """Return what a fit found, unless it broke down on the way: nothing the library returns holds NaN."""
+    try:
+        found.validate_numbers()
+    except InvariantError as error:
+        raise FitError(f"The fit broke down: {error}. {remedy}") from None
+    return found
+
+
+def by_users(observations: Observations) -> Observations:
+    """Return the same observations without the order by items, which a model does not need to keep."""
+    return Observations(observations.users, observations.items, observations.rows, observations.scale)

@@ -1,0 +1,115 @@
+"""Models whose users are distributions over events: they place new rows, and are transformers for scikit-learn."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from kolmogorov._support.threads import one_blas_thread
+from kolmogorov._support.typing import Floats, Rows
+from kolmogorov.data import Observations
+from kolmogorov.data.observations import View
+from kolmogorov.errors import DataError
+from kolmogorov.fitting import fold_in
+from kolmogorov.surface.ranking import LOWER
+from kolmogorov.surface.recommender import Rank, Recommender
+from kolmogorov.surface.tables import table_of
+
+
+class EventModel(TransformerMixin, Recommender):  # type: ignore[misc]
+    """Base of Kolmogorov models, drawn or not, and of those whose supports are relaxed."""
+
+    fitted_: Any
+
+    @abstractmethod
+    def _new_thetas(self, view: View) -> Floats:
+        """Return thetas for rows of observations whose partners are the model's items."""
+
+    @abstractmethod
+    def _new_psis(self, view: View) -> NDArray[Any]:
+        """Return psis for rows of observations whose partners are the model's users."""
+
+    @property
+    @abstractmethod
+    def _n_columns(self) -> int:
+        """Number of columns of what `transform` returns."""
+
+    def fold_in(self, observations: Observations, side: fold_in.Side = "auto") -> NDArray[Any]:
+        """Place users or items that were not there at `fit`, without changing the model.
+
+        Parameters
+        ----------
+        observations : Observations
+            Of new users with items the model knows, or of new items with users it knows.
+        side : {"auto", "users", "items"}
+            Which side is new. "auto" takes the side whose partners are all known; users if both are.
+
+        Returns
+        -------
+        ndarray
+            theta of shape (n_new_users, n_events), or psi of shape (n_new_items, n_events), in the order of
+            `observations.users.ids` or `observations.items.ids`; with draws, the events of all draws side by side. A
+            user without observations gets the population's theta.
+        """
+        check_is_fitted(self)
+        if not isinstance(observations, Observations):
+            raise DataError(f"fold_in takes Observations, got {type(observations).__name__}.")
+        new = fold_in.side_of(self.fitted_, observations, side)
+        view = fold_in.view_of(self.fitted_, observations.rescaled(self.fitted_.scale), new)
+        return self._new_thetas(view) if new == "users" else self._new_psis(view)
+
+    def transform(self, X: Any) -> Floats:
+        """Return theta for the rows of a table by fold-in; columns are the items of `fit`, in their order."""
+        check_is_fitted(self)
+        return self._new_thetas(fold_in.view_of(self.fitted_, table_of(self, X, reset=False), "users"))
+
+    def inverse_transform(self, theta: Any) -> Floats:
+        """Return the probabilities of all items for given thetas: an array of shape (n, n_items)."""
+        check_is_fitted(self)
+        rows = np.asarray(theta, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != self._n_columns:
+            raise DataError(f"theta must have shape (n, {self._n_columns}), got {rows.shape}.")
+        with one_blas_thread():
+            found: Floats = self.fitted_.of_thetas(rows)
+            return found
+
+    def score(self, X: Any, y: None = None) -> float:
+        """Return minus the RMSE on the probability scale, so that larger is better.
+
+        For Observations that of `evaluate`; for a table that of its observed entries after its rows were folded in.
+        """
+        check_is_fitted(self)
+        if isinstance(X, Observations):
+            return -self.evaluate(X)["rmse"]
+        observations = table_of(self, X, reset=False)
+        completed = self.inverse_transform(self.transform(X))
+        errors = completed[observations.user_rows(), observations.item_rows()] - observations.values
+        return -float(np.sqrt(np.average(errors**2, weights=observations.weights)))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the columns of `transform`: event0, event1, ..."""
+        check_is_fitted(self)
+        return np.array([f"event{d}" for d in range(self._n_columns)], dtype=object)
+
+    def _completed(self, X: Any) -> Floats:
+        return self.inverse_transform(self.transform(X))
+
+    def _guests(self, observations: Observations, rank: Rank) -> tuple[list[Any], list[Rows], Floats, Floats | None]:
+        view = fold_in.view_of(self.fitted_, observations.rescaled(self.fitted_.scale), "users")
+        theta = self._new_thetas(view)
+        seen = [view.indices[view.indptr[row] : view.indptr[row + 1]] for row in range(len(theta))]
+        scores = self.fitted_.lower_of_thetas(theta, LOWER) if self._ranks_lower(rank) else None
+        return observations.users.ids.tolist(), seen, self.fitted_.of_thetas(theta), scores
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = ["float64"]
+        return tags

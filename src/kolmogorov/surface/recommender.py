@@ -1,0 +1,252 @@
+"""What every model can do once it has learned, written once over the predictions of its fitted value."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from kolmogorov import metrics
+from kolmogorov._support.optional import to_frame
+from kolmogorov._support.typing import Floats, Rows
+from kolmogorov._support.validation import Integer, OneOf, Optional, Rule, check_parameters
+from kolmogorov.data import Observations, Scale, Vocabulary
+from kolmogorov.errors import DataError
+from kolmogorov.fitting.trained import Trained
+from kolmogorov.surface.ids import Strangers, Unknown, in_blocks, pair_rows
+from kolmogorov.surface.ranking import LOWER, as_columns, best, usual_count
+from kolmogorov.surface.saving import save
+from kolmogorov.surface.tables import check_evaluable
+
+Output = Literal["probability", "rating"]
+Rank = Literal["auto", "probability", "lower"]
+_OUTPUT: dict[str, Rule] = {"output": OneOf(("probability", "rating"))}
+_RECOMMEND: dict[str, Rule] = {
+    "n": Integer(1),
+    "min_count": Optional(Integer(1)),
+    "rank": OneOf(("auto", "probability", "lower")),
+}
+
+
+class Recommender(BaseEstimator):  # type: ignore[misc]
+    """Base of all models: a subclass learns a `Trained` value and adopts it."""
+
+    fitted_: Trained
+    #: Whether what was learned are draws, which say how sure they are.
+    has_draws: ClassVar[bool] = False
+    #: What `tune` tries of each parameter unless it is told otherwise.
+    usual_grid: ClassVar[dict[str, tuple[Any, ...]]] = {}
+
+    def adopt(self, fitted: Any) -> Self:
+        """Take over what was learned, here or elsewhere, for instance read from a file."""
+        self.fitted_ = fitted
+        self.n_features_in_ = len(fitted.items)
+        return self
+
+    # --- predictions ----------------------------------------------------------------------------------------------
+
+    def predict(
+        self, users: Any, items: Any = None, *, output: Output = "probability", unknown: Unknown = "average"
+    ) -> Any:
+        """Return probabilities, or ratings.
+
+        Parameters
+        ----------
+        users, items : id or array-like of ids
+            Raw ids, aligned; a single id is combined with every one of the other side.
+        output : {"probability", "rating"}
+            On the scale from 0 to 1, or in the units of the ratings.
+        unknown : {"average", "ignore", "error"}
+            What to do with ids that had no observations at `fit`: use the population and the average over items, with a
+            warning of ids that the model has never heard of or ("ignore") without; or raise `UnknownIdError`.
+
+        Returns
+        -------
+        float or ndarray
+            One for each pair. With `Observations` as the only argument, one for each entry; with a table as the only
+            argument, and a model that can place new rows, the completed table of shape (n_rows, n_items).
+        """
+        check_is_fitted(self)
+        check_parameters("predict", {"output": output}, _OUTPUT)
+        if items is None and not isinstance(users, Observations):
+            return self._in_units(self._completed(users), output)
+        rows, single = pair_rows(self.fitted_, users, items, unknown)
+        result = self._in_units(self.fitted_.at_rows(*rows), output)
+        return float(result[0]) if single else result
+
+    def _completed(self, X: Any) -> Floats:
+        """Return the completed table of rows that are new; for models that can place them."""
+        raise DataError("Give users and items, or Observations.")
+
+    def _in_units(self, probability: Any, output: Output) -> Any:
+        return self.fitted_.scale.rating(probability) if output == "rating" else probability
+
+    def evaluate(self, observations: Observations, *, unknown: Unknown = "average") -> dict[str, float]:
+        """Compare predictions with observations.
+
+        Returns
+        -------
+        dict
+            `rmse` and `mae` on the probability scale, `rmse_rating` and `mae_rating` in rating units, and for
+            0/1 data `accuracy`, `log_loss` and `brier`.
+        """
+        check_is_fitted(self)
+        test = check_evaluable(observations).rescaled(self.fitted_.scale)
+        scores = metrics.Scores(test.scale.span, test.is_binary)
+        for part, predictions in in_blocks(self.fitted_, test, unknown):
+            weights = None if test.weights is None else test.weights[part]
+            scores.add(test.values[part], predictions, weights)
+        return scores.result()
+
+    # --- recommendations ------------------------------------------------------------------------------------------
+
+    def recommend(self, users: Any, n: int = 10, **options: Any) -> Any:
+        """Return the best items of a user, of several, or of guests, as a data frame.
+
+        Parameters
+        ----------
+        users : id, array-like of ids, or Observations
+            Observations are those of guests, whom the model places first (`fold_in`).
+        n : int
+        **options
+            `exclude_seen`, `min_count`, `rank` and `unknown` as in `recommendations`.
+
+        Returns
+        -------
+        DataFrame
+            Columns item, title where there are titles, probability, rating and count (observations of the item); for
+            several users a column user before them.
+        """
+        return to_frame(self.recommendations(users, n, **options))
+
+    def recommendations(
+        self,
+        users: Any,
+        n: int = 10,
+        *,
+        exclude_seen: bool = True,
+        min_count: int | None = None,
+        rank: Rank = "auto",
+        unknown: Unknown = "error",
+    ) -> dict[str, NDArray[Any]]:
+        """Return the columns of `recommend`, for which no data frame library is needed.
+
+        Parameters
+        ----------
+        users : id, array-like of ids, or Observations
+        n : int
+        exclude_seen : bool
+            Leave out what the user was observed with.
+        min_count : int, optional
+            Leave out items observed fewer times; by default 5, or less where that leaves little to choose from. An item
+            with a single rating fits that rating perfectly and tends to the top.
+        rank : {"auto", "probability", "lower"}
+            Order by the probability, or by what nine draws in ten exceed; "auto" takes the lower bound where there are
+            draws.
+        unknown : {"error", "average", "ignore"}
+            An unknown user is an error, or gets what the population would, with or without a warning.
+        """
+        check_is_fitted(self)
+        check_parameters("recommend", {"n": n, "min_count": min_count, "rank": rank}, _RECOMMEND)
+        if isinstance(users, Observations):
+            return self._tabled(*self._guests(users, rank), n, min_count, exclude_seen, named=True)
+        ids = [users] if np.ndim(users) == 0 else list(users)
+        strangers = Strangers(unknown)
+        rows = strangers.rows_of(self.fitted_.users, self.fitted_.user_seen, ids, "user")
+        strangers.tell()
+        known = [row < len(self.fitted_.users) for row in rows]
+        seen = [self.fitted_.seen_by(row) if k else _NOBODY for row, k in zip(rows, known, strict=True)]
+        shown, scores = self.fitted_.of_users(rows), None
+        if self._ranks_lower(rank):
+            scores = self.fitted_.lower_of_users(rows, LOWER)
+        named = np.ndim(users) > 0
+        return self._tabled(ids, seen, shown, scores, n, min_count, exclude_seen, named=named)
+
+    def _ranks_lower(self, rank: Rank) -> bool:
+        return rank == "lower"
+
+    def _guests(self, observations: Observations, rank: Rank) -> tuple[list[Any], list[Rows], Floats, Floats | None]:
+        """Return guests, what they rated, probabilities of all items, and what to rank by; where rows can be placed."""
+        raise DataError(f"{type(self).__name__} cannot place guests; give ids of users it was fitted to.")
+
+    def _tabled(
+        self,
+        ids: list[Any],
+        seen: list[Any],
+        shown: Floats,
+        scores: Floats | None,
+        n: int,
+        min_count: int | None,
+        exclude_seen: bool,
+        *,
+        named: bool,
+    ) -> dict[str, NDArray[Any]]:
+        counts = self.fitted_.item_counts
+        least = usual_count(counts, n) if min_count is None else int(min_count)
+        parts = []
+        for number, identifier in enumerate(ids):
+            taken = seen[number] if exclude_seen else _NOBODY
+            order = shown[number] if scores is None else scores[number]
+            rows = best(order, counts, taken, n, least)
+            columns = as_columns(self.fitted_, rows, shown[number, rows])
+            if scores is not None:
+                columns["lower"] = scores[number, rows]
+            if named:
+                owner = np.empty(len(rows), dtype=object)
+                owner[:] = identifier
+                columns = {"user": owner, **columns}
+            parts.append(columns)
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
+
+    def similar_items(self, item: Any, n: int = 10, *, min_count: int | None = None) -> Any:
+        """Return the items most like one of them, as a data frame.
+
+        For Kolmogorov models the similarity is the population's probability of both items over that of either; for
+        factor models it is the cosine of the factors.
+
+        Returns
+        -------
+        DataFrame
+            Columns item, title where there are titles, similarity and count (observations of the item).
+        """
+        check_is_fitted(self)
+        check_parameters(
+            "similar_items", {"n": n, "min_count": min_count}, {k: _RECOMMEND[k] for k in ("n", "min_count")}
+        )
+        fitted = self.fitted_
+        row = int(Strangers("error").rows_of(fitted.items, fitted.item_seen, [item], "item")[0])
+        likeness = fitted.similar_to(row)
+        least = usual_count(fitted.item_counts, n) if min_count is None else int(min_count)
+        rows = best(likeness, fitted.item_counts, np.array([row]), n, least)
+        columns = as_columns(fitted, rows, likeness[rows])
+        kept = {name: columns[name] for name in columns if name not in ("probability", "rating", "count")}
+        return to_frame({**kept, "similarity": likeness[rows], "count": columns["count"]})
+
+    # --- files and learned attributes -----------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, ids included, to be read by `kolmogorov.load`."""
+        check_is_fitted(self)
+        save(self, path)
+
+    @property
+    def users_(self) -> Vocabulary:
+        """Ids of the users."""
+        return self.fitted_.users
+
+    @property
+    def items_(self) -> Vocabulary:
+        """Ids of the items."""
+        return self.fitted_.items
+
+    @property
+    def scale_(self) -> Scale:
+        """Map between probabilities and rating units."""
+        return self.fitted_.scale
+
+
+_NOBODY: NDArray[np.int32] = np.empty(0, dtype=np.int32)

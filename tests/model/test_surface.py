@@ -1,0 +1,234 @@
+"""One suite over every model: what is written once must hold for each."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import kolmogorov as km
+from kolmogorov.errors import DataError, FileFormatError, UnknownIdError, UnknownIdWarning
+from kolmogorov.model.averaging import bagged
+
+DRAWS = {"n_chains": 2, "burn_in": 10, "n_samples": 6, "thin": 1, "random_state": 0}
+MAKERS = {
+    "point": lambda: km.KolmogorovModel(4, user_reg=1.0, random_state=0),
+    "nonnegative": lambda: km.NonnegativeModel(4, user_reg=1.0, random_state=0),
+    "draws, yes/no": lambda: km.BayesianKolmogorovModel(4, **DRAWS),
+    "draws, noise": lambda: km.BayesianKolmogorovModel(4, likelihood="gaussian", **DRAWS),
+    "factors": lambda: km.MatrixFactorization(3, random_state=0),
+    "svdpp": lambda: km.SVDpp(3, n_epochs=10, random_state=0),
+}
+EVENTS = ("point", "nonnegative", "draws, yes/no", "draws, noise", "bag")
+
+
+@pytest.fixture(scope="module")
+def table():
+    zoo = km.datasets.load("zoo")
+    return zoo.split(test_size=0.2, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def models(table):
+    found = {name: make().fit(table[0]) for name, make in MAKERS.items()}
+    found["bag"] = bagged(table[0], 3, model=km.KolmogorovModel(4, user_reg=1.0), random_state=0)
+    return found
+
+
+@pytest.fixture(params=[*MAKERS, "bag"])
+def model(models, request):
+    return models[request.param]
+
+
+@pytest.fixture(params=EVENTS)
+def event_model(models, request):
+    return models[request.param]
+
+
+def test_predictions_agree_in_every_form(model, table):
+    test = table[1]
+    whole = model.predict(test)
+    assert ((whole >= 0) & (whole <= 1)).all()
+    users, items = test.users.ids[test.user_rows()[:9]], test.items.ids[test.item_rows()[:9]]
+    np.testing.assert_array_equal(model.predict(users, items), whole[:9])
+    assert isinstance(model.predict(users[0], items[0]), float)
+    assert model.predict(users[0], items[0]) == whole[0]
+    np.testing.assert_allclose(model.predict(users, items, output="rating"), model.scale_.rating(whole[:9]))
+
+
+def test_all_items_of_a_user_are_the_predictions_of_its_pairs(model, table):
+    fitted = model.fitted_
+    rows = np.array([3, 17, len(fitted.users)])
+    every = np.arange(len(fitted.items))
+    for row, found in zip(rows, fitted.of_users(rows), strict=True):
+        np.testing.assert_allclose(found, fitted.at_rows(np.full(every.size, row), every), atol=1e-6)
+
+
+def test_evaluation_is_that_of_the_predictions(model, table):
+    scores = model.evaluate(table[1])
+    errors = model.predict(table[1]) - table[1].values
+    assert scores["rmse"] == pytest.approx(np.sqrt((errors**2).mean()))
+    assert {"mae", "rmse_rating", "mae_rating", "accuracy", "log_loss", "brier"} <= set(scores)
+    with pytest.raises(DataError, match="evaluate takes Observations"):
+        model.evaluate([[1, 0]])
+
+
+def test_unknown_ids(model):
+    with pytest.warns(UnknownIdWarning, match="1 user"):
+        average = model.predict("unicorn", "milk")
+    assert 0 <= average <= 1
+    assert model.predict("unicorn", "milk", unknown="ignore") == average
+    with pytest.raises(UnknownIdError, match="unicorn"):
+        model.predict("unicorn", "milk", unknown="error")
+    with pytest.raises(UnknownIdError, match="Did you mean 'dolphin'"):
+        model.recommend("dolphn")
+
+
+def test_recommendations(model, table):
+    frame = model.recommend("dolphin", n=5)
+    train = table[0]
+    row = train.users.encode(["dolphin"])[0]
+    seen = set(train.items.ids[train.rows.indices[train.rows.indptr[row] : train.rows.indptr[row + 1]]])
+    assert not seen & set(frame["item"])
+    for item, probability in zip(frame["item"], frame["probability"], strict=True):
+        assert probability == pytest.approx(model.predict("dolphin", item), abs=1e-6)
+    ranked = frame["lower"] if model.has_draws else frame["probability"]
+    assert ranked.is_monotonic_decreasing
+    by_mean = model.recommend("dolphin", n=5, rank="probability")
+    assert by_mean["probability"].is_monotonic_decreasing
+    both = model.recommend(["dolphin", "gull"], n=3)
+    assert both["user"].tolist()[:1] == ["dolphin"]
+    assert set(both["user"]) <= {"dolphin", "gull"}
+    first = both[both["user"] == "dolphin"]["item"].tolist()
+    assert first == model.recommend("dolphin", n=3)["item"].tolist()
+
+
+def test_what_few_saw_is_not_recommended():
+    rng = np.random.default_rng(0)
+    users, items = np.nonzero(rng.random((60, 50)) < 0.4)
+    rare = np.array([[0, 50], [1, 50], [2, 50]])
+    users, items = np.concatenate([users, rare[:, 0]]), np.concatenate([items, rare[:, 1]])
+    values = np.where(items == 50, 5, rng.integers(1, 6, users.size))
+    model = km.KolmogorovModel(3, random_state=0).fit(km.Observations.from_arrays(users, items, values, maximum=5))
+    assert 50 not in set(model.recommend(10, n=10)["item"])
+    assert 50 in set(model.recommend(10, n=50, min_count=1)["item"])
+
+
+def test_similar_items(model):
+    frame = model.similar_items("milk", n=4)
+    assert "milk" not in set(frame["item"])
+    assert frame["similarity"].is_monotonic_decreasing
+    assert (frame["similarity"] <= 1 + 1e-9).all()
+    own = model.fitted_.similar_to(int(model.items_.encode(["milk"])[0]))
+    assert own.max() == pytest.approx(1.0)
+
+
+def test_saved_and_loaded(model, table, tmp_path):
+    model.save(tmp_path / "m.km")
+    again = km.load(tmp_path / "m.km")
+    assert type(again) is type(model)
+    np.testing.assert_array_equal(again.predict(table[1]), model.predict(table[1]))
+    again.save(tmp_path / "n.km")
+    assert (tmp_path / "n.km").read_bytes() == (tmp_path / "m.km").read_bytes()
+    (tmp_path / "n.km").write_bytes((tmp_path / "m.km").read_bytes()[:-9])
+    with pytest.raises(FileFormatError):
+        km.load(tmp_path / "n.km")
+
+
+def test_clones_fit_to_the_same_bits(models, table):
+    for name in MAKERS:
+        again = clone(models[name]).fit(table[0])
+        np.testing.assert_array_equal(again.predict(table[1]), models[name].predict(table[1]))
+
+
+def test_learned_attributes(model, table):
+    assert model.users_ is model.fitted_.users
+    assert model.items_.ids.tolist() == table[0].items.ids.tolist()
+    assert model.scale_ == table[0].scale
+    assert model.n_features_in_ == 15
+
+
+def test_arrays_are_fitted_too():
+    values = np.where(np.random.default_rng(0).random((12, 6)) < 0.2, np.nan, np.eye(12, 6))
+    for name, make in MAKERS.items():
+        model = make().fit(values)
+        assert np.isfinite(model.predict(3, 2)), name
+
+
+# --- models with events --------------------------------------------------------------------------------------------
+
+
+def test_guests_are_placed(event_model, table):
+    guests = km.Observations.from_arrays(["g1"] * 3 + ["g2"], ["milk", "feathers", "eggs", "fins"], [1, 0, 0, 1])
+    theta = event_model.fold_in(guests)
+    np.testing.assert_allclose(theta.sum(axis=1), 1.0, atol=1e-6)
+    assert (theta >= 0).all()
+    found = event_model.inverse_transform(theta)
+    assert found.shape == (2, 15)
+    milk, feathers = event_model.items_.encode(["milk", "feathers"])
+    assert found[0, milk] > found[0, feathers]
+    frame = event_model.recommend(guests, n=3)
+    assert set(frame["user"]) == {"g1", "g2"}
+    assert not {"milk", "feathers", "eggs"} & set(frame[frame["user"] == "g1"]["item"])
+
+
+def test_placing_known_users_again_predicts_as_the_model_does(event_model, table):
+    train = table[0]
+    completed = event_model.inverse_transform(event_model.fold_in(train, side="users"))
+    own = event_model.fitted_.of_users(np.arange(len(train.users)))
+    assert np.sqrt(((completed - own) ** 2).mean()) < 0.1
+
+
+def test_new_items_are_placed(event_model, table):
+    users = table[0].users.ids[:40]
+    twin = km.Observations.from_arrays(users, ["milk2"] * 40, (event_model.predict(users, "milk") > 0.5).astype(float))
+    psi = event_model.fold_in(twin, side="items")
+    assert psi.shape[0] == 1
+    assert ((psi >= 0) & (psi <= 1)).all()
+    theta = event_model.fold_in(table[0], side="users")
+    said = theta[:40] @ psi[0].astype(float)
+    assert np.corrcoef(said, event_model.predict(users, "milk"))[0, 1] > 0.8
+
+
+def test_explanations_are_short_and_sum_to_the_probability(models, table):
+    for name in ("point", "draws, yes/no", "draws, noise", "bag"):
+        found = models[name].explain("dolphin", "milk")
+        assert sum(part.amount for part in found.events) == pytest.approx(
+            models[name].predict("dolphin", "milk"), abs=1e-5
+        )
+        assert len(found.events) <= 12
+        assert "dolphin" in str(found)
+        with pytest.raises(UnknownIdError):
+            models[name].explain("dolphin", "thailand")
+
+
+def test_reports(models, table, tmp_path):
+    for name in ("point", "draws, yes/no"):
+        models[name].report(tmp_path / "page.html", table[1])
+        assert "<script" in (tmp_path / "page.html").read_text()
+
+
+def test_rules_with_probabilities_from_draws(models, table):
+    assert models["draws, yes/no"].relations().probability("milk", "breathes") > 0.5
+
+
+@parametrize_with_checks(
+    [km.BayesianKolmogorovModel(2, n_chains=1, burn_in=3, n_samples=4, thin=1, random_state=0)],
+    expected_failed_checks=lambda estimator: {
+        "check_estimator_sparse_array": "predict(X) returns the completed table",
+        "check_estimator_sparse_matrix": "predict(X) returns the completed table",
+    },
+)
+def test_draws_keep_scikit_learns_conventions(estimator, check):
+    check(estimator)
+
+
+def test_every_kind_of_model_can_be_tuned(table):
+    for name, grid in (
+        ("draws, yes/no", {"n_events": (1, 4)}),
+        ("factors", {"n_factors": (1, 3), "reg": 1.0}),
+        ("nonnegative", {"n_events": (1, 4), "user_reg": 1.0, "item_reg": 0.0}),
+    ):
+        found = km.tune(table[0], model=MAKERS[name](), folds=2, **grid)
+        assert len(found.trials) == 2
+        assert found.best.rmse == min(trial.rmse for trial in found.trials)
+        assert found.model.evaluate(table[1])["rmse"] < 0.45
