@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.invariants import check_array, check_bits, check_finite, check_positive, check_simplex
+from kolmogorov._support.invariants import check_array, check_between, check_bits, check_finite, check_simplex
 from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov.data.observations import Observations
 from kolmogorov.execution import Threads
@@ -23,7 +23,7 @@ from kolmogorov.kernels.gibbs import draw_answers, draw_bits, draw_events
 from kolmogorov.kernels.products import residual_squares
 from kolmogorov.sampling.dirichlet import redrawn_alpha
 from kolmogorov.sampling.grid import on_grid
-from kolmogorov.sampling.priors import ItemPrior, NoisePrior, UserPrior
+from kolmogorov.sampling.priors import SENSIBLE, ItemPrior, NoisePrior, UserPrior
 from kolmogorov.solvers import resolve
 from kolmogorov.solvers.samplers import SimplexSampler
 
@@ -63,7 +63,7 @@ class Sample:
         check_array("psi", self.psi, bool, (n_items, n_events))
         check_array("the noise", self.noise, np.float32, (n_users,))
         check_simplex("theta", self.theta)
-        check_positive("the noise", self.noise)
+        check_between("the noise", self.noise, *SENSIBLE)
         check_finite("the priors", np.array(list(self.priors.values())))
 
 
@@ -102,7 +102,7 @@ class ChainState:
         check_simplex("theta", self.theta)
         check_bits("psi", self.psi)
         for what, array in (("the noise", self.noise), ("alpha", self.alpha), ("the scale", np.array([self.scale]))):
-            check_positive(what, array)
+            check_between(what, array, *SENSIBLE)
         self.items.validate(n_items, n_events)
         self.users.validate(n_events)
 

@@ -12,8 +12,6 @@ from scipy.sparse.linalg import svds
 from kolmogorov._support.invariants import (
     check_array,
     check_between,
-    check_finite,
-    check_positive,
     check_simplex,
 )
 from kolmogorov.data import Observations
@@ -24,6 +22,8 @@ Floats = NDArray[np.float64]
 _BUCKETS = 6
 _TINY = 1e-9
 _LEAST_NOISE = 1e-6
+#: Where any number of a prior lies that a chain can come to; others would overflow on the way.
+SENSIBLE = (1e-15, 1e15)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +122,9 @@ class UserPrior:
         check_array("the slopes", self.slopes, np.float64, (self.features.shape[1], n_events))
         check_array("the draws", self.prior_draws, np.float64, (min(len(self.features), _PRIOR_DRAWS), n_events))
         check_simplex("the mean", self.mean)
-        check_finite("the slopes", self.slopes)
+        check_between("the slopes", self.slopes, -SENSIBLE[1], SENSIBLE[1])
         check_simplex("the draws", self.prior_draws)
-        check_positive("the concentration", np.array([self.concentration]))
+        check_between("the concentration", np.array([self.concentration]), *SENSIBLE)
 
     @property
     def centre(self) -> Floats:
