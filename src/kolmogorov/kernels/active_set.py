@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kolmogorov._support.jit import kernel
-from kolmogorov.kernels.simplex import gradient, pairwise_row
+from kolmogorov.kernels.simplex import gradient, normalise, pairwise_row
 from kolmogorov.kernels.stopping import stopped
 
 
@@ -49,6 +49,24 @@ def solve_on_support(q, w, support, count, factor, first, second, y):
 
 
 @kernel
+def go_towards(y, support, count, t):
+    """Move t towards y until a coordinate becomes zero; return which, or -1."""
+    reach = 1.0
+    leaving = -1
+    for a in range(count):
+        if y[a] < 0.0:
+            here = t[support[a]]
+            share = here / (here - y[a])
+            if share < reach:
+                reach = share
+                leaving = support[a]
+    for a in range(count):
+        d = support[a]
+        t[d] += reach * (y[a] - t[d])
+    return leaving
+
+
+@kernel
 def active_set(gram, moment, x, tol, max_iter, stop, gaps, iterations):
     """Solve on a support, drop what turns negative, add what would gain, until nothing does.
 
@@ -83,18 +101,7 @@ def active_set(gram, moment, x, tol, max_iter, stop, gaps, iterations):
             solved = solve_on_support(q, w, support, count, factor, first, second, y)
             if not solved:
                 break
-            reach = 1.0
-            leaving = -1
-            for a in range(count):
-                if y[a] < 0.0:
-                    here = t[support[a]]
-                    share = here / (here - y[a])
-                    if share < reach:
-                        reach = share
-                        leaving = support[a]
-            for a in range(count):
-                d = support[a]
-                t[d] += reach * (y[a] - t[d])
+            leaving = go_towards(y, support, count, t)
             if leaving >= 0:
                 t[leaving] = 0.0
                 inside[leaving] = False
@@ -110,12 +117,8 @@ def active_set(gram, moment, x, tol, max_iter, stop, gaps, iterations):
             if gap <= tol * scale or inside[entering]:
                 break
             inside[entering] = True
-        total = 0.0
-        for d in range(size):
-            total += t[d]
-        for d in range(size):
-            t[d] /= total
-        # What pairwise descent finds nothing to do for costs it one look at the gap, which it computes anew.
+        normalise(t)
+        # What pairwise descent finds nothing to do for costs it one look at the gap, which it computes again.
         gap, steps = pairwise_row(q, w, t, tol, max(max_iter - rounds, 0))
         rounds += steps
         gaps[row] = max(gap, 0.0)

@@ -147,17 +147,14 @@ def descend_dual(
             h_new, values_new, vectors_new, phase_new = evaluate(
                 lifted, trial, gamma, enhanced, lanczos, a, start, own_values, own_vectors, counts
             )
-            if h_new <= h - armijo * t * slope:
-                moved = True
+            moved = h_new <= h - armijo * t * slope
+            if moved:
                 break
             t *= shrink
         counts[ITERATIONS] += 1
         if not moved:
             break
-        dual[:] = trial
-        h = h_new
-        values = values_new
-        vectors = vectors_new
+        dual[:], h, values, vectors = trial, h_new, values_new, vectors_new
         # The phases come in order and never go back.
         phase = max(phase, phase_new)
         if t * np.sqrt(slope) <= tol:

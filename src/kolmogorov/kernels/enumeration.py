@@ -13,6 +13,22 @@ FEW_UP_TO = 9
 
 
 @kernel
+def fill_low_states(s, slope, low, current, coupling):
+    """Write the values of the low bits alone, and what each high bit adds to them, by adding one bit at a time."""
+    current[0] = 0.0
+    coupling[:, 0] = 0.0
+    for d in range(low):
+        for p in range(1 << d):
+            cross = 0.0
+            for e in range(d):
+                if (p >> e) & 1:
+                    cross += 2.0 * s[d, e]
+            current[p + (1 << d)] = current[p] + slope[d] + cross
+            for k in range(low, slope.size):
+                coupling[k, p + (1 << d)] = coupling[k, p] + 2.0 * s[k, d]
+
+
+@kernel
 def enumerate_all(gram, moment, x):
     """Write the minimiser of x^T gram x - 2 x^T moment over {0,1}^D to each row of `x`.
 
@@ -37,18 +53,7 @@ def enumerate_all(gram, moment, x):
         v = moment[row]
         for d in range(size):
             slope[d] = s[d, d] - 2.0 * v[d]
-        # Values of the low bits alone, and what each high bit adds to them, by adding one bit at a time.
-        current[0] = 0.0
-        coupling[:, 0] = 0.0
-        for d in range(low):
-            for p in range(1 << d):
-                cross = 0.0
-                for e in range(d):
-                    if (p >> e) & 1:
-                        cross += 2.0 * s[d, e]
-                current[p + (1 << d)] = current[p] + slope[d] + cross
-                for k in range(low, size):
-                    coupling[k, p + (1 << d)] = coupling[k, p] + 2.0 * s[k, d]
+        fill_low_states(s, slope, low, current, coupling)
         for p in range(states):
             best[p] = current[p]
             best_code[p] = 0

@@ -44,25 +44,14 @@ def normal_equations(indptr, indices, values, weights, factors, first, last, rid
         # Four partners at a time: each entry of g is loaded and stored once for four products.
         whole = begin + 4 * ((end - begin) // 4)
         for k in range(begin, whole, 4):
-            f0 = factors[indices[k]]
-            f1 = factors[indices[k + 1]]
-            f2 = factors[indices[k + 2]]
-            f3 = factors[indices[k + 3]]
+            f0, f1 = factors[indices[k]], factors[indices[k + 1]]
+            f2, f3 = factors[indices[k + 2]], factors[indices[k + 3]]
             w0 = w1 = w2 = w3 = 1.0
             if weighted:
-                w0 = weights[k]
-                w1 = weights[k + 1]
-                w2 = weights[k + 2]
-                w3 = weights[k + 3]
-            p0 = values[k]
-            p1 = values[k + 1]
-            p2 = values[k + 2]
-            p3 = values[k + 3]
+                w0, w1, w2, w3 = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+            p0, p1, p2, p3 = values[k], values[k + 1], values[k + 2], values[k + 3]
             for d in range(size):
-                a0 = w0 * f0[d]
-                a1 = w1 * f1[d]
-                a2 = w2 * f2[d]
-                a3 = w3 * f3[d]
+                a0, a1, a2, a3 = w0 * f0[d], w1 * f1[d], w2 * f2[d], w3 * f3[d]
                 m[d] += (a0 * p0 + a1 * p1) + (a2 * p2 + a3 * p3)
                 for e in range(size):
                     g[d, e] += (a0 * f0[e] + a1 * f1[e]) + (a2 * f2[e] + a3 * f3[e])

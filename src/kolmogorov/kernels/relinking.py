@@ -149,58 +149,54 @@ def place_in_pool(values, pool, filled, value, side):
 
 
 @kernel
+def keep_best_alone(values, pool, untried):
+    """Begin a pool again with its best member; return how many members it has."""
+    top = np.argmin(values)
+    pool[0] = pool[top]
+    values[0] = values[top]
+    values[1:] = np.inf
+    untried[:, :] = True
+    return 1
+
+
+@kernel
+def draw_point(state, x):
+    """Write random bits; return the new state."""
+    bits = np.uint64(0)
+    for d in range(x.size):
+        if d % 64 == 0:
+            state, bits = next_random(state)
+        x[d] = float((bits >> np.uint64(d % 64)) & np.uint64(1))
+    return state
+
+
+@kernel
 def relinked_search(gram, moment, seeds, pool_size, patience, moves, stop, x):
     """Improve each row of `x`: fill a pool by walks from it and from random points, then walk from between its members.
 
-    Where all pairs have been tried, the pool begins anew with its best member.
-
-    Parameters
-    ----------
-    gram, moment : float64[n, D, D], float64[n, D]
-    seeds : uint64[n]
-    pool_size : int
-        Good points to keep.
-    patience : int
-        Flips without progress after which a walk ends.
-    moves : int
-        Flips per row, about.
-    stop : int64[1]
-        Once set, the best so far is what remains.
-    x : float64[n, D]
-        Points in {0,1}^D; replaced by better ones.
+    Where all pairs have been tried, the pool begins again with its best member. A walk ends after `patience` flips
+    without progress, a row after about `moves` flips in all; once `stop`, int64[1], is set, the best so far is what
+    remains. `x`, float64[n, D], holds points in {0,1}^D and is replaced by better ones.
     """
     rows, size = x.shape
-    trial = np.empty(size)
-    side = np.empty(size)
-    gain = np.empty(size)
-    noise = np.empty(size)
-    found = np.empty(size)
-    until = np.empty(size, dtype=np.int64)
-    differing = np.empty(size, dtype=np.int64)
-    pool = np.empty((pool_size, size))
-    values = np.empty(pool_size)
+    trial, side, gain = np.empty(size), np.empty(size), np.empty(size)
+    noise, found = np.empty(size), np.empty(size)
+    until, differing = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    pool, values = np.empty((pool_size, size)), np.empty(pool_size)
     untried = np.empty((pool_size, pool_size), dtype=np.bool_)
     for row in range(rows):
-        s = gram[row]
-        v = moment[row]
+        s, v = gram[row], moment[row]
         state = seeds[row] ^ np.uint64(0xA24BAED4963EE407)
         rounding_noise(s, v, noise)
         best = refresh(s, v, x[row], gain)
         trial[:] = x[row]
-        filled = 0
-        done = 0
-        untried[:, :] = True
-        values[:] = np.inf
+        filled = done = 0
+        untried[:, :], values[:] = True, np.inf
         while done < moves and not stopped(stop):
             if filled == pool_size:
                 left, right = next_pair(values, untried)
                 if left < 0:
-                    top = np.argmin(values)
-                    pool[0] = pool[top]
-                    values[0] = values[top]
-                    values[1:] = np.inf
-                    filled = 1
-                    untried[:, :] = True
+                    filled = keep_best_alone(values, pool, untried)
                     continue
                 untried[left, right] = False
                 to_bits(pool[left], trial)
@@ -211,11 +207,7 @@ def relinked_search(gram, moment, seeds, pool_size, patience, moves, stop, x):
                     continue
                 to_bits(found, trial)
             elif done > 0:
-                bits = np.uint64(0)
-                for d in range(size):
-                    if d % 64 == 0:
-                        state, bits = next_random(state)
-                    trial[d] = float((bits >> np.uint64(d % 64)) & np.uint64(1))
+                state = draw_point(state, trial)
             here = gains(s, v, trial, side, gain)
             flips, state = walk(s, side, gain, here, noise, patience, moves - done, until, found, state, stop)
             done += flips + 1

@@ -18,6 +18,16 @@ def gradient(gram, moment, x, out):
 
 
 @kernel
+def normalise(t):
+    """Divide by the sum, from which rounding may have strayed."""
+    total = 0.0
+    for d in range(t.size):
+        total += t[d]
+    for d in range(t.size):
+        t[d] /= total
+
+
+@kernel
 def pairwise_row(q, w, t, tol, max_iter):
     """Move mass between pairs of coordinates of one row, exactly; return the last gap and the number of moves.
 
@@ -76,11 +86,7 @@ def pairwise_row(q, w, t, tol, max_iter):
             g[d] += move * (line[d] - other[d])
         steps += 1
         fresh = False
-    total = 0.0
-    for d in range(size):
-        total += t[d]
-    for d in range(size):
-        t[d] /= total
+    normalise(t)
     return gap, steps
 
 
