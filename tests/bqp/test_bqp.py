@@ -161,7 +161,7 @@ def test_inputs_of_the_wrong_kind():
 def test_sparse_files_with_repeated_or_infinite_entries(tmp_path):
     path = tmp_path / "p.sparse"
     for content, message in (
-        ("2 2\n1 2 3\n2 1 5\n", r"line 3: entry \(2, 1\) stands there a second time"),
+        ("2 2\n1 2 3\n2 1 5\n", r"line 3: entry \(2, 1\) is a duplicate"),
         ("2 1\n1 2 nan\n", "line 2: an entry must be finite"),
         ("2 1\n1 2 3 4\n", "line 2: expected 'i j q'"),
         ("0 0\n", "expected 1 to 20000 variables, got 0"),

@@ -16,7 +16,7 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Kernels are serial: rows are dealt to threads above them, so that one row's arithmetic never depends
     on how many threads there are. Where no directory can hold the cache (read-only or zipped
-    installations) the kernel is compiled anew in each process instead of failing at import.
+    installations) the kernel is compiled again in each process instead of failing at import.
     """
     try:
         return _announced(numba.njit(nogil=True, cache=True, error_model="numpy")(function))

@@ -90,7 +90,7 @@ def _read_sparse(path: Path) -> BinaryQP:
         if not np.isfinite(value):
             raise FileFormatError(f"{path}, line {number}: an entry must be finite, got {text}.")
         if (min(i, j), max(i, j)) in seen:
-            raise FileFormatError(f"{path}, line {number}: entry ({i}, {j}) stands there a second time.")
+            raise FileFormatError(f"{path}, line {number}: entry ({i}, {j}) is a duplicate.")
         seen.add((min(i, j), max(i, j)))
         matrix[i - 1, j - 1] = matrix[j - 1, i - 1] = value
     return BinaryQP(matrix, np.zeros(size))

@@ -36,7 +36,7 @@ def coordinate_descent(gram, moment, x, tol, max_iter, stop, gaps, iterations):
             scale = max(scale, q[d, d])
         rounds = 0
         while True:
-            # Computed anew in every round, so that rounding does not add up.
+            # Computed again in every round, so that rounding does not add up.
             gradient(q, moment[row], t, g)
             gap = 0.0
             for d in range(size):

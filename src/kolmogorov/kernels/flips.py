@@ -21,7 +21,7 @@ def flip(s, x, slope, d):
 
 @kernel
 def refresh(s, v, x, slope):
-    """Compute slope[e] = s_ee - 2 v_e + 2 sum_{f != e} s_ef x_f anew; return the value of x."""
+    """Compute slope[e] = s_ee - 2 v_e + 2 sum_{f != e} s_ef x_f; return the value of x."""
     value = 0.0
     for d in range(x.size):
         line = 0.0

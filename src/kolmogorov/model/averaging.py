@@ -69,7 +69,7 @@ def bagged(
     model : KolmogorovModel, optional
         Whose parameters to use.
     bootstrap : bool
-        Weigh every observation anew for each model by a draw from Exponential(1) (the Bayesian bootstrap); otherwise
+        Weigh every observation again for each model by a draw from Exponential(1) (the Bayesian bootstrap); otherwise
         the models differ by their random starts alone.
     random_state : int
 

@@ -1,4 +1,4 @@
-"""The paper's tables and figures, computed anew and set beside the printed numbers.
+"""The paper's tables and figures, computed again and set beside the printed numbers.
 
 One module per item; each has `run(effort) -> Result`. `runner` writes the results, `numbers` holds what the paper
 prints.

@@ -44,7 +44,7 @@ def join(folder: Path) -> None:
     parts = [name for name in ITEMS if (folder / f"{name}.md").exists()]
     texts = [(folder / f"{name}.md").read_text(encoding="utf-8") for name in parts]
     head = (
-        "# The paper, computed anew\n\n*Dual Optimization for Kolmogorov Model Learning Using Enhanced Gradient "
+        "# The paper, reproduced\n\n*Dual Optimization for Kolmogorov Model Learning Using Enhanced Gradient "
         "Descent* (Duan, Ghauch, Kim): every table and figure beside the printed numbers. D1 is the toy, D2 MovieLens "
         "100K, D3 MovieLens 1M. Times are of one thread unless said otherwise; the paper's were taken with MATLAB on "
         "an i7-7700.\n\n"
@@ -130,8 +130,8 @@ def _page(folder: Path, parts: list[str]) -> str:
         "text-align:left;border-bottom:1px solid #8884}"
     )
     return (
-        '<!doctype html><html lang="en"><meta charset="utf-8"><title>The paper, computed anew</title>'
-        f"<style>{style}</style><h1>The paper, computed anew</h1>{''.join(body)}</html>\n"
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>The paper, reproduced</title>'
+        f"<style>{style}</style><h1>The paper, reproduced</h1>{''.join(body)}</html>\n"
     )
 
 

@@ -106,7 +106,7 @@ class Sampler:
         """Make each chain a task; chains come back whole, in their order."""
         plan, progress = self.plan, self.progress
         progress.sweep, progress.current = 0, None
-        # A chain that was under way is begun anew.
+        # A chain that was under way begins again.
         del progress.samples[progress.chain * plan.n_samples :]
         self._look(*progress.samples)
         table = dask.hold("load-table", self.table)

@@ -22,7 +22,7 @@ def command(model: str, data: str, folds: int | None, seed: int, form: str, outp
     """Compare the predictions of MODEL with the ratings in DATA.
 
     Errors are given on the probability scale and in rating units; for 0/1 data also accuracy, log loss and
-    Brier score. With --folds the model's settings are tested instead of the model: they are fitted anew to all
+    Brier score. With --folds the model's settings are tested instead of the model: they are fitted again to all
     folds but one and tested on that one, for each.
 
     \b

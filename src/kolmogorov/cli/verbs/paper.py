@@ -1,4 +1,4 @@
-"""`kolmogorov paper`: the paper's tables and figures, computed anew."""
+"""`kolmogorov paper`: the paper's tables and figures, computed again."""
 
 from __future__ import annotations
 

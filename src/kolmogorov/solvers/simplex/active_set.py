@@ -38,7 +38,7 @@ class ActiveSet(SimplexSolver):
 
     name = "active_set"
     exact = True
-    # Every round factors the support anew: some ten seconds at this size.
+    # Every round factors the support again: some ten seconds at this size.
     max_variables = 500
     rules: ClassVar = {"tol": Real(0.0), "max_iter": Integer(1)}
 
