@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.optional import to_frame
-from kolmogorov._support.validation import Boolean, Integer, OneOf, Optional, Real, Rule, check_parameters
+from kolmogorov._support.validation import Boolean, Integer, OneOf, Optional, Real, Requirement, check_parameters
 from kolmogorov.data import Observations
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.fitting.fitted import Fitted
@@ -40,7 +40,7 @@ _LIMIT = 20_000_000
 #: Rules that may wait before the weakest are dropped.
 _WAITING = 1 << 18
 _PAIR_BYTES, _RULE_BYTES = 16, 96
-_RULES: dict[str, Rule] = {
+_RULES: dict[str, Requirement] = {
     "min_support": Integer(0),
     "min_confidence": Real(0.0),
     "min_lift": Real(0.0),

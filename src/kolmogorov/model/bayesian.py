@@ -31,7 +31,7 @@ from kolmogorov._support.validation import (
     Integer,
     OneOf,
     Optional,
-    Rule,
+    Requirement,
     check_parameters,
 )
 from kolmogorov.data import Observations, Vocabulary
@@ -53,7 +53,7 @@ from kolmogorov.surface.tables import check_evaluable
 
 Floats = NDArray[np.float64]
 Likelihood = Literal["auto", "gaussian", "bernoulli"]
-_RULES: dict[str, Rule] = {
+_RULES: dict[str, Requirement] = {
     "n_events": Integer(1),
     "likelihood": OneOf(("auto", "gaussian", "bernoulli")),
     "n_chains": Integer(1),

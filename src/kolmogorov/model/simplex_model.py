@@ -28,7 +28,7 @@ from kolmogorov._support.validation import (
     OneOf,
     Optional,
     Real,
-    Rule,
+    Requirement,
     check_parameters,
 )
 from kolmogorov.data import Observations, Vocabulary
@@ -48,7 +48,7 @@ from kolmogorov.surface import prediction
 from kolmogorov.surface.prediction import Unknown
 from kolmogorov.surface.tables import check_evaluable, table_of
 
-_RULES: dict[str, Rule] = {
+_RULES: dict[str, Requirement] = {
     "n_events": Integer(1),
     "user_reg": Real(0.0, LARGEST_RIDGE),
     "item_reg": Real(0.0, LARGEST_RIDGE),
