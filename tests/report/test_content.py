@@ -50,7 +50,7 @@ def test_rules_and_users_agree_with_the_model(content, model, split):
     names = content["items"]["names"]
     relations = model.relations()
     pairs = set(map(tuple, relations.implications.tolist()))
-    counted = relations.evaluate(split[1], min_support=0)
+    counted = relations.rules(split[1], min_support=0, max_rules=None)
     known = {
         pair: (seen, held)
         for pair, seen, held in zip(

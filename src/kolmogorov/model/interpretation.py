@@ -29,10 +29,10 @@ class ReadingMixin:
     fitted_: Fitted
 
     def explain(self, user: Any, item: Any, *, unknown: Unknown = "error", likes: float = 0.6) -> Explanation:
-        """Say why `user` is said to say yes to `item`.
+        """Explain the probability that `user` says yes to `item`.
 
-        The events' contributions sum to the probability. Beside them stand the rules through which what the user is
-        known to like (values of at least `likes` in the training data) implies the item.
+        Each event adds something to it. Beside the events stand the rules that lead from what the user is known to
+        like (values of at least `likes` in the training data) to the item.
 
         A user or an item that the model has not seen is an `UnknownIdError`, which names similar ones; with
         ``unknown="average"`` the average one is explained instead, with a warning, with "ignore" without.

@@ -20,7 +20,7 @@ _REASONS = 5
 @unknown_option("error")
 @format_options
 def command(model: str, user: str, item: str, unknown: str, form: str, output: str | None) -> None:
-    """Take the probability that USER says yes to ITEM apart into what each event brings.
+    """Explain the probability that USER says yes to ITEM: what each event adds, and the rules that lead to it.
 
     \b
     Example:
@@ -48,7 +48,7 @@ def command(model: str, user: str, item: str, unknown: str, form: str, output: s
     emit(columns, form, output)
     if form == "table" and output is None and why.reasons:
         rules: dict[str, list[Any]] = {
-            "known to like": [reason.name for reason in why.reasons[:_REASONS]],
+            "known to like": [reason.antecedent for reason in why.reasons[:_REASONS]],
             "held in training": [f"{reason.held} of {reason.support}" for reason in why.reasons[:_REASONS]],
             "base rate": [f"{reason.base_rate:.0%}" for reason in why.reasons[:_REASONS]],
         }
