@@ -117,7 +117,7 @@ class Supports:
         block = max(_BLOCK, self.n_classes)
         below, above = np.empty(block, dtype=np.int64), np.empty(block, dtype=np.int64)
         # A few classes at a time, so that Ctrl-C is heard between them.
-        step = max(1, _BLOCK // max(self.n_classes, 1))
+        step = max(1, (_BLOCK >> 3) // max(self.n_classes, 1))
         first = 0
         while first < self.n_classes:
             last = min(first + step, self.n_classes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from kolmogorov.interpret.selection import KINDS
 _SHOWN = 300
 #: Rules kept per item and list.
 _PER_ITEM = 12
+#: Digits that the page shows.
+_SHARE, _LIFT = 3, 2
 #: Rules to choose from.
 _MOST = 2_000_000
 
@@ -34,9 +37,9 @@ def rules_of(relations: Relations, judges: Answers) -> tuple[list[list[Any]], di
     return _table(judges, first, first.antecedent, first.consequent), lists
 
 
-def rounded(values: NDArray[np.float64]) -> list[float | None]:
-    """Return numbers to four digits, and None for what is no number."""
-    return [round(x, 4) if np.isfinite(x) else None for x in values.tolist()]
+def rounded(values: NDArray[np.float64], digits: int = 4) -> list[float | None]:
+    """Return numbers to some digits, and None for what is no number."""
+    return [round(x, digits) if isfinite(x) else None for x in values.tolist()]
 
 
 def _ranked(relations: Relations, judges: Answers, kind: str) -> Rules:
@@ -68,11 +71,11 @@ def _table(judges: Answers, rules: Rules, *items: NDArray[np.int64]) -> list[lis
         *(side.tolist() for side in items),
         counted.support.tolist(),
         counted.held.tolist(),
-        rounded(counted.confidence),
-        rounded(counted.base_rate),
-        rounded(counted.lift),
+        rounded(counted.confidence, _SHARE),
+        rounded(counted.base_rate, _SHARE),
+        rounded(counted.lift, _LIFT),
         rules.support.tolist(),
-        rounded(rules.confidence),
+        rounded(rules.confidence, _SHARE),
     )
     return [list(row) for row in zip(*columns, strict=True)]
 
