@@ -103,7 +103,7 @@ def test_recommend_known_and_new_users(model, tmp_path):
 
 def test_explain_and_evaluate(model, ratings):
     result = run("explain", model, "--user", "dolphin", "--item", "milk")
-    assert "Pr(dolphin says yes to milk)" in result.output
+    assert "dolphin says yes to milk with probability" in result.output
     rows = json.loads(run("explain", model, "--user", "dolphin", "--item", "milk", "--format", "json").stdout)
     assert sum(row["contribution"] for row in rows) == pytest.approx(km.load(model).predict("dolphin", "milk"))
     scores = json.loads(run("evaluate", model, ratings, "--format", "json").stdout)

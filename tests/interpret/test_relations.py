@@ -13,7 +13,7 @@ import kolmogorov.interpret.selection as selection_module
 import kolmogorov.interpret.supports as supports_module
 import naive
 from kolmogorov import KolmogorovModel, Observations
-from kolmogorov.errors import DataError, ParameterError
+from kolmogorov.errors import DataError, ParameterError, UnknownIdError
 from kolmogorov.interpret.supports import APART, COVERING, INSIDE, Supports
 from kolmogorov.kernels.contingency import fisher_greater, log_factorials
 from strategies import tables
@@ -201,7 +201,7 @@ def test_unreasonable_requests_are_refused_with_the_number(model, zoo, monkeypat
     ],
 )
 def test_wrong_requests_are_told(model, zoo, options, words):
-    with pytest.raises((ParameterError, DataError), match=words):
+    with pytest.raises(UnknownIdError if "item" in options else (ParameterError, DataError), match=words):
         model.relations().rules(**{"observations": zoo, **options})
 
 

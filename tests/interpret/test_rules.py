@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from scipy.stats import fisher_exact
 
+import kolmogorov.interpret.posterior_relations as posterior_module
 import naive
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets
-from kolmogorov.errors import DataError, ParameterError
+from kolmogorov.errors import DataError, ParameterError, UnknownIdError
 from kolmogorov.interpret import PosteriorRelations, Rule, Rules
 from kolmogorov.interpret.answers import _TRAINING, Answers
 from strategies import tables
@@ -220,8 +221,16 @@ def test_draws_give_rules_with_the_share_that_holds_them(drawn, split):
     ],
 )
 def test_wrong_requests_to_draws_are_told(drawn, options, words):
-    with pytest.raises((ParameterError, DataError), match=words):
+    with pytest.raises(UnknownIdError if "item" in options else (ParameterError, DataError), match=words):
         drawn.relations().rules(**options)
+
+
+def test_too_many_probable_rules_are_refused(drawn, monkeypatch):
+    monkeypatch.setattr(posterior_module, "_MOST_RULES", 10)
+    with pytest.raises(ParameterError, match=r"More than 10 implications have a probability of 0 or more\. Raise"):
+        drawn.relations().rules(min_probability=0)
+    with pytest.raises(UnknownIdError, match="no item 'wings'"):
+        drawn.relations().probability("milk", "wings")
 
 
 def test_rules_are_counted_on_something(rules):

@@ -95,10 +95,15 @@ class Explanation:
         }
         return to_frame(columns, backend)
 
-    def __str__(self) -> str:
+    @property
+    def sentence(self) -> str:
+        """What is explained, in one line."""
         rating = "" if np.isclose(self.rating, self.probability) else f", as a rating {self.rating:.2f}"
-        user, item = shown(self.user_name), shown(self.item_name)
-        lines = [f"{user} says yes to {item} with probability {self.probability:.3f}{rating}"]
+        names = f"{shown(self.user_name)} says yes to {shown(self.item_name)}"
+        return f"{names} with probability {self.probability:.3f}{rating}"
+
+    def __str__(self) -> str:
+        lines = [self.sentence]
         lines += [
             f"  {part.amount:.3f} from event {part.event}: {shown(', '.join(part.items))}"
             for part in self.events

@@ -16,13 +16,14 @@ from kolmogorov.errors import ParameterError
 from kolmogorov.execution import Threads
 from kolmogorov.interpret.answers import Answers
 from kolmogorov.interpret.rules import Rules
-from kolmogorov.interpret.selection import Selection
+from kolmogorov.interpret.selection import Selection, known_row
 from kolmogorov.interpret.supports import packed
 from kolmogorov.kernels.mixture import count_inside
 from kolmogorov.sampling.posterior import Posterior
 
 Rows = NDArray[np.int64]
 _MOST_ITEMS = 20_000
+_MOST_RULES = 20_000_000
 
 
 class PosteriorRelations:
@@ -55,10 +56,8 @@ class PosteriorRelations:
 
     def probability(self, antecedent: Any, consequent: Any) -> float:
         """Return the share of draws in which yes to one item (id) implies yes to the other."""
-        rows = self.items.encode([antecedent, consequent], "item")
-        if (rows < 0).any():
-            raise ParameterError(f"The model has no item {(antecedent, consequent)[int(np.argmin(rows))]!r}.")
-        return float(self.probabilities(rows[:1], rows[1:])[0])
+        left, right = (np.array([known_row(self.items, item)]) for item in (antecedent, consequent))
+        return float(self.probabilities(left, right)[0])
 
     def probabilities(self, left: Rows, right: Rows) -> NDArray[np.float64]:
         """Return the probabilities for aligned row numbers."""
@@ -82,7 +81,7 @@ class PosteriorRelations:
                 "min_ratings."
             )
         left, right = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-        found = [np.empty(0)]
+        found, room = [np.empty(0)], _MOST_RULES
         block = max(1, (1 << 20) // max(n, 1))
         for first in range(0, n, block):
             part = self.rows[first : first + block]
@@ -93,6 +92,12 @@ class PosteriorRelations:
             left.append(j[good])
             right.append(i[good])
             found.append(share[good])
+            room -= len(found[-1])
+            if room < 0:
+                raise ParameterError(
+                    f"More than {_MOST_RULES:,} implications have a probability of {min_probability:g} or more. Raise "
+                    "min_probability or min_ratings."
+                )
         j, i, share = np.concatenate(left), np.concatenate(right), np.concatenate(found)
         order = np.lexsort((i, j, -share))
         return j[order], i[order], share[order]

@@ -10,13 +10,21 @@ import numpy as np
 
 from kolmogorov._support.validation import Boolean, Integer, Optional, Real, Requirement, check_parameters
 from kolmogorov.data import Vocabulary
-from kolmogorov.errors import DataError
+from kolmogorov.errors import UnknownIdError
 from kolmogorov.interpret.answers import Answers, Bits, Threshold
 from kolmogorov.interpret.rules import Rules, joined
 
 KINDS = ("implication", "equivalence", "exclusion", "coverage")
 #: Rules that may wait before the weakest are dropped.
 _WAITING = 1 << 18
+
+
+def known_row(items: Vocabulary, item: Any) -> int:
+    """Return the row number of an item (id)."""
+    row = int(items.encode([item], "item")[0])
+    if row < 0:
+        raise UnknownIdError(f"The model has no item {item!r}.{items.suggestion(item)}")
+    return row
 
 
 @dataclass(frozen=True)
@@ -63,12 +71,7 @@ class Selection:
 
     def row_in(self, items: Vocabulary) -> int | None:
         """Return the row number of the item that rules are wanted about, if they are about one."""
-        if self.item is None:
-            return None
-        row = int(items.encode([self.item], "item")[0])
-        if row < 0:
-            raise DataError(f"The model has no item {self.item!r}.{items.suggestion(self.item)}")
-        return row
+        return None if self.item is None else known_row(items, self.item)
 
     def good(self, rules: Rules, n_judged: int) -> Bits:
         """Tell which rules meet the limits, where so many have been judged."""

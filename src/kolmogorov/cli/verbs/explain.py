@@ -26,7 +26,6 @@ def command(model: str, user: str, item: str, unknown: str, form: str, output: s
     Example:
       kolmogorov explain model.km --user dolphin --item milk
     """
-    from kolmogorov._support.wording import shown
     from kolmogorov.cli.display import console, emit
     from kolmogorov.cli.options import averaged, known_id
     from kolmogorov.model.loading import load
@@ -43,8 +42,7 @@ def command(model: str, user: str, item: str, unknown: str, form: str, output: s
         "most telling items": [", ".join(part.items) for part in why.events],
     }
     if form == "table" and output is None:
-        names = f"{shown(why.user_name)} says yes to {shown(why.item_name)}"
-        console().print(f"Pr({names}) = {why.probability:.3f}, as a rating {why.rating:.2f}")
+        console().print(why.sentence)
     emit(columns, form, output)
     if form == "table" and output is None and why.reasons:
         rules: dict[str, list[Any]] = {
