@@ -14,7 +14,8 @@ import numpy as np
 from surroundings import machine, movielens
 
 from kolmogorov import KolmogorovModel, Observations
-from kolmogorov.interpret.evidence import Ballot, Evidence, judged
+from kolmogorov.interpret import Relations, Rules
+from kolmogorov.interpret.answers import Answers
 
 SEEDS = range(5)
 LIKES = {"at least 3 stars": 0.6, "at least 4 stars": 0.8}
@@ -53,25 +54,30 @@ def measured(train: Observations, test: Observations, likes: float, seed: int) -
     fitted = time.perf_counter() - began
     relations = model.relations(min_ratings=MIN_RATINGS)
     began = time.perf_counter()
-    chosen = relations.evaluate(train, likes, max_rules=TOP)
+    chosen = relations.rules(train, likes, max_rules=TOP)
     seconds = fitted + time.perf_counter() - began
-    found["all implications"] = figures_of(relations.evaluate(test, likes, min_support=0), fitted)
+    found["all implications"] = figures_of(everything(relations, test, likes), fitted)
     reverse = model.relations(min_ratings=MIN_RATINGS, trivial=False, convention="paper")
-    found["the paper's direction"] = figures_of(reverse.evaluate(test, likes, min_support=0), fitted)
-    found[f"implications, {TOP:,} strongest"] = figures_of(relations.evaluate(test, likes, rules=chosen), seconds)
+    found["the paper's direction"] = figures_of(everything(reverse, test, likes), fitted)
+    found[f"implications, {TOP:,} strongest"] = figures_of(chosen.on(test), seconds)
     began = time.perf_counter()
     mined = associations(train, likes)
     seconds = time.perf_counter() - began
-    ballot = Ballot(test.items, test, likes)
+    answers = Answers(test, test.items, test.scale, likes)
     for measure in ("lift", "confidence"):
         best = mined.sort_values(measure, ascending=False, kind="stable").head(TOP)
         left, right = (np.array([next(iter(one)) for one in best[side]]) for side in ("antecedents", "consequents"))
-        rules = judged(ballot, test.items, "association", left, right, True, True)
+        rules = Rules.counted(answers, "implication", left, right)
         found[f"mlxtend, {TOP:,} by {measure}"] = figures_of(rules, seconds)
     return found
 
 
-def figures_of(rules: Evidence, seconds: float) -> list[float]:
+def everything(relations: Relations, test: Observations, likes: float) -> Rules:
+    """Return all implications."""
+    return relations.rules(test, likes, min_support=0, max_rules=None)
+
+
+def figures_of(rules: Rules, seconds: float) -> list[float]:
     """Return number, cases, confidence, base rate, lift, items covered and seconds."""
     totals = rules.totals()
     covered = len(np.union1d(rules.antecedent, rules.consequent))

@@ -89,12 +89,12 @@ def rules(model: km.BayesianKolmogorovModel, train: km.Observations, test: km.Ob
     relations = model.relations(min_ratings=20)
     found = []
     for level in PROBABILITIES:
-        evidence, _ = relations.evaluate(test, LIKES, min_probability=level)
-        found.append(evidence.totals())
+        rules = relations.rules(test, LIKES, min_probability=level, min_support=0, max_rules=None)
+        found.append(rules.totals())
         print(f"probability >= {level:.1f}: {_worded(found[-1])}")
     for size in (8, 24):
         single = km.KolmogorovModel(size, user_reg=25.0, item_reg=0.1, random_state=0).fit(train)
-        totals = single.relations(min_ratings=20).evaluate(test, LIKES).totals()
+        totals = single.relations(min_ratings=20).rules(test, LIKES, max_rules=None).totals()
         print(f"point estimate, D = {size}: {_worded(totals)}")
     figure, axis = plt.subplots(figsize=(6, 4), layout="constrained")
     axis.plot(PROBABILITIES, [100 * totals["confidence"] for totals in found], "o-", label="confidence")

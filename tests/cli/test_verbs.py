@@ -103,7 +103,7 @@ def test_recommend_known_and_new_users(model, tmp_path):
 
 def test_explain_and_evaluate(model, ratings):
     result = run("explain", model, "--user", "dolphin", "--item", "milk")
-    assert "Pr(dolphin says yes to milk)" in result.output
+    assert "dolphin says yes to milk with probability" in result.output
     rows = json.loads(run("explain", model, "--user", "dolphin", "--item", "milk", "--format", "json").stdout)
     assert sum(row["contribution"] for row in rows) == pytest.approx(km.load(model).predict("dolphin", "milk"))
     scores = json.loads(run("evaluate", model, ratings, "--format", "json").stdout)
@@ -252,7 +252,7 @@ def test_rules_are_counted_on_what_the_model_has_not_seen(model, ratings):
         np.array([pair not in known for pair in zip(fresh.user_rows(), fresh.item_rows(), strict=True)])
     )
     relations = learned.relations()
-    counted = relations.evaluate(held, rules=relations.evaluate(None))
+    counted = relations.rules(max_rules=None).on(held)
     expected = counted.take(np.flatnonzero(counted.support > 0)[:5]).columns()
     assert [rule["antecedents"] for rule in rules] == expected["antecedents"]
     assert [rule["support"] for rule in rules] == expected["support"].tolist()

@@ -26,8 +26,8 @@ def test_reasons_are_liked_items_inside_the_support(zoo):
     for reason in why.reasons:
         support = model.psi_[zoo.items.encode([reason.item])[0]]
         assert not (support & ~item).any()
-        assert told[reason.name] == reason.value == 1.0
-    feathers = next(reason for reason in why.reasons if reason.name == "feathers")
+        assert told[reason.antecedent] == reason.value == 1.0
+    feathers = next(reason for reason in why.reasons if reason.antecedent == "feathers")
     assert (feathers.support, feathers.held) == (20, 20)
     assert feathers.base_rate == pytest.approx(59 / 101)
     assert "feathers" in str(why)

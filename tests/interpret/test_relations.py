@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from scipy.stats import fisher_exact
 
 import kolmogorov.interpret.relations as relations_module
+import kolmogorov.interpret.selection as selection_module
 import kolmogorov.interpret.supports as supports_module
 import naive
 from kolmogorov import KolmogorovModel, Observations
-from kolmogorov.errors import DataError, ParameterError
+from kolmogorov.errors import DataError, ParameterError, UnknownIdError
 from kolmogorov.interpret.supports import APART, COVERING, INSIDE, Supports
 from kolmogorov.kernels.contingency import fisher_greater, log_factorials
 from strategies import tables
@@ -100,7 +101,9 @@ def test_relations_are_what_the_supports_say(table):
 def test_counts_agree_with_the_slow_twin(table, likes):
     model = KolmogorovModel(2, user_reg=0.1, random_state=0, max_iter=3, n_jobs=1).fit(table)
     kinds = ("implication", "equivalence", "exclusion", "coverage")
-    rules = model.relations(trivial=True).evaluate(table, likes, kinds=kinds, contrapositives=True, min_support=0)
+    rules = model.relations(trivial=True).rules(
+        table, likes, kinds=kinds, contrapositives=True, min_support=0, max_rules=None
+    )
     assert len(rules) == rules.n_judged
     for k in range(len(rules)):
         square = naive.contingency(table, rules.antecedent[k], rules.consequent[k], likes)
@@ -137,21 +140,21 @@ def test_every_exact_rule_of_the_zoo_is_found(zoo, model):
 def test_rules_are_a_tidy_frame_by_strength(zoo, model):
     pytest.importorskip("pandas", reason="the default frame is pandas'")
     train, test = zoo.split(test_size=0.3, random_state=1)
-    frame = model.relations().rules(test)
+    frame = model.relations().rules(test).to_frame()
     assert {"antecedents", "consequents", "support", "confidence", "lift"} <= set(frame.columns)
     assert (frame["strength"].diff().dropna() <= 1e-12).all()
     assert ((frame["p_adjusted"] >= frame["p_value"]) & (frame["p_adjusted"] <= 1)).all()
-    few = model.relations().rules(test, min_support=5, min_lift=1.2, max_rules=4)
+    few = model.relations().rules(test, min_support=5, min_lift=1.2, max_rules=4).to_frame()
     assert len(few) <= 4
     assert (few["support"] >= 5).all()
     assert (few["lift"] >= 1.2).all()
-    feathers = model.relations().evaluate(zoo, item="feathers", kinds=("implication", "exclusion"))
+    feathers = model.relations().rules(zoo, item="feathers", kinds=("implication", "exclusion"))
     named = set(zip(*feathers.names(), strict=True))
     assert ("feathers", "eggs") in named
     assert ("milk", "not feathers") in named
     assert all("feathers" in " ".join(rule) for rule in named)
-    chosen = model.relations().evaluate(train, max_rules=5)
-    again = model.relations().evaluate(zoo, rules=chosen)
+    chosen = model.relations().rules(train, max_rules=5)
+    again = chosen.on(zoo)
     assert again.names() == chosen.names()
     assert again.n_judged == 5
     assert (again.support >= chosen.support).all()
@@ -159,13 +162,13 @@ def test_rules_are_a_tidy_frame_by_strength(zoo, model):
 
 def test_streaming_keeps_the_strongest(model, zoo, monkeypatch):
     relations = model.relations()
-    whole = relations.evaluate(zoo, kinds=("implication", "exclusion")).strongest(7)
+    whole = relations.rules(zoo, kinds=("implication", "exclusion"), max_rules=None).strongest(7)
     monkeypatch.setattr(supports_module, "_BLOCK", 3)
-    monkeypatch.setattr(relations_module, "_WAITING", 1)
+    monkeypatch.setattr(selection_module, "_WAITING", 1)
     blocks = list(model.relations().stream("implication"))
     assert len(blocks) > 3
     np.testing.assert_array_equal(np.concatenate(blocks), relations.implications)
-    part = model.relations().evaluate(zoo, kinds=("implication", "exclusion"), max_rules=7)
+    part = model.relations().rules(zoo, kinds=("implication", "exclusion"), max_rules=7)
     assert part.names() == whole.names()
     assert part.n_judged == len(relations.implications) + 2 * len(relations.exclusions)
 
@@ -174,10 +177,10 @@ def test_unreasonable_requests_are_refused_with_the_number(model, zoo, monkeypat
     monkeypatch.setattr(relations_module, "_LIMIT", 5)
     relations = model.relations()
     with pytest.raises(ParameterError, match=rf"asks for {relations.counts['implication']:,} rules"):
-        relations.evaluate(zoo)
+        relations.rules(zoo, max_rules=None)
     with pytest.raises(ParameterError, match=r"There are \d+ pairs of kind implication.*stream"):
         relations.implications  # noqa: B018
-    assert len(relations.evaluate(zoo, max_rules=3)) == 3
+    assert len(relations.rules(zoo, max_rules=3)) == 3
 
 
 @pytest.mark.parametrize(
@@ -190,17 +193,21 @@ def test_unreasonable_requests_are_refused_with_the_number(model, zoo, monkeypat
         ({"likes": 3}, "at most 1, on the probability scale, got 3"),
         ({"kinds": None}, "sequence of names"),
         ({"observations": np.eye(3)}, "Observations, got ndarray"),
-        ({"rules": "feathers"}, "what evaluate"),
+        ({"contrapositives": 1}, "'contrapositives' must be True or False"),
+        ({"min_support": -1}, "'min_support' must be an integer >= 0"),
+        ({"min_lift": float("nan")}, "'min_lift' must be a finite number >= 0"),
+        ({"max_p": "small"}, "'max_p' must be a finite number >= 0"),
+        ({"item": "fether"}, "no item 'fether'. Did you mean 'feathers'"),
     ],
 )
 def test_wrong_requests_are_told(model, zoo, options, words):
-    with pytest.raises((ParameterError, DataError), match=words):
-        model.relations().evaluate(**{"observations": zoo, **options})
+    with pytest.raises(UnknownIdError if "item" in options else (ParameterError, DataError), match=words):
+        model.relations().rules(**{"observations": zoo, **options})
 
 
 def test_items_of_other_data_are_matched_by_id(model, zoo):
     other = Observations.from_arrays(["ant", "ant", "emu"], ["eggs", "feathers", "wings"], [1.0, 1.0, 1.0])
-    rules = model.relations().evaluate(other, min_support=0)
+    rules = model.relations().rules(other, min_support=0)
     seen = dict(zip(zip(*rules.names(), strict=True), rules.support, strict=True))
     assert seen["feathers", "eggs"] == 1
     assert sum(seen.values()) == 1
@@ -228,14 +235,6 @@ def test_a_hostile_title_stays_a_title():
     assert '\\"];evil' in source
 
 
-def test_rules_of_another_model_are_refused(model, zoo):
-    small = KolmogorovModel(2, random_state=0).fit(Observations.from_dense([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]))
-    with pytest.raises(ParameterError, match="other items"):
-        small.relations().evaluate(rules=model.relations().evaluate(zoo))
-    with pytest.raises(ParameterError, match="leave out max_rules, min_lift|leave out min_lift, max_rules"):
-        model.relations().evaluate(zoo, rules=model.relations().evaluate(zoo), max_rules=1, min_lift=1.0)
-
-
 @pytest.mark.parametrize("table", [(0, 1500, 1500, 0), (10, 1500, 1500, 10), (2, 800, 900, 1), (900, 3, 5, 900)])
 def test_fishers_test_where_single_terms_underflow(table):
     out = np.empty(1)
@@ -246,8 +245,8 @@ def test_fishers_test_where_single_terms_underflow(table):
 
 def test_the_limit_on_p_is_the_shown_one(model, zoo):
     for item in zoo.items.ids:
-        rules = model.relations().evaluate(zoo, item=item)
-        limited = model.relations().evaluate(zoo, item=item, max_p=0.05)
+        rules = model.relations().rules(zoo, item=item)
+        limited = model.relations().rules(zoo, item=item, max_p=0.05)
         assert set(zip(*limited.names(), strict=True)) == set(
             zip(*rules.take(rules.p_adjusted <= 0.05).names(), strict=True)
         )
@@ -255,10 +254,10 @@ def test_the_limit_on_p_is_the_shown_one(model, zoo):
 
 def test_a_rule_that_never_held_is_not_strong():
     table = Observations.from_dense([[1.0, 0.0, 1.0]] * 11 + [[0.0, 0.0, 1.0]] * 4 + [[1.0, 0.0, 0.0]] * 5)
-    rules = KolmogorovModel(3, user_reg=0.1, random_state=0).fit(table).relations(trivial=True).evaluate(min_support=0)
+    rules = KolmogorovModel(3, user_reg=0.1, random_state=0).fit(table).relations(trivial=True).rules(min_support=0)
     assert np.isfinite(rules.strength[rules.support > 0]).all()
 
 
 def test_repeated_kinds_count_once(model, zoo):
-    once = model.relations().evaluate(zoo, kinds=("exclusion",))
-    assert model.relations().evaluate(zoo, kinds=("exclusion", "exclusion")).n_judged == once.n_judged
+    once = model.relations().rules(zoo, kinds=("exclusion",))
+    assert model.relations().rules(zoo, kinds=("exclusion", "exclusion")).n_judged == once.n_judged

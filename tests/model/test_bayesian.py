@@ -497,9 +497,9 @@ def test_probabilities_of_relations_are_shares_of_draws(model):
     assert (np.diff(share) <= 0).all()
     assert (share >= 0.5).all()
     np.testing.assert_allclose(relations.probabilities(left, right), share)
-    evidence, again = relations.evaluate(likes=0.5, min_probability=0.5)
-    assert len(evidence) == len(again) == len(left)
-    assert "probability" in relations.rules(min_probability=0.5).columns
+    rules = relations.rules(likes=0.5, min_probability=0.5, min_support=0, max_rules=None)
+    np.testing.assert_array_equal(rules.probability, share)
+    assert "probability" in relations.rules(min_probability=0.5).to_frame().columns
 
 
 def test_diagnostics(ratings, model):

@@ -1,4 +1,4 @@
-"""One declarative table of parameter rules per class, one sentence for every violation."""
+"""One declarative table of requirements on parameters per class, one sentence for every violation."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from kolmogorov._support.wording import flag, named
 from kolmogorov.errors import ParameterError
 
 
-class Rule(Protocol):
-    """A requirement that can judge a value and describe itself."""
+class Requirement(Protocol):
+    """What a parameter must be: it judges a value and describes itself."""
 
     def accepts(self, value: Any) -> bool:
         """Tell whether the value is allowed."""
@@ -95,16 +95,16 @@ class Between:
 
 @dataclass(frozen=True)
 class Optional:
-    """What another rule accepts, or None."""
+    """What another requirement accepts, or None."""
 
-    rule: Rule
+    inner: Requirement
 
     def accepts(self, value: Any) -> bool:
         """Tell whether the value is allowed."""
-        return value is None or self.rule.accepts(value)
+        return value is None or self.inner.accepts(value)
 
     def __str__(self) -> str:
-        return f"{self.rule} or None"
+        return f"{self.inner} or None"
 
 
 @dataclass(frozen=True)
@@ -171,8 +171,8 @@ class Callback:
         return "a callable or None"
 
 
-def check_parameters(owner: str, values: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
-    """Raise for the first parameter that breaks its rule.
+def check_parameters(owner: str, values: Mapping[str, Any], requirements: Mapping[str, Requirement]) -> None:
+    """Raise for the first parameter that is not what it must be.
 
     Examples
     --------
@@ -180,10 +180,10 @@ def check_parameters(owner: str, values: Mapping[str, Any], rules: Mapping[str, 
     Traceback (most recent call last):
     kolmogorov.errors.ParameterError: KolmogorovModel: 'n_events' must be an integer >= 1, got 0.
     """
-    for name, rule in rules.items():
-        if not rule.accepts(values[name]):
+    for name, requirement in requirements.items():
+        if not requirement.accepts(values[name]):
             subject = flag(name) or f"{owner}: '{name}'"
-            raise ParameterError(f"{subject} must be {rule}, got {values[name]!r}.")
+            raise ParameterError(f"{subject} must be {requirement}, got {values[name]!r}.")
 
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}

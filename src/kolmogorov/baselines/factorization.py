@@ -10,7 +10,7 @@ import numpy as np
 from kolmogorov._support.seeds import base_seed, generator
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.validation import LARGEST_RIDGE, Integer, Real, Rule, check_parameters
+from kolmogorov._support.validation import LARGEST_RIDGE, Integer, Real, Requirement, check_parameters
 from kolmogorov.baselines.biased import BiasedFactors, BiasedModel, check_observations
 from kolmogorov.data.observations import View
 from kolmogorov.execution import Threads
@@ -18,7 +18,7 @@ from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE, HalfStep
 from kolmogorov.fitting.trained import by_users, checked
 from kolmogorov.solvers import RowSolver, resolve
 
-_RULES: dict[str, Rule] = {
+_RULES: dict[str, Requirement] = {
     "n_factors": Integer(1),
     "reg": Real(0.0, LARGEST_RIDGE),
     "max_iter": Integer(1),

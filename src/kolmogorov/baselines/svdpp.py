@@ -7,12 +7,12 @@ from typing import Any, Self
 import numpy as np
 
 from kolmogorov._support.seeds import base_seed, generator
-from kolmogorov._support.validation import LARGEST_RIDGE, Between, Integer, Real, Rule, check_parameters
+from kolmogorov._support.validation import LARGEST_RIDGE, Between, Integer, Real, Requirement, check_parameters
 from kolmogorov.baselines.biased import BiasedFactors, BiasedModel, check_observations
 from kolmogorov.fitting.trained import by_users, checked
 from kolmogorov.kernels.svdpp import svdpp_epoch
 
-_RULES: dict[str, Rule] = {
+_RULES: dict[str, Requirement] = {
     "n_factors": Integer(1),
     "n_epochs": Integer(1),
     "rate": Between(0.0, 1.0),

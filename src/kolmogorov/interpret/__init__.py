@@ -1,9 +1,22 @@
-"""What a fitted model says in words: events, contributions, logical relations and how well they hold."""
+"""What a fitted model says in words: events, contributions, logical relations, and rules counted on data."""
 
-from kolmogorov.interpret.contributions import Contribution, Explanation, Reason
+from kolmogorov.interpret.contributions import Contribution, Explanation
 from kolmogorov.interpret.events import Event
-from kolmogorov.interpret.evidence import Evidence
 from kolmogorov.interpret.order import Order
+from kolmogorov.interpret.posterior_relations import PosteriorRelations
+from kolmogorov.interpret.reasons import Reason
 from kolmogorov.interpret.relations import Relations
+from kolmogorov.interpret.rule import Rule
+from kolmogorov.interpret.rules import Rules
 
-__all__ = ["Contribution", "Event", "Evidence", "Explanation", "Order", "Reason", "Relations"]
+__all__ = [
+    "Contribution",
+    "Event",
+    "Explanation",
+    "Order",
+    "PosteriorRelations",
+    "Reason",
+    "Relations",
+    "Rule",
+    "Rules",
+]

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.optional import to_frame
+from kolmogorov._support.wording import shown
 from kolmogorov.fitting.fitted import Fitted
+from kolmogorov.interpret.answers import check_likes
 from kolmogorov.interpret.events import describe
-from kolmogorov.interpret.evidence import Ballot, check_likes, judged, says_yes
+from kolmogorov.interpret.reasons import Reason, reasons_for
 from kolmogorov.sampling.posterior import Posterior
 from kolmogorov.surface.ids import Unknown, rows_of
 
@@ -43,35 +45,6 @@ class Contribution:
 
 
 @dataclass(frozen=True)
-class Reason:
-    """A rule from something the user is known to like to the item explained.
-
-    Attributes
-    ----------
-    item : id
-    name : str
-    value : float
-        What the user said to it, on the probability scale.
-    support, held : int
-        Among users trained on who said yes to it and were observed with the item explained, and those who said yes.
-    base_rate : float
-        Share of yes to the item explained among all users trained on.
-    """
-
-    item: Any
-    name: str
-    value: float
-    support: int
-    held: int
-    base_rate: float
-
-    @property
-    def confidence(self) -> float:
-        """Share of cases in which the rule held."""
-        return self.held / self.support if self.support else float("nan")
-
-
-@dataclass(frozen=True)
 class Explanation:
     """The probability of one (user, item), taken apart.
 
@@ -86,7 +59,15 @@ class Explanation:
     events : tuple of Contribution
         Largest amount first.
     reasons : tuple of Reason
-        What the user is known to like and implies the item by its support, the best supported first.
+        Rules from what the user is known to like to the item, the strongest first.
+
+    Examples
+    --------
+    >>> import kolmogorov as km
+    >>> model = km.KolmogorovModel(5, user_reg=0.3, n_init=10, random_state=0).fit(km.datasets.load("zoo"))
+    >>> why = model.explain("dove", "eggs")
+    >>> print(why.reasons[0])
+    feathers ⇒ eggs (held for 20 of 20; of all, 58%)
     """
 
     user: Any
@@ -115,18 +96,23 @@ class Explanation:
         }
         return to_frame(columns, backend)
 
+    @property
+    def sentence(self) -> str:
+        """What is explained, in one line."""
+        rating = "" if np.isclose(self.rating, self.probability) else f", as a rating {self.rating:.2f}"
+        names = f"{shown(self.user_name)} says yes to {shown(self.item_name)}"
+        return f"{names} with probability {self.probability:.3f}{rating}"
+
     def __str__(self) -> str:
-        lines = [f"Pr({self.user_name} says yes to {self.item_name}) = {self.probability:.3f}"]
+        lines = [self.sentence]
         lines += [
-            f"  {part.amount:.3f}  event {part.event}: {', '.join(part.items)}"
+            f"  {part.amount:.3f} from event {part.event}: {shown(', '.join(part.items))}"
             for part in self.events
             if part.amount > 0.0005
         ]
-        lines += [
-            f"  because yes to {reason.name} implies it (held for {reason.held} of {reason.support} users trained on; "
-            f"of all, {reason.base_rate:.0%} said yes)"
-            for reason in self.reasons[:_SHOWN]
-        ]
+        if self.reasons:
+            lines.append("Rules that lead to it, and how often they held in the training data:")
+        lines += [f"  {reason}" for reason in self.reasons[:_SHOWN]]
         return "\n".join(lines)
 
 
@@ -134,7 +120,7 @@ def explain(
     fitted: Fitted | Posterior, user: Any, item: Any, unknown: Unknown = "error", likes: float = 0.6, n_items: int = 5
 ) -> Explanation:
     """Take the probability of (user, item) apart into what each event brings, and find the rules that lead to it."""
-    check_likes(likes)
+    check_likes("explain", likes)
     user_row = int(rows_of(fitted.users, fitted.user_seen, [user], "user", unknown)[0])
     item_row = int(rows_of(fitted.items, fitted.item_seen, [item], "item", unknown)[0])
     theta, amounts = fitted.contributions(user_row, item_row)
@@ -158,25 +144,11 @@ def explain(
 
 def _reasons(fitted: Fitted, user: int, item: int, likes: float) -> tuple[Reason, ...]:
     """Find what the user is known to like whose support lies inside the item's."""
-    if user >= len(fitted.users) or item >= len(fitted.items) or not fitted.item_seen[item] or fitted.psi[item].all():
+    if user >= len(fitted.users) or item >= len(fitted.items):
         return ()
-    answers = fitted.answers_of(user)
-    liked = says_yes(answers, likes)
-    rows = fitted.seen_by(user)[liked].astype(np.int64)
-    values = answers[liked]
-    inside = fitted.psi[rows].any(axis=1) & ~(fitted.psi[rows] & ~fitted.psi[item]).any(axis=1) & (rows != item)
-    rows, values = rows[inside], values[inside]
-    ballot = Ballot(fitted.items, fitted.training, likes)
-    rules = judged(ballot, fitted.items, "implication", rows, np.full(len(rows), item), True, True)
-    strength = np.nan_to_num(rules.strength, nan=-np.inf)
+    ids = fitted.items.ids
     return tuple(
-        Reason(
-            fitted.items.ids[[rows[k]]].tolist()[0],
-            fitted.items.name(int(rows[k])),
-            float(values[k]),
-            int(rules.support[k]),
-            int(rules.held[k]),
-            float(rules.base_rate[k]),
-        )
-        for k in np.lexsort((rows, -strength))
+        Reason(**vars(rule), item=ids[[row]].tolist()[0], value=value)
+        for found in reasons_for(fitted, np.array([user]), np.array([item]), likes)
+        for row, value, rule in zip(found.rules.antecedent, found.value.tolist(), found.rules, strict=True)
     )

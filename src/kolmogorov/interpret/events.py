@@ -36,7 +36,7 @@ class Event:
 
 def describe(fitted: Fitted, n_items: int = 10) -> list[Event]:
     """Describe every event of a model."""
-    share = fitted.theta[fitted.user_seen].mean(axis=0)
+    share = fitted.theta_or_population[-1]
     size = fitted.psi.sum(axis=1)
     observed = fitted.item_counts
     telling = np.argsort(-observed / np.maximum(size, 1), kind="stable")

@@ -10,18 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.optional import to_frame
-from kolmogorov._support.validation import Integer, check_parameters
+from kolmogorov._support.validation import Integer, Real, check_parameters
 from kolmogorov.data import Observations
-from kolmogorov.errors import DataError, ParameterError
+from kolmogorov.errors import ParameterError
 from kolmogorov.execution import Threads
-from kolmogorov.interpret.evidence import Ballot, Evidence, check_likes, judged
+from kolmogorov.interpret.answers import Answers
+from kolmogorov.interpret.rules import Rules
+from kolmogorov.interpret.selection import Selection, known_row
 from kolmogorov.interpret.supports import packed
 from kolmogorov.kernels.mixture import count_inside
 from kolmogorov.sampling.posterior import Posterior
 
 Rows = NDArray[np.int64]
 _MOST_ITEMS = 20_000
+_MOST_RULES = 20_000_000
 
 
 class PosteriorRelations:
@@ -54,10 +56,8 @@ class PosteriorRelations:
 
     def probability(self, antecedent: Any, consequent: Any) -> float:
         """Return the share of draws in which yes to one item (id) implies yes to the other."""
-        rows = self.items.encode([antecedent, consequent], "item")
-        if (rows < 0).any():
-            raise ParameterError(f"The model has no item {(antecedent, consequent)[int(np.argmin(rows))]!r}.")
-        return float(self.probabilities(rows[:1], rows[1:])[0])
+        left, right = (np.array([known_row(self.items, item)]) for item in (antecedent, consequent))
+        return float(self.probabilities(left, right)[0])
 
     def probabilities(self, left: Rows, right: Rows) -> NDArray[np.float64]:
         """Return the probabilities for aligned row numbers."""
@@ -67,13 +67,13 @@ class PosteriorRelations:
             count_inside(self._words, self._others, left[first:last], right[first:last], out[first:last])
 
         with Threads() as dealer:
-            dealer.deal(work, len(left), row_entries=1)
+            dealer.deal(work, len(left), row_entries=max(1, self._words[:, 0].size >> 7))
         return out / self._posterior.n_draws
 
     def implications(self, min_probability: float = 0.9) -> tuple[Rows, Rows, NDArray[np.float64]]:
         """Return rows j, rows i and probabilities of all implications j ⇒ i that are probable enough, best first."""
-        if not (isinstance(min_probability, (int, float)) and 0.0 <= min_probability <= 1.0):
-            raise ParameterError(f"'min_probability' must be a number from 0 to 1, got {min_probability!r}.")
+        requirements = {"min_probability": Real(0.0, 1.0)}
+        check_parameters("implications", {"min_probability": min_probability}, requirements)
         n = len(self.rows)
         if n > _MOST_ITEMS:
             raise ParameterError(
@@ -81,7 +81,7 @@ class PosteriorRelations:
                 "min_ratings."
             )
         left, right = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-        found = [np.empty(0)]
+        found, room = [np.empty(0)], _MOST_RULES
         block = max(1, (1 << 20) // max(n, 1))
         for first in range(0, n, block):
             part = self.rows[first : first + block]
@@ -92,30 +92,15 @@ class PosteriorRelations:
             left.append(j[good])
             right.append(i[good])
             found.append(share[good])
+            room -= len(found[-1])
+            if room < 0:
+                raise ParameterError(
+                    f"More than {_MOST_RULES:,} implications have a probability of {min_probability:g} or more. Raise "
+                    "min_probability or min_ratings."
+                )
         j, i, share = np.concatenate(left), np.concatenate(right), np.concatenate(found)
         order = np.lexsort((i, j, -share))
         return j[order], i[order], share[order]
-
-    def evaluate(
-        self, observations: Observations | None = None, likes: float = 0.6, *, min_probability: float = 0.9
-    ) -> tuple[Evidence, NDArray[np.float64]]:
-        """Count probable implications on data; return the evidence and the probabilities, most probable first.
-
-        Parameters
-        ----------
-        observations : Observations, optional
-            Best held-out ones; the training data by default.
-        likes : float
-            Values of at least this, on the probability scale, mean yes.
-        min_probability : float
-        """
-        check_likes(likes)
-        if observations is not None and not isinstance(observations, Observations):
-            raise DataError(f"Rules are judged on Observations, got {type(observations).__name__}.")
-        left, right, share = self.implications(min_probability)
-        data = self._posterior.training if observations is None else observations.rescaled(self._posterior.scale)
-        ballot = Ballot(self.items, data, likes)
-        return judged(ballot, self.items, "implication", left, right, True, True), share
 
     def rules(
         self,
@@ -123,8 +108,45 @@ class PosteriorRelations:
         likes: float = 0.6,
         *,
         min_probability: float = 0.9,
-        backend: str | None = None,
-    ) -> Any:
-        """Return the probable implications as a data frame: `probability` beside the columns of `Relations.rules`."""
-        evidence, share = self.evaluate(observations, likes, min_probability=min_probability)
-        return to_frame({"probability": share, **evidence.columns()}, backend)
+        item: Any = None,
+        min_support: int = 1,
+        min_confidence: float = 0.0,
+        min_lift: float = 0.0,
+        max_p: float = 1.0,
+        max_rules: int | None = 1000,
+    ) -> Rules:
+        """Count the probable implications on data; return the most probable of them.
+
+        Parameters
+        ----------
+        observations : Observations, optional
+            Best held-out ones; by default the data that the model was trained on.
+        likes : float
+            Values of at least this, on the probability scale, mean yes.
+        min_probability : float
+            Least share of draws in which a rule holds.
+        item, min_support, min_confidence, min_lift, max_p, max_rules
+            As of `Relations.rules`.
+
+        Returns
+        -------
+        Rules
+            With their `probability`, most probable first.
+        """
+        wanted = Selection(
+            likes,
+            item=item,
+            min_support=min_support,
+            min_confidence=min_confidence,
+            min_lift=min_lift,
+            max_p=max_p,
+            max_rules=max_rules,
+        )
+        row = wanted.row_in(self.items)
+        answers = Answers.for_model(self._posterior, observations, likes)
+        left, right, share = self.implications(min_probability)
+        if row is not None:
+            about = (left == row) | (right == row)
+            left, right, share = left[about], right[about], share[about]
+        rules = Rules.counted(answers, "implication", left, right, probability=share)
+        return rules[wanted.good(rules, len(rules))][:max_rules]

@@ -6,8 +6,7 @@ every user and whatever theta is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import Any, Literal
@@ -16,49 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.optional import to_frame
-from kolmogorov._support.validation import Boolean, Integer, OneOf, Optional, Real, Rule, check_parameters
+from kolmogorov._support.validation import Boolean, Integer, OneOf, Optional, check_parameters
 from kolmogorov.data import Observations
-from kolmogorov.errors import DataError, ParameterError
+from kolmogorov.errors import ParameterError
 from kolmogorov.fitting.fitted import Fitted
-from kolmogorov.interpret.evidence import Ballot, Evidence, check_likes, from_tables, joined
+from kolmogorov.interpret.answers import Answers
 from kolmogorov.interpret.order import Order
+from kolmogorov.interpret.rules import Rules
+from kolmogorov.interpret.selection import KINDS, Selection
 from kolmogorov.interpret.supports import APART, COVERING, INSIDE, Supports
 
 Pairs = NDArray[np.int64]
 Convention = Literal["logic", "paper"]
-KINDS = ("implication", "equivalence", "exclusion", "coverage")
 _CODES = {"implication": INSIDE, "exclusion": APART, "coverage": COVERING}
-# What a kind says of a pair (left, right), as (left yes, right yes), and which of it is the reverse reading.
-_SAYS = {
-    "implication": (True, True),
-    "equivalence": (True, True),
-    "exclusion": (True, False),
-    "coverage": (False, True),
-}
 #: Pairs or rules that a call may hold at once unless it is told how many to keep.
 _LIMIT = 20_000_000
-#: Rules that may wait before the weakest are dropped.
-_WAITING = 1 << 18
-_PAIR_BYTES, _RULE_BYTES = 16, 96
-_RULES: dict[str, Rule] = {
-    "min_support": Integer(0),
-    "min_confidence": Real(0.0),
-    "min_lift": Real(0.0),
-    "max_p": Real(0.0),
-    "max_rules": Optional(Integer(1)),
-}
-
-
-_DEFAULTS: dict[str, Any] = {
-    "kinds": ("implication",),
-    "contrapositives": False,
-    "item": None,
-    "min_support": 1,
-    "min_confidence": 0.0,
-    "min_lift": 0.0,
-    "max_p": 1.0,
-    "max_rules": None,
-}
+_PAIR_BYTES, _RULE_BYTES = 16, 80
 
 
 class Relations:
@@ -86,10 +58,8 @@ class Relations:
     >>> relations = model.relations()
     >>> ("feathers", "eggs") in relations.named(relations.implications)
     True
-    >>> chosen = relations.evaluate(train, max_rules=3)
-    >>> counted = relations.evaluate(test, rules=chosen)
-    >>> list(counted.to_frame().columns[:5])
-    ['kind', 'antecedents', 'consequents', 'support', 'held']
+    >>> len(relations.rules(train, max_rules=3).on(test))
+    3
     """
 
     def __init__(
@@ -158,7 +128,7 @@ class Relations:
 
     def stream(self, kind: str) -> Iterator[Pairs]:
         """Yield the pairs of a kind in blocks of about a million, so that any number of them can be gone through."""
-        _check_kinds((kind,))
+        check_parameters("stream", {"kind": kind}, {"kind": OneOf(KINDS)})
         blocks = (
             self._within(self.supports.size >= 0)
             if kind == "equivalence"
@@ -189,12 +159,11 @@ class Relations:
             columns["trivial"] += np.any(odd[pairs], axis=1).tolist()
         return to_frame(columns, backend)
 
-    def evaluate(
+    def rules(
         self,
         observations: Observations | None = None,
         likes: float = 0.6,
         *,
-        rules: Evidence | None = None,
         kinds: Sequence[str] = ("implication",),
         contrapositives: bool = False,
         item: Any = None,
@@ -202,109 +171,47 @@ class Relations:
         min_confidence: float = 0.0,
         min_lift: float = 0.0,
         max_p: float = 1.0,
-        max_rules: int | None = None,
-    ) -> Evidence:
-        """Count on data how often each rule was seen and how often it held.
+        max_rules: int | None = 1000,
+    ) -> Rules:
+        """Count on data how often each rule was seen and how often it held; return the strongest.
 
-        A rule is judged on the users observed with both of its items. Its base rate is the share of yes (or no) of
-        the consequent among all users observed with it. The p-value is Fisher's one-sided test among the users
-        observed with both; `p_adjusted` is Bonferroni's correction for all rules judged, those that the limits
-        remove included. To choose rules and to judge them, use different data: choose on the training data, and
-        give the choice as `rules` to judge it on held-out data.
+        Choose rules and judge them on different data: ``relations.rules(train).on(test)``.
 
         Parameters
         ----------
         observations : Observations, optional
-            Over the model's items; best data that the model was not trained on. By default its training data, on
-            which any rule looks good.
+            What to count on, by default the data that the model was trained on, where any rule looks good.
         likes : float
             Values of at least this, on the probability scale, mean yes: 0.6 is 3 of 5 stars where p = stars / 5.
-        rules : Evidence, optional
-            Judge these rules instead of all, as they are; the options below do not apply.
         kinds : sequence of {"implication", "equivalence", "exclusion", "coverage"}
             Equivalences, exclusions and coverages make two rules each.
         contrapositives : bool
-            Judge "no to i ⇒ no to j" beside "yes to j ⇒ yes to i".
+            Count "no to i ⇒ no to j" beside "yes to j ⇒ yes to i".
         item : id, optional
             Only rules about this item.
         min_support : int
             Pairs seen.
         min_confidence, min_lift, max_p : float
-            Limits, applied while the rules stream by; `max_p` to the adjusted p-value.
+            Limits, applied while the rules stream by; `max_p` to the p-value adjusted for all rules counted.
         max_rules : int, optional
-            Keep so many, the strongest.
+            Keep so many, the strongest; with None all.
 
         Returns
         -------
-        Evidence
-            Its `to_frame()` is the table.
+        Rules
+            Strongest first.
         """
-        limits = {
-            "min_support": min_support,
-            "min_confidence": min_confidence,
-            "min_lift": min_lift,
-            "max_p": max_p,
-            "max_rules": max_rules,
-        }
-        check_parameters("evaluate", limits, _RULES)
-        check_likes(likes)
-        data = self._fitted.training if observations is None else observations
-        if not isinstance(data, Observations):
-            raise DataError(f"Rules are judged on Observations, got {type(data).__name__}.")
-        if len(data) == 0:
-            raise DataError("There is nothing to judge rules on: the observations are empty.")
-        ballot = Ballot(self.items, data.rescaled(self._fitted.scale), likes)
-        if rules is not None:
-            self._check_rules(rules, {**limits, "kinds": kinds, "item": item, "contrapositives": contrapositives})
-            return _again(ballot, rules)
-        _check_kinds(kinds)
-        kinds = tuple(dict.fromkeys(kinds))
-        row = None if item is None else int(self._fitted.items.encode([item], "item")[0])
-        if row is not None and row < 0:
-            raise DataError(f"The model has no item {item!r}.")
-        asked = self._size_asked(kinds, contrapositives)
+        wanted = Selection(likes, kinds, contrapositives, item, min_support, min_confidence, min_lift, max_p, max_rules)
+        row = wanted.row_in(self.items)
+        answers = Answers.for_model(self._fitted, observations, likes)
+        twice = {"implication": 2 if contrapositives else 1}
+        asked = sum(self.counts[kind] * twice.get(kind, 2) for kind in wanted.kinds)
         if max_rules is None and row is None and asked > _LIMIT:
             raise ParameterError(
                 f"This asks for {asked:,} rules, about {asked * _RULE_BYTES / 1e9:.1f} GB. Give max_rules, fewer "
                 "kinds, or a larger min_ratings in model.relations()."
             )
-        kept: list[Evidence] = []
-        waiting = judged = 0
-        for part in self._judged(ballot, kinds, contrapositives, row):
-            judged += len(part)
-            with np.errstate(invalid="ignore"):
-                good = part.support >= min_support
-                good &= ~(part.confidence < min_confidence) & ~(part.lift < min_lift)
-                # The correction can only grow as more rules are judged.
-                good &= (part.p_value * judged <= max_p) | (max_p >= 1.0)
-            kept.append(part.take(good))
-            waiting += int(good.sum())
-            if max_rules is not None and waiting > max(4 * max_rules, _WAITING):
-                kept = [joined(kept, self.items).strongest(max_rules)]
-                waiting = len(kept[0])
-        whole = joined(kept, self.items).strongest(max_rules)
-        whole = replace(whole, n_judged=judged)
-        return whole if max_p >= 1.0 else whole.take(whole.p_adjusted <= max_p)
-
-    def rules(self, observations: Observations | None = None, *, backend: str | None = None, **options: Any) -> Any:
-        """Return rules as a data frame, strongest first, with mlxtend's column names where they fit.
-
-        Parameters
-        ----------
-        observations : Observations, optional
-            What to judge the rules on; see `evaluate`.
-        backend : {"pandas", "polars", "pyarrow"}, optional
-        **options
-            As of `evaluate`; `max_rules` is 1000 unless given.
-
-        Returns
-        -------
-        DataFrame
-            kind, antecedents, consequents (titles; "not" before those that do not happen), support (pairs seen),
-            held, confidence, base_rate, lift, strength (a cautious lift, which the rows are sorted by),
-            p_value, p_adjusted.
-        """
-        return self.evaluate(observations, **{"max_rules": 1000, **options}).to_frame(backend)
+        return wanted.strongest(self._counted(answers, wanted, row), answers)
 
     @cached_property
     def order(self) -> Order:
@@ -360,55 +267,17 @@ class Relations:
         blocks = list(self.stream(kind))
         return np.concatenate(blocks) if blocks else np.empty((0, 2), dtype=np.int64)
 
-    def _check_rules(self, rules: Evidence, options: dict[str, Any]) -> None:
-        if not isinstance(rules, Evidence):
-            raise ParameterError(f"'rules' must be what evaluate() returned, got {type(rules).__name__}.")
-        if rules.items != self.items:
-            raise ParameterError("'rules' are about other items than this model's.")
-        given = [name for name, value in options.items() if value != _DEFAULTS[name]]
-        if given:
-            raise ParameterError(f"Rules given as 'rules' are judged as they are; leave out {', '.join(given)}.")
-
-    def _size_asked(self, kinds: Sequence[str], contrapositives: bool) -> int:
-        twice = {"implication": 2 if contrapositives else 1}
-        return sum(self.counts[kind] * twice.get(kind, 2) for kind in kinds)
-
-    def _judged(
-        self, ballot: Ballot, kinds: Sequence[str], contrapositives: bool, item: int | None
-    ) -> Iterator[Evidence]:
+    def _counted(self, answers: Answers, wanted: Selection, item: int | None) -> Iterator[Rules]:
         """Yield the rules of all kinds in blocks, both readings of a pair where it has two."""
-        for kind in kinds:
-            left_yes, right_yes = _SAYS[kind]
+        for kind in wanted.kinds:
             for pairs in self.stream(kind):
                 if item is not None:
                     pairs = pairs[(pairs == item).any(axis=1)]
-                left, right = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
-                tables = ballot.tables(left, right)
-                yield from_tables(ballot, self.items, kind, left, right, tables, left_yes, right_yes)
-                if kind == "implication" and not contrapositives:
+                left, right = np.ascontiguousarray(pairs.T)
+                tables = answers.tables(left, right)
+                yield Rules.counted(answers, kind, left, right, tables=tables)
+                if kind == "implication" and not wanted.contrapositives:
                     continue
                 # The other reading: equivalence the other way round, everything else by contraposition.
-                other = (True, True) if kind == "equivalence" else (not right_yes, not left_yes)
-                turned = np.ascontiguousarray(tables[:, [0, 2, 1, 3]])
-                name = "contrapositive" if kind == "implication" else kind
-                yield from_tables(ballot, self.items, name, right, left, turned, *other)
-
-
-def _again(ballot: Ballot, rules: Evidence) -> Evidence:
-    """Judge rules chosen before, in their order."""
-    parts, places = [], []
-    for says in ((True, True), (True, False), (False, True), (False, False)):
-        which = np.flatnonzero((rules.antecedent_yes == says[0]) & (rules.consequent_yes == says[1]))
-        left, right = rules.antecedent[which], rules.consequent[which]
-        parts.append(from_tables(ballot, rules.items, "", left, right, ballot.tables(left, right), *says))
-        places.append(which)
-    whole = joined(parts, rules.items).take(np.argsort(np.concatenate(places), kind="stable"))
-    return replace(whole, kind=rules.kind)
-
-
-def _check_kinds(kinds: Any) -> None:
-    if isinstance(kinds, str) or not isinstance(kinds, Iterable):
-        raise ParameterError(f"'kinds' must be a sequence of names such as ('implication',), got {kinds!r}.")
-    for kind in kinds:
-        if kind not in KINDS:
-            raise ParameterError(f"A kind of relation is one of {', '.join(map(repr, KINDS))}, got {kind!r}.")
+                other = "contrapositive" if kind == "implication" else kind
+                yield Rules.counted(answers, other, right, left, tables=tables[:, [0, 2, 1, 3]])

@@ -116,9 +116,12 @@ class Supports:
         room = np.empty(self.n_classes, dtype=np.int64)
         block = max(_BLOCK, self.n_classes)
         below, above = np.empty(block, dtype=np.int64), np.empty(block, dtype=np.int64)
+        # A few classes at a time, so that Ctrl-C is heard between them.
+        step = max(1, (_BLOCK >> 3) // max(self.n_classes, 1))
         first = 0
         while first < self.n_classes:
-            n, first = reduce_order(self.words, self._others, first, self.n_classes, below, above, room)
+            last = min(first + step, self.n_classes)
+            n, first = reduce_order(self.words, self._others, first, last, below, above, room)
             lower.append(below[:n].copy())
             upper.append(above[:n].copy())
         return np.concatenate(lower), np.concatenate(upper)

@@ -85,37 +85,6 @@ def reduce_order(words, others, first, last, lower, upper, room):
 
 
 @kernel
-def tally(left, right, place, indptr, indices, yes, mark, first, last, out):
-    """Count, for the pairs first..last, the users observed with both items by what they say to each.
-
-    out[r] is (no to both, no to left and yes to right, yes to left and no to right, yes to both). Pairs with the same
-    left item should follow each other. `mark` is a zeroed room with one place per user, and is left zeroed.
-    """
-    marked = -1
-    for r in range(first, last):
-        j, i = place[left[r]], place[right[r]]
-        if j != marked:
-            if marked >= 0:
-                for e in range(indptr[marked], indptr[marked + 1]):
-                    mark[indices[e]] = 0
-            if j >= 0:
-                for e in range(indptr[j], indptr[j + 1]):
-                    mark[indices[e]] = 1 + yes[e]
-            marked = j
-        for k in range(4):
-            out[r, k] = 0
-        if j < 0 or i < 0:
-            continue
-        for e in range(indptr[i], indptr[i + 1]):
-            said = mark[indices[e]]
-            if said:
-                out[r, 2 * (said - 1) + yes[e]] += 1
-    if marked >= 0:
-        for e in range(indptr[marked], indptr[marked + 1]):
-            mark[indices[e]] = 0
-
-
-@kernel
 def chain_levels(lower, upper, out):
     """Write each class's longest chain from a minimal class; the pairs come sorted by the lower class."""
     for k in range(lower.shape[0]):

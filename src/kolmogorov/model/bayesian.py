@@ -30,7 +30,7 @@ from kolmogorov._support.validation import (
     Integer,
     OneOf,
     Optional,
-    Rule,
+    Requirement,
     check_parameters,
 )
 from kolmogorov._support.warn import warn
@@ -55,7 +55,7 @@ from kolmogorov.surface.recommender import Output, Rank
 from kolmogorov.surface.tables import table_of
 
 Likelihood = Literal["auto", "gaussian", "bernoulli"]
-_RULES: dict[str, Rule] = {
+_RULES: dict[str, Requirement] = {
     "n_events": Integer(1),
     "likelihood": OneOf(("auto", "gaussian", "bernoulli")),
     "n_chains": Integer(1),

@@ -29,8 +29,8 @@ class Interpretation:
     def explain(self, user: Any, item: Any, *, unknown: Unknown = "error", likes: float = 0.6) -> Explanation:
         """Explain the probability that `user` says yes to `item`.
 
-        The events' contributions sum to the probability. Beside them stand the rules through which what the user is
-        known to like (values of at least `likes` in the training data) implies the item.
+        Each event adds something to it. Beside the events stand the rules that lead from what the user is known to
+        like (values of at least `likes` in the training data) to the item.
 
         An id without training observations is an error; with ``unknown="average"`` the average user or item is
         explained in its place, with a warning.

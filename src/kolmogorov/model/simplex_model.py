@@ -25,7 +25,7 @@ from kolmogorov._support.validation import (
     OneOf,
     Optional,
     Real,
-    Rule,
+    Requirement,
     check_parameters,
 )
 from kolmogorov.data.observations import Observations, View
@@ -46,7 +46,7 @@ from kolmogorov.surface.tables import table_of
 
 assert sharded  # so that its engine is known
 
-_RULES: dict[str, Rule] = {
+_RULES: dict[str, Requirement] = {
     "n_events": Integer(1),
     "user_reg": Real(0.0, LARGEST_RIDGE),
     "item_reg": Real(0.0, LARGEST_RIDGE),

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kolmogorov._support.seeds import base_seed, row_seeds
 from kolmogorov._support.threads import one_blas_thread
-from kolmogorov._support.validation import Rule, check_parameters
+from kolmogorov._support.validation import Requirement, check_parameters
 from kolmogorov.errors import DataError, SolverMismatchError
 from kolmogorov.problems import BinaryQP, BoxQP, RidgeQP, SimplexQP, Solution, Status
 from kolmogorov.problems.quadratic import QuadraticProgram, real_array
@@ -105,7 +105,7 @@ class RowSolver(ABC):
     family: ClassVar[str]
     max_variables: ClassVar[int | None] = None
     exact: ClassVar[bool] = False
-    rules: ClassVar[Mapping[str, Rule]] = {}
+    rules: ClassVar[Mapping[str, Requirement]] = {}
 
     def __post_init__(self) -> None:
         """Check the options; dataclasses call this at the end of their constructor."""

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.validation import Integer, Rule
+from kolmogorov._support.validation import Integer, Requirement
 from kolmogorov.kernels.gibbs import draw_simplex
 from kolmogorov.solvers.contract import Batch, SimplexSolver
 
@@ -22,7 +22,7 @@ class SimplexSampler(SimplexSolver):
 
     rounds: int = 1
     name: ClassVar[str] = "gibbs"
-    rules: ClassVar[Mapping[str, Rule]] = {"rounds": Integer(1)}
+    rules: ClassVar[Mapping[str, Requirement]] = {"rounds": Integer(1)}
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
         out = np.empty_like(moment)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from kolmogorov import metrics
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov._support.validation import Integer, OneOf, Optional, Rule, check_parameters
+from kolmogorov._support.validation import Integer, OneOf, Optional, Requirement, check_parameters
 from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.errors import DataError
 from kolmogorov.fitting.trained import Trained
@@ -24,8 +24,8 @@ from kolmogorov.surface.tables import check_evaluable
 
 Output = Literal["probability", "rating"]
 Rank = Literal["auto", "probability", "lower"]
-_OUTPUT: dict[str, Rule] = {"output": OneOf(("probability", "rating"))}
-_RECOMMEND: dict[str, Rule] = {
+_OUTPUT: dict[str, Requirement] = {"output": OneOf(("probability", "rating"))}
+_RECOMMEND: dict[str, Requirement] = {
     "n": Integer(1),
     "min_count": Optional(Integer(1)),
     "rank": OneOf(("auto", "probability", "lower")),

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kolmogorov.data import Observations
-    from kolmogorov.interpret.evidence import Evidence
     from kolmogorov.model.kolmogorov import KolmogorovModel
 
 
@@ -45,7 +44,7 @@ def _zoo(seed: int) -> None:
     out.print(f"Held-out cells told right: {accuracy:.1%}   (best constant guess per trait: {guess:.1%})\n")
     out.print(_events_table(model))
     out.print("\nStrongest implications, learned from the training cells and counted over the whole table:")
-    rules = _strongest(model, train, zoo, count=10)
+    rules = model.relations().rules(train, max_rules=10).on(zoo)
     columns: dict[str, list[Any]] = {
         "rule": [f"{left} ⇒ {right}" for left, right in zip(*rules.names(), strict=True)],
         "holds for": [f"{held} of {seen}" for held, seen in zip(rules.held, rules.support, strict=True)],
@@ -83,12 +82,6 @@ def _events_table(model: KolmogorovModel) -> Any:
             "animals most in it": examples,
         },
     )
-
-
-def _strongest(model: KolmogorovModel, train: Observations, whole: Observations, count: int) -> Evidence:
-    """Choose implications by what the training cells say, and count them on the whole table."""
-    relations = model.relations()
-    return relations.evaluate(whole, rules=relations.evaluate(train, max_rules=count))
 
 
 def _digits(seed: int) -> None:

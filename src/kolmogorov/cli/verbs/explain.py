@@ -20,13 +20,12 @@ _REASONS = 5
 @unknown_option("error")
 @format_options
 def command(model: str, user: str, item: str, unknown: str, form: str, output: str | None) -> None:
-    """Take the probability that USER says yes to ITEM apart into what each event brings.
+    """Explain the probability that USER says yes to ITEM: what each event adds, and the rules that lead to it.
 
     \b
     Example:
       kolmogorov explain model.km --user dolphin --item milk
     """
-    from kolmogorov._support.wording import shown
     from kolmogorov.cli.display import console, emit
     from kolmogorov.cli.options import averaged, known_id
     from kolmogorov.model.loading import load
@@ -43,12 +42,11 @@ def command(model: str, user: str, item: str, unknown: str, form: str, output: s
         "most telling items": [", ".join(part.items) for part in why.events],
     }
     if form == "table" and output is None:
-        names = f"{shown(why.user_name)} says yes to {shown(why.item_name)}"
-        console().print(f"Pr({names}) = {why.probability:.3f}, as a rating {why.rating:.2f}")
+        console().print(why.sentence)
     emit(columns, form, output)
     if form == "table" and output is None and why.reasons:
         rules: dict[str, list[Any]] = {
-            "known to like": [reason.name for reason in why.reasons[:_REASONS]],
+            "known to like": [reason.antecedent for reason in why.reasons[:_REASONS]],
             "held in training": [f"{reason.held} of {reason.support}" for reason in why.reasons[:_REASONS]],
             "base rate": [f"{reason.base_rate:.0%}" for reason in why.reasons[:_REASONS]],
         }

@@ -22,8 +22,7 @@ from kolmogorov.cli.verb import Verb
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
     from kolmogorov.fitting.trained import Trained
-    from kolmogorov.interpret.evidence import Evidence
-    from kolmogorov.interpret.posterior_relations import PosteriorRelations
+    from kolmogorov.interpret import Relations, Rules
 
 _KINDS = ("implication", "equivalence", "exclusion", "coverage")
 #: Rules looked at for each one shown, as some are not met in the data.
@@ -88,11 +87,6 @@ def command(
       kolmogorov rules model.km --data ratings.csv --kind exclusion --format csv -o rules.csv
       kolmogorov rules bayes.km --data ratings.csv --min-probability 0.9
     """
-    from dataclasses import replace
-
-    import numpy as np
-
-    from kolmogorov.cli.display import emit
     from kolmogorov.errors import ParameterError
     from kolmogorov.model.loading import load
 
@@ -100,82 +94,55 @@ def command(
     if not hasattr(fitted_model, "relations"):
         raise ParameterError(f"{model} holds a {type(fitted_model).__name__}; rules are read off a KolmogorovModel.")
     fitted = fitted_model.fitted_
-    level = likes_level(fitted.scale, likes)
-    if not hasattr(fitted_model, "events"):
+    options: dict[str, Any] = {"likes": likes_level(fitted.scale, likes)}
+    drawn = not hasattr(fitted_model, "events")
+    if drawn:
         refuse_given(["kinds", "contrapositives", "min_support", "min_lift"], "do not go with draws")
-        judges = None if data is None else _judged_on(fitted, data, layout, on)
-        item = None if about is None else known_id(fitted_model.items_, about, "item")
-        probable = 0.8 if min_probability is None else min_probability
-        _probable_rules(
-            fitted_model.relations(min_ratings=min_ratings), judges, level, probable, item, top, form, output
-        )
-        return
-    refuse_given(["min_probability"], "goes only with draws (fit --bayes)")
+        options |= {"min_probability": 0.8 if min_probability is None else min_probability}
+    else:
+        refuse_given(["min_probability"], "goes only with draws (fit --bayes)")
+        options |= {"kinds": kinds or ("implication",), "contrapositives": contrapositives}
+        options |= {"min_support": min_support, "min_lift": min_lift}
+    if about is not None:
+        options["item"] = known_id(fitted_model.items_, about, "item")
+    judges = None if data is None else _judged_on(fitted, data, layout, on)
     relations = fitted_model.relations(min_ratings=min_ratings)
-    chosen = relations.evaluate(
-        None,
-        level,
-        kinds=kinds or ("implication",),
-        contrapositives=contrapositives,
-        item=None if about is None else known_id(fitted_model.items_, about, "item"),
-        min_support=min_support,
-        min_lift=min_lift,
-        max_rules=top if data is None else _RESERVE * top,
-    )
-    place, trained = "the training data", chosen
-    if data is not None:
-        judges = _judged_on(fitted, data, layout, on)
-        counted = relations.evaluate(judges, level, rules=chosen)
-        # A rule whose "if" nobody in the data meets cannot be judged; the next strongest takes its place.
-        met = np.flatnonzero(counted.support > 0)[:top]
-        chosen, trained = replace(counted.take(met), n_judged=len(met)), chosen.take(met)
-        place = f"{len(judges):,} {'held-out ' if on == 'held-out' else ''}ratings"
-    columns = chosen.columns() if form != "table" or output else _for_people(chosen, trained)
-    emit(columns, form, output, f"{len(chosen)} rules, counted on {place}")
+    if drawn:
+        rules, trained = relations.rules(judges, max_rules=top, **options), None
+    else:
+        rules, trained = _strongest(relations, judges, top, options)
+    title = f"{len(rules)} rules, {'most probable first, ' if drawn else ''}counted on {_place(judges, on)}"
+    _show(rules, trained, title, form, output)
 
 
-def _for_people(rules: Evidence, trained: Evidence) -> dict[str, list[Any]]:
-    """Return few columns, so that the rules fit on a screen."""
-    left, right = rules.names()
-    columns: dict[str, list[Any]] = {
-        "if": left,
-        "then": right,
-        "held": [f"{held} of {seen}" for held, seen in zip(rules.held, rules.support, strict=True)],
-        "base rate": [f"{rate:.0%}" if rate == rate else "–" for rate in rules.base_rate],
-        "lift": [f"{lift:.2f}" if lift == lift else "–" for lift in rules.lift],
-        "p adjusted": [f"{p:.2g}" for p in rules.p_adjusted],
-    }
-    if trained is not rules:
-        columns["in training"] = [f"{held} of {seen}" for held, seen in zip(trained.held, trained.support, strict=True)]
-    return columns
+def _strongest(
+    relations: Relations, judges: Observations | None, top: int, options: dict[str, Any]
+) -> tuple[Rules, Rules | None]:
+    """Return the rules that are strongest in training, counted on the judges, and as they were in training."""
+    if judges is None:
+        return relations.rules(max_rules=top, **options), None
+    chosen = relations.rules(max_rules=_RESERVE * top, **options)
+    # A rule whose "if" nobody in the data meets cannot be judged; the next strongest takes its place.
+    chosen = chosen[chosen.on(judges).support > 0][:top]
+    return chosen.on(judges), chosen
 
 
-def _probable_rules(
-    relations: PosteriorRelations,
-    judges: Observations | None,
-    level: float,
-    min_probability: float,
-    item: Any,
-    top: int,
-    form: str,
-    output: str | None,
-) -> None:
-    """Show the most probable rules of draws that the data can judge."""
-    import numpy as np
+def _place(judges: Observations | None, on: str) -> str:
+    if judges is None:
+        return "the training data"
+    return f"{len(judges):,} {'held-out ' if on == 'held-out' else ''}ratings"
 
+
+def _show(rules: Rules, trained: Rules | None, title: str, form: str, output: str | None) -> None:
     from kolmogorov.cli.display import emit
 
-    evidence, probability = relations.evaluate(judges, level, min_probability=min_probability)
-    wanted = evidence.support > 0
-    if item is not None:
-        row = relations.items.encode([item], "item")[0]
-        wanted &= (evidence.antecedent == row) | (evidence.consequent == row)
-    chosen = np.flatnonzero(wanted)[:top]
-    rules = evidence.take(chosen)
-    columns = {"probability": probability[chosen].tolist()}
-    columns |= rules.columns() if form != "table" or output else _for_people(rules, rules)
-    place = "the training data" if judges is None else f"{len(judges):,} ratings"
-    emit(columns, form, output, f"{len(rules)} of {int(wanted.sum()):,} rules, most probable first, counted on {place}")
+    if form != "table" or output:
+        emit(rules.columns(), form, output, title)
+        return
+    columns = rules.readable()
+    if trained is not None:
+        columns["in training"] = trained.readable()["held"]
+    emit(columns, form, output, title)
 
 
 def _judged_on(fitted: Trained, name: str, layout: dict[str, Any], on: str) -> Observations:

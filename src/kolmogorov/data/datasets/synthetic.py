@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.seeds import generator
-from kolmogorov._support.validation import Integer, Optional, Real, Rule, check_parameters
+from kolmogorov._support.validation import Integer, Optional, Real, Requirement, check_parameters
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.reading.ingest import from_codes
 from kolmogorov.data.vocabulary import Vocabulary
@@ -73,7 +73,7 @@ def planted(
         "concentration": concentration,
         "n_observations": n_observations,
     }
-    rules: dict[str, Rule] = dict.fromkeys(("n_users", "n_items", "n_events"), Integer(1))
+    rules: dict[str, Requirement] = dict.fromkeys(("n_users", "n_items", "n_events"), Integer(1))
     rules |= {"noise": Real(0.0), "concentration": Real(1e-6), "n_observations": Optional(Integer(1))}
     check_parameters("planted", values, rules)
     rng = generator(random_state)

@@ -50,7 +50,7 @@ def run(effort: Effort) -> Result:
     for likes, word in ((0.6, "at least 3 stars"), (0.8, "at least 4 stars")):
         right, reverse = (
             model.relations(min_ratings=_MIN_RATINGS, trivial=False, convention=convention)
-            .evaluate(test, likes)
+            .rules(test, likes, max_rules=None)
             .totals()
             for convention in _CONVENTIONS
         )

@@ -30,31 +30,23 @@ function overview() {
   ];
 }
 
-const share = (held, seen) => (seen ? held / seen : null);
 const caption = (words) => `${words} the training data, counted on ${JUDGES}${SUMMARY.binary ? "" : `; yes means at least ${SUMMARY.likes}`}`;
 
-/** How rules fared, with `counts(row)` as [seen, held, seen in training, held in training]. */
-function countColumns(counts) {
-  const columns = [
-    { name: "seen", value: (row) => counts(row)[0], show: (row) => whole(counts(row)[0]) },
-    { name: "held", value: (row) => counts(row)[1], show: (row) => whole(counts(row)[1]) },
-    { name: "confidence", value: (row) => share(counts(row)[1], counts(row)[0]), show: (row) => percent(share(counts(row)[1], counts(row)[0])) },
-  ];
-  const trained = (row) => share(counts(row)[3], counts(row)[2]);
-  const words = (row) => `${percent(trained(row))} of ${whole(counts(row)[2])}`;
-  return SUMMARY.judged_on === "held-out" ? [...columns, { name: "in training", value: trained, show: words }] : columns;
+/** How rules fared: `fared(row)` is [seen, held, confidence, base rate, lift, seen in training, confidence in training]. */
+function ruleColumns(fared) {
+  const column = (name, place, show) => ({ name, value: (row) => fared(row)[place], show: (row) => show(fared(row)[place]) });
+  const training = { name: "in training", value: (row) => fared(row)[6], show: (row) => `${percent(fared(row)[6])} of ${whole(fared(row)[5])}` };
+  return [column("seen", 0, whole), column("held", 1, whole), column("confidence", 2, percent),
+    ...(SUMMARY.judged_on === "held-out" ? [training] : []),
+    column("base rate", 3, percent), column("lift", 4, (lift) => decimal(lift, 2))];
 }
 
-/** Implications: [antecedent, consequent, ...counts]. */
+/** Implications: [antecedent, consequent, ...how it fared]. */
 function ruleTable(rules) {
-  const base = (row) => ITEMS.rates[row[1]];
-  const lift = (row) => (row[2] && base(row) ? row[3] / row[2] / base(row) : null);
   return dataTable(caption("Chosen on"), [
     { name: "if yes to", value: (row) => ITEMS.names[row[0]], show: (row) => itemLink(row[0]) },
     { name: "then yes to", value: (row) => ITEMS.names[row[1]], show: (row) => itemLink(row[1]) },
-    ...countColumns((row) => row.slice(2)),
-    { name: "base rate", value: base, show: (row) => percent(base(row)) },
-    { name: "lift", value: lift, show: (row) => decimal(lift(row), 2) },
+    ...ruleColumns((row) => row.slice(2)),
   ], rules, 15);
 }
 
@@ -93,33 +85,26 @@ function items(row) {
   };
   const list = (title, kind, arrange) => (ITEMS[kind][row].length
     ? el("section", {}, heading(title, kind), ruleTable(ITEMS[kind][row].map(arrange))) : null);
-  // Of the other relations, `yes` tells whether the other item happens or not.
-  const others = (title, kind, words, yes) => {
-    const rate = (rule) => ITEMS.rates[rule[0]];
-    const base = (rule) => (rate(rule) === null ? null : yes ? rate(rule) : 1 - rate(rule));
-    const lift = (rule) => (rule[1] && base(rule) ? rule[2] / rule[1] / base(rule) : null);
-    return ITEMS[kind][row].length ? el("section", {}, heading(title, kind), dataTable(caption(`${words}. Chosen on`), [
+  const others = (title, kind, words) => (ITEMS[kind][row].length
+    ? el("section", {}, heading(title, kind), dataTable(caption(`${words}. Chosen on`), [
       { name: "item", value: (rule) => ITEMS.names[rule[0]], show: (rule) => itemLink(rule[0]) },
-      ...countColumns((rule) => rule.slice(1)),
-      { name: "base rate", value: base, show: (rule) => percent(base(rule)) },
-      { name: "lift", value: lift, show: (rule) => decimal(lift(rule), 2) },
-    ], ITEMS[kind][row])) : null;
-  };
+      ...ruleColumns((rule) => rule.slice(1)),
+    ], ITEMS[kind][row])) : null);
   return [
     ...head, el("h2", {}, ITEMS.names[row]), el("p", {}, "Support: ", strip(row)),
     facts([["trained on", whole(ITEMS.counts[row])], ["yes", percent(ITEMS.rates[row])], ["counted on", whole(ITEMS.judged[row])],
       ["influence: items it implies", percent(ITEMS.influence[row])]]),
     trivial ? el("p", {}, trivial) : null,
     ITEMS.class_of[row] >= 0 ? el("p", {}, el("a", { href: `#order/${row}` }, "Show its place in the order")) : null,
-    list("What it implies", "implies", ([other, ...counts]) => [row, other, ...counts]),
-    list("What implies it", "implied_by", ([other, ...counts]) => [other, row, ...counts]),
-    others("Equivalent items", "equivalence", "Same events: yes to this one, yes to that one", true),
-    others("Exclusions", "exclusion", "No event in common: yes to this one, no to that one", false),
-    others("Coverages", "coverage", "Together all events: no to this one, yes to that one", true),
+    list("What it implies", "implies", ([other, ...fared]) => [row, other, ...fared]),
+    list("What implies it", "implied_by", ([other, ...fared]) => [other, row, ...fared]),
+    others("Equivalent items", "equivalence", "Same events: yes to this one, yes to that one"),
+    others("Exclusions", "exclusion", "No event in common: yes to this one, no to that one"),
+    others("Coverages", "coverage", "Together all events: no to this one, yes to that one"),
   ];
 }
 
-/** In words, why a user is said to say yes to an item. */
+/** In words, where the probability of a yes comes from. */
 function why(user, place) {
   const row = DATA.users.items[user][place];
   const theta = DATA.users.theta[user];

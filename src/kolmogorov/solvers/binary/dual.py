@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.validation import Between, Boolean, Integer, Positive, Real, Rule
+from kolmogorov._support.validation import Between, Boolean, Integer, Positive, Real, Requirement
 from kolmogorov.errors import ParameterError
 from kolmogorov.kernels.dual import CONVERGED, FULL_EVDS, ITERATIONS, LANCZOS_EVDS
 from kolmogorov.kernels.relaxation import gradient_batch
@@ -20,7 +20,7 @@ MAX_VARIABLES = 1_000
 # Numbers kept for the traces of a batch: 800 MB.
 _LONGEST_TRACE = 100_000_000
 #: Rules of the options that the two gradient descents have in common.
-DESCENT_RULES: dict[str, Rule] = {
+DESCENT_RULES: dict[str, Requirement] = {
     "gamma": Positive(),
     "n_draws": Integer(1),
     "tol": Real(0.0),
@@ -31,7 +31,7 @@ DESCENT_RULES: dict[str, Rule] = {
     "trace": Boolean(),
 }
 #: Rules of the options of the two Newton methods.
-NEWTON_RULES: dict[str, Rule] = {
+NEWTON_RULES: dict[str, Requirement] = {
     "gamma": Positive(),
     "n_draws": Integer(1),
     "tol": Real(0.0),

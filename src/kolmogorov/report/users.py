@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from kolmogorov.data import Vocabulary
 from kolmogorov.fitting.fitted import Fitted
-from kolmogorov.interpret import Evidence
-from kolmogorov.interpret.evidence import says_yes
+from kolmogorov.interpret.answers import says_yes
+from kolmogorov.interpret.reasons import reasons_for
 
 _TOP = 10
 _LIKED = 8
@@ -20,24 +19,14 @@ _LIKED = 8
 _BLOCK = 1 << 22
 
 
-def people(fitted: Fitted, implied: Evidence, likes: float, max_users: int) -> dict[str, Any]:
-    """Describe the users with most observations.
-
-    Parameters
-    ----------
-    fitted : Fitted
-    implied : Evidence
-        Implications, with their strength on the training data.
-    likes : float
-    max_users : int
-    """
+def users(fitted: Fitted, likes: float, max_users: int) -> dict[str, Any]:
+    """Describe the users with most observations."""
     counts = fitted.user_counts
     rows = np.argsort(-counts, kind="stable")[: min(max_users, int((counts > 0).sum()))]
     rows = np.sort(rows)
     names = shown_names(fitted.users)
     items, chances = _best(fitted, rows)
-    liked = _liked(fitted, likes)
-    reasons = _reasons(liked[rows], items, implied, len(fitted.items))
+    reasons = _reasons(fitted, rows, items, likes)
     return {
         "n_all": int((counts > 0).sum()),
         "names": [names[row] for row in rows.tolist()],
@@ -82,25 +71,15 @@ def _best(fitted: Fitted, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], N
     return items, np.clip(chances, 0.0, 1.0)
 
 
-def _liked(fitted: Fitted, likes: float) -> Any:
-    yes = says_yes(fitted.training.values, likes)
-    shape = (len(fitted.users), len(fitted.items))
-    rows = fitted.training.rows
-    table = csr_array((yes.astype(np.float64), rows.indices.copy(), rows.indptr.copy()), shape=shape)
-    table.eliminate_zeros()
-    return table
-
-
-def _reasons(liked: Any, items: NDArray[np.int64], implied: Evidence, n: int) -> NDArray[np.int64]:
+def _reasons(fitted: Fitted, rows: NDArray[np.int64], items: NDArray[np.int64], likes: float) -> NDArray[np.int64]:
     """Find, for each user and item, the liked item that implies it by the strongest rule; -1 where there is none."""
-    some = implied.strength > 0  # nan, where nothing was seen, is not
-    weights = csr_array((implied.strength[some], (implied.consequent[some], implied.antecedent[some])), shape=(n, n))
     reasons = np.full(items.shape, -1, dtype=np.int64)
-    for k in range(items.shape[1]):
-        known = np.flatnonzero(items[:, k] >= 0)
-        found = liked[known] * weights[items[known, k]]
-        best = np.asarray(found.argmax(axis=1)).ravel()
-        reasons[known, k] = np.where(found.max(axis=1).toarray().ravel() > 0, best, -1)
+    some = np.flatnonzero(items >= 0)
+    users = np.repeat(rows, items.shape[1])[some]
+    for found in reasons_for(fitted, users, items.ravel()[some], likes):
+        met = found.rules.strength > 0  # nan, where nothing was seen, is not
+        places, best = np.unique(found.place[met], return_index=True)
+        reasons.flat[some[places]] = found.rules.antecedent[met][best]
     return reasons
 
 
