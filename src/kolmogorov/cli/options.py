@@ -199,8 +199,3 @@ def _alike(names: Vocabulary, text: str) -> str:
         folded.setdefault(name.casefold(), name)
     close = difflib.get_close_matches(text.casefold(), folded, n=3)
     return f" Did you mean {' or '.join(repr(folded[name]) for name in close)}?" if close else ""
-
-
-def averaged(model: Any) -> Any:
-    """Return the ordinary model that a verb can read: of draws, their average."""
-    return model.as_model() if hasattr(model, "as_model") else model

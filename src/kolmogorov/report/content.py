@@ -14,11 +14,11 @@ from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.interpret import Relations
 from kolmogorov.interpret.answers import Answers, check_likes
 from kolmogorov.interpret.events import describe
-from kolmogorov.model.simplex_model import SimplexModel
 from kolmogorov.report.layout import ranks
 from kolmogorov.report.quality import FEW, quality
 from kolmogorov.report.rules import rounded, rules_of
 from kolmogorov.report.users import shown_names, users
+from kolmogorov.surface.event_model import EventModel
 from kolmogorov.surface.held_out import held_out
 
 _EVENT_ITEMS = 60
@@ -45,18 +45,18 @@ class Options:
     max_users: int = 10_000
 
 
-def gather(model: SimplexModel, observations: Observations | None, options: Options) -> dict[str, Any]:
+def gather(model: EventModel, observations: Observations | None, options: Options) -> dict[str, Any]:
     """Collect everything that the page shows.
 
     Parameters
     ----------
-    model : KolmogorovModel
-        Fitted.
+    model : KolmogorovModel or BayesianKolmogorovModel
+        Fitted. Draws predict together; events, order and rules are those of their consensus.
     observations : Observations or None
         Those that the model was not trained on are used to test it and to count its rules.
     options : Options
     """
-    fitted = model.fitted_
+    fitted = model.fitted_.consensus
     _check(options, observations, len(fitted.items))
     whole = (fitted.training if observations is None else observations).rescaled(fitted.scale)
     fresh = held_out(fitted, whole)
@@ -96,22 +96,32 @@ def _check(options: Options, observations: Any, n_items: int) -> None:
 
 
 def _summary(
-    model: SimplexModel, whole: Observations, fresh: Observations, options: Options, place: str
+    model: EventModel, whole: Observations, fresh: Observations, options: Options, place: str
 ) -> dict[str, Any]:
-    fitted = model.fitted_
+    fitted = model.fitted_.consensus
     return {
         "n_users": int(fitted.user_seen.sum()),
         "n_items": int(fitted.item_seen.sum()),
         "n_events": fitted.n_events,
         "n_trained": len(fitted.training),
         "n_fresh": len(fresh),
-        "user_reg": float(model.user_reg),
-        "item_reg": float(model.item_reg),
+        "settings": _settings(model),
         "scale": [fitted.scale.minimum, fitted.scale.maximum],
         "likes": round(float(fitted.scale.rating(options.likes)), 6),
         "binary": bool(whole.is_binary),
         "judged_on": place,
     }
+
+
+def _settings(model: EventModel) -> str:
+    """Say how the model was found."""
+    if not model.has_draws:
+        return f"user_reg {model.user_reg:g}, item_reg {model.item_reg:g}"
+    posterior = model.fitted_
+    return (
+        f"{posterior.n_draws} draws of {posterior.n_events} events from {posterior.n_chains} chains; predictions are tested "
+        "with all of them, events, order, rules and users are shown by their consensus"
+    )
 
 
 def _events(fitted: Fitted) -> list[dict[str, Any]]:

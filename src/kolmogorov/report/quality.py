@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from kolmogorov.data import Observations
 from kolmogorov.metrics import evaluate, simple_guesses
-from kolmogorov.model.simplex_model import SimplexModel
+from kolmogorov.surface.event_model import EventModel
 from kolmogorov.surface.ids import at_entries
 
 _BINS = 12
@@ -18,7 +18,7 @@ _BINS = 12
 FEW = 20
 
 
-def quality(model: SimplexModel, fresh: Observations) -> dict[str, Any]:
+def quality(model: EventModel, fresh: Observations) -> dict[str, Any]:
     """Test the model on observations it was not trained on.
 
     Where there are too few of them, the same settings are fitted to four fifths of the training data and tested on the

@@ -91,7 +91,8 @@ def _facts() -> dict[str, str]:
     facts["usable processors"] = str(usable_cpus())
     facts["compiler"] = "disabled" if getattr(numba.config, "DISABLE_JIT", False) else "numba"
     stats = getattr(normal_equations, "stats", None)
-    facts["kernel cache"] = str(stats.cache_path) if stats is not None and stats.cache_path else "none: compiled in every process"
+    cache = stats.cache_path if stats is not None else None
+    facts["kernel cache"] = str(cache) if cache else "none: compiled in every process"
     facts["datasets"] = ", ".join(map(str, data_directories()))
     known = extras()
     for extra, packages in known.items():

@@ -27,10 +27,14 @@ def command(model: str, user: str, item: str, unknown: str, form: str, output: s
       kolmogorov explain model.km --user dolphin --item milk
     """
     from kolmogorov.cli.display import console, emit
-    from kolmogorov.cli.options import averaged, known_id
+    from kolmogorov.cli.options import known_id
+    from kolmogorov.errors import ParameterError
+    from kolmogorov.model.interpretation import Interpretation
     from kolmogorov.model.loading import load
 
-    fitted_model = averaged(load(model))
+    fitted_model = load(model)
+    if not isinstance(fitted_model, Interpretation):
+        raise ParameterError(f"{model} holds a {type(fitted_model).__name__}, which has no events to explain by.")
     user_id = known_id(fitted_model.users_, user, "user", unknown)
     item_id = known_id(fitted_model.items_, item, "item", unknown)
     why = fitted_model.explain(user_id, item_id, unknown=unknown)

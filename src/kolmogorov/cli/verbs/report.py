@@ -50,14 +50,12 @@ def command(
     from kolmogorov._support.wording import shown
     from kolmogorov.cli.display import console
     from kolmogorov.errors import ParameterError
+    from kolmogorov.model.interpretation import Interpretation
     from kolmogorov.model.loading import load
 
     fitted_model = load(model)
-    if not hasattr(fitted_model, "report"):
-        raise ParameterError(
-            f"{model} holds a {type(fitted_model).__name__}; a report shows a KolmogorovModel. Draws become one in "
-            "Python by as_model(n_events)."
-        )
+    if not isinstance(fitted_model, Interpretation):
+        raise ParameterError(f"{model} holds a {type(fitted_model).__name__}; a report shows Kolmogorov models.")
     scale = fitted_model.fitted_.scale
     observations = None if data is None else read_input(data, layout, from_model=True, **scale_of(scale))
     fitted_model.report(

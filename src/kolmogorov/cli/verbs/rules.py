@@ -88,14 +88,15 @@ def command(
       kolmogorov rules bayes.km --data ratings.csv --min-probability 0.9
     """
     from kolmogorov.errors import ParameterError
+    from kolmogorov.model.interpretation import Interpretation
     from kolmogorov.model.loading import load
 
     fitted_model = load(model)
-    if not hasattr(fitted_model, "relations"):
+    if not isinstance(fitted_model, Interpretation):
         raise ParameterError(f"{model} holds a {type(fitted_model).__name__}; rules are read off a KolmogorovModel.")
     fitted = fitted_model.fitted_
     options: dict[str, Any] = {"likes": likes_level(fitted.scale, likes)}
-    drawn = not hasattr(fitted_model, "events")
+    drawn = fitted_model.has_draws
     if drawn:
         refuse_given(["kinds", "contrapositives", "min_support", "min_lift"], "do not go with draws")
         options |= {"min_probability": 0.8 if min_probability is None else min_probability}

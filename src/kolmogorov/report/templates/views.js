@@ -20,7 +20,7 @@ function overview() {
       + "of the events and not in the others. The probability that a user says yes to an item is that of the item's events."),
     facts([["users", whole(SUMMARY.n_users)], ["items", whole(SUMMARY.n_items)], ["events", SUMMARY.n_events],
       ["trained on", whole(SUMMARY.n_trained)], ["held out", whole(SUMMARY.n_fresh)],
-      ["user_reg, item_reg", `${SUMMARY.user_reg}, ${SUMMARY.item_reg}`]]),
+      ["settings", SUMMARY.settings]]),
     el("h3", {}, "How well it predicts"), el("p", { class: "soft" }, quality.protocol),
     dataTable("Smaller errors are better", columns, quality.scores),
     el("div", { class: "row" },
