@@ -107,14 +107,11 @@ def compare(title, observations, user_reg, count, paper):
         "gaps": Table("", f"{title}, mean gap to the best value known / EVDs per problem", "", GAPS),
         "ratios": Table("", f"{title}, time as a multiple of enhanced_gd, ours / the paper's", "", RATIOS),
     }
-    for name in SOLVERS:
-        cells = {kind: [] for kind in tables}
-        for size in SIZES:
-            for kind, cell in figures(results, size, name, paper).items():
-                cells[kind].append(cell)
-        for kind, table in tables.items():
-            if (kind != "gaps" or name != "exhaustive") and (kind != "ratios" or any(cells[kind])):
-                table.add(f"`{name}`", *cells[kind])
+    for kind, table in tables.items():
+        for name in SOLVERS:
+            cells = [figures(results, size, name, paper)[kind] for size in SIZES]
+            if (kind != "gaps" or name != "exhaustive") and (kind != "ratios" or any(cells)):
+                table.add(f"`{name}`", *cells)
     for kind, table in tables.items():
         table.name, table.command = f"solvers-{title.lower()}-{kind}", "python benchmarks/solvers.py"
     finish(*tables.values(), complete=count == COUNT and installed("clarabel"))
