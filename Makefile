@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint bench paper pictures clean help
+.PHONY: demo test coverage lint bench tables paper pictures clean help
 
 help:            ## show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -12,8 +12,11 @@ help:            ## show the targets
 demo: $(VENV)/core.stamp $(VENV)/kernels.stamp            ## learn the bundled zoo and show what was learned
 	$(BIN)/kolmogorov demo
 
-test: $(VENV)/dev.stamp $(VENV)/kernels.stamp             ## run every test
+test: $(VENV)/dev.stamp $(VENV)/browser.stamp $(VENV)/kernels.stamp   ## run every test; the last lines say what was skipped
 	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+coverage: $(VENV)/dev.stamp $(VENV)/browser.stamp $(VENV)/kernels.stamp   ## lines that the tests run; JIT=0 counts those of kernels too (slow)
+	$(if $(filter 0,$(JIT)),NUMBA_DISABLE_JIT=1 )$(BIN)/python -m pytest -n auto --dist loadgroup --cov --cov-report=term:skip-covered
 
 lint: $(VENV)/dev.stamp             ## ruff, mypy, and the layers of the architecture
 	$(BIN)/ruff check .
@@ -31,6 +34,10 @@ bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks 
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/uncertainty.py
 	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/attack.py
+
+tables: $(VENV)/dev.stamp   ## put the results of benchmarks into the README and the docs
+	$(BIN)/python benchmarks/render.py
 
 paper: $(VENV)/bench.stamp $(VENV)/kernels.stamp   ## compute the paper's tables and figures anew into docs/ (half an hour)
 	$(BIN)/kolmogorov paper all --out docs/paper
@@ -39,8 +46,13 @@ paper: $(VENV)/bench.stamp $(VENV)/kernels.stamp   ## compute the paper's tables
 pictures: $(VENV)/dev.stamp $(VENV)/kernels.stamp   ## take the screenshots of the report anew into docs/ (needs chromium)
 	$(BIN)/python docs/pictures.py
 
+# The report's tests look at it in a browser: the system's, or playwright's own where it can be had.
+$(VENV)/browser.stamp: $(VENV)/dev.stamp
+	$(BIN)/python tests/browser.py
+	touch $@
+
 clean:           ## remove the environment and every cache
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/pip.stamp:

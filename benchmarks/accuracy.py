@@ -7,7 +7,6 @@ runs in a process of its own. `python benchmarks/accuracy.py 100k u 1m binary ti
 
 from __future__ import annotations
 
-import multiprocessing
 import sys
 import time
 from collections.abc import Callable
@@ -15,13 +14,29 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from surroundings import machine, movielens, peak_memory, reliability
+from harness import Column, Table, finish, in_process, machine, movielens, peak_memory, peer, ratio, reliability
 
 import kolmogorov as km
 from kolmogorov import Observations
 from kolmogorov.metrics import evaluate, simple_guesses
 
 Result = dict[str, float]
+COLUMNS = [
+    Column("method"),
+    Column("RMSE, stars", ".4f"),
+    Column("sd", ".4f"),
+    Column("on the p-scale", ".4f"),
+    Column("seconds", ".1f"),
+    Column("memory, MB", ".0f"),
+    Column("90% intervals hold", ".1%"),
+]
+BINARY = [
+    Column("method"),
+    Column("log loss", ".4f"),
+    Column("Brier score", ".4f"),
+    Column("accuracy", ".1%"),
+    Column("calibration error", ".3f"),
+]
 
 
 def main() -> None:
@@ -34,17 +49,17 @@ def main() -> None:
 def random_100k() -> None:
     """Five random splits of MovieLens 100K."""
     ratings = movielens("ml-100k")
-    compare("MovieLens 100K, random 80/20", [ratings.split(0.2, random_state=seed) for seed in range(5)])
+    compare("100k", "MovieLens 100K, random 80/20", [ratings.split(0.2, random_state=seed) for seed in range(5)])
 
 
 def random_1m() -> None:
     """One random split of MovieLens 1M."""
-    compare("MovieLens 1M, random 80/20", [movielens("ml-1m").split(0.2, random_state=0)], MORE_EVENTS)
+    compare("1m", "MovieLens 1M, random 80/20", [movielens("ml-1m").split(0.2, random_state=0)], MORE_EVENTS)
 
 
 def official_100k() -> None:
     """The five splits that come with MovieLens 100K."""
-    compare("MovieLens 100K, u1 to u5", official())
+    compare("u", "MovieLens 100K, u1 to u5", official())
 
 
 def official() -> list[tuple[Observations, Observations]]:
@@ -165,72 +180,66 @@ METHODS: dict[str, Callable[..., tuple[Any, float | None]]] = {
     "KM, bag of 10 (D = 24)": bag,
     "KM, Bayesian (D = 24)": bayes,
 }
+#: The package that a peer needs.
+NEEDS = {"Surprise SVD": "surprise", "Surprise SVD++": "surprise", "cmfrec": "cmfrec", "myfm (rank 8)": "myfm"}
 #: For the larger table.
 MORE_EVENTS: dict[str, Callable[..., tuple[Any, float | None]]] = {"KM, Bayesian (D = 40)": bayes_40}
 
 
-def _run(method: str, train: Observations, test: Observations, seed: int, pipe: Any) -> None:
+def _run(method: str, train: Observations, test: Observations, seed: int) -> tuple[float, float, float, float | None]:
     before = peak_memory()
     began = time.perf_counter()
     predictions, coverage = (METHODS | MORE_EVENTS)[method](train, test, seed)
     seconds = time.perf_counter() - began
     memory = peak_memory() - before
     error = float(np.sqrt(np.mean((predictions - 5 * test.values) ** 2)))
-    pipe.send((error, seconds, memory, coverage))
+    return error, seconds, memory, coverage
 
 
 def _wanted(method: str) -> bool:
-    only = [word[5:] for word in sys.argv if word.startswith("only=")]
-    skip = [word[5:] for word in sys.argv if word.startswith("skip=")]
+    only, skip = _chosen("only"), _chosen("skip")
     return (not only or any(name in method for name in only)) and not any(name in method for name in skip)
 
 
-def compare(title: str, splits: list[tuple[Observations, Observations]], more: dict[str, Any] | None = None) -> None:
-    """Print one row per method."""
-    print(f"\n{title}; mean and standard deviation over {len(splits)}\n")
-    print("| method | RMSE, stars | sd | on the p-scale | seconds | memory, MB | 90% intervals hold |")
-    print("|---|---|---|---|---|---|---|")
-    context = multiprocessing.get_context("spawn")
+def _chosen(word: str) -> list[str]:
+    return [given[5:] for given in sys.argv if given.startswith(f"{word}=")]
+
+
+def compare(
+    part: str, title: str, splits: list[tuple[Observations, Observations]], more: dict[str, Any] | None = None
+) -> None:
+    """Make a table with one row per method."""
+    words = f"{title}; mean and standard deviation over {len(splits)}"
+    table = Table(f"accuracy-{part}", words, f"python benchmarks/accuracy.py {part}", COLUMNS)
     for method in filter(_wanted, METHODS | (more or {})):
-        rows = []
-        for seed, (train, test) in enumerate(splits):
-            here, there = context.Pipe(duplex=False)
-            process = context.Process(target=_run, args=(method, train, test, seed, there))
-            process.start()
-            there.close()
-            try:
-                rows.append(here.recv())
-            except EOFError:
-                sys.exit(f"{method} failed")
-            process.join()
+        if method in NEEDS and not peer(NEEDS[method]):
+            continue
+        rows = [in_process(_run, method, train, test, seed) for seed, (train, test) in enumerate(splits)]
         errors = [row[0] for row in rows]
-        spread = f"{np.std(errors, ddof=1):.4f}" if len(errors) > 1 else ""
+        spread = float(np.std(errors, ddof=1)) if len(errors) > 1 else None
         seconds, memory = (float(np.mean([row[k] for row in rows])) for k in (1, 2))
-        held = f"{np.mean([row[3] for row in rows]):.1%}" if rows[0][3] is not None else ""
-        print(
-            f"| {method} | {np.mean(errors):.4f} | {spread} | {np.mean(errors) / 5:.4f} | {seconds:.1f} | {memory:.0f} "
-            f"| {held} |",
-            flush=True,
-        )
+        held = float(np.mean([row[3] for row in rows])) if rows[0][3] is not None else None
+        table.add(method, np.mean(errors), spread, np.mean(errors) / 5, seconds, memory, held)
+    finish(table, complete=not _chosen("only") + _chosen("skip"))
 
 
 def compare_binary() -> None:
-    """Print log loss and Brier score on 0/1 data."""
+    """Make tables of log loss and Brier score on 0/1 data."""
     zoo = km.datasets.load("zoo")
     digits = km.datasets.load("digits")
     half = Observations.from_arrays(digits.user_rows(), digits.item_rows(), (digits.values >= 0.5).astype(float))
-    for name, table in (("zoo", zoo), ("digits, ink at half", half)):
-        print(f"\n{name}, random 80/20, mean over 3 seeds\n")
-        print("| method | log loss | Brier score | accuracy | calibration error |\n|---|---|---|---|---|")
+    for name, words, data in (("zoo", "Zoo", zoo), ("digits", "Digits, ink at half", half)):
+        title = f"{words}, random 80/20, mean over 3 seeds"
+        table = Table(f"accuracy-{name}", title, "python benchmarks/accuracy.py binary", BINARY)
         found: dict[str, list[Result]] = {}
         for seed in range(3):
-            train, test = table.split(0.2, random_state=seed)
+            train, test = data.split(0.2, random_state=seed)
             for method, scores in binary_scores(train, test, seed).items():
                 found.setdefault(method, []).append(scores)
         for method, rows in found.items():
             mean = {key: np.mean([row[key] for row in rows]) for key in rows[0]}
-            cells = f"{mean['log_loss']:.4f} | {mean['brier']:.4f} | {mean['accuracy']:.1%} | {mean['calibration']:.3f}"
-            print(f"| {method} | {cells} |", flush=True)
+            table.add(method, mean["log_loss"], mean["brier"], mean["accuracy"], mean["calibration"])
+        finish(table)
 
 
 def binary_scores(train: Observations, test: Observations, seed: int) -> dict[str, Result]:
@@ -271,22 +280,22 @@ def boltzmann(train: Observations, test: Observations, seed: int) -> Any:
 
 def compare_time() -> None:
     """Print the seconds of 200 sweeps of one chain and of 200 iterations of myfm, in one process."""
+    if not peer("myfm"):
+        return
     from myfm import MyFMRegressor
 
     train, test = movielens("ml-100k").split(0.2, random_state=0)
     design, answers, sizes, _ = _design(train, test)
     settings: dict[str, Any] = {"n_chains": 1, "n_samples": 10, "random_state": 0}
     km.BayesianKolmogorovModel(24, **settings, burn_in=1, thin=1).fit(train)
-    print("\n200 sweeps of one chain at D = 24, and 200 iterations of myfm at rank 8, MovieLens 100K; best of 3\n")
-    ours, theirs = [], []
-    for _ in range(3):
-        began = time.perf_counter()
-        km.BayesianKolmogorovModel(24, **settings, burn_in=100, thin=10).fit(train)
-        ours.append(time.perf_counter() - began)
-        began = time.perf_counter()
-        MyFMRegressor(rank=8, random_seed=0).fit(design, answers, n_iter=200, n_kept_samples=180, group_shapes=sizes)
-        theirs.append(time.perf_counter() - began)
-    print(f"kolmogorov {min(ours):.2f} s, myfm {min(theirs):.2f} s: {min(ours) / min(theirs):.2f} times")
+    print("\n200 sweeps of one chain at D = 24, and 200 iterations of myfm at rank 8, MovieLens 100K; median of 3\n")
+    ours, theirs, times = ratio(
+        lambda: km.BayesianKolmogorovModel(24, **settings, burn_in=100, thin=10).fit(train),
+        lambda: MyFMRegressor(rank=8, random_seed=0).fit(
+            design, answers, n_iter=200, n_kept_samples=180, group_shapes=sizes
+        ),
+    )
+    print(f"kolmogorov {ours.median:.2f} s, myfm {theirs.median:.2f} s: {times:.2f} times")
 
 
 PARTS: dict[str, Callable[[], None]] = {

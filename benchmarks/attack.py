@@ -11,11 +11,27 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from harness import Column, Table, finish, machine
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import attack
 
 COUNTS = {"models": 20_000, "tables": 10_000, "fits": 5_000, "chains": 5_000}
+WORDS = {
+    "models": "models",
+    "tables": "packed tables",
+    "fits": "checkpoints of a fit",
+    "chains": "checkpoints of chains",
+}
+COLUMNS = [
+    Column("files"),
+    Column("forged", ",d"),
+    Column("refused", ",d"),
+    Column("loaded, whole", ",d"),
+    Column("findings", "d"),
+    Column("seconds", ".0f"),
+]
 
 
 def main():
@@ -24,16 +40,19 @@ def main():
         parser.add_argument(f"--{kind}", type=int, default=count)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    print(f"{'files':8}{'forged':>8}{'refused':>9}{'loaded, whole':>15}{'findings':>10}{'seconds':>9}")
-    failed = 0
+    print(machine())
+    table = Table("attack", "Forged files, seed 0", "python benchmarks/attack.py", COLUMNS)
+    failed, as_documented = 0, options.seed == 0
     for kind in attack.KINDS:
         count, began = getattr(options, kind), time.perf_counter()
         tally, findings = attack.run(kind, count, seed=options.seed)
         seconds = time.perf_counter() - began
-        print(f"{kind:8}{count:8}{tally['refused']:9}{tally['loaded']:15}{len(findings):10}{seconds:9.0f}", flush=True)
+        table.add(WORDS[kind], count, tally["refused"], tally["loaded"], len(findings), seconds)
+        as_documented = as_documented and count == COUNTS[kind]
         for finding in findings[:20]:
             print("   ", *finding)
         failed += len(findings)
+    finish(table, complete=as_documented)
     return 1 if failed else 0
 
 

@@ -3,12 +3,8 @@
 The problems are the items' steps of a fit (MovieLens 100K where it is there, else a planted table).
 """
 
-import os
-import time
-from pathlib import Path
-
 import numpy as np
-from surroundings import machine
+from harness import Column, Table, data_folder, finish, machine, timed
 
 from kolmogorov import KolmogorovModel, datasets
 from kolmogorov.errors import DataError
@@ -17,10 +13,16 @@ from kolmogorov.solvers import resolve
 from kolmogorov.solvers.binary.auto import EXACT_LIMIT
 
 PROBLEMS = 200
+COLUMNS = [
+    Column("D"),
+    Column("exhaustive", ".1f"),
+    Column("local search", ".1f"),
+    Column("share of problems where local search is worse", ".1%"),
+]
 
 
 def table():
-    os.environ.setdefault("KOLMOGOROV_DATA", str(Path(__file__).resolve().parents[2] / "shared" / "data"))
+    data_folder()
     try:
         return "MovieLens 100K", datasets.load("ml-100k")
     except DataError:
@@ -41,29 +43,32 @@ def item_problems(observations, n_events):
     return gram[busy], moment[busy]
 
 
-def timed(solver, gram, moment):
+def solved(solver, gram, moment):
+    """Seconds for one problem, and the values found."""
     start, seeds = np.zeros_like(moment), np.arange(len(moment), dtype=np.uint64)
-    solver.solve_batch(gram[:2], moment[:2], start[:2], seeds[:2])
-    began = time.perf_counter()
-    x = solver.solve_batch(gram, moment, start, seeds)
-    seconds = (time.perf_counter() - began) / len(moment)
-    return seconds, np.einsum("nd,nde,ne->n", x, gram, x) - 2 * (x * moment).sum(axis=1)
+    timing = timed(
+        lambda: solver.solve_batch(gram, moment, start, seeds),
+        warm_up=lambda: solver.solve_batch(gram[:2], moment[:2], start[:2], seeds[:2]),
+    )
+    x = timing.result
+    return timing.median / len(moment), np.einsum("nd,nde,ne->n", x, gram, x) - 2 * (x * moment).sum(axis=1)
 
 
 def main():
     name, observations = table()
     print(machine())
-    print(
+    title = (
         f"{PROBLEMS} item problems of {name}; microseconds per problem on one thread; "
-        f"auto is exact up to D = {EXACT_LIMIT}\n"
+        f"auto is exact up to D = {EXACT_LIMIT}"
     )
-    print("  D   exhaustive   local search   share of problems where local search is worse")
+    results = Table("exact-line", title, "python benchmarks/exact_line.py", COLUMNS)
     for n_events in (4, 8, 10, 12, 14, 16, 18, 20):
         gram, moment = item_problems(observations, n_events)
-        exact_seconds, exact = timed(resolve("binary", "exhaustive"), gram, moment)
-        search_seconds, found = timed(resolve("binary", "local_search"), gram, moment)
+        exact_seconds, exact = solved(resolve("binary", "exhaustive"), gram, moment)
+        search_seconds, found = solved(resolve("binary", "local_search"), gram, moment)
         worse = float((found > exact + 1e-9 * (1 + np.abs(exact))).mean())
-        print(f"{n_events:3d} {1e6 * exact_seconds:12.1f} {1e6 * search_seconds:14.1f} {worse:12.1%}", flush=True)
+        results.add(n_events, 1e6 * exact_seconds, 1e6 * search_seconds, worse)
+    finish(results)
 
 
 if __name__ == "__main__":

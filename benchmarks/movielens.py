@@ -7,7 +7,7 @@ For each seed and number of events, `user_reg` is chosen by 3-fold cross-validat
 import time
 
 import numpy as np
-from surroundings import machine, movielens
+from harness import Column, Table, finish, machine, movielens
 
 from kolmogorov import KolmogorovModel
 
@@ -16,6 +16,13 @@ PAPER = {4: 0.1978, 8: 0.1963, 16: 0.1946, 24: 0.1891}
 USER_REGS = (10.0, 20.0, 40.0, 80.0, 120.0)
 ITEM_REGS = (0.0, 0.1, 0.3)
 SEEDS = range(5)
+COLUMNS = [Column("D"), Column("RMSE", ".4f"), Column("in stars", ".3f"), Column("the paper prints", ".4f")]
+
+
+def results():
+    """Return the table, empty."""
+    title = "Test error on MovieLens 100K, random 80/20, mean of five seeds, on the scale p = stars / 5"
+    return Table("movielens", title, "python benchmarks/movielens.py", COLUMNS, transposed=True)
 
 
 def validated(train, seed, n_events, **regs):
@@ -39,8 +46,7 @@ def chosen(train, seed, n_events):
 def main():
     ratings = movielens("ml-100k")
     print(machine())
-    print("MovieLens 100K, random 80/20, p-scale test RMSE (5 seeds)\n")
-    print("  D   mean    sd      stars   paper   chosen (user_reg, item_reg) by seed     seconds")
+    table = results()
     for n_events in EVENTS:
         began = time.perf_counter()
         errors, regs = [], []
@@ -51,11 +57,10 @@ def main():
             errors.append(model.evaluate(test)["rmse"])
             regs.append(f"({reg['user_reg']:g}, {reg['item_reg']:g})")
         mean, spread = np.mean(errors), np.std(errors, ddof=1)
-        print(
-            f"{n_events:3d}   {mean:.4f}  {spread:.4f}  {5 * mean:.4f}  {PAPER[n_events]:.4f}  "
-            f"{' '.join(regs)}  {time.perf_counter() - began:.0f}",
-            flush=True,
-        )
+        table.add(n_events, mean, 5 * mean, PAPER[n_events])
+        seconds = time.perf_counter() - began
+        print(f"  sd {spread:.4f}; (user_reg, item_reg) by seed: {' '.join(regs)}; {seconds:.0f} s", flush=True)
+    finish(table)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 import numpy as np
-from surroundings import machine, movielens
+from harness import machine, movielens
 
 from kolmogorov import KolmogorovModel, Observations
 from kolmogorov.interpret import Relations, Rules

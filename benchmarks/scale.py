@@ -8,7 +8,6 @@ Every run is a process of its own.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import sys
 import tempfile
@@ -18,12 +17,40 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from surroundings import machine, peak_memory
+from harness import Column, Table, finish, in_process, machine, peak_memory, peer
 
 import kolmogorov as km
 
 EVENTS, SWEEPS, ROUNDS, WINDOW = 16, 3, 6, 32
 Result = dict[str, float]
+PACKED = [
+    Column("ratings"),
+    Column("users × items"),
+    Column("step"),
+    Column("seconds", ".1f"),
+    Column("ns per rating and sweep", ".0f"),
+    Column("peak memory, MB", ".0f"),
+]
+CLUSTER = [
+    Column("method"),
+    Column("seconds per sweep", ".2f"),
+    Column("first sweep", ".2f"),
+    Column("peak memory, MB", ".0f"),
+    Column("MB between workers per sweep", ".1f"),
+    Column("rmse", ".4f"),
+]
+MODEL = [
+    Column(""),
+    Column("memory of a machine"),
+    Column("psi sent per sweep"),
+    Column("normal equations sent"),
+    Column("normal equations added up"),
+    Column("tasks"),
+    Column("seconds: computing", ",.0f"),
+    Column("seconds: adding, at 20 GB/s in a machine", ",.0f"),
+    Column("seconds: network, 10 Gbit/s, six levels of the tree", ",.0f"),
+    Column("seconds: scheduling", ",.0f"),
+]
 SETTINGS: dict[str, Any] = {"simplex_solver": "active_set", "user_reg": 1.0, "random_state": 0, "tol": 0.0}
 
 
@@ -57,25 +84,6 @@ def planted_files(folder: Path, n_users: int, n_items: int, per_user: int, n_fil
     return paths
 
 
-def in_process(work: Callable[..., Any], *args: Any) -> Any:
-    """Call a function in a fresh process; return what it returns."""
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe(duplex=False)
-    process = context.Process(target=_child, args=(work, args, there))
-    process.start()
-    there.close()
-    try:
-        return here.recv()
-    except EOFError:
-        sys.exit(f"{work.__name__} failed")
-    finally:
-        process.join()
-
-
-def _child(work: Callable[..., Any], args: tuple[Any, ...], pipe: Any) -> None:
-    pipe.send(work(*args))
-
-
 # --- packed --------------------------------------------------------------------------------------------------
 
 
@@ -83,15 +91,14 @@ def packed() -> None:
     """100 million ratings through a packed table, 10 million in memory, in one run."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        print("\n| ratings | users × items | step | seconds | ns per rating and sweep | peak memory, MB |")
-        print("|---|---|---|---|---|---|")
+        table = Table("scale-packed", "Packed tables, two processors", "python benchmarks/scale.py packed", PACKED)
         small = in_process(planted_files, folder, 100_000, 10_000, 100, 4)
         one = in_process(_fit_in_memory, small)
-        _row("10 million", "100,000 × 10,000", f"fit in memory, {SWEEPS} sweeps", one, 10**7)
+        _row(table, "10 million", "100,000 × 10,000", f"fit in memory, {SWEEPS} sweeps", one, 10**7)
         for path in small:
             path.unlink()
         large = in_process(planted_files, folder, 1_000_000, 100_000, 100, 40)
-        _row("100 million", "1,000,000 × 100,000", "pack", in_process(_pack, large, folder / "t.kmt"), 10**8)
+        _row(table, "100 million", "1,000,000 × 100,000", "pack", in_process(_pack, large, folder / "t.kmt"), 10**8)
         print(
             f"The files have {sum(p.stat().st_size for p in large) / 1e9:.2f} GB, the table "
             f"{(folder / 't.kmt').stat().st_size / 1e9:.2f} GB."
@@ -99,14 +106,15 @@ def packed() -> None:
         for path in large:
             path.unlink()
         two = in_process(_fit_packed, folder / "t.kmt")
-        _row("100 million", "1,000,000 × 100,000", f"fit packed, {SWEEPS} sweeps", two, 10**8)
+        _row(table, "100 million", "1,000,000 × 100,000", f"fit packed, {SWEEPS} sweeps", two, 10**8)
         ratio = (two["sweeps"] / 10**8) / (one["sweeps"] / 10**7)
         print(f"\nTime per rating, packed to in memory: {ratio:.2f}; rmse {one['rmse']:.4f} and {two['rmse']:.4f}")
+        finish(table)
 
 
-def _row(ratings: str, shape: str, step: str, found: dict[str, float], n: int) -> None:
-    each = f"{1e9 * found['sweeps'] / n / SWEEPS:.0f}" if "sweeps" in found else ""
-    print(f"| {ratings} | {shape} | {step} | {found['seconds']:.1f} | {each} | {found['memory']:.0f} |", flush=True)
+def _row(table: Table, ratings: str, shape: str, step: str, found: dict[str, float], n: int) -> None:
+    each = 1e9 * found["sweeps"] / n / SWEEPS if "sweeps" in found else None
+    table.add(ratings, shape, step, found["seconds"], each, found["memory"])
 
 
 def _pack(paths: list[Path], out: Path) -> dict[str, float]:
@@ -146,9 +154,8 @@ def cluster() -> None:
         folder = Path(name)
         paths = in_process(planted_files, folder, 100_000, 10_000, 100, 4)
         in_process(_pack, paths, folder / "t.kmt")
-        print(f"\n10 million ratings, 100,000 users, 10,000 items, {EVENTS} events or factors, {ROUNDS} sweeps\n")
-        print("| method | seconds per sweep | first sweep | peak memory, MB | MB between workers per sweep | rmse |")
-        print("|---|---|---|---|---|---|")
+        title = f"10 million ratings, 100,000 users, 10,000 items, {EVENTS} events or factors, {ROUNDS} sweeps"
+        table = Table("scale-cluster", title, "python benchmarks/scale.py cluster", CLUSTER)
         runs: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
             "kolmogorov, 2 threads": (_threads, (folder / "t.kmt",)),
             "kolmogorov, Dask, 1 worker of 2 threads": (_dask, (folder / "t.kmt", 1, 2)),
@@ -158,13 +165,13 @@ def cluster() -> None:
             "Spark ALS, local[2]": (_spark, (paths,)),
             "implicit ALS, 2 threads": (_implicit, (folder / "t.kmt",)),
         }
+        needs = {_dask: "distributed", _spark: "pyspark", _implicit: "implicit"}
         for method, (work, args) in runs.items():
+            if work in needs and not peer(needs[work], "dask" if work is _dask else "bench"):
+                continue
             found = in_process(work, *args)
-            cells = [f"{found['sweep']:.2f}", found.get("first"), f"{found['memory']:.0f}", found.get("moved")]
-            text = " | ".join(
-                "" if cell is None else cell if isinstance(cell, str) else f"{cell:.2f}" for cell in cells
-            )
-            print(f"| {method} | {text} | {found.get('rmse', '')} |", flush=True)
+            table.add(method, *(found.get(name) for name in ("sweep", "first", "memory", "moved", "rmse")))
+        finish(table)
         says = cost(1e5, 1e4, 1e7, EVENTS, 2, 1, 10, 64e6)
         numbers = [says[name] / 1e6 for name in ("equations sent", "psi sent", "memory of a worker")]
         print(
@@ -175,7 +182,7 @@ def cluster() -> None:
 
 def _timed(model: km.KolmogorovModel) -> dict[str, Any]:
     seconds = [sweep.user_seconds + sweep.item_seconds for sweep in model.history_]
-    return {"sweep": float(np.mean(seconds[1:])), "first": seconds[0], "rmse": f"{model.history_[-1].rmse:.4f}"}
+    return {"sweep": float(np.mean(seconds[1:])), "first": seconds[0], "rmse": model.history_[-1].rmse}
 
 
 def _threads(path: Path) -> dict[str, Any]:
@@ -207,7 +214,7 @@ def _dask(path: Path, n_workers: int, n_threads: int, stealing: bool = False) ->
         model = km.KolmogorovModel(EVENTS, max_iter=ROUNDS, execution=execution, callback=watch, **SETTINGS)
         model.fit(km.Observations.open(path))
         memory = peak_memory() + sum(client.run(peak_memory).values())
-    each = f"{(moved[-1] - moved[1]) / (ROUNDS - 1) / 1e6:.1f}"
+    each = (moved[-1] - moved[1]) / (ROUNDS - 1) / 1e6
     return _timed(model) | {"memory": memory, "moved": each}
 
 
@@ -240,7 +247,7 @@ def _spark(paths: list[Path]) -> dict[str, Any]:
     memory = sum(peak_memory(p.name) for p in Path("/proc").iterdir() if _is_java_child(p))
     session.stop()
     each = (seconds[ROUNDS] - seconds[1]) / (ROUNDS - 1)
-    return {"sweep": each, "first": seconds[1], "memory": memory, "rmse": f"{stars / 5:.4f}"}
+    return {"sweep": each, "first": seconds[1], "memory": memory, "rmse": stars / 5}
 
 
 def _is_java_child(process: Path) -> bool:
@@ -299,22 +306,28 @@ def model() -> None:
     nanoseconds, overhead = in_process(_core_time), in_process(_task_time)
     print(f"\n{nanoseconds:.0f} ns of one processor per rating and sweep at D = {EVENTS}; {overhead:.2f} ms per task\n")
     machines, cores = 64, 16
+    title = f"10^9 users, 10^6 items, 10^11 ratings; {machines} machines of {cores} processors"
+    table = Table("scale-model", title, "python benchmarks/scale.py model", MODEL, transposed=True)
     for shards, block in ((machines * cores, 64e6), (machines * cores, 1e9), (100_000, 64e6)):
         found = cost(1e9, 1e6, 1e11, EVENTS, machines, cores, shards, block)
-        print(
-            f"10^9 users, 10^6 items, 10^11 ratings; {machines} machines of {cores} processors, {shards:,} shards, "
-            f"block_memory {block / 1e6:,.0f} MB"
-        )
-        for name, value in found.items():
-            print(f"  {name:22} {value:10.3g}" + ("" if name in ("flops", "tasks") else f"  = {value / 1e9:,.1f} GB"))
         compute = 1e11 * nanoseconds * 1e-9 / (machines * cores)
         levels = int(np.ceil(np.log2(machines)))
         network = levels * found["equations sent"] / (machines - 1) / 1.25e9
         sums = found["equations summed"] * 3 / (machines * 20e9)
-        print(
-            f"  seconds per sweep: computing {compute:.0f}, sums in memory at 20 GB/s {sums:.0f}, sums over 10 Gbit/s "
-            f"{network:.0f}, scheduling {found['tasks'] * overhead / 1e3:.0f}\n"
+        table.add(
+            f"{shards:,} shards, {_bytes(block)}",
+            *(_bytes(found[name]) for name in ("memory of a worker", "psi sent", "equations sent", "equations summed")),
+            f"{found['tasks'] / 1e6:.3g} million" if found["tasks"] >= 1e6 else f"{found['tasks']:,.0f}",
+            *(compute, sums, network, found["tasks"] * overhead / 1e3),
         )
+    finish(table)
+
+
+def _bytes(number: float) -> str:
+    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
+        if number >= size or unit == "MB":
+            return f"{number / size:.2g} {unit}" if number < 10 * size else f"{number / size:.0f} {unit}"
+    raise AssertionError
 
 
 def _core_time() -> float:

@@ -1,7 +1,7 @@
 """Time per rating on planted tables of growing size: it should stay flat."""
 
 import numpy as np
-from surroundings import machine
+from harness import Column, Table, finish, machine
 
 from kolmogorov import KolmogorovModel, datasets
 
@@ -10,15 +10,22 @@ SIZES = (10**5, 10**6, 10**7)
 RATINGS_PER_USER = 100
 RATINGS_PER_ITEM = 250
 SWEEPS = 8
+COLUMNS = [
+    Column("ratings", ",d"),
+    Column("users", ",d"),
+    Column("items", ",d"),
+    Column("seconds per sweep", ".3f"),
+    Column("ns per rating and sweep", ".1f"),
+]
 
 
 def main():
     print(machine())
-    print(
-        f"planted tables, D = {EVENTS}, about {RATINGS_PER_USER} ratings per user and "
-        f"{RATINGS_PER_ITEM} per item, median of {SWEEPS} sweeps\n"
+    title = (
+        f"Planted tables, D = {EVENTS}, about {RATINGS_PER_USER} ratings per user and "
+        f"{RATINGS_PER_ITEM} per item, median of {SWEEPS} sweeps"
     )
-    print("   ratings     users    items   s/sweep   ns/rating")
+    results = Table("scaling", title, "python benchmarks/scaling.py", COLUMNS)
     costs = []
     KolmogorovModel(EVENTS, max_iter=1, random_state=0).fit(datasets.load("zoo"))
     for size in SIZES:
@@ -36,8 +43,9 @@ def main():
         model = KolmogorovModel(EVENTS, max_iter=SWEEPS, tol=0.0, random_state=0).fit(table)
         seconds = float(np.median([s.user_seconds + s.item_seconds for s in model.history_]))
         costs.append(1e9 * seconds / len(table))
-        print(f"{len(table):10,d} {n_users:9,d} {n_items:8,d} {seconds:9.3f} {costs[-1]:11.1f}", flush=True)
+        results.add(len(table), n_users, n_items, seconds, costs[-1])
     print(f"\nlargest over smallest time per rating: {max(costs) / min(costs):.2f}")
+    finish(results)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Every binary solver on item problems of the toy (D1) and of MovieLens 100K, in one run.
 
-Prints, for D = 4 ... 100: milliseconds per problem on one thread (median), eigendecompositions, mean gap to the best
+Measures, for D = 4 ... 100: milliseconds per problem on one thread (median), eigendecompositions, mean gap to the best
 value known, and the share of problems solved to it; then the ratios of the times to `enhanced_gd` beside the
 paper's Table IV; the phases of its Table II; Newton against gradient descent; Beasley's instances; and how many item
 problems `branch_bound` proves at D = 32 within 50 ms; and random problems of 250 and 500 variables. "best known" is the
@@ -9,12 +9,10 @@ best of all solvers of the run. `--only large` prints the last part alone.
 
 import argparse
 import csv
-import os
 import time
-from pathlib import Path
 
 import numpy as np
-from surroundings import machine
+from harness import Column, Table, data_folder, finish, machine
 
 from kolmogorov import KolmogorovModel, bqp, datasets
 from kolmogorov._support.optional import installed
@@ -26,6 +24,23 @@ from kolmogorov.problems import BinaryQP, Status
 from kolmogorov.solvers import resolve
 
 SIZES = (4, 8, 12, 16, 20, 50, 100)
+COUNT = 20
+
+
+def by_size(*arguments, **options):
+    """Columns: the solver, and one for each D."""
+    return [Column("solver"), *(Column(f"D = {size}", *arguments, **options, missing="–") for size in SIZES)]
+
+
+TIMES = by_size(["significant", ".0%"], "{} ({})")
+GAPS = by_size(["gap", ".0f"], "{} / {}")
+RATIOS = by_size([".2f", ".2f"], "{} / {}")
+PHASES = [Column("settings"), *(Column(phase, ".0%") for phase in ("I-A", "I-B", "II-A", "II-B"))]
+NEWTON = [
+    Column("D"),
+    *(Column(f"EVDs `{name}`", ".1f") for name in ("gd", "enhanced_gd", "newton")),
+    *(Column(f"gradient norm `{name}`", ".1e") for name in ("gd", "newton")),
+]
 SOLVERS = {
     "exhaustive": ("exhaustive", {}, 20),
     "auto": ("auto", {}, 100),
@@ -79,55 +94,79 @@ def run(problems, name):
     return np.array([a.seconds for a in answers]), np.array([a.value for a in answers]), np.mean(evds)
 
 
-def table(title, observations, user_reg, count, ratios):
-    print(f"\n{title}: {count} problems per D\n")
-    print("  D  solver                ms/problem     EVDs   mean gap   at best   × enhanced_gd   paper's ×")
+def compare(title, observations, user_reg, count, paper):
+    """Make the tables of times, of gaps and of ratios."""
+    results = {}
     for size in SIZES:
         few = count if size <= 20 else max(4, count // 4)
         problems = item_problems(observations, size, few, user_reg)
-        results = {}
         for name, (solver, _, limit) in SOLVERS.items():
-            if size > limit or (solver == "sdr" and not installed("clarabel")):
-                continue
-            results[name] = run(problems, name)
-        best = np.min([values for _, values, _ in results.values()], axis=0)
-        base = np.median(results["enhanced_gd"][0])
-        for name, (seconds, values, evds) in results.items():
-            at_best = np.mean(values <= best + 1e-6 * (1 + np.abs(best)))
-            paper = ratios.get(name, {}).get(size)
-            print(
-                f"{size:3d}  {name:20s} {1e3 * np.median(seconds):11.4f} {evds:8.1f}   {(values - best).mean():8.1e} "
-                f"{at_best:8.0%} {np.median(seconds) / base:14.4f}   {'' if paper is None else f'{paper:9.2f}'}",
-                flush=True,
-            )
-        if "sdr" in results:
-            ratio = np.median(results["sdr"][0]) / np.median(results["auto"][0])
-            print(f"{size:3d}  auto is {ratio:.0f} times faster than sdr")
+            if size <= limit and (solver != "sdr" or installed("clarabel")):
+                results[size, name] = run(problems, name)
+        print(f"{title}, D = {size}: done", flush=True)
+    tables = {
+        "times": Table("", f"{title}, milliseconds per problem (share solved to the best value known)", "", TIMES),
+        "gaps": Table("", f"{title}, mean gap to the best value known / EVDs per problem", "", GAPS),
+        "ratios": Table("", f"{title}, time as a multiple of enhanced_gd, ours / the paper's", "", RATIOS),
+    }
+    for kind, table in tables.items():
+        for name in SOLVERS:
+            cells = [figures(results, size, name, paper)[kind] for size in SIZES]
+            if (kind != "gaps" or name != "exhaustive") and (kind != "ratios" or any(cells)):
+                table.add(f"`{name}`", *cells)
+    for kind, table in tables.items():
+        table.name, table.command = f"solvers-{title.lower()}-{kind}", "python benchmarks/solvers.py"
+    finish(*tables.values(), complete=count == COUNT and installed("clarabel"))
+    for size in SIZES:
+        if (size, "sdr") in results:
+            times = np.median(results[size, "sdr"][0]) / np.median(results[size, "auto"][0])
+            print(f"{title}, D = {size}: auto is {times:.0f} times faster than sdr")
 
 
-def phases(observations):
-    print("\nTable II: share of iterations in the phases I-A, I-B, II-A, II-B; D1, D = 8 (paper: 37 / 9 / 8 / 46 %)\n")
-    for options in ({}, {"step": 0.2}, {"step": 0.2, "tol": 1e-2}):
+def figures(results, size, name, paper):
+    """The cells of one solver and size."""
+    if (size, name) not in results:
+        return {"times": None, "gaps": None, "ratios": None}
+    best = np.min([values for (d, _), (_, values, _) in results.items() if d == size], axis=0)
+    seconds, values, evds = results[size, name]
+    at_best = np.mean(values <= best + 1e-6 * (1 + np.abs(best)))
+    theirs = paper.get(name, {}).get(size)
+    ours = np.median(seconds) / np.median(results[size, "enhanced_gd"][0])
+    return {
+        "times": [1e3 * np.median(seconds), at_best],
+        "gaps": [(values - best).mean(), evds] if evds else [(values - best).mean()],
+        "ratios": None if theirs is None else [ours, theirs],
+    }
+
+
+def phases():
+    title = "Table II: share of iterations in the phases; D1, D = 8 (the paper: 37 / 9 / 8 / 46 %)"
+    table = Table("solvers-phases", title, "python benchmarks/solvers.py", PHASES)
+    for words, options in (
+        ("defaults (step 1, tol 1e-4)", {}),
+        ("step 0.2", {"step": 0.2}),
+        ("step 0.2, tol 0.01", {"step": 0.2, "tol": 1e-2}),
+    ):
         total = np.zeros(4)
         for seed in range(10):
             toy = datasets.load("toy", random_state=seed)
             for problem in item_problems(toy, 8, 40, 0.1):
                 total += list(bqp.solve(problem, solver="enhanced_gd", **options).phases.values())
-        shares = " / ".join(f"{100 * share:.0f}" for share in total / total.sum())
-        print(f"  {options or 'defaults (step 1, tol 1e-4)'}: {shares} %")
+        table.add(words, *(total / total.sum()))
+    finish(table)
 
 
 def newton_against_gd(observations):
-    print("\nNewton against gradient descent on D1, mean of 40 problems\n")
-    print("  D   EVDs gd   EVDs enhanced_gd   EVDs newton   |gradient| gd   |gradient| newton")
+    title = "Newton against gradient descent on D1, mean of 40 problems"
+    table = Table("solvers-newton", title, "python benchmarks/solvers.py", NEWTON)
     for size in (4, 8, 16, 50):
         rows = []
         for problem in item_problems(observations, size, 40, 0.1):
             answers = [bqp.solve(problem, solver=name) for name in ("gd", "enhanced_gd", "newton")]
             norms = [gradient_norm(problem, answers[k].dual) for k in (0, 2)]
             rows.append([a.n_evd for a in answers] + norms)
-        means = np.mean(rows, axis=0)
-        print(f"{size:3d} {means[0]:9.1f} {means[1]:18.1f} {means[2]:13.1f} {means[3]:15.1e} {means[4]:19.1e}")
+        table.add(size, *np.mean(rows, axis=0))
+    finish(table)
 
 
 def gradient_norm(problem, dual, gamma=100.0):
@@ -222,7 +261,7 @@ def large(count):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--count", type=int, default=20, help="problems per table entry")
+    parser.add_argument("--count", type=int, default=COUNT, help="problems per table entry")
     parser.add_argument("--only", choices=["large"], help="print one part alone")
     arguments = parser.parse_args()
     count = arguments.count
@@ -230,21 +269,20 @@ def main():
         print(machine())
         large(count)
         return
-    default = Path(__file__).resolve().parents[2] / "shared" / "data"
-    folder = Path(os.environ.setdefault("KOLMOGOROV_DATA", str(default)))
+    folder = data_folder()
     print(machine())
     began = time.perf_counter()
     toy = datasets.load("toy")
     with one_blas_thread():
-        table("D1", toy, 0.1, count, PAPER["D1"])
+        compare("D1", toy, 0.1, count, PAPER["D1"])
         try:
             ratings = datasets.load("ml-100k")
         except DataError as error:
             ratings = None
             print(f"\nML-100K: skipped: {error}")
         if ratings is not None:
-            table("ML-100K", ratings, 60.0, count, PAPER["ML-100K"])
-        phases(toy)
+            compare("ML-100K", ratings, 60.0, count, PAPER["ML-100K"])
+        phases()
         newton_against_gd(toy)
         beasley(folder / "bqp")
         if ratings is not None:

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from surroundings import machine, movielens
+from harness import Column, Table, finish, machine, movielens, peer
 
 from kolmogorov import KolmogorovModel, datasets
 
@@ -37,6 +37,17 @@ JOBS = [
         "implicit-24",
     )
 ]
+
+
+#: What the README shows, by the names of jobs.
+SHOWN = {
+    "km-8-2": "kolmogorov D = 8",
+    "km-24-2": "kolmogorov D = 24",
+    "surprise-20": "Surprise SVD, 20 factors",
+    "implicit-8": "implicit ALS, 8 factors",
+    "implicit-24": "implicit ALS, 24 factors",
+}
+COLUMNS = [Column("seconds"), *(Column(title, ".2f") for title in SHOWN.values())]
 
 
 class Memory:
@@ -157,6 +168,8 @@ def main():
     print(machine())
     results = {}
     for data, name in JOBS:
+        if name.startswith(("surprise", "implicit")) and not peer(name.split("-")[0]):
+            continue
         if name == JOBS[0][1]:
             print(f"\n{data}: {SWEEPS} sweeps or epochs\n{'':34s} total s   s/sweep   memory MB   × data")
         command = [sys.executable, __file__, "--one", data, name]
@@ -172,6 +185,11 @@ def main():
             flush=True,
         )
     summary(results)
+    title = f"Training time of {SWEEPS} sweeps or epochs, two threads, Surprise on its one"
+    table = Table("train", title, "python benchmarks/train.py", COLUMNS)
+    for data, words in (("ml-100k", "MovieLens 100K"), ("ml-1m", "MovieLens 1M")):
+        table.add(words, *(results.get((data, name), {}).get("seconds") for name in SHOWN))
+    finish(table, complete=all((data, name) in results for data, name in JOBS))
 
 
 def summary(results):

@@ -7,7 +7,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
-from surroundings import machine, movielens, reliability
+from harness import Column, Table, finish, machine, movielens, reliability
 
 import kolmogorov as km
 
@@ -15,6 +15,15 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 PROBABILITIES = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9)
 LIKES = 0.8
+COVERAGE = [Column("level", ".2f"), Column("share inside", ".3f")]
+RULES = [
+    Column("rules"),
+    Column("number", ",.0f"),
+    Column("cases", ",.0f"),
+    Column("confidence", ".1%"),
+    Column("base rate", ".1%"),
+    Column("lift", ".3f"),
+]
 
 
 def main() -> None:
@@ -48,10 +57,18 @@ def intervals(model: km.BayesianKolmogorovModel, test: km.Observations) -> None:
     left.set(title="Forty held-out ratings", xlabel="sorted by prediction", ylabel="stars")
     left.legend(fontsize=8)
     stars, held = 5 * test.values, []
+    table = Table(
+        "coverage",
+        f"Coverage of {len(test)} held-out ratings",
+        "python benchmarks/uncertainty.py",
+        COVERAGE,
+        transposed=True,
+    )
     for level in LEVELS:
         low, high = model.predict_interval(test, level=level)
         held.append(float(((stars >= low - 1e-9) & (stars <= high + 1e-9)).mean()))
-        print(f"interval {level:.2f} holds {held[-1]:.3f} of {len(test)} held-out ratings")
+        table.add(level, held[-1])
+    finish(table)
     middle.plot([0.4, 1], [0.4, 1], "--", color="0.6")
     middle.plot(LEVELS, held, "o-")
     middle.set(title="Coverage of held-out ratings", xlabel="level", ylabel="share inside")
@@ -88,14 +105,17 @@ def rules(model: km.BayesianKolmogorovModel, train: km.Observations, test: km.Ob
     """Draw how often implications hold on held-out ratings by their posterior probability."""
     relations = model.relations(min_ratings=20)
     found = []
+    title = "Implications on held-out ratings of MovieLens 100K, likes are at least 4 stars"
+    table = Table("posterior-rules", title, "python benchmarks/uncertainty.py", RULES)
     for level in PROBABILITIES:
         rules = relations.rules(test, LIKES, min_probability=level, min_support=0, max_rules=None)
         found.append(rules.totals())
-        print(f"probability >= {level:.1f}: {_worded(found[-1])}")
+        table.add(f"posterior probability at least {level:.1f}", *_figures(found[-1]))
     for size in (8, 24):
         single = km.KolmogorovModel(size, user_reg=25.0, item_reg=0.1, random_state=0).fit(train)
         totals = single.relations(min_ratings=20).rules(test, LIKES, max_rules=None).totals()
-        print(f"point estimate, D = {size}: {_worded(totals)}")
+        table.add(f"point estimate, D = {size}", *_figures(totals))
+    finish(table)
     figure, axis = plt.subplots(figsize=(6, 4), layout="constrained")
     axis.plot(PROBABILITIES, [100 * totals["confidence"] for totals in found], "o-", label="confidence")
     axis.plot(PROBABILITIES, [100 * totals["base_rate"] for totals in found], "s--", color="0.5", label="base rate")
@@ -108,11 +128,8 @@ def rules(model: km.BayesianKolmogorovModel, train: km.Observations, test: km.Ob
     figure.savefig(DOCS / "bayes-rules.png", dpi=110)
 
 
-def _worded(totals: dict[str, float]) -> str:
-    return (
-        f"{totals['rules']:,.0f} rules, {totals['pairs']:,.0f} cases, confidence {totals['confidence']:.1%}, base rate "
-        f"{totals['base_rate']:.1%}, lift {totals['lift']:.3f}"
-    )
+def _figures(totals: dict[str, float]) -> list[float]:
+    return [totals[name] for name in ("rules", "pairs", "confidence", "base_rate", "lift")]
 
 
 if __name__ == "__main__":

@@ -7,12 +7,23 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+import browser
+import skips
 from kolmogorov import datasets
 
 _DEFAULT_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 settings.register_profile("kolmogorov", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kolmogorov")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter):
+    """Say at the end what was skipped, and the command that would change it."""
+    reports = terminalreporter.stats.get("skipped", [])
+    reasons = [report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr) for report in reports]
+    for line in skips.summary(reasons, browser.REMEDY):
+        terminalreporter.write_line(line, yellow=True)
 
 
 @pytest.fixture(scope="session")

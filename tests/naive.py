@@ -1,62 +1,31 @@
-"""Slow, obvious twins of every kernel and solver, written from the formulas. Nothing here imports what it judges."""
+"""Slow, obvious twins of every kernel and solver, written from the formulas. Nothing here imports what it judges.
+
+The twins of the row solvers are in `kolmogorov.testing.references`, with the suite that others use too.
+"""
 
 import itertools
 
 import numpy as np
 
+from kolmogorov.testing.references import (  # noqa: F401 (the tests find all twins here)
+    best_binary,
+    best_in_box,
+    best_on_simplex,
+    is_two_flip_optimal,
+    value,
+)
+
 
 def normal_equations(entries, factors, ridge, centre):
-    """Gram matrix and moment of one row; entries are (partner, value, weight)."""
+    """Gram matrix and moment of one row; entries are (partner, answer, weight)."""
     size = factors.shape[1]
     gram = ridge * np.eye(size)
     moment = ridge * np.asarray(centre, dtype=float)
-    for partner, value, weight in entries:
+    for partner, answer, weight in entries:
         f = factors[partner]
         gram = gram + weight * np.outer(f, f)
-        moment = moment + weight * value * f
+        moment = moment + weight * answer * f
     return gram, moment
-
-
-def value(gram, moment, x):
-    return float(x @ gram @ x - 2 * x @ moment)
-
-
-def best_binary(gram, moment):
-    """Try all 2^D points."""
-    points = (np.array(bits, dtype=float) for bits in itertools.product((0, 1), repeat=len(moment)))
-    return min(points, key=lambda x: value(gram, moment, x))
-
-
-def best_on_simplex(gram, moment):
-    """Try every support: on each one the optimum solves a linear system; keep the best feasible point."""
-    size = len(moment)
-    best = None
-    for count in range(1, size + 1):
-        for support in itertools.combinations(range(size), count):
-            s = list(support)
-            system = np.zeros((count + 1, count + 1))
-            system[:count, :count] = gram[np.ix_(s, s)]
-            system[:count, count] = system[count, :count] = 1.0
-            answer = np.linalg.lstsq(system, np.append(moment[s], 1.0), rcond=None)[0][:count]
-            if (answer < -1e-9).any():
-                continue
-            x = np.zeros(size)
-            x[s] = np.clip(answer, 0, None)
-            x /= x.sum()
-            if best is None or value(gram, moment, x) < value(gram, moment, best):
-                best = x
-    return best
-
-
-def is_two_flip_optimal(gram, moment, x):
-    """No flip of one bit or of two lowers the value."""
-    here = value(gram, moment, x)
-    for flips in itertools.chain(itertools.combinations(range(len(x)), 1), itertools.combinations(range(len(x)), 2)):
-        other = x.copy()
-        other[list(flips)] = 1 - other[list(flips)]
-        if value(gram, moment, other) < here - 1e-9:
-            return False
-    return True
 
 
 def objective(observations, theta, psi, centre, user_reg, item_reg):
@@ -126,24 +95,6 @@ def backtracking_descent(matrix, gamma, tol, step, shrink, armijo):
             return np.array(points)
 
 
-def best_in_box(gram, moment):
-    """Try every choice of bits that sit at 0, at 1, or inside; inside they solve a linear system."""
-    size = len(moment)
-    best = None
-    for states in itertools.product((0, 1, None), repeat=size):
-        x = np.array([0.0 if state is None else float(state) for state in states])
-        free = [d for d in range(size) if states[d] is None]
-        if free:
-            right = moment[free] - gram[np.ix_(free, range(size))] @ x
-            x[free] = np.linalg.lstsq(gram[np.ix_(free, free)], right, rcond=None)[0]
-        if (x < -1e-9).any() or (x > 1 + 1e-9).any():
-            continue
-        x = np.clip(x, 0, 1)
-        if best is None or value(gram, moment, x) < value(gram, moment, best):
-            best = x
-    return best
-
-
 def biased_prediction(mean, user_bias, item_bias, user_factors, item_factors, u, i):
     return np.clip(mean + user_bias[u] + item_bias[i] + user_factors[u] @ item_factors[i], 0, 1)
 
@@ -173,10 +124,10 @@ def svdpp_epoch(table, order, mean, rate, reg, bu, bi, p, q, y):
 def contingency(observations, j, i, likes):
     """Users observed with both items, by [yes to j][yes to i]."""
     said = {}
-    for user, item, value in zip(
+    for user, item, answer in zip(
         observations.user_rows().tolist(), observations.item_rows().tolist(), observations.values, strict=True
     ):
-        said.setdefault(user, {})[item] = int(value >= likes)
+        said.setdefault(user, {})[item] = int(answer >= likes)
     square = np.zeros((2, 2), dtype=int)
     for answers in said.values():
         if j in answers and i in answers:

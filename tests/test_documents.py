@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+DOCUMENTS = [ROOT / "README.md", CONTRIBUTING, *sorted((ROOT / "docs").glob("*.md"))]
+#: Names that a recipe makes up, or that are made.
+INVENTED = {"my_method.py", "my_verb.py", "table7.py", "fig9.py"}
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -43,3 +46,18 @@ def test_the_two_commands_are_targets_of_the_makefile():
     targets = (ROOT / "Makefile").read_text(encoding="utf-8")
     for command in re.findall(r"^    make (\w+)", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE):
         assert re.search(rf"^{command}:", targets, re.MULTILINE)
+
+
+def test_recipes_name_files_that_exist():
+    text = CONTRIBUTING.read_text(encoding="utf-8")
+    named = re.findall(r"`((?:src|tests|docs|benchmarks|\.github|\.ci)/[\w./-]+|[A-Z]\w+\.md)`", text)
+    assert len(named) > 20
+    for name in named:
+        path = ROOT / name
+        assert (path.parent if path.name in INVENTED else path).exists(), f"CONTRIBUTING.md names {name}"
+
+
+def test_the_citation_has_the_version():
+    from kolmogorov import __version__
+
+    assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")

@@ -1,29 +1,28 @@
 """The report in a real browser: it draws without errors, answers, sorts, and runs nothing it should not."""
 
-import os
-import shutil
-
 import pytest
 
+import browser as browsers
 from kolmogorov import KolmogorovModel, Observations, datasets
 
 playwright = pytest.importorskip("playwright.sync_api", reason="browser tests need playwright")
 pytest.importorskip("jinja2", reason="reports need the extra 'report'")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine (Debian: apt-get install chromium)"),
+    pytest.mark.skipif(not browsers.available(), reason="no chromium on this machine"),
     pytest.mark.xdist_group("browser"),
 ]
-QUIET = ["--disable-gpu", "--disable-background-networking", "--no-first-run", "--disable-component-update"]
 EVIL = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
 
 
 @pytest.fixture(scope="module")
 def browser():
-    # Chromium refuses its sandbox to root, as whom containers run.
-    sandbox = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=CHROMIUM, args=[*QUIET, *sandbox])
+        try:
+            found = browsers.launched(driver)
+        except playwright.Error as error:
+            if browsers.system_browser() or "missing dependencies" not in str(error):
+                raise
+            pytest.skip("playwright's chromium misses libraries of the system")
         yield found
         found.close()
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from kolmogorov._version import __version__
 from kolmogorov.cli.mistakes import in_one_sentence
 from kolmogorov.cli.process import orderly_signals, plain_warnings, prepare_streams
 
@@ -50,7 +51,7 @@ class _Verbs(click.Group):
 
 
 @click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="kolmogorov")
+@click.version_option(__version__)
 def main() -> None:
     """Complete a table of yes/no quantities with probabilities, and explain them.
 

@@ -7,14 +7,14 @@ the only one below those layers that may import them, and only inside the method
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
 from kolmogorov.surface.ids import Unknown
 
 if TYPE_CHECKING:
-    from kolmogorov.data import Observations
+    from kolmogorov.data import Observations, Vocabulary
     from kolmogorov.interpret.contributions import Explanation
     from kolmogorov.interpret.events import Event
     from kolmogorov.interpret.posterior_relations import PosteriorRelations
@@ -25,6 +25,11 @@ class Interpretation:
     """Methods that put a fitted model into words; draws are read by their consensus, and counted in full."""
 
     fitted_: Any
+    users_: Vocabulary
+    items_: Vocabulary
+    has_draws: ClassVar[bool]
+    if TYPE_CHECKING:
+        relations: Any  # what it takes differs between a single model and draws
 
     def explain(self, user: Any, item: Any, *, unknown: Unknown = "error", likes: float = 0.6) -> Explanation:
         """Explain the probability that `user` says yes to `item`.

@@ -116,11 +116,11 @@ def _summary(
 def _settings(model: EventModel) -> str:
     """Say how the model was found."""
     if not model.has_draws:
-        return f"user_reg {model.user_reg:g}, item_reg {model.item_reg:g}"
+        return f"user_reg {model.get_params()['user_reg']:g}, item_reg {model.get_params()['item_reg']:g}"
     posterior = model.fitted_
     return (
-        f"{posterior.n_draws} draws of {posterior.n_events} events from {posterior.n_chains} chains; predictions are tested "
-        "with all of them, events, order, rules and users are shown by their consensus"
+        f"{posterior.n_draws} draws of {posterior.n_events} events from {posterior.n_chains} chains; predictions are "
+        "tested with all of them, events, order, rules and users are shown by their consensus"
     )
 
 

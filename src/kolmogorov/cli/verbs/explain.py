@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kolmogorov.cli.options import format_options, unknown_option
 from kolmogorov.cli.paths import Input
 from kolmogorov.cli.verb import Verb
+
+if TYPE_CHECKING:
+    from kolmogorov.surface.ids import Unknown
 
 _REASONS = 5
 
@@ -19,7 +22,7 @@ _REASONS = 5
 @click.option("--item", required=True, help="Id or title.")
 @unknown_option("error")
 @format_options
-def command(model: str, user: str, item: str, unknown: str, form: str, output: str | None) -> None:
+def command(model: str, user: str, item: str, unknown: Unknown, form: str, output: str | None) -> None:
     """Explain the probability that USER says yes to ITEM: what each event adds, and the rules that lead to it.
 
     \b

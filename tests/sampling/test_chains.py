@@ -1,0 +1,187 @@
+"""Chains: the same bits, ended early, killed and resumed, hostile checkpoints, and whether they agree."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from forgery import forged
+from kolmogorov import BayesianKolmogorovModel
+from kolmogorov.data.datasets.synthetic import planted
+from kolmogorov.errors import ConvergenceWarning, FileFormatError
+from kolmogorov.metrics import effective_size, split_rhat
+from kolmogorov.sampling.convergence import convergence_of
+
+SMALL = {"n_chains": 2, "burn_in": 20, "n_samples": 6, "thin": 2, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    return planted(60, 40, 4, n_observations=960, noise=0.1, random_state=0).observations
+
+
+@pytest.fixture(scope="module")
+def model(ratings):
+    return BayesianKolmogorovModel(4, **SMALL).fit(ratings)
+
+
+def test_same_bits_on_any_number_of_threads(ratings, model):
+    again = BayesianKolmogorovModel(4, **SMALL, n_jobs=1).fit(ratings)
+    assert (again.posterior_.theta == model.posterior_.theta).all()
+    assert (again.posterior_.psi == model.posterior_.psi).all()
+    other = BayesianKolmogorovModel(4, **{**SMALL, "random_state": 1}).fit(ratings)
+    assert (other.posterior_.theta != model.posterior_.theta).any()
+
+
+def test_a_chain_ended_early_is_left_out(ratings):
+    stop = [(1, 24)]
+    model = BayesianKolmogorovModel(4, **SMALL, callback=lambda d: (d.chain, d.sweep) in stop).fit(ratings)
+    assert (model.posterior_.n_chains, model.posterior_.n_draws) == (1, 6)
+    model = BayesianKolmogorovModel(4, **SMALL, callback=lambda d: d.sweep == 1).fit(ratings)
+    assert (model.posterior_.n_chains, model.posterior_.n_draws) == (1, 1)
+
+
+def test_a_callback_watches_and_ends(ratings):
+    train, test = ratings.split(test_size=0.2, random_state=0)
+    seen = []
+
+    def watch(draw):
+        seen.append(draw)
+        return draw.chain == 0 and draw.sweep == 24
+
+    model = BayesianKolmogorovModel(4, **SMALL, callback=watch).fit(train, test=test)
+    assert seen[-1].rmse is not None
+    assert seen[0].rmse is None
+    assert model.posterior_.n_draws == 2
+    assert model.evaluate(test)["rmse"] == pytest.approx(seen[-1].rmse, abs=1e-6)
+
+
+@pytest.fixture
+def written_always(monkeypatch):
+    """Checkpoints are written after every sweep."""
+    monkeypatch.setattr("kolmogorov.sampling.sampler._PAUSE", 0.0)
+
+
+@pytest.mark.usefixtures("written_always")
+def test_a_killed_fit_goes_on_to_the_same_draws(ratings, model, tmp_path):
+    path = tmp_path / "chains.ckpt"
+
+    class Killed(Exception):
+        pass
+
+    def kill(draw):
+        if (draw.chain, draw.sweep) == (1, 25):
+            raise Killed
+
+    with pytest.raises(Killed):
+        BayesianKolmogorovModel(4, **SMALL, checkpoint=path, callback=kill).fit(ratings)
+    resumed = BayesianKolmogorovModel(4, **SMALL, checkpoint=path).fit(ratings)
+    assert (resumed.posterior_.theta == model.posterior_.theta).all()
+    assert (resumed.posterior_.noise == model.posterior_.noise).all()
+    with pytest.raises(FileFormatError, match="another fit"):
+        BayesianKolmogorovModel(5, **SMALL, checkpoint=path).fit(ratings)
+
+
+def test_an_interrupt_during_the_start_of_a_chain_is_not_swallowed(ratings, monkeypatch):
+    from kolmogorov.fitting.engine import ThreadedEngine
+
+    right = ThreadedEngine.sweep
+
+    def interrupted(self, state, index, seed):
+        if index == 3:
+            raise KeyboardInterrupt
+        return right(self, state, index, seed)
+
+    monkeypatch.setattr(ThreadedEngine, "sweep", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        BayesianKolmogorovModel(4, **SMALL).fit(ratings)
+
+
+def _cut(name):
+    def change(meta, arrays):
+        arrays[name] = np.ascontiguousarray(arrays[name][..., :-1])
+
+    return change
+
+
+def _put(name, number):
+    def change(meta, arrays):
+        arrays[name].flat[0] = number
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *map(_cut, ["theta", "psi", "noise", "alpha", "member", "frequency", "slopes", "theta0", "prior_draws"]),
+        *(_put(name, np.nan) for name in ("theta", "psi", "noise", "alpha", "frequency", "slopes", "mean", "theta0")),
+        *(_put(name, 0.0) for name in ("noise", "alpha", "noise0")),
+        _put("theta", 7.0),
+        _put("psi", 0.5),
+        _put("psi0", 2),
+        _put("member", 10**12),
+        _put("bucket", -1),
+        lambda meta, arrays: meta["current"].update(scale=-1.0),
+        lambda meta, arrays: meta["current"].update(scale="x"),
+        lambda meta, arrays: meta["current"].update(concentration=0.0),
+        lambda meta, arrays: meta.update(current=None),
+        lambda meta, arrays: meta.update(sweep=10**9),
+        lambda meta, arrays: meta.update(sweep=2.5),
+        lambda meta, arrays: meta.update(chain=1),
+        lambda meta, arrays: meta.update(seed=None) or meta.update(chain=-1),
+        lambda meta, arrays: meta["priors"].pop(),
+        lambda meta, arrays: meta["priors"][0].update(concentration="no"),
+        lambda meta, arrays: meta["priors"][0].pop("concentration"),
+    ],
+)
+@pytest.mark.usefixtures("written_always")
+def test_a_hostile_checkpoint_is_refused(tmp_path, ratings, change):
+    def stop(draw):
+        if draw.sweep == 24:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "c.ckpt"
+    options = SMALL | {"random_state": None}
+    with pytest.raises(KeyboardInterrupt):
+        BayesianKolmogorovModel(4, **options, checkpoint=path, callback=stop).fit(ratings)
+    path.write_bytes(forged(path.read_bytes(), change))
+    with pytest.raises(FileFormatError, match="malformed"):
+        BayesianKolmogorovModel(4, **options, checkpoint=path).fit(ratings)
+
+
+def test_diagnostics(ratings, model):
+    found = model.diagnostics(ratings, max_entries=50)
+    assert found["prediction"]["rhat"].shape == (50,)
+    assert found["user_noise"]["ess"].shape == (60,)
+    assert found["concentration"]["rhat"].shape == (1,)
+
+
+def test_convergence_measures(rng):
+    independent = rng.normal(size=(4, 1000, 3))
+    assert (split_rhat(independent) < 1.01).all()
+    assert (np.abs(effective_size(independent) / 4000 - 1) < 0.25).all()
+    sticky = np.zeros((4, 4000))
+    for t in range(1, 4000):
+        sticky[:, t] = 0.9 * sticky[:, t - 1] + rng.normal(size=4)
+    # An AR(1) process with coefficient a has n (1 - a) / (1 + a) effective draws.
+    assert effective_size(sticky) == pytest.approx(16_000 * 0.1 / 1.9, rel=0.3)
+    assert (split_rhat(independent + np.arange(4)[:, None, None]) > 1.3).all()
+
+
+def test_chains_that_disagree_say_so(ratings):
+    with pytest.warns(ConvergenceWarning, match="do not agree: R-hat is above 1.1 for .*more chains"):
+        BayesianKolmogorovModel(4, n_chains=3, burn_in=1, n_samples=8, thin=1, random_state=0).fit(ratings)
+
+
+def test_convergence_is_judged_by_predictions_and_by_priors(model):
+    posterior = model.posterior_
+    n = posterior.n_draws
+    same = replace(posterior, theta=np.tile(posterior.theta[:1], (n, 1, 1)), psi=np.tile(posterior.psi[:1], (n, 1, 1)))
+    steady = replace(same, priors={"concentration": np.full(n, 20.0)})
+    assert convergence_of(steady).settled
+    assert "agree: R-hat of 400 predictions is at most 1.00" in str(convergence_of(steady))
+    apart = replace(same, priors={"concentration": np.repeat([20.0, 200.0], n // 2)})
+    found = convergence_of(apart)
+    assert found.disagreeing == ("concentration",)
+    assert "their concentration is 20, 200" in str(found)

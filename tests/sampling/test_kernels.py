@@ -1,0 +1,149 @@
+"""Random numbers and conditional draws have their exact distributions."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import naive
+from kolmogorov._support.seeds import row_seeds
+from kolmogorov.kernels.gibbs import (
+    binomial,
+    draw_answers,
+    draw_bits,
+    draw_events,
+    draw_simplex,
+    gamma,
+    truncated_normal,
+)
+from kolmogorov.sampling.dirichlet import redrawn_alpha
+
+
+def seeds(n):
+    return row_seeds(7, 0, 0, np.arange(n))
+
+
+@pytest.mark.parametrize(
+    "bounds", [(-1, 1), (-0.1, 5), (0.5, 0.7), (2, 2.5), (4, 9), (-9, -4), (-3, -2.9), (-8, 8), (1, 40)]
+)
+def test_truncated_normals(bounds):
+    state, found = np.uint64(3), []
+    for _ in range(4000):
+        state, x = truncated_normal(np.uint64(state), float(bounds[0]), float(bounds[1]))
+        found.append(x)
+    assert min(found) >= bounds[0]
+    assert max(found) <= bounds[1]
+    assert stats.kstest(found, stats.truncnorm(*bounds).cdf).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("shape", [0.2, 1.0, 3.7, 50.0])
+def test_gamma_numbers(shape):
+    state, found = np.uint64(5), []
+    for _ in range(4000):
+        state, x = gamma(np.uint64(state), shape)
+        found.append(x)
+    assert stats.kstest(found, stats.gamma(shape).cdf).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(("n", "p"), [(17, 0.3), (100, 0.01), (1000, 0.5), (10**9, 1e-7)])
+def test_binomial_numbers(n, p):
+    state, draws = np.uint64(5), []
+    for _ in range(4000):
+        state, number = binomial(np.uint64(state), n, p)
+        draws.append(number)
+    exact = stats.binom(n, p)
+    # A discrete number is spread evenly over its step of the distribution function.
+    places = exact.cdf(np.array(draws) - 1) + np.random.default_rng(0).random(4000) * exact.pmf(draws)
+    assert stats.kstest(places, "uniform").pvalue > 1e-4
+
+
+def test_bits_have_their_exact_distribution(rng):
+    n, size = 20_000, 3
+    theta = rng.dirichlet(np.ones(size), 5)
+    values, weights, precision, logit = rng.random(5), 1 + rng.random(5), 9 * rng.random(5), rng.normal(size=size)
+    indptr = np.arange(n + 1, dtype=np.int64) * 5
+    table = (indptr, np.tile(np.arange(5, dtype=np.int32), n), np.tile(values, n), np.tile(weights, n))
+    given = (precision, theta, np.zeros((n, size)), np.tile(logit, (n, 1)))
+    out = np.empty((n, size))
+    draw_bits(*table, *given, 30, seeds(n), 0, n, out)
+    counts = np.bincount((out @ [4, 2, 1]).astype(int), minlength=8)
+    heavy = weights * precision
+    expected = naive.bit_distribution((theta.T * heavy) @ theta, theta.T @ (heavy * values) + logit)
+    assert stats.chisquare(counts, n * expected).pvalue > 1e-4
+
+
+def test_points_of_the_simplex_have_their_exact_distribution(rng):
+    n, size = 4000, 3
+    factor = 3.0 * rng.normal(size=(5, size))
+    gram, moment = factor.T @ factor, 3.0 * rng.normal(size=size)
+    out = np.empty((n, size))
+    start = np.full((n, size), 1 / size)
+    draw_simplex(np.tile(gram, (n, 1, 1)), np.tile(moment, (n, 1)), start, seeds(n), 40, out)
+    np.testing.assert_allclose(out.sum(axis=1), 1.0)
+    assert (out >= 0).all()
+    reference = naive.simplex_draws(gram, moment, n, rng)
+    for d in range(size):
+        assert stats.ks_2samp(out[:, d], reference[:, d]).pvalue > 1e-4
+
+
+def test_answers_have_their_exact_distribution(rng):
+    n, size = 20_000, 3
+    theta = rng.dirichlet(np.ones(size), 5)
+    values = np.array([1.0, 0.0, 1.0, 1.0, 0.0])
+    logit = rng.normal(size=size)
+    indptr = np.arange(n + 1, dtype=np.int64) * 5
+    tables = (indptr, np.tile(np.arange(5, dtype=np.int32), n), np.tile(values, n), np.empty(0))
+    psi, out = np.zeros((n, size)), np.empty((n, size))
+    for sweep in range(12):
+        draw_answers(*tables, theta, psi, np.tile(logit, (n, 1)), 0.05, row_seeds(1, sweep, 0, np.arange(n)), 0, n, out)
+        psi = out.copy()
+    counts = np.bincount((psi @ [4, 2, 1]).astype(int), minlength=8)
+    expected = naive.answer_distribution(theta, values, logit, 0.05)
+    assert stats.chisquare(counts, n * expected).pvalue > 1e-4
+
+
+def test_events_have_their_exact_distribution(rng):
+    """Two events, one of which explains both answers: the posterior of theta is a known mixture of Betas."""
+    n = 4000
+    psi = np.array([[1.0, 0.0], [1.0, 0.0]])
+    indptr = np.arange(n + 1, dtype=np.int64) * 2
+    tables = (indptr, np.tile(np.arange(2, dtype=np.int32), n), np.ones(2 * n), np.empty(0))
+    theta, out = np.full((n, 2), 0.5), np.empty((n, 2))
+    alpha, floor = np.array([1.5, 0.7]), 0.1
+    for sweep in range(40):
+        draw_events(*tables, psi, theta, alpha, floor, row_seeds(2, sweep, 0, np.arange(n)), 0, n, out)
+        theta = out.copy()
+    grid = (np.arange(20_000) + 0.5) / 20_000
+    density = stats.beta(*alpha).pdf(grid) * ((1 - floor) * grid + floor * (1 - grid)) ** 2
+    cdf = np.cumsum(density) / density.sum()
+    assert stats.kstest(theta[:, 0], lambda x: np.interp(x, grid, cdf)).pvalue > 1e-4
+
+
+def test_repeated_answers_narrow_the_posterior(rng):
+    """With yes/no data a weight of four is the answer given four times."""
+    n, alpha, floor = 4000, np.ones(2), 0.2
+    psi = np.eye(2)
+    indptr = np.arange(n + 1, dtype=np.int64)
+    tables = (indptr, np.zeros(n, dtype=np.int32), np.ones(n), np.full(n, 4.0))
+    theta, out = np.full((n, 2), 0.5), np.empty((n, 2))
+    for sweep in range(40):
+        draw_events(*tables, psi, theta, alpha, floor, row_seeds(2, sweep, 0, np.arange(n)), 0, n, out)
+        theta = out.copy()
+    grid = (np.arange(20_000) + 0.5) / 20_000
+    density = ((1 - floor) * grid + floor * (1 - grid)) ** 4
+    cdf = np.cumsum(density) / density.sum()
+    assert stats.kstest(theta[:, 0], lambda x: np.interp(x, grid, cdf)).pvalue > 1e-4
+
+
+def test_alpha_with_a_fixed_total_has_its_exact_distribution(rng):
+    """Two events: the share of the first has a density that can be written down."""
+    theta = rng.dirichlet([3.0, 1.0], 40)
+    alpha, shares = np.array([2.0, 2.0]), []
+    for _ in range(4000):
+        alpha = redrawn_alpha(alpha, theta, rng, total_fixed=True)
+        shares.append(alpha[0] / 4.0)
+    np.testing.assert_allclose(alpha.sum(), 4.0)
+    grid = (np.arange(2000) + 0.5) / 2000
+    logs = [stats.dirichlet([4 * g, 4 * (1 - g)]).logpdf(theta.T).sum() for g in grid]
+    density = np.exp(np.array(logs) - max(logs))
+    cdf = np.cumsum(density) / density.sum()
+    assert stats.kstest(shares[::10], lambda x: np.interp(x, grid, cdf)).pvalue > 1e-4
