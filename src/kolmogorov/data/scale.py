@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kolmogorov._support.wording import named, option
 from kolmogorov.errors import DataError, ParameterError
@@ -61,25 +60,29 @@ class Scale:
         return f"p = (r - {self.minimum:g}) / {self.span:g}"
 
 
-def choose_scale(ratings: NDArray[np.float64], minimum: float | None, maximum: float | None, scaling: str) -> Scale:
-    """Fill in what the caller left open.
+def fitting_scale(low: float, high: float, minimum: float | None, maximum: float | None, scaling: str) -> Scale:
+    """Fill in what the caller left open, for ratings that reach from `low` to `high`.
 
-    `maximum` becomes the largest rating seen, or 1 where none exceeds 1, since such values already are
-    probabilities. `minimum` is 0 with scaling "max" and the smallest rating seen with "minmax".
+    `maximum` becomes the largest rating, or 1 where none exceeds 1, since such values already are
+    probabilities. `minimum` is 0 with scaling "max" and the smallest rating with "minmax".
+
+    Examples
+    --------
+    >>> fitting_scale(1.0, 4.0, None, None, "minmax")
+    Scale(minimum=1.0, maximum=4.0)
     """
-    check_scaling(minimum, maximum, scaling)
+    top = high if maximum is None else float(maximum)
     if scaling == "max":
-        low = 0.0
-        high = max(float(ratings.max()), 1.0) if maximum is None else float(maximum)
+        bottom = 0.0
+        top = max(top, 1.0) if maximum is None else top
     else:
-        low = float(ratings.min()) if minimum is None else float(minimum)
-        high = float(ratings.max()) if maximum is None else float(maximum)
-        if maximum is None and high == low:
+        bottom = low if minimum is None else float(minimum)
+        if maximum is None and top == bottom:
             # Far from 0 one more is no more.
-            high = low + max(1.0, float(np.spacing(abs(low))))
-    if fault := _fault(low, high) if maximum is None or (minimum is None and scaling == "minmax") else "":
-        raise DataError(f"The ratings, which reach from {ratings.min():g} to {ratings.max():g}, {fault}")
-    return Scale(low, high)
+            top = bottom + max(1.0, float(np.spacing(abs(bottom))))
+    if fault := _fault(bottom, top) if maximum is None or (minimum is None and scaling == "minmax") else "":
+        raise DataError(f"The ratings, which reach from {low:g} to {high:g}, {fault}")
+    return Scale(bottom, top)
 
 
 def _fault(low: float, high: float) -> str:

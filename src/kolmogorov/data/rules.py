@@ -1,0 +1,104 @@
+"""The rules of reading: which numbers are accepted, how ratings become probabilities, what becomes of duplicates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.typing import Floats
+from kolmogorov._support.validation import OneOf, check_parameters
+from kolmogorov._support.wording import advice, option, parameter
+from kolmogorov.data.columns import Place
+from kolmogorov.data.scale import Scale, check_scaling, fitting_scale
+from kolmogorov.errors import DataError
+
+Duplicates = Literal["error", "mean", "last"]
+#: Weights outside are refused. Sums of squares of larger ones overflow, and draws that count trials never end; smaller
+#: ones vanish beside the others.
+LEAST_WEIGHT, LARGEST_WEIGHT = 1e-9, 1e9
+#: The same in words, for error messages.
+ACCEPTED_WEIGHTS = f"weights from {LEAST_WEIGHT:g} to {LARGEST_WEIGHT:g} are accepted"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Options that every way in takes, checked when they are put together.
+
+    Attributes
+    ----------
+    minimum, maximum : float or None
+        Ends of the rating scale, as far as they are given.
+    scaling : {"max", "minmax"}
+    duplicates : {"error", "mean", "last"}
+
+    Examples
+    --------
+    >>> Rules(maximum=5).check(np.array([4.0, 6.0]), None, lambda position: f"line {position + 1}")
+    Traceback (most recent call last):
+    kolmogorov.errors.DataError: line 2: value must be at most the maximum 5, got 6. Give the right 'maximum' or drop
+    the entry.
+    """
+
+    minimum: float | None = None
+    maximum: float | None = None
+    scaling: str = "max"
+    duplicates: Duplicates = "error"
+
+    def __post_init__(self) -> None:
+        known = {"duplicates": OneOf(("error", "mean", "last"))}
+        check_parameters("Observations", {"duplicates": self.duplicates}, known)
+        check_scaling(self.minimum, self.maximum, self.scaling)
+        if self._low is not None and self.maximum is not None:
+            Scale(self._low, float(self.maximum))
+
+    @property
+    def _low(self) -> float | None:
+        """The lower end where it is known before any rating."""
+        if self.scaling == "max":
+            return 0.0
+        return None if self.minimum is None else float(self.minimum)
+
+    def check(self, ratings: Floats, weights: Floats | None, place: Place) -> tuple[float, float]:
+        """Refuse numbers that cannot be ratings or weights; return the smallest and the largest rating.
+
+        There must be at least one. Those that are in order are looked at as a whole, which is quick.
+        """
+        low, high = float(ratings.min()), float(ratings.max())
+        if not (np.isfinite(low) and np.isfinite(high)):
+            _refuse(~np.isfinite(ratings), ratings, place, "value", "must be finite, got {:g}.")
+        if self._low is not None and low < self._low:
+            _refuse(ratings < self._low, ratings, place, "value", self._too_low())
+        if self.maximum is not None and high > self.maximum:
+            remedy = advice("Give the right {} or drop the entry.", parameter("maximum"))
+            demand = f"must be at most the maximum {self.maximum:g}, got {{:g}}.{remedy}"
+            _refuse(ratings > self.maximum, ratings, place, "value", demand)
+        if weights is not None and not (weights.min() >= LEAST_WEIGHT and weights.max() <= LARGEST_WEIGHT):
+            wrong = ~(np.isfinite(weights) & (weights > 0))
+            _refuse(wrong, weights, place, "weight", f"must be positive, got {{:g}}; {ACCEPTED_WEIGHTS}.")
+            demand = f"is too small or too large, got {{:g}}; {ACCEPTED_WEIGHTS}."
+            _refuse(outside_weight_bounds(weights), weights, place, "weight", demand)
+        return low, high
+
+    def scale_between(self, low: float, high: float) -> Scale:
+        """Return the scale of ratings that were checked and lie between two ends."""
+        return fitting_scale(low, high, self.minimum, self.maximum, self.scaling)
+
+    def _too_low(self) -> str:
+        if self.scaling == "minmax":
+            return f"must be at least the minimum {self._low:g}, got {{:g}}."
+        remedy = advice("For ratings below zero use {}.", option("scaling", "minmax"))
+        return f"must not be negative, got {{:g}}.{remedy}"
+
+
+def outside_weight_bounds(weights: Floats) -> NDArray[np.bool_]:
+    """Tell which weights are smaller or larger than is accepted."""
+    return ~((weights >= LEAST_WEIGHT) & (weights <= LARGEST_WEIGHT))
+
+
+def _refuse(wrong: NDArray[np.bool_], numbers: Floats, place: Place, what: str, demand: str) -> None:
+    if wrong.any():
+        position = int(np.argmax(wrong))
+        raise DataError(f"{place(position)}: {what} {demand.format(numbers[position])}")
