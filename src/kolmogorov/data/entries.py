@@ -42,6 +42,8 @@ class Entries:
     def joined(cls, parts: Iterable[Entries]) -> Entries:
         """Put entries behind each other."""
         found = list(parts)
+        if len(found) == 1:
+            return found[0]
         arrays = ([getattr(part, name) for part in found] for name in ("own", "partner", "values", "weights"))
         return cls(*(np.concatenate(array) for array in arrays))
 
@@ -109,7 +111,8 @@ class Entries:
 
 
 def duplicate(user: Any, item: Any, first: str, second: str) -> DataError:
-    """Word the error for a pair that was rated in two places."""
+    """Word the error for a pair that was rated in two places, whose common file is named once."""
+    first = first.removeprefix(second.rpartition(", ")[0] + ", ")
     return DataError(
         f"{second}: duplicate rating of user {user!r} and item {item!r} (first at {first})."
         + advice("Pass {} or {} to merge them.", option("duplicates", "mean"), option("duplicates", "last"))

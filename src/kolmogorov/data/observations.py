@@ -15,14 +15,15 @@ from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.packed.packing import packed_subset
 from kolmogorov.data.packed.table import PackedTable, open_table
-from kolmogorov.data.reading.arraylike import dense_of
-from kolmogorov.data.reading.gathering import coded, gathered
+from kolmogorov.data.reading.arraylike import dense_cells, sparse_cells
+from kolmogorov.data.reading.gathering import gathered, of_cells
 from kolmogorov.data.reading.layout import named_columns
 from kolmogorov.data.reading.opening import table_source
 from kolmogorov.data.reading.source import ArraySource
 from kolmogorov.data.rules import Duplicates, Rules
 from kolmogorov.data.scale import Scale
 from kolmogorov.data.split import fold_numbers, holdout
+from kolmogorov.data.view import BLOCK as BLOCK
 from kolmogorov.data.view import View as View
 from kolmogorov.data.view import fingerprint_of, transposed
 from kolmogorov.data.vocabulary import Vocabulary
@@ -51,8 +52,7 @@ class Observations:
     """
 
     def __init__(self, users: Vocabulary, items: Vocabulary, rows: View, scale: Scale) -> None:
-        for name, value in (("users", users), ("items", items), ("rows", rows), ("scale", scale)):
-            object.__setattr__(self, name, value)
+        self.__dict__.update(users=users, items=items, rows=rows, scale=scale)
 
     users: Vocabulary
     items: Vocabulary
@@ -62,8 +62,6 @@ class Observations:
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"Observations are immutable; make new ones instead of setting '{name}'.")
-
-    # --- making -----------------------------------------------------------------------------------------
 
     @classmethod
     def from_arrays(
@@ -151,17 +149,7 @@ class Observations:
 
         Rows are users. `weights` has one entry for each that is stored; the other options are those of `from_arrays`.
         """
-        from scipy.sparse import issparse
-
-        if not issparse(matrix) or matrix.ndim != 2:
-            raise DataError(f"Expected a two-dimensional SciPy sparse matrix or array, got {type(matrix).__name__}.")
-        if matrix.format in ("dia", "bsr"):
-            raise DataError(
-                f"The format '{matrix.format}' does not tell stored zeros from padding. Convert the matrix to csr or "
-                "coo."
-            )
-        table = matrix.tocoo()
-        return cls._of_cells(table.row, table.col, table.data, table.shape, weights, Rules(**rules))
+        return cls(*of_cells(*sparse_cells(matrix), weights, Rules(**rules)))
 
     @classmethod
     def from_dense(cls, table: Any, *, weights: Any = None, **rules: Any) -> Observations:
@@ -176,21 +164,7 @@ class Observations:
         >>> Observations.from_dense([[0.8, 0.4], [float("nan"), 0.6]])
         Observations: 3 of 2 users × 2 items (75.0% observed), p = r
         """
-        array = dense_of(table)
-        observed = ~np.isnan(array)
-        if not observed.any():
-            raise DataError("There are no observations: every cell of the table is NaN or there are no cells.")
-        row, column = np.nonzero(observed)
-        return cls._of_cells(row, column, array[observed], array.shape, weights, Rules(**rules))
-
-    @classmethod
-    def _of_cells(cls, row: Any, column: Any, data: Any, shape: Any, weights: Any, rules: Rules) -> Observations:
-        users, items = Vocabulary.range(shape[0]), Vocabulary.range(shape[1])
-
-        def place(position: int) -> str:
-            return f"cell ({row[position]}, {column[position]})"
-
-        return cls(*coded(users, row, items, column, data, rules, weights, place))
+        return cls(*of_cells(*dense_cells(table), weights, Rules(**rules)))
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], verify: bool = True) -> Observations:
@@ -211,8 +185,6 @@ class Observations:
         # `columns` is a cached property that finds itself filled.
         made.__dict__.update(_table=table, columns=table.columns)
         return made
-
-    # --- looking ----------------------------------------------------------------------------------------
 
     @property
     def n_users(self) -> int:
@@ -339,19 +311,9 @@ class Observations:
         """Return the same ratings as probabilities on another scale; they must fit into it."""
         if scale == self.scale:
             return self
-        ratings = self.scale.rating(self.values)
-        values = scale.probability(ratings)
-        outside = (values < -1e-9) | (values > 1 + 1e-9)
-        if outside.any():
-            raise DataError(
-                f"The rating {ratings[outside][0]:g} does not fit into the scale {scale.minimum:g} to "
-                f"{scale.maximum:g} that the model was learned on."
-            )
         rows = self.rows
-        view = View(rows.indptr, rows.indices, np.clip(values, 0.0, 1.0), rows.weights)
+        view = View(rows.indptr, rows.indices, self.scale.converted(self.values, scale), rows.weights)
         return Observations(self.users, self.items, view, scale)
-
-    # --- splitting --------------------------------------------------------------------------------------
 
     def subset(self, chosen: NDArray[np.bool_]) -> Observations:
         """Keep the chosen entries (a mask in the order of `values`); ids and scale stay.

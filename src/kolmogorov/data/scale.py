@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kolmogorov._support.typing import Floats
 from kolmogorov._support.wording import named, option
 from kolmogorov.errors import DataError, ParameterError
 
@@ -53,6 +54,18 @@ class Scale:
     def rating(self, probability: Any) -> Any:
         """Map [0, 1] back to rating units."""
         return self.minimum + probability * self.span
+
+    def converted(self, values: Floats, other: Scale) -> Floats:
+        """Return probabilities of this scale as those of another, into which the ratings must fit."""
+        ratings = self.rating(values)
+        moved: Floats = other.probability(ratings)
+        outside = (moved < -1e-9) | (moved > 1 + 1e-9)
+        if outside.any():
+            raise DataError(
+                f"The rating {ratings[outside][0]:g} does not fit into the scale {other.minimum:g} to "
+                f"{other.maximum:g} that the model was learned on."
+            )
+        return np.clip(moved, 0.0, 1.0)
 
     def __str__(self) -> str:
         if self.minimum == 0.0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.columns import first_no_number, named_kind, refuse_kind
@@ -17,6 +18,34 @@ _TABLE = "a table of numbers with one row per user and one column per item, and 
 
 class NotNumbersError(DataError, TypeError):
     """A cell that no number can be made of; scikit-learn's conventions ask for a TypeError."""
+
+
+#: Row numbers, column numbers and values of the observed cells of a table, and its shape.
+Cells = tuple[NDArray[Any], NDArray[Any], NDArray[Any], tuple[int, int]]
+
+
+def sparse_cells(matrix: Any) -> Cells:
+    """Return the stored cells of a SciPy sparse matrix or array, zeros among them."""
+    from scipy.sparse import issparse
+
+    if not issparse(matrix) or matrix.ndim != 2:
+        raise DataError(f"Expected a two-dimensional SciPy sparse matrix or array, got {type(matrix).__name__}.")
+    if matrix.format in ("dia", "bsr"):
+        raise DataError(
+            f"The format '{matrix.format}' does not tell stored zeros from padding. Convert the matrix to csr or coo."
+        )
+    table = matrix.tocoo()
+    return table.row, table.col, table.data, table.shape
+
+
+def dense_cells(table: Any) -> Cells:
+    """Return the cells of a table that are not missing."""
+    array = dense_of(table)
+    observed = ~np.isnan(array)
+    if not observed.any():
+        raise DataError("There are no observations: every cell of the table is NaN or there are no cells.")
+    row, column = np.nonzero(observed)
+    return row, column, array[observed], (array.shape[0], array.shape[1])
 
 
 def dense_of(raw: Any) -> Floats:

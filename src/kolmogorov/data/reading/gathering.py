@@ -54,9 +54,9 @@ class Intake:
             def place(offset: int, done: int = done) -> str:
                 return source.place(done + offset)
 
+            keys = self._users.read(chunk.users, place), self._items.read(chunk.items, place)
             low, high = self._rules.check(chunk.ratings, chunk.weights, place)
             self._low, self._high = min(self._low, low), max(self._high, high)
-            keys = self._users.read(chunk.users, place), self._items.read(chunk.items, place)
             done += chunk.ratings.size
             yield Entries(*keys, chunk.ratings, np.empty(0) if chunk.weights is None else chunk.weights)
         self.ends.append(done + (self.ends[-1] if self.ends else 0))
@@ -81,7 +81,7 @@ class Intake:
         return Entries(own, partner, entries.values, entries.weights)
 
     def place(self, record: int) -> str:
-        """Say where a record of any source stands."""
+        """Name the place of a record, counted over all sources."""
         number = int(np.searchsorted(self.ends, record, side="right"))
         return self.sources[number].place(record - [0, *self.ends][number])
 
@@ -117,6 +117,18 @@ def coded(
     scale = rules.scale_between(*rules.check(ratings, given, place))
     entries = Entries(user_rows, item_rows, ratings, np.empty(0) if given is None else given)
     return assembled(users, items, entries, scale, rules, place)
+
+
+def of_cells(
+    row: NDArray[Any], column: NDArray[Any], values: Any, shape: tuple[int, int], weights: Any, rules: Rules
+) -> TableParts:
+    """Do as `gathered` for cells of a table whose rows and columns are numbered."""
+
+    def place(position: int) -> str:
+        return f"cell ({row[position]}, {column[position]})"
+
+    users, items = Vocabulary.range(shape[0]), Vocabulary.range(shape[1])
+    return coded(users, row, items, column, values, rules, weights, place)
 
 
 def assembled(

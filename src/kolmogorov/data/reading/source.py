@@ -1,4 +1,4 @@
-"""What every way in comes down to: a source that is read once, chunk by chunk, and knows where each record stands."""
+"""What every way in comes down to: a source that is read once, chunk by chunk, and can name the place of a record."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Source(Protocol):
         """Go through the records once, from the beginning."""
 
     def place(self, record: int) -> str:
-        """Say where a record, counted from 0, that was read stands: file and line, or row."""
+        """Name the place of a record that was read, counted from 0: file and line, or row."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -114,7 +114,7 @@ class _Numbers(dict[str, float]):
         self.what = what
 
     def __missing__(self, text: str) -> float:
-        # float() also takes "1_000"; a file in which that stands does not mean a number.
+        # float() also takes "1_000"; nobody who writes that means a number.
         if "_" in text:
             raise ValueError(text)
         self[text] = number = float(text)
@@ -148,7 +148,7 @@ class Lines:
         self._chunks: list[tuple[int, int, NDArray[np.int64] | None]] = []
 
     def add(self, chunk: list[list[str]], last_line: int) -> list[list[str]]:
-        """Note where the records of a chunk stand; return those that are not blank lines."""
+        """Note the lines of the records of a chunk; return those that are not blank lines."""
         line, own, filled = self._next_line, None, chunk
         self._next_line = last_line + 1
         if last_line + 1 - line != len(chunk) or min(map(len, chunk)) < 2:
