@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,12 +11,13 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import OneOf, check_parameters
-from kolmogorov._support.wording import advice, option, parameter
+from kolmogorov._support.wording import advice, named, option, parameter
 from kolmogorov.data.columns import Place
-from kolmogorov.data.scale import Scale, check_scaling, fitting_scale
-from kolmogorov.errors import DataError
+from kolmogorov.data.scale import Scale, size_fault
+from kolmogorov.errors import DataError, ParameterError
 
 Duplicates = Literal["error", "mean", "last"]
+SCALINGS = ("max", "minmax")
 #: Weights outside are refused. Sums of squares of larger ones overflow, and draws that count trials never end; smaller
 #: ones vanish beside the others.
 LEAST_WEIGHT, LARGEST_WEIGHT = 1e-9, 1e9
@@ -50,7 +52,15 @@ class Rules:
     def __post_init__(self) -> None:
         known = {"duplicates": OneOf(("error", "mean", "last"))}
         check_parameters("Observations", {"duplicates": self.duplicates}, known)
-        check_scaling(self.minimum, self.maximum, self.scaling)
+        for name, end in (("minimum", self.minimum), ("maximum", self.maximum)):
+            if end is not None and (isinstance(end, bool) or not isinstance(end, numbers.Real)):
+                raise ParameterError(f"{named(name)} must be a number or None, got {end!r}.")
+        if self.scaling not in SCALINGS:
+            known_words = ", ".join(map(repr, SCALINGS))
+            raise ParameterError(f"{named('scaling')} must be one of {known_words}, got {self.scaling!r}.")
+        if self.scaling == "max" and self.minimum not in (None, 0, 0.0):
+            minmax, plain = option("scaling", "minmax"), option("scaling", "max")
+            raise ParameterError(f"{named('minimum')} goes with {minmax}; with {plain} it is 0.")
         if self._low is not None and self.maximum is not None:
             Scale(self._low, float(self.maximum))
 
@@ -83,8 +93,27 @@ class Rules:
         return low, high
 
     def scale_between(self, low: float, high: float) -> Scale:
-        """Return the scale of ratings that were checked and lie between two ends."""
-        return fitting_scale(low, high, self.minimum, self.maximum, self.scaling)
+        """Return the scale of ratings that were checked and reach from `low` to `high`.
+
+        What was left open is filled in: `maximum` becomes the largest rating, or 1 where none exceeds 1, since such
+        values already are probabilities; `minimum` becomes the smallest rating.
+
+        Examples
+        --------
+        >>> str(Rules().scale_between(1.0, 4.0)), str(Rules(scaling="minmax").scale_between(1.0, 4.0))
+        ('p = r / 4', 'p = (r - 1) / 3')
+        """
+        bottom = low if self._low is None else self._low
+        top = high if self.maximum is None else float(self.maximum)
+        if self.maximum is None:
+            if self.scaling == "max":
+                top = max(top, 1.0)
+            elif top == bottom:
+                # Far from 0 one more is no more.
+                top = bottom + max(1.0, float(np.spacing(abs(bottom))))
+        if (self._low is None or self.maximum is None) and (fault := size_fault(bottom, top)):
+            raise DataError(f"The ratings, which reach from {low:g} to {high:g}, {fault}")
+        return Scale(bottom, top)
 
     def _too_low(self) -> str:
         if self.scaling == "minmax":

@@ -56,9 +56,15 @@ class ArrowSource:
         """Read the stream once."""
         pyarrow = require("pyarrow", extra="parquet", purpose="Reading Arrow streams")
         with _worded("The stream cannot be read"):
-            stream = self._stream.scanner() if hasattr(self._stream, "scanner") else self._stream
-            reader = stream.to_reader() if _is_scannable(stream) else pyarrow.RecordBatchReader.from_stream(stream)
-            positions = self._pick(reader.schema.names)
+            stream, pick = self._stream, self._pick
+            if _is_scannable(stream) and hasattr(stream, "scanner"):
+                # A dataset reads only the columns that it is asked for.
+                wanted, positions = _projected(stream.schema.names, pick)
+                reader = stream.scanner(columns=wanted).to_reader()
+            else:
+                from_stream = pyarrow.RecordBatchReader.from_stream
+                reader = stream.to_reader() if _is_scannable(stream) else from_stream(stream)
+                positions = pick(reader.schema.names)
             empty = True
             for chunk in _chunks(reader, positions, self._batch, self.place):
                 empty = False
@@ -91,16 +97,13 @@ class ParquetSource:
     def chunks(self) -> Iterator[Chunk]:
         """Read the file once."""
         with opened_parquet(self.path) as file:
-            names = file.schema_arrow.names
-            positions = self._pick(names)
+            wanted, positions = _projected(file.schema_arrow.names, self._pick)
             if file.metadata.num_rows == 0:
                 raise DataError(f"{self.path} holds no ratings.")
             groups = range(file.num_row_groups) if self._row_group is None else [self._row_group]
             self._first_row = sum(file.metadata.row_group(k).num_rows for k in range(groups[0]))
-            wanted = list(dict.fromkeys(names[position] for position in positions.values()))
-            within = {role: wanted.index(names[position]) for role, position in positions.items()}
             batches = file.iter_batches(_BATCH, row_groups=list(groups), columns=wanted)
-            yield from _chunks((batch.select(wanted) for batch in batches), within, _BATCH, self.place)
+            yield from _chunks((batch.select(wanted) for batch in batches), positions, _BATCH, self.place)
 
     def place(self, record: int) -> str:
         """Name the file and the row of a record."""
@@ -130,6 +133,13 @@ def _worded(what: str) -> Iterator[None]:
         yield
     except (ArrowException, OSError) as error:
         raise DataError(f"{what}: {error}") from None
+
+
+def _projected(names: list[str], pick: Pick) -> tuple[list[str], dict[str, int]]:
+    """Return the names of the columns that are needed, each once, and the position of each role among them."""
+    positions = pick(names)
+    wanted = list(dict.fromkeys(names[position] for position in positions.values()))
+    return wanted, {role: wanted.index(names[position]) for role, position in positions.items()}
 
 
 def _chunks(batches: Iterable[Any], positions: dict[str, int], most: int, place: Place) -> Iterator[Chunk]:
