@@ -25,9 +25,9 @@ _HOMES = {
     "interpret": "kolmogorov.interpret",
     "load": "kolmogorov.model.loading",
     "metrics": "kolmogorov.metrics",
-    "pack": "kolmogorov.data.packed.packing",
+    "pack": "kolmogorov.data.ratings",
     "problems": "kolmogorov.problems",
-    "read_ratings": "kolmogorov.data.reading.ratings",
+    "read_ratings": "kolmogorov.data.ratings",
     "solvers": "kolmogorov.solvers",
     "tune": "kolmogorov.model.tuning",
 }

@@ -9,8 +9,8 @@ from kolmogorov.baselines.factorization import MatrixFactorization as MatrixFact
 from kolmogorov.baselines.svdpp import SVDpp as SVDpp
 from kolmogorov.data import datasets as datasets
 from kolmogorov.data.observations import Observations as Observations
-from kolmogorov.data.packed.packing import pack as pack
-from kolmogorov.data.reading.ratings import read_ratings as read_ratings
+from kolmogorov.data.ratings import pack as pack
+from kolmogorov.data.ratings import read_ratings as read_ratings
 from kolmogorov.model.averaging import bagged as bagged
 from kolmogorov.model.bayesian import BayesianKolmogorovModel as BayesianKolmogorovModel
 from kolmogorov.model.kolmogorov import KolmogorovModel as KolmogorovModel

@@ -226,7 +226,7 @@ def test_remedies_are_options_of_the_verb(shell, zoo_files, tmp_path, kind):
     expected = {
         "latin-1": "for example --encoding latin-1.",
         "utf-16": "try --encoding utf-16.",
-        "duplicates": "Pass --duplicates mean or --duplicates last to settle such pairs.",
+        "duplicates": "Pass --duplicates mean or --duplicates last to merge them.",
         "negative": "For ratings below zero use --scaling minmax.",
         "large": "Give the right --maximum or drop the entry.",
         "narrow": "name it with --sep.",

@@ -136,7 +136,7 @@ def test_fit_takes_named_datasets_and_layout_options(tmp_path):
     [
         ("1,2,3\n1,3,abc\n", "line 2: value must be a number, got 'abc'"),
         ("", "is empty"),
-        ("1,2,3\n1,2,4\n", "second time"),
+        ("1,2,3\n1,2,4\n", "duplicate rating"),
         (b"\x00\x01", "not a text file"),
     ],
 )

@@ -7,13 +7,16 @@ import scipy.sparse as sp
 
 from kolmogorov import Observations, pack, read_ratings
 from kolmogorov.data import Scale
-from kolmogorov.data.packed.shards import Columns, census, dealt
+from kolmogorov.data.packed.shards import dealt_part, part_summary
+from kolmogorov.data.reading.arraylike import frame_of
+from kolmogorov.data.reading.frames import FrameSource
+from kolmogorov.data.reading.layout import named_columns
+from kolmogorov.data.rules import LARGEST_WEIGHT, LEAST_WEIGHT, Rules
 from kolmogorov.data.scale import FURTHEST_END, SHORTEST_SPAN
 from kolmogorov.data.vocabulary import Vocabulary
-from kolmogorov.data.weights import LARGEST_WEIGHT, LEAST_WEIGHT
 from kolmogorov.errors import DataError, ParameterError
 
-COLUMNS = Columns("user", "item", "rating", "n")
+COLUMNS = {"user": "user", "item": "item", "value": "rating", "weight": "n"}
 
 
 def frame(values, weights):
@@ -30,10 +33,14 @@ def written_parquet(path, values, weights):
     return path
 
 
+def part_of(pandas):
+    return FrameSource(frame_of(pandas), lambda names: named_columns(names, COLUMNS), pandas.index)
+
+
 def dealt_out(values, weights):
-    part = frame(values, weights)
-    found = census(part, COLUMNS)
-    return dealt(part, COLUMNS, found.users, found.items, np.array([0]), Scale(0.0, 5.0))
+    part = part_of(frame(values, weights))
+    found = part_summary(part, Rules())
+    return dealt_part(part, found.users, found.items, np.array([0]), Scale(0.0, 5.0))
 
 
 WAYS = {
@@ -119,6 +126,6 @@ def test_neighbouring_numbers_make_a_scale():
 
 def test_parts_of_frames_name_their_rows():
     part = frame([5.0, np.inf, 1.0], [1.0, 1.0, 1.0]).set_index(pd.Index([70, 71, 72]))
-    with pytest.raises(DataError, match="row 71 of column 'rating': value must be finite, got inf"):
-        census(part, COLUMNS)
-    assert isinstance(census(part[:1], COLUMNS).users, Vocabulary)
+    with pytest.raises(DataError, match="^row 71: value must be finite, got inf"):
+        part_summary(part_of(part), Rules())
+    assert isinstance(part_summary(part_of(part[:1]), Rules()).users, Vocabulary)

@@ -10,16 +10,26 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
+from pyarrow.dataset import dataset
 
 import kolmogorov as km
 from forgery import forged, parts_of
 from kolmogorov import Observations, read_ratings
 from kolmogorov.data import Scale
 from kolmogorov.data.datasets.synthetic import planted
-from kolmogorov.data.packed import packing
+from kolmogorov.data.packed.packing import pack_sources, packed_subset
+from kolmogorov.data.packed.table import open_table
+from kolmogorov.data.reading.layout import FileFormat
+from kolmogorov.data.reading.opening import sources_of
+from kolmogorov.data.reading.text import TextSource
+from kolmogorov.data.rules import Rules
 from kolmogorov.errors import DataError, FileFormatError, FileWriteError, ParameterError
 
 
@@ -36,14 +46,13 @@ def same(a, b):
     assert a.fingerprint() == b.fingerprint()
 
 
-@pytest.fixture
-def tiny_memory(monkeypatch):
-    """Buckets of three records, so that small files go through many."""
-    monkeypatch.setattr(packing, "_LEAST_MEMORY", 1)
-    return 3 * packing._BYTES_PER_RECORD
+def packed_in_buckets(source, out, limit=3, columns=None, header="auto", **rules):
+    """Pack with buckets of a few records, so that small files go through many."""
+    pack_sources(sources_of(source, FileFormat(columns or {}, header=header)), out, Rules(**rules), limit)
+    return Observations.open(out)
 
 
-def test_many_files_of_many_kinds_are_one_table(tmp_path, tiny_memory):
+def test_many_files_of_many_kinds_are_one_table(tmp_path):
     table = planted(30, 20, 3, n_observations=200, binary=True).observations
     frame = table.to_frame("pandas")[["user", "item", "rating"]].sample(frac=1.0, random_state=0)
     frame["user"] = "u" + frame["user"].astype(str)
@@ -53,10 +62,23 @@ def test_many_files_of_many_kinds_are_one_table(tmp_path, tiny_memory):
     (tmp_path / "b.tsv.gz").write_bytes(gzip.compress(frame[50:120].to_csv(sep="\t", index=False).encode()))
     frame[120:].to_parquet(tmp_path / "c.parquet", row_group_size=30)
     paths = [tmp_path / name for name in ("a.csv", "b.tsv.gz", "c.parquet")]
-    packed = km.pack(paths, tmp_path / "t.kmt", memory=tiny_memory, maximum=1)
+    packed = packed_in_buckets(paths, tmp_path / "t.kmt", maximum=1)
     same(packed, read_ratings(tmp_path / "whole.csv", maximum=1))
     same(Observations.open(tmp_path / "t.kmt"), packed)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "b.tsv.gz", "c.parquet", "t.kmt", "whole.csv"]
+
+
+#: The same records, whatever they come in.
+FORMS = {
+    "pandas": lambda frame: frame,
+    "polars": pl.from_pandas,
+    "lazy polars": lambda frame: pl.from_pandas(frame).lazy(),
+    "table": pa.Table.from_pandas,
+    "batches": lambda frame: pa.Table.from_pandas(frame).to_reader(max_chunksize=3),
+    "batch": pa.RecordBatch.from_pandas,
+    "dataset": lambda frame: dataset(pa.Table.from_pandas(frame)),
+    "scanner": lambda frame: dataset(pa.Table.from_pandas(frame)).scanner(batch_size=2),
+}
 
 
 @settings(max_examples=40, deadline=None)
@@ -69,21 +91,28 @@ def test_many_files_of_many_kinds_are_one_table(tmp_path, tiny_memory):
 def test_packing_is_reading(tmp_path_factory, records, duplicates, weighted, limit):
     folder = tmp_path_factory.mktemp("pack")
     (folder / "r.csv").write_text("".join(f"{u},{i},{r},{w}\n" for u, i, r, w in records))
-    options = {"maximum": 5, "duplicates": duplicates, "header": False} | ({"weight": 3} if weighted else {})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packing, "_LEAST_MEMORY", 1)
-        packed = km.pack(folder / "r.csv", folder / "t.kmt", memory=limit * packing._BYTES_PER_RECORD, **options)
-    same(packed, read_ratings(folder / "r.csv", **options))
+    rules, columns = {"maximum": 5, "duplicates": duplicates}, {"weight": 3} if weighted else {}
+    whole = read_ratings(folder / "r.csv", header=False, **rules, **columns)
+    same(packed_in_buckets(folder / "r.csv", folder / "t.kmt", limit, columns, header=False, **rules), whole)
+    names = ["user", "item", "value", "weight"]
+    frame = pd.DataFrame(records, columns=names)
+    named = {"weight": "weight"} if weighted else {}
+    for number, form in enumerate(FORMS):
+        same(Observations.from_frame(FORMS[form](frame), **rules, **named), whole)
+        out = folder / f"{number}.kmt"
+        same(packed_in_buckets(FORMS[form](frame), out, limit, named, **rules), whole)
+        same(read_ratings(FORMS[form](frame), **rules, **named), whole)
+    arrays = [frame[name].to_numpy() for name in names]
+    weights = arrays[3] if weighted else None
+    same(Observations.from_arrays(*arrays[:3], weights=weights, **rules), whole)
 
 
-def test_integer_columns_of_parquet(tmp_path, tiny_memory):
-    import pandas as pd
-
+def test_integer_columns_of_parquet(tmp_path):
     rng = np.random.default_rng(0)
     cells = rng.choice(5000, size=300, replace=False)
     frame = pd.DataFrame({"user": 10**12 + cells // 50 * 977, "item": cells % 50, "value": rng.random(300)})
     frame.to_parquet(tmp_path / "r.parquet")
-    same(km.pack(tmp_path / "r.parquet", tmp_path / "t.kmt", memory=tiny_memory), read_ratings(tmp_path / "r.parquet"))
+    same(packed_in_buckets(tmp_path / "r.parquet", tmp_path / "t.kmt"), read_ratings(tmp_path / "r.parquet"))
 
 
 def test_observations_can_be_packed(tmp_path, zoo):
@@ -106,7 +135,7 @@ def test_labels_travel(tmp_path):
 # --- errors --------------------------------------------------------------------------------------------------
 
 
-def test_errors_name_file_and_line(tmp_path, tiny_memory):
+def test_errors_name_file_and_line(tmp_path):
     good, bad, twice = tmp_path / "good.csv", tmp_path / "bad.csv", tmp_path / "twice.csv"
     good.write_text("user,item,rating\na,x,1\nb,x,2\nc,y,3\nd,z,4\n")
     bad.write_text("user,item,rating\nb,y,2\n\nc,x,much\n")
@@ -116,9 +145,9 @@ def test_errors_name_file_and_line(tmp_path, tiny_memory):
         km.pack([good, bad], out)
     with pytest.raises(
         DataError,
-        match=r"twice.csv, line 3: user 'c' and item 'y' stand there a second time \(first: .*good.csv, line 4",
+        match=r"twice.csv, line 3: duplicate rating of user 'c' and item 'y' \(first at .*good.csv, line 4\)",
     ):
-        km.pack([good, twice], out, memory=tiny_memory)
+        packed_in_buckets([good, twice], out)
     with pytest.raises(DataError, match=r"good.csv, line 5: value must be at most the maximum 3, got 4"):
         km.pack([good], out, maximum=3)
     with pytest.raises(DataError, match="no files"):
@@ -134,11 +163,9 @@ def test_errors_name_file_and_line(tmp_path, tiny_memory):
 
 
 def test_texts_and_integers_do_not_mix(tmp_path):
-    import pandas as pd
-
     pd.DataFrame({"user": [1], "item": [2], "value": [1.0]}).to_parquet(tmp_path / "a.parquet")
     (tmp_path / "b.csv").write_text("x,y,1\n")
-    with pytest.raises(DataError, match="b.csv, line 1: the user ids are texts here and integers in the files before"):
+    with pytest.raises(DataError, match="b.csv, line 1: the user ids are texts here and integers in what came before"):
         km.pack([tmp_path / "a.parquet", tmp_path / "b.csv"], tmp_path / "t.kmt")
 
 
@@ -158,10 +185,6 @@ def test_a_killed_packing_leaves_nothing_that_opens(tmp_path):
 
 
 def test_ids_of_parquet_columns_are_those_of_read_ratings(tmp_path):
-    import pandas as pd
-    import pyarrow as pa
-    from pyarrow import parquet
-
     columns = {
         "digits": ["1", "2", "3"],
         "blanks": [" a", "a", ""],
@@ -182,8 +205,6 @@ def test_ids_of_parquet_columns_are_those_of_read_ratings(tmp_path):
 
 
 def test_a_directory_of_parquet_files(tmp_path):
-    import pandas as pd
-
     (tmp_path / "parts").mkdir()
     for k in range(3):
         pd.DataFrame({"user": [k], "item": [1], "value": [0.5]}).to_parquet(tmp_path / "parts" / f"{k}.parquet")
@@ -198,7 +219,9 @@ def test_what_pack_does_not_take(tmp_path, zoo):
         km.pack(source, source)
     assert source.read_text() == content
     for wrong in (5, b"path", [zoo], None):
-        with pytest.raises(DataError, match="takes paths or Observations"):
+        with pytest.raises(
+            DataError, match="paths, data frames or Arrow streams, got (int|bytes|Observations|NoneType)"
+        ):
             km.pack(wrong, tmp_path / "t.kmt")
     with pytest.raises(ParameterError, match="these options are for files"):
         km.pack(zoo, tmp_path / "t.kmt", maximum=10)
@@ -346,8 +369,7 @@ def test_everything_works_on_a_packed_table(tmp_path):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_parts_of_a_packed_table_are_packed_tables(tmp_path, monkeypatch, weighted):
-    monkeypatch.setattr(packing, "_SUBSET_MEMORY", 40 * packing._BYTES_PER_RECORD)
+def test_parts_of_a_packed_table_are_packed_tables(tmp_path, weighted):
     table = planted(50, 20, 3, n_observations=300, noise=0.1).observations
     if weighted:
         weights = np.random.default_rng(0).integers(1, 5, len(table)).astype(float)
@@ -363,6 +385,9 @@ def test_parts_of_a_packed_table_are_packed_tables(tmp_path, monkeypatch, weight
     assert all(path.exists() for path in paths)
     del parts, b
     assert not any(path.exists() for path in paths)
+    mask = np.random.default_rng(3).random(len(table)) < 0.5
+    few_at_a_time = packed_subset(open_table(tmp_path / "t.kmt"), mask, limit=40)
+    same(Observations.open(few_at_a_time.path), table.subset(mask))
     with pytest.raises(DataError, match="boolean mask"):
         packed.subset(np.ones(3, dtype=bool))
 
@@ -384,7 +409,7 @@ def test_another_scale(tmp_path):
 
 def test_tables_are_gone_through_in_blocks(tmp_path, monkeypatch):
     from kolmogorov._support import invariants
-    from kolmogorov.data import observations
+    from kolmogorov.data import view
     from kolmogorov.fitting import fitted as parameters
     from kolmogorov.fitting import stored
 
@@ -392,7 +417,7 @@ def test_tables_are_gone_through_in_blocks(tmp_path, monkeypatch):
     options = {"n_events": 3, "random_state": 0, "max_iter": 3}
     whole = km.KolmogorovModel(**options).fit(table)
     scores = whole.evaluate(table)
-    monkeypatch.setattr(observations, "BLOCK", 37)
+    monkeypatch.setattr(view, "BLOCK", 37)
     monkeypatch.setattr(invariants, "_BLOCK", 3)
     monkeypatch.setattr(parameters, "_BLOCK", 41)
     monkeypatch.setattr(stored, "_BLOCK", 43)
@@ -409,20 +434,22 @@ def test_tables_are_gone_through_in_blocks(tmp_path, monkeypatch):
     same(Observations.open(tmp_path / "t.kmt"), table)
 
 
-def test_a_chunk_with_one_rating_only(tmp_path, monkeypatch):
+def test_a_chunk_with_one_rating_only(tmp_path):
     """The scale is that of the whole table, not of what is read at a time."""
-    from kolmogorov.data.reading import records
-
-    monkeypatch.setattr(records, "_CHUNK", 2)
-    path = tmp_path / "r.csv"
+    path, out = tmp_path / "r.csv", tmp_path / "t.kmt"
     path.write_text("a,x,5\nb,x,5\nc,x,1\nd,y,2\n")
+
+    def packed(**rules):
+        pack_sources([TextSource(path, FileFormat(), chunk=2)], out, Rules(**rules), 1000)
+        return Observations.open(out)
+
     for options in ({"maximum": 5}, {}, {"minimum": 0}):
         options = {"scaling": "minmax", **options}
-        same(km.pack(path, tmp_path / "t.kmt", **options), read_ratings(path, **options))
+        same(packed(**options), read_ratings(path, **options))
     with pytest.raises(DataError, match="line 1: value must be at most the maximum 4, got 5"):
-        km.pack(path, tmp_path / "t.kmt", maximum=4, scaling="minmax")
+        packed(maximum=4, scaling="minmax")
     with pytest.raises(ParameterError):
-        km.pack(path, tmp_path / "t.kmt", maximum="5")
+        km.pack(path, out, maximum="5")
 
 
 def test_an_empty_part(tmp_path, zoo):

@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 
 import naive
 from kolmogorov import read_ratings
-from kolmogorov.data.reading.ratings import read_pairs
+from kolmogorov.data.reading.gathering import gathered
+from kolmogorov.data.reading.layout import FileFormat
+from kolmogorov.data.reading.text import TextSource, read_pairs
+from kolmogorov.data.rules import Rules
 from kolmogorov.errors import DataError, ParameterError
 
 EXPECTED = {(1, 10): 0.8, (1, 20): 1.0, (2, 10): 0.0}
@@ -126,7 +129,7 @@ def test_quotes_titles_and_unicode(write):
         ("user,item,rating\n1,2,3\n2,2,-1\n", r"line 3: value must not be negative, got -1"),
         ("1,2,3\n1,3\n", r"line 2: expected 3 fields as in the first line, got 2"),
         ("1,2,3\n\n1,3,1,9\n", r"line 3: expected 3 fields as in the first line, got 4"),
-        ("1,2,3\n1,3,4\n1,2,5\n", r"line 3: user 1 and item 2 .*first: .*line 1"),
+        ("1,2,3\n1,3,4\n1,2,5\n", r"line 3: duplicate rating of user 1 and item 2 \(first at .*line 1\)"),
         ("", "is empty"),
         ("\n\n", "is empty"),
         ("user,item,rating\n", "holds no ratings below its header"),
@@ -171,13 +174,11 @@ def test_line_numbers_survive_breaks_inside_quotes(write):
         read_ratings(write('user,item,rating\n1,"two\nlines",3\n\n1,b,x\n'))
 
 
-def test_line_numbers_across_chunks(write, monkeypatch):
-    import kolmogorov.data.reading.records as records
-
-    monkeypatch.setattr(records, "_CHUNK", 3)
+def test_line_numbers_across_chunks(write):
     body = "".join(f"{k},0,1\n" for k in range(10))
-    with pytest.raises(DataError, match="line 12: user 4 and item 0 .*first: .*line 6"):
-        read_ratings(write("user,item,rating\n" + body + "4,0,1\n"))
+    path = write("user,item,rating\n" + body + "4,0,1\n")
+    with pytest.raises(DataError, match=r"line 12: duplicate rating of user 4 and item 0 \(first at .*line 6\)"):
+        gathered([TextSource(path, FileFormat(), chunk=3)], Rules())
 
 
 def test_the_choice_of_maximum_is_reported(write, caplog):

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from kolmogorov import pack, read_ratings
 from kolmogorov.data.reading.layout import recognise
-from kolmogorov.data.reading.records import text_columns
+from kolmogorov.data.reading.text import text_columns
 from kolmogorov.data.reading.textfile import TextFile
 from kolmogorov.errors import DataError
 
@@ -118,7 +118,7 @@ BOMB = """
     import resource, sys
     import kolmogorov as km
     km.Observations  # what the library itself needs does not count
-    from kolmogorov.data.reading.ratings import read_ratings
+    from kolmogorov.data.ratings import read_ratings
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     try:
         read_ratings(sys.argv[1])

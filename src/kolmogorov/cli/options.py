@@ -60,7 +60,7 @@ def reading_options(function: F) -> F:
                 type=click.Choice(["error", "mean", "last"]),
                 default="error",
                 show_default=True,
-                help="What to do with a pair that stands there twice.",
+                help="What to do with duplicate ratings of a pair.",
             ),
         ]
     ):
@@ -117,8 +117,8 @@ def unknown_option(default: str) -> Callable[[F], F]:
 
 def read_input(path: str, layout: dict[str, Any], *, from_model: bool = False, **scale: Any) -> Observations:
     """Read a ratings file, map a packed table, or load a named dataset given as dataset:NAME."""
+    from kolmogorov.data import Observations
     from kolmogorov.data.packed.file import is_table
-    from kolmogorov.data.packed.table import open_table
 
     if path.startswith(DATASET) or is_table(path):
         given = [name for name, value in {**layout, **scale}.items() if value != _DEFAULTS.get(name)]
@@ -126,7 +126,7 @@ def read_input(path: str, layout: dict[str, Any], *, from_model: bool = False, *
             flags = flags_of(click.get_current_context().command)
             raise click.UsageError(f"{path} has its own layout and scale; drop {', '.join(flags[n] for n in given)}.")
         if not path.startswith(DATASET):
-            return open_table(path)
+            return Observations.open(path)
         from kolmogorov.data import datasets
 
         return datasets.load(path.removeprefix(DATASET))

@@ -1,108 +1,33 @@
-"""The observed entries of a table, by rows and by columns. A stored zero is an observation."""
+"""The observed entries of a table, by users and by items, with their ids and their scale."""
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.invariants import check_array, check_between, check_indices, check_indptr
 from kolmogorov._support.optional import to_frame
-from kolmogorov.data.ordering import counting_order
+from kolmogorov._support.typing import Floats
+from kolmogorov.data.packed.packing import packed_subset
+from kolmogorov.data.packed.table import PackedTable, open_table
+from kolmogorov.data.reading.arraylike import dense_cells, sparse_cells
+from kolmogorov.data.reading.gathering import gathered, of_cells
+from kolmogorov.data.reading.layout import named_columns
+from kolmogorov.data.reading.opening import table_source
+from kolmogorov.data.reading.source import ArraySource
+from kolmogorov.data.rules import Duplicates, Rules
 from kolmogorov.data.scale import Scale
+from kolmogorov.data.split import fold_numbers, holdout
+from kolmogorov.data.view import BLOCK as BLOCK
+from kolmogorov.data.view import View as View
+from kolmogorov.data.view import fingerprint_of, transposed
 from kolmogorov.data.vocabulary import Vocabulary
-from kolmogorov.data.weights import LARGEST_WEIGHT, LEAST_WEIGHT
 from kolmogorov.errors import DataError
-
-if TYPE_CHECKING:
-    from kolmogorov.data.reading.ingest import Duplicates
-
-Floats = NDArray[np.float64]
-#: Entries that are looked at together where a table is gone through block by block.
-BLOCK = 1 << 20
-
-
-@dataclass(frozen=True, eq=False)
-class View:
-    """Observations in one order: row r's entries lie at indptr[r] to indptr[r + 1].
-
-    Attributes
-    ----------
-    indptr : int64[n_rows + 1]
-    indices : int32[nnz] or int64[nnz]
-        The partner of each entry, increasing within a row.
-    values : float64[nnz]
-        In [0, 1].
-    weights : float64[nnz] or float64[0]
-        Empty where every observation weighs one.
-    """
-
-    indptr: NDArray[np.int64]
-    indices: NDArray[Any]
-    values: Floats
-    weights: Floats
-
-    def __post_init__(self) -> None:
-        for array in (self.indptr, self.indices, self.values, self.weights):
-            array.setflags(write=False)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Arrays that come from another process are made read-only again, as kernels are compiled for.
-        return View, (self.indptr, self.indices, self.values, self.weights)
-
-    def weighed(self, factor: Floats) -> View:
-        """Return the same entries with their weights multiplied, entry by entry."""
-        return View(self.indptr, self.indices, self.values, factor * self.weights if self.weights.size else factor)
-
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """Entries per row."""
-        return np.diff(self.indptr)
-
-    def blocks(self, entries: int | None = None) -> Iterator[tuple[int, int]]:
-        """Yield ranges of rows (first, last) that together are all rows, with about so many entries each."""
-        return row_blocks(self.indptr, BLOCK if entries is None else entries)
-
-    def owners(self, first: int, last: int) -> NDArray[np.int32]:
-        """Return the row number of each entry of some rows."""
-        return np.repeat(np.arange(first, last, dtype=np.int32), np.diff(self.indptr[first : last + 1]))
-
-    def forget(self, first: int, last: int) -> None:
-        """Give back the memory behind the entries of some rows, where it is only mapped."""
-
-    def extent(self) -> tuple[float, float] | None:
-        """Return the smallest and the largest value, found block by block, or None where there are none."""
-        ends: list[float] = []
-        for first, last in self.blocks():
-            values = self.values[self.indptr[first] : self.indptr[last]]
-            if values.size:
-                ends += (float(values.min()), float(values.max()))
-            self.forget(first, last)
-        return (min(ends), max(ends)) if ends else None
-
-    def check_intact(self) -> None:
-        """Raise where the entries are in a file that has changed its size since it was opened."""
-
-    def validate(self, n_rows: int, n_partners: int) -> None:
-        """Raise `InvariantError` where the arrays do not form observations of so many rows and partners."""
-        check_array("indptr", self.indptr, np.int64, (n_rows + 1,))
-        check_indptr("indptr", self.indptr, self.indices.size)
-        check_indices("indices", self.indptr, self.indices, n_partners)
-        check_array("values", self.values, np.float64, self.indices.shape)
-        check_between("values", self.values, 0.0, 1.0)
-        check_array("weights", self.weights, np.float64, self.indices.shape if self.weights.size else (0,))
-        check_between("weights", self.weights, LEAST_WEIGHT, LARGEST_WEIGHT)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held by the four arrays."""
-        return self.indptr.nbytes + self.indices.nbytes + self.values.nbytes + self.weights.nbytes
 
 
 class Observations:
@@ -127,18 +52,16 @@ class Observations:
     """
 
     def __init__(self, users: Vocabulary, items: Vocabulary, rows: View, scale: Scale) -> None:
-        for name, value in (("users", users), ("items", items), ("rows", rows), ("scale", scale)):
-            object.__setattr__(self, name, value)
+        self.__dict__.update(users=users, items=items, rows=rows, scale=scale)
 
     users: Vocabulary
     items: Vocabulary
     rows: View
     scale: Scale
+    _table: PackedTable | None = None
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"Observations are immutable; make new ones instead of setting '{name}'.")
-
-    # --- making -----------------------------------------------------------------------------------------
 
     @classmethod
     def from_arrays(
@@ -175,59 +98,73 @@ class Observations:
         >>> Observations.from_arrays([1, 1, 2], [10, 20, 10], [3, 5, 0])
         Observations: 3 of 2 users × 2 items (75.0% observed), p = r / 5
         """
-        from kolmogorov.data.reading.ingest import from_arrays
-
-        return from_arrays(
-            users,
-            items,
-            values,
-            weights=weights,
-            minimum=minimum,
-            maximum=maximum,
-            scaling=scaling,
-            duplicates=duplicates,
-        )
+        rules = Rules(minimum, maximum, scaling, duplicates)
+        return cls(*gathered([ArraySource(users, items, values, weights)], rules))
 
     @classmethod
     def from_frame(
-        cls, frame: Any, user: str = "user", item: str = "item", value: str = "value", **options: Any
+        cls,
+        frame: Any,
+        user: str = "user",
+        item: str = "item",
+        value: str = "value",
+        *,
+        weight: str | None = None,
+        minimum: float | None = None,
+        maximum: float | None = None,
+        scaling: str = "max",
+        duplicates: Duplicates = "error",
     ) -> Observations:
-        """Make observations of the columns of a pandas, polars or pyarrow table.
+        """Make observations of the columns of a data frame or of an Arrow stream.
 
         Parameters
         ----------
-        frame : data frame
-        user, item, value : str
-            Column names.
-        **options
-            `weight`, a column name, and the options of `from_arrays`.
+        frame : data frame or Arrow stream
+            Of pandas, polars or pyarrow, or anything with ``__arrow_c_stream__`` such as a DuckDB relation, which is
+            read batch by batch.
+        user, item, value, weight : str
+            Column names; without a weight every observation weighs one.
+        minimum, maximum, scaling, duplicates
+            As in `from_arrays`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"who": ["ann", "bob"], "what": ["tea", "tea"], "stars": [5, 4]})
+        >>> Observations.from_frame(frame, "who", "what", "stars", maximum=5)
+        Observations: 2 of 2 users × 1 items (100.0% observed), p = r / 5
         """
-        from kolmogorov.data.reading.ingest import from_frame
-
-        return from_frame(frame, user, item, value, **options)
-
-    @classmethod
-    def from_scipy(cls, matrix: Any, **options: Any) -> Observations:
-        """Make observations of a SciPy sparse matrix or array: what is stored is observed, zeros included."""
-        from kolmogorov.data.reading.ingest import from_scipy
-
-        return from_scipy(matrix, **options)
+        wanted = {"user": user, "item": item, "value": value} | ({} if weight is None else {"weight": weight})
+        source = table_source(frame, lambda names: named_columns(names, wanted))
+        if source is None:
+            raise DataError(
+                f"Expected a pandas, polars or pyarrow table, or an Arrow stream, got {type(frame).__name__}. "
+                "For arrays use from_arrays, from_scipy or from_dense."
+            )
+        return cls(*gathered([source], Rules(minimum, maximum, scaling, duplicates)))
 
     @classmethod
-    def from_dense(cls, table: Any, **options: Any) -> Observations:
+    def from_scipy(cls, matrix: Any, *, weights: Any = None, **rules: Any) -> Observations:
+        """Make observations of a SciPy sparse matrix or array: what is stored is observed, zeros included.
+
+        Rows are users. `weights` has one entry for each that is stored; the other options are those of `from_arrays`.
+        """
+        return cls(*of_cells(*sparse_cells(matrix), weights, Rules(**rules)))
+
+    @classmethod
+    def from_dense(cls, table: Any, *, weights: Any = None, **rules: Any) -> Observations:
         """Make observations of a two-dimensional array or a wide data frame.
 
         Rows are users, columns are items. NaN, None, the masked cells of a masked array and the empty cells of a frame
-        are missing. A frame that holds a list of ratings is refused; it is for `from_frame`.
+        are missing. A frame that holds a list of ratings is refused; it is for `from_frame`. `weights` has one entry
+        for each observed cell; the other options are those of `from_arrays`.
 
         Examples
         --------
         >>> Observations.from_dense([[0.8, 0.4], [float("nan"), 0.6]])
         Observations: 3 of 2 users × 2 items (75.0% observed), p = r
         """
-        from kolmogorov.data.reading.ingest import from_dense
-
-        return from_dense(table, **options)
+        return cls(*of_cells(*dense_cells(table), weights, Rules(**rules)))
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], verify: bool = True) -> Observations:
@@ -240,11 +177,14 @@ class Observations:
             Compare all checksums, which reads the file once. What could make compiled code read outside the table is
             checked in any case.
         """
-        from kolmogorov.data.packed.table import open_table
+        return cls._mapped(open_table(path, verify))
 
-        return open_table(path, verify)
-
-    # --- looking ----------------------------------------------------------------------------------------
+    @classmethod
+    def _mapped(cls, table: PackedTable) -> Observations:
+        made = cls(table.users, table.items, table.rows, table.header.scale)
+        # `columns` is a cached property that finds itself filled.
+        made.__dict__.update(_table=table, columns=table.columns)
+        return made
 
     @property
     def n_users(self) -> int:
@@ -279,7 +219,12 @@ class Observations:
     @property
     def is_binary(self) -> bool:
         """Whether every value is 0 or 1."""
-        return bool(((self.values == 0.0) | (self.values == 1.0)).all())
+        return self.rows.is_binary() if self._table is None else self._table.header.binary
+
+    @property
+    def path(self) -> Path | None:
+        """The packed table that the entries lie in, or None where they are in memory."""
+        return None if self._table is None else self._table.path
 
     @property
     def nbytes(self) -> int:
@@ -294,6 +239,8 @@ class Observations:
     @property
     def seen_items(self) -> NDArray[np.bool_]:
         """Which items have entries."""
+        if self._table is not None:
+            return self.columns.counts > 0
         present = np.zeros(self.n_items, dtype=bool)
         present[self.rows.indices] = True
         return present
@@ -350,36 +297,35 @@ class Observations:
 
     def fingerprint(self) -> str:
         """Return a digest of everything a fit depends on."""
-        arrays = (self.rows.indptr, self.rows.indices, self.rows.values, self.rows.weights)
-        parts = [hashlib.sha256(np.ascontiguousarray(array).data).digest() for array in arrays]
-        return fingerprint_of(self.n_users, self.n_items, self.scale, parts)
+        if self._table is not None:
+            return self._table.header.fingerprint
+        return fingerprint_of(self.n_users, self.n_items, self.scale, self.rows.digests())
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        if self._table is None:
+            return super().__reduce__()
+        # Another process maps the same file.
+        return _reopened, (self._table.path, self.fingerprint())
 
     def rescaled(self, scale: Scale) -> Observations:
         """Return the same ratings as probabilities on another scale; they must fit into it."""
         if scale == self.scale:
             return self
-        ratings = self.scale.rating(self.values)
-        values = scale.probability(ratings)
-        outside = (values < -1e-9) | (values > 1 + 1e-9)
-        if outside.any():
-            raise DataError(
-                f"The rating {ratings[outside][0]:g} does not fit into the scale {scale.minimum:g} to "
-                f"{scale.maximum:g} that the model was learned on."
-            )
         rows = self.rows
-        view = View(rows.indptr, rows.indices, np.clip(values, 0.0, 1.0), rows.weights)
+        view = View(rows.indptr, rows.indices, self.scale.converted(self.values, scale), rows.weights)
         return Observations(self.users, self.items, view, scale)
 
-    # --- splitting --------------------------------------------------------------------------------------
-
     def subset(self, chosen: NDArray[np.bool_]) -> Observations:
-        """Keep the chosen entries (a mask in the order of `values`); ids and scale stay."""
+        """Keep the chosen entries (a mask in the order of `values`); ids and scale stay.
+
+        Those of a packed table go to another one under the temporary directory, which is deleted when nobody uses it
+        any more.
+        """
         if np.shape(chosen) != self.values.shape or np.asarray(chosen).dtype != bool:
             raise DataError(f"'chosen' must be a boolean mask with one entry per observation ({len(self)}).")
-        kept = np.concatenate(([0], np.cumsum(chosen, dtype=np.int64)))
-        weights = self.rows.weights[chosen] if self.rows.weights.size else self.rows.weights
-        view = View(kept[self.rows.indptr], self.rows.indices[chosen], self.rows.values[chosen], weights)
-        return Observations(self.users, self.items, view, self.scale)
+        if self._table is not None and np.any(chosen):
+            return Observations._mapped(packed_subset(self._table, np.asarray(chosen)))
+        return Observations(self.users, self.items, self.rows.chosen(chosen), self.scale)
 
     def split(self, test_size: float = 0.2, random_state: Any = None) -> tuple[Observations, Observations]:
         """Hold out a random share of the entries: (train, test), with the same ids on both sides.
@@ -391,36 +337,14 @@ class Observations:
         >>> len(train), len(test)
         (4, 2)
         """
-        from kolmogorov.data.split import holdout
-
-        return holdout(self, test_size, random_state)
+        chosen = holdout(len(self), test_size, random_state)
+        return self.subset(~chosen), self.subset(chosen)
 
     def folds(self, k: int = 5, random_state: Any = None) -> Iterator[tuple[Observations, Observations]]:
         """Yield k pairs (train, test) in which every entry is tested once."""
-        from kolmogorov.data.split import folds
-
-        return folds(self, k, random_state)
-
-
-def row_blocks(indptr: NDArray[np.int64], entries: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges of rows with at most so many entries, or with one row."""
-    first, n_rows = 0, indptr.size - 1
-    while first < n_rows:
-        last = int(np.searchsorted(indptr, indptr[first] + entries, side="right")) - 1
-        last = min(max(last, first + 1), n_rows)
-        yield first, last
-        first = last
+        part = fold_numbers(len(self), k, random_state)
+        return ((self.subset(part != fold), self.subset(part == fold)) for fold in range(k))
 
 
-def fingerprint_of(n_users: int, n_items: int, scale: Scale, parts: Sequence[bytes]) -> str:
-    """Digest the shape, the scale and the digests of the four arrays by users."""
-    return hashlib.sha256(f"{n_users} {n_items} {scale}".encode() + b"".join(parts)).hexdigest()
-
-
-def transposed(view: View, n_columns: int) -> View:
-    """Order the entries of a view by their partners."""
-    order = counting_order(view.indices, n_columns)
-    indptr = np.concatenate(([0], np.cumsum(np.bincount(view.indices, minlength=n_columns)))).astype(np.int64)
-    own = view.owners(0, view.indptr.size - 1)
-    weights = view.weights[order] if view.weights.size else view.weights
-    return View(indptr, own[order], view.values[order], weights)
+def _reopened(path: Path, fingerprint: str) -> Observations:
+    return Observations._mapped(open_table(path, verify=False, fingerprint=fingerprint))

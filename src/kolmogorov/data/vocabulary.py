@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.typing import Ids, Rows
+from kolmogorov.data.ids import IdEncoder
+from kolmogorov.data.ids import normalise_ids as normalise_ids
 from kolmogorov.data.nearness import suggestion
-from kolmogorov.data.reading.arraylike import column_of
 from kolmogorov.errors import DataError, UnknownIdError
-
-Locate = Callable[[int], str]
 
 
 class Vocabulary:
@@ -34,7 +33,7 @@ class Vocabulary:
     [1, -1]
     """
 
-    def __init__(self, ids: NDArray[Any], labels: Iterable[str] | None = None) -> None:
+    def __init__(self, ids: Ids, labels: Iterable[str] | None = None) -> None:
         self.ids = ids.copy()
         self.ids.setflags(write=False)
         self.labels: NDArray[Any] | None = None
@@ -45,28 +44,16 @@ class Vocabulary:
             self.labels.setflags(write=False)
 
     @classmethod
-    def of(cls, raw: Any, what: str = "id", locate: Locate | None = None) -> Vocabulary:
+    def of(cls, raw: Any, what: str = "id") -> Vocabulary:
         """Collect the distinct ids of an array-like."""
-        return cls.index(raw, what, locate)[0]
+        return cls.index(raw, what)[0]
 
     @classmethod
-    def index(cls, raw: Any, what: str = "id", locate: Locate | None = None) -> tuple[Vocabulary, NDArray[np.int64]]:
+    def index(cls, raw: Any, what: str = "id") -> tuple[Vocabulary, Rows]:
         """Collect the distinct ids of an array-like, and give each entry's row number."""
-        array = normalise_ids(raw, what, locate)
-        if array.dtype == object:
-            return cls.from_dictionary(*_dictionary_codes(array))
-        ids, codes = _distinct_integers(array)
-        return cls(ids), codes
-
-    @classmethod
-    def from_dictionary(cls, texts: list[str], codes: NDArray[np.int64]) -> tuple[Vocabulary, NDArray[np.int64]]:
-        """Sort a first-come dictionary of strings, and renumber the codes that refer to it."""
-        order = sorted(range(len(texts)), key=texts.__getitem__)
-        ids = np.empty(len(texts), dtype=object)
-        ids[:] = [texts[k] for k in order]
-        renumber = np.empty(len(texts), dtype=np.int64)
-        renumber[order] = np.arange(len(texts))
-        return cls(ids), renumber[codes]
+        encoder = IdEncoder(what)
+        keys = encoder.read(normalise_ids(raw, what))
+        return cls(encoder.finish()), encoder.row_numbers(keys)
 
     @classmethod
     def range(cls, size: int) -> Vocabulary:
@@ -92,7 +79,7 @@ class Vocabulary:
         """Whether the ids are strings; otherwise they are integers."""
         return self.ids.dtype == object
 
-    def encode(self, raw: Any, what: str = "id") -> NDArray[np.int64]:
+    def encode(self, raw: Any, what: str = "id") -> Rows:
         """Return each id's row number, -1 where the id is unknown. Ids of the wrong type are an error."""
         array = normalise_ids(raw, what)
         if array.size == 0 or len(self) == 0:
@@ -103,7 +90,7 @@ class Vocabulary:
                 f"{what} ids are {expected} here, got {came} such as {array.item(0)!r}.{self.suggestion(array.item(0))}"
             )
         if self.holds_strings:
-            return np.fromiter((self._rows.get(i, -1) for i in array), dtype=np.int64, count=array.size)
+            return np.fromiter((self._row_of.get(i, -1) for i in array), dtype=np.int64, count=array.size)
         rows = np.searchsorted(self.ids, array)
         rows[rows == len(self)] = 0
         return np.where(self.ids[rows] == array, rows, -1)
@@ -127,7 +114,7 @@ class Vocabulary:
         """Return a sentence, with a blank before it, that names ids or titles like a wrong id; maybe nothing."""
         return suggestion(self.ids, self.labels, wrong)
 
-    def translate(self, other: Vocabulary) -> NDArray[np.int64]:
+    def translate(self, other: Vocabulary) -> Rows:
         """Return this vocabulary's row number of each id of another, -1 where it has none.
 
         Where one holds integers and the other strings, ids are compared as text: whether the ids of a file read as
@@ -139,7 +126,7 @@ class Vocabulary:
             return self.encode(other.ids)
         return self.rows_of_texts(map(str, other.ids.tolist()))
 
-    def rows_of_texts(self, texts: Iterable[str]) -> NDArray[np.int64]:
+    def rows_of_texts(self, texts: Iterable[str]) -> Rows:
         """Return row numbers of ids given as text, -1 where unknown."""
         rows = {str(identifier): row for row, identifier in enumerate(self.ids.tolist())}
         return np.array([rows.get(text, -1) for text in texts], dtype=np.int64)
@@ -167,75 +154,8 @@ class Vocabulary:
         return cls(ids, _texts(f"{side}_labels", arrays) if f"{side}_labels_ends" in arrays else None)
 
     @cached_property
-    def _rows(self) -> dict[str, int]:
+    def _row_of(self) -> dict[str, int]:
         return {identifier: row for row, identifier in enumerate(self.ids)}
-
-
-def normalise_ids(raw: Any, what: str = "id", locate: Locate | None = None) -> NDArray[Any]:
-    """Turn an array-like of ids into int64 or into an object array of str; anything else is an error."""
-    array = column_of(raw, f"{what} ids", "a one-dimensional array of integers or strings", locate)
-    if array.dtype.kind == "U" and isinstance(raw, (list, tuple)) and not all(isinstance(entry, str) for entry in raw):
-        # NumPy has made texts of the numbers among them.
-        array = np.array(raw, dtype=object)
-    kind = array.dtype.kind
-    if kind in "iu":
-        if kind == "u" and array.size and int(array.max()) > np.iinfo(np.int64).max:
-            raise DataError(f"{what} ids must be below 2**63, got {int(array.max())}.")
-        return array.astype(np.int64, copy=False)
-    if array.size == 0:
-        return array.astype(np.int64)
-    if kind == "f":
-        _complain(~np.isfinite(array), array, what, "a missing or infinite value", locate)
-        _complain(array != np.floor(array), array, what, "the fraction {!r}", locate)
-        _complain(np.abs(array) > 2.0**53, array, what, "{!r}, too large to be exact", locate)
-        return array.astype(np.int64)
-    if kind in "UT":
-        return array.astype(object)
-    if kind == "O":
-        types = set(map(type, array.tolist()))
-        if types <= {str, np.str_}:
-            return array
-        if types <= {int, np.int64, np.int32}:
-            large = np.array([not -(2**63) <= entry < 2**63 for entry in array.tolist()])
-            _complain(large, array, what, "{!r}, which needs more than 64 bits", locate)
-            return array.astype(np.int64)
-        kind_of_first = isinstance(array[0], str)
-        strange = [_is_neither(entry) or isinstance(entry, str) != kind_of_first for entry in array.tolist()]
-        _complain(np.array(strange), array, what, "{!r}", locate)
-    raise DataError(f"{what} ids must be integers or strings, got an array of type {array.dtype}.")
-
-
-def _is_neither(entry: Any) -> bool:
-    return not isinstance(entry, (str, numbers.Integral)) or isinstance(entry, (bool, np.bool_))
-
-
-def _complain(wrong: NDArray[Any], array: NDArray[Any], what: str, came: str, locate: Locate | None) -> None:
-    if wrong.any():
-        position = int(np.argmax(wrong))
-        where = locate(position) if locate else f"entry {position}"
-        raise DataError(
-            f"{where}: {what} ids must all be integers or all be strings, got {came.format(array.item(position))}."
-        )
-
-
-def _dictionary_codes(array: NDArray[Any]) -> tuple[list[str], NDArray[np.int64]]:
-    seen: dict[str, int] = {}
-    codes = np.fromiter((seen.setdefault(i, len(seen)) for i in array), dtype=np.int64, count=array.size)
-    return list(map(str, seen)), codes
-
-
-def _distinct_integers(array: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Do as np.unique with inverse does, in linear time where the ids are dense enough for a table of them."""
-    if array.size:
-        low, high = int(array.min()), int(array.max())
-        if high - low < 4 * array.size + 1000:
-            present = np.zeros(high - low + 1, dtype=bool)
-            offsets = array - low
-            present[offsets] = True
-            rank = np.cumsum(present) - 1
-            return np.flatnonzero(present) + low, rank[offsets]
-    ids, codes = np.unique(array, return_inverse=True)
-    return ids, codes.astype(np.int64, copy=False)
 
 
 def _text_arrays(name: str, texts: NDArray[Any]) -> dict[str, NDArray[Any]]:

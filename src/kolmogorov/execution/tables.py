@@ -6,31 +6,34 @@ import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.optional import require
-from kolmogorov._support.validation import OneOf, check_parameters
-from kolmogorov.data.observations import Observations, View, row_blocks
+from kolmogorov.data.entries import Entries
+from kolmogorov.data.observations import Observations
 from kolmogorov.data.packed.shards import (
-    Columns,
+    PartSummary,
     Shard,
-    census,
-    cut,
-    dealt,
+    dealt_part,
+    part_summary,
     piece,
     shard_of_pieces,
     shard_of_rows,
     shard_of_table,
 )
-from kolmogorov.data.packed.table import PackedObservations
-from kolmogorov.data.reading.ingest import Duplicates
-from kolmogorov.data.reading.layout import Column, pick_columns
-from kolmogorov.data.reading.records import is_parquet
-from kolmogorov.data.scale import Scale, choose_scale
+from kolmogorov.data.reading.arraylike import frame_of
+from kolmogorov.data.reading.arrow import ParquetSource, is_parquet, opened_parquet
+from kolmogorov.data.reading.frames import FrameSource
+from kolmogorov.data.reading.layout import Column, named_columns, pick_columns
+from kolmogorov.data.reading.source import Source
+from kolmogorov.data.rules import Duplicates, Rules
+from kolmogorov.data.scale import Scale
 from kolmogorov.data.trainable import nothing_there
+from kolmogorov.data.view import View, row_blocks
 from kolmogorov.data.vocabulary import Vocabulary
 from kolmogorov.errors import DataError
 from kolmogorov.execution.dask import Dask
@@ -135,7 +138,7 @@ def distributed_table(
         client, where the model keeps them; those of a packed table stay in it. A checkpoint of files or frames goes
         with one size of shards.
     """
-    check_parameters("distributed_table", {"duplicates": duplicates}, {"duplicates": OneOf(("error", "mean", "last"))})
+    rules = Rules(minimum, maximum, scaling, duplicates)
     if isinstance(source, DistributedTable):
         if source.dask.client is not dask.client:
             raise DataError("This table is in another cluster.")
@@ -146,20 +149,21 @@ def distributed_table(
     if isinstance(source, (str, os.PathLike)):
         source = [source]
     if isinstance(source, (list, tuple)) and source and all(isinstance(p, (str, os.PathLike)) for p in source):
-        parts, columns = _parquet_parts(dask, source, wanted)
+        columns = None
+        parts = _parquet_parts(dask, source, wanted)
     elif hasattr(source, "to_delayed") and hasattr(source, "columns"):
-        columns = _columns(list(map(str, source.columns)), wanted, "The frame")
-        parts = dask.compute(source[columns.names].to_delayed())
+        columns = _columns(list(source.columns), wanted, "The frame")
+        parts = dask.compute(source[list(dict.fromkeys(columns.values()))].to_delayed())
     else:
         raise DataError(
             f"On a cluster a fit takes Observations, a Dask DataFrame or parquet files, got {type(source).__name__}."
         )
-    return _of_frames(dask, parts, columns, (minimum, maximum, scaling), duplicates)
+    return _of_parts(dask, parts, columns, rules)
 
 
 def _of_observations(dask: Dask, table: Observations) -> DistributedTable:
     bounds = list(table.rows.blocks(dask.shard_ratings))
-    if isinstance(table, PackedObservations):
+    if table.path is not None:
         known = (str(table.path), table.fingerprint())
         shards = [
             dask.submit("load-shard", shard_of_table, *known, first, last, place=k / len(bounds))
@@ -168,7 +172,7 @@ def _of_observations(dask: Dask, table: Observations) -> DistributedTable:
     else:
         shards = [
             dask.submit(
-                "load-shard", shard_of_rows, cut(table, first, last), table.n_items, first, place=k / len(bounds)
+                "load-shard", shard_of_rows, table.rows.cut(first, last), table.n_items, first, place=k / len(bounds)
             )
             for k, (first, last) in enumerate(bounds)
         ]
@@ -178,23 +182,17 @@ def _of_observations(dask: Dask, table: Observations) -> DistributedTable:
     )
 
 
-def _of_frames(
-    dask: Dask,
-    parts: Sequence[Any],
-    columns: Columns,
-    scaling: tuple[float | None, float | None, str],
-    duplicates: Duplicates,
-) -> DistributedTable:
+def _of_parts(dask: Dask, parts: Sequence[Any], columns: dict[str, Any] | None, rules: Rules) -> DistributedTable:
     """Count the ids of all parts, then deal every part to the shards."""
-    found = [c for c in dask.gather([dask.submit("count-ids", census, part, columns) for part in parts]) if c]
+    counted = dask.gather([dask.submit("count-ids", _summary, part, columns, rules) for part in parts])
+    found: list[PartSummary] = [summary for summary in counted if summary is not None]
     if not found:
         raise nothing_there("here")
     users, items = _union([c.users for c in found], "user"), _union([c.items for c in found], "item")
     counts = np.zeros(len(users), dtype=np.int64)
     for c in found:
         counts[users.encode(c.users.ids)] += c.user_counts
-    ends = np.array([min(c.low for c in found), max(c.high for c in found)])
-    scale = choose_scale(ends, *scaling)
+    scale = rules.scale_between(min(c.low for c in found), max(c.high for c in found))
     bounds = list(row_blocks(np.concatenate(([0], np.cumsum(counts))), dask.shard_ratings))
     starts = np.array([first for first, _ in bounds])
     names = dask.submit("share-ids", _pair, users, items)
@@ -203,35 +201,36 @@ def _of_frames(
     for number, (first, last) in enumerate(bounds):
         pieces = [dask.submit("pick-piece", piece, heap, number) for heap in heaps]
         place = number / len(bounds)
-        shards.append(dask.submit("load-shard", _joined, first, last, names, duplicates, *pieces, place=place))
+        shards.append(dask.submit("load-shard", _joined, first, last, names, rules.duplicates, *pieces, place=place))
     digests = dask.gather([dask.submit("digest-shard", Shard.fingerprint, shard) for shard in shards])
     digest = hashlib.sha256(repr((len(users), len(items), str(scale), digests)).encode()).hexdigest()
     return DistributedTable(users, items, scale, bounds, shards, counts > 0, None, digest, dask)
 
 
-def _columns(names: list[str], wanted: dict[str, Column], origin: str) -> Columns:
-    places = pick_columns(names, wanted, origin)
-    return Columns(**{role: names[place] for role, place in places.items()})
+def _columns(names: list[Any], wanted: dict[str, Column], origin: str) -> dict[str, Any]:
+    """Return the name of the column of each role."""
+    return {role: names[at] for role, at in pick_columns([str(name) for name in names], wanted, origin).items()}
 
 
-def _parquet_parts(dask: Dask, paths: Sequence[Any], wanted: dict[str, Column]) -> tuple[list[Any], Columns]:
+def _parquet_parts(dask: Dask, paths: Sequence[Any], wanted: dict[str, Column]) -> list[ParquetSource]:
+    """Return a source for each row group; the columns are those of the first file."""
     require("pyarrow", extra="parquet", purpose="Reading parquet files")
-    require("pandas", extra="pandas", purpose="Reading parquet files on a cluster")
     for path in paths:
         if not is_parquet(path):
             raise DataError(f"On a cluster files must be parquet, got {path}. Pack others with kolmogorov.pack first.")
     files = dask.gather([dask.submit("look-at-parquet", _layout, str(path)) for path in paths])
     columns = _columns(files[0][0], wanted, str(paths[0]))
     for path, (names, _) in zip(paths, files, strict=True):
-        for name in columns.names:
+        for name in columns.values():
             if name not in names:
                 raise DataError(f"{path} has no column {name!r}, which {paths[0]} has.")
-    parts = [
-        dask.submit("read-parquet", _row_group, str(path), number, columns)
-        for path, (_, count) in zip(paths, files, strict=True)
-        for number in range(count)
+    pick = partial(named_columns, wanted=columns)
+    return [
+        ParquetSource(str(path), pick, number)
+        for path, (_, counts) in zip(paths, files, strict=True)
+        for number, count in enumerate(counts)
+        if count
     ]
-    return parts, columns
 
 
 # --- what tasks call ---------------------------------------------------------------------------------------------
@@ -249,31 +248,39 @@ def _pair(users: Vocabulary, items: Vocabulary) -> _Names:
     return users, items
 
 
-def _dealt(part: Any, columns: Columns, names: _Names, starts: NDArray[np.int64], scale: Scale) -> Any:
-    return dealt(part, columns, names[0], names[1], starts, scale)
+def _source(part: Any, columns: dict[str, Any] | None) -> Source:
+    """Return a part as a source: row groups of files are some already, parts of frames know the names of their rows."""
+    if isinstance(part, ParquetSource):
+        return part
+    return FrameSource(frame_of(part), partial(named_columns, wanted=columns or {}), part.index)
+
+
+def _summary(part: Any, columns: dict[str, Any] | None, rules: Rules) -> PartSummary | None:
+    return None if _is_empty(part) else part_summary(_source(part, columns), rules)
+
+
+def _dealt(
+    part: Any, columns: dict[str, Any] | None, names: _Names, starts: NDArray[np.int64], scale: Scale
+) -> list[Entries]:
+    if _is_empty(part):
+        nothing = np.empty(0, dtype=np.int64)
+        return [Entries(nothing, nothing.astype(np.int32), np.empty(0), np.empty(0))] * len(starts)
+    return dealt_part(_source(part, columns), *names, starts, scale)
+
+
+def _is_empty(part: Any) -> bool:
+    return not isinstance(part, ParquetSource) and not len(part)
 
 
 def _joined(first: int, last: int, names: _Names, duplicates: Duplicates, *pieces: Any) -> Shard:
     return shard_of_pieces(first, last, names[0], names[1], duplicates, *pieces)
 
 
-def _layout(path: str) -> tuple[list[str], int]:
-    """Return the names of the columns, and the number of row groups."""
-    from pyarrow import ArrowException, parquet
-
-    try:
-        file = parquet.ParquetFile(path)
-        return list(file.schema_arrow.names), int(file.num_row_groups)
-    except FileNotFoundError:
-        raise DataError(f"There is no file {path}. Workers must see files under the same path.") from None
-    except (ArrowException, OSError) as error:
-        raise DataError(f"{path} cannot be read as parquet: {error}") from None
-
-
-def _row_group(path: str, number: int, columns: Columns) -> Any:
-    from pyarrow import parquet
-
-    return parquet.ParquetFile(path).read_row_group(number, columns=columns.names).to_pandas()
+def _layout(path: str) -> tuple[list[str], list[int]]:
+    """Return the names of the columns, and the number of rows of each row group."""
+    with opened_parquet(path) as file:
+        about = file.metadata
+        return list(file.schema_arrow.names), [about.row_group(k).num_rows for k in range(file.num_row_groups)]
 
 
 def _union(parts: list[Vocabulary], what: str) -> Vocabulary:

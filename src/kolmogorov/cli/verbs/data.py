@@ -121,7 +121,7 @@ def pack_files(
 
     from kolmogorov._support.wording import shown
     from kolmogorov.cli.display import console
-    from kolmogorov.data.packed.packing import pack
+    from kolmogorov.data.ratings import pack
 
     if output == "-":
         raise click.UsageError("A table is written to a file, not to standard output.")

@@ -166,7 +166,7 @@ def _parquet_files(data: str) -> list[str]:
     """Return the parquet files that a name or a pattern stands for; workers read them, not this process."""
     from glob import glob
 
-    from kolmogorov.data.reading.records import is_parquet
+    from kolmogorov.data.reading.arrow import is_parquet
 
     return (sorted(glob(data)) or [data]) if is_parquet(data) else []
 

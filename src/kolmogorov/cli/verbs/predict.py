@@ -47,7 +47,7 @@ def command(
       kolmogorov predict bayes.km pairs.csv --interval 0.9
     """
     from kolmogorov.cli.display import emit
-    from kolmogorov.data.reading.ratings import read_pairs
+    from kolmogorov.data.reading.text import read_pairs
     from kolmogorov.errors import ParameterError
     from kolmogorov.model.loading import load
     from kolmogorov.surface.ids import Strangers

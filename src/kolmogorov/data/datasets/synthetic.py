@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.seeds import generator
+from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import Integer, Optional, Real, Requirement, check_parameters
 from kolmogorov.data.observations import Observations
-from kolmogorov.data.reading.ingest import from_codes
+from kolmogorov.data.reading.gathering import coded
+from kolmogorov.data.rules import Rules
 from kolmogorov.data.vocabulary import Vocabulary
 
 
@@ -20,7 +22,7 @@ class Planted:
     """A sampled table with the truth it was sampled from."""
 
     observations: Observations
-    theta: NDArray[np.float64]
+    theta: Floats
     psi: NDArray[np.bool_]
 
 
@@ -86,15 +88,9 @@ def planted(
         probabilities = (rng.random(chosen.size) < probabilities).astype(np.float64)
     elif noise:
         probabilities = np.clip(probabilities + noise * rng.standard_normal(chosen.size), 0.0, 1.0)
-    observations = from_codes(
-        Vocabulary.range(n_users),
-        users,
-        Vocabulary.range(n_items),
-        items,
-        np.clip(probabilities, 0, 1),
-        maximum=1,
-    )
-    return Planted(observations, theta, psi)
+    everybody, everything = Vocabulary.range(n_users), Vocabulary.range(n_items)
+    observed = coded(everybody, users, everything, items, np.clip(probabilities, 0, 1), Rules(maximum=1))
+    return Planted(Observations(*observed), theta, psi)
 
 
 def _cells(rng: np.random.Generator, cells: int, wanted: int | None) -> NDArray[np.int64]:
@@ -109,9 +105,7 @@ def _cells(rng: np.random.Generator, cells: int, wanted: int | None) -> NDArray[
     return chosen
 
 
-def _products(
-    theta: NDArray[np.float64], psi: NDArray[np.float64], users: NDArray[Any], items: NDArray[Any]
-) -> NDArray[np.float64]:
+def _products(theta: Floats, psi: Floats, users: NDArray[Any], items: NDArray[Any]) -> Floats:
     """Return theta_u . psi_i per cell in blocks, so that ten million cells need no large temporary."""
     out = np.empty(users.size)
     for first in range(0, users.size, 1 << 18):

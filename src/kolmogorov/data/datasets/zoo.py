@@ -1,4 +1,4 @@
-"""UCI's Zoo: which animal has which trait. Bundled; its source and licence stand beside the file."""
+"""UCI's Zoo: which animal has which trait. Bundled; its source and licence are beside the file."""
 
 from __future__ import annotations
 

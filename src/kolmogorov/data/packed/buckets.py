@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov.data.entries import Entries
 from kolmogorov.data.ordering import counting_order
 from kolmogorov.data.packed.file import TableWriter
-from kolmogorov.data.reading.ingest import Entries
 from kolmogorov.data.scale import Scale
 from kolmogorov.data.vocabulary import Vocabulary
 
-#: A record in a bucket; the weight is left out where there is none.
-RECORD = [("own", "<i4"), ("partner", "<i4"), ("value", "<f8"), ("weight", "<f8")]
+
+def record(keys: str, *, weighted: bool) -> np.dtype[Any]:
+    """Return the type of an entry on disk, `keys` being that of both its sides; without weights there is no field."""
+    fields = [("own", keys), ("partner", keys), ("values", "<f8"), ("weights", "<f8")]
+    return np.dtype(fields if weighted else fields[:3])
+
+
+#: Row numbers of a packed table are below 2**31.
+ROW_NUMBER = "<i4"
 
 
 class Buckets:
     """Records by neighbouring rows of one side, as many to a file as fit into memory; read back in order."""
 
-    def __init__(self, folder: Path, counts: NDArray[np.int64], limit: int, kind: np.dtype[Any]) -> None:
-        self._folder, self._kind, self._n_rows = folder, kind, counts.size
+    def __init__(self, folder: Path, counts: NDArray[np.int64], limit: int, *, weighted: bool) -> None:
+        self._folder, self._kind, self._n_rows = folder, record(ROW_NUMBER, weighted=weighted), counts.size
         folder.mkdir()
         # A row goes to the bucket in which its first record falls.
         _, self._starts, bucket = np.unique(
@@ -33,18 +41,10 @@ class Buckets:
 
     def deal(self, entries: Entries) -> None:
         """Append entries to the files of their rows, in their order."""
-        bucket = self._bucket[entries.own]
-        order = counting_order(bucket, len(self._starts))
-        records = np.empty(order.size, dtype=self._kind)
-        chosen = entries.taken(order)
-        records["own"], records["partner"], records["value"] = chosen.own, chosen.partner, chosen.values
-        if chosen.weights.size:
-            records["weight"] = chosen.weights
-        ends = np.cumsum(np.bincount(bucket, minlength=len(self._starts)))
-        for number, (first, last) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
-            if last > first:
+        for number, part in enumerate(entries.dealt(self._bucket[entries.own], len(self._starts))):
+            if part.own.size:
                 with open(self._folder / str(number), "ab") as file:
-                    file.write(records[first:last].data.cast("B"))
+                    file.write(part.records(self._kind).data.cast("B"))
 
     def __iter__(self) -> Iterator[tuple[int, int, Entries]]:
         """Yield (first row, last row, entries with rows counted from the first); a file is gone once it was read."""
@@ -52,11 +52,8 @@ class Buckets:
             path = self._folder / str(number)
             records = np.fromfile(path, self._kind) if path.exists() else np.empty(0, dtype=self._kind)
             path.unlink(missing_ok=True)
-            weights = records["weight"].copy() if "weight" in (self._kind.names or ()) else np.empty(0)
-            own, partner = records["own"] - np.int32(first), records["partner"].copy()
-            values = records["value"].copy()
-            del records
-            yield int(first), int(last), Entries(own, partner, values, weights)
+            entries = Entries.of_records(records)
+            yield int(first), int(last), replace(entries, own=entries.own - np.int32(first))
 
 
 class SortedTable:

@@ -15,10 +15,10 @@ from kolmogorov._support import container
 from kolmogorov._support.container import PAGE, Contents, Growing, Section, Writer
 from kolmogorov._support.invariants import check_between, check_indices, check_indptr
 from kolmogorov._support.seeds import mixed
-from kolmogorov.data.observations import View, fingerprint_of
+from kolmogorov.data.rules import LARGEST_WEIGHT, LEAST_WEIGHT
 from kolmogorov.data.scale import Scale
+from kolmogorov.data.view import View, fingerprint_of
 from kolmogorov.data.vocabulary import Vocabulary
-from kolmogorov.data.weights import LARGEST_WEIGHT, LEAST_WEIGHT
 from kolmogorov.errors import FileFormatError, InvariantError, KolmogorovError
 
 KIND = "table"
@@ -186,10 +186,5 @@ def _digest(view: View, key: NDArray[np.uint64], *, by_users: bool) -> int:
 
 def check_binary(view: View, header: TableHeader) -> None:
     """Check what the footer says of the values: models choose their likelihood by it."""
-    found = True
-    for first, last in view.blocks():
-        values = view.values[int(view.indptr[first]) : int(view.indptr[last])]
-        found = found and bool(((values == 0.0) | (values == 1.0)).all())
-        view.forget(first, last)
-    if found != header.binary:
+    if view.is_binary() != header.binary:
         raise InvariantError("what its footer says of its values is not true")

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov.data.observations import Observations, View, transposed
-from kolmogorov.data.ordering import counting_order
+from kolmogorov.data.entries import Entries, duplicate
 from kolmogorov.data.packed.table import read_rows
-from kolmogorov.data.reading.ingest import Duplicates, Entries, check_finite, check_weights, repeated
+from kolmogorov.data.reading.gathering import Intake
+from kolmogorov.data.reading.source import Source
+from kolmogorov.data.rules import Duplicates, Rules
 from kolmogorov.data.scale import Scale
-from kolmogorov.data.vocabulary import Locate, Vocabulary
+from kolmogorov.data.view import View, transposed
+from kolmogorov.data.vocabulary import Vocabulary
 from kolmogorov.errors import DataError
 
 
@@ -63,21 +64,12 @@ def shard_of_rows(rows: View, n_items: int, first: int) -> Shard:
     return Shard(first, rows, transposed(rows, n_items))
 
 
-def cut(observations: Observations, first: int, last: int) -> View:
-    """Return the rows of some users as a view of their own."""
-    rows = observations.rows
-    part = slice(rows.indptr[first], rows.indptr[last])
-    weights = rows.weights[part].copy() if rows.weights.size else rows.weights
-    indptr = rows.indptr[first : last + 1] - rows.indptr[first]
-    return View(indptr, rows.indices[part].copy(), rows.values[part].copy(), weights)
-
-
-# --- from frames: who is there, then everybody's ratings to the shard that he belongs to ---------------------------
+# --- of parts: who is there, then everybody's ratings to the shard that he belongs to -----------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class Census:
-    """What one part of a frame holds: its ids with how often they occur, and the range of its ratings."""
+class PartSummary:
+    """What one part of a table holds: its ids with how often users occur, and the range of its ratings."""
 
     users: Vocabulary
     user_counts: NDArray[np.int64]
@@ -86,95 +78,44 @@ class Census:
     high: float
 
 
-@dataclass(frozen=True)
-class Columns:
-    """Names of the columns that matter."""
-
-    user: str
-    item: str
-    value: str
-    weight: str | None = None
-
-    @property
-    def names(self) -> list[str]:
-        """All of them, each once."""
-        return list(dict.fromkeys(filter(None, (self.user, self.item, self.value, self.weight))))
+def part_summary(part: Source, rules: Rules) -> PartSummary:
+    """Look at one part of a table, and check its ratings and weights."""
+    intake = Intake([part], rules)
+    entries = Entries.joined(intake)
+    users, items = intake.finish()
+    counts = np.bincount(intake.encoded(entries).own, minlength=len(users))
+    return PartSummary(users, counts, items, *intake.extent)
 
 
-def census(frame: Any, columns: Columns) -> Census | None:
-    """Look at one part of a frame; None where it is empty."""
-    if not len(frame):
-        return None
-    for name in columns.names:
-        if bool(frame[name].isna().any()):
-            raise DataError(f"Column {name!r} has empty cells. Drop such rows first.")
-    users, codes = Vocabulary.index(_ids(frame[columns.user]), "user")
-    ratings = _numbers(frame, columns.value)
-    check_finite(ratings, _place(frame, columns.value))
-    counts = np.bincount(codes, minlength=len(users))
-    items = Vocabulary.of(_ids(frame[columns.item]), "item")
-    return Census(users, counts, items, float(ratings.min()), float(ratings.max()))
-
-
-def dealt(
-    frame: Any, columns: Columns, users: Vocabulary, items: Vocabulary, starts: NDArray[np.int64], scale: Scale
+def dealt_part(
+    part: Source, users: Vocabulary, items: Vocabulary, starts: NDArray[np.int64], scale: Scale
 ) -> list[Entries]:
-    """Deal one part of a frame to the shards that begin at the users `starts`."""
-    own = users.encode(_ids(frame[columns.user]), "user")
-    partner = items.encode(_ids(frame[columns.item]), "item").astype(np.int32)
-    values = scale.probability(_numbers(frame, columns.value))
-    if (values < 0).any() or (values > 1).any():
-        raise DataError(
-            f"A rating lies outside the scale {scale.minimum:g} to {scale.maximum:g}. Give the right maximum, or "
-            "the scaling 'minmax' for ratings below zero."
-        )
-    weights = np.empty(0) if columns.weight is None else _numbers(frame, columns.weight)
-    if columns.weight is not None:
-        check_weights(weights, _place(frame, columns.weight))
-    entries = Entries(own, partner, values, weights)
-    shard = np.searchsorted(starts, own, side="right") - 1
-    entries = entries.taken(counting_order(shard, len(starts)))
-    ends = np.cumsum(np.bincount(shard, minlength=len(starts)))
-    return [entries.taken(slice(first, last)) for first, last in zip([0, *ends[:-1]], ends, strict=True)]
+    """Deal one part of a table, which was looked at before, to the shards that begin at the users `starts`."""
+    intake = Intake([part], Rules(scaling="minmax"))
+    entries = Entries.joined(intake)
+    own_users, own_items = intake.finish()
+    entries = intake.encoded(entries)
+    own = users.encode(own_users.ids)[entries.own]
+    partner = items.encode(own_items.ids).astype(np.int32)[entries.partner]
+    entries = Entries(own, partner, scale.probability(entries.values), entries.weights)
+    return list(entries.dealt(np.searchsorted(starts, own, side="right") - 1, len(starts)))
 
 
 def piece(parts: list[Entries], number: int) -> Entries:
-    """Pick what one part of the frame has for one shard."""
+    """Pick what one part of the table has for one shard."""
     return parts[number]
 
 
-def shard_of_pieces(first: int, last: int, users: Any, items: Any, duplicates: Duplicates, *pieces: Entries) -> Shard:
+def shard_of_pieces(
+    first: int, last: int, users: Vocabulary, items: Vocabulary, duplicates: Duplicates, *pieces: Entries
+) -> Shard:
     """Put together what all parts have for one shard."""
-    own = np.concatenate([p.own for p in pieces]) - first
-    partner = np.concatenate([p.partner for p in pieces])
-    entries = Entries(
-        own, partner, np.concatenate([p.values for p in pieces]), np.concatenate([p.weights for p in pieces])
-    )
+    entries = Entries.joined(pieces)
+    entries = replace(entries, own=entries.own - first)
 
     def complain(a: int, b: int) -> DataError:
-        pair = users.ids.item(int(own[a]) + first), items.ids.item(int(partner[a]))
-        return repeated(*pair, "a row before it", "A row of the frame")
+        pair = users.ids.item(int(entries.own[a]) + first), items.ids.item(int(entries.partner[a]))
+        return duplicate(*pair, "a row before it", "A row of the frame")
 
-    entries = entries.sorted(last - first, len(items), duplicates, complain)
-    counts = np.bincount(entries.own, minlength=last - first)
-    indptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
-    return shard_of_rows(View(indptr, entries.partner, entries.values, entries.weights), len(items), first)
-
-
-def _place(frame: Any, name: str) -> Locate:
-    """Word the place of an entry: parts of a frame do not know their row numbers, but they know their index."""
-    return lambda position: f"row {frame.index[position]} of column {name!r}"
-
-
-def _numbers(frame: Any, name: str) -> NDArray[np.float64]:
-    try:
-        numbers: NDArray[np.float64] = frame[name].to_numpy(dtype=np.float64)
-        return numbers
-    except (TypeError, ValueError) as error:
-        raise DataError(f"Column {name!r} must hold numbers: {error}.") from None
-
-
-def _ids(column: Any) -> NDArray[Any]:
-    """Return a pandas column as integers or as an object array of str."""
-    array = column.to_numpy()
-    return array if array.dtype.kind in "iuf" else column.astype(object).to_numpy()
+    found = entries.sorted(last - first, len(items), duplicates, complain)
+    return shard_of_rows(found.view(last - first), len(items), first)

@@ -1,10 +1,11 @@
-"""Packed tables: observations in a file that is mapped into memory instead of read; `tablefile` says what is in it."""
+"""Packed tables: entries in a file that is mapped into memory instead of read; `file` says what is in it."""
 
 from __future__ import annotations
 
 import mmap
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support import container
-from kolmogorov.data.observations import Observations, View
 from kolmogorov.data.packed.file import (
     VIEW,
     TableHeader,
@@ -22,6 +22,7 @@ from kolmogorov.data.packed.file import (
     check_same_entries,
     read_header,
 )
+from kolmogorov.data.view import View
 from kolmogorov.data.vocabulary import Vocabulary
 from kolmogorov.errors import FileFormatError, InvariantError, KolmogorovError
 
@@ -64,64 +65,29 @@ class MappedView(View):
                 self._mapping.madvise(mmap.MADV_DONTNEED, low, high - low)
 
 
-class PackedObservations(Observations):
-    """Observations in a packed table on disk. Made by `Observations.open`."""
-
-    def __init__(
-        self, path: Path, users: Vocabulary, items: Vocabulary, rows: View, columns: View, header: TableHeader
-    ) -> None:
-        super().__init__(users, items, rows, header.scale)
-        self.__dict__.update(path=path, columns=columns, _header=header)
+@dataclass(frozen=True, eq=False)
+class PackedTable:
+    """A packed table, mapped: where it lies, what its footer says, and its parts."""
 
     path: Path
-    _header: TableHeader
-
-    @property
-    def is_binary(self) -> bool:
-        """Whether every value is 0 or 1."""
-        return self._header.binary
-
-    @property
-    def seen_items(self) -> NDArray[np.bool_]:
-        """Which items have entries."""
-        return self.columns.counts > 0
-
-    def subset(self, chosen: NDArray[np.bool_]) -> Observations:
-        """Keep the chosen entries, in a packed table of their own under the temporary directory.
-
-        It is deleted when nobody uses it any more.
-        """
-        from kolmogorov.data.packed.packing import packed_subset
-
-        if np.shape(chosen) != self.values.shape or np.asarray(chosen).dtype != bool or not np.any(chosen):
-            return super().subset(chosen)
-        return packed_subset(self, np.asarray(chosen))
-
-    def fingerprint(self) -> str:
-        """Return a digest of everything a fit depends on."""
-        return self._header.fingerprint
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Another process maps the same file.
-        return _reopened, (self.path, self.fingerprint())
-
-
-def _reopened(path: Path, fingerprint: str) -> PackedObservations:
-    table = open_table(path, verify=False)
-    if table.fingerprint() != fingerprint:
-        raise _changed(path)
-    return table
+    header: TableHeader
+    users: Vocabulary
+    items: Vocabulary
+    rows: MappedView
+    columns: MappedView
 
 
 def _changed(path: Any) -> FileFormatError:
     return FileFormatError(f"{path} is another table than the one that was opened.")
 
 
-def open_table(path: str | os.PathLike[str], verify: bool = True) -> PackedObservations:
-    """Map a packed table; see `Observations.open`."""
+def open_table(path: str | os.PathLike[str], verify: bool = True, fingerprint: str | None = None) -> PackedTable:
+    """Map a packed table; see `Observations.open`. Where a fingerprint is given, no other table will do."""
     target = Path(path).absolute()
     with container.opened(target) as stream:
         header = read_header(stream, path)
+        if fingerprint is not None and header.fingerprint != fingerprint:
+            raise _changed(path)
         if verify:
             check_checksums(stream, header, path)
         mapping = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
@@ -145,7 +111,7 @@ def open_table(path: str | os.PathLike[str], verify: bool = True) -> PackedObser
         users, items = Vocabulary.from_arrays("users", small), Vocabulary.from_arrays("items", small)
         if (len(users), len(items)) != (header.n_users, header.n_items):
             raise InvariantError("the number of ids is wrong")
-        return PackedObservations(target, users, items, views[0], views[1], header)
+        return PackedTable(target, header, users, items, *views)
     except (KeyError, TypeError, ValueError, UnicodeError, KolmogorovError) as error:
         container.malformed(path, str(error).removesuffix("."))
 

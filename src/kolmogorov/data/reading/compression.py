@@ -53,7 +53,7 @@ def _only_member(source: IO[bytes], name: str) -> io.BufferedReader:
 
 
 def _on_disk(source: IO[bytes]) -> IO[bytes]:
-    """Copy what can be read once only: the directory of an archive stands at its end."""
+    """Copy what can be read once only: the directory of an archive is at its end."""
     copy = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the archive that reads it
     shutil.copyfileobj(source, copy)
     copy.seek(0)

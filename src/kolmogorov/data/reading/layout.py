@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from kolmogorov._support.validation import nearest
 from kolmogorov._support.wording import advice, named, option
 from kolmogorov.data.reading.textfile import WHITESPACE, TextFile
 from kolmogorov.errors import DataError, ParameterError
 
+#: A column by its name or by its position from 0; None lets the reader choose, and means no weight.
 Column = str | int | None
+Header = bool | Literal["auto"]
+#: Chooses a position for each of user, item, value and maybe weight among the names of the columns.
+Pick = Callable[[Sequence[Any]], dict[str, int]]
 
 _SEPARATORS = ("::", "\t", ",", ";", "|")
 _USUAL_NAMES = {
@@ -34,7 +39,17 @@ _USUAL_NAMES = {
     ],
     "value": ["value", "rating", "ratings", "score", "stars", "overall", "label"],
 }
-_USUAL_PLACES = {"user": 0, "item": 1, "value": 2}
+_USUAL_POSITIONS = {"user": 0, "item": 1, "value": 2}
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """What is said about a file before it is looked at: columns by role, separator, header, encoding."""
+
+    columns: dict[str, Column] = field(default_factory=dict)
+    sep: str = "auto"
+    header: Header = "auto"
+    encoding: str = "utf-8"
 
 
 @dataclass(frozen=True)
@@ -51,7 +66,7 @@ def recognise(
     file: TextFile,
     wanted: dict[str, Column],
     sep: str,
-    header: bool | Literal["auto"],
+    header: Header,
     roles: tuple[str, ...] = ("user", "item", "value"),
 ) -> Layout:
     """Look at the first line that is not blank and decide."""
@@ -74,10 +89,10 @@ def recognise(
     if has_header:
         positions = pick_columns(first, wanted, file.name, roles)
     else:
-        positions = {role: _USUAL_PLACES[role] for role in roles}
+        positions = {role: _USUAL_POSITIONS[role] for role in roles}
         positions.update({role: column for role, column in wanted.items() if isinstance(column, int)})
-        for role, place in positions.items():
-            _check_place(place, len(first), role, file.name)
+        for role, position in positions.items():
+            _check_position(position, len(first), role, file.name)
     return Layout(separator, has_header, len(first), positions)
 
 
@@ -87,7 +102,7 @@ def pick_columns(
     source: str,
     roles: tuple[str, ...] = ("user", "item", "value"),
 ) -> dict[str, int]:
-    """Choose a column for each role: as asked for, else by its usual name, else by its usual place."""
+    """Choose a column for each role: as asked for, else by its usual name, else by its usual position."""
     chosen: dict[str, int] = {}
     for role, column in wanted.items():
         if isinstance(column, str):
@@ -98,7 +113,7 @@ def pick_columns(
                 )
             chosen[role] = names.index(column)
         elif isinstance(column, int):
-            _check_place(column, len(names), role, source)
+            _check_position(column, len(names), role, source)
             chosen[role] = column
     usual = usual_columns(names)
     for role in roles:
@@ -106,14 +121,26 @@ def pick_columns(
             chosen[role] = usual[role]
     for role in roles:
         if role not in chosen:
-            place = _USUAL_PLACES[role]
-            if place >= len(names) or place in chosen.values():
+            position = _USUAL_POSITIONS[role]
+            if position >= len(names) or position in chosen.values():
                 raise DataError(
                     f"{source}: which column is the {role}? It has: {', '.join(map(repr, names))}."
                     f"{advice('Name it with {}.', option(role))}"
                 )
-            chosen[role] = place
+            chosen[role] = position
     return chosen
+
+
+def named_columns(names: Sequence[Any], wanted: dict[str, Any]) -> dict[str, int]:
+    """Find the columns of a frame that go by exactly these names, which need not be texts."""
+    known = list(names)
+    for name in wanted.values():
+        if name not in known:
+            raise DataError(
+                f"The frame has no column {name!r}; it has: {', '.join(map(repr, known))}."
+                f"{nearest(str(name), map(str, known))}"
+            )
+    return {role: known.index(name) for role, name in wanted.items()}
 
 
 def usual_columns(names: list[str]) -> dict[str, int]:
@@ -126,15 +153,15 @@ def usual_columns(names: list[str]) -> dict[str, int]:
     """
     found: dict[str, int] = {}
     for role, usual_names in _USUAL_NAMES.items():
-        places = [k for usual in usual_names for k, name in enumerate(names) if _plain(name) == usual]
-        if places:
-            found[role] = places[0]
+        positions = [k for usual in usual_names for k, name in enumerate(names) if _plain(name) == usual]
+        if positions:
+            found[role] = positions[0]
     return found
 
 
-def _check_place(place: int, width: int, role: str, source: str) -> None:
-    if not 0 <= place < width:
-        raise DataError(f"{source} has columns 0 to {width - 1}, but the {role} was to be column {place}.")
+def _check_position(position: int, width: int, role: str, source: str) -> None:
+    if not 0 <= position < width:
+        raise DataError(f"{source} has columns 0 to {width - 1}, but the {role} was to be column {position}.")
 
 
 def _looks_like_header(fields: list[str], roles: tuple[str, ...]) -> bool:

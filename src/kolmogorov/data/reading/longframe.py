@@ -37,7 +37,7 @@ def refuse_long_frame(frame: Any) -> None:
     roles = _roles(frame)
     if roles is None:
         return
-    names = [frame.columns[place] for place in roles]
+    names = [frame.columns[position] for position in roles]
     call = ", ".join(f"{role}={name!r}" for role, name in zip(("user", "item", "value"), names, strict=True))
     raise DataError(
         f"This frame with the columns {', '.join(map(repr, frame.columns))} looks like a list of ratings, one row for "
@@ -47,12 +47,12 @@ def refuse_long_frame(frame: Any) -> None:
 
 
 def _roles(frame: Any) -> tuple[int, int, int] | None:
-    """Return the places of user, item and value, or None where the frame is no list of ratings."""
+    """Return the positions of user, item and value, or None where the frame is no list of ratings."""
     n_rows, width = frame.shape
     if not 3 <= width <= _MOST_COLUMNS or n_rows == 0:
         return None
-    numeric = [frame[:, place].dtype.is_numeric() for place in range(width)]
-    texts = [place for place in range(width) if _is_text(frame, place)]
+    numeric = [frame[:, position].dtype.is_numeric() for position in range(width)]
+    texts = [position for position in range(width) if _is_text(frame, position)]
     usual = usual_columns([str(name) for name in frame.columns])
     named = "user" in usual and "item" in usual
     if not named and not texts:
@@ -60,10 +60,10 @@ def _roles(frame: Any) -> tuple[int, int, int] | None:
     # Text cannot belong to a table of numbers; two columns of it, or one and a usual name, make a list of ratings.
     if not named and len(texts) < 2 and not usual:
         return None
-    ids = [place for place in (*texts, *range(width)) if place not in usual.values()]
+    ids = [position for position in (*texts, *range(width)) if position not in usual.values()]
     user = usual["user"] if "user" in usual else next(iter(ids), None)
-    item = usual["item"] if "item" in usual else next((place for place in ids if place != user), None)
-    free = [place for place in range(width) if numeric[place] and place not in (user, item)]
+    item = usual["item"] if "item" in usual else next((position for position in ids if position != user), None)
+    free = [position for position in range(width) if numeric[position] and position not in (user, item)]
     value = usual.get("value", next(iter(free), None))
     if user is None or item is None or value is None or not numeric[value]:
         return None
@@ -92,17 +92,17 @@ def _as_different_as_ids_and_ratings(frame: Any) -> bool:
     if users is None or items is None or bool(ratings.is_null().any()):
         return False
     n_ratings, top = ratings.n_unique(), float(ratings.max())
-    for place, codes in ((0, users), (1, items)):
+    for position, codes in ((0, users), (1, items)):
         n_ids = int(codes.max()) + 1
-        large = float(frame[:, place].max()) > 2 * top
+        large = float(frame[:, position].max()) > 2 * top
         if not large or n_ids < 2 * n_ratings or 3 * n_ids > 2 * frame.shape[0]:
             return False
     return _distinct_pairs(users, items) == frame.shape[0]
 
 
-def _codes(frame: Any, place: int) -> NDArray[np.int64] | None:
+def _codes(frame: Any, position: int) -> NDArray[np.int64] | None:
     """Number the distinct ids of a column; None where it cannot hold ids."""
-    column = frame[:, place]
+    column = frame[:, position]
     if bool(column.is_null().any()):
         return None
     cells = column.to_numpy()
@@ -120,11 +120,11 @@ def _distinct_pairs(users: NDArray[np.int64], items: NDArray[np.int64]) -> int:
     return int(np.unique(users * (int(items.max()) + 1) + items).size)
 
 
-def _is_text(frame: Any, place: int) -> bool:
+def _is_text(frame: Any, position: int) -> bool:
     """Tell whether a column holds texts, for each of which there is some."""
     import narwhals as nw
 
-    column = frame[:, place]
+    column = frame[:, position]
     kind = column.dtype
     if kind == nw.Object:
         return all(isinstance(cell, str) for cell in column.to_numpy())

@@ -1,0 +1,146 @@
+"""The one way in: sources are gone through once, checked, and become the parts of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov.data.columns import Place, in_array
+from kolmogorov.data.entries import Entries, duplicate
+from kolmogorov.data.ids import IdEncoder
+from kolmogorov.data.reading.source import Source, aligned
+from kolmogorov.data.rules import Rules
+from kolmogorov.data.scale import Scale
+from kolmogorov.data.view import View
+from kolmogorov.data.vocabulary import Vocabulary
+from kolmogorov.errors import DataError
+
+
+class TableParts(NamedTuple):
+    """What observations are made of."""
+
+    users: Vocabulary
+    items: Vocabulary
+    rows: View
+    scale: Scale
+
+
+class Intake:
+    """Goes through sources once, and gives their records as entries: keys for ids, ratings, and weights if any.
+
+    When all of them were gone through, `finish` gives the ids, `scale` is known, and `encoded` turns keys into row
+    numbers. `read_ratings` keeps the entries, `pack` spills them to disk.
+    """
+
+    def __init__(self, sources: Sequence[Source], rules: Rules) -> None:
+        self.sources, self._rules = sources, rules
+        self._users, self._items = IdEncoder("user"), IdEncoder("item")
+        self._low, self._high = np.inf, -np.inf
+        #: Records up to the end of each source.
+        self.ends: list[int] = []
+
+    def __iter__(self) -> Iterator[Entries]:
+        for source in self.sources:
+            yield from self.entries_of(source)
+
+    def entries_of(self, source: Source) -> Iterator[Entries]:
+        """Go through the next of the sources."""
+        done = 0
+        for chunk in source.chunks():
+
+            def place(offset: int, done: int = done) -> str:
+                return source.place(done + offset)
+
+            keys = self._users.read(chunk.users, place), self._items.read(chunk.items, place)
+            low, high = self._rules.check(chunk.ratings, chunk.weights, place)
+            self._low, self._high = min(self._low, low), max(self._high, high)
+            done += chunk.ratings.size
+            yield Entries(*keys, chunk.ratings, np.empty(0) if chunk.weights is None else chunk.weights)
+        self.ends.append(done + (self.ends[-1] if self.ends else 0))
+
+    def finish(self) -> tuple[Vocabulary, Vocabulary]:
+        """Return the ids of both sides."""
+        return Vocabulary(self._users.finish()), Vocabulary(self._items.finish())
+
+    @property
+    def extent(self) -> tuple[float, float]:
+        """The smallest and the largest rating."""
+        return self._low, self._high
+
+    @property
+    def scale(self) -> Scale:
+        """The scale of all ratings."""
+        return self._rules.scale_between(*self.extent)
+
+    def encoded(self, entries: Entries) -> Entries:
+        """Return entries with row numbers in the place of keys."""
+        own, partner = self._users.row_numbers(entries.own), self._items.row_numbers(entries.partner)
+        return Entries(own, partner, entries.values, entries.weights)
+
+    def place(self, record: int) -> str:
+        """Name the place of a record, counted over all sources."""
+        number = int(np.searchsorted(self.ends, record, side="right"))
+        return self.sources[number].place(record - [0, *self.ends][number])
+
+
+def gathered(sources: Sequence[Source], rules: Rules) -> TableParts:
+    """Read sources into memory.
+
+    Examples
+    --------
+    >>> from kolmogorov.data.reading.source import ArraySource
+    >>> users, items, rows, scale = gathered([ArraySource(["ann", "bob"], [7, 8], [5, 1])], Rules())
+    >>> users.ids.tolist(), rows.values.tolist(), str(scale)
+    (['ann', 'bob'], [1.0, 0.2], 'p = r / 5')
+    """
+    intake = Intake(sources, rules)
+    entries = Entries.joined(intake)
+    users, items = intake.finish()
+    return assembled(users, items, intake.encoded(entries), intake.scale, rules, intake.place)
+
+
+def coded(
+    users: Vocabulary,
+    user_rows: NDArray[Any],
+    items: Vocabulary,
+    item_rows: NDArray[Any],
+    values: Any,
+    rules: Rules,
+    weights: Any = None,
+    place: Place = in_array,
+) -> TableParts:
+    """Do as `gathered` for records whose users and items are row numbers already."""
+    ratings, given = aligned(user_rows.size, item_rows.size, values, weights, place)
+    scale = rules.scale_between(*rules.check(ratings, given, place))
+    entries = Entries(user_rows, item_rows, ratings, np.empty(0) if given is None else given)
+    return assembled(users, items, entries, scale, rules, place)
+
+
+def of_cells(
+    row: NDArray[Any], column: NDArray[Any], values: Any, shape: tuple[int, int], weights: Any, rules: Rules
+) -> TableParts:
+    """Do as `gathered` for cells of a table whose rows and columns are numbered."""
+
+    def place(position: int) -> str:
+        return f"cell ({row[position]}, {column[position]})"
+
+    users, items = Vocabulary.range(shape[0]), Vocabulary.range(shape[1])
+    return coded(users, row, items, column, values, rules, weights, place)
+
+
+def assembled(
+    users: Vocabulary, items: Vocabulary, ratings: Entries, scale: Scale, rules: Rules, place: Place
+) -> TableParts:
+    """Sort checked ratings by row numbers, and put them on their scale."""
+
+    def complain(first: int, second: int) -> DataError:
+        pair = users.ids.item(ratings.own[first]), items.ids.item(ratings.partner[first])
+        return duplicate(*pair, place(first), place(second))
+
+    partner: NDArray[Any] = ratings.partner.astype(np.int32 if len(items) < 2**31 else np.int64)
+    entries = Entries(ratings.own, partner, scale.probability(ratings.values), ratings.weights)
+    entries = entries.sorted(len(users), len(items), rules.duplicates, complain)
+    return TableParts(users, items, entries.view(len(users)), scale)

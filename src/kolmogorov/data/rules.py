@@ -1,0 +1,133 @@
+"""The rules of reading: which numbers are accepted, how ratings become probabilities, what becomes of duplicates."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.typing import Floats
+from kolmogorov._support.validation import OneOf, check_parameters
+from kolmogorov._support.wording import advice, named, option, parameter
+from kolmogorov.data.columns import Place
+from kolmogorov.data.scale import Scale, size_fault
+from kolmogorov.errors import DataError, ParameterError
+
+Duplicates = Literal["error", "mean", "last"]
+SCALINGS = ("max", "minmax")
+#: Weights outside are refused. Sums of squares of larger ones overflow, and draws that count trials never end; smaller
+#: ones vanish beside the others.
+LEAST_WEIGHT, LARGEST_WEIGHT = 1e-9, 1e9
+#: The same in words, for error messages.
+ACCEPTED_WEIGHTS = f"weights from {LEAST_WEIGHT:g} to {LARGEST_WEIGHT:g} are accepted"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Options that every way in takes, checked when they are put together.
+
+    Attributes
+    ----------
+    minimum, maximum : float or None
+        Ends of the rating scale, as far as they are given.
+    scaling : {"max", "minmax"}
+    duplicates : {"error", "mean", "last"}
+
+    Examples
+    --------
+    >>> Rules(maximum=5).check(np.array([4.0, 6.0]), None, lambda position: f"line {position + 1}")
+    Traceback (most recent call last):
+    kolmogorov.errors.DataError: line 2: value must be at most the maximum 5, got 6. Give the right 'maximum' or drop
+    the entry.
+    """
+
+    minimum: float | None = None
+    maximum: float | None = None
+    scaling: str = "max"
+    duplicates: Duplicates = "error"
+
+    def __post_init__(self) -> None:
+        known = {"duplicates": OneOf(("error", "mean", "last"))}
+        check_parameters("Observations", {"duplicates": self.duplicates}, known)
+        for name, end in (("minimum", self.minimum), ("maximum", self.maximum)):
+            if end is not None and (isinstance(end, bool) or not isinstance(end, numbers.Real)):
+                raise ParameterError(f"{named(name)} must be a number or None, got {end!r}.")
+        if self.scaling not in SCALINGS:
+            known_words = ", ".join(map(repr, SCALINGS))
+            raise ParameterError(f"{named('scaling')} must be one of {known_words}, got {self.scaling!r}.")
+        if self.scaling == "max" and self.minimum not in (None, 0, 0.0):
+            minmax, plain = option("scaling", "minmax"), option("scaling", "max")
+            raise ParameterError(f"{named('minimum')} goes with {minmax}; with {plain} it is 0.")
+        if self._low is not None and self.maximum is not None:
+            Scale(self._low, float(self.maximum))
+
+    @property
+    def _low(self) -> float | None:
+        """The lower end where it is known before any rating."""
+        if self.scaling == "max":
+            return 0.0
+        return None if self.minimum is None else float(self.minimum)
+
+    def check(self, ratings: Floats, weights: Floats | None, place: Place) -> tuple[float, float]:
+        """Refuse numbers that cannot be ratings or weights; return the smallest and the largest rating.
+
+        There must be at least one. Those that are in order are looked at as a whole, which is quick.
+        """
+        low, high = float(ratings.min()), float(ratings.max())
+        if not (np.isfinite(low) and np.isfinite(high)):
+            _refuse(~np.isfinite(ratings), ratings, place, "value", "must be finite, got {:g}.")
+        if self._low is not None and low < self._low:
+            _refuse(ratings < self._low, ratings, place, "value", self._too_low())
+        if self.maximum is not None and high > self.maximum:
+            remedy = advice("Give the right {} or drop the entry.", parameter("maximum"))
+            demand = f"must be at most the maximum {self.maximum:g}, got {{:g}}.{remedy}"
+            _refuse(ratings > self.maximum, ratings, place, "value", demand)
+        if weights is not None and not (weights.min() >= LEAST_WEIGHT and weights.max() <= LARGEST_WEIGHT):
+            wrong = ~(np.isfinite(weights) & (weights > 0))
+            _refuse(wrong, weights, place, "weight", f"must be positive, got {{:g}}; {ACCEPTED_WEIGHTS}.")
+            demand = f"is too small or too large, got {{:g}}; {ACCEPTED_WEIGHTS}."
+            _refuse(outside_weight_bounds(weights), weights, place, "weight", demand)
+        return low, high
+
+    def scale_between(self, low: float, high: float) -> Scale:
+        """Return the scale of ratings that were checked and reach from `low` to `high`.
+
+        What was left open is filled in: `maximum` becomes the largest rating, or 1 where none exceeds 1, since such
+        values already are probabilities; `minimum` becomes the smallest rating.
+
+        Examples
+        --------
+        >>> str(Rules().scale_between(1.0, 4.0)), str(Rules(scaling="minmax").scale_between(1.0, 4.0))
+        ('p = r / 4', 'p = (r - 1) / 3')
+        """
+        bottom = low if self._low is None else self._low
+        top = high if self.maximum is None else float(self.maximum)
+        if self.maximum is None:
+            if self.scaling == "max":
+                top = max(top, 1.0)
+            elif top == bottom:
+                # Far from 0 one more is no more.
+                top = bottom + max(1.0, float(np.spacing(abs(bottom))))
+        if (self._low is None or self.maximum is None) and (fault := size_fault(bottom, top)):
+            raise DataError(f"The ratings, which reach from {low:g} to {high:g}, {fault}")
+        return Scale(bottom, top)
+
+    def _too_low(self) -> str:
+        if self.scaling == "minmax":
+            return f"must be at least the minimum {self._low:g}, got {{:g}}."
+        remedy = advice("For ratings below zero use {}.", option("scaling", "minmax"))
+        return f"must not be negative, got {{:g}}.{remedy}"
+
+
+def outside_weight_bounds(weights: Floats) -> NDArray[np.bool_]:
+    """Tell which weights are smaller or larger than is accepted."""
+    return ~((weights >= LEAST_WEIGHT) & (weights <= LARGEST_WEIGHT))
+
+
+def _refuse(wrong: NDArray[np.bool_], numbers: Floats, place: Place, what: str, demand: str) -> None:
+    if wrong.any():
+        position = int(np.argmax(wrong))
+        raise DataError(f"{place(position)}: {what} {demand.format(numbers[position])}")

@@ -1,0 +1,214 @@
+"""Arrow streams and data frames come in batch by batch, and make the same table as arrays and files do."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import kolmogorov as km
+import naive
+from kolmogorov import Observations, read_ratings
+from kolmogorov.data.reading.arraylike import frame_of
+from kolmogorov.data.reading.arrow import ArrowSource
+from kolmogorov.data.reading.frames import FrameSource
+from kolmogorov.data.reading.gathering import gathered
+from kolmogorov.data.reading.layout import usual_columns
+from kolmogorov.data.rules import Rules
+from kolmogorov.errors import DataError
+
+COLUMNS = {"user": ["bo", "ann", "bo", "cy"], "item": [3, 1, 1, 3], "value": [5.0, 0.0, 2.5, 1.0]}
+EXPECTED = {("ann", 1): 0.0, ("bo", 1): 0.5, ("bo", 3): 1.0, ("cy", 3): 0.2}
+
+
+class Relation:
+    """Has nothing but what Arrow asks for, as a relation of a database has."""
+
+    def __init__(self, table):
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+def reader(columns=COLUMNS, rows=1, **more):
+    return pa.table(columns | more).to_reader(max_chunksize=rows)
+
+
+def failing():
+    yield pa.record_batch(COLUMNS)
+    raise OSError("the connection is lost")
+
+
+WAYS = {
+    "from_frame": lambda stream, folder, **options: Observations.from_frame(stream, **options),
+    "read_ratings": lambda stream, folder, **options: read_ratings(stream, **options),
+    "pack": lambda stream, folder, **options: km.pack(stream, folder / "t.kmt", **options),
+}
+EVERY_WAY = pytest.mark.parametrize("way", WAYS)
+
+
+@EVERY_WAY
+@pytest.mark.parametrize(
+    "make",
+    [
+        reader,
+        lambda: Relation(pa.table(COLUMNS)),
+        lambda: Relation(pl.DataFrame(COLUMNS)),
+        lambda: pa.RecordBatchReader.from_stream(pl.DataFrame(COLUMNS, schema_overrides={"user": pl.Categorical})),
+        lambda: reader(user=pa.array(COLUMNS["user"]).dictionary_encode(), rows=2),
+        lambda: reader(item=pa.array(COLUMNS["item"], pa.uint8()).dictionary_encode()),
+        lambda: reader(item=pa.array(COLUMNS["item"], pa.float32())),
+        lambda: reader(value=pa.array(["5", "0", "2.5", "1"])),
+        lambda: pl.DataFrame(COLUMNS).lazy(),
+    ],
+)
+def test_streams_of_every_make(make, way, tmp_path):
+    assert naive.cells(WAYS[way](make(), tmp_path, maximum=5)) == EXPECTED
+
+
+@EVERY_WAY
+def test_a_relation_of_duckdb(way, tmp_path):
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+    relation = duckdb.from_arrow(pa.table(COLUMNS))
+    assert naive.cells(WAYS[way](relation, tmp_path, maximum=5)) == EXPECTED
+
+
+def test_a_stream_is_never_there_as_a_whole():
+    made = []
+
+    def batches():
+        for number in range(5):
+            made.append(number)
+            yield pa.record_batch({"user": [number], "item": [1], "value": [1.0]})
+
+    schema = pa.schema({"user": pa.int64(), "item": pa.int64(), "value": pa.float64()})
+    chunks = ArrowSource(pa.RecordBatchReader.from_batches(schema, batches()), usual_columns).chunks()
+    for number, chunk in enumerate(chunks):
+        assert made == list(range(number + 1))
+        assert chunk.users.tolist() == [number]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 100])
+def test_the_size_of_batches_does_not_matter(size):
+    whole = Observations.from_frame(pd.DataFrame(COLUMNS))
+    for source in (
+        FrameSource(frame_of(pd.DataFrame(COLUMNS)), usual_columns, batch=size),
+        ArrowSource(pa.table(COLUMNS), usual_columns, batch=size),
+    ):
+        assert Observations(*gathered([source], Rules())).fingerprint() == whole.fingerprint()
+
+
+@EVERY_WAY
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"item": [3, 1, None, 3]}, "^row 2: column 'item' is empty. Drop such rows first"),
+        ({"value": [5.0, 1.0, 2.0, 6.0]}, "^row 3: value must be at most the maximum 5, got 6"),
+        ({"value": [5.0, float("nan"), 2.0, 6.0]}, "^row 1: value must be finite, got nan"),
+        ({"value": ["5", "4", "much", "1"]}, "^row 2: value must be a number, got 'much'"),
+        ({"value": pa.array([1, 2, 3, 4], pa.timestamp("s"))}, "^row 0: value must be a number, the column holds time"),
+        ({"item": [3.0, 1.0, 1.5, 3.0]}, "^row 2: item ids must .* got the fraction 1.5"),
+        ({"item": [b"a", b"b", b"c", b"d"]}, "^row 0: item ids must be integers or strings, the column holds binary"),
+        ({"item": [3, 1, 3, 3]}, r"^row 2: duplicate rating of user 'bo' and item 3 \(first at row 0\). Pass dupl"),
+        ({"user": [[1], [2], [3], [4]]}, "^row 0: user ids must be integers or strings, the column holds list"),
+    ],
+)
+def test_errors_name_the_row_of_the_stream(way, columns, message, tmp_path):
+    with pytest.raises(DataError, match=message):
+        WAYS[way](reader(COLUMNS | columns), tmp_path, maximum=5)
+
+
+@EVERY_WAY
+def test_a_stream_without_content_and_one_that_breaks(way, tmp_path):
+    with pytest.raises(DataError, match="There are no observations here"):
+        WAYS[way](pa.table(COLUMNS)[:0], tmp_path)
+    schema = pa.table(COLUMNS).schema
+    with pytest.raises(DataError, match="The stream cannot be read: .*the connection is lost"):
+        WAYS[way](pa.RecordBatchReader.from_batches(schema, failing()), tmp_path)
+    with pytest.raises(DataError, match="no column 'user'; it has: 'a'|which column is the item. It has: 'a'"):
+        WAYS[way](pa.table({"a": [1]}), tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_pyarrow_the_command_is_named(monkeypatch):
+    import kolmogorov._support.optional as optional
+
+    monkeypatch.setattr(optional, "installed", lambda module: False)
+    with pytest.raises(ImportError, match=r"pip install 'kolmogorov\[parquet\]'"):
+        Observations.from_frame(Relation(pa.table(COLUMNS)))
+    assert len(Observations.from_frame(pd.DataFrame(COLUMNS))) == 4
+
+
+def test_columns_of_frames_are_found_as_those_of_files_are(tmp_path):
+    frame = pd.DataFrame({"stars": [4, 5], "movieId": [1, 2], "userId": [7, 8], "n": [1.0, 2.0]})
+    expected = Observations.from_frame(frame, "userId", "movieId", "stars", weight="n")
+    frame.to_csv(tmp_path / "r.csv", index=False)
+    for source in (frame, pa.Table.from_pandas(frame), tmp_path / "r.csv"):
+        for weight in ("n", 3):
+            assert read_ratings(source, weight=weight).fingerprint() == expected.fingerprint()
+            assert km.pack(source, tmp_path / "t.kmt", weight=weight).fingerprint() == expected.fingerprint()
+
+
+def test_several_sources_are_one_table(tmp_path):
+    (tmp_path / "a.csv").write_text("user,item,rating\nbo,x,5\nann,y,1\n")
+    parquet.write_table(pa.table({"user": ["cy"], "item": ["x"], "rating": [4.0]}), tmp_path / "b.parquet")
+    frame = pd.DataFrame({"user": ["ann"], "item": ["x"], "rating": [2]})
+    sources = [
+        tmp_path / "a.csv",
+        tmp_path / "b.parquet",
+        frame,
+        Relation(pa.Table.from_pandas(frame.assign(item="z"))),
+    ]
+    whole = read_ratings(sources)
+    assert naive.cells(whole) == {
+        ("bo", "x"): 1.0,
+        ("ann", "y"): 0.2,
+        ("cy", "x"): 0.8,
+        ("ann", "x"): 0.4,
+        ("ann", "z"): 0.4,
+    }
+    assert km.pack(sources, tmp_path / "t.kmt").fingerprint() == whole.fingerprint()
+    again = pd.DataFrame({"user": ["ann"], "item": ["y"], "rating": [2]})
+    for read in (read_ratings, lambda given: km.pack(given, tmp_path / "t.kmt")):
+        with pytest.raises(DataError, match=r"^row 0: duplicate rating .* \(first at .*a.csv, line 3\)"):
+            read([*sources, again])
+        with pytest.raises(DataError, match="^row 0: the user ids are integers here and texts in what came before"):
+            read([*sources, pd.DataFrame({"user": [1], "item": ["y"], "rating": [2]})])
+
+
+def test_a_directory_of_parquet_files_is_read(tmp_path):
+    for number in range(3):
+        parquet.write_table(pa.table({"user": [number], "item": [1], "rating": [1.0]}), tmp_path / f"{number}.parquet")
+    assert read_ratings(tmp_path).users.ids.tolist() == [0, 1, 2]
+
+
+def test_what_cannot_be_read():
+    for wrong in (5, b"ratings.csv", None, {"user": [1]}, [3], [None]):
+        with pytest.raises(DataError, match="Expected paths, data frames or Arrow streams, got"):
+            read_ratings(wrong)
+    with pytest.raises(DataError, match="There are no files"):
+        read_ratings([])
+
+
+def test_rows_of_parquet_files_are_counted_over_row_groups(tmp_path):
+    values = np.ones(10)
+    values[7] = -1
+    table = pa.table({"user": range(10), "item": range(10), "value": values})
+    parquet.write_table(table, tmp_path / "r.parquet", row_group_size=3)
+    with pytest.raises(DataError, match=r"r.parquet, row 7: value must not be negative, got -1"):
+        read_ratings(tmp_path / "r.parquet")
+
+
+def test_observations_in_memory_travel():
+    table = Observations.from_frame(pd.DataFrame(COLUMNS))
+    for twin in (pickle.loads(pickle.dumps(table)), copy.deepcopy(table)):
+        assert twin.fingerprint() == table.fingerprint()
+        assert twin.path is None
+        assert naive.cells(twin) == naive.cells(table)
+        with pytest.raises(AttributeError, match="immutable"):
+            twin.rows = None
