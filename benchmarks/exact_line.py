@@ -8,7 +8,7 @@ from harness import Column, Table, data_folder, finish, machine, timed
 
 from kolmogorov import KolmogorovModel, datasets
 from kolmogorov.errors import DataError
-from kolmogorov.kernels.gram import normal_equations
+from kolmogorov.kernels.rows.gram import normal_equations
 from kolmogorov.solvers import resolve
 from kolmogorov.solvers.binary.auto import EXACT_LIMIT
 

@@ -18,8 +18,8 @@ from kolmogorov import KolmogorovModel, bqp, datasets
 from kolmogorov._support.optional import installed
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov.errors import DataError
-from kolmogorov.kernels.gram import normal_equations
-from kolmogorov.kernels.relinking import relinked_search
+from kolmogorov.kernels.binary.relinking import relinked_search
+from kolmogorov.kernels.rows.gram import normal_equations
 from kolmogorov.problems import BinaryQP, Status
 from kolmogorov.solvers import resolve
 

@@ -5,7 +5,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from kolmogorov import Observations, datasets
-from kolmogorov.kernels.gram import normal_equations
+from kolmogorov.kernels.rows.gram import normal_equations
 from kolmogorov.problems import BinaryQP
 from kolmogorov.testing.problems import binary_problems
 from kolmogorov.testing.problems import convex_problems as simplex_problems

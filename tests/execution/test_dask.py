@@ -315,7 +315,7 @@ def test_a_cluster_without_workers(monkeypatch, zoo):
 
 
 def _compiled():
-    from kolmogorov.kernels.gram import binary_normal_equations, normal_equations
+    from kolmogorov.kernels.rows.gram import binary_normal_equations, normal_equations
 
     return [len(kernel.signatures) for kernel in (binary_normal_equations, normal_equations)]
 

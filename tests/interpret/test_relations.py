@@ -15,7 +15,7 @@ import naive
 from kolmogorov import KolmogorovModel, Observations
 from kolmogorov.errors import DataError, ParameterError, UnknownIdError
 from kolmogorov.interpret.supports import APART, COVERING, INSIDE, Supports
-from kolmogorov.kernels.contingency import fisher_greater, log_factorials
+from kolmogorov.kernels.sets.contingency import fisher_greater, log_factorials
 from strategies import tables
 
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 import naive
 from kolmogorov import datasets
-from kolmogorov.kernels.gram import binary_normal_equations, normal_equations, population
+from kolmogorov.kernels.rows.gram import binary_normal_equations, normal_equations, population
 from strategies import tables
 
 

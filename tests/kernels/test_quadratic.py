@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 
 import naive
-from kolmogorov.kernels.products import pair_products, residual_squares
-from kolmogorov.kernels.quadratic import batch_values, keep_better
+from kolmogorov.kernels.rows.products import pair_products, residual_squares
+from kolmogorov.kernels.rows.quadratic import batch_values, keep_better
 from strategies import binary_problems
 
 

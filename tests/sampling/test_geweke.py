@@ -8,7 +8,7 @@ import pytest
 from kolmogorov import Observations
 from kolmogorov.data.observations import View
 from kolmogorov.execution import Threads
-from kolmogorov.kernels.gibbs import (
+from kolmogorov.kernels.draws.gibbs import (
     draw_bits,
 )
 from kolmogorov.sampling import chain as chain_module

@@ -6,7 +6,7 @@ from scipy import stats
 
 import naive
 from kolmogorov._support.seeds import row_seeds
-from kolmogorov.kernels.gibbs import (
+from kolmogorov.kernels.draws.gibbs import (
     binomial,
     draw_answers,
     draw_bits,

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 
 import naive
 from kolmogorov import bqp
-from kolmogorov.kernels.branching import persistent, triangular_factor
-from kolmogorov.kernels.monotonic import increasing_values
+from kolmogorov.kernels.binary.branching import persistent, triangular_factor
+from kolmogorov.kernels.binary.monotonic import increasing_values
 from kolmogorov.problems import BinaryQP, Status
 from kolmogorov.solvers import resolve
 from strategies import binary_problems

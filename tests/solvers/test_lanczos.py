@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kolmogorov import bqp
-from kolmogorov.kernels.lanczos import ritz_pairs, threshold, tridiagonalise
+from kolmogorov.kernels.binary.lanczos import ritz_pairs, threshold, tridiagonalise
 from strategies import toy_problems
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import naive
 from kolmogorov import bqp
-from kolmogorov.kernels.relinking import gains, halfway, next_pair, place_in_pool, turn
+from kolmogorov.kernels.binary.relinking import gains, halfway, next_pair, place_in_pool, turn
 from kolmogorov.problems import BinaryQP
 from kolmogorov.solvers import resolve
 from strategies import sparse_integers

@@ -18,7 +18,7 @@ from kolmogorov.data.trainable import check_trainable
 from kolmogorov.errors import DataError, InvariantError
 from kolmogorov.fitting.stored import Parts, StoredParts, training_arrays
 from kolmogorov.fitting.trained import Trained
-from kolmogorov.kernels.products import pair_products
+from kolmogorov.kernels.rows.products import pair_products
 from kolmogorov.surface.recommender import Recommender
 
 _ARRAYS = {"user_bias": 1, "item_bias": 1, "user_factors": 2, "item_factors": 2}

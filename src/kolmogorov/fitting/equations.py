@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import View
-from kolmogorov.kernels.gram import binary_normal_equations, normal_equations
+from kolmogorov.kernels.rows.gram import binary_normal_equations, normal_equations
 
 _WORD = 64
 

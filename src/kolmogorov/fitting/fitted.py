@@ -16,7 +16,7 @@ from kolmogorov.errors import InvariantError
 from kolmogorov.fitting.history import Sweep, history_array, history_of
 from kolmogorov.fitting.stored import Parts, StoredParts, training_arrays
 from kolmogorov.fitting.trained import Trained
-from kolmogorov.kernels.products import pair_products
+from kolmogorov.kernels.rows.products import pair_products
 
 
 @dataclass(frozen=True, eq=False)

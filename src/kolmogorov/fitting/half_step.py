@@ -11,7 +11,7 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import View
 from kolmogorov.execution import Threads
 from kolmogorov.fitting.equations import Partners
-from kolmogorov.kernels.quadratic import keep_better
+from kolmogorov.kernels.rows.quadratic import keep_better
 from kolmogorov.solvers import RowSolver
 
 USER_SIDE, ITEM_SIDE = 0, 1

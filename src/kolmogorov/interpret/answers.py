@@ -15,7 +15,7 @@ from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.errors import DataError
 from kolmogorov.execution import Threads
 from kolmogorov.fitting.trained import Trained
-from kolmogorov.kernels.contingency import count_tables, fisher_greater, log_factorials
+from kolmogorov.kernels.sets.contingency import count_tables, fisher_greater, log_factorials
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.optional import require
 from kolmogorov.data import Vocabulary
 from kolmogorov.interpret.supports import Supports
-from kolmogorov.kernels.supports import chain_levels
+from kolmogorov.kernels.sets.supports import chain_levels
 
 Rows = NDArray[np.int64]
 

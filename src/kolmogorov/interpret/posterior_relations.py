@@ -18,7 +18,7 @@ from kolmogorov.interpret.answers import Answers
 from kolmogorov.interpret.rules import Rules
 from kolmogorov.interpret.selection import Selection, known_row
 from kolmogorov.interpret.supports import packed
-from kolmogorov.kernels.mixture import count_inside
+from kolmogorov.kernels.draws.averages import count_inside
 from kolmogorov.sampling.posterior import Posterior
 
 Rows = NDArray[np.int64]

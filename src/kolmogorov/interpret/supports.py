@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov.execution import Threads
-from kolmogorov.kernels.supports import count_related, list_related, reduce_order
+from kolmogorov.kernels.sets.supports import count_related, list_related, reduce_order
 
 Rows = NDArray[np.int64]
 #: Relations of a class to a later one.

@@ -19,8 +19,8 @@ from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.fitting.multi_start import MultiStart
 from kolmogorov.fitting.objective import Objective
 from kolmogorov.fitting.state import State
-from kolmogorov.kernels.gibbs import draw_answers, draw_bits, draw_events
-from kolmogorov.kernels.products import residual_squares
+from kolmogorov.kernels.draws.gibbs import draw_answers, draw_bits, draw_events
+from kolmogorov.kernels.rows.products import residual_squares
 from kolmogorov.sampling.dirichlet import redrawn_alpha
 from kolmogorov.sampling.grid import on_grid
 from kolmogorov.sampling.priors import SENSIBLE, ItemPrior, NoisePrior, UserPrior

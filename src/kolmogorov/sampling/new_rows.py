@@ -14,7 +14,7 @@ from kolmogorov.data.observations import View
 from kolmogorov.execution import Threads
 from kolmogorov.fitting.equations import Partners
 from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE
-from kolmogorov.kernels.gibbs import draw_answers, draw_bits, draw_events
+from kolmogorov.kernels.draws.gibbs import draw_answers, draw_bits, draw_events
 from kolmogorov.sampling.posterior import Posterior
 from kolmogorov.solvers.samplers import SimplexSampler
 

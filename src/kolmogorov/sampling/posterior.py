@@ -19,7 +19,7 @@ from kolmogorov.errors import InvariantError
 from kolmogorov.fitting.fitted import Fitted, overlap
 from kolmogorov.fitting.stored import Parts, StoredParts, training_arrays
 from kolmogorov.fitting.trained import Trained
-from kolmogorov.kernels.mixture import draw_products, mean_products, mixture_quantile
+from kolmogorov.kernels.draws.averages import draw_products, mean_products, mixture_quantile
 from kolmogorov.sampling.chain import FLOOR
 from kolmogorov.sampling.grid import on_grid, packed_thetas, unpacked_thetas
 

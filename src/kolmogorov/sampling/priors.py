@@ -15,7 +15,7 @@ from kolmogorov._support.invariants import (
     check_simplex,
 )
 from kolmogorov.data import Observations
-from kolmogorov.kernels.gibbs import draw_simplex
+from kolmogorov.kernels.draws.gibbs import draw_simplex
 
 Floats = NDArray[np.float64]
 # Items are grouped by how often they were observed, since what is seen often is liked more often.

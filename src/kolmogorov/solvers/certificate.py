@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kolmogorov.kernels.quadratic import batch_values
+from kolmogorov.kernels.rows.quadratic import batch_values
 from kolmogorov.solvers.contract import Batch, Floats
 
 

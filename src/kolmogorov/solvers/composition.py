@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.validation import Integer, check_parameters
-from kolmogorov.kernels.flips import multi_start
-from kolmogorov.kernels.quadratic import batch_values
+from kolmogorov.kernels.binary.flips import multi_start
+from kolmogorov.kernels.rows.quadratic import batch_values
 from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
 from kolmogorov.solvers.registry import resolve
 from kolmogorov.solvers.stopping import go_on, stop_cell

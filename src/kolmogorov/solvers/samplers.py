@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.validation import Integer, Requirement
-from kolmogorov.kernels.gibbs import draw_simplex
+from kolmogorov.kernels.draws.gibbs import draw_simplex
 from kolmogorov.solvers.contract import Batch, SimplexSolver
 
 Floats = NDArray[np.float64]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from kolmogorov.paper.data import training_curve
 from kolmogorov.paper.result import Effort, Panel
-from kolmogorov.paper.subjects import training_curve
 
 
 def training_panels(

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from kolmogorov.bqp import solve
+from kolmogorov.paper.data import toy_problems
 from kolmogorov.paper.result import Effort, Panel, Result
-from kolmogorov.paper.subjects import toy_problems
 
 _SMALLEST = 1e-12
 

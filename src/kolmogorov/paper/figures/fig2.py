@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kolmogorov.bqp import solve
+from kolmogorov.paper.data import toy_problems
 from kolmogorov.paper.figures.fig1 import gap_curve, optimum_of
 from kolmogorov.paper.result import Effort, Panel, Result
-from kolmogorov.paper.subjects import toy_problems
 
 _RUNS: dict[str, dict[str, Any]] = {
     "gd": {"solver": "gd"},

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kolmogorov.model.kolmogorov import KolmogorovModel
+from kolmogorov.paper.data import dataset
 from kolmogorov.paper.result import Effort, Panel, Result
-from kolmogorov.paper.subjects import dataset
 from kolmogorov.solvers import resolve
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from kolmogorov.bqp import solve
-from kolmogorov.kernels.dual import shifted
-from kolmogorov.kernels.lanczos import threshold, tridiagonalise
-from kolmogorov.kernels.lifting import lift
+from kolmogorov.kernels.binary.dual import shifted
+from kolmogorov.kernels.binary.lanczos import threshold, tridiagonalise
+from kolmogorov.kernels.binary.lifting import lift
+from kolmogorov.paper.data import toy_problems
 from kolmogorov.paper.result import Effort, Panel, Result
-from kolmogorov.paper.subjects import toy_problems
 
 _SIZE = 12
 _A = 100.0

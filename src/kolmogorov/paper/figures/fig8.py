@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from kolmogorov.paper.data import dataset, training_curve
 from kolmogorov.paper.result import Effort, Panel, Result
-from kolmogorov.paper.subjects import dataset, training_curve
 
 
 def run(effort: Effort) -> Result:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from kolmogorov.bqp import solve
-from kolmogorov.paper.numbers import TABLE_1
+from kolmogorov.paper.data import toy_problems
+from kolmogorov.paper.printed import TABLE_1
 from kolmogorov.paper.result import Effort, Panel, Result
-from kolmogorov.paper.subjects import toy_problems
 
 
 def run(effort: Effort) -> Result:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from kolmogorov.bqp import solve
-from kolmogorov.paper.numbers import TABLE_2
+from kolmogorov.paper.data import toy_problems
+from kolmogorov.paper.printed import TABLE_2
 from kolmogorov.paper.result import Effort, Panel, Result
-from kolmogorov.paper.subjects import toy_problems
 
 _SETTINGS = {
     "step 1, tol 1e-4 (defaults)": {},

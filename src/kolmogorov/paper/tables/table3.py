@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from kolmogorov.paper.numbers import TABLE_3
+from kolmogorov.paper.data import training_curve
+from kolmogorov.paper.printed import TABLE_3
 from kolmogorov.paper.result import Effort, Panel, Result
-from kolmogorov.paper.subjects import training_curve
 
 _LABELS = ("sdr", "dmo", "gd", "enhanced_gd", "auto")
 

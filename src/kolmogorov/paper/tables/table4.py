@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kolmogorov.paper.numbers import TABLE_4
+from kolmogorov.paper.data import SOLVERS, item_seconds
+from kolmogorov.paper.printed import TABLE_4
 from kolmogorov.paper.result import Effort, Panel, Result
-from kolmogorov.paper.subjects import SOLVERS, item_seconds
 
 _SIZES = {"D1": (4, 8, 12, 20, 50, 100), "D2": (4, 8, 12, 20, 50, 100), "D3": (8, 12, 20)}
 _LARGEST = {"sdr": 50, "dmo": 20}

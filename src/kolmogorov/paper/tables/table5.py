@@ -16,9 +16,9 @@ from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.model.nonnegative import NonnegativeModel
 from kolmogorov.model.simplex_model import SimplexModel
 from kolmogorov.model.tuning import tune
-from kolmogorov.paper.numbers import TABLE_5
+from kolmogorov.paper.data import dataset, solver
+from kolmogorov.paper.printed import TABLE_5
 from kolmogorov.paper.result import Effort, Panel, Result
-from kolmogorov.paper.subjects import dataset, solver
 
 _SIZES = (4, 8, 16, 24)
 _FACTORS = {4: 5, 8: 10, 16: 20, 24: 40}

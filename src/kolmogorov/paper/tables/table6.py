@@ -8,9 +8,9 @@ import numpy as np
 
 from kolmogorov.interpret.relations import Convention
 from kolmogorov.model.kolmogorov import KolmogorovModel
-from kolmogorov.paper.numbers import TABLE_6
+from kolmogorov.paper.data import dataset, solver
+from kolmogorov.paper.printed import TABLE_6
 from kolmogorov.paper.result import Effort, Panel, Result
-from kolmogorov.paper.subjects import dataset, solver
 
 _LIKES = 0.5
 _MIN_RATINGS = 20

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.validation import Integer, Optional, Positive
-from kolmogorov.kernels.monotonic import branch_reduce_bound
-from kolmogorov.solvers.binary.rounding import rounding_allowance
+from kolmogorov.kernels.binary.monotonic import branch_reduce_bound
+from kolmogorov.solvers.binary.arithmetic import rounding_allowance
 from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
 from kolmogorov.solvers.stopping import limited
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.validation import Between, Boolean, Integer, Positive, Real, Requirement
 from kolmogorov.errors import ParameterError
-from kolmogorov.kernels.dual import CONVERGED, FULL_EVDS, ITERATIONS, LANCZOS_EVDS
-from kolmogorov.kernels.relaxation import gradient_batch
+from kolmogorov.kernels.binary.dual import CONVERGED, FULL_EVDS, ITERATIONS, LANCZOS_EVDS
+from kolmogorov.kernels.binary.relaxation import gradient_batch
 from kolmogorov.solvers.contract import Batch, Floats
 from kolmogorov.solvers.stopping import stop_cell
 

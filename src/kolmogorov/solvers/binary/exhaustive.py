@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov.kernels.enumeration import enumerate_all
-from kolmogorov.kernels.quadratic import batch_values
-from kolmogorov.solvers.binary.rounding import rounding_allowance
+from kolmogorov.kernels.binary.enumeration import enumerate_all
+from kolmogorov.kernels.rows.quadratic import batch_values
+from kolmogorov.solvers.binary.arithmetic import rounding_allowance
 from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.validation import Integer, Optional, Positive
-from kolmogorov.kernels.flips import multi_start
-from kolmogorov.kernels.relinking import relinked_search
-from kolmogorov.kernels.tabu import tabu_search
+from kolmogorov.kernels.binary.flips import multi_start
+from kolmogorov.kernels.binary.relinking import relinked_search
+from kolmogorov.kernels.binary.tabu import tabu_search
 from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
 from kolmogorov.solvers.stopping import Cell, limited
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov.kernels.relaxation import newton_batch
+from kolmogorov.kernels.binary.relaxation import newton_batch
 from kolmogorov.solvers.binary.dual import MAX_VARIABLES, NEWTON_RULES, DualRoom
 from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
 from kolmogorov.solvers.stopping import stop_cell

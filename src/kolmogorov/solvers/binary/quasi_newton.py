@@ -8,9 +8,17 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov.kernels.dual import CONVERGED, FARTHEST, FULL_EVDS, ITERATIONS, dual_gradient, dual_value, shifted
-from kolmogorov.kernels.lifting import lift
-from kolmogorov.kernels.relaxation import finish
+from kolmogorov.kernels.binary.dual import (
+    CONVERGED,
+    FARTHEST,
+    FULL_EVDS,
+    ITERATIONS,
+    dual_gradient,
+    dual_value,
+    shifted,
+)
+from kolmogorov.kernels.binary.lifting import lift
+from kolmogorov.kernels.binary.relaxation import finish
 from kolmogorov.solvers.binary.dual import MAX_VARIABLES, NEWTON_RULES, DualRoom
 from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
 from kolmogorov.solvers.stopping import go_on, stop_cell

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.optional import require
 from kolmogorov._support.validation import Integer, Positive
-from kolmogorov.kernels.lifting import best_rounding, lift
+from kolmogorov.kernels.binary.lifting import best_rounding, lift
 from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
 from kolmogorov.solvers.stopping import go_on, stop_cell
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.validation import Integer, Real
-from kolmogorov.kernels.box import coordinate_descent
+from kolmogorov.kernels.rows.box import coordinate_descent
 from kolmogorov.solvers.certificate import certified
 from kolmogorov.solvers.contract import Batch, BoxSolver, Floats
 from kolmogorov.solvers.stopping import stop_cell

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov.kernels.quadratic import batch_values
-from kolmogorov.kernels.ridge import solve_systems
+from kolmogorov.kernels.rows.quadratic import batch_values
+from kolmogorov.kernels.rows.ridge import solve_systems
 from kolmogorov.solvers.contract import Batch, Floats, RidgeSolver
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.validation import Integer, Real
-from kolmogorov.kernels.active_set import active_set
+from kolmogorov.kernels.rows.active_set import active_set
 from kolmogorov.solvers.certificate import certified
 from kolmogorov.solvers.contract import Batch, Floats, SimplexSolver
 from kolmogorov.solvers.stopping import stop_cell

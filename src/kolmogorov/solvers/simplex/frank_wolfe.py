@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.validation import Boolean, Integer, Real
-from kolmogorov.kernels.simplex import frank_wolfe
+from kolmogorov.kernels.rows.simplex import frank_wolfe
 from kolmogorov.solvers.certificate import certified
 from kolmogorov.solvers.contract import Batch, Floats, SimplexSolver
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kolmogorov.kernels.quadratic import rounding_allowances
+from kolmogorov.kernels.rows.quadratic import rounding_allowances
 from kolmogorov.solvers.contract import Floats
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from kolmogorov._support.jit import kernel
-from kolmogorov.kernels.flips import descend, refresh, rounding_noise
+from kolmogorov.kernels.binary.flips import descend, refresh, rounding_noise
 from kolmogorov.kernels.randomness import next_random
 from kolmogorov.kernels.stopping import stopped
 

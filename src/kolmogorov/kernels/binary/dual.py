@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from kolmogorov._support.jit import kernel
-from kolmogorov.kernels.lanczos import ritz_pairs
+from kolmogorov.kernels.binary.lanczos import ritz_pairs
 from kolmogorov.kernels.stopping import stopped
 
 # Columns of the array `counts` that the descents fill in.

@@ -10,7 +10,7 @@ import numpy as np
 
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov.data import Observations, datasets
-from kolmogorov.kernels.gram import normal_equations
+from kolmogorov.kernels.rows.gram import normal_equations
 from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.problems import BinaryQP
 from kolmogorov.solvers import BinarySolver, resolve

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kolmogorov._support.jit import kernel
-from kolmogorov.kernels.simplex import gradient, normalise, pairwise_row
+from kolmogorov.kernels.rows.simplex import gradient, normalise, pairwise_row
 from kolmogorov.kernels.stopping import stopped
 
 

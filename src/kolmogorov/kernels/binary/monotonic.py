@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kolmogorov._support.jit import kernel
-from kolmogorov.kernels.quadratic import value
+from kolmogorov.kernels.rows.quadratic import value
 from kolmogorov.kernels.stopping import stopped
 
 

@@ -1,0 +1,1 @@
+"""Binary quadratic programs: exact, by relaxation, by search."""

@@ -1,0 +1,1 @@
+"""Random rows, and what many draws predict together."""

@@ -1,0 +1,1 @@
+"""Rows of a table: their normal equations, and small problems solved by them."""
