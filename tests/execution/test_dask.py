@@ -157,6 +157,24 @@ def test_frames_with_other_columns_and_repeated_pairs(client):
         distributed_table(dask, lazy, **columns, duplicates="last", maximum=2)
 
 
+def test_empty_parts_and_wrong_rows(client, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    dataframe = pytest.importorskip("dask.dataframe")
+    frame = pandas.DataFrame({"user": [1, 1, 2, 3], "item": [5, 6, 5, 5], "value": [1.0, 2, 3, 2]})
+    dask = Dask(client)
+    lazy = dataframe.from_pandas(frame, npartitions=2)
+    table = distributed_table(dask, lazy[lazy.user > 1], maximum=5)
+    expected = Observations.from_frame(frame[frame.user > 1], maximum=5)
+    assert table.collected().fingerprint() == expected.fingerprint()
+    with pytest.raises(DataError, match="There are no observations here"):
+        distributed_table(dask, lazy[lazy.user > 9])
+    frame.to_parquet(tmp_path / "r.parquet", row_group_size=1)
+    with pytest.raises(DataError, match=r"r.parquet, row 2: value must be at most the maximum 2, got 3"):
+        distributed_table(dask, tmp_path / "r.parquet", maximum=2)
+    with pytest.raises(DataError, match=r"no file .*nowhere.parquet. Workers must see files under the same path"):
+        distributed_table(dask, tmp_path / "nowhere.parquet")
+
+
 @pytest.mark.parametrize("wrong", ["ratings.csv", ["a.parquet", 4], "nowhere.parquet"])
 def test_other_files_are_refused(client, wrong):
     with pytest.raises(DataError):

@@ -91,7 +91,7 @@ class IdEncoder:
         self._texts: _Texts | None = None
         self._integers: _Integers | None = None
         self._ids: Ids = np.empty(0, dtype=np.int64)
-        self._row_of: Rows | None = None
+        self._row_of: NDArray[Any] | None = None
         self._offset = 0
 
     def read(self, column: IdColumn, place: Place = in_array) -> NDArray[Any]:
@@ -112,18 +112,19 @@ class IdEncoder:
     def finish(self) -> Ids:
         """Return all ids that were read, in increasing order."""
         if self._texts is not None:
-            self._ids, self._row_of = self._texts.sorted()
+            self._ids, row_of = self._texts.sorted()
+            self._row_of = _narrow(row_of)
             self._texts = None
         elif self._integers is not None:
             self._ids = ids = self._integers.sorted()
             # Where ids leave few gaps, a table of them is quicker than a search.
             if ids.size and _is_dense(int(ids[0]), int(ids[-1]), ids.size):
                 self._offset = int(ids[0])
-                self._row_of = np.zeros(int(ids[-1]) - self._offset + 1, dtype=np.int64)
+                self._row_of = _narrow(np.zeros(int(ids[-1]) - self._offset + 1, dtype=np.int64))
                 self._row_of[ids - self._offset] = np.arange(ids.size)
         return self._ids
 
-    def row_numbers(self, keys: NDArray[Any]) -> Rows:
+    def row_numbers(self, keys: NDArray[Any]) -> NDArray[Any]:
         """Return the row numbers of keys."""
         if self._row_of is None:
             return np.searchsorted(self._ids, keys)
@@ -218,6 +219,11 @@ def _distinct(array: NDArray[np.int64]) -> NDArray[np.int64]:
         present[array - low] = True
         return np.flatnonzero(present) + low
     return np.unique(array)
+
+
+def _narrow(row_of: Rows) -> NDArray[Any]:
+    """Take half the memory for row numbers where they fit, as all but the largest tables' do."""
+    return row_of.astype(np.int32) if row_of.size < 2**31 else row_of
 
 
 def _is_dense(low: int, high: int, size: int) -> bool:

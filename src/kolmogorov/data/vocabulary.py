@@ -53,7 +53,7 @@ class Vocabulary:
         """Collect the distinct ids of an array-like, and give each entry's row number."""
         encoder = IdEncoder(what)
         keys = encoder.read(normalise_ids(raw, what))
-        return cls(encoder.finish()), encoder.row_numbers(keys)
+        return cls(encoder.finish()), encoder.row_numbers(keys).astype(np.int64, copy=False)
 
     @classmethod
     def range(cls, size: int) -> Vocabulary:

@@ -185,6 +185,7 @@ def _of_observations(dask: Dask, table: Observations) -> DistributedTable:
 def _of_parts(dask: Dask, parts: Sequence[Any], columns: dict[str, Any] | None, rules: Rules) -> DistributedTable:
     """Count the ids of all parts, then deal every part to the shards."""
     counted = dask.gather([dask.submit("count-ids", _summary, part, columns, rules) for part in parts])
+    parts = [part for part, summary in zip(parts, counted, strict=True) if summary is not None]
     found: list[PartSummary] = [summary for summary in counted if summary is not None]
     if not found:
         raise nothing_there("here")
@@ -256,20 +257,16 @@ def _source(part: Any, columns: dict[str, Any] | None) -> Source:
 
 
 def _summary(part: Any, columns: dict[str, Any] | None, rules: Rules) -> PartSummary | None:
-    return None if _is_empty(part) else part_summary(_source(part, columns), rules)
+    """Return what a part holds; None where it is empty."""
+    if not isinstance(part, ParquetSource) and not len(part):
+        return None
+    return part_summary(_source(part, columns), rules)
 
 
 def _dealt(
     part: Any, columns: dict[str, Any] | None, names: _Names, starts: NDArray[np.int64], scale: Scale
 ) -> list[Entries]:
-    if _is_empty(part):
-        nothing = np.empty(0, dtype=np.int64)
-        return [Entries(nothing, nothing.astype(np.int32), np.empty(0), np.empty(0))] * len(starts)
     return dealt_part(_source(part, columns), *names, starts, scale)
-
-
-def _is_empty(part: Any) -> bool:
-    return not isinstance(part, ParquetSource) and not len(part)
 
 
 def _joined(first: int, last: int, names: _Names, duplicates: Duplicates, *pieces: Any) -> Shard:
@@ -278,6 +275,8 @@ def _joined(first: int, last: int, names: _Names, duplicates: Duplicates, *piece
 
 def _layout(path: str) -> tuple[list[str], list[int]]:
     """Return the names of the columns, and the number of rows of each row group."""
+    if not os.path.exists(path):
+        raise DataError(f"There is no file {path}. Workers must see files under the same path.")
     with opened_parquet(path) as file:
         about = file.metadata
         return list(file.schema_arrow.names), [about.row_group(k).num_rows for k in range(file.num_row_groups)]

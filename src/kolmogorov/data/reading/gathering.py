@@ -140,7 +140,7 @@ def assembled(
         pair = users.ids.item(ratings.own[first]), items.ids.item(ratings.partner[first])
         return duplicate(*pair, place(first), place(second))
 
-    partner: NDArray[Any] = ratings.partner.astype(np.int32 if len(items) < 2**31 else np.int64)
+    partner: NDArray[Any] = ratings.partner.astype(np.int32 if len(items) < 2**31 else np.int64, copy=False)
     entries = Entries(ratings.own, partner, scale.probability(ratings.values), ratings.weights)
     entries = entries.sorted(len(users), len(items), rules.duplicates, complain)
     return TableParts(users, items, entries.view(len(users)), scale)
