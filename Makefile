@@ -70,7 +70,7 @@ $(VENV)/pip.stamp:
 	touch $@
 
 # A cached kernel does not notice that a kernel it calls in another file has changed.
-$(VENV)/kernels.stamp: $(VENV)/pip.stamp $(shell find src/kolmogorov/kernels -name "*.py")
+$(VENV)/kernels.stamp: $(VENV)/pip.stamp $(wildcard src/kolmogorov/kernels/*.py)
 	find src -name '*.nb[ci]' -delete
 	touch $@
 
