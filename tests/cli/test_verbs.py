@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -347,13 +348,13 @@ def test_draws_predict_with_intervals(sampled, model, tmp_path):
     assert "--bayes" in refused.output
 
 
-def test_draws_are_read_as_their_average(sampled):
+def test_draws_are_read_as_any_model(sampled, tmp_path):
     assert "dolphin" in run("explain", sampled, "--user", "dolphin", "--item", "milk").output
     assert run("recommend", sampled, "--user", "dolphin").exit_code == 0
     assert run("evaluate", sampled, "dataset:zoo").exit_code == 0
-    result = run("report", sampled)
-    assert result.exit_code == 1
-    assert "BayesianKolmogorovModel" in result.output
+    page = str(tmp_path / "page.html")
+    assert run("report", sampled, "--data", "dataset:zoo", "-o", page).exit_code == 0
+    assert "draws of" in Path(page).read_text(encoding="utf-8")
 
 
 def test_rules_of_draws(tmp_path):

@@ -7,11 +7,11 @@ import scipy.sparse as sp
 
 from kolmogorov import Observations, pack, read_ratings
 from kolmogorov.data import Scale
+from kolmogorov.data.options import LARGEST_WEIGHT, LEAST_WEIGHT, ReadingOptions
 from kolmogorov.data.packed.shards import dealt_part, part_summary
 from kolmogorov.data.reading.arraylike import frame_of
 from kolmogorov.data.reading.frames import FrameSource
 from kolmogorov.data.reading.layout import named_columns
-from kolmogorov.data.rules import LARGEST_WEIGHT, LEAST_WEIGHT, Rules
 from kolmogorov.data.scale import FURTHEST_END, SHORTEST_SPAN
 from kolmogorov.data.vocabulary import Vocabulary
 from kolmogorov.errors import DataError, ParameterError
@@ -39,7 +39,7 @@ def part_of(pandas):
 
 def dealt_out(values, weights):
     part = part_of(frame(values, weights))
-    found = part_summary(part, Rules())
+    found = part_summary(part, ReadingOptions())
     return dealt_part(part, found.users, found.items, np.array([0]), Scale(0.0, 5.0))
 
 
@@ -127,5 +127,5 @@ def test_neighbouring_numbers_make_a_scale():
 def test_parts_of_frames_name_their_rows():
     part = frame([5.0, np.inf, 1.0], [1.0, 1.0, 1.0]).set_index(pd.Index([70, 71, 72]))
     with pytest.raises(DataError, match="^row 71: value must be finite, got inf"):
-        part_summary(part_of(part), Rules())
-    assert isinstance(part_summary(part_of(part[:1]), Rules()).users, Vocabulary)
+        part_summary(part_of(part), ReadingOptions())
+    assert isinstance(part_summary(part_of(part[:1]), ReadingOptions()).users, Vocabulary)

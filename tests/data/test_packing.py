@@ -24,12 +24,12 @@ from forgery import forged, parts_of
 from kolmogorov import Observations, read_ratings
 from kolmogorov.data import Scale
 from kolmogorov.data.datasets.synthetic import planted
+from kolmogorov.data.options import ReadingOptions
 from kolmogorov.data.packed.packing import pack_sources, packed_subset
 from kolmogorov.data.packed.table import open_table
 from kolmogorov.data.reading.layout import FileFormat
 from kolmogorov.data.reading.opening import sources_of
 from kolmogorov.data.reading.text import TextSource
-from kolmogorov.data.rules import Rules
 from kolmogorov.errors import DataError, FileFormatError, FileWriteError, ParameterError
 
 
@@ -48,7 +48,7 @@ def same(a, b):
 
 def packed_in_buckets(source, out, limit=3, columns=None, header="auto", **rules):
     """Pack with buckets of a few records, so that small files go through many."""
-    pack_sources(sources_of(source, FileFormat(columns or {}, header=header)), out, Rules(**rules), limit)
+    pack_sources(sources_of(source, FileFormat(columns or {}, header=header)), out, ReadingOptions(**rules), limit)
     return Observations.open(out)
 
 
@@ -410,8 +410,7 @@ def test_another_scale(tmp_path):
 def test_tables_are_gone_through_in_blocks(tmp_path, monkeypatch):
     from kolmogorov._support import invariants
     from kolmogorov.data import view
-    from kolmogorov.fitting import fitted as parameters
-    from kolmogorov.fitting import stored
+    from kolmogorov.fitting import stored, trained
 
     table = planted(60, 30, 3, n_observations=700, noise=0.1).observations
     options = {"n_events": 3, "random_state": 0, "max_iter": 3}
@@ -419,7 +418,7 @@ def test_tables_are_gone_through_in_blocks(tmp_path, monkeypatch):
     scores = whole.evaluate(table)
     monkeypatch.setattr(view, "BLOCK", 37)
     monkeypatch.setattr(invariants, "_BLOCK", 3)
-    monkeypatch.setattr(parameters, "_BLOCK", 41)
+    monkeypatch.setattr(trained, "_BLOCK", 41)
     monkeypatch.setattr(stored, "_BLOCK", 43)
     mapped = km.pack(table, tmp_path / "t.kmt")
     same(mapped, table)
@@ -440,7 +439,7 @@ def test_a_chunk_with_one_rating_only(tmp_path):
     path.write_text("a,x,5\nb,x,5\nc,x,1\nd,y,2\n")
 
     def packed(**rules):
-        pack_sources([TextSource(path, FileFormat(), chunk=2)], out, Rules(**rules), 1000)
+        pack_sources([TextSource(path, FileFormat(), chunk=2)], out, ReadingOptions(**rules), 1000)
         return Observations.open(out)
 
     for options in ({"maximum": 5}, {}, {"minimum": 0}):

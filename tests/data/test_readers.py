@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import naive
 from kolmogorov import read_ratings
+from kolmogorov.data.options import ReadingOptions
 from kolmogorov.data.reading.gathering import gathered
 from kolmogorov.data.reading.layout import FileFormat
 from kolmogorov.data.reading.text import TextSource, read_pairs
-from kolmogorov.data.rules import Rules
 from kolmogorov.errors import DataError, ParameterError
 
 EXPECTED = {(1, 10): 0.8, (1, 20): 1.0, (2, 10): 0.0}
@@ -178,7 +178,7 @@ def test_line_numbers_across_chunks(write):
     body = "".join(f"{k},0,1\n" for k in range(10))
     path = write("user,item,rating\n" + body + "4,0,1\n")
     with pytest.raises(DataError, match=r"line 12: duplicate rating of user 4 and item 0 \(first at .*line 6\)"):
-        gathered([TextSource(path, FileFormat(), chunk=3)], Rules())
+        gathered([TextSource(path, FileFormat(), chunk=3)], ReadingOptions())
 
 
 def test_the_choice_of_maximum_is_reported(write, caplog):

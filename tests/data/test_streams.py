@@ -13,12 +13,12 @@ from pyarrow import parquet
 import kolmogorov as km
 import naive
 from kolmogorov import Observations, read_ratings
+from kolmogorov.data.options import ReadingOptions
 from kolmogorov.data.reading.arraylike import frame_of
 from kolmogorov.data.reading.arrow import ArrowSource
 from kolmogorov.data.reading.frames import FrameSource
 from kolmogorov.data.reading.gathering import gathered
 from kolmogorov.data.reading.layout import usual_columns
-from kolmogorov.data.rules import Rules
 from kolmogorov.errors import DataError
 
 COLUMNS = {"user": ["bo", "ann", "bo", "cy"], "item": [3, 1, 1, 3], "value": [5.0, 0.0, 2.5, 1.0]}
@@ -100,7 +100,7 @@ def test_the_size_of_batches_does_not_matter(size):
         FrameSource(frame_of(pd.DataFrame(COLUMNS)), usual_columns, batch=size),
         ArrowSource(pa.table(COLUMNS), usual_columns, batch=size),
     ):
-        assert Observations(*gathered([source], Rules())).fingerprint() == whole.fingerprint()
+        assert Observations(*gathered([source], ReadingOptions())).fingerprint() == whole.fingerprint()
 
 
 @EVERY_WAY

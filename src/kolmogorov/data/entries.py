@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.wording import advice, option
+from kolmogorov.data.options import ACCEPTED_WEIGHTS, Duplicates, outside_weight_bounds
 from kolmogorov.data.ordering import counting_order
-from kolmogorov.data.rules import ACCEPTED_WEIGHTS, Duplicates, outside_weight_bounds
 from kolmogorov.data.view import View
 from kolmogorov.errors import DataError
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats
+from kolmogorov.data.options import Duplicates, ReadingOptions
 from kolmogorov.data.packed.packing import packed_subset
 from kolmogorov.data.packed.table import PackedTable, open_table
 from kolmogorov.data.reading.arraylike import dense_cells, sparse_cells
@@ -20,7 +21,6 @@ from kolmogorov.data.reading.gathering import gathered, of_cells
 from kolmogorov.data.reading.layout import named_columns
 from kolmogorov.data.reading.opening import table_source
 from kolmogorov.data.reading.source import ArraySource
-from kolmogorov.data.rules import Duplicates, Rules
 from kolmogorov.data.scale import Scale
 from kolmogorov.data.split import fold_numbers, holdout
 from kolmogorov.data.view import BLOCK as BLOCK
@@ -98,8 +98,8 @@ class Observations:
         >>> Observations.from_arrays([1, 1, 2], [10, 20, 10], [3, 5, 0])
         Observations: 3 of 2 users × 2 items (75.0% observed), p = r / 5
         """
-        rules = Rules(minimum, maximum, scaling, duplicates)
-        return cls(*gathered([ArraySource(users, items, values, weights)], rules))
+        options = ReadingOptions(minimum, maximum, scaling, duplicates)
+        return cls(*gathered([ArraySource(users, items, values, weights)], options))
 
     @classmethod
     def from_frame(
@@ -141,18 +141,18 @@ class Observations:
                 f"Expected a pandas, polars or pyarrow table, or an Arrow stream, got {type(frame).__name__}. "
                 "For arrays use from_arrays, from_scipy or from_dense."
             )
-        return cls(*gathered([source], Rules(minimum, maximum, scaling, duplicates)))
+        return cls(*gathered([source], ReadingOptions(minimum, maximum, scaling, duplicates)))
 
     @classmethod
-    def from_scipy(cls, matrix: Any, *, weights: Any = None, **rules: Any) -> Observations:
+    def from_scipy(cls, matrix: Any, *, weights: Any = None, **options: Any) -> Observations:
         """Make observations of a SciPy sparse matrix or array: what is stored is observed, zeros included.
 
         Rows are users. `weights` has one entry for each that is stored; the other options are those of `from_arrays`.
         """
-        return cls(*of_cells(*sparse_cells(matrix), weights, Rules(**rules)))
+        return cls(*of_cells(*sparse_cells(matrix), weights, ReadingOptions(**options)))
 
     @classmethod
-    def from_dense(cls, table: Any, *, weights: Any = None, **rules: Any) -> Observations:
+    def from_dense(cls, table: Any, *, weights: Any = None, **options: Any) -> Observations:
         """Make observations of a two-dimensional array or a wide data frame.
 
         Rows are users, columns are items. NaN, None, the masked cells of a masked array and the empty cells of a frame
@@ -164,7 +164,7 @@ class Observations:
         >>> Observations.from_dense([[0.8, 0.4], [float("nan"), 0.6]])
         Observations: 3 of 2 users × 2 items (75.0% observed), p = r
         """
-        return cls(*of_cells(*dense_cells(table), weights, Rules(**rules)))
+        return cls(*of_cells(*dense_cells(table), weights, ReadingOptions(**options)))
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], verify: bool = True) -> Observations:

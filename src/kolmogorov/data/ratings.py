@@ -10,12 +10,12 @@ from kolmogorov._support.files import check_writable
 from kolmogorov._support.progress import notice
 from kolmogorov._support.validation import byte_count
 from kolmogorov.data.observations import Observations
+from kolmogorov.data.options import Duplicates, ReadingOptions
 from kolmogorov.data.packed.packing import BYTES_PER_RECORD, Tell, pack_parts, pack_sources
 from kolmogorov.data.reading.gathering import TableParts, gathered
 from kolmogorov.data.reading.layout import Column, FileFormat, Header
 from kolmogorov.data.reading.opening import sources_of
 from kolmogorov.data.reading.source import Source
-from kolmogorov.data.rules import Duplicates, Rules
 from kolmogorov.data.trainable import check_any
 from kolmogorov.errors import FileWriteError, ParameterError
 
@@ -72,9 +72,9 @@ def read_ratings(
     Observations: 3 of 2 users × 2 items (75.0% observed), p = r / 5
     """
     form = FileFormat({"user": user, "item": item, "value": value, "weight": weight}, sep, header, encoding)
-    rules = Rules(minimum, maximum, scaling, duplicates)
-    observations = Observations(*gathered(sources_of(source, form), rules))
-    return _announced(observations, source if isinstance(source, (str, os.PathLike)) else "ratings", rules)
+    options = ReadingOptions(minimum, maximum, scaling, duplicates)
+    observations = Observations(*gathered(sources_of(source, form), options))
+    return _announced(observations, source if isinstance(source, (str, os.PathLike)) else "ratings", options)
 
 
 def pack(
@@ -127,23 +127,23 @@ def pack(
     Observations: 3 of 2 users × 2 items (75.0% observed), p = r / 5
     """
     form = FileFormat({"user": user, "item": item, "value": value, "weight": weight}, sep, header, encoding)
-    rules = Rules(minimum, maximum, scaling, duplicates)
+    options = ReadingOptions(minimum, maximum, scaling, duplicates)
     limit = max(byte_count(memory, "memory"), _LEAST_MEMORY) // BYTES_PER_RECORD
     check_writable(out)
     if isinstance(source, Observations):
-        if rules != Rules() or any(column is not None for column in form.columns.values()):
+        if options != ReadingOptions() or any(column is not None for column in form.columns.values()):
             raise ParameterError("Observations have their columns and their scale; these options are for files.")
         check_any(source, "to pack")
         pack_parts(TableParts(source.users, source.items, source.rows, source.scale), source.columns, out)
         return Observations.open(out, verify=False)
     sources = sources_of(source, form)
     _refuse_to_overwrite(sources, out)
-    pack_sources(sources, out, rules, limit, progress)
-    return _announced(Observations.open(out, verify=False), out, rules)
+    pack_sources(sources, out, options, limit, progress)
+    return _announced(Observations.open(out, verify=False), out, options)
 
 
-def _announced(observations: Observations, name: Any, rules: Rules) -> Observations:
-    if rules.maximum is None:
+def _announced(observations: Observations, name: Any, options: ReadingOptions) -> Observations:
+    if options.maximum is None:
         notice(f"{name}: maximum taken as {observations.maximum:g}, so {observations.scale}")
     return observations
 

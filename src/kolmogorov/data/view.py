@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.invariants import check_array, check_between, check_indices, check_indptr
 from kolmogorov._support.typing import Floats
+from kolmogorov.data.options import LARGEST_WEIGHT, LEAST_WEIGHT
 from kolmogorov.data.ordering import counting_order
-from kolmogorov.data.rules import LARGEST_WEIGHT, LEAST_WEIGHT
 from kolmogorov.data.scale import Scale
 
 #: Entries that are looked at together where a table is gone through block by block.

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.optional import require
 from kolmogorov.data.entries import Entries
 from kolmogorov.data.observations import Observations
+from kolmogorov.data.options import Duplicates, ReadingOptions
 from kolmogorov.data.packed.shards import (
     PartSummary,
     Shard,
@@ -30,7 +31,6 @@ from kolmogorov.data.reading.arrow import ParquetSource, is_parquet, opened_parq
 from kolmogorov.data.reading.frames import FrameSource
 from kolmogorov.data.reading.layout import Column, named_columns, pick_columns
 from kolmogorov.data.reading.source import Source
-from kolmogorov.data.rules import Duplicates, Rules
 from kolmogorov.data.scale import Scale
 from kolmogorov.data.trainable import nothing_there
 from kolmogorov.data.view import View, row_blocks
@@ -138,7 +138,7 @@ def distributed_table(
         client, where the model keeps them; those of a packed table stay in it. A checkpoint of files or frames goes
         with one size of shards.
     """
-    rules = Rules(minimum, maximum, scaling, duplicates)
+    options = ReadingOptions(minimum, maximum, scaling, duplicates)
     if isinstance(source, DistributedTable):
         if source.dask.client is not dask.client:
             raise DataError("This table is in another cluster.")
@@ -158,7 +158,7 @@ def distributed_table(
         raise DataError(
             f"On a cluster a fit takes Observations, a Dask DataFrame or parquet files, got {type(source).__name__}."
         )
-    return _of_parts(dask, parts, columns, rules)
+    return _of_parts(dask, parts, columns, options)
 
 
 def _of_observations(dask: Dask, table: Observations) -> DistributedTable:
@@ -182,9 +182,11 @@ def _of_observations(dask: Dask, table: Observations) -> DistributedTable:
     )
 
 
-def _of_parts(dask: Dask, parts: Sequence[Any], columns: dict[str, Any] | None, rules: Rules) -> DistributedTable:
+def _of_parts(
+    dask: Dask, parts: Sequence[Any], columns: dict[str, Any] | None, options: ReadingOptions
+) -> DistributedTable:
     """Count the ids of all parts, then deal every part to the shards."""
-    counted = dask.gather([dask.submit("count-ids", _summary, part, columns, rules) for part in parts])
+    counted = dask.gather([dask.submit("count-ids", _summary, part, columns, options) for part in parts])
     parts = [part for part, summary in zip(parts, counted, strict=True) if summary is not None]
     found: list[PartSummary] = [summary for summary in counted if summary is not None]
     if not found:
@@ -193,7 +195,7 @@ def _of_parts(dask: Dask, parts: Sequence[Any], columns: dict[str, Any] | None, 
     counts = np.zeros(len(users), dtype=np.int64)
     for c in found:
         counts[users.encode(c.users.ids)] += c.user_counts
-    scale = rules.scale_between(min(c.low for c in found), max(c.high for c in found))
+    scale = options.scale_between(min(c.low for c in found), max(c.high for c in found))
     bounds = list(row_blocks(np.concatenate(([0], np.cumsum(counts))), dask.shard_ratings))
     starts = np.array([first for first, _ in bounds])
     names = dask.submit("share-ids", _pair, users, items)
@@ -202,7 +204,7 @@ def _of_parts(dask: Dask, parts: Sequence[Any], columns: dict[str, Any] | None, 
     for number, (first, last) in enumerate(bounds):
         pieces = [dask.submit("pick-piece", piece, heap, number) for heap in heaps]
         place = number / len(bounds)
-        shards.append(dask.submit("load-shard", _joined, first, last, names, rules.duplicates, *pieces, place=place))
+        shards.append(dask.submit("load-shard", _joined, first, last, names, options.duplicates, *pieces, place=place))
     digests = dask.gather([dask.submit("digest-shard", Shard.fingerprint, shard) for shard in shards])
     digest = hashlib.sha256(repr((len(users), len(items), str(scale), digests)).encode()).hexdigest()
     return DistributedTable(users, items, scale, bounds, shards, counts > 0, None, digest, dask)
@@ -256,11 +258,11 @@ def _source(part: Any, columns: dict[str, Any] | None) -> Source:
     return FrameSource(frame_of(part), partial(named_columns, wanted=columns or {}), part.index)
 
 
-def _summary(part: Any, columns: dict[str, Any] | None, rules: Rules) -> PartSummary | None:
+def _summary(part: Any, columns: dict[str, Any] | None, options: ReadingOptions) -> PartSummary | None:
     """Return what a part holds; None where it is empty."""
     if not isinstance(part, ParquetSource) and not len(part):
         return None
-    return part_summary(_source(part, columns), rules)
+    return part_summary(_source(part, columns), options)
 
 
 def _dealt(

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from kolmogorov.data.datasets.storage import find_or_fetch
 from kolmogorov.data.observations import Observations
+from kolmogorov.data.options import ReadingOptions
 from kolmogorov.data.ratings import read_ratings
 from kolmogorov.data.reading.gathering import coded
-from kolmogorov.data.rules import Rules
 from kolmogorov.data.vocabulary import Vocabulary
 
 # Digests of the archives as GroupLens publishes them.
@@ -64,7 +64,7 @@ def _over(whole: Observations, path: Path) -> Observations:
     users = whole.users.encode(part.users.ids)[part.user_rows()]
     items = whole.items.encode(part.items.ids)[part.item_rows()]
     ratings = part.scale.rating(part.values)
-    return Observations(*coded(whole.users, users, whole.items, items, ratings, Rules(maximum=whole.maximum)))
+    return Observations(*coded(whole.users, users, whole.items, items, ratings, ReadingOptions(maximum=whole.maximum)))
 
 
 def _titles(path: Path, separator: str) -> dict[int, str]:

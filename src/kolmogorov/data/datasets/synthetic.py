@@ -12,8 +12,8 @@ from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import Integer, Optional, Real, Requirement, check_parameters
 from kolmogorov.data.observations import Observations
+from kolmogorov.data.options import ReadingOptions
 from kolmogorov.data.reading.gathering import coded
-from kolmogorov.data.rules import Rules
 from kolmogorov.data.vocabulary import Vocabulary
 
 
@@ -89,7 +89,7 @@ def planted(
     elif noise:
         probabilities = np.clip(probabilities + noise * rng.standard_normal(chosen.size), 0.0, 1.0)
     everybody, everything = Vocabulary.range(n_users), Vocabulary.range(n_items)
-    observed = coded(everybody, users, everything, items, np.clip(probabilities, 0, 1), Rules(maximum=1))
+    observed = coded(everybody, users, everything, items, np.clip(probabilities, 0, 1), ReadingOptions(maximum=1))
     return Planted(Observations(*observed), theta, psi)
 
 

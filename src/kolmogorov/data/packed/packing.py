@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.files import atomic_writer, scratch_folder
 from kolmogorov.data.entries import Entries, duplicate
+from kolmogorov.data.options import ReadingOptions
 from kolmogorov.data.packed.buckets import Buckets, SortedTable, record
 from kolmogorov.data.packed.file import TableWriter
 from kolmogorov.data.packed.table import PackedTable, open_table
 from kolmogorov.data.reading.gathering import Intake, TableParts
 from kolmogorov.data.reading.source import Source
-from kolmogorov.data.rules import Rules
 from kolmogorov.data.view import View
 from kolmogorov.data.vocabulary import Vocabulary
 from kolmogorov.errors import DataError, FileWriteError
@@ -40,11 +40,13 @@ _KEY = "<i8"
 READING, USERS, ITEMS = "reading", "sorting by user", "sorting by item"
 
 
-def pack_sources(sources: Sequence[Source], out: Any, rules: Rules, limit: int, tell: Tell | None = None) -> None:
+def pack_sources(
+    sources: Sequence[Source], out: Any, options: ReadingOptions, limit: int, tell: Tell | None = None
+) -> None:
     """Write sources to a packed table, sorting so many records at a time."""
     try:
         with scratch_folder(out) as folder:
-            job = _Packing(folder, Intake(sources, rules), rules, limit, tell or (lambda stage, done, total: None))
+            job = _Packing(folder, Intake(sources, options), options, limit, tell or (lambda stage, done, total: None))
             job.read()
             with atomic_writer(out) as stream:
                 job.write(TableWriter(stream))
@@ -73,8 +75,8 @@ def pack_parts(parts: TableParts, columns: View, out: Any) -> None:
 class _Packing:
     """One job: `read` spills the sources, `write` sorts what was spilled into a table."""
 
-    def __init__(self, folder: Path, intake: Intake, rules: Rules, limit: int, tell: Tell) -> None:
-        self._folder, self._intake, self._rules, self._limit, self._tell = folder, intake, rules, limit, tell
+    def __init__(self, folder: Path, intake: Intake, options: ReadingOptions, limit: int, tell: Tell) -> None:
+        self._folder, self._intake, self._options, self._limit, self._tell = folder, intake, options, limit, tell
         self._spill = folder / "records"
         self._weighted = False
 
@@ -106,7 +108,7 @@ class _Packing:
                 return self._duplicate(users, items, int(part.own[a]) + first, int(part.partner[a]))
 
             entries = replace(entries, values=scale.probability(entries.values))
-            table.add(first, last, entries.sorted(last - first, len(items), self._rules.duplicates, complain))
+            table.add(first, last, entries.sorted(last - first, len(items), self._options.duplicates, complain))
         self._tell(USERS, total, total)
         table.finish(scale, lambda done: self._tell(ITEMS, done, total))
         self._tell(ITEMS, total, total)

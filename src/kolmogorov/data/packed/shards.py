@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov.data.entries import Entries, duplicate
+from kolmogorov.data.options import Duplicates, ReadingOptions
 from kolmogorov.data.packed.table import read_rows
 from kolmogorov.data.reading.gathering import Intake
 from kolmogorov.data.reading.source import Source
-from kolmogorov.data.rules import Duplicates, Rules
 from kolmogorov.data.scale import Scale
 from kolmogorov.data.view import View, transposed
 from kolmogorov.data.vocabulary import Vocabulary
@@ -78,9 +78,9 @@ class PartSummary:
     high: float
 
 
-def part_summary(part: Source, rules: Rules) -> PartSummary:
+def part_summary(part: Source, options: ReadingOptions) -> PartSummary:
     """Look at one part of a table, and check its ratings and weights."""
-    intake = Intake([part], rules)
+    intake = Intake([part], options)
     entries = Entries.joined(intake)
     users, items = intake.finish()
     counts = np.bincount(intake.encoded(entries).own, minlength=len(users))
@@ -91,7 +91,7 @@ def dealt_part(
     part: Source, users: Vocabulary, items: Vocabulary, starts: NDArray[np.int64], scale: Scale
 ) -> list[Entries]:
     """Deal one part of a table, which was looked at before, to the shards that begin at the users `starts`."""
-    intake = Intake([part], Rules(scaling="minmax"))
+    intake = Intake([part], ReadingOptions(scaling="minmax"))
     entries = Entries.joined(intake)
     own_users, own_items = intake.finish()
     entries = intake.encoded(entries)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from kolmogorov.data.columns import Place, in_array
 from kolmogorov.data.entries import Entries, duplicate
 from kolmogorov.data.ids import IdEncoder
+from kolmogorov.data.options import ReadingOptions
 from kolmogorov.data.reading.source import Source, aligned
-from kolmogorov.data.rules import Rules
 from kolmogorov.data.scale import Scale
 from kolmogorov.data.view import View
 from kolmogorov.data.vocabulary import Vocabulary
@@ -35,8 +35,8 @@ class Intake:
     numbers. `read_ratings` keeps the entries, `pack` spills them to disk.
     """
 
-    def __init__(self, sources: Sequence[Source], rules: Rules) -> None:
-        self.sources, self._rules = sources, rules
+    def __init__(self, sources: Sequence[Source], options: ReadingOptions) -> None:
+        self.sources, self._options = sources, options
         self._users, self._items = IdEncoder("user"), IdEncoder("item")
         self._low, self._high = np.inf, -np.inf
         #: Records up to the end of each source.
@@ -55,7 +55,7 @@ class Intake:
                 return source.place(done + offset)
 
             keys = self._users.read(chunk.users, place), self._items.read(chunk.items, place)
-            low, high = self._rules.check(chunk.ratings, chunk.weights, place)
+            low, high = self._options.check(chunk.ratings, chunk.weights, place)
             self._low, self._high = min(self._low, low), max(self._high, high)
             done += chunk.ratings.size
             yield Entries(*keys, chunk.ratings, np.empty(0) if chunk.weights is None else chunk.weights)
@@ -73,7 +73,7 @@ class Intake:
     @property
     def scale(self) -> Scale:
         """The scale of all ratings."""
-        return self._rules.scale_between(*self.extent)
+        return self._options.scale_between(*self.extent)
 
     def encoded(self, entries: Entries) -> Entries:
         """Return entries with row numbers in the place of keys."""
@@ -86,20 +86,20 @@ class Intake:
         return self.sources[number].place(record - [0, *self.ends][number])
 
 
-def gathered(sources: Sequence[Source], rules: Rules) -> TableParts:
+def gathered(sources: Sequence[Source], options: ReadingOptions) -> TableParts:
     """Read sources into memory.
 
     Examples
     --------
     >>> from kolmogorov.data.reading.source import ArraySource
-    >>> users, items, rows, scale = gathered([ArraySource(["ann", "bob"], [7, 8], [5, 1])], Rules())
+    >>> users, items, rows, scale = gathered([ArraySource(["ann", "bob"], [7, 8], [5, 1])], ReadingOptions())
     >>> users.ids.tolist(), rows.values.tolist(), str(scale)
     (['ann', 'bob'], [1.0, 0.2], 'p = r / 5')
     """
-    intake = Intake(sources, rules)
+    intake = Intake(sources, options)
     entries = Entries.joined(intake)
     users, items = intake.finish()
-    return assembled(users, items, intake.encoded(entries), intake.scale, rules, intake.place)
+    return assembled(users, items, intake.encoded(entries), intake.scale, options, intake.place)
 
 
 def coded(
@@ -108,19 +108,19 @@ def coded(
     items: Vocabulary,
     item_rows: NDArray[Any],
     values: Any,
-    rules: Rules,
+    options: ReadingOptions,
     weights: Any = None,
     place: Place = in_array,
 ) -> TableParts:
     """Do as `gathered` for records whose users and items are row numbers already."""
     ratings, given = aligned(user_rows.size, item_rows.size, values, weights, place)
-    scale = rules.scale_between(*rules.check(ratings, given, place))
+    scale = options.scale_between(*options.check(ratings, given, place))
     entries = Entries(user_rows, item_rows, ratings, np.empty(0) if given is None else given)
-    return assembled(users, items, entries, scale, rules, place)
+    return assembled(users, items, entries, scale, options, place)
 
 
 def of_cells(
-    row: NDArray[Any], column: NDArray[Any], values: Any, shape: tuple[int, int], weights: Any, rules: Rules
+    row: NDArray[Any], column: NDArray[Any], values: Any, shape: tuple[int, int], weights: Any, options: ReadingOptions
 ) -> TableParts:
     """Do as `gathered` for cells of a table whose rows and columns are numbered."""
 
@@ -128,11 +128,11 @@ def of_cells(
         return f"cell ({row[position]}, {column[position]})"
 
     users, items = Vocabulary.range(shape[0]), Vocabulary.range(shape[1])
-    return coded(users, row, items, column, values, rules, weights, place)
+    return coded(users, row, items, column, values, options, weights, place)
 
 
 def assembled(
-    users: Vocabulary, items: Vocabulary, ratings: Entries, scale: Scale, rules: Rules, place: Place
+    users: Vocabulary, items: Vocabulary, ratings: Entries, scale: Scale, options: ReadingOptions, place: Place
 ) -> TableParts:
     """Sort checked ratings by row numbers, and put them on their scale."""
 
@@ -142,5 +142,5 @@ def assembled(
 
     partner: NDArray[Any] = ratings.partner.astype(np.int32 if len(items) < 2**31 else np.int64, copy=False)
     entries = Entries(ratings.own, partner, scale.probability(ratings.values), ratings.weights)
-    entries = entries.sorted(len(users), len(items), rules.duplicates, complain)
+    entries = entries.sorted(len(users), len(items), options.duplicates, complain)
     return TableParts(users, items, entries.view(len(users)), scale)

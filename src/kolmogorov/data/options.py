@@ -1,4 +1,4 @@
-"""The rules of reading: which numbers are accepted, how ratings become probabilities, what becomes of duplicates."""
+"""Options of every way in: which numbers are accepted, how ratings become probabilities, what becomes of duplicates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ACCEPTED_WEIGHTS = f"weights from {LEAST_WEIGHT:g} to {LARGEST_WEIGHT:g} are acc
 
 
 @dataclass(frozen=True)
-class Rules:
+class ReadingOptions:
     """Options that every way in takes, checked when they are put together.
 
     Attributes
@@ -38,7 +38,7 @@ class Rules:
 
     Examples
     --------
-    >>> Rules(maximum=5).check(np.array([4.0, 6.0]), None, lambda position: f"line {position + 1}")
+    >>> ReadingOptions(maximum=5).check(np.array([4.0, 6.0]), None, lambda position: f"line {position + 1}")
     Traceback (most recent call last):
     kolmogorov.errors.DataError: line 2: value must be at most the maximum 5, got 6. Give the right 'maximum' or drop
     the entry.
@@ -100,7 +100,7 @@ class Rules:
 
         Examples
         --------
-        >>> str(Rules().scale_between(1.0, 4.0)), str(Rules(scaling="minmax").scale_between(1.0, 4.0))
+        >>> str(ReadingOptions().scale_between(1.0, 4.0)), str(ReadingOptions(scaling="minmax").scale_between(1.0, 4.0))
         ('p = r / 4', 'p = (r - 1) / 3')
         """
         bottom = low if self._low is None else self._low
