@@ -129,3 +129,9 @@ def test_parts_of_frames_name_their_rows():
     with pytest.raises(DataError, match="^row 71: value must be finite, got inf"):
         part_summary(part_of(part), ReadingOptions())
     assert isinstance(part_summary(part_of(part[:1]), ReadingOptions()).users, Vocabulary)
+
+
+def test_an_id_may_end_in_a_character_that_numpy_cuts_off():
+    table = Observations.from_arrays(["an\0", "an", "b"], ["x", "x", "y"], [1, 0, 1])
+    assert table.users.ids.tolist() == ["an", "an\0", "b"]
+    assert table.users.encode(["an\0"]).tolist() == [1]

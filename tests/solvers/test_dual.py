@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 import naive
 from kolmogorov import bqp
-from kolmogorov.kernels.binary.dual import dual_gradient, dual_value, hessian_times, hessian_weights, shifted
+from kolmogorov.kernels.binary.dual import dual_gradient, dual_value, shifted
 from kolmogorov.kernels.binary.lifting import lift
+from kolmogorov.kernels.binary.newton import hessian_times, hessian_weights
 from kolmogorov.problems import BinaryQP, Status
 from kolmogorov.solvers import names, resolve
 from kolmogorov.solvers.binary.sdr import correlation_sdp

@@ -18,8 +18,8 @@ from kolmogorov.errors import DataError
 def normalise_ids(raw: Any, what: str = "id", place: Place = in_array) -> NDArray[Any]:
     """Turn an array-like of ids into int64 or into an object array of str; anything else is an error."""
     array = column_of(raw, f"{what} ids", "a one-dimensional array of integers or strings", place)
-    if array.dtype.kind == "U" and isinstance(raw, (list, tuple)) and not all(isinstance(entry, str) for entry in raw):
-        # NumPy has made texts of the numbers among them.
+    if array.dtype.kind == "U" and isinstance(raw, (list, tuple)):
+        # NumPy has made texts of numbers among them, and cut off NUL characters at their ends.
         array = np.array(raw, dtype=object)
     kind = array.dtype.kind
     if kind in "iu":

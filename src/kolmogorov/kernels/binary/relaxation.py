@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from kolmogorov._support.jit import kernel
-from kolmogorov.kernels.binary.dual import ITERATIONS, descend_dual, newton_dual, projection_factor, spectral_bound
+from kolmogorov.kernels.binary.dual import ITERATIONS, descend_dual, projection_factor, spectral_bound
 from kolmogorov.kernels.binary.lifting import best_rounding, lift
+from kolmogorov.kernels.binary.newton import newton_dual
 from kolmogorov.kernels.randomness import fill_normal
 
 PATH_FROM = 1e4

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.validation import Integer, Optional, Positive
 from kolmogorov.kernels.binary.branching import open_bound, pivoted_factor, plain_bound, settle, sphere_search
-from kolmogorov.kernels.binary.dual import FULL_EVDS, newton_dual, shifted, spectral_bound
+from kolmogorov.kernels.binary.dual import FULL_EVDS, shifted, spectral_bound
 from kolmogorov.kernels.binary.lifting import lift
+from kolmogorov.kernels.binary.newton import newton_dual
 from kolmogorov.solvers.binary.arithmetic import rounding_allowance
 from kolmogorov.solvers.binary.local_search import LocalSearch
 from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
