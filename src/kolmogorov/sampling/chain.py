@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.invariants import check_array, check_between, check_bits, check_finite, check_simplex
+from kolmogorov._support.invariants import check_array, check_between, check_bits, check_simplex
 from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov.data.observations import Observations
 from kolmogorov.execution import Threads
@@ -64,7 +64,7 @@ class Sample:
         check_array("the noise", self.noise, np.float32, (n_users,))
         check_simplex("theta", self.theta)
         check_between("the noise", self.noise, *SENSIBLE)
-        check_finite("the priors", np.array(list(self.priors.values())))
+        check_between("the priors", np.array(list(self.priors.values())), *SENSIBLE)
 
 
 @dataclass(frozen=True, eq=False)
