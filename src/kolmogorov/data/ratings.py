@@ -121,9 +121,8 @@ def pack(
     --------
     >>> import pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> _ = (folder / "1.csv").write_text("user,item,rating\\nann,tea,5\\nbob,tea,4\\n")
-    >>> _ = (folder / "2.csv").write_text("user,item,rating\\nann,rum,1\\n")
-    >>> pack([folder / "1.csv", folder / "2.csv"], folder / "drinks.kmt", maximum=5)
+    >>> _ = (folder / "1.csv").write_text("user,item,rating\\nann,tea,5\\nbob,tea,4\\nann,rum,1\\n")
+    >>> pack(folder / "1.csv", folder / "drinks.kmt", maximum=5)
     Observations: 3 of 2 users × 2 items (75.0% observed), p = r / 5
     """
     form = FileFormat({"user": user, "item": item, "value": value, "weight": weight}, sep, header, encoding)

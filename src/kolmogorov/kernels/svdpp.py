@@ -28,9 +28,8 @@ def svdpp_epoch(
             continue
         norm = 1.0 / np.sqrt(end - begin)
         p = user_factors[u]
-        for d in range(size):
-            total[d] = 0.0
-            change[d] = 0.0
+        total[:] = 0.0
+        change[:] = 0.0
         for k in range(begin, end):
             y = implicit[indices[k]]
             for d in range(size):

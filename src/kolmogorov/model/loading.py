@@ -25,6 +25,7 @@ from kolmogorov.model.nonnegative import NonnegativeModel
 from kolmogorov.model.simplex_model import SimplexModel
 from kolmogorov.sampling.posterior import Posterior
 from kolmogorov.solvers import resolve
+from kolmogorov.surface.recommender import Recommender
 from kolmogorov.surface.saving import NOT_STORED
 
 # Version 0.1.0 stored these two; they are passed over.
@@ -36,7 +37,7 @@ _CLASSES: dict[str, type[Model]] = {
 }
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str]) -> Recommender:
     """Read a model written by its `save`.
 
     A truncated, altered or foreign file raises `FileFormatError`. Nothing in a file is ever executed.

@@ -37,7 +37,7 @@ def command(model: str, data: str, folds: int | None, seed: int, form: str, outp
     observations = read_input(data, layout, from_model=True, **scale_of(fitted_model.fitted_.scale))
     if folds is None:
         scores = fitted_model.evaluate(observations)
-        columns = {"score": list(scores), "value": list(scores.values())}
+        columns: dict[str, Any] = {"score": list(scores), "value": list(scores.values())}
         emit(columns, form, output, f"On {len(observations):,} ratings")
         return
     import numpy as np

@@ -49,12 +49,13 @@ def command(
     from kolmogorov.cli.display import emit
     from kolmogorov.data.reading.text import read_pairs
     from kolmogorov.errors import ParameterError
+    from kolmogorov.model.drawn import DrawnModel
     from kolmogorov.model.loading import load
     from kolmogorov.surface.ids import Strangers
 
     fitted_model = load(model)
     fitted = fitted_model.fitted_
-    if interval is not None and not fitted_model.has_draws:
+    if interval is not None and not isinstance(fitted_model, DrawnModel):
         raise ParameterError(
             f"{model} holds a {type(fitted_model).__name__}, which knows no intervals. Fit with --bayes for them."
         )
@@ -64,8 +65,8 @@ def command(
     item_rows = strangers.settled(fitted.items.rows_of_texts(items), fitted.item_seen, items, "item", fitted.items)
     strangers.tell()
     columns: dict[str, Any] = {"user": users, "item": items}
-    if fitted_model.has_draws:
-        probability, deviation = fitted.moments(user_rows, item_rows)
+    if isinstance(fitted_model, DrawnModel):
+        probability, deviation = fitted_model.fitted_.moments(user_rows, item_rows)
         columns |= {"probability": probability, "std": deviation, "rating": fitted.scale.rating(probability)}
         if interval is not None:
             low, high = fitted_model.interval_of_rows(user_rows, item_rows, interval)

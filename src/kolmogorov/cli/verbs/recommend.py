@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +17,10 @@ from kolmogorov.cli.options import (
 )
 from kolmogorov.cli.paths import Input
 from kolmogorov.cli.verb import Verb
+
+if TYPE_CHECKING:
+    from kolmogorov.surface.ids import Unknown
+    from kolmogorov.surface.recommender import Rank
 
 
 @click.command("recommend", cls=Verb)
@@ -46,9 +50,9 @@ def command(
     ratings: str | None,
     top: int,
     min_count: int | None,
-    rank: str,
+    rank: Rank,
     include_seen: bool,
-    unknown: str,
+    unknown: Unknown,
     form: str,
     output: str | None,
     **layout: Any,

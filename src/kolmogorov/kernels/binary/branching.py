@@ -120,6 +120,15 @@ def pivoted_factor(matrix, stop, order, factor):
 
 
 @kernel
+def offset_of(factor, centre, signs, k):
+    """Return what the signs above level k, and the centre, add to its row."""
+    total = centre[k]
+    for j in range(k + 1, centre.size):
+        total += factor[k, j] * signs[j]
+    return total
+
+
+@kernel
 def sphere_search(factor, centre, radius, signs, sums, level, stage, best, budget, stop):
     """Depth-first search for signs s with |R s + c|^2 below `radius`; can be interrupted and taken up again.
 
@@ -151,10 +160,7 @@ def sphere_search(factor, centre, radius, signs, sums, level, stage, best, budge
     n = centre.size
     offset = np.empty(n)
     for k in range(level, n):
-        total = centre[k]
-        for j in range(k + 1, n):
-            total += factor[k, j] * signs[j]
-        offset[k] = total
+        offset[k] = offset_of(factor, centre, signs, k)
     nodes = 0
     while level < n and nodes < budget and not stopped(stop):
         if stage[level] == 2:
@@ -179,10 +185,7 @@ def sphere_search(factor, centre, radius, signs, sums, level, stage, best, budge
             continue
         level -= 1
         stage[level] = 0
-        total = centre[level]
-        for j in range(level + 1, n):
-            total += factor[level, j] * signs[j]
-        offset[level] = total
+        offset[level] = offset_of(factor, centre, signs, level)
     return radius, level, nodes
 
 

@@ -120,9 +120,7 @@ def frank_wolfe(gram, moment, x, tol, max_iter, away, gaps, iterations):
     """
     rows, size = x.shape
     for row in range(rows):
-        q = gram[row]
-        w = moment[row]
-        t = x[row]
+        q, w, t = gram[row], moment[row], x[row]
         g = w.copy()
         gradient(q, w, t, g)
         scale = 1e-300
@@ -130,10 +128,8 @@ def frank_wolfe(gram, moment, x, tol, max_iter, away, gaps, iterations):
             scale = max(scale, q[d, d])
         steps = 0
         while True:
-            i = 0
-            j = -1
-            inner = 0.0
-            square = 0.0
+            i, j = 0, -1
+            inner = square = 0.0
             for d in range(size):
                 inner += g[d] * t[d]
                 square += t[d] * (g[d] + w[d])
