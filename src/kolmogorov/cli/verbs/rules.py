@@ -73,7 +73,7 @@ def command(
 ) -> None:
     """Show the strongest logical rules between items of MODEL.
 
-    Rules are chosen by a cautious lift on the data that the model was trained on, and counted anew on the ratings of
+    Rules are chosen by a cautious lift on the data that the model was trained on, and counted again on the ratings of
     --data that it was not trained on: on training data any rule looks good. Rules not met there are left out.
     'support' is the number of users seen with both items who said yes to the first, 'held' those who said yes to the
     second as well, 'base_rate' the share of yes to the second among all; 'p_adjusted' is Fisher's test, corrected
