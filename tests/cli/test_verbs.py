@@ -373,3 +373,18 @@ def test_rules_of_draws(tmp_path):
     point = str(tmp_path / "p.km")
     run("fit", "dataset:zoo", "-o", point)
     assert run("rules", point, "--min-probability", "0.5").exit_code == 2
+
+
+def test_nothing_asked_for_is_help_that_can_be_read():
+    for arguments in ((), ("data",)):
+        result = run(*arguments)
+        assert "Usage:" in result.output
+        assert "\\n" not in result.output
+    assert "None" not in run("fit", "--help").output
+
+
+def test_several_users_are_recommended_to(tmp_path):
+    model = str(tmp_path / "m.km")
+    run("fit", "dataset:zoo", "--test-size", "0.3", "-o", model)
+    lines = run("recommend", model, "--user", "dolphin", "--user", "gull", "--top", "2", "--format", "csv").output
+    assert {line.split(",")[0] for line in lines.splitlines()[1:]} == {"dolphin", "gull"}

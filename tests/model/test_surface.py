@@ -1,6 +1,7 @@
 """One suite over every model: what is written once must hold for each."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -232,3 +233,70 @@ def test_every_kind_of_model_can_be_tuned(table):
         assert len(found.trials) == 2
         assert found.best.rmse == min(trial.rmse for trial in found.trials)
         assert found.model.evaluate(table[1])["rmse"] < 0.45
+
+
+# --- what a newcomer found ------------------------------------------------------------------------------------------
+
+
+def test_packed_tables_serve_wherever_observations_do(models, table, tmp_path):
+    packed = km.pack(table[0], tmp_path / "t.kmt")
+    for name in EVENTS:
+        np.testing.assert_array_equal(models[name].fold_in(packed), models[name].fold_in(table[0]))
+        assert len(models[name].recommend(packed, n=1, exclude_seen=False)) == packed.n_users
+    for name in ("factors", "svdpp"):
+        again = MAKERS[name]().fit(packed)
+        np.testing.assert_array_equal(again.predict(table[1]), models[name].predict(table[1]))
+
+
+@pytest.mark.parametrize("labels", [(["x", "y", "z"], ["a", "b"]), ([3, 5, 9], [10, 20])])
+def test_labels_of_a_frame_are_ids_for_every_model(labels):
+    frame = pd.DataFrame([[5.0, 1.0], [1.0, 5.0], [np.nan, 5.0]], index=labels[0], columns=labels[1])
+    for name, make in MAKERS.items():
+        if name != "draws, yes/no":
+            model = make().fit(frame)
+            assert model.users_.ids.tolist() == labels[0], name
+            assert model.items_.ids.tolist() == labels[1], name
+
+
+def test_labels_out_of_order_are_not_taken_in_silence():
+    frame = pd.DataFrame([[5.0, 1.0], [1.0, 5.0]], index=[7, 3], columns=["a", "b"])
+    with pytest.warns(km.errors.KolmogorovWarning, match="integers out of order"):
+        model = MAKERS["point"]().fit(frame)
+    assert model.users_.ids.tolist() == [0, 1]
+
+
+def test_a_bag_places_guests_with_the_settings_of_its_models(table):
+    base = km.KolmogorovModel(4, user_reg=0.3, item_reg=0.2, prior="uniform")
+    bag = bagged(table[0], 2, model=base, random_state=0)
+    assert (bag.user_reg, bag.item_reg, bag.prior) == (0.3, 0.2, "uniform")
+
+
+def test_an_interrupt_ends_searches_and_says_so(table):
+    def interrupt(trial, number, total):
+        if number == 2:
+            raise KeyboardInterrupt
+
+    grid = {"n_events": (1, 2, 3), "user_reg": 1.0, "item_reg": 0.0, "folds": 2}
+    with pytest.warns(km.errors.ConvergenceWarning, match="Interrupted after 2 of 3 settings"):
+        assert len(km.tune(table[0], callback=interrupt, **grid).trials) == 2
+
+    def interrupt_fit(sweep):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bagged(table[0], 2, model=km.KolmogorovModel(2, callback=interrupt_fit), random_state=0)
+    with pytest.warns(km.errors.ConvergenceWarning, match="Interrupted in sweep 2 of start 1 of 1"):
+        model = km.KolmogorovModel(2, callback=interrupt_fit, random_state=0).fit(table[0])
+    assert model.interrupted_
+
+
+def test_wrong_arguments_have_a_sentence(models, table):
+    with pytest.raises(km.errors.ParameterError, match="'exclude_seen' must be True or False"):
+        models["point"].recommend("dolphin", exclude_seen="no")
+    with pytest.raises(DataError, match="finite"):
+        models["point"].inverse_transform(np.full((1, 4), np.nan))
+    with pytest.raises(km.errors.ParameterError, match="'model' must be a model"):
+        km.tune(table[0], model="x")
+    with pytest.raises(UnknownIdError) as caught:
+        models["point"].similar_items("mlk")
+    assert "unknown" not in str(caught.value)

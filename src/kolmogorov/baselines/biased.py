@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -15,11 +14,12 @@ from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.observations import View
 from kolmogorov.data.trainable import check_trainable
-from kolmogorov.errors import DataError, InvariantError
+from kolmogorov.errors import InvariantError
 from kolmogorov.fitting.stored import Parts, StoredParts, training_arrays
 from kolmogorov.fitting.trained import Trained
 from kolmogorov.kernels.rows.products import pair_products
 from kolmogorov.surface.recommender import Recommender
+from kolmogorov.surface.tables import table_of
 
 _ARRAYS = {"user_bias": 1, "item_bias": 1, "user_factors": 2, "item_factors": 2}
 
@@ -121,14 +121,9 @@ class BiasedModel(Recommender):
     usual_grid: ClassVar = {"n_factors": (5, 10, 20), "reg": (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)}
 
 
-def check_observations(model: str, X: Any) -> Observations:
-    """Accept Observations, sparse matrices and dense tables (whose users and items are numbered) to learn from."""
-    if isinstance(X, (str, os.PathLike)):
-        raise DataError(f"{model}: expected a table, got the text {str(X)!r}. Read files with kolmogorov.read_ratings.")
-    if isinstance(X, Observations):
-        observations = X
-    else:
-        observations = Observations.from_scipy(X) if hasattr(X, "tocoo") else Observations.from_dense(X)
+def learnable(model: BiasedModel, X: Any) -> Observations:
+    """Return what to learn from: Observations, or a table as `KolmogorovModel.fit` takes it."""
+    observations = table_of(model, X, reset=True)
     check_trainable(observations)
     return observations
 

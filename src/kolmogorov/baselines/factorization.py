@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +10,7 @@ from kolmogorov._support.seeds import base_seed, generator
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import LARGEST_RIDGE, Integer, Real, Requirement, check_parameters
-from kolmogorov.baselines.biased import BiasedFactors, BiasedModel, check_observations
+from kolmogorov.baselines.biased import BiasedFactors, BiasedModel, learnable
 from kolmogorov.data.observations import View
 from kolmogorov.execution import Threads
 from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE, HalfStep
@@ -74,7 +73,7 @@ class MatrixFactorization(BiasedModel):
     def fit(self, X: Any, y: None = None) -> Self:
         """Learn from Observations, a sparse matrix, or a dense array with NaN for missing."""
         self.check_parameters()
-        observations = check_observations(type(self).__name__, X)
+        observations = learnable(self, X)
         rng = generator(base_seed(self.random_state))
         values, weights = observations.values, observations.weights
         mean = float(np.average(values, weights=weights))
@@ -115,7 +114,7 @@ class MatrixFactorization(BiasedModel):
         factors[:, -1] = 1.0
         zero = np.zeros(own.shape[1])
         step = HalfStep(resolve("ridge", self.ridge_solver), float(self.reg), zero, seed=0, sweep=0, side=side)
-        return step.run(replace(view, values=left), factors, own, dealer)[0]
+        return step.run(View(view.indptr, view.indices, left, view.weights), factors, own, dealer)[0]
 
     def _error(self, observations: Any, mean: float, users: Floats, items: Floats) -> float:
         rows, columns = observations.user_rows(), observations.item_rows()

@@ -8,7 +8,7 @@ import numpy as np
 
 from kolmogorov._support.seeds import base_seed, generator
 from kolmogorov._support.validation import LARGEST_RIDGE, Between, Integer, Real, Requirement, check_parameters
-from kolmogorov.baselines.biased import BiasedFactors, BiasedModel, check_observations
+from kolmogorov.baselines.biased import BiasedFactors, BiasedModel, learnable
 from kolmogorov.fitting.trained import by_users, checked
 from kolmogorov.kernels.svdpp import svdpp_epoch
 
@@ -61,7 +61,7 @@ class SVDpp(BiasedModel):
     def fit(self, X: Any, y: None = None) -> Self:
         """Learn from Observations, a sparse matrix, or a dense array with NaN for missing."""
         self.check_parameters()
-        observations = check_observations(type(self).__name__, X)
+        observations = learnable(self, X)
         rng = generator(base_seed(self.random_state))
         view = observations.rows
         n_users, n_items, size = observations.n_users, observations.n_items, int(self.n_factors)

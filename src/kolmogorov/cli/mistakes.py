@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import click
 
@@ -14,7 +15,9 @@ from kolmogorov._support.wording import advice, flag, shown
 from kolmogorov.errors import KolmogorovError
 
 DEBUG = "KOLMOGOROV_DEBUG"
-_INTERRUPTED = 130
+INTERRUPTED = 130
+#: Newer versions of click raise the help that was asked for by saying nothing.
+_HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
 
 
 @contextmanager
@@ -24,12 +27,14 @@ def in_one_sentence() -> Iterator[None]:
         yield
     except (click.exceptions.Exit, click.Abort, BrokenPipeError, SystemExit, GeneratorExit):
         raise
+    except _HELP:
+        raise
     except click.ClickException as error:
         error.message = shown(error.message)  # type: ignore[misc]
         raise
     except KeyboardInterrupt:
         click.echo("Interrupted.", err=True)
-        sys.exit(_INTERRUPTED)
+        sys.exit(INTERRUPTED)
     except BaseException as error:  # asyncio's CancelledError is no Exception
         raise click.ClickException(shown(_sentence(error))) from None
 

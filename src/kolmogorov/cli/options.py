@@ -25,6 +25,10 @@ _DEFAULTS = {"sep": "auto", "encoding": "utf-8", "duplicates": "error", "scaling
 class Finite(click.FloatRange):
     """A number, perhaps within a range; infinity and what is no number are within none."""
 
+    def _describe_range(self) -> str:
+        """Say the range in the help, where there is one."""
+        return "" if self.min is None and self.max is None else super()._describe_range()
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Read the number."""
         number = super().convert(value, param, ctx)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -76,7 +75,8 @@ def view_of(fitted: Fitted, observations: Observations, side: Literal["users", "
             f"{len(strangers)} {partner}(s) are unknown to the model, the first is {strangers[0]!r}. Fold in new "
             f"{side} only with {partner}s that it knows."
         )
-    return replace(view, indices=known.translate(theirs)[view.indices].astype(np.int32))
+    indices = known.translate(theirs)[view.indices].astype(np.int32)
+    return View(view.indptr, indices, view.values, view.weights)
 
 
 def _strangers(known: Vocabulary, theirs: Vocabulary, by_them: View) -> list[Any]:

@@ -9,8 +9,9 @@ from typing import Any, Generic
 import numpy as np
 
 from kolmogorov._support.callbacks import says_stop
-from kolmogorov._support.progress import notice
 from kolmogorov._support.seeds import generator, row_seeds
+from kolmogorov._support.warn import warn
+from kolmogorov.errors import ConvergenceWarning
 from kolmogorov.fitting.checkpoint import Checkpoint, FitProgress
 from kolmogorov.fitting.engine import Engine
 from kolmogorov.fitting.history import Sweep
@@ -64,8 +65,13 @@ class MultiStart(Generic[S]):
         except KeyboardInterrupt:
             if not self.keep_interrupted or (not progress.current.history and progress.best is None):
                 raise
-            notice("interrupted; the best state so far is kept")
-            return self._better(progress)
+            best = self._better(progress)
+            warn(
+                f"Interrupted in sweep {len(progress.current.history) + 1} of start {progress.init + 1} of "
+                f"{self.n_init}; the best state so far is kept.",
+                ConvergenceWarning,
+            )
+            return replace(best, interrupted=True)
 
     def _start(self, seed: int, init: int) -> Run[S]:
         if init == 0 and self.start is not None:

@@ -46,10 +46,11 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class Run(Generic[S]):
-    """One descent: where it is, and how it came there."""
+    """One descent: where it is, how it came there, and whether Ctrl-C ended it."""
 
     state: S
     history: tuple[Sweep, ...] = ()
+    interrupted: bool = False
 
     @property
     def objective(self) -> float:

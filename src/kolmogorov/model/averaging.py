@@ -45,11 +45,15 @@ def pruned(theta: Floats, psi: NDArray[np.bool_], n_events: int, seed: int) -> t
     return theta @ gather, inside > 0.5
 
 
-def averaged_model(theta: Floats, psi: NDArray[np.bool_], training: Observations) -> KolmogorovModel:
-    """Make an ordinary model of averaged parameters."""
+def averaged_model(
+    theta: Floats, psi: NDArray[np.bool_], training: Observations, settings: KolmogorovModel | None = None
+) -> KolmogorovModel:
+    """Make an ordinary model of averaged parameters; guests are placed with the settings of the models averaged."""
     seen = training.rows.counts > 0
     fitted = Fitted(theta=theta, psi=psi, centre=theta[seen].mean(axis=0), training=training, history=())
-    return KolmogorovModel(n_events=theta.shape[1]).adopt(fitted)
+    kept = ("user_reg", "item_reg", "prior", "simplex_solver", "n_jobs")
+    options = {} if settings is None else {name: getattr(settings, name) for name in kept}
+    return KolmogorovModel(n_events=theta.shape[1], **options).adopt(fitted)
 
 
 def bagged(
@@ -96,9 +100,9 @@ def bagged(
         rng = generator(seed, number)
         single = clone(base).set_params(random_state=int(rng.integers(2**62)), checkpoint=None)
         table = _reweighted(observations, rng) if bootstrap else observations
-        fits.append(single.fit(table).fitted_)
+        fits.append(single.fit(table, keep_interrupted=False).fitted_)
     theta, psi = stacked([fit.theta for fit in fits]), np.concatenate([fit.psi for fit in fits], axis=1)
-    return averaged_model(theta, psi, by_users(observations))
+    return averaged_model(theta, psi, by_users(observations), base)
 
 
 def _reweighted(observations: Observations, rng: np.random.Generator) -> Observations:

@@ -98,7 +98,7 @@ class SimplexModel(EventModel):
 
     # --- learning ---------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: None = None, *, start: Run[State] | None = None) -> Self:
+    def fit(self, X: Any, y: None = None, *, start: Run[State] | None = None, keep_interrupted: bool = True) -> Self:
         """Learn from a table.
 
         Parameters
@@ -111,6 +111,9 @@ class SimplexModel(EventModel):
             Ignored; there because scikit-learn's pipelines pass it.
         start : Run, optional
             State to start from instead of a random one, for walks along a grid of parameters.
+        keep_interrupted : bool
+            After Ctrl-C keep the best state so far, with a warning and `interrupted_` set; otherwise the interrupt is
+            passed on.
         """
         problem = self.check_parameters()
         execution = self.execution or Threads(self.n_jobs)
@@ -126,8 +129,10 @@ class SimplexModel(EventModel):
                 on_sweep=self._on_sweep,
                 checkpoint=self._checkpoint(engine, problem, seed),
                 start=start,
+                keep_interrupted=keep_interrupted,
             ).run()
             observations = engine.observations()
+        self.interrupted_ = run.interrupted
         return self.adopt(checked(_fitted(run, observations, engine.seen_users, binary=self._binary)))
 
     def _table(self, X: Any, execution: Dask | Threads) -> Any:

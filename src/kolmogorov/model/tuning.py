@@ -14,9 +14,10 @@ from kolmogorov._support.callbacks import says_stop
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.validation import nearest
+from kolmogorov._support.warn import warn
 from kolmogorov.data import Observations
 from kolmogorov.data.trainable import check_trainable
-from kolmogorov.errors import DataError, ParameterError
+from kolmogorov.errors import ConvergenceWarning, DataError, ParameterError
 from kolmogorov.fitting.state import Run, State
 from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.model.simplex_model import SimplexModel
@@ -120,6 +121,8 @@ def tune(
         raise DataError(f"tune takes Observations, got {type(observations).__name__}.")
     check_trainable(observations)
     seed = base_seed(random_state)
+    if model is not None and not isinstance(model, Recommender):
+        raise ParameterError(f"'model' must be a model of kolmogorov, got {type(model).__name__}.")
     base = clone(model) if model is not None else KolmogorovModel()
     base.set_params(**({"random_state": seed} if "random_state" in base.get_params() else {}))
     values = _values(base, grid)
@@ -128,10 +131,15 @@ def tune(
         _check_part(train, number, len(parts))
     total = int(np.prod([len(tried) for tried in values.values()]))
     trials: list[Trial] = []
-    for trial in _trials(base, values, parts):
-        trials.append(trial)
-        if callback is not None and says_stop(callback(trial, len(trials), total)):
-            break
+    try:
+        for trial in _trials(base, values, parts):
+            trials.append(trial)
+            if callback is not None and says_stop(callback(trial, len(trials), total)):
+                break
+    except KeyboardInterrupt:
+        if not trials:
+            raise
+        warn(f"Interrupted after {len(trials)} of {total} settings; the best of them is taken.", ConvergenceWarning)
     best = min(trials, key=lambda trial: trial.rmse)
     fitted = base.set_params(**best.parameters).fit(observations) if refit else None
     return Tuning(best, tuple(trials), fitted)
@@ -192,7 +200,7 @@ def _path(base: SimplexModel, train: Observations, test: Observations, ridges: l
     start: Run[State] | None = None
     errors: dict[float, float] = {}
     for ridge in sorted(ridges, reverse=True):
-        model = clone(base).set_params(user_reg=ridge).fit(train, start=start)
+        model = clone(base).set_params(user_reg=ridge).fit(train, start=start, keep_interrupted=False)
         fitted = model.fitted_
         start = Run(State(fitted.theta, fitted.psi.astype(np.float64), fitted.centre))
         errors[ridge] = model.evaluate(test)["rmse"]

@@ -71,7 +71,12 @@ class EventModel(TransformerMixin, Recommender):  # type: ignore[misc]
     def inverse_transform(self, theta: Any) -> Floats:
         """Return the probabilities of all items for given thetas: an array of shape (n, n_items)."""
         check_is_fitted(self)
-        rows = np.asarray(theta, dtype=np.float64)
+        try:
+            rows = np.asarray(theta, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise DataError(f"theta must be an array of numbers, got {type(theta).__name__}.") from None
+        if not np.isfinite(rows).all():
+            raise DataError("theta must hold finite numbers, got NaN or infinity.")
         if rows.ndim != 2 or rows.shape[1] != self._n_columns:
             raise DataError(f"theta must have shape (n, {self._n_columns}), got {rows.shape}.")
         with one_blas_thread():

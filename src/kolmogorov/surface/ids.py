@@ -31,9 +31,11 @@ class Strangers:
     a random split: they are treated as the average too, without a warning. With "error" both kinds are an error.
     """
 
-    def __init__(self, unknown: Unknown) -> None:
+    def __init__(self, unknown: Unknown, *, fixed: bool = False) -> None:
         check_parameters("ids", {"unknown": unknown}, _UNKNOWN)
         self._unknown = unknown
+        # Where the caller has no say, an error does not advise to choose otherwise.
+        self._fixed = fixed
         self._found: dict[str, list[Any]] = {}
 
     def settled(
@@ -46,7 +48,8 @@ class Strangers:
             unseen[~strange] = ~seen[rows[~strange]]
             if unseen.any():
                 place = int(np.argmax(unseen))
-                raise _stranger(what, _listed(ids, slice(place, place + 1))[0], vocabulary if strange[place] else None)
+                found = _listed(ids, slice(place, place + 1))[0]
+                raise _stranger(what, found, vocabulary if strange[place] else None, advise=not self._fixed)
         elif self._unknown == "average" and strange.any():
             self._found.setdefault(what, []).extend(dict.fromkeys(_listed(ids, strange)))
         return np.where(strange, seen.size, rows)
@@ -86,12 +89,10 @@ class Strangers:
         self._found.clear()
 
 
-def _stranger(what: str, identifier: Any, vocabulary: Vocabulary | None) -> UnknownIdError:
+def _stranger(what: str, identifier: Any, vocabulary: Vocabulary | None, *, advise: bool) -> UnknownIdError:
     near = "" if vocabulary is None else vocabulary.suggestion(identifier)
-    return UnknownIdError(
-        f"The model has seen no observation of {what} {identifier!r}.{near}"
-        + advice("With {} it would be treated as the average one.", option("unknown", "average"))
-    )
+    other = advice("With {} it would be treated as the average one.", option("unknown", "average")) if advise else ""
+    return UnknownIdError(f"The model has seen no observation of {what} {identifier!r}.{near}{other}")
 
 
 def _listed(ids: Any, chosen: Any) -> list[Any]:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from kolmogorov import metrics
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov._support.validation import Integer, OneOf, Optional, Requirement, check_parameters
+from kolmogorov._support.validation import Boolean, Integer, OneOf, Optional, Requirement, check_parameters
 from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.errors import DataError
 from kolmogorov.fitting.trained import Trained
@@ -152,6 +152,7 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         check_parameters("recommend", {"n": n, "min_count": min_count, "rank": rank}, _RECOMMEND)
+        check_parameters("recommend", {"exclude_seen": exclude_seen}, {"exclude_seen": Boolean()})
         if isinstance(users, Observations):
             return self._tabled(*self._guests(users, rank), n, min_count, exclude_seen, named=True)
         ids = [users] if np.ndim(users) == 0 else list(users)
@@ -218,7 +219,7 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
             "similar_items", {"n": n, "min_count": min_count}, {k: _RECOMMEND[k] for k in ("n", "min_count")}
         )
         fitted = self.fitted_
-        row = int(Strangers("error").rows_of(fitted.items, fitted.item_seen, [item], "item")[0])
+        row = int(Strangers("error", fixed=True).rows_of(fitted.items, fitted.item_seen, [item], "item")[0])
         likeness = fitted.similar_to(row)
         least = usual_count(fitted.item_counts, n) if min_count is None else int(min_count)
         rows = best(likeness, fitted.item_counts, np.array([row]), n, least)

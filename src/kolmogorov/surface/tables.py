@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_non_negative, validate_data
 
+from kolmogorov._support.warn import warn
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.reading.arraylike import NotNumbersError, cells_of, floats_of, frame_of, refuse_containers
 from kolmogorov.data.reading.longframe import refuse_long_frame
 from kolmogorov.data.trainable import check_any
-from kolmogorov.errors import DataError
+from kolmogorov.errors import DataError, KolmogorovWarning
 from kolmogorov.execution.tables import DistributedTable
 
 _EXPECTED = "Expected Observations, or a table of numbers with one row per user and one column per item"
@@ -44,12 +45,12 @@ def table_of(model: Any, X: Any, *, reset: bool) -> Observations:
     make = Observations.from_scipy if sparse else Observations.from_dense
     if reset:
         observations = make(table)
-        items = getattr(model, "feature_names_in_", None)
+        index, columns = (getattr(X, name, None) if hasattr(X, "iloc") else None for name in ("index", "columns"))
+        users, items = _labels(index, "row"), _labels(columns, "column")
+        if items is None and hasattr(model, "feature_names_in_"):
+            items = Vocabulary(model.feature_names_in_)
         return Observations(
-            _row_names(X) or observations.users,
-            observations.items if items is None else Vocabulary(items),
-            observations.rows,
-            observations.scale,
+            users or observations.users, items or observations.items, observations.rows, observations.scale
         )
     scale = model.fitted_.scale
     scaling = "max" if scale.minimum == 0.0 else "minmax"
@@ -86,9 +87,20 @@ def _arraylike(X: Any, known_columns: Any) -> Any:
     return X
 
 
-def _row_names(X: Any) -> Vocabulary | None:
-    """Return the index of a pandas frame as ids, where it names the rows by distinct strings."""
-    names = np.asarray(X.index, dtype=object) if hasattr(X, "index") and hasattr(X, "iloc") else np.empty(0)
-    if names.size and all(isinstance(name, str) for name in names) and len(set(names)) == names.size:
-        return Vocabulary(names)
+def _labels(index: Any, what: str) -> Vocabulary | None:
+    """Return the labels of a pandas frame as ids, where they are distinct strings or rising integers."""
+    if index is None or not len(index) or not index.is_unique:
+        return None
+    labels = np.asarray(index)
+    if labels.dtype.kind in "iu":
+        if (labels[1:] > labels[:-1]).all():
+            return Vocabulary(labels.astype(np.int64))
+        warn(
+            f"The {what} labels of the frame are integers out of order and are not used as ids: {what}s are numbered "
+            "from 0. Sort the frame, or make the labels strings.",
+            KolmogorovWarning,
+        )
+        return None
+    if all(isinstance(label, str) for label in labels.tolist()):
+        return Vocabulary(labels.astype(object))
     return None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kolmogorov.cli.cluster import check_address, cluster
+from kolmogorov.cli.mistakes import INTERRUPTED
 from kolmogorov.cli.options import (
     COUNT,
     EVENTS,
@@ -160,6 +161,9 @@ def _learn(
             _scores(model, model.fitted_.training if files else train, test, f"{model.n_iter_} sweeps")
             _events(model)
     say.print(f"Model written to {shown(output)}")
+    if not bayes and model.interrupted_:
+        # What was asked for is not all there; a script should know.
+        raise click.exceptions.Exit(INTERRUPTED)
 
 
 def _parquet_files(data: str) -> list[str]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @click.command("recommend", cls=Verb)
 @click.argument("model", type=Input())
-@click.option("--user", "who", help="A user the model knows.")
+@click.option("--user", "who", multiple=True, help="A user the model knows; may be repeated.")
 @click.option("--ratings", type=Input(), help="Ratings of new users: each is placed by fold-in.")
 @click.option("--top", default=10, show_default=True, type=COUNT, help="How many items.")
 @click.option(
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 @reading_options
 def command(
     model: str,
-    who: str | None,
+    who: tuple[str, ...],
     ratings: str | None,
     top: int,
     min_count: int | None,
@@ -68,13 +68,14 @@ def command(
     from kolmogorov.cli.options import known_id
     from kolmogorov.model.loading import load
 
-    if (who is None) == (ratings is None):
+    if bool(who) == (ratings is not None):
         raise click.UsageError("Give either --user or --ratings.")
     fitted_model = load(model)
     options: dict[str, Any] = {"exclude_seen": not include_seen, "min_count": min_count, "rank": rank}
-    if who is not None:
-        user = known_id(fitted_model.users_, who, "user", unknown)
-        emit(fitted_model.recommendations(user, top, unknown=unknown, **options), form, output, f"For {who}")
+    if who:
+        users = [known_id(fitted_model.users_, name, "user", unknown) for name in who]
+        columns = fitted_model.recommendations(users if len(users) > 1 else users[0], top, unknown=unknown, **options)
+        emit(columns, form, output, f"For {', '.join(who)}")
         return
     refuse_given(["unknown"], "goes only with --user")
     guests = read_input(ratings or "", layout, from_model=True, **scale_of(fitted_model.scale_))
