@@ -106,10 +106,15 @@ class EventModel(TransformerMixin, Recommender):  # type: ignore[misc]
 
     def _guests(self, observations: Observations, rank: Rank) -> tuple[list[Any], list[Rows], Floats, Floats | None]:
         view = fold_in.view_of(self.fitted_, observations.rescaled(self.fitted_.scale), "users")
-        theta = self._new_thetas(view)
-        seen = [view.indices[view.indptr[row] : view.indptr[row + 1]] for row in range(len(theta))]
-        scores = self.fitted_.lower_of_thetas(theta, LOWER) if self._ranks_lower(rank) else None
-        return observations.users.ids.tolist(), seen, self.fitted_.of_thetas(theta), scores
+        _, _, shown, scores = self._placed(self._new_thetas(view), rank)
+        seen = [view.indices[view.indptr[row] : view.indptr[row + 1]] for row in range(len(shown))]
+        return observations.users.ids.tolist(), seen, shown, scores
+
+    def _placed(self, theta: Any, rank: Rank) -> tuple[list[Any], list[Rows], Floats, Floats | None]:
+        rows = np.atleast_2d(np.asarray(theta, dtype=np.float64))
+        shown = self.inverse_transform(rows)
+        scores = self.fitted_.lower_of_thetas(rows, LOWER) if self._ranks_lower(rank) else None
+        return list(range(len(rows))), [np.empty(0, dtype=np.int64)] * len(rows), shown, scores
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

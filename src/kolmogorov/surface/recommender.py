@@ -104,7 +104,7 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
 
     # --- recommendations ------------------------------------------------------------------------------------------
 
-    def recommend(self, users: Any, n: int = 10, **options: Any) -> Any:
+    def recommend(self, users: Any = None, n: int = 10, **options: Any) -> Any:
         """Return the best items of a user, of several, or of guests, as a data frame.
 
         Parameters
@@ -113,7 +113,7 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
             Observations are those of guests, whom the model places first (`fold_in`).
         n : int
         **options
-            `exclude_seen`, `min_count`, `rank` and `unknown` as in `recommendations`.
+            `theta`, `exclude_seen`, `min_count`, `rank` and `unknown` as in `recommendations`.
 
         Returns
         -------
@@ -125,9 +125,10 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
 
     def recommendations(
         self,
-        users: Any,
+        users: Any = None,
         n: int = 10,
         *,
+        theta: Any = None,
         exclude_seen: bool = True,
         min_count: int | None = None,
         rank: Rank = "auto",
@@ -139,6 +140,8 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         ----------
         users : id, array-like of ids, or Observations
         n : int
+        theta : array-like, optional
+            Instead of users: what `fold_in` or `transform` returned for guests, one row each.
         exclude_seen : bool
             Leave out what the user was observed with.
         min_count : int, optional
@@ -153,6 +156,10 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         check_parameters("recommend", {"n": n, "min_count": min_count, "rank": rank}, _RECOMMEND)
         check_parameters("recommend", {"exclude_seen": exclude_seen}, {"exclude_seen": Boolean()})
+        if (users is None) == (theta is None):
+            raise DataError("Give users, or theta for guests, and not both.")
+        if theta is not None:
+            return self._tabled(*self._placed(theta, rank), n, min_count, exclude_seen, named=True)
         if isinstance(users, Observations):
             return self._tabled(*self._guests(users, rank), n, min_count, exclude_seen, named=True)
         ids = [users] if np.ndim(users) == 0 else list(users)
@@ -173,6 +180,10 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
     def _guests(self, observations: Observations, rank: Rank) -> tuple[list[Any], list[Rows], Floats, Floats | None]:
         """Return guests, what they rated, probabilities of all items, and what to rank by; where rows can be placed."""
         raise DataError(f"{type(self).__name__} cannot place guests; give ids of users it was fitted to.")
+
+    def _placed(self, theta: Any, rank: Rank) -> tuple[list[Any], list[Rows], Floats, Floats | None]:
+        """Return the same for thetas of guests, who are numbered from 0."""
+        raise DataError(f"{type(self).__name__} has no thetas; give ids of users it was fitted to.")
 
     def _tabled(
         self,

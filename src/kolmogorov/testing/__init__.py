@@ -3,11 +3,11 @@
 They need pytest or nothing to run, and Hypothesis to make problems; `import kolmogorov` needs neither.
 """
 
+from kolmogorov.testing.contract import RowSolverContract
 from kolmogorov.testing.solvers import (
     BinarySolverContract,
     BoxSolverContract,
     RidgeSolverContract,
-    RowSolverContract,
     SimplexSolverContract,
     check_solver,
 )

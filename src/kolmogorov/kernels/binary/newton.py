@@ -198,12 +198,8 @@ def newton_dual(lifted, gamma, tol, max_iter, dual, counts, trace, points, stop)
         counts[ITERATIONS] += 1
         if not moved:
             break
-        dual[:] = trial
-        h = h_new
-        values = values_new
-        vectors = vectors_new
-        gradient[:] = gradient_new
-        norm = norm_new
+        dual[:], gradient[:] = trial, gradient_new
+        h, norm, values, vectors = h_new, norm_new, values_new, vectors_new
     counts[CONVERGED] = 1 if norm <= tol else 0
     if trace.size > 0:
         trace[counts[ITERATIONS]] = h
