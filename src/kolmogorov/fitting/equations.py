@@ -33,6 +33,14 @@ class Partners:
         """Look whether the factors are bits, and whether the view's observations all weigh the same."""
         return cls(factors, None if view.weights.size else packed_bits(factors))
 
+    @classmethod
+    def with_precision(cls, factors: Floats, view: View, precision: Floats) -> tuple[Partners, View, Floats | None]:
+        """Prepare sums in which a row's observations weigh its precision: in the sums of bits, or else in the view."""
+        partners = cls.of(factors, view)
+        if partners.bits is not None:
+            return partners, view, precision
+        return partners, view.weighed(np.repeat(precision, view.counts)), None
+
     def equations(
         self, view: View, first: int, last: int, ridge: float, centre: Floats, precision: Floats | None = None
     ) -> tuple[Floats, Floats]:

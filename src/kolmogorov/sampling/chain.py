@@ -236,11 +236,8 @@ class GaussianChain(Chain):
 
     def _thetas(self, state: ChainState, psi: Floats, precision: Floats, index: int) -> Floats:
         """Draw the theta of every user: a normal distribution restricted to the simplex."""
-        view, sampler = self.observations.rows, SimplexSampler()
-        partners = Partners.of(psi, view)
-        weights: Floats | None = precision
-        if partners.bits is None:
-            view, weights = view.weighed(np.repeat(precision, view.counts)), None
+        sampler = SimplexSampler()
+        partners, view, weights = Partners.with_precision(psi, self.observations.rows, precision)
         pull, origin = state.users.concentration, np.zeros(self.n_events)
         tilt = pull * state.users.centre
         theta = np.empty_like(state.theta)

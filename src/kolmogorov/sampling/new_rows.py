@@ -45,10 +45,7 @@ def _noisy_thetas(posterior: Posterior, k: int, view: View, population: Floats, 
     psi = posterior.psi[k].astype(np.float64)
     precision = np.full(view.counts.size, 1.0 / float(posterior.noise[k].mean()))
     pull = concentration(posterior, k, population)
-    partners = Partners.of(psi, view)
-    weights: Floats | None = precision
-    if partners.bits is None:
-        view, weights = view.weighed(np.repeat(precision, view.counts)), None
+    partners, view, weights = Partners.with_precision(psi, view, precision)
     total = np.zeros((precision.size, psi.shape[1]))
 
     def share(first: int, last: int) -> None:
