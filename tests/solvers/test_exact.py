@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 import naive
 from kolmogorov import bqp
-from kolmogorov.kernels.binary.branching import persistent, triangular_factor
+from kolmogorov.kernels.binary.branching import persistent, pivoted_factor
 from kolmogorov.kernels.binary.monotonic import increasing_values
 from kolmogorov.problems import BinaryQP, Status
 from kolmogorov.solvers import resolve
@@ -58,7 +58,7 @@ def test_a_time_limit_returns_the_incumbent_and_its_bound():
 def test_persistent_bits_belong_to_an_optimum(problem):
     gram, moment = problem
     fixed = np.empty(len(moment), dtype=np.int64)
-    free = persistent(gram, moment, fixed)
+    free = persistent(gram, moment, np.zeros(1, dtype=np.int64), fixed)
     assert free == (fixed < 0).sum()
     best = naive.value(gram, moment, naive.best_binary(gram, moment))
     settled = np.flatnonzero(fixed >= 0)
@@ -74,7 +74,7 @@ def test_the_triangular_factor(rng):
     a = rng.normal(size=(7, 7))
     matrix = a @ a.T
     order, factor = np.empty(7, dtype=np.int64), np.empty((7, 7))
-    triangular_factor(matrix, order, factor)
+    assert pivoted_factor(matrix, np.zeros(1, dtype=np.int64), order, factor)
     np.testing.assert_allclose(factor.T @ factor, matrix[np.ix_(order, order)], atol=1e-9)
     assert np.allclose(factor, np.triu(factor))
 

@@ -14,16 +14,10 @@ from kolmogorov.kernels.stopping import stopped
 
 
 @kernel
-def persistent(gram, moment, fixed):
-    """Fix bits as `settle` does, however long it takes."""
-    return settle(gram, moment, np.zeros(1, dtype=np.int64), fixed)
-
-
-@kernel
-def settle(gram, moment, stop, fixed):
+def persistent(gram, moment, stop, fixed):
     """Fix bits that are the same in some optimum, whatever the others are; return how many stay free.
 
-    Every pass over the bits may settle more of them; what is settled when `stop` is set stays so.
+    Every pass over the bits may fix more of them; what is fixed when `stop` is set stays so.
 
     slope_d = s_dd - 2 v_d + 2 sum_{e != d} s_de x_e: where its largest value over the free bits is at most 0 the bit
     is 1, where its smallest is at least 0 the bit is 0. `fixed` holds 0, 1, or -1 for free.
@@ -72,12 +66,6 @@ def plain_bound(gram, moment):
                 slope += min(gram[d, e], 0.0)
         bound += min(slope, 0.0)
     return bound
-
-
-@kernel
-def triangular_factor(matrix, order, factor):
-    """Factor as `pivoted_factor` does, however long it takes."""
-    pivoted_factor(matrix, np.zeros(1, dtype=np.int64), order, factor)
 
 
 @kernel

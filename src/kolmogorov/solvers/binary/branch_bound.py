@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.validation import Integer, Optional, Positive
-from kolmogorov.kernels.binary.branching import open_bound, pivoted_factor, plain_bound, settle, sphere_search
+from kolmogorov.kernels.binary.branching import open_bound, persistent, pivoted_factor, plain_bound, sphere_search
 from kolmogorov.kernels.binary.dual import FULL_EVDS, shifted, spectral_bound
 from kolmogorov.kernels.binary.lifting import lift
 from kolmogorov.kernels.binary.newton import newton_dual
@@ -78,7 +78,7 @@ class BranchBound(BinarySolver):
         """Replace the start `x` by the best point found; return its bound, nodes, EVDs, and whether it is proved."""
         x[:] = _searched(gram, moment, x, seed)
         fixed = np.empty(x.size, dtype=np.int64)
-        n_free = settle(gram, moment, stop, fixed)
+        n_free = persistent(gram, moment, stop, fixed)
         # Fixing a bit never harms, whatever the others are.
         x[fixed >= 0] = fixed[fixed >= 0]
         nodes, evds, left, proved = 0, 0, 0.0, True
