@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,18 +19,23 @@ from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.fitting.multi_start import MultiStart
 from kolmogorov.fitting.objective import Objective
 from kolmogorov.fitting.state import State
-from kolmogorov.kernels.draws.gibbs import draw_answers, draw_bits, draw_events
+from kolmogorov.kernels.draws.emissions import draw_emitted
+from kolmogorov.kernels.draws.gibbs import draw_answers, draw_bits
 from kolmogorov.kernels.rows.products import residual_squares
 from kolmogorov.sampling.dirichlet import redrawn_alpha
 from kolmogorov.sampling.grid import on_grid
-from kolmogorov.sampling.priors import SENSIBLE, ItemPrior, NoisePrior, UserPrior
+from kolmogorov.sampling.limits import SENSIBLE
+from kolmogorov.sampling.noise import LEAST_SHAPE, MOST_SHAPE
+from kolmogorov.sampling.priors import PRIOR_DRAWS, ItemPrior, NoisePrior, UserPrior
 from kolmogorov.solvers import resolve
 from kolmogorov.solvers.samplers import SimplexSampler
 
 Floats = NDArray[np.float64]
-_START, _PRIORS = 2, 3
+START, PRIORS = 2, 3
 #: With yes/no data, the chance that an answer goes against its event.
 FLOOR = 0.01
+#: The chances of no and yes in an event in which an item does not happen, and in one in which it does.
+EMISSION = np.array([[1.0 - FLOOR, FLOOR], [FLOOR, 1.0 - FLOOR]])
 #: The descent from which a chain starts: its sweeps, its ridge for each rating that a user has on average, with the
 #: largest, and how far thetas are moved off the simplex's edges afterwards.
 _START_SWEEPS, _START_RIDGE, _LARGEST_RIDGE, _BLUR = 40, 0.1, 10.0, 0.05
@@ -46,25 +51,32 @@ class Sample:
     ----------
     theta : float32[n_users, D]
         On a grid that two bytes hold; see `sampling.grid`.
-    psi : bool[n_items, D]
+    psi : bool[n_items, D], or float32 where an item takes one of several values
     noise : float32[n_users]
     priors : dict
         Numbers of the priors by name; chains that have settled agree on them.
     """
 
     theta: NDArray[np.float32]
-    psi: NDArray[np.bool_]
+    psi: NDArray[Any]
     noise: NDArray[np.float32]
     priors: dict[str, float]
 
-    def validate(self, n_users: int, n_items: int, n_events: int) -> None:
+    def validate(self, n_users: int, n_items: int, n_events: int, levels: Floats | None) -> None:
         """Raise `InvariantError` where this is no model of such a table; for arrays that come from a file."""
         check_array("theta", self.theta, np.float32, (n_users, n_events))
-        check_array("psi", self.psi, bool, (n_items, n_events))
+        check_psi(self.psi, (n_items, n_events), levels)
         check_array("the noise", self.noise, np.float32, (n_users,))
         check_simplex("theta", self.theta)
         check_between("the noise", self.noise, *SENSIBLE)
         check_between("the priors", np.array(list(self.priors.values())), *SENSIBLE)
+
+
+def check_psi(psi: NDArray[Any], shape: tuple[int, ...], levels: Floats | None) -> None:
+    """Raise `InvariantError` where psi is not bits, or, with levels, not values between them."""
+    check_array("psi", psi, bool if levels is None else np.float32, shape)
+    if levels is not None:
+        check_between("psi", psi, np.float32(levels[0]), np.float32(levels[-1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +89,9 @@ class ChainState:
     psi : float64[n_items, D]
     noise : float64[n_users]
         Variance by user; not used with yes/no data.
-    items : ItemPrior
+    items : ItemPrior or ValuePrior
     users : UserPrior
-    scale : float
+    scale, shape : float
         Of the noise's prior.
     alpha : float64[D]
         Of theta's Dirichlet prior, with yes/no data.
@@ -88,23 +100,28 @@ class ChainState:
     theta: Floats
     psi: Floats
     noise: Floats
-    items: ItemPrior
+    items: Any
     users: UserPrior
     scale: float
     alpha: Floats
+    shape: float = 3.0
 
-    def validate(self, n_users: int, n_items: int, n_events: int) -> None:
+    def validate(self, n_users: int, n_items: int, n_events: int, levels: Floats | None) -> None:
         """Raise `InvariantError` where no chain of such a table can be in this state."""
         check_array("theta", self.theta, np.float64, (n_users, n_events))
         check_array("psi", self.psi, np.float64, (n_items, n_events))
         check_array("the noise", self.noise, np.float64, (n_users,))
         check_array("alpha", self.alpha, np.float64, (n_events,))
         check_simplex("theta", self.theta)
-        check_bits("psi", self.psi)
+        if levels is None:
+            check_bits("psi", self.psi)
+        else:
+            check_between("psi", self.psi, levels[0], levels[-1])
+        check_between("the noise's shape", np.array([self.shape]), LEAST_SHAPE, MOST_SHAPE)
         for what, array in (("the noise", self.noise), ("alpha", self.alpha), ("the scale", np.array([self.scale]))):
             check_between(what, array, *SENSIBLE)
         self.items.validate(n_items, n_events)
-        self.users.validate(n_events)
+        self.users.validate(n_events, PRIOR_DRAWS if levels is not None else None)
 
 
 class Chain(ABC):
@@ -150,17 +167,17 @@ class Chain(ABC):
         self.noise_rate = 1.0 / (self.noise_shape * max(float(np.var(observations.values)), 1e-4))
         self.seen_users = observations.rows.counts > 0
         rows = observations.rows
-        self._mass = rows.counts.astype(np.float64)
+        self.mass = rows.counts.astype(np.float64)
         if rows.weights.size:
-            owners = rows.owners(0, len(self._mass))
-            self._mass = np.bincount(owners, weights=rows.weights, minlength=len(self._mass)).astype(np.float64)
+            owners = rows.owners(0, len(self.mass))
+            self.mass = np.bincount(owners, weights=rows.weights, minlength=len(self.mass)).astype(np.float64)
 
     def start(self) -> ChainState:
         """Return a point estimate from a random start: single bits leave a poor one too slowly.
 
         Chains with other seeds descend from elsewhere to elsewhere.
         """
-        rng = generator(self.seed, _START)
+        rng = generator(self.seed, START)
         table = self.observations
         found = self._descended()
         spread = max(float(np.var(table.values)), 1e-4)
@@ -179,7 +196,7 @@ class Chain(ABC):
 
     def _descended(self) -> State:
         """Run the point estimate's descent."""
-        ridge = min(_START_RIDGE * float(self._mass[self.seen_users].mean()), _LARGEST_RIDGE)
+        ridge = min(_START_RIDGE * float(self.mass[self.seen_users].mean()), _LARGEST_RIDGE)
         problem = Problem(
             resolve("simplex", "active_set"),
             resolve("binary", "local_search", tabu_moves=0),
@@ -202,7 +219,11 @@ class Chain(ABC):
 
     def sample(self, state: ChainState) -> Sample:
         """Return the model of a state."""
-        return Sample(on_grid(state.theta), state.psi > 0.5, state.noise.astype(np.float32), self.priors(state))
+        return Sample(on_grid(state.theta), self.kept(state.psi), state.noise.astype(np.float32), self.priors(state))
+
+    def kept(self, psi: Floats) -> NDArray[Any]:
+        """Return psi as draws keep it: bits."""
+        return psi > 0.5
 
     @abstractmethod
     def sweep(self, state: ChainState, index: int, *, learning: bool) -> ChainState:
@@ -222,12 +243,12 @@ class GaussianChain(Chain):
     def sweep(self, state: ChainState, index: int, *, learning: bool) -> ChainState:
         """Draw psi, theta, noise and priors, each given the rest."""
         self.observations.check_intact()
-        rng = generator(self.seed, _PRIORS, index)
+        rng = generator(self.seed, PRIORS, index)
         precision = 1.0 / state.noise
         psi = self._items(state, precision, index)
         theta = self._thetas(state, psi, precision, index)
         noise, prior = NoisePrior(state.scale, self.noise_shape, self.noise_rate).redrawn(
-            *self._residuals(theta, psi), rng
+            *noise_of(self, theta, psi), rng
         )
         users = state.users
         if learning:
@@ -264,15 +285,16 @@ class GaussianChain(Chain):
         self.dealer.deal(share, len(psi), self.n_events * self.n_events)
         return psi
 
-    def _residuals(self, theta: Floats, psi: Floats) -> tuple[Floats, Floats]:
-        """Return each user's residual sum of squares and number of observations, weighted ones counted so."""
-        rows = self.observations.rows
-        table = (rows.indptr, rows.indices, rows.values, rows.weights)
-        squares = np.empty(len(theta))
-        self.dealer.deal(
-            lambda first, last: residual_squares(*table, theta, psi, first, last, squares), len(theta), self.n_events
-        )
-        return squares, self._mass
+
+def noise_of(chain: Chain, theta: Floats, psi: Floats) -> tuple[Floats, Floats]:
+    """Return each user's residual sum of squares and number of observations, weighted ones counted so."""
+    rows = chain.observations.rows
+    table = (rows.indptr, rows.indices, rows.values, rows.weights)
+    squares = np.empty(len(theta))
+    chain.dealer.deal(
+        lambda first, last: residual_squares(*table, theta, psi, first, last, squares), len(theta), chain.n_events
+    )
+    return squares, chain.mass
 
 
 class BernoulliChain(Chain):
@@ -287,7 +309,7 @@ class BernoulliChain(Chain):
     def sweep(self, state: ChainState, index: int, *, learning: bool) -> ChainState:
         """Draw psi with the events summed out, then events and theta, then the priors."""
         self.observations.check_intact()
-        rng = generator(self.seed, _PRIORS, index)
+        rng = generator(self.seed, PRIORS, index)
         rows, columns = self.observations.rows, self.observations.columns
         psi, theta = np.empty_like(state.psi), np.empty_like(state.theta)
         logit = state.items.logit
@@ -299,11 +321,12 @@ class BernoulliChain(Chain):
 
         def user_share(first: int, last: int) -> None:
             seeds = row_seeds(self.seed, index, USER_SIDE, np.arange(first, last))
-            table = (rows.indptr, rows.indices, rows.values, rows.weights)
-            draw_events(*table, psi, state.theta, state.alpha, FLOOR, seeds, first, last, theta)
+            table = (rows.indptr, rows.indices, said, rows.weights)
+            draw_emitted(*table, bits, EMISSION, state.theta, state.alpha, seeds, first, last, theta)
 
         size = self.n_events * self.n_events
         self.dealer.deal(item_share, self.observations.n_items, size)
+        bits, said = psi.astype(np.uint8), (rows.values > 0.5).astype(np.uint8)
         self.dealer.deal(user_share, self.observations.n_users, size)
         fixed = self.concentration is not None
         alpha = redrawn_alpha(state.alpha, theta[self.seen_users], rng, total_fixed=fixed)

@@ -15,21 +15,36 @@ from kolmogorov.data import Observations
 from kolmogorov.errors import FileFormatError, InvariantError
 from kolmogorov.fitting.checkpoint import check_identity
 from kolmogorov.sampling.chain import ChainState, Sample
+from kolmogorov.sampling.features import Features
 from kolmogorov.sampling.plan import Plan
 from kolmogorov.sampling.priors import ItemPrior, UserPrior
+from kolmogorov.sampling.values import ValuePrior
 
 KIND = "chains"
 
 
 @dataclass
 class SamplerState:
-    """Draws kept so far, and where sampling is: the chain, its last sweep, and its state after it."""
+    """Draws kept so far, and where sampling is.
+
+    Attributes
+    ----------
+    seed : int
+    samples : list of list of Sample
+        By chain; those under way come last and have as many each.
+    chain : int
+        Chains that are through.
+    sweep : int
+        The last sweep of those under way.
+    current : list of ChainState
+        The states after it; empty before the first sweep.
+    """
 
     seed: int
-    samples: list[Sample] = field(default_factory=list)
+    samples: list[list[Sample]] = field(default_factory=list)
     chain: int = 0
     sweep: int = 0
-    current: ChainState | None = None
+    current: list[ChainState] = field(default_factory=list)
 
 
 class ChainCheckpoint:
@@ -51,72 +66,123 @@ class ChainCheckpoint:
 
     def write(self, progress: SamplerState) -> None:
         """Replace the file."""
+        states = [_state_numbers(state) for state in progress.current]
+        samples = [sample for chain in progress.samples for sample in chain]
         meta = {
             "identity": self.identity,
             "seed": progress.seed,
             "chain": progress.chain,
             "sweep": progress.sweep,
-            "priors": [sample.priors for sample in progress.samples],
-            "current": None,
+            "priors": [sample.priors for sample in samples],
+            "current": states,
         }
         arrays: dict[str, np.ndarray] = {}
-        for k, sample in enumerate(progress.samples):
-            arrays |= {f"theta{k}": sample.theta, f"psi{k}": sample.psi.astype(np.uint8), f"noise{k}": sample.noise}
-        if progress.current is not None:
-            state = progress.current
-            meta["current"] = {"scale": state.scale, "concentration": state.users.concentration}
-            arrays |= {"theta": state.theta, "psi": state.psi, "noise": state.noise, "alpha": state.alpha}
-            arrays |= {"bucket": state.items.bucket, "member": state.items.member, "frequency": state.items.frequency}
-            arrays |= {"mean": state.users.mean, "slopes": state.users.slopes, "prior_draws": state.users.prior_draws}
+        for k, sample in enumerate(samples):
+            psi = sample.psi.astype(np.uint8) if sample.psi.dtype == bool else sample.psi
+            arrays |= {f"theta{k}": sample.theta, f"psi{k}": psi, f"noise{k}": sample.noise}
+        for k, state in enumerate(progress.current):
+            arrays |= {f"{name}.{k}": array for name, array in _state_arrays(state).items()}
         container.write(self.path, KIND, meta, arrays)
 
-    def read(self, features: np.ndarray, table: Observations, plan: Plan) -> SamplerState | None:
+    def read(self, features: Features, table: Observations, plan: Plan) -> SamplerState | None:
         """Return the state to go on from, or None where there is no file yet."""
         if not self.path.exists():
             return None
         contents, arrays = container.read(self.path, (KIND,))
         check_identity(contents, self.path, self.identity, self.seed)
         try:
-            progress = _restored(contents.meta, arrays, features)
+            progress = _restored(contents.meta, arrays, features, plan)
             _validate(progress, table, plan)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise FileFormatError(f"{self.path} is malformed: {error}.") from None
         return progress
 
 
-def _restored(meta: dict[str, Any], arrays: dict[str, np.ndarray], features: np.ndarray) -> SamplerState:
-    current = None
-    if meta["current"] is not None:
-        items = ItemPrior(arrays["bucket"], arrays["member"], arrays["frequency"])
-        users = UserPrior(
-            features, arrays["mean"], arrays["slopes"], float(meta["current"]["concentration"]), arrays["prior_draws"]
-        )
-        scale = float(meta["current"]["scale"])
-        current = ChainState(arrays["theta"], arrays["psi"], arrays["noise"], items, users, scale, arrays["alpha"])
+def _state_numbers(state: ChainState) -> dict[str, float]:
+    return {"scale": state.scale, "shape": state.shape, "concentration": state.users.concentration}
+
+
+def _state_arrays(state: ChainState) -> dict[str, np.ndarray]:
+    users = {"mean": state.users.mean, "slopes": state.users.slopes, "prior_draws": state.users.prior_draws}
+    own = {"theta": state.theta, "psi": state.psi, "noise": state.noise, "alpha": state.alpha}
+    return own | users | state.items.arrays()
+
+
+def _restored(meta: dict[str, Any], arrays: dict[str, np.ndarray], features: Features, plan: Plan) -> SamplerState:
+    numbers = meta["current"]
+    if numbers is None or isinstance(numbers, dict):
+        # Version 0.1.0 had one chain under way at a time.
+        by_state = [] if numbers is None else [(numbers, arrays)]
+    else:
+        by_state = [(own, _belonging(arrays, f".{k}")) for k, own in enumerate(numbers)]
+    current = [_restored_state(own, held, features, plan) for own, held in by_state]
     samples = []
     for k, priors in enumerate(meta["priors"]):
-        check_bits(f"psi{k}", arrays[f"psi{k}"])
-        numbers = {str(name): float(value) for name, value in priors.items()}
-        samples.append(Sample(arrays[f"theta{k}"], arrays[f"psi{k}"] > 0, arrays[f"noise{k}"], numbers))
-    return SamplerState(meta["seed"], samples, meta["chain"], meta["sweep"], current)
+        psi = arrays[f"psi{k}"]
+        if plan.levels is None:
+            check_bits(f"psi{k}", psi)
+            psi = psi > 0
+        values = {str(name): float(value) for name, value in priors.items()}
+        samples.append(Sample(arrays[f"theta{k}"], psi, arrays[f"noise{k}"], values))
+    return SamplerState(
+        meta["seed"], _by_chain(samples, meta["chain"], len(current), plan), meta["chain"], meta["sweep"], current
+    )
+
+
+def _belonging(arrays: dict[str, np.ndarray], end: str) -> dict[str, np.ndarray]:
+    return {name.removesuffix(end): array for name, array in arrays.items() if name.endswith(end)}
+
+
+def _restored_state(
+    numbers: dict[str, Any], arrays: dict[str, np.ndarray], features: Features, plan: Plan
+) -> ChainState:
+    items: ItemPrior | ValuePrior
+    if plan.levels is None:
+        items = ItemPrior(arrays["bucket"], arrays["member"], arrays["frequency"])
+        if len(items.frequency) != plan.n_classes:
+            raise InvariantError("its number of classes is wrong")
+    else:
+        items = ValuePrior.restored(features.items, arrays)
+    users = UserPrior(
+        features.users, arrays["mean"], arrays["slopes"], float(numbers["concentration"]), arrays["prior_draws"]
+    )
+    return ChainState(
+        *(arrays[name] for name in ("theta", "psi", "noise")),
+        items,
+        users,
+        float(numbers["scale"]),
+        arrays["alpha"],
+        float(numbers.get("shape", ChainState.shape)),
+    )
+
+
+def _by_chain(samples: list[Sample], through: Any, under_way: int, plan: Plan) -> list[list[Sample]]:
+    """Deal draws to their chains: whole ones first, then those under way, which have as many each."""
+    if type(through) is not int or not 0 <= through <= plan.n_chains:
+        raise InvariantError("its number of chains is wrong")
+    whole, rest = samples[: through * plan.n_samples], samples[through * plan.n_samples :]
+    if len(whole) < through * plan.n_samples or (rest and (not under_way or len(rest) % under_way)):
+        raise InvariantError("its draws and its chains do not belong together")
+    each = len(rest) // under_way if under_way else 0
+    return [whole[k * plan.n_samples : (k + 1) * plan.n_samples] for k in range(through)] + [
+        rest[k * each : (k + 1) * each] for k in range(under_way)
+    ]
 
 
 def _validate(progress: SamplerState, table: Observations, plan: Plan) -> None:
     """Check that sampling can go on from here: compiled code relies on the arrays, loops on the numbers."""
     whole = all(type(n) is int and n >= 0 for n in (progress.seed, progress.chain, progress.sweep))
-    under_way = len(progress.samples) - progress.chain * plan.n_samples if whole else -1
+    kept = max(progress.sweep - plan.burn_in, 0) // plan.thin if whole else -1
     if (
         not whole
-        or progress.chain > plan.n_chains
-        or under_way != max(progress.sweep - plan.burn_in, 0) // plan.thin
+        or progress.chain + len(progress.current) > plan.n_chains
+        or any(len(chain) != kept for chain in progress.samples[progress.chain :])
         or progress.sweep > plan.n_sweeps
-        or (progress.current is None) != (progress.sweep == 0)
+        or bool(progress.current) != (progress.sweep > 0)
     ):
-        raise InvariantError("its draws and the place of its chain do not belong together")
-    if any(set(sample.priors) != set(plan.prior_names) for sample in progress.samples):
+        raise InvariantError("its draws and the place of its chains do not belong together")
+    samples = [sample for chain in progress.samples for sample in chain]
+    if any(set(sample.priors) != set(plan.prior_names) for sample in samples):
         raise InvariantError("its draws do not have the priors of their kind")
-    states: list[Sample | ChainState] = [*progress.samples]
-    for state in states if progress.current is None else [*states, progress.current]:
-        state.validate(table.n_users, table.n_items, plan.n_events)
-    if progress.current is not None and len(progress.current.items.frequency) != plan.n_classes:
-        raise InvariantError("its number of classes is wrong")
+    for state in (*samples, *progress.current):
+        state.validate(table.n_users, table.n_items, plan.n_events, plan.levels)

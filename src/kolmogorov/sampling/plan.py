@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
 from kolmogorov.execution import Threads
 from kolmogorov.sampling.chain import BernoulliChain, Chain, GaussianChain
+from kolmogorov.sampling.emission import Emission
+from kolmogorov.sampling.features import Features
+from kolmogorov.sampling.levels import AnswerChain, GaussianLevelChain
 
-Floats = NDArray[np.float64]
-_CHAINS: dict[str, type[Chain]] = {"gaussian": GaussianChain, "bernoulli": BernoulliChain}
+#: Share of the sweeps that fit into a given time which are not kept.
+_BURN_IN_SHARE = 0.6
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plan:
-    """What is to be sampled, as the parameters of `BayesianKolmogorovModel` say."""
+    """What is to be sampled, as the parameters of `BayesianKolmogorovModel` say; `levels` is None for the paper's two."""
 
     likelihood: str
+    levels: Floats | None
     n_events: int
     n_chains: int
     burn_in: int
@@ -34,23 +39,50 @@ class Plan:
         return self.burn_in + self.n_samples * self.thin
 
     @property
+    def kind(self) -> type[Chain]:
+        """The class of the chains."""
+        if self.levels is None:
+            return BernoulliChain if self.likelihood == "bernoulli" else GaussianChain
+        return GaussianLevelChain if self.likelihood == "gaussian" else AnswerChain
+
+    @property
     def prior_names(self) -> tuple[str, ...]:
         """Names of the numbers of the priors that a draw comes with."""
-        return _CHAINS[self.likelihood].prior_names
+        return self.kind.prior_names
 
-    def chain(self, table: Observations, features: Floats, seed: int, number: int, dealer: Threads) -> Chain:
+    def chain(self, table: Observations, features: Features, seed: int, number: int, dealer: Threads) -> Chain:
         """Make a chain. Chains of one seed must not share streams with those of the next."""
-        return _CHAINS[self.likelihood](
+        more: dict[str, Any] = {}
+        if self.levels is not None:
+            more = {"item_features": features.items, "levels": self.levels}
+            if self.kind is AnswerChain:
+                more["emission"] = emission_of(self.likelihood, self.levels, table)
+        return self.kind(
             table,
-            features,
+            features.users,
             n_events=self.n_events,
             n_classes=self.n_classes,
             concentration=self.concentration,
             seed=(seed * 1_000_003 + number) % 2**63,
             dealer=dealer,
+            **more,
         )
 
     def keeps(self, sweep: int) -> bool:
         """Whether the state after a sweep (from 1) is kept."""
         past = sweep - self.burn_in
         return past > 0 and past % self.thin == 0
+
+    def shortened(self, n_sweeps: int) -> Plan:
+        """Return the same plan with at most so many sweeps of a chain, at least one of them kept."""
+        if n_sweeps >= self.n_sweeps:
+            return self
+        burn_in = max(1, int(_BURN_IN_SHARE * n_sweeps))
+        thin = max(1, min(self.thin, (n_sweeps - burn_in) // self.n_samples))
+        n_samples = max(1, min(self.n_samples, (n_sweeps - burn_in) // thin))
+        return replace(self, burn_in=burn_in, thin=thin, n_samples=n_samples)
+
+
+def emission_of(likelihood: str, levels: Floats, table: Observations) -> Emission:
+    """Return the chances of answers behind a likelihood: of yes and no, or of the ratings that a table holds."""
+    return Emission.of_chances(levels) if likelihood == "bernoulli" else Emission.of_answers(np.unique(table.values))

@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.linalg import svds
 
 from kolmogorov._support.invariants import (
     check_array,
@@ -16,14 +14,13 @@ from kolmogorov._support.invariants import (
 )
 from kolmogorov.data import Observations
 from kolmogorov.kernels.draws.gibbs import draw_simplex
+from kolmogorov.sampling.limits import SENSIBLE
 
 Floats = NDArray[np.float64]
 # Items are grouped by how often they were observed, since what is seen often is liked more often.
 _BUCKETS = 6
 _TINY = 1e-9
 _LEAST_NOISE = 1e-6
-#: Where any number of a prior lies that a chain can come to; others would overflow on the way.
-SENSIBLE = (1e-15, 1e15)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +60,10 @@ class ItemPrior:
         check_between("the buckets", self.bucket, 0, min(_BUCKETS, n_items) - 1)
         check_between("the classes", self.member, 0, n_classes - 1)
         check_between("the frequencies", self.frequency, 0.0, 1.0)
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        """Return what a checkpoint holds of this."""
+        return {"bucket": self.bucket, "member": self.member, "frequency": self.frequency}
 
     @property
     def logit(self) -> Floats:
@@ -110,17 +111,18 @@ class UserPrior:
     prior_draws: Floats
 
     @classmethod
-    def start(cls, features: Floats, n_events: int, concentration: float) -> UserPrior:
+    def start(cls, features: Floats, n_events: int, concentration: float, n_draws: int | None = None) -> UserPrior:
         """Begin with equal events for all."""
         mean = np.full(n_events, 1.0 / n_events)
-        prior_draws = np.tile(mean, (min(len(features), _PRIOR_DRAWS), 1))
+        prior_draws = np.tile(mean, (n_draws or min(len(features), _PRIOR_DRAWS), 1))
         return cls(features, mean, np.zeros((features.shape[1], n_events)), concentration, prior_draws)
 
-    def validate(self, n_events: int) -> None:
+    def validate(self, n_events: int, n_draws: int | None = None) -> None:
         """Raise `InvariantError` where this is no prior of its users; for arrays that come from a file."""
         check_array("the mean", self.mean, np.float64, (n_events,))
         check_array("the slopes", self.slopes, np.float64, (self.features.shape[1], n_events))
-        check_array("the draws", self.prior_draws, np.float64, (min(len(self.features), _PRIOR_DRAWS), n_events))
+        expected = n_draws or min(len(self.features), _PRIOR_DRAWS)
+        check_array("the draws", self.prior_draws, np.float64, (expected, n_events))
         check_simplex("the mean", self.mean)
         check_between("the slopes", self.slopes, -SENSIBLE[1], SENSIBLE[1])
         check_simplex("the draws", self.prior_draws)
@@ -131,17 +133,21 @@ class UserPrior:
         """The mean of each user; float64[n_users, D]."""
         return self.mean + self.features @ self.slopes
 
+    def located(self, theta: Floats, seen: NDArray[np.bool_]) -> UserPrior:
+        """Fit mean and slopes to the thetas of the users observed."""
+        mean = theta[seen].mean(axis=0)
+        known = self.features[seen]
+        ridge = _FEATURE_RIDGE * np.eye(known.shape[1])
+        slopes = np.linalg.solve(known.T @ known + ridge, known.T @ (theta[seen] - mean))
+        return replace(self, mean=mean, slopes=slopes)
+
     def learned(self, theta: Floats, seen: NDArray[np.bool_], rng: np.random.Generator, *, spread: bool) -> UserPrior:
         """Fit mean and slopes to the thetas of the users observed, and with `spread` the concentration too.
 
         The likelihood of the concentration rises where thetas lie closer to their centres than draws from the prior
         do. The prior's normalising constant is unknown, but its draws are not: the step is along that difference.
         """
-        mean = theta[seen].mean(axis=0)
-        known = self.features[seen]
-        ridge = _FEATURE_RIDGE * np.eye(known.shape[1])
-        slopes = np.linalg.solve(known.T @ known + ridge, known.T @ (theta[seen] - mean))
-        fresh = replace(self, mean=mean, slopes=slopes)
+        fresh = self.located(theta, seen)
         if not spread:
             return fresh
         n, size = self.prior_draws.shape
@@ -162,31 +168,11 @@ class UserPrior:
 
 
 _PRIOR_DRAWS = 128
+#: Draws from the prior by which the concentration of many-valued models is learned.
+PRIOR_DRAWS = 256
 _LARGEST_STEP = 0.2
 _CONCENTRATIONS = (0.1, 1e4)
 _FEATURE_RIDGE = 20.0
-_DENSE = 0.5
-
-
-def rating_features(observations: Observations, count: int) -> Floats:
-    """Describe users by which items they were observed with: leading singular vectors of the pattern, and its size.
-
-    A table in which most is observed says nothing by its pattern; then there are no features.
-    """
-    n_users, n_items = observations.n_users, observations.n_items
-    count = min(count, min(n_users, n_items) - 1)
-    if count < 1 or len(observations) > _DENSE * n_users * n_items:
-        return np.zeros((n_users, 0))
-    rows, columns = observations.rows, observations.columns
-    scale = 1.0 / np.sqrt(np.maximum(rows.counts, 1))[observations.user_rows()]
-    scale = scale / np.sqrt(np.maximum(columns.counts, 1))[observations.item_rows()]
-    pattern = csr_array((scale, rows.indices.copy(), rows.indptr.copy()), shape=(n_users, n_items))
-    left, _, _ = svds(pattern, k=count, v0=np.ones(min(n_users, n_items)), return_singular_vectors="u")
-    # Signs of singular vectors are free; fix them.
-    left = left * np.where(left.sum(axis=0) < 0, -1.0, 1.0)
-    features = np.column_stack([left, np.log(np.maximum(rows.counts, 1))])
-    spread = features.std(axis=0)
-    return (features - features.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +17,17 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov.data import Observations
 from kolmogorov.execution import Dask, Threads
 from kolmogorov.fitting.trained import by_users
-from kolmogorov.sampling.chain import FLOOR, Sample
+from kolmogorov.sampling.chain import Sample
 from kolmogorov.sampling.checkpoint import ChainCheckpoint, SamplerState
+from kolmogorov.sampling.features import Features
 from kolmogorov.sampling.plan import Plan
-from kolmogorov.sampling.posterior import Posterior
+from kolmogorov.sampling.posterior import Posterior, floor_of
 
 Floats = NDArray[np.float64]
 #: Seconds between two checkpoints.
 _PAUSE = 10.0
+#: Sweeps after which the length of the others is known, and the share of the time left that they may take.
+_TRIAL, _RESERVE = 5, 0.9
 
 
 @dataclass(frozen=True)
@@ -49,15 +56,16 @@ class Sampler:
 
     plan: Plan
     table: Observations
-    features: Floats
+    features: Features
     progress: SamplerState
     keeper: ChainCheckpoint | None
     test: Observations | None
     on_draw: Callable[[SamplingProgress], bool]
+    max_seconds: float | None = None
 
     def __post_init__(self) -> None:
-        self._held_out = None if self.test is None else HeldOutError(self.table, self.test, self.plan.likelihood)
-        self._written = time.monotonic()
+        self._held_out = None if self.test is None else HeldOutError(self.table, self.test, self.plan)
+        self._began = self._written = time.monotonic()
 
     def execute(self, execution: Threads | Dask) -> None:
         """Run all chains, on threads here or as tasks of a cluster."""
@@ -68,54 +76,104 @@ class Sampler:
                 self.run(place)
 
     def posterior(self) -> Posterior:
-        """Return the draws kept. A chain that was ended early is left out, unless it is the only one."""
+        """Return the draws kept. Chains that were ended early are left out, unless no other is through."""
         progress = self.progress
-        samples = progress.samples[: progress.chain * self.plan.n_samples] if progress.chain else progress.samples
+        chains = progress.samples[: progress.chain] if progress.chain else progress.samples
+        samples = [sample for chain in chains for sample in chain]
         return Posterior(
             theta=np.array([sample.theta for sample in samples]),
             psi=np.array([sample.psi for sample in samples]),
             noise=np.array([sample.noise for sample in samples]),
-            n_chains=max(progress.chain, 1),
+            n_chains=len(chains),
             likelihood=self.plan.likelihood,
             training=by_users(self.table),
             priors={name: np.array([sample.priors[name] for sample in samples]) for name in self.plan.prior_names},
+            levels=self.plan.levels,
         )
 
     def run(self, dealer: Threads) -> None:
-        """Go through the chains one after another, with all threads on each."""
-        plan, progress, stopping = self.plan, self.progress, False
-        self._look(*progress.samples)
-        while progress.chain < plan.n_chains:
-            chain = plan.chain(self.table, self.features, progress.seed, progress.chain, dealer)
-            state = chain.start() if progress.current is None else progress.current
-            while progress.sweep < plan.n_sweeps:
-                progress.sweep += 1
-                state = progress.current = chain.sweep(state, progress.sweep, learning=progress.sweep <= plan.burn_in)
-                if plan.keeps(progress.sweep):
-                    progress.samples.append(chain.sample(state))
-                    self._look(progress.samples[-1])
-                stopping = self.on_draw(self._draw(progress.chain, progress.sweep)) or stopping
-                if stopping and progress.samples:
+        """Go through the chains, as many side by side as there are threads; what threads are left go to their rows."""
+        progress = self.progress
+        for chain in progress.samples:
+            self._look(*chain)
+        while progress.chain < self.plan.n_chains and self._worth_another():
+            n = len(progress.current) or min(dealer.n_threads, self.plan.n_chains - progress.chain)
+            with ExitStack() as stack:
+                dealers = [stack.enter_context(Threads(max(1, dealer.n_threads // n))) for _ in range(n)]
+                pool = stack.enter_context(ThreadPoolExecutor(n)) if n > 1 else None
+                if self._run_abreast(dealers, pool):
                     return
-                if time.monotonic() - self._written > _PAUSE:
-                    self._write()
-            progress.chain, progress.sweep, progress.current = progress.chain + 1, 0, None
+            progress.chain, progress.sweep, progress.current = progress.chain + n, 0, []
             self._write()
+
+    def _run_abreast(self, dealers: list[Threads], pool: ThreadPoolExecutor | None) -> bool:
+        """Sweep some chains in step until their last draw; tell whether sampling is to end before that."""
+        progress, stopping = self.progress, False
+        numbers = range(progress.chain, progress.chain + len(dealers))
+        chains = [
+            self.plan.chain(self.table, self.features, progress.seed, number, own)
+            for number, own in zip(numbers, dealers, strict=True)
+        ]
+        spread: Callable[..., Any] = map if pool is None else pool.map
+        if not progress.current:
+            progress.current = list(spread(lambda chain: chain.start(), chains))
+            progress.samples += [[] for _ in chains]
+        began, first = time.monotonic(), progress.sweep
+        while progress.sweep < self.plan.n_sweeps:
+            index = progress.sweep + 1
+            learning = index <= self.plan.burn_in
+            progress.current = list(
+                spread(lambda c, s, k=index, now=learning: c.sweep(s, k, learning=now), chains, progress.current)
+            )
+            progress.sweep = index
+            if self.plan.keeps(index):
+                for chain, state, samples in zip(chains, progress.current, progress.samples[progress.chain :], strict=True):
+                    samples.append(chain.sample(state))
+                    self._look(samples[-1])
+            for number in numbers:
+                stopping = self.on_draw(self._draw(number, index)) or stopping
+            if (stopping and any(progress.samples)) or self._late(index):
+                return True
+            if index - first == _TRIAL and progress.chain == 0:
+                self._fit_into_time((time.monotonic() - began) / _TRIAL)
+            if time.monotonic() - self._written > _PAUSE:
+                self._write()
+        return False
+
+    # --- time -----------------------------------------------------------------------------------------------------
+
+    def _left(self) -> float:
+        return math.inf if self.max_seconds is None else self.max_seconds - (time.monotonic() - self._began)
+
+    def _fit_into_time(self, seconds: float) -> None:
+        """Shorten the plan to what the time left is enough for, given the seconds of a sweep."""
+        if self._left() < math.inf:
+            self.plan = self.plan.shortened(self.progress.sweep + int(_RESERVE * self._left() / seconds))
+
+    def _late(self, sweep: int) -> bool:
+        """Whether time is up, and a draw is there to end with."""
+        return self._left() <= 0.0 and any(self.progress.samples)
+
+    def _worth_another(self) -> bool:
+        """Whether as many chains as before can be run in the time left."""
+        gone = time.monotonic() - self._began
+        return self.progress.chain == 0 or self._left() > gone
 
     def run_on(self, dask: Dask) -> None:
         """Make each chain a task; chains come back whole, in their order."""
         plan, progress = self.plan, self.progress
-        progress.sweep, progress.current = 0, None
-        # A chain that was under way begins again.
-        del progress.samples[progress.chain * plan.n_samples :]
-        self._look(*progress.samples)
+        # Chains that were under way begin again.
+        progress.sweep, progress.current = 0, []
+        del progress.samples[progress.chain :]
+        for chain in progress.samples:
+            self._look(*chain)
         table = dask.hold("load-table", self.table)
         features = dask.hold("load-features", self.features)
         numbers = range(progress.chain, plan.n_chains)
         tasks = [dask.submit("sample-chain", sampled, plan, table, features, progress.seed, k) for k in numbers]
         for number, task in zip(numbers, tasks, strict=True):
             samples: list[Sample] = dask.gather([task])[0]
-            progress.samples += samples
+            progress.samples.append(samples)
             self._look(*samples)
             progress.chain = number + 1
             self._write()
@@ -137,7 +195,7 @@ class Sampler:
         self._written = time.monotonic()
 
 
-def sampled(plan: Plan, table: Observations, features: Floats, seed: int, number: int) -> list[Sample]:
+def sampled(plan: Plan, table: Observations, features: Features, seed: int, number: int) -> list[Sample]:
     """Run one chain from start to end, on one thread; what a task does."""
     samples = []
     with one_blas_thread(), Threads(1) as dealer:
@@ -153,7 +211,7 @@ def sampled(plan: Plan, table: Observations, features: Floats, seed: int, number
 class HeldOutError:
     """The running average of predictions on held-out entries whose user and item are known, and its error."""
 
-    def __init__(self, table: Observations, test: Observations, likelihood: str) -> None:
+    def __init__(self, table: Observations, test: Observations, plan: Plan) -> None:
         users = table.users.translate(test.users)[test.user_rows()]
         items = table.items.translate(test.items)[test.item_rows()]
         # A row -1 is unknown; the flag behind the last row says so.
@@ -161,7 +219,7 @@ class HeldOutError:
         known = seen_users[users] & seen_items[items]
         self._users, self._items = users[known], items[known]
         self._values = test.values[known]
-        self._floor = FLOOR if likelihood == "bernoulli" else 0.0
+        self._floor = floor_of(plan.likelihood, plan.levels)
         self._sum = np.zeros(len(self._values))
         self._count = 0
 

@@ -128,43 +128,48 @@ def draw_bits(indptr, indices, values, weights, precision, theta, psi, logit, ro
 
 
 @kernel
+def move_pairs(Q, w, x, slope, state, rounds):
+    """Move mass between pairs of coordinates of one point on the simplex, in place: each move is a truncated normal."""
+    size = x.size
+    for d in range(size):
+        total = -w[d]
+        for e in range(size):
+            total += Q[d, e] * x[e]
+        slope[d] = total
+    if size == 1:
+        return
+    for _ in range(rounds):
+        for i in range(size):
+            state, u = uniform(state)
+            j = min(int(u * (size - 1)), size - 2)
+            if j >= i:
+                j += 1
+            room = x[i] + x[j]
+            curve = Q[i, i] + Q[j, j] - 2.0 * Q[i, j]
+            # Standardised bounds of the new x[i]; where they are close, the density is flat.
+            scale = np.sqrt(curve) if curve > 0.0 else 0.0
+            mean = x[i] - (slope[i] - slope[j]) / curve if curve > 0.0 else 0.0
+            if scale * room < 1e-6:
+                state, u = uniform(state)
+                new = u * room
+            else:
+                state, z = truncated_normal(state, -mean * scale, (room - mean) * scale)
+                new = min(max(mean + z / scale, 0.0), room)
+            step = new - x[i]
+            x[i], x[j] = new, room - new
+            for e in range(size):
+                slope[e] += step * (Q[i, e] - Q[j, e])
+
+
+@kernel
 def draw_simplex(gram, moment, start, seeds, rounds, out):
-    """Draw rows on the simplex, moving mass between pairs of coordinates: each move is a truncated normal."""
+    """Draw rows on the simplex given their normal equations."""
     n, size = moment.shape
     slope = np.empty(size)
     for row in range(n):
-        Q, w, x = gram[row], moment[row], out[row]
-        state = seeds[row]
         for d in range(size):
-            x[d] = start[row, d]
-        for d in range(size):
-            total = -w[d]
-            for e in range(size):
-                total += Q[d, e] * x[e]
-            slope[d] = total
-        if size == 1:
-            continue
-        for _ in range(rounds):
-            for i in range(size):
-                state, u = uniform(state)
-                j = min(int(u * (size - 1)), size - 2)
-                if j >= i:
-                    j += 1
-                room = x[i] + x[j]
-                curve = Q[i, i] + Q[j, j] - 2.0 * Q[i, j]
-                # Standardised bounds of the new x[i]; where they are close, the density is flat.
-                scale = np.sqrt(curve) if curve > 0.0 else 0.0
-                mean = x[i] - (slope[i] - slope[j]) / curve if curve > 0.0 else 0.0
-                if scale * room < 1e-6:
-                    state, u = uniform(state)
-                    new = u * room
-                else:
-                    state, z = truncated_normal(state, -mean * scale, (room - mean) * scale)
-                    new = min(max(mean + z / scale, 0.0), room)
-                step = new - x[i]
-                x[i], x[j] = new, room - new
-                for e in range(size):
-                    slope[e] += step * (Q[i, e] - Q[j, e])
+            out[row, d] = start[row, d]
+        move_pairs(gram[row], moment[row], out[row], slope, seeds[row], rounds)
 
 
 @kernel
@@ -232,44 +237,6 @@ def add_multinomial(state, n, cumulated, count):
         left -= share
     count[size - 1] += n
     return state
-
-
-@kernel
-def draw_events(indptr, indices, values, weights, psi, theta, alpha, floor, seeds, first, last, out):
-    """Draw thetas of users with yes/no data: an event for each answer, then a Dirichlet given their counts.
-
-    In an event in which the item happens the answer is yes with probability 1 - floor, otherwise with `floor`. A weight
-    is how often the answer was given, each time from an event of its own.
-    """
-    size = theta.shape[1]
-    weight, count = np.empty(size), np.empty(size)
-    for row in range(first, last):
-        state = seeds[row - first]
-        for d in range(size):
-            count[d] = alpha[d]
-        for k in range(indptr[row], indptr[row + 1]):
-            total = 0.0
-            for d in range(size):
-                agrees = (psi[indices[k], d] > 0.5) == (values[k] > 0.5)
-                total += theta[row, d] * (1.0 - floor if agrees else floor)
-                weight[d] = total
-            times = int(weights[k]) if weights.size else 1
-            if times > _FEW:
-                state = add_multinomial(state, times, weight, count)
-                continue
-            for _ in range(times):
-                state, u = uniform(state)
-                d = 0
-                while d < size - 1 and weight[d] < u * total:
-                    d += 1
-                count[d] += 1.0
-        total = 0.0
-        for d in range(size):
-            state, weight[d] = gamma(state, count[d])
-            total += weight[d]
-        for d in range(size):
-            # All can be too small for a float where alpha is tiny and nothing was observed.
-            out[row, d] = weight[d] / total if total > 0.0 else 1.0 / size
 
 
 @kernel

@@ -1,0 +1,93 @@
+"""Draws of models whose answers are one of a few: an event is drawn, and in it each answer has a chance.
+
+`emission[l, r]` is the chance of answer r in an event in which the item has its l-th value.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kolmogorov._support.jit import kernel
+from kolmogorov.kernels.draws.gibbs import add_multinomial, gamma, uniform
+from kolmogorov.kernels.draws.values import draw_place
+
+#: Up to so many draws are made one by one.
+_FEW = 16
+#: Chances of answers are kept above this while values are exchanged: a difference of sums may round to below 0.
+_LEAST = 1e-12
+
+
+@kernel
+def draw_emissions(
+    indptr, indices, answers, weights, theta, codes, emission, position, centre, pull, seeds, first, last, out
+):
+    """Draw each item's value in each event given the others, the events behind the answers summed out.
+
+    An item's values have a normal prior at their `position`, with the mean `centre` and the precision matrix `pull`.
+    """
+    size, n_values = theta.shape[1], len(emission)
+    weight = np.empty(n_values)
+    for row in range(first, last):
+        state = seeds[row - first]
+        begin, n = indptr[row], indptr[row + 1] - indptr[row]
+        chance = np.zeros(n)
+        for d in range(size):
+            out[row, d] = codes[row, d]
+        for k in range(n):
+            for d in range(size):
+                chance[k] += theta[indices[begin + k], d] * emission[out[row, d], answers[begin + k]]
+        for d in range(size):
+            slope, now = 0.0, out[row, d]
+            for e in range(size):
+                slope -= pull[d, e] * (position[out[row, e]] - centre[row, e])
+            for m in range(n_values):
+                step = position[m] - position[now]
+                weight[m] = step * (slope - 0.5 * pull[d, d] * step)
+            for k in range(n):
+                share, answer = theta[indices[begin + k], d], answers[begin + k]
+                without = chance[k] - share * emission[now, answer]
+                times = weights[begin + k] if weights.size else 1.0
+                for m in range(n_values):
+                    weight[m] += times * np.log(max(without + share * emission[m, answer], _LEAST))
+            state, place = draw_place(state, weight)
+            if place != now:
+                for k in range(n):
+                    answer = answers[begin + k]
+                    chance[k] += theta[indices[begin + k], d] * (emission[place, answer] - emission[now, answer])
+                out[row, d] = place
+
+
+@kernel
+def draw_emitted(indptr, indices, answers, weights, codes, emission, theta, alpha, seeds, first, last, out):
+    """Draw each user's theta: an event for each answer, then a Dirichlet given their counts.
+
+    A weight is how often the answer was given, each time from an event of its own.
+    """
+    size = theta.shape[1]
+    weight, count = np.empty(size), np.empty(size)
+    for row in range(first, last):
+        state = seeds[row - first]
+        for d in range(size):
+            count[d] = alpha[d]
+        for k in range(indptr[row], indptr[row + 1]):
+            total = 0.0
+            for d in range(size):
+                total += theta[row, d] * emission[codes[indices[k], d], answers[k]]
+                weight[d] = total
+            times = int(weights[k]) if weights.size else 1
+            if times > _FEW:
+                state = add_multinomial(state, times, weight, count)
+                continue
+            for _ in range(times):
+                state, u = uniform(state)
+                d = 0
+                while d < size - 1 and weight[d] < u * total:
+                    d += 1
+                count[d] += 1.0
+        total = 0.0
+        for d in range(size):
+            state, weight[d] = gamma(state, count[d])
+            total += weight[d]
+        for d in range(size):
+            # All can be too small for a float where alpha is tiny and nothing was observed.
+            out[row, d] = weight[d] / total if total > 0.0 else 1.0 / size

@@ -1,0 +1,117 @@
+"""Draws of many-valued models whose answers have normal noise: values of items on a grid, thetas of users."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kolmogorov._support.jit import kernel
+from kolmogorov.kernels.draws.gibbs import move_pairs, uniform
+from kolmogorov.kernels.rows.gram import normal_equations
+
+#: A value whose log weight is so far below the best is never drawn; its exponential need not be taken.
+_NEVER = -40.0
+
+
+@kernel
+def draw_place(state, weight):
+    """Draw a place given log weights, which are overwritten; return the new state and the place."""
+    best = weight[0]
+    for k in range(1, weight.size):
+        best = max(best, weight[k])
+    total = 0.0
+    for k in range(weight.size):
+        below = weight[k] - best
+        if below > _NEVER:
+            total += np.exp(below)
+        weight[k] = total
+    state, u = uniform(state)
+    place = 0
+    while place < weight.size - 1 and weight[place] < u * total:
+        place += 1
+    return state, place
+
+
+@kernel
+def draw_values(
+    indptr, indices, values, weights, precision, theta, codes, grid, centre, pull, rounds, seeds, first, last, out
+):
+    """Draw each item's value in each event given the others, `rounds` times; `codes` and `out` are places in `grid`.
+
+    An item's values have a normal prior on the grid, with the mean `centre` of its own and the precision matrix `pull`.
+    Residuals are kept up to date instead of normal equations, which costs D for an observation and not D^2.
+    """
+    size = theta.shape[1]
+    widest = 0
+    for row in range(first, last):
+        widest = max(widest, indptr[row + 1] - indptr[row])
+    # By event, so that the loops over an item's observations are over neighbours in memory.
+    share = np.empty((size, widest))
+    heavy, rest = np.empty(widest), np.empty(widest)
+    square, x = np.empty(size), np.empty(size)
+    weight = np.empty(grid.size)
+    for row in range(first, last):
+        state = seeds[row - first]
+        begin, n = indptr[row], indptr[row + 1] - indptr[row]
+        for d in range(size):
+            out[row, d] = codes[row, d]
+            x[d] = grid[codes[row, d]]
+            square[d] = pull[d, d]
+        for k in range(n):
+            user = indices[begin + k]
+            f = theta[user]
+            w = precision[user] * (weights[begin + k] if weights.size else 1.0)
+            fitted = 0.0
+            for d in range(size):
+                square[d] += w * f[d] * f[d]
+                fitted += x[d] * f[d]
+                share[d, k] = f[d]
+            heavy[k] = w
+            rest[k] = w * (values[begin + k] - fitted)
+        whole = n - n % 4
+        for _ in range(rounds):
+            for d in range(size):
+                t = share[d]
+                a0 = a1 = a2 = a3 = 0.0
+                for k in range(0, whole, 4):
+                    a0 += t[k] * rest[k]
+                    a1 += t[k + 1] * rest[k + 1]
+                    a2 += t[k + 2] * rest[k + 2]
+                    a3 += t[k + 3] * rest[k + 3]
+                for k in range(whole, n):
+                    a0 += t[k] * rest[k]
+                slope = (a0 + a1) + (a2 + a3)
+                for e in range(size):
+                    slope -= pull[d, e] * (x[e] - centre[row, e])
+                for k in range(grid.size):
+                    step = grid[k] - x[d]
+                    weight[k] = step * (slope - 0.5 * square[d] * step)
+                state, place = draw_place(state, weight)
+                if place != out[row, d]:
+                    step = grid[place] - x[d]
+                    out[row, d] = place
+                    x[d] = grid[place]
+                    for k in range(n):
+                        rest[k] -= step * heavy[k] * t[k]
+
+
+@kernel
+def draw_thetas(
+    indptr, indices, values, weights, precision, psi, theta, pull, centre, rounds, seeds, first, last, out
+):
+    """Draw each user's theta: a normal distribution on the simplex, of its answers and of a prior around `centre`.
+
+    Normal equations are made row by row in one small matrix, so that a share of rows needs no more memory than one.
+    """
+    size = theta.shape[1]
+    gram, moment, nothing = np.empty((1, size, size)), np.empty((1, size)), np.zeros(size)
+    slope = np.empty(size)
+    for row in range(first, last):
+        normal_equations(indptr, indices, values, weights, psi, row, row + 1, 0.0, nothing, gram, moment)
+        Q, w, x = gram[0], moment[0], out[row]
+        for d in range(size):
+            x[d] = theta[row, d]
+            w[d] = precision[row] * w[d] + pull * centre[row, d]
+            for e in range(size):
+                Q[d, e] *= precision[row]
+            Q[d, d] += pull
+        move_pairs(Q, w, x, slope, seeds[row - first], rounds)

@@ -1,0 +1,63 @@
+"""The chance of each answer in an event in which an item has one of its values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.typing import Floats
+
+#: The chance that an answer goes astray from its value, and that it then goes one answer further, and so on.
+ASTRAY, FURTHER = 0.3, 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Emission:
+    """Answers and their chances given values.
+
+    Attributes
+    ----------
+    answers : float64[R]
+        On the probability scale, increasing.
+    chances : float64[L, R]
+    position : float64[L]
+        Where a value stands in the items' normal prior.
+    """
+
+    answers: Floats
+    chances: Floats
+    position: Floats
+
+    @classmethod
+    def of_chances(cls, chances: Floats) -> Emission:
+        """Answers are yes or no: a value is the chance of a yes; its place is its log odds."""
+        table = np.column_stack([1.0 - chances, chances])
+        odds = np.log(chances) - np.log1p(-chances)
+        return cls(np.array([0.0, 1.0]), table, 0.5 + odds / 8.0)
+
+    @classmethod
+    def of_answers(cls, answers: Floats) -> Emission:
+        """A value is one of the answers themselves, from which some go astray to the neighbours."""
+        distance = np.abs(np.subtract.outer(np.arange(answers.size), np.arange(answers.size)))
+        table = np.where(distance == 0, 0.0, FURTHER**distance)
+        table *= ASTRAY / table.sum(axis=1, keepdims=True)
+        table[np.diag_indices(answers.size)] = 1.0 - ASTRAY
+        return cls(answers, table, answers)
+
+    @property
+    def levels(self) -> Floats:
+        """The mean answer of each value, which is what a model predicts with."""
+        mean: Floats = self.chances @ self.answers
+        return mean
+
+    def codes(self, values: Floats) -> NDArray[np.uint8]:
+        """Return the place of each observed value among the answers."""
+        return np.abs(np.subtract.outer(values, self.answers)).argmin(axis=1).astype(np.uint8)
+
+
+def placed(values: Floats, grid: Floats) -> NDArray[np.uint8]:
+    """Return the place in an increasing grid of values that lie on it, to rounding."""
+    middles = 0.5 * (grid[1:] + grid[:-1])
+    return np.searchsorted(middles, values).astype(np.uint8)

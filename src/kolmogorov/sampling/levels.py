@@ -1,0 +1,178 @@
+"""Chains over many-valued models: an item takes one value of a grid in every event."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kolmogorov._support.seeds import generator, row_seeds
+from kolmogorov._support.typing import Floats
+from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE
+from kolmogorov.kernels.draws.emissions import draw_emissions, draw_emitted
+from kolmogorov.kernels.draws.values import draw_thetas, draw_values
+from kolmogorov.sampling.chain import PRIORS, START, Chain, ChainState, noise_of
+from kolmogorov.sampling.concentration import stepped
+from kolmogorov.sampling.dirichlet import redrawn_alpha
+from kolmogorov.sampling.emission import Emission, placed
+from kolmogorov.sampling.noise import redrawn_shape
+from kolmogorov.sampling.priors import PRIOR_DRAWS, NoisePrior, UserPrior
+from kolmogorov.sampling.values import ValuePrior
+
+#: The start: how far an item's values are from its mean answer, and theta's concentration.
+_START_SPREAD, _START_CONCENTRATION = 0.3, 30.0
+#: How often a sweep goes over an item's values, and over the pairs of a user's events.
+_ROUNDS, _USER_ROUNDS = 2, 2
+
+
+class LevelChain(Chain):
+    """What the chains of many-valued models share: a start from the items' means, and a prior of values.
+
+    Parameters
+    ----------
+    item_features : float64[n_items, k]
+    levels : float64[L]
+        The values, increasing.
+    **options
+        As for `Chain`.
+    """
+
+    def __init__(self, *given: Any, item_features: Floats, levels: Floats, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.item_features = item_features
+        self.levels = levels
+        self.seen_items = self.observations.columns.counts > 0
+
+    def start(self) -> ChainState:
+        """Put items around their mean answers and users anywhere: chains find their modes from there.
+
+        A descent first brings nothing: its values are at the ends of the grid, and chains take longer to leave them.
+        """
+        rng = generator(self.seed, START)
+        table, size = self.observations, self.n_events
+        mean = float(table.values.mean())
+        columns = table.columns
+        owners = columns.owners(0, table.n_items)
+        sums = np.bincount(owners, weights=columns.values, minlength=table.n_items)
+        # Items with few answers begin near the mean of all.
+        usual = (sums + mean) / (columns.counts + 1.0)
+        x = usual[:, None] + _START_SPREAD * rng.standard_normal((table.n_items, size))
+        spread = max(float(np.var(table.values)), 1e-4)
+        concentration = self.concentration or _START_CONCENTRATION
+        return ChainState(
+            theta=rng.dirichlet(np.ones(size), size=table.n_users),
+            psi=self.levels[placed(x, self.levels)],
+            noise=np.full(table.n_users, spread),
+            items=ValuePrior.start(self.item_features, size, mean),
+            users=UserPrior.start(self.features, size, concentration, PRIOR_DRAWS),
+            scale=self.noise_shape * spread,
+            alpha=np.full(size, 1.0 if self.concentration is None else self.concentration / size),
+            shape=self.noise_shape,
+        )
+
+    def kept(self, psi: Floats) -> Any:
+        """Return psi as draws keep it: values in four bytes."""
+        return psi.astype(np.float32)
+
+
+class GaussianLevelChain(LevelChain):
+    """Answers are theta_u . x_i plus normal noise whose variance depends on the user."""
+
+    prior_names = ("concentration", "noise", "noise_shape")
+
+    def priors(self, state: ChainState) -> dict[str, float]:
+        """Return the concentration of theta, fixed after burn-in, the usual deviation of the noise, and its shape."""
+        usual = math.sqrt(state.scale / state.shape)
+        return {"concentration": state.users.concentration, "noise": usual, "noise_shape": state.shape}
+
+    def sweep(self, state: ChainState, index: int, *, learning: bool) -> ChainState:
+        """Draw values, thetas and noise, each given the rest; and, while `learning`, the priors of both sides."""
+        self.observations.check_intact()
+        rng = generator(self.seed, PRIORS, index)
+        precision = 1.0 / state.noise
+        psi = self._items(state, precision, index)
+        theta = self._thetas(state, psi, precision, index)
+        prior = NoisePrior(state.scale, state.shape, self.noise_rate * self.noise_shape / state.shape)
+        noise, prior = prior.redrawn(*noise_of(self, theta, psi), rng)
+        shape, scale = redrawn_shape(prior.shape, prior.scale, noise, rng)
+        users, items = state.users, state.items
+        if learning:
+            users = users.located(theta, self.seen_users)
+            if self.concentration is None:
+                users = stepped(users, theta, self.seen_users, rng)
+            items = items.learned(psi, self.seen_items, rng)
+        return replace(state, theta=theta, psi=psi, noise=noise, items=items, users=users, scale=scale, shape=shape)
+
+    def _items(self, state: ChainState, precision: Floats, index: int) -> Floats:
+        columns = self.observations.columns
+        table = (columns.indptr, columns.indices, columns.values, columns.weights)
+        codes = placed(state.psi, self.levels)
+        fresh = np.empty_like(codes)
+        given = (precision, state.theta, codes, self.levels, state.items.centre, state.items.precision, _ROUNDS)
+
+        def share(first: int, last: int) -> None:
+            seeds = row_seeds(self.seed, index, ITEM_SIDE, np.arange(first, last))
+            draw_values(*table, *given, seeds, first, last, fresh)
+
+        self.dealer.deal(share, len(codes), 1)
+        return self.levels[fresh]
+
+    def _thetas(self, state: ChainState, psi: Floats, precision: Floats, index: int) -> Floats:
+        rows = self.observations.rows
+        table = (rows.indptr, rows.indices, rows.values, rows.weights)
+        users = state.users
+        given = (precision, psi, state.theta, users.concentration, users.centre, _USER_ROUNDS)
+        theta = np.empty_like(state.theta)
+
+        def share(first: int, last: int) -> None:
+            seeds = row_seeds(self.seed, index, USER_SIDE, np.arange(first, last))
+            draw_thetas(*table, *given, seeds, first, last, theta)
+
+        self.dealer.deal(share, len(theta), 1)
+        return theta
+
+
+class AnswerChain(LevelChain):
+    """Answers are one of a few: an event is drawn from theta_u, and in it the item's value gives each its chance."""
+
+    prior_names = ("concentration",)
+
+    def __init__(self, *given: Any, emission: Emission, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.emission = emission
+        self._by_rows, self._by_columns = (
+            emission.codes(view.values) for view in (self.observations.rows, self.observations.columns)
+        )
+
+    def priors(self, state: ChainState) -> dict[str, float]:
+        """Return the concentration of theta: the sum of its Dirichlet prior's parameters."""
+        return {"concentration": float(state.alpha.sum())}
+
+    def sweep(self, state: ChainState, index: int, *, learning: bool) -> ChainState:
+        """Draw values with the events summed out, then events and thetas, then the priors."""
+        self.observations.check_intact()
+        rng = generator(self.seed, PRIORS, index)
+        rows, columns, emission = self.observations.rows, self.observations.columns, self.emission
+        codes = placed(state.psi, self.levels)
+        fresh, theta = np.empty_like(codes), np.empty_like(state.theta)
+        prior = (state.items.centre, state.items.precision)
+
+        def item_share(first: int, last: int) -> None:
+            seeds = row_seeds(self.seed, index, ITEM_SIDE, np.arange(first, last))
+            table = (columns.indptr, columns.indices, self._by_columns, columns.weights)
+            given = (state.theta, codes, emission.chances, emission.position, *prior)
+            draw_emissions(*table, *given, seeds, first, last, fresh)
+
+        def user_share(first: int, last: int) -> None:
+            seeds = row_seeds(self.seed, index, USER_SIDE, np.arange(first, last))
+            table = (rows.indptr, rows.indices, self._by_rows, rows.weights)
+            draw_emitted(*table, fresh, emission.chances, state.theta, state.alpha, seeds, first, last, theta)
+
+        self.dealer.deal(item_share, len(codes), 1)
+        self.dealer.deal(user_share, len(theta), 1)
+        fixed = self.concentration is not None
+        alpha = redrawn_alpha(state.alpha, theta[self.seen_users], rng, total_fixed=fixed)
+        items = state.items.learned(emission.position[fresh], self.seen_items, rng) if learning else state.items
+        return replace(state, theta=theta, psi=self.levels[fresh], items=items, alpha=alpha)

@@ -1,0 +1,36 @@
+"""How much the noise of users differs: the shape of its prior, drawn with everything else."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from kolmogorov._support.typing import Floats
+
+#: Where the shape lies: below, variances have no mean; above, all users have the same.
+LEAST_SHAPE, MOST_SHAPE = 1.2, 200.0
+#: The shape's own prior: its logarithm is Normal.
+_USUAL, _SPREAD = math.log(5.0), 1.5
+#: Sizes of the proposals on the log scale, each used once a sweep.
+_STEPS = (0.5, 0.1, 0.03)
+
+
+def redrawn_shape(shape: float, scale: float, noise: Floats, rng: np.random.Generator) -> tuple[float, float]:
+    """Take Metropolis steps for the shape of variances ~ InverseGamma(shape, scale); return it and the scale.
+
+    scale / shape, around which variances lie, stays: what moves is how far they are from it.
+    """
+    usual, n = scale / shape, noise.size
+    logs, inverses = float(np.log(noise).sum()), float((1.0 / noise).sum())
+
+    def log_density(a: float) -> float:
+        likelihood = n * (a * math.log(a * usual) - math.lgamma(a)) - (a + 1.0) * logs - a * usual * inverses
+        return likelihood - 0.5 * ((math.log(a) - _USUAL) / _SPREAD) ** 2
+
+    for step in _STEPS:
+        proposed = shape * math.exp(step * rng.standard_normal())
+        inside = LEAST_SHAPE < proposed < MOST_SHAPE
+        if inside and math.log(rng.random()) < log_density(proposed) - log_density(shape):
+            shape = proposed
+    return shape, usual * shape
