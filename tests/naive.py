@@ -10,8 +10,10 @@ import numpy as np
 from kolmogorov.testing.references import (  # noqa: F401 (the tests find all twins here)
     best_binary,
     best_in_box,
+    best_on_levels,
     best_on_simplex,
     is_two_flip_optimal,
+    is_two_move_optimal,
     value,
 )
 

@@ -33,6 +33,12 @@ _TARGETS: dict[str, dict[str, str]] = {
         "newton": "kolmogorov.solvers.binary.newton:Newton",
         "sdr": "kolmogorov.solvers.binary.sdr:SemidefiniteRelaxation",
     },
+    "levels": {
+        "coordinate": "kolmogorov.solvers.levels.coordinate:Coordinate",
+        "exhaustive": "kolmogorov.solvers.levels.exhaustive:Exhaustive",
+        "branch_bound": "kolmogorov.solvers.levels.branch_bound:BranchBound",
+        "binary": "kolmogorov.solvers.levels.binary:Binary",
+    },
     "box": {"coordinate": "kolmogorov.solvers.box.coordinate:Coordinate"},
     "ridge": {"cholesky": "kolmogorov.solvers.ridge.cholesky:Cholesky"},
 }
