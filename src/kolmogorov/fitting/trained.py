@@ -22,12 +22,19 @@ class Trained(ABC):
     """Base of what models keep under `fitted_`. Rows are row numbers; the row past the last stands for the unknown."""
 
     training: Observations
+    #: The values that an item may take in an event, where they are more than the paper's two.
+    levels: Floats | None = None
 
     # --- what it predicts -------------------------------------------------------------------------------------
 
     @abstractmethod
     def at_rows(self, users: Rows, items: Rows) -> Floats:
         """Return predictions in [0, 1] for aligned rows."""
+
+    def distribution_at_rows(self, users: Rows, items: Rows) -> Floats:
+        """Return the probability of every level for aligned rows; float64[n, L]. Of two, those of no and of yes."""
+        chance = self.at_rows(users, items)
+        return np.column_stack([1.0 - chance, chance])
 
     @abstractmethod
     def of_users(self, users: Rows) -> Floats:

@@ -44,6 +44,20 @@ _TARGETS: dict[str, dict[str, str]] = {
 }
 
 
+#: Parameters of estimators that hold a solver, and its family.
+PARAMETERS = {
+    "simplex_solver": "simplex",
+    "binary_solver": "binary",
+    "level_solver": "levels",
+    "box_solver": "box",
+}
+
+
+def parameter_of(family: str) -> str:
+    """Return the name of the parameter that holds a solver of a family."""
+    return next(name for name, own in PARAMETERS.items() if own == family)
+
+
 def names(family: str) -> list[str]:
     """List the solvers of a family.
 
