@@ -185,3 +185,19 @@ def best_between(gram, moment, x, y):
         path.append(here.copy())
     third = len(path) // 3
     return min(path[max(third - 1, 0) : len(path) - third], key=lambda point: value(gram, moment, point), default=x)
+
+
+def level_objective(observations, theta, psi, centre, user_reg, item_reg, mean):
+    """The training objective of a many-valued model: the ridge of items draws to a mean."""
+    bare = objective(observations, theta, psi, centre, user_reg, 0.0)
+    return bare + item_reg * sum((x - mean) ** 2 for x in np.ravel(psi))
+
+
+def level_distribution(theta, psi, levels, users, items):
+    """The probability of every level, one pair and one event at a time."""
+    out = np.zeros((len(users), len(levels)))
+    for k, (u, i) in enumerate(zip(users, items, strict=True)):
+        for d in range(theta.shape[1]):
+            for place, level in enumerate(levels):
+                out[k, place] += theta[u, d] * (psi[i, d] == level)
+    return out

@@ -54,7 +54,7 @@ def test_coordinate_nearly_always_finds_the_optimum(rng):
         factor = rng.normal(size=(5, 7))
         qp = LevelQP(factor @ factor.T, factor @ rng.normal(size=7), np.arange(-2, 8) / 5)
         best = resolve("levels", "exhaustive").solve(qp).value
-        missed += resolve("levels", "coordinate").solve(qp).value > best + 1e-9
+        missed += resolve("levels", "coordinate", n_starts=8).solve(qp).value > best + 1e-9
     assert missed <= 3
 
 

@@ -71,8 +71,8 @@ class Objective:
     """What every half-step lowers.
 
     The sum over observations of w (theta_u . psi_i - p)^2, plus `user_reg` times the squared distance of every theta_u
-    from the centre, plus `item_reg` times the number of ones in psi, or with several levels the squared distance of every
-    psi_i from the mean of the table. With prior "mean" the centre is a third block,
+    from the centre, plus `item_reg` times the number of ones in psi, or with several levels the squared distance of
+    every psi_i from the mean of the table. With prior "mean" the centre is a third block,
     whose optimum is the mean theta of the users observed.
     """
 
@@ -84,9 +84,7 @@ class Objective:
         """Return the best centre given the sum of the thetas of the users observed."""
         return np.full_like(total, 1.0 / total.size) if self.prior == "uniform" else total / n_seen
 
-    def quality(
-        self, totals: UserTotals, psi: Floats, centre: Floats, n_users: int, mass: Mass
-    ) -> tuple[float, float]:
+    def quality(self, totals: UserTotals, psi: Floats, centre: Floats, n_users: int, mass: Mass) -> tuple[float, float]:
         """Return the objective and the training RMSE; psi is measured from what its ridge draws to."""
         ridge = self.user_reg * totals.distance
         ones = self.item_reg * float((psi**2).sum())

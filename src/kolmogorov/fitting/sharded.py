@@ -195,7 +195,14 @@ class ShardedEngine:
                 self._dask.gather([solved[len(solved) - window]])
             sums = [
                 self._dask.submit(
-                    "normal-equations", _equations, shard, block, first, last, step.ridge if k == 0 else 0.0, step.centre
+                    "normal-equations",
+                    _equations,
+                    shard,
+                    block,
+                    first,
+                    last,
+                    step.ridge if k == 0 else 0.0,
+                    step.centre,
                 )
                 for k, (shard, block) in enumerate(zip(self._table.shards, state.blocks, strict=True))
             ]

@@ -32,7 +32,9 @@ class State:
     psi: Floats
     centre: Floats
 
-    def validate(self, n_users: int, n_items: int, n_events: int, *, binary: bool, levels: Floats | None = None) -> None:
+    def validate(
+        self, n_users: int, n_items: int, n_events: int, *, binary: bool, levels: Floats | None = None
+    ) -> None:
         """Raise `InvariantError` where the arrays are not factors of such a table; for arrays that come from a file."""
         check_array("theta", self.theta, np.float64, (n_users, n_events))
         check_array("psi", self.psi, np.float64, (n_items, n_events))

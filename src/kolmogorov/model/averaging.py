@@ -58,9 +58,7 @@ def averaged_model(
 ) -> KolmogorovModel:
     """Make an ordinary model of averaged parameters; guests are placed with the settings of the models averaged."""
     seen = training.rows.counts > 0
-    fitted = Fitted(
-        theta=theta, psi=psi, centre=theta[seen].mean(axis=0), training=training, history=(), levels=levels
-    )
+    fitted = Fitted(theta=theta, psi=psi, centre=theta[seen].mean(axis=0), training=training, history=(), levels=levels)
     kept = ("user_reg", "item_reg", "prior", "simplex_solver", "n_jobs")
     options = {} if settings is None else {name: getattr(settings, name) for name in kept}
     grid: Levels = 2 if levels is None else levels.tolist()

@@ -23,9 +23,9 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
     n_events : int
         Number of elementary events D.
     levels : 2, "auto" or sequence of float
-        The values that an item may take in an event, on the probability scale. 2 is the paper's model: it happens or not.
-        A list gives a grid, which may reach beyond 0 and 1; "auto" takes the step of the ratings, or a fifth, and reaches
-        two steps beyond either end.
+        The values that an item may take in an event, on the probability scale. 2 is the paper's model: it happens or
+        not. A list gives a grid, which may reach beyond 0 and 1; "auto" takes the step of the ratings, or a fifth, and
+        reaches two steps beyond either end.
     user_reg : float
         Ridge on theta: how strongly a user is drawn to the prior.
     item_reg : float

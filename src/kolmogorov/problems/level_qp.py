@@ -42,6 +42,8 @@ def level_values(levels: ArrayLike) -> NDArray[np.float64]:
     if values.size < 2 or not (np.diff(values) > 0.0).all():
         raise DataError(f"'levels' must be at least two increasing numbers, got {values.tolist()}.")
     if max(-values[0], values[-1]) > LARGEST_LEVEL:
-        raise DataError(f"'levels' may be of size {LARGEST_LEVEL:g} at most, got {values.tolist()}. Rescale 'gram' too.")
+        raise DataError(
+            f"'levels' may be of size {LARGEST_LEVEL:g} at most, got {values.tolist()}. Rescale 'gram' too."
+        )
     values.setflags(write=False)
     return values

@@ -46,8 +46,8 @@ class EventModel(TransformerMixin, Recommender):  # type: ignore[misc]
         Parameters
         ----------
         users, items : id or array-like of ids
-            Raw ids, aligned; a single id is combined with every one of the other side. Observations as the only argument
-            stand for their entries.
+            Raw ids, aligned; a single id is combined with every one of the other side. Observations as the only
+            argument stand for their entries.
         unknown : {"average", "ignore", "error"}
             As in `predict`.
 

@@ -19,8 +19,8 @@ _ROUNDING = 1e-9
 class Binary(LevelSolver):
     """Write x_d = low + step * (sum of L - 1 bits) and hand the bits to a binary solver.
 
-    The bits of a coordinate are interchangeable, so no order between them is needed. Counts, bounds and proofs are those
-    of the binary solver.
+    The bits of a coordinate are interchangeable, so no order between them is needed. Counts, bounds and proofs are
+    those of the binary solver.
 
     Parameters
     ----------

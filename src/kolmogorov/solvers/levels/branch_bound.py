@@ -18,6 +18,7 @@ from kolmogorov.solvers.stopping import Cell, limited
 
 # A matrix whose least eigenvalue is below this share of its largest entry is shifted, so that it is at least this.
 _DEFINITE = 1e-5
+_DESCENTS = 8
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,8 @@ class BranchBound(LevelSolver):
     2. The matrix is factored with the smallest pivot first, so that the search begins with the largest. One that is not
        positive definite is shifted by a multiple of the identity; what that adds to the value of the coordinates still
        open is bounded by their largest level, so that the search stays exact and grows with the shift.
-    3. Coordinates are fixed from the last to the first, the cheapest level first; a branch ends where what is fixed costs
-       more than the incumbent.
+    3. Coordinates are fixed from the last to the first, the cheapest level first; a branch ends where what is fixed
+       costs more than the incumbent.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ class BranchBound(LevelSolver):
         bounds = np.empty(n)
         nodes = np.zeros(n, dtype=np.int64)
         proved = np.empty(n, dtype=bool)
-        incumbent = Coordinate(levels=self.levels)
+        incumbent = Coordinate(_DESCENTS, levels=self.levels)
         for row in range(n):
             one = slice(row, row + 1)
             with limited(self.time_limit) as stop:

@@ -21,7 +21,8 @@ class Coordinate(LevelSolver):
     Parameters
     ----------
     n_starts : int
-        Descents per problem: the given start, the rounded continuous solution, and random points.
+        Descents per problem: the given start, the rounded continuous solution, and random points. A fit meets each item
+        again in every sweep, and more than two have not made it better.
     time_limit : float or None
         Seconds per problem; past that the best point so far is returned.
     levels : sequence of float
@@ -34,7 +35,7 @@ class Coordinate(LevelSolver):
     [0.5, 1.0]
     """
 
-    n_starts: int = 8
+    n_starts: int = 2
     time_limit: float | None = None
 
     name = "coordinate"

@@ -46,8 +46,8 @@ class Exhaustive(LevelSolver):
         """Raise where there are too many points."""
         if size > self.max_variables:
             raise SolverMismatchError(
-                f"Solver '{self.name}' handles at most {self.max_variables} variables of {len(self.levels)} levels, this "
-                f"problem has {size}. Use a solver without that limit, for example '{self.unlimited}'."
+                f"Solver '{self.name}' handles at most {self.max_variables} variables of {len(self.levels)} levels, "
+                f"this problem has {size}. Use a solver without that limit, for example '{self.unlimited}'."
             )
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
