@@ -201,3 +201,38 @@ def level_distribution(theta, psi, levels, users, items):
             for place, level in enumerate(levels):
                 out[k, place] += theta[u, d] * (psi[i, d] == level)
     return out
+
+
+def distribution_scores(values, distribution, weights, levels, points, floor=0.01, bins=10):
+    """Log score and calibration, one entry and one threshold at a time."""
+
+    def spread(given):
+        at = min(max(given, points[0]), points[-1])
+        out = np.zeros(len(points))
+        for k in range(len(points) - 1):
+            if points[k] - 1e-12 <= at <= points[k + 1] + 1e-12:
+                part = (at - points[k]) / (points[k + 1] - points[k])
+                out[k], out[k + 1] = 1 - part, part
+                break
+        return out
+
+    logs, mass = 0.0, 0.0
+    forecasts = []
+    for came, row, weight in zip(values, distribution, weights, strict=True):
+        chance = (1 - floor) * sum(p * spread(level) for p, level in zip(row, levels, strict=True))
+        chance = chance + floor / len(points)
+        forecasts.append(chance)
+        logs += weight * np.log(chance @ spread(came))
+        mass += weight
+    off = []
+    for k in range(1, len(points)):
+        total = 0.0
+        for b in range(bins):
+            gap = 0.0
+            for came, chance, weight in zip(values, forecasts, weights, strict=True):
+                said = chance[k:].sum()
+                if min(int(said * bins), bins - 1) == b:
+                    gap += weight * (said - (came >= points[k] - 1e-9))
+            total += abs(gap)
+        off.append(total / mass)
+    return {"log_score": logs / mass, "calibration": np.mean(off)}

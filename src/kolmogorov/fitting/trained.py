@@ -15,6 +15,8 @@ from kolmogorov.errors import FitError, InvariantError
 from kolmogorov.fitting.stored import Parts
 
 _BLOCK = 1 << 22
+#: Ratings looked at to find the values of their scale, and how many these may be.
+_LOOK, _MOST_POINTS = 1 << 20, 64
 T = TypeVar("T", bound="Trained")
 
 
@@ -64,6 +66,12 @@ class Trained(ABC):
     def scale(self) -> Scale:
         """Map between probabilities and rating units."""
         return self.training.scale
+
+    @cached_property
+    def points(self) -> Floats | None:
+        """The distinct ratings of the training data, on the probability scale; None where they are more than a few."""
+        found = np.unique(self.training.values[:_LOOK].round(9))
+        return found if 2 <= found.size <= _MOST_POINTS else None
 
     @cached_property
     def user_counts(self) -> NDArray[np.int64]:
