@@ -236,3 +236,32 @@ def distribution_scores(values, distribution, weights, levels, points, floor=0.0
             total += abs(gap)
         off.append(total / mass)
     return {"log_score": logs / mass, "calibration": np.mean(off)}
+
+
+def graded_rules(psi, rows, cuts):
+    """All rules x_j >= a ⇒ x_i >= b, one pair and one threshold at a time; only those that no other one implies."""
+    found = []
+    for j, i in itertools.permutations(rows, 2):
+        holds = []
+        for a, b in itertools.product(range(len(cuts)), repeat=2):
+            left, right = psi[j] >= cuts[a] - 1e-9, psi[i] >= cuts[b] - 1e-9
+            if left.any() and not right.all() and (right | ~left).all():
+                holds.append((a, b))
+        for a, b in holds:
+            implied = any((c, d) != (a, b) and c <= a and d >= b for c, d in holds)
+            if not implied:
+                found.append((j, a, i, b))
+    return found
+
+
+def graded_contingency(observations, j, i, at_j, at_i):
+    """Users observed with both items by whether each rating reaches its threshold."""
+    table = np.zeros((2, 2), dtype=int)
+    said = {}
+    entries = zip(observations.user_rows(), observations.item_rows(), observations.values, strict=True)
+    for u, item, p in entries:
+        said[u, item] = p
+    for u in range(observations.n_users):
+        if (u, j) in said and (u, i) in said:
+            table[int(said[u, j] >= at_j - 1e-9), int(said[u, i] >= at_i - 1e-9)] += 1
+    return table

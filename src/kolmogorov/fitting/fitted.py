@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,9 @@ from kolmogorov.fitting.objective import Mass
 from kolmogorov.fitting.stored import Parts, StoredParts, check_levels, training_arrays
 from kolmogorov.fitting.trained import Trained
 from kolmogorov.kernels.rows.products import pair_distributions, pair_products
+
+# Levels and thresholds come through divisions.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +134,10 @@ class Fitted(Trained):
         """Return the user's probability of each event, and what each adds to the probability of the item."""
         theta = self.theta_or_population[user]
         return theta, theta * self.psi_or_average[item]
+
+    def reaching(self, mark: float) -> Fitted:
+        """Return the model with two levels that a threshold makes: Pr(X[u, i] >= mark) = theta_u . [x_i >= mark]."""
+        return replace(self, psi=self.psi >= mark - _ROUNDING, levels=None)
 
     @property
     def consensus(self) -> Fitted:

@@ -58,7 +58,7 @@ class DistributionScores:
     >>> scores = DistributionScores(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
     >>> scores.add(np.array([1.0, 0.0]), np.array([[0.2, 0.8], [0.2, 0.8]]), None)
     >>> {name: round(score, 3) for name, score in scores.result().items()}
-    {'log_score': -0.906, 'calibration': 0.297}
+    {'log_score': -0.911, 'calibration': 0.297}
     """
 
     def __init__(self, levels: Floats, points: Floats) -> None:
