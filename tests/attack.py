@@ -62,6 +62,8 @@ def corpus(folder):
     models = [
         km.KolmogorovModel(**POINT).fit(yes),
         km.KolmogorovModel(**POINT, max_iter=2).fit(rated),
+        km.KolmogorovModel(**POINT, levels="auto", max_iter=2).fit(rated),
+        km.KolmogorovModel(**POINT, levels=[0.1, 0.4, 0.9], max_iter=2).fit(yes),
         km.NonnegativeModel(**POINT, max_iter=2).fit(rated),
         km.MatrixFactorization(2, random_state=0, n_jobs=1).fit(rated),
         km.SVDpp(2, n_epochs=2, random_state=0).fit(yes),
@@ -145,7 +147,14 @@ def check_model(model):
     assert psi.shape[-2:-1] == (len(fitted.items),)
     assert (theta >= 0).all()
     assert np.allclose(theta.sum(axis=-1), 1.0, atol=1e-5)
-    if type(model).__name__ == "NonnegativeModel":
+    if type(model).__name__ == "KolmogorovModel" and model.levels != 2:
+        grid = model.levels_
+        assert 2 <= len(grid) <= 64
+        assert (np.diff(grid) > 0).all()
+        assert (np.abs(grid) <= 10).all()
+        assert model.levels == "auto" or list(model.levels) == grid.tolist()
+        assert np.isin(psi, grid).all()
+    elif type(model).__name__ == "NonnegativeModel":
         assert ((psi >= 0) & (psi <= 1)).all()
     else:
         assert psi.dtype == bool
@@ -165,6 +174,10 @@ def use_model(model, folder):
         answer = model.predict(user, items)
         assert np.isfinite(answer).all()
         assert ((answer >= 0) & (answer <= 1)).all()
+    if hasattr(model, "predict_distribution"):
+        answer = model.predict_distribution(users, items[0])
+        assert (answer >= 0).all()
+        assert np.allclose(answer.sum(axis=1), 1.0, atol=1e-5)
     if hasattr(model, "relations"):
         str(model.relations().rules())
     if hasattr(model, "recommendations"):

@@ -10,8 +10,10 @@ import numpy as np
 from kolmogorov.testing.references import (  # noqa: F401 (the tests find all twins here)
     best_binary,
     best_in_box,
+    best_on_levels,
     best_on_simplex,
     is_two_flip_optimal,
+    is_two_move_optimal,
     value,
 )
 
@@ -183,3 +185,83 @@ def best_between(gram, moment, x, y):
         path.append(here.copy())
     third = len(path) // 3
     return min(path[max(third - 1, 0) : len(path) - third], key=lambda point: value(gram, moment, point), default=x)
+
+
+def level_objective(observations, theta, psi, centre, user_reg, item_reg, mean):
+    """The training objective of a many-valued model: the ridge of items draws to a mean."""
+    bare = objective(observations, theta, psi, centre, user_reg, 0.0)
+    return bare + item_reg * sum((x - mean) ** 2 for x in np.ravel(psi))
+
+
+def level_distribution(theta, psi, levels, users, items):
+    """The probability of every level, one pair and one event at a time."""
+    out = np.zeros((len(users), len(levels)))
+    for k, (u, i) in enumerate(zip(users, items, strict=True)):
+        for d in range(theta.shape[1]):
+            for place, level in enumerate(levels):
+                out[k, place] += theta[u, d] * (psi[i, d] == level)
+    return out
+
+
+def distribution_scores(values, distribution, weights, levels, points, floor=0.01, bins=10):
+    """Log score and calibration, one entry and one threshold at a time."""
+
+    def spread(given):
+        at = min(max(given, points[0]), points[-1])
+        out = np.zeros(len(points))
+        for k in range(len(points) - 1):
+            if points[k] - 1e-12 <= at <= points[k + 1] + 1e-12:
+                part = (at - points[k]) / (points[k + 1] - points[k])
+                out[k], out[k + 1] = 1 - part, part
+                break
+        return out
+
+    logs, mass = 0.0, 0.0
+    forecasts = []
+    for came, row, weight in zip(values, distribution, weights, strict=True):
+        chance = (1 - floor) * sum(p * spread(level) for p, level in zip(row, levels, strict=True))
+        chance = chance + floor / len(points)
+        forecasts.append(chance)
+        logs += weight * np.log(chance @ spread(came))
+        mass += weight
+    off = []
+    for k in range(1, len(points)):
+        total = 0.0
+        for b in range(bins):
+            gap = 0.0
+            for came, chance, weight in zip(values, forecasts, weights, strict=True):
+                said = chance[k:].sum()
+                if min(int(said * bins), bins - 1) == b:
+                    gap += weight * (said - (came >= points[k] - 1e-9))
+            total += abs(gap)
+        off.append(total / mass)
+    return {"log_score": logs / mass, "calibration": np.mean(off)}
+
+
+def graded_rules(psi, rows, cuts):
+    """All rules x_j >= a ⇒ x_i >= b, one pair and one threshold at a time; only those that no other one implies."""
+    found = []
+    for j, i in itertools.permutations(rows, 2):
+        holds = []
+        for a, b in itertools.product(range(len(cuts)), repeat=2):
+            left, right = psi[j] >= cuts[a] - 1e-9, psi[i] >= cuts[b] - 1e-9
+            if left.any() and not right.all() and (right | ~left).all():
+                holds.append((a, b))
+        for a, b in holds:
+            implied = any((c, d) != (a, b) and c <= a and d >= b for c, d in holds)
+            if not implied:
+                found.append((j, a, i, b))
+    return found
+
+
+def graded_contingency(observations, j, i, at_j, at_i):
+    """Users observed with both items by whether each rating reaches its threshold."""
+    table = np.zeros((2, 2), dtype=int)
+    said = {}
+    entries = zip(observations.user_rows(), observations.item_rows(), observations.values, strict=True)
+    for u, item, p in entries:
+        said[u, item] = p
+    for u in range(observations.n_users):
+        if (u, j) in said and (u, i) in said:
+            table[int(said[u, j] >= at_j - 1e-9), int(said[u, i] >= at_i - 1e-9)] += 1
+    return table

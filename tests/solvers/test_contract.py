@@ -13,6 +13,7 @@ from kolmogorov.solvers import Batch, BestOf, BinarySolver, Polished, names, reg
 from kolmogorov.testing import (
     BinarySolverContract,
     BoxSolverContract,
+    LevelSolverContract,
     RidgeSolverContract,
     SimplexSolverContract,
     check_solver,
@@ -21,7 +22,7 @@ from kolmogorov.testing.solvers import CONTRACTS
 from strategies import binary_problems, simplex_problems
 
 #: Solvers that descend from their start, though they are not exact.
-DESCENDING = {"auto", "local_search", "branch_bound", "dmo", "frank_wolfe", "away_steps"}
+DESCENDING = {"auto", "coordinate", "uneven", "two", "local_search", "branch_bound", "dmo", "frank_wolfe", "away_steps"}
 
 
 def every(family, **more):
@@ -46,6 +47,20 @@ class TestBinarySolvers(BinarySolverContract):
         initial_step=("enhanced_gd", {"initial_step": True}),
         polished=(Polished("newton"), {}),
         best_of=(BestOf("gd", 2), {}),
+    )
+
+
+GRID = (-0.5, 0.0, 0.5, 1.0)
+
+
+class TestLevelSolvers(LevelSolverContract):
+    given_solver = every(
+        "levels",
+        **{name: (name, {"levels": GRID}) for name in names("levels")},
+        uneven=("coordinate", {"levels": (-3.0, 0.1, 0.2)}),
+        uneven_exact=("branch_bound", {"levels": (-3.0, 0.1, 0.2)}),
+        two=("coordinate", {}),
+        enhanced=("binary", {"solver": "enhanced_gd", "levels": (0.0, 0.5, 1.0)}),
     )
 
 

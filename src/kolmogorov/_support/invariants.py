@@ -57,6 +57,15 @@ def check_bits(what: str, array: NDArray[Any]) -> None:
                 raise InvariantError(f"{what} holds a number that is neither 0 nor 1")
 
 
+def check_among(what: str, array: NDArray[Any], levels: NDArray[np.float64]) -> None:
+    """Check that every element is one of some increasing numbers."""
+    for block in _blocks(array):
+        place = np.minimum(np.searchsorted(levels, block), levels.size - 1)
+        # Written so that NaN fails.
+        if not (levels[place] == block).all():
+            raise InvariantError(f"{what} holds a number that is no level")
+
+
 def check_simplex(what: str, array: NDArray[Any]) -> None:
     """Check that the last axis holds distributions."""
     check_between(what, array, 0.0, 1.0 + _SLACK)

@@ -8,32 +8,38 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kolmogorov.errors import DataError
-from kolmogorov.problems import BinaryQP, Solution
+from kolmogorov.problems import BinaryQP, LevelQP, Solution
 from kolmogorov.problems.quadratic import QuadraticProgram, row_count
 from kolmogorov.solvers import RowSolver, resolve
 
+_THOROUGH_NODES = 2_000_000
+
 
 def solve(
-    S: ArrayLike | BinaryQP,
+    S: ArrayLike | BinaryQP | LevelQP,
     v: ArrayLike | None = None,
     *,
+    levels: ArrayLike | None = None,
     solver: str | RowSolver = "auto",
     start: ArrayLike | None = None,
     random_state: Any = 0,
     **options: Any,
 ) -> Solution:
-    """Minimise x^T S x - 2 x^T v over x in {0,1}^D.
+    """Minimise x^T S x - 2 x^T v over x in {0,1}^D, or over x in levels^D.
 
     Parameters
     ----------
-    S : array-like of shape (D, D), or BinaryQP
+    S : array-like of shape (D, D), BinaryQP or LevelQP
         Real and symmetric, definite or not; dense or sparse. Numbers of size up to 1e100 / D^2 are accepted.
     v : array-like of shape (D,), optional
-        Zero by default; not given with a `BinaryQP`.
+        Zero by default; not given with a `BinaryQP` or `LevelQP`.
+    levels : array-like of shape (L,), optional
+        The values that each variable may take, increasing; 0 and 1 by default.
     solver : str or solver object
-        `kolmogorov.solvers.names("binary")` lists them; `docs/solvers.md` says which when.
+        `kolmogorov.solvers.names("binary")` lists them, and with levels `names("levels")`; `docs/solvers.md` says which
+        when.
     start : array-like of shape (D,), optional
-        A point in {0,1}^D for the solvers that start from one.
+        A point of the set for the solvers that start from one.
     random_state : int, Generator or None
         Seed of the solvers that draw random numbers.
     **options
@@ -43,16 +49,25 @@ def solve(
     --------
     >>> solve([[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0], solver="enhanced_gd", gamma=100).x.tolist()
     [0.0, 1.0]
+    >>> solve([[1.0, 0.0], [0.0, 1.0]], [0.3, 3.0], levels=[0.0, 0.5, 1.0]).x.tolist()
+    [0.5, 1.0]
     """
-    if isinstance(S, BinaryQP):
+    problem = _problem(S, v, levels)
+    method = (lone_level_solver if isinstance(problem, LevelQP) else lone_solver)(solver, **options)
+    return method.solve(problem, start=start, random_state=random_state)
+
+
+def _problem(S: Any, v: ArrayLike | None, levels: ArrayLike | None) -> BinaryQP | LevelQP:
+    if isinstance(S, (BinaryQP, LevelQP)):
         if v is not None:
-            raise DataError("A BinaryQP has its own moment; 'v' goes with a matrix.")
-        problem = S
-    else:
-        if isinstance(S, QuadraticProgram):
-            raise DataError(f"A BinaryQP or a matrix is expected, got a {type(S).__name__}.")
-        problem = BinaryQP(S, np.zeros(row_count(S)) if v is None else v)
-    return lone_solver(solver, **options).solve(problem, start=start, random_state=random_state)
+            raise DataError(f"A {type(S).__name__} has its own moment; 'v' goes with a matrix.")
+        if levels is not None:
+            raise DataError(f"A {type(S).__name__} has its own levels; 'levels' goes with a matrix.")
+        return S
+    if isinstance(S, QuadraticProgram):
+        raise DataError(f"A BinaryQP, a LevelQP or a matrix is expected, got a {type(S).__name__}.")
+    moment = np.zeros(row_count(S)) if v is None else v
+    return BinaryQP(S, moment) if levels is None else LevelQP(S, moment, levels)
 
 
 def lone_solver(solver: str | RowSolver, /, **options: Any) -> RowSolver:
@@ -60,3 +75,10 @@ def lone_solver(solver: str | RowSolver, /, **options: Any) -> RowSolver:
     if solver == "auto":
         options = {"thorough": True, **options}
     return resolve("binary", solver, **options)
+
+
+def lone_level_solver(solver: str | RowSolver, /, **options: Any) -> RowSolver:
+    """Make the solver for a problem over levels; by default the search for a proof, up to two million nodes."""
+    if solver == "auto":
+        return resolve("levels", "branch_bound", **{"max_nodes": _THOROUGH_NODES, **options})
+    return resolve("levels", solver, **options)

@@ -37,6 +37,33 @@ class Finite(click.FloatRange):
         return number
 
 
+class LevelsOption(click.ParamType):  # type: ignore[type-arg]
+    """The values of items: 2, auto, or numbers separated by commas."""
+
+    name = "levels"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read 2, auto or a grid."""
+        from kolmogorov.data.levels import LevelsRequirement
+
+        if not isinstance(value, str):
+            return value
+        try:
+            found: Any = value if value == "auto" else [float(part) for part in value.split(",")]
+        except ValueError:
+            found = []
+        if found == [2.0]:
+            return 2
+        if not LevelsRequirement().accepts(found):
+            self.fail(
+                f"expected 2, auto, or increasing numbers on the probability scale separated by commas, such as "
+                f"0,0.5,1, got {value!r}.",
+                param,
+                ctx,
+            )
+        return found
+
+
 #: More cannot be meant, and would not fit into the integers of compiled code.
 COUNT = click.IntRange(max=1_000_000_000)
 #: Equations of more events than this have no place in any memory.

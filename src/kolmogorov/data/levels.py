@@ -85,3 +85,8 @@ def _reaching(step: float) -> Floats:
     """Return multiples of a step from below 0 to above 1."""
     inside = round(1.0 / step)
     return np.arange(-_REACH, inside + _REACH + 1) / inside
+
+
+def has_two(levels: Levels) -> bool:
+    """Tell whether levels are the paper's two, whatever the table."""
+    return not isinstance(levels, str) and (isinstance(levels, numbers.Integral) or np.array_equal(levels, (0.0, 1.0)))

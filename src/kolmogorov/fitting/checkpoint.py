@@ -10,6 +10,7 @@ from typing import Any, Generic
 from numpy.typing import NDArray
 
 from kolmogorov._support import container
+from kolmogorov._support.typing import Floats
 from kolmogorov.errors import FileFormatError, InvariantError
 from kolmogorov.fitting.history import history_array, history_of
 from kolmogorov.fitting.state import Run, S, State
@@ -41,6 +42,8 @@ class Checkpoint:
         Users, items, events. Compiled code relies on the arrays having it.
     binary : bool
         Whether psi holds bits.
+    levels : float64[L] or None
+        What psi holds instead in a many-valued model.
     n_init : int
         Number of descents of the fit.
     """
@@ -54,6 +57,7 @@ class Checkpoint:
         *,
         binary: bool,
         n_init: int,
+        levels: Floats | None = None,
     ) -> None:
         self.path = Path(path)
         self.identity = identity
@@ -61,6 +65,7 @@ class Checkpoint:
         self.shape = shape
         self.binary = binary
         self.n_init = n_init
+        self.levels = levels
 
     def write(self, progress: FitProgress[State]) -> None:
         """Replace the file."""
@@ -95,7 +100,7 @@ class Checkpoint:
                 State(arrays[f"{name}_theta"], arrays[f"{name}_psi"], arrays[f"{name}_centre"]),
                 history_of(arrays[f"{name}_history"]),
             )
-            run.state.validate(*self.shape, binary=self.binary)
+            run.state.validate(*self.shape, binary=self.binary, levels=self.levels)
             runs[name] = run
         return FitProgress(seed, init, runs["current"], runs.get("best"))
 

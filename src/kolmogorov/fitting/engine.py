@@ -9,13 +9,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.typing import Floats
+from kolmogorov.data.levels import Levels, grid_of
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.trainable import check_trainable
 from kolmogorov.execution import Threads
@@ -23,16 +25,47 @@ from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE, HalfStep
 from kolmogorov.fitting.history import Sweep
 from kolmogorov.fitting.objective import Mass, Objective, UserTotals
 from kolmogorov.fitting.state import S, State
-from kolmogorov.solvers import RowSolver
+from kolmogorov.solvers import LevelSolver, RowSolver
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What a fit solves: a set for users and one for items, by their row solvers, and the objective."""
+    """What a fit solves: a set for users and one for items, by their row solvers, and the objective.
+
+    Attributes
+    ----------
+    user_solver, item_solver : RowSolver
+    objective : Objective
+    levels : 2, "auto" or sequence of float
+        The values of items, which may depend on the table.
+    grid : float64[L] or None
+        The same once the table is known; None for two.
+    """
 
     user_solver: RowSolver
     item_solver: RowSolver
     objective: Objective
+    levels: Levels = 2
+    grid: Floats | None = None
+
+    def on(self, grid: Floats | None) -> Problem:
+        """Return the problem with the values of items settled."""
+        if grid is None:
+            return self
+        assert isinstance(self.item_solver, LevelSolver)
+        return replace(self, item_solver=self.item_solver.on(grid), grid=grid)
+
+    def item_centre(self, mass: Mass) -> float:
+        """Return what the ridge draws the values of items to: 0, or with several levels the mean of the table.
+
+        Of two values 0 is "does not happen", and the ridge a price of events; of several it is the worst, or nearly so,
+        and an item with few observations should look like an average one.
+        """
+        return 0.0 if self.grid is None else mass.total / mass.count
+
+    def first_level(self, centre: float) -> float:
+        """Return where the values of items start: 0, or the level nearest to what the ridge draws to."""
+        return 0.0 if self.grid is None else float(self.grid[np.abs(self.grid - centre).argmin()])
 
 
 class Engine(Protocol[S]):
@@ -40,6 +73,10 @@ class Engine(Protocol[S]):
 
     Another way to execute is another implementation, made known by `opened_engine.register`.
     """
+
+    @property
+    def problem(self) -> Problem:
+        """What is solved, with everything settled that depends on the table."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -78,11 +115,12 @@ class ThreadedEngine:
     """The engine on one table in memory, or mapped into it, with rows dealt to threads."""
 
     def __init__(self, problem: Problem, table: Observations, dealer: Threads) -> None:
-        self._problem = problem
+        self.problem = problem.on(grid_of(problem.levels, table))
         self._table = table
         self._dealer = dealer
         self._seen = table.rows.counts > 0
         self._mass = Mass.of(table.rows)
+        self._item_centre = self.problem.item_centre(self._mass)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -101,7 +139,7 @@ class ThreadedEngine:
     def start(self, rng: np.random.Generator, n_events: int) -> State:
         """Draw theta uniformly on the simplex; psi follows from it in the first half-step."""
         theta = rng.dirichlet(np.ones(n_events), size=self._table.n_users)
-        psi = np.zeros((self._table.n_items, n_events))
+        psi = np.full((self._table.n_items, n_events), self.problem.first_level(self._item_centre))
         return State(theta, psi, np.full(n_events, 1.0 / n_events))
 
     def spread(self, state: State) -> State:
@@ -119,17 +157,18 @@ class ThreadedEngine:
     def sweep(self, state: State, index: int, seed: int) -> tuple[State, Sweep]:
         """Update the centre, every psi_i and every theta_u once; `index` counts from 1."""
         self._table.check_intact()
-        problem, objective, seen = self._problem, self._problem.objective, self._seen
+        problem, objective, seen = self.problem, self.problem.objective, self._seen
         centre = objective.centre(state.theta[seen].sum(axis=0), int(seen.sum()))
         began = time.perf_counter()
-        item_step = HalfStep(problem.item_solver, objective.item_reg, np.zeros_like(centre), seed, index, ITEM_SIDE)
+        middle = np.full_like(centre, self._item_centre)
+        item_step = HalfStep(problem.item_solver, objective.item_reg, middle, seed, index, ITEM_SIDE)
         psi, _ = item_step.run(self._table.columns, state.theta, state.psi, self._dealer)
         between = time.perf_counter()
         user_step = HalfStep(problem.user_solver, objective.user_reg, centre, seed, index, USER_SIDE)
         theta, values = user_step.run(self._table.rows, psi, state.theta, self._dealer)
         ended = time.perf_counter()
         totals = UserTotals.of(theta, values, centre, seen)
-        reached, rmse = objective.quality(totals, psi, centre, len(theta), self._mass)
+        reached, rmse = objective.quality(totals, psi - self._item_centre, centre, len(theta), self._mass)
         return State(theta, psi, centre), Sweep(index, reached, rmse, ended - between, between - began)
 
 

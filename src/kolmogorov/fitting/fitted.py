@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.invariants import check_array, check_between, check_simplex
+from kolmogorov._support.invariants import check_among, check_array, check_between, check_simplex
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
 from kolmogorov.errors import InvariantError
 from kolmogorov.fitting.history import Sweep, history_array, history_of
-from kolmogorov.fitting.stored import Parts, StoredParts, training_arrays
+from kolmogorov.fitting.objective import Mass
+from kolmogorov.fitting.stored import Parts, StoredParts, check_levels, training_arrays
 from kolmogorov.fitting.trained import Trained
-from kolmogorov.kernels.rows.products import pair_products
+from kolmogorov.kernels.rows.products import pair_distributions, pair_products
+
+# Levels and thresholds come through divisions.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,12 +30,14 @@ class Fitted(Trained):
     Attributes
     ----------
     theta : float64[n_users, D]
-    psi : bool[n_items, D], or float64 where it is relaxed to [0, 1]
+    psi : bool[n_items, D], or float64 where it holds levels or is relaxed to [0, 1]
     centre : float64[D]
         What theta was shrunk to; fold-in shrinks to the same.
     training : Observations
         What the model was fitted to: not to be recommended again, and what rules are read against.
     history : tuple of Sweep
+    levels : float64[L] or None
+        The values of a many-valued model; None for the paper's two, and where psi is relaxed.
     """
 
     theta: Floats
@@ -39,6 +45,7 @@ class Fitted(Trained):
     centre: Floats
     training: Observations
     history: tuple[Sweep, ...]
+    levels: Floats | None = None
 
     @property
     def n_events(self) -> int:
@@ -59,12 +66,49 @@ class Fitted(Trained):
         psi = np.where(self.item_seen[:, None], self.psi, average)
         return np.vstack([psi, average])
 
+    @cached_property
+    def codes(self) -> NDArray[np.uint8]:
+        """Psi as numbers of levels, for a many-valued model."""
+        assert self.levels is not None
+        return np.searchsorted(self.levels, self.psi).astype(np.uint8)
+
+    @cached_property
+    def item_centre(self) -> float:
+        """What the ridge draws the values of items to: 0, or with several levels the mean of the training data."""
+        if self.levels is None:
+            return 0.0
+        mass = Mass.of(self.training.rows)
+        return mass.total / mass.count
+
+    @property
+    def first_level(self) -> float:
+        """Where the values of a new item start: 0, or the level nearest to what the ridge draws to."""
+        return 0.0 if self.levels is None else float(self.levels[np.abs(self.levels - self.item_centre).argmin()])
+
     def at_rows(self, users: Rows, items: Rows) -> Floats:
         """Return Pr(X[u, i] = 1) for aligned rows."""
         out = np.empty(users.size)
         rows = (users.astype(np.int64, copy=False), items.astype(np.int64, copy=False))
         pair_products(self.theta_or_population, self.psi_or_average, *rows, out)
         return np.clip(out, 0.0, 1.0, out=out)
+
+    def distribution_at_rows(self, users: Rows, items: Rows) -> Floats:
+        """Return Pr(X[u, i] = v) = theta_u . [x_i = v] for aligned rows and every level v."""
+        if self.levels is None:
+            return super().distribution_at_rows(users, items)
+        users, items = self.known_rows(users, items)
+        out = np.empty((users.size, self.levels.size))
+        theta, average = self.theta_or_population, self._average_levels
+        pair_distributions(theta, self.codes, average, users.astype(np.int64), items.astype(np.int64), out)
+        return out
+
+    @cached_property
+    def _average_levels(self) -> Floats:
+        """By event, how many of the items observed are at each level, as shares; what an unknown item is."""
+        assert self.levels is not None
+        codes = self.codes[self.item_seen]
+        shares: Floats = (codes[:, :, None] == np.arange(self.levels.size)).mean(axis=0)
+        return shares
 
     def of_users(self, users: Rows) -> Floats:
         """Return the probabilities of all items for some users."""
@@ -79,13 +123,21 @@ class Fitted(Trained):
         return self.of_thetas(theta)
 
     def similar_to(self, item: int) -> Floats:
-        """Return, for every item, the population's probability of both over that of either."""
-        return overlap(self.theta_or_population[-1], self.psi_or_average[:-1], item)
+        """Return, for every item, the population's probability of both over that of either.
+
+        Of several levels, these are the probabilities of being above a value, summed up over all values.
+        """
+        low = 0.0 if self.levels is None else self.levels[0]
+        return overlap(self.theta_or_population[-1], self.psi_or_average[:-1] - low, item)
 
     def contributions(self, user: int, item: int) -> tuple[Floats, Floats]:
         """Return the user's probability of each event, and what each adds to the probability of the item."""
         theta = self.theta_or_population[user]
         return theta, theta * self.psi_or_average[item]
+
+    def reaching(self, mark: float) -> Fitted:
+        """Return the model with two levels that a threshold makes: Pr(X[u, i] >= mark) = theta_u . [x_i >= mark]."""
+        return replace(self, psi=self.psi >= mark - _ROUNDING, levels=None)
 
     @property
     def consensus(self) -> Fitted:
@@ -100,6 +152,8 @@ class Fitted(Trained):
             "centre": self.centre,
             "history": history_array(self.history),
         }
+        if self.levels is not None:
+            arrays |= {"psi": self.codes, "levels": self.levels}
         return {"n_events": self.n_events}, arrays | training_arrays(self.training)
 
     @classmethod
@@ -110,16 +164,23 @@ class Fitted(Trained):
         else:
             # Version 0.1.0 had it among the text.
             history = tuple(Sweep(**sweep) for sweep in parts.meta["history"])
+        levels = parts.levels()
+        psi: NDArray[Any]
+        if levels is not None:
+            psi = parts.on_levels("psi", 2, levels)
+        else:
+            psi = parts.unpacked("psi", 2) if binary else parts.array("psi", 2, "float64")
         return cls(
             theta=parts.array("theta", 2, "float64"),
-            psi=parts.unpacked("psi", 2) if binary else parts.array("psi", 2, "float64"),
+            psi=psi,
             centre=parts.array("centre", 1, "float64"),
             training=parts.training(),
             history=history,
+            levels=levels,
         )
 
     def validate_numbers(self) -> None:
-        """Check that theta and the centre are distributions, and that psi is bits or lies between 0 and 1."""
+        """Check that theta and the centre are distributions, and that psi is bits, levels, or between 0 and 1."""
         size = self.theta.shape[-1] if self.theta.ndim else 0
         if size < 1:
             raise InvariantError("theta has no events")
@@ -128,7 +189,11 @@ class Fitted(Trained):
         check_array("the centre", self.centre, np.float64, (size,))
         check_simplex("theta", self.theta)
         check_simplex("the centre", self.centre)
-        check_between("psi", self.psi, 0.0, 1.0)
+        if self.levels is None:
+            check_between("psi", self.psi, 0.0, 1.0)
+        else:
+            check_levels(self.levels)
+            check_among("psi", self.psi, self.levels)
         for sweep in self.history:
             sweep.validate()
 

@@ -35,8 +35,9 @@ def new_users(fitted: Fitted, view: View, solver: RowSolver, ridge: float, n_job
 
 def new_items(fitted: Fitted, view: View, solver: RowSolver, ridge: float, n_jobs: int | None) -> NDArray[Any]:
     """Return psi for the rows of `view`, whose partners are the model's users."""
-    start = np.zeros((view.indptr.size - 1, fitted.n_events))
-    step = HalfStep(solver, ridge, np.zeros(fitted.n_events), seed=0, sweep=0, side=ITEM_SIDE)
+    start = np.full((view.indptr.size - 1, fitted.n_events), fitted.first_level)
+    centre = np.full(fitted.n_events, fitted.item_centre)
+    step = HalfStep(solver, ridge, centre, seed=0, sweep=0, side=ITEM_SIDE)
     with one_blas_thread(), Threads(n_jobs) as dealer:
         psi, _ = step.run(view, fitted.theta_or_population, start, dealer)
     return psi.astype(bool) if fitted.psi.dtype == bool else psi

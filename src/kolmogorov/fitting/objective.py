@@ -43,25 +43,27 @@ class UserTotals:
 
 @dataclass(frozen=True)
 class Mass:
-    """Constants of the objective: the (weighted) sum of squared values and number of observations."""
+    """Constants of the objective: the (weighted) sums of squared values and of values, and number of observations."""
 
     squares: float
+    total: float
     count: float
 
     @classmethod
     def of(cls, view: View) -> Mass:
         """Sum block by block, so that no array as long as the table is made."""
-        squares = count = 0.0
+        squares = total = count = 0.0
         for first, last in view.blocks():
             part = slice(view.indptr[first], view.indptr[last])
             weights = view.weights[part] if view.weights.size else np.ones(part.stop - part.start)
             squares += float(weights @ view.values[part] ** 2)
+            total += float(weights @ view.values[part])
             count += float(weights.sum())
             view.forget(first, last)
-        return cls(squares, count)
+        return cls(squares, total, count)
 
     def __add__(self, other: Mass) -> Mass:
-        return Mass(self.squares + other.squares, self.count + other.count)
+        return Mass(self.squares + other.squares, self.total + other.total, self.count + other.count)
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,8 @@ class Objective:
     """What every half-step lowers.
 
     The sum over observations of w (theta_u . psi_i - p)^2, plus `user_reg` times the squared distance of every theta_u
-    from the centre, plus `item_reg` times the number of ones in psi. With prior "mean" the centre is a third block,
+    from the centre, plus `item_reg` times the number of ones in psi, or with several levels the squared distance of
+    every psi_i from the mean of the table. With prior "mean" the centre is a third block,
     whose optimum is the mean theta of the users observed.
     """
 
@@ -82,7 +85,7 @@ class Objective:
         return np.full_like(total, 1.0 / total.size) if self.prior == "uniform" else total / n_seen
 
     def quality(self, totals: UserTotals, psi: Floats, centre: Floats, n_users: int, mass: Mass) -> tuple[float, float]:
-        """Return the objective and the training RMSE."""
+        """Return the objective and the training RMSE; psi is measured from what its ridge draws to."""
         ridge = self.user_reg * totals.distance
         ones = self.item_reg * float((psi**2).sum())
         pull = self.user_reg * n_users * float(centre @ centre)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
+from kolmogorov.data.levels import Levels, grid_of
 from kolmogorov.data.packed.shards import Shard
 from kolmogorov.data.trainable import check_trainable
 from kolmogorov.execution import Dask, Threads
@@ -39,6 +40,8 @@ Equations = tuple[Floats, Floats]
 #: Blocks of items that are under way at once, for each thread of the cluster, and at most.
 _WINDOW, _LARGEST_WINDOW = 2, 32
 _LEAST_ROWS = 64
+#: Ratings looked at to find their step.
+_LOOK = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,20 +57,25 @@ class UserBlock:
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """Psi for travelling: a bit for each event where it is bits, numbers where it is not."""
+    """Psi for travelling: a bit for each event where it is bits, a byte where it is levels, numbers where neither."""
 
     content: NDArray[Any]
     n_events: int
+    grid: Floats | None = None
 
     @classmethod
-    def of(cls, psi: Floats) -> Encoded:
+    def of(cls, psi: Floats, grid: Floats | None) -> Encoded:
         """Pack rows of psi."""
+        if grid is not None:
+            return cls(np.searchsorted(grid, psi).astype(np.uint8), psi.shape[1], grid)
         bits = bool(((psi == 0.0) | (psi == 1.0)).all())
         return cls(np.packbits(psi.astype(np.uint8), axis=1) if bits else psi, psi.shape[1])
 
     @property
     def psi(self) -> Floats:
         """The rows as floats."""
+        if self.grid is not None:
+            return self.grid[self.content]
         if self.content.dtype != np.uint8:
             return np.array(self.content)
         return np.unpackbits(self.content, axis=1, count=self.n_events).astype(np.float64)
@@ -90,13 +98,14 @@ class ShardedEngine:
     """The engine on a table in a cluster."""
 
     def __init__(self, problem: Problem, table: DistributedTable, dask: Dask) -> None:
-        self._problem = problem
+        self.problem = problem.on(_grid(problem.levels, table))
         self._table = table
         self._dask = dask
         masses = dask.gather([dask.submit("sum-squares", _mass, shard) for shard in table.shards])
         self._mass = masses[0]
         for mass in masses[1:]:
             self._mass = self._mass + mass
+        self._item_centre = self.problem.item_centre(self._mass)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -118,7 +127,7 @@ class ShardedEngine:
         for shard, (first, last) in zip(self._table.shards, self._table.bounds, strict=True):
             blocks.append(self._dask.submit("start-theta", _drawn, shard, rng.bit_generator.state, n_events))
             rng.dirichlet(np.ones(n_events), size=last - first)
-        psi = np.zeros((self._table.n_items, n_events))
+        psi = np.full((self._table.n_items, n_events), self.problem.first_level(self._item_centre))
         return self._state(blocks, psi, np.full(n_events, 1.0 / n_events))
 
     def spread(self, state: State) -> SpreadState:
@@ -142,14 +151,15 @@ class ShardedEngine:
 
     def sweep(self, state: SpreadState, index: int, seed: int) -> tuple[SpreadState, Sweep]:
         """Update the centre, every psi_i and every theta_u once; `index` counts from 1."""
-        problem, objective = self._problem, self._problem.objective
+        problem, objective = self.problem, self.problem.objective
         centre = objective.centre(self._totals(state).total, int(self.seen_users.sum()))
         began = time.perf_counter()
-        item_step = HalfStep(problem.item_solver, objective.item_reg, np.zeros_like(centre), seed, index, ITEM_SIDE)
+        middle = np.full_like(centre, self._item_centre)
+        item_step = HalfStep(problem.item_solver, objective.item_reg, middle, seed, index, ITEM_SIDE)
         psi = self._items(state, item_step)
         between = time.perf_counter()
         user_step = HalfStep(problem.user_solver, objective.user_reg, centre, seed, index, USER_SIDE)
-        bits = self._dask.hold("broadcast-psi", Encoded.of(psi))
+        bits = self._dask.hold("broadcast-psi", Encoded.of(psi, problem.grid))
         blocks = [
             self._dask.submit("user-step", _stepped, shard, block, bits, user_step)
             for shard, block in zip(self._table.shards, state.blocks, strict=True)
@@ -157,7 +167,7 @@ class ShardedEngine:
         new = self._state(blocks, psi, centre)
         totals = self._totals(new)
         ended = time.perf_counter()
-        reached, rmse = objective.quality(totals, psi, centre, self._table.n_users, self._mass)
+        reached, rmse = objective.quality(totals, psi - self._item_centre, centre, self._table.n_users, self._mass)
         return new, Sweep(index, reached, rmse, ended - between, between - began)
 
     def _state(self, blocks: list[Any], psi: Floats, centre: Floats) -> SpreadState:
@@ -185,11 +195,18 @@ class ShardedEngine:
                 self._dask.gather([solved[len(solved) - window]])
             sums = [
                 self._dask.submit(
-                    "normal-equations", _equations, shard, block, first, last, step.ridge if k == 0 else 0.0
+                    "normal-equations",
+                    _equations,
+                    shard,
+                    block,
+                    first,
+                    last,
+                    step.ridge if k == 0 else 0.0,
+                    step.centre,
                 )
                 for k, (shard, block) in enumerate(zip(self._table.shards, state.blocks, strict=True))
             ]
-            start = Encoded.of(psi[first:last])
+            start = Encoded.of(psi[first:last], self.problem.grid)
             total = self._summed(sums)
             solved.append(self._dask.submit("solve-items", _solved, total, start, replace(step, offset=first)))
         return np.concatenate([block.psi for block in self._dask.gather(solved)])
@@ -208,6 +225,24 @@ class ShardedEngine:
 def _mass(shard: Shard) -> Mass:
     with one_blas_thread():
         return Mass.of(shard.rows)
+
+
+def _grid(levels: Levels, table: DistributedTable) -> Floats | None:
+    """Settle the values of items, from the same observations as on one machine where the table decides."""
+    if table.source is not None or not isinstance(levels, str):
+        return grid_of(levels, table.source)  # type: ignore[arg-type]  # a given grid needs no table
+    found: list[Floats] = []
+    for shard in table.shards:
+        found += table.dask.gather([table.dask.submit("look-at-values", _values, shard)])
+        if sum(part.size for part in found) >= _LOOK:
+            break
+    values = np.concatenate(found)[:_LOOK]
+    rows = np.arange(values.size)
+    return grid_of(levels, Observations.from_arrays(np.zeros_like(rows), rows, values, maximum=1.0))
+
+
+def _values(shard: Shard) -> Floats:
+    return np.array(shard.rows.values[:_LOOK])
 
 
 def _totals(block: UserBlock) -> UserTotals:
@@ -234,11 +269,11 @@ def _stepped(shard: Shard, block: UserBlock, bits: Encoded, step: HalfStep) -> U
     return UserBlock(theta, UserTotals.of(theta, values, here.centre, shard.rows.counts > 0))
 
 
-def _equations(shard: Shard, block: UserBlock, first: int, last: int, ridge: float) -> Equations:
+def _equations(shard: Shard, block: UserBlock, first: int, last: int, ridge: float, centre: Floats) -> Equations:
     """Return what a shard's users contribute to the normal equations of some items."""
     theta = _writable(block.theta)
     partners = Partners.of(theta, shard.columns)
-    return partners.equations(shard.columns, first, last, ridge, np.zeros(theta.shape[1]))
+    return partners.equations(shard.columns, first, last, ridge, _writable(centre))
 
 
 def _added(a: Equations, b: Equations) -> Equations:
@@ -250,7 +285,7 @@ def _solved(equations: Equations, start: Encoded, step: HalfStep) -> Encoded:
     gram, moment = map(_writable, equations)
     with one_blas_thread():
         psi, _ = step.solved(gram, moment, start.psi, 0)
-    return Encoded.of(psi)
+    return Encoded.of(psi, start.grid)
 
 
 def _writable(array: Floats) -> Floats:

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations, Scale, Vocabulary
+from kolmogorov.data.levels import LevelsRequirement
 from kolmogorov.data.observations import View
 from kolmogorov.errors import InvariantError
 
@@ -48,6 +50,22 @@ class StoredParts:
             raise InvariantError(f"{name} has {packed.shape[-1]} bytes a row, which do not hold {size} events")
         return np.unpackbits(packed, axis=dimensions - 1, count=size).view(bool)
 
+    def levels(self) -> Floats | None:
+        """Return the values of a many-valued model, or None for a model of another kind."""
+        if "levels" not in self.arrays:
+            return None
+        levels = self.array("levels", 1, "float64")
+        check_levels(levels)
+        return levels
+
+    def on_levels(self, name: str, dimensions: int, levels: Floats) -> Floats:
+        """Return levels that were written as their numbers, a byte each."""
+        codes = self.array(name, dimensions, "uint8")
+        if codes.size and int(codes.max()) >= levels.size:
+            raise InvariantError(f"{name} holds a number that stands for no level")
+        found: Floats = levels[codes]
+        return found
+
     def training(self) -> Observations:
         """Return the observations that the model was fitted to."""
         users, items = (Vocabulary.from_arrays(side, self.arrays) for side in ("users", "items"))
@@ -69,6 +87,13 @@ class StoredParts:
         if not all(type(end) in (int, float) for end in ends):
             raise InvariantError("the scale must have a minimum and a maximum, both numbers")
         return Scale(float(ends[0]), float(ends[1]))
+
+
+def check_levels(levels: NDArray[Any]) -> None:
+    """Raise `InvariantError` where an array holds no levels of a many-valued model."""
+    requirement = LevelsRequirement()
+    if levels.dtype != np.float64 or not requirement.accepts(levels):
+        raise InvariantError(f"the levels must be {requirement}")
 
 
 def training_arrays(training: Observations) -> dict[str, NDArray[Any]]:

@@ -15,6 +15,8 @@ from kolmogorov.errors import FitError, InvariantError
 from kolmogorov.fitting.stored import Parts
 
 _BLOCK = 1 << 22
+#: Ratings looked at to find the values of their scale, and how many these may be.
+_LOOK, _MOST_POINTS = 1 << 20, 64
 T = TypeVar("T", bound="Trained")
 
 
@@ -22,12 +24,19 @@ class Trained(ABC):
     """Base of what models keep under `fitted_`. Rows are row numbers; the row past the last stands for the unknown."""
 
     training: Observations
+    #: The values that an item may take in an event, where they are more than the paper's two.
+    levels: Floats | None = None
 
     # --- what it predicts -------------------------------------------------------------------------------------
 
     @abstractmethod
     def at_rows(self, users: Rows, items: Rows) -> Floats:
         """Return predictions in [0, 1] for aligned rows."""
+
+    def distribution_at_rows(self, users: Rows, items: Rows) -> Floats:
+        """Return the probability of every level for aligned rows; float64[n, L]. Of two, those of no and of yes."""
+        chance = self.at_rows(users, items)
+        return np.column_stack([1.0 - chance, chance])
 
     @abstractmethod
     def of_users(self, users: Rows) -> Floats:
@@ -57,6 +66,12 @@ class Trained(ABC):
     def scale(self) -> Scale:
         """Map between probabilities and rating units."""
         return self.training.scale
+
+    @cached_property
+    def points(self) -> Floats | None:
+        """The distinct ratings of the training data, on the probability scale; None where they are more than a few."""
+        found = np.unique(self.training.values[:_LOOK].round(9))
+        return found if 2 <= found.size <= _MOST_POINTS else None
 
     @cached_property
     def user_counts(self) -> NDArray[np.int64]:

@@ -2,6 +2,7 @@
 
 from kolmogorov.interpret.contributions import Contribution, Explanation
 from kolmogorov.interpret.events import Event
+from kolmogorov.interpret.graded_relations import GradedRelations
 from kolmogorov.interpret.order import Order
 from kolmogorov.interpret.posterior_relations import PosteriorRelations
 from kolmogorov.interpret.reasons import Reason
@@ -13,6 +14,7 @@ __all__ = [
     "Contribution",
     "Event",
     "Explanation",
+    "GradedRelations",
     "Order",
     "PosteriorRelations",
     "Reason",

@@ -31,7 +31,8 @@ class Contribution:
     theta : float
         The user's probability of the event.
     psi : float
-        1 where the item happens in the event, 0 where not; in between only for the average over items.
+        1 where the item happens in the event, 0 where not, and in a many-valued model its value there; in between for
+        the average over items.
     amount : float
     items : tuple of str
         The event's most telling items.
@@ -60,6 +61,8 @@ class Explanation:
         Largest amount first.
     reasons : tuple of Reason
         Rules from what the user is known to like to the item, the strongest first.
+    graded : bool
+        Whether the model is many-valued: the probability is then an expected rating on the scale from 0 to 1.
 
     Examples
     --------
@@ -78,10 +81,11 @@ class Explanation:
     rating: float
     events: tuple[Contribution, ...]
     reasons: tuple[Reason, ...] = ()
+    graded: bool = False
 
     @property
     def contributions(self) -> NDArray[np.float64]:
-        """Amount by event number; they sum to the probability."""
+        """Amount by event number; they sum to the probability, before it is cut to the scale."""
         amounts = {part.event: part.amount for part in self.events}
         return np.array([amounts[number] for number in range(len(amounts))])
 
@@ -99,6 +103,8 @@ class Explanation:
     @property
     def sentence(self) -> str:
         """What is explained, in one line."""
+        if self.graded:
+            return f"{shown(self.user_name)} is expected to give {shown(self.item_name)} a rating of {self.rating:.2f}"
         rating = "" if np.isclose(self.rating, self.probability) else f", as a rating {self.rating:.2f}"
         names = f"{shown(self.user_name)} says yes to {shown(self.item_name)}"
         return f"{names} with probability {self.probability:.3f}{rating}"
@@ -106,14 +112,18 @@ class Explanation:
     def __str__(self) -> str:
         lines = [self.sentence]
         lines += [
-            f"  {part.amount:.3f} from event {part.event}: {shown(', '.join(part.items))}"
+            f"  {part.amount:.3f} from event {part.event}: {self._value(part)}{shown(', '.join(part.items))}"
             for part in self.events
-            if part.amount > 0.0005
+            if abs(part.amount) > 0.0005
         ]
         if self.reasons:
             lines.append("Rules that lead to it, and how often they held in the training data:")
         lines += [f"  {reason}" for reason in self.reasons[:_SHOWN]]
         return "\n".join(lines)
+
+    def _value(self, part: Contribution) -> str:
+        """Say how high the item is in an event, where that differs, as a share of the scale and of the user."""
+        return f"{part.psi:.2f} × {part.theta:.2f}; " if self.graded else ""
 
 
 def explain(
@@ -129,7 +139,7 @@ def explain(
         Contribution(event.number, float(theta[d]), float(psi[d]), float(amounts[d]), event.items)
         for d, event in enumerate(describe(fitted.consensus, n_items))
     ]
-    probability = float(amounts.sum())
+    probability = float(np.clip(amounts.sum(), 0.0, 1.0)) if fitted.levels is not None else float(amounts.sum())
     return Explanation(
         user=user,
         item=item,
@@ -139,6 +149,7 @@ def explain(
         rating=fitted.scale.rating(probability),
         events=tuple(sorted(parts, key=lambda part: -part.amount)),
         reasons=_reasons(fitted.consensus, user_row, item_row, likes),
+        graded=fitted.levels is not None,
     )
 
 

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.optional import require
-from kolmogorov.data import Vocabulary
 from kolmogorov.interpret.supports import Supports
 from kolmogorov.kernels.sets.supports import chain_levels
 
 Rows = NDArray[np.int64]
 
 
+class Named(Protocol):
+    """What can say the name of a row: a vocabulary of items, or of statements about them."""
+
+    def name(self, row: int) -> str:
+        """Return the name of a row."""
+
+
 class Order:
     """Classes of items with equal supports, ordered by inclusion: a class below another implies it.
+
+    Of a many-valued model, classes of statements such as "item >= 4".
 
     Attributes
     ----------
@@ -38,7 +46,7 @@ class Order:
     True
     """
 
-    def __init__(self, supports: Supports, items: Vocabulary, psi: NDArray[np.bool_]) -> None:
+    def __init__(self, supports: Supports, items: Named, psi: NDArray[np.bool_]) -> None:
         self._supports = supports
         self._items = items
         self._psi = psi

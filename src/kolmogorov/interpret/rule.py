@@ -15,7 +15,8 @@ class Rule:
     ----------
     kind : str
     antecedent, consequent : str
-        Names of items; "not" stands before one that is said no to.
+        Names of items; "not" stands before one that is said no to. In rules of a many-valued model a threshold follows,
+        ">= 4" or "< 4", in rating units.
     support : int
         Users observed with both items for whom the antecedent was so.
     held : int

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.wording import shown
 from kolmogorov.data import Observations, Vocabulary
-from kolmogorov.interpret.answers import Answers, Basis, Bits, Floats, Rows
+from kolmogorov.interpret.answers import Answers, Basis, Bits, Floats, Grading, Rows
 from kolmogorov.interpret.rule import Rule
 
 #: What each kind says of its two items: (yes to the first, yes to the second).
@@ -58,6 +58,8 @@ class Rules(Sequence[Rule]):
         Rules among which these were found; the p-values are corrected for all of them.
     probability : float64[n] or None
         Of a model that consists of draws, the share in which each rule holds.
+    antecedent_at, consequent_at : int8[n] or None
+        Of a many-valued model, the thresholds that a rule speaks of, as numbers of `basis.marks` from 1.
 
     Examples
     --------
@@ -82,6 +84,8 @@ class Rules(Sequence[Rule]):
     p_value: Floats
     n_judged: int
     probability: Floats | None = None
+    antecedent_at: NDArray[np.int8] | None = None
+    consequent_at: NDArray[np.int8] | None = None
 
     @classmethod
     def counted(
@@ -91,14 +95,21 @@ class Rules(Sequence[Rule]):
         antecedent: Rows,
         consequent: Rows,
         *,
+        at: Grading | None = None,
         tables: NDArray[np.int32] | None = None,
         probability: Floats | None = None,
     ) -> Rules:
-        """Count rules about some pairs of items, all of one kind or each of its own (by number)."""
+        """Count rules about some pairs of items, all of one kind or each of its own (by number).
+
+        Where answers have several thresholds, `at` says which ones the rules speak of; the first, if it does not.
+        """
         n = len(antecedent)
         code = np.full(n, list(SAYS).index(kind), dtype=np.int8) if isinstance(kind, str) else kind
-        counts = answers.counts(antecedent, consequent, _FLAGS[code, 0], _FLAGS[code, 1], tables)
-        return cls(answers.basis, code, antecedent, consequent, *counts, n_judged=n, probability=probability)
+        if at is None and answers.basis.marks is not None:
+            at = (np.ones(n, dtype=np.int8), np.ones(n, dtype=np.int8))
+        counts = answers.counts(antecedent, consequent, _FLAGS[code, 0], _FLAGS[code, 1], tables, at)
+        more: dict[str, Any] = {} if at is None else {"antecedent_at": at[0], "consequent_at": at[1]}
+        return cls(answers.basis, code, antecedent, consequent, *counts, n_judged=n, probability=probability, **more)
 
     def on(self, observations: Observations) -> Rules:
         """Count the same rules, in the same order, on other observations.
@@ -108,11 +119,15 @@ class Rules(Sequence[Rule]):
         observations : Observations
             Best ones that neither the model nor the choice of these rules has seen.
         """
-        return self.recounted(Answers(observations, self.items, self.basis.scale, self.basis.likes))
+        basis = self.basis
+        return self.recounted(Answers(observations, self.items, basis.scale, basis.likes, marks=basis.marks))
 
     def recounted(self, answers: Answers) -> Rules:
         """Count the same rules, in the same order, on other answers to the same items."""
-        return Rules.counted(answers, self.code, self.antecedent, self.consequent, probability=self.probability)
+        at = None
+        if self.antecedent_at is not None and self.consequent_at is not None:
+            at = (self.antecedent_at, self.consequent_at)
+        return Rules.counted(answers, self.code, self.antecedent, self.consequent, at=at, probability=self.probability)
 
     @property
     def items(self) -> Vocabulary:
@@ -224,29 +239,44 @@ class Rules(Sequence[Rule]):
         }
 
     def names(self) -> tuple[list[str], list[str]]:
-        """Return antecedents and consequents in words; "no" to an item has "not" before its name."""
+        """Return antecedents and consequents in words.
+
+        "No" to an item has "not" before its name; a threshold stands after it, in rating units.
+        """
         return (
-            _worded(self.items, self.antecedent, self.antecedent_yes),
-            _worded(self.items, self.consequent, self.consequent_yes),
+            _worded(self.basis, self.antecedent, self.antecedent_yes, self.antecedent_at),
+            _worded(self.basis, self.consequent, self.consequent_yes, self.consequent_at),
         )
 
     def columns(self) -> dict[str, Any]:
         """Return the table, column by column, with mlxtend's names where they fit."""
         antecedents, consequents = self.names()
         chance = {} if self.probability is None else {"probability": self.probability}
-        return chance | {
-            "kind": self.kind.tolist(),
-            "antecedents": antecedents,
-            "consequents": consequents,
-            "support": self.support,
-            "held": self.held,
-            "confidence": self.confidence,
-            "base_rate": self.base_rate,
-            "lift": self.lift,
-            "strength": self.strength,
-            "p_value": self.p_value,
-            "p_adjusted": self.p_adjusted,
-        }
+        return (
+            chance
+            | {
+                "kind": self.kind.tolist(),
+                "antecedents": antecedents,
+                "consequents": consequents,
+                "support": self.support,
+                "held": self.held,
+                "confidence": self.confidence,
+                "base_rate": self.base_rate,
+                "lift": self.lift,
+                "strength": self.strength,
+                "p_value": self.p_value,
+                "p_adjusted": self.p_adjusted,
+            }
+            | self._thresholds()
+        )
+
+    def _thresholds(self) -> dict[str, Floats]:
+        """Return the thresholds in rating units, where there are any."""
+        marks = self.basis.marks
+        sides = {"antecedent_at": self.antecedent_at, "consequent_at": self.consequent_at}
+        if marks is None:
+            return {}
+        return {name: self.basis.scale.rating(marks[at - 1]) for name, at in sides.items() if at is not None}
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return the rules as a data frame, one row each.
@@ -308,5 +338,12 @@ def _upper_bound(rate: Floats, count: Rows) -> Floats:
     return bound
 
 
-def _worded(items: Vocabulary, rows: Rows, yes: Bits) -> list[str]:
-    return [items.name(row) if so else f"not {items.name(row)}" for row, so in zip(rows, yes, strict=True)]
+def _worded(basis: Basis, rows: Rows, yes: Bits, at: NDArray[np.int8] | None) -> list[str]:
+    name = basis.items.name
+    if at is None or basis.marks is None:
+        return [name(row) if so else f"not {name(row)}" for row, so in zip(rows, yes, strict=True)]
+    ratings = [f"{rating:.6g}" for rating in basis.scale.rating(basis.marks).tolist()]
+    return [
+        f"{name(row)} {'>=' if so else '<'} {ratings[number - 1]}"
+        for row, so, number in zip(rows, yes, at.tolist(), strict=True)
+    ]

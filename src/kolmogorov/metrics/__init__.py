@@ -2,6 +2,7 @@
 
 from kolmogorov.metrics.baselines import simple_guesses
 from kolmogorov.metrics.convergence import effective_size, split_rhat
+from kolmogorov.metrics.distribution import DistributionScores
 from kolmogorov.metrics.evaluation import Scores, evaluate
 
-__all__ = ["Scores", "effective_size", "evaluate", "simple_guesses", "split_rhat"]
+__all__ = ["DistributionScores", "Scores", "effective_size", "evaluate", "simple_guesses", "split_rhat"]

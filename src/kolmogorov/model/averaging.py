@@ -13,6 +13,7 @@ from kolmogorov._support.seeds import base_seed, generator
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.validation import Flag, Integer, check_parameters
 from kolmogorov.data import Observations
+from kolmogorov.data.levels import Levels
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.fitting.trained import by_users
@@ -22,12 +23,14 @@ from kolmogorov.sampling.posterior import stacked
 Floats = NDArray[np.float64]
 
 
-def pruned(theta: Floats, psi: NDArray[np.bool_], n_events: int, seed: int) -> tuple[Floats, NDArray[np.bool_]]:
+def pruned(
+    theta: Floats, psi: NDArray[Any], n_events: int, seed: int, levels: Floats | None = None
+) -> tuple[Floats, NDArray[Any]]:
     """Gather similar events until at most `n_events` are left: each stands for a cluster of columns of psi.
 
     Equal columns are one event, which changes no prediction.
     Columns are clustered by k-means, weighted by the users' mass; an item happens in a gathered event if it does in
-    most of the mass behind it.
+    most of the mass behind it; with several levels it takes the one nearest to the mean over that mass.
     """
     psi, same = np.unique(psi, axis=1, return_inverse=True)
     merge = np.zeros((theta.shape[1], psi.shape[1]))
@@ -42,18 +45,24 @@ def pruned(theta: Floats, psi: NDArray[np.bool_], n_events: int, seed: int) -> t
     gather[np.arange(psi.shape[1]), found.labels_] = 1.0
     weight = mass @ gather
     inside = (psi * mass) @ gather / np.where(weight > 0, weight, 1.0)
-    return theta @ gather, inside > 0.5
+    rounded = inside > 0.5 if levels is None else levels[np.abs(inside[:, :, None] - levels).argmin(axis=2)]
+    return theta @ gather, rounded
 
 
 def averaged_model(
-    theta: Floats, psi: NDArray[np.bool_], training: Observations, settings: KolmogorovModel | None = None
+    theta: Floats,
+    psi: NDArray[Any],
+    training: Observations,
+    settings: KolmogorovModel | None = None,
+    levels: Floats | None = None,
 ) -> KolmogorovModel:
     """Make an ordinary model of averaged parameters; guests are placed with the settings of the models averaged."""
     seen = training.rows.counts > 0
-    fitted = Fitted(theta=theta, psi=psi, centre=theta[seen].mean(axis=0), training=training, history=())
+    fitted = Fitted(theta=theta, psi=psi, centre=theta[seen].mean(axis=0), training=training, history=(), levels=levels)
     kept = ("user_reg", "item_reg", "prior", "simplex_solver", "n_jobs")
     options = {} if settings is None else {name: getattr(settings, name) for name in kept}
-    return KolmogorovModel(n_events=theta.shape[1], **options).adopt(fitted)
+    grid: Levels = 2 if levels is None else levels.tolist()
+    return KolmogorovModel(n_events=theta.shape[1], levels=grid, **options).adopt(fitted)
 
 
 def bagged(
@@ -102,7 +111,7 @@ def bagged(
         table = _reweighted(observations, rng) if bootstrap else observations
         fits.append(single.fit(table, keep_interrupted=False).fitted_)
     theta, psi = stacked([fit.theta for fit in fits]), np.concatenate([fit.psi for fit in fits], axis=1)
-    return averaged_model(theta, psi, by_users(observations), base)
+    return averaged_model(theta, psi, by_users(observations), base, fits[0].levels)
 
 
 def _reweighted(observations: Observations, rng: np.random.Generator) -> Observations:

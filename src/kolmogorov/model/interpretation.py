@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
+from kolmogorov.errors import ParameterError
 from kolmogorov.surface.ids import Unknown
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations, Vocabulary
     from kolmogorov.interpret.contributions import Explanation
     from kolmogorov.interpret.events import Event
+    from kolmogorov.interpret.graded_relations import GradedRelations
     from kolmogorov.interpret.posterior_relations import PosteriorRelations
     from kolmogorov.interpret.relations import Convention, Relations
 
@@ -90,8 +92,8 @@ class PointInterpretation(Interpretation):
 
     def relations(
         self, *, trivial: bool | None = None, min_ratings: int = 1, convention: Convention = "logic"
-    ) -> Relations:
-        """Read the logical relations between items off their supports.
+    ) -> Relations | GradedRelations:
+        """Read the logical relations between items off their supports; of a many-valued model, graded implications.
 
         Parameters
         ----------
@@ -101,10 +103,19 @@ class PointInterpretation(Interpretation):
             Leave out items with fewer training observations.
         convention : {"logic", "paper"}
             "paper" reads implications the other way round, as the paper does.
+
+        `trivial` and `convention` are for models with two levels.
         """
+        from kolmogorov.interpret.graded_relations import GradedRelations
         from kolmogorov.interpret.relations import Relations
 
         check_is_fitted(self)
+        if self.fitted_.levels is not None:
+            if trivial is not None or convention != "logic":
+                raise ParameterError(
+                    "'trivial' and 'convention' go with models of two levels, and this one has several."
+                )
+            return GradedRelations(self.fitted_, min_ratings=min_ratings)
         return Relations(self.fitted_, trivial=trivial, min_ratings=min_ratings, convention=convention)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
+from kolmogorov.data.levels import Levels, LevelsRequirement, has_two
 from kolmogorov.execution import Dask
 from kolmogorov.fitting.history import Sweep
 from kolmogorov.fitting.objective import Prior
@@ -21,14 +22,20 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
     ----------
     n_events : int
         Number of elementary events D.
+    levels : 2, "auto" or sequence of float
+        The values that an item may take in an event, on the probability scale. 2 is the paper's model: it happens or
+        not. A list gives a grid, which may reach beyond 0 and 1; "auto" takes the step of the ratings, or a fifth, and
+        reaches two steps beyond either end.
     user_reg : float
         Ridge on theta: how strongly a user is drawn to the prior.
     item_reg : float
-        Ridge on psi: the price of each event in an item's support.
+        Ridge on psi: the price of each event in an item's support. With several levels it draws them to the mean of the
+        training data.
     prior : {"mean", "uniform"}
         What theta shrinks to: the mean theta of all users, learned along, or the uniform distribution.
-    simplex_solver, binary_solver : str or solver object
-        How the users' and the items' small problems are solved; `kolmogorov.solvers.names` lists them.
+    simplex_solver, binary_solver, level_solver : str or solver object
+        How the users' and the items' small problems are solved, the latter with two levels and with several;
+        `kolmogorov.solvers.names` lists them.
     max_iter : int
         Limit on sweeps.
     tol : float
@@ -52,7 +59,9 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
     Attributes
     ----------
     theta_ : ndarray of shape (n_users, n_events)
-    psi_ : bool ndarray of shape (n_items, n_events)
+    psi_ : ndarray of shape (n_items, n_events)
+        Booleans; with several levels their values.
+    levels_ : ndarray of shape (n_levels,)
     users_, items_ : Vocabulary
         Raw ids, in the order of the rows of `theta_` and `psi_`.
     scale_ : Scale
@@ -78,17 +87,19 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
     [0.8, 0.4, 0.6]
     """
 
-    item_family = "binary"
+    rules: ClassVar = {"levels": LevelsRequirement()}
 
     def __init__(
         self,
         n_events: int = 8,
         *,
+        levels: Levels = 2,
         user_reg: float = 10.0,
         item_reg: float = 0.0,
         prior: Prior = "mean",
         simplex_solver: str | RowSolver = "pairwise",
         binary_solver: str | RowSolver = "auto",
+        level_solver: str | RowSolver = "coordinate",
         max_iter: int = 100,
         tol: float = 1e-4,
         n_init: int = 1,
@@ -100,11 +111,13 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         checkpoint: str | os.PathLike[str] | None = None,
     ) -> None:
         self.n_events = n_events
+        self.levels = levels
         self.user_reg = user_reg
         self.item_reg = item_reg
         self.prior = prior
         self.simplex_solver = simplex_solver
         self.binary_solver = binary_solver
+        self.level_solver = level_solver
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
@@ -114,3 +127,12 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         self.callback = callback
         self.verbose = verbose
         self.checkpoint = checkpoint
+
+    @property
+    def item_family(self) -> str:
+        """Name of the family of solvers for items."""
+        return "binary" if has_two(self.levels) else "levels"
+
+    @property
+    def _levels(self) -> Levels:
+        return self.levels

@@ -12,10 +12,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from kolmogorov._support import container
 from kolmogorov.baselines.biased import BiasedFactors, BiasedModel
 from kolmogorov.baselines.factorization import MatrixFactorization
 from kolmogorov.baselines.svdpp import SVDpp
+from kolmogorov.data.levels import has_two
 from kolmogorov.errors import FileFormatError, InvariantError, KolmogorovError
 from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.fitting.stored import StoredParts
@@ -25,6 +28,7 @@ from kolmogorov.model.nonnegative import NonnegativeModel
 from kolmogorov.model.simplex_model import SimplexModel
 from kolmogorov.sampling.posterior import Posterior
 from kolmogorov.solvers import resolve
+from kolmogorov.solvers.registry import PARAMETERS
 from kolmogorov.surface.recommender import Recommender
 from kolmogorov.surface.saving import NOT_STORED
 
@@ -64,6 +68,7 @@ def load(path: str | os.PathLike[str]) -> Recommender:
         fitted = _RESTORED[contents.kind](StoredParts(contents.meta, arrays))
         fitted.validate()
         _check_size(model, fitted)
+        _check_levels(model, fitted)
         return model.adopt(fitted)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, KolmogorovError) as error:
         why = f"{type(error).__name__}: " if not isinstance(error, KolmogorovError) else ""
@@ -89,7 +94,7 @@ def _parameters(cls: type[Model], stored: Any) -> dict[str, Any]:
     strange = sorted(set(options) - known)
     if strange:
         raise InvariantError(f"the parameter {strange[0][:40]!r} does not belong into a file")
-    return {name: _solver(name, value) for name, value in options.items()}
+    return {name: _solver(PARAMETERS.get(name, ""), value) for name, value in options.items()}
 
 
 def _check_size(model: Model, fitted: Any) -> None:
@@ -100,8 +105,20 @@ def _check_size(model: Model, fitted: Any) -> None:
         raise InvariantError(f"n_factors is {model.n_factors}, but there are {fitted.user_factors.shape[-1]}")
 
 
-def _solver(name: str, value: Any) -> Any:
+def _check_levels(model: Model, fitted: Any) -> None:
+    """What is asked of the levels stands in the parameters, and what they are in the arrays."""
+    asked = getattr(model, "levels", 2)
+    if has_two(asked):
+        same = fitted.levels is None
+    else:
+        same = fitted.levels is not None and (isinstance(asked, str) or np.array_equal(asked, fitted.levels))
+    if not same:
+        raise InvariantError("the parameter levels and the levels of the items do not belong together")
+
+
+def _solver(family: str, value: Any) -> Any:
     if isinstance(value, dict):
-        options = {option: _solver(name, inner) for option, inner in value["options"].items()}
-        return resolve(name.removesuffix("_solver"), value["solver"], **options)
+        # Only binary solvers stand inside others.
+        options = {option: _solver("binary", inner) for option, inner in value["options"].items()}
+        return resolve(family, value["solver"], **options)
     return value

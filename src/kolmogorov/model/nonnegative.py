@@ -36,7 +36,7 @@ class NonnegativeModel(SimplexModel):
     True
     """
 
-    item_family = "box"
+    item_family = "box"  # type: ignore[assignment]
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ import hashlib
 import numbers
 import os
 import sys
+from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -28,6 +29,7 @@ from kolmogorov._support.validation import (
     Requirement,
     check_parameters,
 )
+from kolmogorov.data.levels import Levels
 from kolmogorov.data.observations import Observations, View
 from kolmogorov.execution import Dask, Threads
 from kolmogorov.execution.tables import is_distributed
@@ -41,6 +43,7 @@ from kolmogorov.fitting.objective import Objective, Prior
 from kolmogorov.fitting.state import Run, State
 from kolmogorov.fitting.trained import by_users, checked
 from kolmogorov.solvers import RowSolver, resolve
+from kolmogorov.solvers.registry import parameter_of
 from kolmogorov.surface.event_model import EventModel
 from kolmogorov.surface.tables import table_of
 
@@ -89,12 +92,23 @@ class SimplexModel(EventModel):
     verbose: int
     checkpoint: str | os.PathLike[str] | None
 
-    item_family: ClassVar[str]
+    #: More requirements on parameters.
+    rules: ClassVar[dict[str, Requirement]] = {}
+
+    @property
+    @abstractmethod
+    def item_family(self) -> str:
+        """Name of the family of solvers for items."""
 
     @property
     def _item_solver(self) -> str | RowSolver:
-        solver: str | RowSolver = getattr(self, f"{self.item_family}_solver")
+        solver: str | RowSolver = getattr(self, parameter_of(self.item_family))
         return solver
+
+    @property
+    def _levels(self) -> Levels:
+        """The values that an item may take in an event, where they form a set of several."""
+        return 2
 
     # --- learning ---------------------------------------------------------------------------------------
 
@@ -127,13 +141,14 @@ class SimplexModel(EventModel):
                 max_iter=int(self.max_iter),
                 tol=float(self.tol),
                 on_sweep=self._on_sweep,
-                checkpoint=self._checkpoint(engine, problem, seed),
+                checkpoint=self._checkpoint(engine, seed),
                 start=start,
                 keep_interrupted=keep_interrupted,
             ).run()
             observations = engine.observations()
         self.interrupted_ = run.interrupted
-        return self.adopt(checked(_fitted(run, observations, engine.seen_users, binary=self._binary)))
+        fitted = _fitted(run, observations, engine.seen_users, binary=self._binary, levels=engine.problem.grid)
+        return self.adopt(checked(fitted))
 
     def _table(self, X: Any, execution: Dask | Threads) -> Any:
         """Return what the engine takes: observations, or what workers of a cluster can load themselves."""
@@ -143,11 +158,12 @@ class SimplexModel(EventModel):
             del self.feature_names_in_
         return X
 
-    def _checkpoint(self, engine: Engine[Any], problem: Problem, seed: int) -> Checkpoint | None:
+    def _checkpoint(self, engine: Engine[Any], seed: int) -> Checkpoint | None:
         if self.checkpoint is None:
             return None
         check_writable(self.checkpoint)
-        # Everything but the seed that shapes the sweeps.
+        problem = engine.problem
+        # Everything but the seed that shapes the sweeps; the item solver names the levels, if there are several.
         shape = [int(self.n_events), float(self.user_reg), float(self.item_reg), self.prior, int(self.n_init)]
         solvers = [repr(problem.user_solver), repr(problem.item_solver)]
         text = repr((shape, solvers, engine.fingerprint()))
@@ -158,6 +174,7 @@ class SimplexModel(EventModel):
             (*engine.shape, int(self.n_events)),
             binary=self._binary,
             n_init=int(self.n_init),
+            levels=problem.grid,
         )
 
     def _new_thetas(self, view: View) -> Floats:
@@ -165,7 +182,7 @@ class SimplexModel(EventModel):
         return fold_in.new_users(self.fitted_, view, solver, float(self.user_reg), self.n_jobs)
 
     def _new_psis(self, view: View) -> NDArray[Any]:
-        solver = self._problem().item_solver
+        solver = self._problem().on(self.fitted_.levels).item_solver
         return fold_in.new_items(self.fitted_, view, solver, float(self.item_reg), self.n_jobs)
 
     # --- learned attributes -----------------------------------------------------------------------------
@@ -177,7 +194,7 @@ class SimplexModel(EventModel):
 
     @property
     def psi_(self) -> NDArray[Any]:
-        """Support of each item: booleans, or numbers in [0, 1] for a model that relaxes them."""
+        """Support of each item: booleans, levels, or numbers in [0, 1] for a model that relaxes them."""
         return self.fitted_.psi
 
     @property
@@ -202,7 +219,7 @@ class SimplexModel(EventModel):
 
     def check_parameters(self) -> Problem:
         """Raise for the first parameter that is not in order; return the problem that the others describe."""
-        check_parameters(type(self).__name__, self.get_params(deep=False), _RULES)
+        check_parameters(type(self).__name__, self.get_params(deep=False), _RULES | self.rules)
         thread_count(self.n_jobs)
         return self._problem()
 
@@ -211,7 +228,8 @@ class SimplexModel(EventModel):
         item_solver = resolve(self.item_family, self._item_solver)
         for solver in (user_solver, item_solver):
             solver.check_size(int(self.n_events))
-        return Problem(user_solver, item_solver, Objective(float(self.user_reg), float(self.item_reg), self.prior))
+        objective = Objective(float(self.user_reg), float(self.item_reg), self.prior)
+        return Problem(user_solver, item_solver, objective, self._levels)
 
     def _on_sweep(self, sweep: Sweep) -> bool:
         if self.verbose:
@@ -222,7 +240,9 @@ class SimplexModel(EventModel):
         return self.callback is not None and says_stop(self.callback(sweep))
 
 
-def _fitted(run: Run[State], observations: Observations, seen: NDArray[np.bool_], *, binary: bool) -> Fitted:
+def _fitted(
+    run: Run[State], observations: Observations, seen: NDArray[np.bool_], *, binary: bool, levels: Floats | None
+) -> Fitted:
     """Freeze the end of a descent. A user without observations is the population."""
     theta = run.state.theta.copy()
     theta[~seen] = theta[seen].mean(axis=0)
@@ -235,4 +255,5 @@ def _fitted(run: Run[State], observations: Observations, seen: NDArray[np.bool_]
         centre=run.state.centre,
         training=by_users(observations),
         history=run.history,
+        levels=levels,
     )

@@ -2,8 +2,9 @@
 
 from kolmogorov.problems.binary_qp import BinaryQP
 from kolmogorov.problems.box_qp import BoxQP
+from kolmogorov.problems.level_qp import LevelQP
 from kolmogorov.problems.ridge_qp import RidgeQP
 from kolmogorov.problems.simplex_qp import SimplexQP
 from kolmogorov.problems.solution import Solution, Status
 
-__all__ = ["BinaryQP", "BoxQP", "RidgeQP", "SimplexQP", "Solution", "Status"]
+__all__ = ["BinaryQP", "BoxQP", "LevelQP", "RidgeQP", "SimplexQP", "Solution", "Status"]

@@ -58,6 +58,9 @@ def gather(model: EventModel, observations: Observations | None, options: Option
     """
     fitted = model.fitted_.consensus
     _check(options, observations, len(fitted.items))
+    if fitted.levels is not None:
+        # Everything but the test speaks of ratings that mean yes, for which a threshold makes a model of two levels.
+        fitted = fitted.reaching(options.likes)
     whole = (fitted.training if observations is None else observations).rescaled(fitted.scale)
     fresh = held_out(fitted, whole)
     fresh_enough = len(fresh) >= FEW
@@ -115,6 +118,11 @@ def _summary(
 
 def _settings(model: EventModel) -> str:
     """Say how the model was found."""
+    if not model.has_draws and model.fitted_.levels is not None:
+        return (
+            f"{len(model.fitted_.levels)} levels, user_reg {model.get_params()['user_reg']:g}; predictions are tested "
+            "with all of them, events, order, rules and users are shown for ratings that mean yes"
+        )
     if not model.has_draws:
         return f"user_reg {model.get_params()['user_reg']:g}, item_reg {model.get_params()['item_reg']:g}"
     posterior = model.fitted_

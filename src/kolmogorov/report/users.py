@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kolmogorov.data import Vocabulary
 from kolmogorov.fitting.fitted import Fitted
-from kolmogorov.interpret.answers import says_yes
+from kolmogorov.interpret.answers import reaching
 from kolmogorov.interpret.reasons import reasons_for
 
 _TOP = 10
@@ -86,4 +86,4 @@ def _reasons(fitted: Fitted, rows: NDArray[np.int64], items: NDArray[np.int64], 
 def _favourites(fitted: Fitted, row: int, likes: float) -> list[int]:
     values, items = fitted.answers_of(row), fitted.seen_by(row)
     order = np.argsort(-values, kind="stable")[:_LIKED]
-    return [int(items[k]) for k in order if says_yes(values[k], likes)]
+    return [int(items[k]) for k in order if reaching(values[k], likes)]

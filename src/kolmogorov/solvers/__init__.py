@@ -1,7 +1,15 @@
 """Interchangeable row solvers: one algorithm per file, one contract, found by the name of their file."""
 
 from kolmogorov.solvers.composition import BestOf, Polished, Recorded
-from kolmogorov.solvers.contract import Batch, BinarySolver, BoxSolver, RidgeSolver, RowSolver, SimplexSolver
+from kolmogorov.solvers.contract import (
+    Batch,
+    BinarySolver,
+    BoxSolver,
+    LevelSolver,
+    RidgeSolver,
+    RowSolver,
+    SimplexSolver,
+)
 from kolmogorov.solvers.registry import names, register, resolve
 
 __all__ = [
@@ -9,6 +17,7 @@ __all__ = [
     "BestOf",
     "BinarySolver",
     "BoxSolver",
+    "LevelSolver",
     "Polished",
     "Recorded",
     "RidgeSolver",

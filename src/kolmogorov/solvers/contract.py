@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,13 +15,21 @@ from numpy.typing import ArrayLike, NDArray
 from kolmogorov._support.seeds import base_seed, row_seeds
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.validation import Requirement, check_parameters
-from kolmogorov.errors import DataError, SolverMismatchError
-from kolmogorov.problems import BinaryQP, BoxQP, RidgeQP, SimplexQP, Solution, Status
+from kolmogorov.errors import DataError, ParameterError, SolverMismatchError
+from kolmogorov.problems import BinaryQP, BoxQP, LevelQP, RidgeQP, SimplexQP, Solution, Status
+from kolmogorov.problems.level_qp import level_values
 from kolmogorov.problems.quadratic import QuadraticProgram, real_array
 from kolmogorov.solvers.stopping import interruptible
 
 Floats = NDArray[np.float64]
 PHASES = ("I-A", "I-B", "II-A", "II-B")
+_PROBLEMS: dict[str, type[QuadraticProgram]] = {
+    "simplex": SimplexQP,
+    "binary": BinaryQP,
+    "levels": LevelQP,
+    "box": BoxQP,
+    "ridge": RidgeQP,
+}
 # Up to this many variables every solver ends in milliseconds, and a thread to interrupt would be the larger part.
 _MOMENTARY = 16
 
@@ -137,13 +146,20 @@ class RowSolver(ABC):
 
         Parameters
         ----------
-        problem : SimplexQP or BinaryQP
+        problem : SimplexQP, BinaryQP, LevelQP, ...
             Of this solver's family.
         start : array-like of shape (D,), optional
         random_state : int, Generator or None
             Seed of methods that draw random numbers.
         """
         self._check_family(problem)
+        return self._prepared(problem)._solved(problem, start, random_state)
+
+    def _prepared(self, problem: QuadraticProgram) -> Self:
+        """Return the solver with what it has to know of the problem's set."""
+        return self
+
+    def _solved(self, problem: QuadraticProgram, start: ArrayLike | None, random_state: Any) -> Solution:
         self.check_size(problem.size)
         if start is None:
             point = self._default_start(problem.size)
@@ -196,7 +212,7 @@ class RowSolver(ABC):
         return [field.name for field in fields(cls)] if is_dataclass(cls) else []
 
     def _check_family(self, problem: QuadraticProgram) -> None:
-        expected = {"simplex": SimplexQP, "binary": BinaryQP, "box": BoxQP, "ridge": RidgeQP}[self.family]
+        expected = _PROBLEMS[self.family]
         if not isinstance(problem, expected):
             raise SolverMismatchError(
                 f"Solver '{self.name}' takes a {expected.__name__}, got a {type(problem).__name__}."
@@ -229,6 +245,47 @@ class BinarySolver(RowSolver):
     def _check_start(self, start: Floats) -> None:
         if not np.isin(start, (0.0, 1.0)).all():
             raise DataError("'start' must hold only 0 and 1.")
+
+
+@dataclass(frozen=True)
+class LevelSolver(RowSolver):
+    """Base of the items' solvers of many-valued models: minimise over levels^D.
+
+    A batch has no place for the levels, so that they are an option; a problem on its own brings its own.
+    """
+
+    levels: tuple[float, ...] = field(default=(0.0, 1.0), kw_only=True)
+
+    family = "levels"
+    unlimited = "coordinate"
+
+    def __post_init__(self) -> None:
+        """Check the options; levels may come as any sequence of numbers."""
+        try:
+            object.__setattr__(self, "levels", tuple(level_values(self.levels).tolist()))
+        except DataError as error:
+            raise ParameterError(f"Solver '{self.name}': {error}") from None
+        super().__post_init__()
+
+    @cached_property
+    def grid(self) -> Floats:
+        """The levels as an array."""
+        return np.array(self.levels)
+
+    def on(self, levels: ArrayLike) -> Self:
+        """Return the same solver for other levels."""
+        return replace(self, levels=tuple(np.asarray(levels, dtype=np.float64).tolist()))
+
+    def _prepared(self, problem: QuadraticProgram) -> Self:
+        assert isinstance(problem, LevelQP)
+        return self.on(problem.levels)
+
+    def _default_start(self, size: int) -> Floats:
+        return np.full(size, self.grid[np.abs(self.grid).argmin()])
+
+    def _check_start(self, start: Floats) -> None:
+        if not np.isin(start, self.grid).all():
+            raise DataError(f"'start' must hold only levels: {', '.join(f'{level:g}' for level in self.levels)}.")
 
 
 class BoxSolver(RowSolver):

@@ -33,9 +33,29 @@ _TARGETS: dict[str, dict[str, str]] = {
         "newton": "kolmogorov.solvers.binary.newton:Newton",
         "sdr": "kolmogorov.solvers.binary.sdr:SemidefiniteRelaxation",
     },
+    "levels": {
+        "coordinate": "kolmogorov.solvers.levels.coordinate:Coordinate",
+        "exhaustive": "kolmogorov.solvers.levels.exhaustive:Exhaustive",
+        "branch_bound": "kolmogorov.solvers.levels.branch_bound:BranchBound",
+        "binary": "kolmogorov.solvers.levels.binary:Binary",
+    },
     "box": {"coordinate": "kolmogorov.solvers.box.coordinate:Coordinate"},
     "ridge": {"cholesky": "kolmogorov.solvers.ridge.cholesky:Cholesky"},
 }
+
+
+#: Parameters of estimators that hold a solver, and its family.
+PARAMETERS = {
+    "simplex_solver": "simplex",
+    "binary_solver": "binary",
+    "level_solver": "levels",
+    "box_solver": "box",
+}
+
+
+def parameter_of(family: str) -> str:
+    """Return the name of the parameter that holds a solver of a family."""
+    return next(name for name, own in PARAMETERS.items() if own == family)
 
 
 def names(family: str) -> list[str]:

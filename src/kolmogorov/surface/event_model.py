@@ -16,6 +16,7 @@ from kolmogorov.data import Observations
 from kolmogorov.data.observations import View
 from kolmogorov.errors import DataError
 from kolmogorov.fitting import fold_in
+from kolmogorov.surface.ids import Unknown, pair_rows
 from kolmogorov.surface.ranking import LOWER
 from kolmogorov.surface.recommender import Rank, Recommender
 from kolmogorov.surface.tables import table_of
@@ -38,6 +39,41 @@ class EventModel(TransformerMixin, Recommender):  # type: ignore[misc]
     @abstractmethod
     def _n_columns(self) -> int:
         """Number of columns of what `transform` returns."""
+
+    def predict_distribution(self, users: Any, items: Any = None, *, unknown: Unknown = "average") -> Floats:
+        """Return the probability of each level, Pr(X = v) = theta . [x = v], for pairs of ids.
+
+        Parameters
+        ----------
+        users, items : id or array-like of ids
+            Raw ids, aligned; a single id is combined with every one of the other side. Observations as the only
+            argument stand for their entries.
+        unknown : {"average", "ignore", "error"}
+            As in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n, n_levels), or (n_levels,) for a single pair
+            In the order of `levels_`; rows sum to 1. Where items have two levels, the probabilities of no and of yes.
+
+        Examples
+        --------
+        >>> import kolmogorov as km
+        >>> train, test = km.datasets.load("zoo").split(test_size=0.2, random_state=0)
+        >>> model = km.KolmogorovModel(5, levels=[0, 0.5, 1], user_reg=0.3, random_state=0).fit(train)
+        >>> model.predict_distribution(test).shape == (len(test), 3)
+        True
+        """
+        check_is_fitted(self)
+        rows, single = pair_rows(self.fitted_, users, items, unknown)
+        found: Floats = self.fitted_.distribution_at_rows(*rows)
+        return found[0] if single else found
+
+    @property
+    def levels_(self) -> Floats:
+        """The values that an item may take in an event, on the probability scale."""
+        levels: Floats | None = self.fitted_.levels
+        return np.array([0.0, 1.0]) if levels is None else levels
 
     def fold_in(self, observations: Observations, side: fold_in.Side = "auto") -> NDArray[Any]:
         """Place users or items that were not there at `fit`, without changing the model.

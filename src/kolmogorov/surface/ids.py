@@ -146,13 +146,13 @@ def _ids(raw: Any, what: str) -> tuple[NDArray[Any], bool]:
 def at_entries(fitted: Trained, observations: Observations, unknown: Unknown = "ignore") -> Floats:
     """Return the prediction for each entry of some observations."""
     found = np.empty(len(observations))
-    for part, predictions in in_blocks(fitted, observations, unknown):
-        found[part] = predictions
+    for part, users, items in rows_in_blocks(fitted, observations, unknown):
+        found[part] = fitted.at_rows(users, items)
     return found
 
 
-def in_blocks(fitted: Trained, observations: Observations, unknown: Unknown) -> Iterator[tuple[slice, Floats]]:
-    """Yield entries of some observations as slices, with their predictions, about a million at a time."""
+def rows_in_blocks(fitted: Trained, observations: Observations, unknown: Unknown) -> Iterator[tuple[slice, Rows, Rows]]:
+    """Yield entries of some observations as slices, with their row numbers, about a million at a time."""
     view = observations.rows
     strangers = Strangers(unknown)
     users = strangers.rows_by_id(fitted.users, fitted.user_seen, observations.users, view.counts > 0, "user")
@@ -160,5 +160,5 @@ def in_blocks(fitted: Trained, observations: Observations, unknown: Unknown) -> 
     strangers.tell()
     for first, last in view.blocks():
         part = slice(int(view.indptr[first]), int(view.indptr[last]))
-        yield part, fitted.at_rows(users[view.owners(first, last)], items[view.indices[part]])
+        yield part, users[view.owners(first, last)], items[view.indices[part]]
         view.forget(first, last)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from kolmogorov._support.validation import Boolean, Integer, OneOf, Optional, Re
 from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.errors import DataError
 from kolmogorov.fitting.trained import Trained
-from kolmogorov.surface.ids import Strangers, Unknown, in_blocks, pair_rows
+from kolmogorov.surface.ids import Strangers, Unknown, pair_rows, rows_in_blocks
 from kolmogorov.surface.ranking import LOWER, as_columns, best, usual_count
 from kolmogorov.surface.saving import save
 from kolmogorov.surface.tables import check_evaluable
@@ -92,15 +93,26 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         -------
         dict
             `rmse` and `mae` on the probability scale, `rmse_rating` and `mae_rating` in rating units, and for
-            0/1 data `accuracy`, `log_loss` and `brier`.
+            0/1 data `accuracy`, `log_loss` and `brier`. For a model with several levels, where the training data have
+            at most 64 distinct values: `log_score`, the mean logarithm of the probability of what was observed (nearer
+            to 0 is better), and `calibration`, how far the probabilities of reaching each value of the scale are from
+            the shares that did, in ten bins each, on average (0 is best). Levels between two values of the scale, or
+            beyond its ends, count for the nearest ones, and one hundredth of every distribution is spread evenly.
         """
         check_is_fitted(self)
         test = check_evaluable(observations).rescaled(self.fitted_.scale)
         scores = metrics.Scores(test.scale.span, test.is_binary)
-        for part, predictions in in_blocks(self.fitted_, test, unknown):
-            weights = None if test.weights is None else test.weights[part]
-            scores.add(test.values[part], predictions, weights)
-        return scores.result()
+        fitted, wholes = self.fitted_, None
+        if fitted.levels is not None and fitted.points is not None:
+            wholes = metrics.DistributionScores(fitted.levels, fitted.points)
+        for part, users, items in rows_in_blocks(fitted, test, unknown):
+            values, weights = test.values[part], None if test.weights is None else test.weights[part]
+            scores.add(values, fitted.at_rows(users, items), weights)
+            if wholes is not None:
+                for few in _few_at_a_time(len(users)):
+                    heavy = None if weights is None else weights[few]
+                    wholes.add(values[few], fitted.distribution_at_rows(users[few], items[few]), heavy)
+        return scores.result() | ({} if wholes is None else wholes.result())
 
     # --- recommendations ------------------------------------------------------------------------------------------
 
@@ -261,4 +273,10 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         return self.fitted_.scale
 
 
+def _few_at_a_time(n: int) -> Iterator[slice]:
+    """Cut entries into parts whose distributions fit into memory."""
+    return (slice(first, first + _FEW) for first in range(0, n, _FEW))
+
+
+_FEW = 1 << 16
 _NOBODY: NDArray[np.int32] = np.empty(0, dtype=np.int32)

@@ -33,4 +33,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, RowSolver):
         options = {name: _plain(option) for name, option in value.options().items()}
         return {"solver": value.name, "options": options}
+    if isinstance(value, (np.ndarray, tuple, list)):
+        return np.asarray(value).tolist()
     return value.item() if isinstance(value, np.generic) else value

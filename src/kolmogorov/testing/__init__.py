@@ -7,6 +7,7 @@ from kolmogorov.testing.contract import RowSolverContract
 from kolmogorov.testing.solvers import (
     BinarySolverContract,
     BoxSolverContract,
+    LevelSolverContract,
     RidgeSolverContract,
     SimplexSolverContract,
     check_solver,
@@ -15,6 +16,7 @@ from kolmogorov.testing.solvers import (
 __all__ = [
     "BinarySolverContract",
     "BoxSolverContract",
+    "LevelSolverContract",
     "RidgeSolverContract",
     "RowSolverContract",
     "SimplexSolverContract",

@@ -21,6 +21,12 @@ def best_binary(gram: Floats, moment: Floats) -> Floats:
     return min(points, key=lambda x: value(gram, moment, x))
 
 
+def best_on_levels(gram: Floats, moment: Floats, levels: Floats) -> Floats:
+    """Try all L^D points."""
+    points = (np.array(point) for point in itertools.product(levels, repeat=len(moment)))
+    return min(points, key=lambda x: value(gram, moment, x))
+
+
 def best_on_simplex(gram: Floats, moment: Floats) -> Floats:
     """Try every support: on each one the optimum solves a linear system; keep the best feasible point."""
     size = len(moment)
@@ -75,4 +81,16 @@ def is_two_flip_optimal(gram: Floats, moment: Floats, x: Floats) -> bool:
         other[list(flips)] = 1 - other[list(flips)]
         if value(gram, moment, other) < here - 1e-9:
             return False
+    return True
+
+
+def is_two_move_optimal(gram: Floats, moment: Floats, levels: Floats, x: Floats) -> bool:
+    """Tell whether no move of one coordinate or of two to other levels lowers the value."""
+    here = value(gram, moment, x)
+    for d, e in itertools.combinations_with_replacement(range(len(x)), 2):
+        for at_d, at_e in itertools.product(levels, repeat=2):
+            other = x.copy()
+            other[d], other[e] = at_d, at_e
+            if value(gram, moment, other) < here - 1e-9:
+                return False
     return True

@@ -17,9 +17,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kolmogorov.problems import BinaryQP, BoxQP, RidgeQP, SimplexQP, Status
+from kolmogorov.problems import BinaryQP, BoxQP, LevelQP, RidgeQP, SimplexQP, Status
 from kolmogorov.problems.quadratic import QuadraticProgram
-from kolmogorov.solvers import RowSolver
+from kolmogorov.solvers import LevelSolver, RowSolver
 from kolmogorov.testing import references
 from kolmogorov.testing.contract import RowSolverContract, expect
 from kolmogorov.testing.references import Floats
@@ -50,6 +50,51 @@ class BinarySolverContract(RowSolverContract):
     def start(self, rng: np.random.Generator, size: int) -> Floats:
         """Toss coins."""
         return rng.integers(0, 2, size).astype(np.float64)
+
+    def slack(self, problem: QuadraticProgram, best: float) -> float:
+        """Allow for rounding, and no more: there are finitely many points."""
+        return 1e-9 * (1 + abs(best))
+
+    def tolerance(self, problem: QuadraticProgram) -> float:
+        """Allow nothing: a point is the best one or it is not."""
+        return 0.0
+
+
+class LevelSolverContract(RowSolverContract):
+    """Tests over a solver of the family "levels": levels^D with the solver's own levels, any symmetric matrix."""
+
+    stranger = BinaryQP
+    bad_start: ClassVar = [0.123, 1.0]
+    ends_of_exact = (Status.OPTIMAL,)
+
+    @property
+    def levels(self) -> Floats:
+        """The levels that the solver was made for."""
+        assert isinstance(self.solver, LevelSolver)
+        return self.solver.grid
+
+    def problem(self, gram: Any, moment: Any, offset: float = 0.0) -> LevelQP:  # type: ignore[override]
+        """Return a problem over the solver's levels."""
+        return LevelQP(gram, moment, self.levels, offset)
+
+    def problems(self) -> Any:
+        """Return problems, convex or not."""
+        from kolmogorov.testing.problems import binary_problems
+
+        # About a thousand points.
+        return binary_problems(max_size=max(1, int(np.log(1500) / np.log(len(self.levels)))))
+
+    def best(self, gram: Floats, moment: Floats) -> Floats:
+        """Try all points."""
+        return references.best_on_levels(gram, moment, self.levels)
+
+    def is_feasible(self, x: Floats) -> bool:
+        """Tell whether there are only levels."""
+        return bool(np.isin(x, self.levels).all())
+
+    def start(self, rng: np.random.Generator, size: int) -> Floats:
+        """Draw levels evenly."""
+        return rng.choice(self.levels, size)
 
     def slack(self, problem: QuadraticProgram, best: float) -> float:
         """Allow for rounding, and no more: there are finitely many points."""
@@ -159,6 +204,7 @@ class RidgeSolverContract(RowSolverContract):
 #: The suite of each family.
 CONTRACTS: dict[str, type[RowSolverContract]] = {
     "binary": BinarySolverContract,
+    "levels": LevelSolverContract,
     "simplex": SimplexSolverContract,
     "box": BoxSolverContract,
     "ridge": RidgeSolverContract,

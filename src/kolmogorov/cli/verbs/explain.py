@@ -53,7 +53,8 @@ def command(model: str, user: str, item: str, unknown: Unknown, form: str, outpu
     emit(columns, form, output)
     if form == "table" and output is None and why.reasons:
         rules: dict[str, list[Any]] = {
-            "known to like": [reason.antecedent for reason in why.reasons[:_REASONS]],
+            "known" if why.graded else "known to like": [reason.antecedent for reason in why.reasons[:_REASONS]],
+            **({"so": [reason.consequent for reason in why.reasons[:_REASONS]]} if why.graded else {}),
             "held in training": [f"{reason.held} of {reason.support}" for reason in why.reasons[:_REASONS]],
             "base rate": [f"{reason.base_rate:.0%}" for reason in why.reasons[:_REASONS]],
         }

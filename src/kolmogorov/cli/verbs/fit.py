@@ -19,6 +19,7 @@ from kolmogorov.cli.options import (
     LAYOUT,
     SCALE,
     Finite,
+    LevelsOption,
     output_option,
     read_input,
     reading_options,
@@ -35,7 +36,18 @@ if TYPE_CHECKING:
     from kolmogorov.model.kolmogorov import KolmogorovModel
 
 
-_POINT = ("user_reg", "item_reg", "prior", "simplex_solver", "binary_solver", "max_iter", "tol", "n_init")
+_POINT = (
+    "levels",
+    "user_reg",
+    "item_reg",
+    "prior",
+    "simplex_solver",
+    "binary_solver",
+    "level_solver",
+    "max_iter",
+    "tol",
+    "n_init",
+)
 _CHAINS = ("chains", "burn_in", "samples", "thin")
 
 
@@ -43,6 +55,14 @@ _CHAINS = ("chains", "burn_in", "samples", "thin")
 @click.argument("data", type=Input(dir_okay=True))
 @output_option("Model file to write.", required=True)
 @click.option("--events", type=EVENTS, help="Number of elementary events.  [default: 8; 24 with --bayes]")
+@click.option(
+    "--levels",
+    default="2",
+    type=LevelsOption(),
+    show_default=True,
+    metavar="2|auto|V,V,...",
+    help="Values of an item in an event: 2 (it happens or not), auto for a grid, or the grid on the scale from 0 to 1.",
+)
 @click.option("--bayes", is_flag=True, help="Sample models from the posterior and average them: slower, more accurate.")
 @click.option("--chains", default=4, type=COUNT, show_default=True, help="With --bayes: independent chains.")
 @click.option(
@@ -55,6 +75,7 @@ _CHAINS = ("chains", "burn_in", "samples", "thin")
 @click.option("--prior", type=click.Choice(["mean", "uniform"]), default="mean", show_default=True)
 @click.option("--simplex-solver", default="pairwise", show_default=True)
 @click.option("--binary-solver", default="auto", show_default=True)
+@click.option("--level-solver", default="coordinate", show_default=True, help="With several levels.")
 @click.option("--max-iter", default=100, type=COUNT, show_default=True, help="Limit on sweeps.")
 @click.option("--tol", default=1e-4, type=Finite(), show_default=True, help="Relative decrease at which to stop.")
 @click.option("--n-init", default=1, type=COUNT, show_default=True, help="Random starts.")
@@ -94,6 +115,7 @@ def command(
     Examples:
       kolmogorov fit ratings.csv --events 8 -o model.km
       kolmogorov fit u.data --maximum 5 --user-reg 30 --test-size 0.2 -o ml.km
+      kolmogorov fit u.data --maximum 5 --levels auto --events 4 -o ml.km
       kolmogorov fit u.data --maximum 5 --bayes --test-size 0.2 -o ml.km
       kolmogorov fit table.kmt --dask local:4 -o model.km
       zcat votes.tsv.gz | kolmogorov fit - -o votes.km

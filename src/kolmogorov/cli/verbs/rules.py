@@ -22,7 +22,7 @@ from kolmogorov.cli.verb import Verb
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
     from kolmogorov.fitting.trained import Trained
-    from kolmogorov.interpret import Relations, Rules
+    from kolmogorov.interpret import GradedRelations, Relations, Rules
 
 _KINDS = ("implication", "equivalence", "exclusion", "coverage")
 #: Rules looked at for each one shown, as some are not met in the data.
@@ -42,7 +42,11 @@ _RESERVE = 50
     "--kind", "kinds", type=click.Choice(_KINDS), multiple=True, help="May be repeated.  [default: implication]"
 )
 @click.option("--contrapositives", is_flag=True, help="Also 'no to i ⇒ no to j'.")
-@click.option("--likes", type=Finite(), help="Ratings of at least this mean yes.  [default: 0.6 of the scale]")
+@click.option(
+    "--likes",
+    type=Finite(),
+    help="Ratings of at least this mean yes [default: 0.6 of the scale]; with several levels, the least threshold.",
+)
 @click.option("--top", default=20, show_default=True, type=click.IntRange(1), help="The strongest rules.")
 @click.option("--min-ratings", default=1, show_default=True, type=click.IntRange(1), help="Of an item, in training.")
 @click.option("--min-support", default=1, show_default=True, type=click.IntRange(0), help="Pairs seen in training.")
@@ -78,7 +82,7 @@ def command(
     'support' is the number of users seen with both items who said yes to the first, 'held' those who said yes to the
     second as well, 'base_rate' the share of yes to the second among all; 'p_adjusted' is Fisher's test, corrected
     (Bonferroni) for the rules shown. Of a model fitted with --bayes the most probable rules are shown; 'probability' is
-    the share of draws in which a rule holds.
+    the share of draws in which a rule holds. Rules of a model fitted with --levels have thresholds, "A >= 4 ⇒ B >= 3".
 
     \b
     Examples:
@@ -95,15 +99,18 @@ def command(
     if not isinstance(fitted_model, Interpretation):
         raise ParameterError(f"{model} holds a {type(fitted_model).__name__}; rules are read off a KolmogorovModel.")
     fitted = fitted_model.fitted_
-    options: dict[str, Any] = {"likes": likes_level(fitted.scale, likes)}
-    drawn = fitted_model.has_draws
+    drawn, graded = fitted_model.has_draws, fitted.levels is not None
+    options: dict[str, Any] = {"likes": None if graded and likes is None else likes_level(fitted.scale, likes)}
     if drawn:
         refuse_given(["kinds", "contrapositives", "min_support", "min_lift"], "do not go with draws")
         options |= {"min_probability": 0.8 if min_probability is None else min_probability}
     else:
         refuse_given(["min_probability"], "goes only with draws (fit --bayes)")
-        options |= {"kinds": kinds or ("implication",), "contrapositives": contrapositives}
-        options |= {"min_support": min_support, "min_lift": min_lift}
+        options |= {"contrapositives": contrapositives, "min_support": min_support, "min_lift": min_lift}
+        if graded:
+            refuse_given(["kinds"], "goes with models of two levels; of several, implications are read")
+        else:
+            options["kinds"] = kinds or ("implication",)
     if about is not None:
         options["item"] = known_id(fitted_model.items_, about, "item")
     judges = None if data is None else _judged_on(fitted, data, layout, on)
@@ -117,7 +124,7 @@ def command(
 
 
 def _strongest(
-    relations: Relations, judges: Observations | None, top: int, options: dict[str, Any]
+    relations: Relations | GradedRelations, judges: Observations | None, top: int, options: dict[str, Any]
 ) -> tuple[Rules, Rules | None]:
     """Return the rules that are strongest in training, counted on the judges, and as they were in training."""
     if judges is None:

@@ -13,6 +13,7 @@ from kolmogorov.cli.options import (
     JOBS,
     LAYOUT,
     SCALE,
+    LevelsOption,
     output_option,
     read_input,
     reading_options,
@@ -42,10 +43,23 @@ def _counts(context: click.Context, parameter: click.Parameter, text: str) -> li
     return numbers
 
 
+def _worded(levels: Any) -> str:
+    return str(levels) if isinstance(levels, (int, str)) else ",".join(f"{level:g}" for level in levels)
+
+
 @click.command("tune", cls=Verb)
 @click.argument("data", type=Input(dir_okay=True))
 @output_option("Model file for the best setting, refitted.")
 @click.option("--events", default="4,8,16", show_default=True, callback=_counts, help="Numbers of events to try.")
+@click.option(
+    "--levels",
+    default=("2",),
+    type=LevelsOption(),
+    multiple=True,
+    show_default=True,
+    metavar="2|auto|V,V,...",
+    help="Values of an item in an event; may be repeated to try several.",
+)
 @click.option("--user-reg", default="0.3,1,3,10,30,100", show_default=True, callback=_numbers, help="Values to try.")
 @click.option("--item-reg", default="0,0.1", show_default=True, callback=_numbers, help="Values to try.")
 @click.option("--folds", default=3, show_default=True, type=COUNT)
@@ -58,6 +72,7 @@ def command(
     data: str,
     output: str | None,
     events: list[int],
+    levels: tuple[Any, ...],
     user_reg: list[float],
     item_reg: list[float],
     folds: int,
@@ -71,6 +86,7 @@ def command(
     \b
     Examples:
       kolmogorov tune ratings.csv -o model.km
+      kolmogorov tune ratings.csv --levels 2 --levels auto --events 4,8
       kolmogorov tune ratings.csv --events 8,16,24 --user-reg 10,30,100 --folds 5
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -94,6 +110,7 @@ def command(
         found = tune(
             observations,
             n_events=events,
+            levels=list(levels),
             user_reg=user_reg,
             item_reg=item_reg,
             folds=folds,
@@ -105,6 +122,7 @@ def command(
     ranked = sorted(found.trials, key=lambda trial: trial.rmse)
     columns: dict[str, list[Any]] = {
         "events": [trial.n_events for trial in ranked],
+        **({} if levels == (2,) else {"levels": [_worded(trial.levels) for trial in ranked]}),
         "user_reg": [f"{trial.user_reg:g}" for trial in ranked],
         "item_reg": [f"{trial.item_reg:g}" for trial in ranked],
         "rmse": [trial.rmse for trial in ranked],

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kolmogorov.interpret import Relations
 from kolmogorov.interpret.relations import Convention
 from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.paper.data import dataset, solver
@@ -25,7 +26,7 @@ def run(effort: Effort) -> Result:
     model = KolmogorovModel(
         8, user_reg=30.0, binary_solver=solver("enhanced_gd"), max_iter=effort.pick(2, 8), random_state=0
     ).fit(train)
-    full = np.flatnonzero(model.relations(convention="paper").influence == 1.0)
+    full = np.flatnonzero(Relations(model.fitted_, convention="paper").influence == 1.0)
     rows = _raters(train, full)
     liked = float((train.values >= _LIKES).mean())
     printed = {(item, user): accuracy for item, user, _, accuracy in TABLE_6}

@@ -1,0 +1,1 @@
+"""Quadratics over a grid of values: compiled searches."""

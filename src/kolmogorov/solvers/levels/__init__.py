@@ -1,0 +1,1 @@
+"""Solvers of many-valued items: quadratics over a grid of values."""
