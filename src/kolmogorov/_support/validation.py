@@ -108,6 +108,20 @@ class Optional:
 
 
 @dataclass(frozen=True)
+class OrAuto:
+    """What another requirement accepts, or the word "auto"."""
+
+    inner: Requirement
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value is allowed."""
+        return (isinstance(value, str) and value == "auto") or self.inner.accepts(value)
+
+    def __str__(self) -> str:
+        return f"{self.inner} or 'auto'"
+
+
+@dataclass(frozen=True)
 class OneOf:
     """One of a few words."""
 

@@ -19,7 +19,7 @@ MOST_LEVELS, FURTHEST_LEVEL = 64, 10.0
 CHANCES = (0.02, 0.15, 0.3, 0.5, 0.7, 0.85, 0.98)
 #: The step of a grid where the ratings' own is finer or coarser, with the two between which that serves.
 _USUAL_STEP, _FINEST_STEP, _COARSEST_STEP = 0.2, 0.15, 0.25
-#: Steps by which a grid reaches beyond either end of the scale.
+#: Steps by which a grid reaches beyond either end of the scale, unless told otherwise.
 _REACH = 2
 #: Ratings looked at to find their step.
 _LOOK = 1 << 20
@@ -49,7 +49,9 @@ class LevelsRequirement:
         )
 
 
-def grid_of(levels: Levels, table: Observations, *, chances: bool = False) -> Floats | None:
+def grid_of(
+    levels: Levels, table: Observations, *, chances: bool = False, reach: float | None = None
+) -> Floats | None:
     """Return the values of a many-valued model for a table; None for the paper's two.
 
     Parameters
@@ -58,6 +60,8 @@ def grid_of(levels: Levels, table: Observations, *, chances: bool = False) -> Fl
     table : Observations
     chances : bool
         Answers are yes or no, and a value is the chance of a yes: "auto" stays inside (0, 1).
+    reach : float, optional
+        How far "auto" goes beyond either end of the scale, in scales; by default two steps.
 
     Examples
     --------
@@ -67,7 +71,7 @@ def grid_of(levels: Levels, table: Observations, *, chances: bool = False) -> Fl
     [-0.4, -0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4]
     """
     if isinstance(levels, str):
-        return np.array(CHANCES) if chances else _reaching(_step_of(table))
+        return np.array(CHANCES) if chances else _reaching(_step_of(table), reach)
     if isinstance(levels, numbers.Integral):
         return None
     grid = np.asarray(levels, dtype=np.float64)
@@ -81,10 +85,11 @@ def _step_of(table: Observations) -> float:
     return step if _FINEST_STEP <= step <= _COARSEST_STEP else _USUAL_STEP
 
 
-def _reaching(step: float) -> Floats:
+def _reaching(step: float, reach: float | None) -> Floats:
     """Return multiples of a step from below 0 to above 1."""
     inside = round(1.0 / step)
-    return np.arange(-_REACH, inside + _REACH + 1) / inside
+    beyond = _REACH if reach is None else round(reach * inside)
+    return np.arange(-beyond, inside + beyond + 1) / inside
 
 
 def has_two(levels: Levels) -> bool:

@@ -16,6 +16,7 @@ from kolmogorov._support.files import check_writable
 from kolmogorov._support.progress import notice
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.threads import one_blas_thread, thread_count
+from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import (
     LARGEST_RIDGE,
     Between,
@@ -25,38 +26,50 @@ from kolmogorov._support.validation import (
     Integer,
     OneOf,
     Optional,
+    OrAuto,
+    Positive,
     Requirement,
     check_parameters,
 )
 from kolmogorov._support.warn import warn
+from kolmogorov.data.levels import MOST_LEVELS, Levels, LevelsRequirement, grid_of
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.trainable import check_any, check_trainable
-from kolmogorov.errors import ConvergenceWarning, DataError
+from kolmogorov.errors import ConvergenceWarning, DataError, ParameterError
 from kolmogorov.execution import Dask, Threads
 from kolmogorov.fitting.trained import checked
 from kolmogorov.model.drawn import DrawnModel
 from kolmogorov.sampling.checkpoint import ChainCheckpoint, SamplerState
 from kolmogorov.sampling.convergence import convergence_of
+from kolmogorov.sampling.emission import INSIDE, emission_of
+from kolmogorov.sampling.features import pattern_features, user_features
 from kolmogorov.sampling.plan import Plan
-from kolmogorov.sampling.priors import rating_features
 from kolmogorov.sampling.sampler import Sampler, SamplingProgress
+from kolmogorov.sampling.sizes import Sizes, suited
 from kolmogorov.surface.tables import table_of
 
-Likelihood = Literal["auto", "gaussian", "bernoulli"]
+Likelihood = Literal["auto", "gaussian", "bernoulli", "categorical"]
+Auto = Literal["auto"]
 _RULES: dict[str, Requirement] = {
-    "n_events": Integer(1),
-    "likelihood": OneOf(("auto", "gaussian", "bernoulli")),
-    "n_chains": Integer(1),
-    "burn_in": Integer(1),
-    "n_samples": Integer(1),
-    "thin": Integer(1),
+    "n_events": OrAuto(Integer(1)),
+    "levels": LevelsRequirement(),
+    "likelihood": OneOf(("auto", "gaussian", "bernoulli", "categorical")),
+    "n_chains": OrAuto(Integer(1)),
+    "burn_in": OrAuto(Integer(1)),
+    "n_samples": OrAuto(Integer(1)),
+    "thin": OrAuto(Integer(1)),
     "item_classes": Integer(1),
-    "n_features": Integer(0),
+    "n_features": OrAuto(Integer(0)),
+    "max_seconds": Optional(Positive()),
     "concentration": Optional(Between(0.0, LARGEST_RIDGE)),
     "execution": Optional(Instance(Dask)),
     "callback": Callback(),
     "verbose": Flag(),
 }
+
+
+#: How far the values of ratings reach beyond either end of the scale, in scales.
+_REACH = 1.0
 
 
 class BayesianKolmogorovModel(DrawnModel):
@@ -67,26 +80,36 @@ class BayesianKolmogorovModel(DrawnModel):
 
     Parameters
     ----------
-    n_events : int
-        Of each draw.
-    likelihood : {"auto", "gaussian", "bernoulli"}
-        Answers with normal noise, of a variance that depends on the user; or yes and no. "auto" takes "bernoulli" for
-        0/1 data.
-    n_chains : int
-        Independent chains, started apart.
-    burn_in : int
-        Sweeps at the start of each chain that are not kept; the users' prior is learned during them.
-    n_samples : int
-        Draws kept of each chain.
-    thin : int
-        Sweeps between two draws kept.
+    n_events : int or "auto"
+        Of each draw. "auto" takes more for more ratings: 8 for 5,000, 14 for 100,000, 24 for a million.
+    levels : "auto", 2 or sequence of float
+        The values that an item may take in an event, on the probability scale; 2 is the paper's model, in which it
+        happens or not. "auto" takes, for ratings, a grid that reaches one scale beyond either end, and for 0/1 data a
+        few chances of a yes.
+    likelihood : {"auto", "gaussian", "bernoulli", "categorical"}
+        Answers with normal noise, of a variance that depends on the user; yes and no; or one of few ratings, which an
+        event of each answer's own gives. "auto" takes "bernoulli" for 0/1 data and "gaussian" for others.
+    n_chains : int or "auto"
+        Independent chains, started apart; on several threads they run side by side. "auto" takes 8, and 4 from
+        300,000 ratings on.
+    burn_in : int or "auto"
+        Sweeps at the start of each chain that are not kept; the priors of users and of values are learned during them.
+        "auto" takes 150, and 100 from 300,000 ratings on.
+    n_samples : int or "auto"
+        Draws kept of each chain; "auto" takes 20.
+    thin : int or "auto"
+        Sweeps between two draws kept; "auto" takes 4.
     item_classes : int
-        Classes of items in the prior; each has its own frequency of every event.
-    n_features : int
-        How many features of which items a user was observed with may shift the prior of theta.
+        With two levels: classes of items in the prior; each has its own frequency of every event.
+    n_features : int or "auto"
+        How many features of who was observed with what may shift the priors of users and of items. "auto" takes 30
+        for 80,000 ratings, and at most 60.
     concentration : float, optional
         Of theta's prior: its precision with noise, the sum of its Dirichlet's parameters with yes/no data. By default
         it is learned: with noise during burn-in, with yes/no data all along.
+    max_seconds : float, optional
+        Time for the chains: their length, and then their number, is cut to what fits. The draws then depend on how
+        fast the machine is.
     random_state : int, Generator or None
         The same integer gives the same bits on any number of threads.
     n_jobs : int or None
@@ -118,16 +141,18 @@ class BayesianKolmogorovModel(DrawnModel):
 
     def __init__(
         self,
-        n_events: int = 24,
+        n_events: int | Auto = "auto",
         *,
+        levels: Levels = "auto",
         likelihood: Likelihood = "auto",
-        n_chains: int = 4,
-        burn_in: int = 100,
-        n_samples: int = 25,
-        thin: int = 8,
+        n_chains: int | Auto = "auto",
+        burn_in: int | Auto = "auto",
+        n_samples: int | Auto = "auto",
+        thin: int | Auto = "auto",
         item_classes: int = 8,
-        n_features: int = 10,
+        n_features: int | Auto = "auto",
         concentration: float | None = None,
+        max_seconds: float | None = None,
         random_state: Any = None,
         n_jobs: int | None = -1,
         execution: Dask | None = None,
@@ -136,6 +161,7 @@ class BayesianKolmogorovModel(DrawnModel):
         verbose: int = 0,
     ) -> None:
         self.n_events = n_events
+        self.levels = levels
         self.likelihood = likelihood
         self.n_chains = n_chains
         self.burn_in = burn_in
@@ -144,6 +170,7 @@ class BayesianKolmogorovModel(DrawnModel):
         self.item_classes = item_classes
         self.n_features = n_features
         self.concentration = concentration
+        self.max_seconds = max_seconds
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.execution = execution
@@ -188,15 +215,17 @@ class BayesianKolmogorovModel(DrawnModel):
 
     def _sampler(self, table: Observations, test: Observations | None) -> Sampler:
         plan, seed = self._plan(table), base_seed(self.random_state)
+        count = self._sizes(table).n_features if self.n_features == "auto" else int(self.n_features)
         with one_blas_thread():
-            features = rating_features(table, int(self.n_features))
+            features = (user_features if plan.levels is None else pattern_features)(table, count)
         keeper, progress = None, SamplerState(seed)
         if self.checkpoint is not None:
             fixed = isinstance(self.random_state, numbers.Integral)
             keeper = ChainCheckpoint(self.checkpoint, self._identity(table, plan), seed if fixed else None)
             check_writable(self.checkpoint)
             progress = keeper.read(features, table, plan) or progress
-        return Sampler(plan, table, features, progress, keeper, test, self._on_sweep)
+        seconds = None if self.max_seconds is None else float(self.max_seconds)
+        return Sampler(plan, table, features, progress, keeper, test, self._on_sweep, seconds)
 
     # --- inside -----------------------------------------------------------------------------------------
 
@@ -206,29 +235,65 @@ class BayesianKolmogorovModel(DrawnModel):
         thread_count(self.n_jobs)
 
     def _plan(self, table: Observations) -> Plan:
+        likelihood = self._likelihood(table)
+        sizes = self._sizes(table)
+
+        def chosen(name: str) -> int:
+            value = getattr(self, name)
+            return int(getattr(sizes, name) if value == "auto" else value)
+
         return Plan(
-            likelihood=self._likelihood(table),
-            n_events=int(self.n_events),
-            n_chains=int(self.n_chains),
-            burn_in=int(self.burn_in),
-            n_samples=int(self.n_samples),
-            thin=int(self.thin),
+            likelihood=likelihood,
+            levels=self._levels(table, likelihood),
+            n_events=chosen("n_events"),
+            n_chains=chosen("n_chains"),
+            burn_in=chosen("burn_in"),
+            n_samples=chosen("n_samples"),
+            thin=chosen("thin"),
             n_classes=int(self.item_classes),
             concentration=None if self.concentration is None else float(self.concentration),
         )
+
+    def _sizes(self, table: Observations) -> Sizes:
+        likelihood = self._likelihood(table)
+        several = self._levels(table, likelihood) is not None
+        return suited(table, several_values=several, answers=likelihood != "gaussian")
+
+    def _levels(self, table: Observations, likelihood: str) -> Floats | None:
+        if likelihood == "categorical":
+            if isinstance(self.levels, str):
+                return emission_of(likelihood, np.empty(0), table).levels
+            raise ParameterError("With likelihood 'categorical' the levels are the ratings themselves: levels='auto'.")
+        grid = grid_of(self.levels, table, chances=likelihood == "bernoulli", reach=_REACH)
+        if likelihood == "bernoulli" and grid is not None and not INSIDE[0] <= grid[0] <= grid[-1] <= INSIDE[1]:
+            raise ParameterError(
+                f"With likelihood 'bernoulli' levels are chances of a yes, each from {INSIDE[0]:g} to {INSIDE[1]:g}; "
+                f"got {grid[0]:g} to {grid[-1]:g}."
+            )
+        return grid
 
     def _likelihood(self, table: Observations) -> str:
         if self.likelihood == "auto":
             return "bernoulli" if table.is_binary and _whole(table) else "gaussian"
         if self.likelihood == "bernoulli" and not table.is_binary:
             raise DataError("likelihood 'bernoulli' is for values 0 and 1; these data have others. Use 'gaussian'.")
-        if self.likelihood == "bernoulli" and not _whole(table):
-            raise DataError("With likelihood 'bernoulli' weights must be whole numbers: how often an answer was given.")
+        if self.likelihood != "gaussian" and not _whole(table):
+            raise DataError(
+                f"With likelihood '{self.likelihood}' weights must be whole numbers: how often an answer was given."
+            )
+        if self.likelihood == "categorical" and not 2 <= np.unique(table.values).size <= MOST_LEVELS:
+            raise DataError(
+                f"likelihood 'categorical' is for 2 to {MOST_LEVELS} distinct ratings; these data have "
+                f"{np.unique(table.values).size:,}. Use 'gaussian'."
+            )
         return str(self.likelihood)
 
     def _identity(self, table: Observations, plan: Plan) -> str:
         names = ("n_events", "n_chains", "burn_in", "n_samples", "thin", "item_classes", "n_features", "concentration")
-        text = repr(([getattr(self, name) for name in names], plan.likelihood, table.fingerprint()))
+        shape = [getattr(plan if hasattr(plan, name) else self, name) for name in names]
+        text = repr((shape, plan.likelihood, table.fingerprint()))
+        if plan.levels is not None:
+            text += repr(plan.levels.tolist())
         return hashlib.sha256(text.encode()).hexdigest()
 
     def _on_sweep(self, draw: SamplingProgress) -> bool:

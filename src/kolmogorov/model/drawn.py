@@ -18,6 +18,7 @@ from kolmogorov.errors import DataError
 from kolmogorov.model.averaging import averaged_model, pruned
 from kolmogorov.model.interpretation import DrawnInterpretation
 from kolmogorov.model.kolmogorov import KolmogorovModel
+from kolmogorov.sampling.emission import placed
 from kolmogorov.sampling.new_rows import new_psis, new_thetas
 from kolmogorov.sampling.posterior import Posterior, stacked
 from kolmogorov.surface.event_model import EventModel
@@ -102,13 +103,23 @@ class DrawnModel(DrawnInterpretation, EventModel):
     def interval_of_rows(self, users: NDArray[np.int64], items: NDArray[np.int64], level: float) -> tuple[Any, Any]:
         """Return the interval of new ratings, in rating units, for aligned row numbers."""
         posterior = self.fitted_
-        if posterior.likelihood == "bernoulli":
+        if posterior.likelihood == "categorical":
+            low, high = self._answer_interval(users, items, level)
+        elif posterior.likelihood == "bernoulli":
             mean, _ = posterior.moments(users, items)
             tail = 0.5 * (1.0 - level)
             low, high = (mean > 1.0 - tail).astype(np.float64), (mean >= tail).astype(np.float64)
         else:
             low, high = posterior.interval(users, items, level, noise=True)
         return posterior.scale.rating(low), posterior.scale.rating(high)
+
+    def _answer_interval(self, users: NDArray[np.int64], items: NDArray[np.int64], level: float) -> tuple[Any, Any]:
+        """Return the ratings between which a new one lies, where answers are one of few ratings."""
+        points = np.unique(self.fitted_.training.values)
+        upto = np.cumsum(self.fitted_.answers_at_rows(users, items, points), axis=1)
+        tails = (0.5 * (1.0 - level), 0.5 * (1.0 + level) - 1e-12)
+        low, high = (points[np.minimum((upto < tail).sum(axis=1), points.size - 1)] for tail in tails)
+        return low, high
 
     def evaluate(self, observations: Observations, *, unknown: Unknown = "average") -> dict[str, float]:
         """Compare predictions with observations, and count how many ratings the 90% interval holds.
@@ -146,8 +157,11 @@ class DrawnModel(DrawnInterpretation, EventModel):
             theta = np.hstack([(1.0 - 2.0 * floor) * theta, edge])
             psi = np.hstack([psi, np.tile([True, False], (len(psi), 1))])
         if n_events is not None:
-            theta, psi = pruned(theta, psi, int(n_events), seed=0)
-        return averaged_model(theta, psi, posterior.training)
+            theta, psi = pruned(theta, psi, int(n_events), seed=0, levels=posterior.levels)
+        if posterior.levels is not None:
+            # Draws keep values in four bytes.
+            psi = posterior.levels[placed(psi, posterior.levels)]
+        return averaged_model(theta, psi, posterior.training, levels=posterior.levels)
 
     def diagnostics(self, observations: Observations, max_entries: int = 1000) -> dict[str, dict[str, Floats]]:
         """Return split R-hat and effective sample size of predictions for some entries, of the priors and the noise.

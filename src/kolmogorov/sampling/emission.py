@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
+from kolmogorov.data import Observations
 
 #: The chance that an answer goes astray from its value, and that it then goes one answer further, and so on.
 ASTRAY, FURTHER = 0.3, 0.3
+#: Where chances of a yes may lie: no answer is impossible.
+INSIDE = (1e-3, 1.0 - 1e-3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +61,12 @@ class Emission:
         return np.abs(np.subtract.outer(values, self.answers)).argmin(axis=1).astype(np.uint8)
 
 
-def placed(values: Floats, grid: Floats) -> NDArray[np.uint8]:
+def emission_of(likelihood: str, levels: Floats, table: Observations) -> Emission:
+    """Return the chances of answers behind a likelihood: of yes and no, or of the ratings that a table holds."""
+    return Emission.of_chances(levels) if likelihood == "bernoulli" else Emission.of_answers(np.unique(table.values))
+
+
+def placed(values: NDArray[Any], grid: Floats) -> NDArray[np.uint8]:
     """Return the place in an increasing grid of values that lie on it, to rounding."""
     middles = 0.5 * (grid[1:] + grid[:-1])
     return np.searchsorted(middles, values).astype(np.uint8)

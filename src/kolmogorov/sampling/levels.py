@@ -25,6 +25,8 @@ from kolmogorov.sampling.values import ValuePrior
 _START_SPREAD, _START_CONCENTRATION = 0.3, 30.0
 #: How often a sweep goes over an item's values, and over the pairs of a user's events.
 _ROUNDS, _USER_ROUNDS = 2, 2
+#: Sweeps in which the Dirichlet prior of theta stays as it starts.
+_HELD = 30
 
 
 class LevelChain(Chain):
@@ -38,6 +40,9 @@ class LevelChain(Chain):
     **options
         As for `Chain`.
     """
+
+    #: Of the Dirichlet from which thetas start: 1 is uniform, less is nearer to the corners.
+    start_sparsity = 1.0
 
     def __init__(self, *given: Any, item_features: Floats, levels: Floats, **options: Any) -> None:
         super().__init__(*given, **options)
@@ -62,13 +67,13 @@ class LevelChain(Chain):
         spread = max(float(np.var(table.values)), 1e-4)
         concentration = self.concentration or _START_CONCENTRATION
         return ChainState(
-            theta=rng.dirichlet(np.ones(size), size=table.n_users),
+            theta=rng.dirichlet(np.full(size, self.start_sparsity), size=table.n_users),
             psi=self.levels[placed(x, self.levels)],
             noise=np.full(table.n_users, spread),
             items=ValuePrior.start(self.item_features, size, mean),
             users=UserPrior.start(self.features, size, concentration, PRIOR_DRAWS),
             scale=self.noise_shape * spread,
-            alpha=np.full(size, 1.0 if self.concentration is None else self.concentration / size),
+            alpha=np.full(size, (self.concentration or 1.0) / size),
             shape=self.noise_shape,
         )
 
@@ -138,6 +143,7 @@ class AnswerChain(LevelChain):
     """Answers are one of a few: an event is drawn from theta_u, and in it the item's value gives each its chance."""
 
     prior_names = ("concentration",)
+    start_sparsity = 0.5
 
     def __init__(self, *given: Any, emission: Emission, **options: Any) -> None:
         super().__init__(*given, **options)
@@ -172,7 +178,10 @@ class AnswerChain(LevelChain):
 
         self.dealer.deal(item_share, len(codes), 1)
         self.dealer.deal(user_share, len(theta), 1)
-        fixed = self.concentration is not None
-        alpha = redrawn_alpha(state.alpha, theta[self.seen_users], rng, total_fixed=fixed)
+        alpha = state.alpha
+        # At first users are alike because events are; learned from that, alpha would keep them so.
+        if not learning or index > _HELD:
+            fixed = self.concentration is not None
+            alpha = redrawn_alpha(alpha, theta[self.seen_users], rng, total_fixed=fixed)
         items = state.items.learned(emission.position[fresh], self.seen_items, rng) if learning else state.items
         return replace(state, theta=theta, psi=self.levels[fresh], items=items, alpha=alpha)

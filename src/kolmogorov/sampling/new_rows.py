@@ -14,14 +14,20 @@ from kolmogorov.data.observations import View
 from kolmogorov.execution import Threads
 from kolmogorov.fitting.equations import Partners
 from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE
-from kolmogorov.kernels.draws.gibbs import draw_answers, draw_bits, draw_events
+from kolmogorov.kernels.draws.emissions import draw_emissions, draw_emitted
+from kolmogorov.kernels.draws.gibbs import draw_answers, draw_bits
+from kolmogorov.kernels.draws.values import draw_thetas, draw_values
+from kolmogorov.sampling.chain import EMISSION
+from kolmogorov.sampling.emission import Emission, emission_of, placed
 from kolmogorov.sampling.posterior import Posterior
 from kolmogorov.solvers.samplers import SimplexSampler
 
 #: Sweeps over a new row for each draw, and how many of the last are averaged.
 _SWEEPS, _LAST = 12, 8
-#: Rounds over the bits of a new item.
+#: Rounds over the values of a new item.
 _ROUNDS = 12
+#: What is added to the variance of items' values, so that its inverse exists however few items there are.
+_LEAST_VARIANCE = 1e-3
 
 
 def new_thetas(posterior: Posterior, view: View, n_jobs: int | None) -> Floats:
@@ -34,7 +40,10 @@ def new_thetas(posterior: Posterior, view: View, n_jobs: int | None) -> Floats:
     with one_blas_thread(), Threads(n_jobs) as dealer:
         for k in range(posterior.n_draws):
             population = posterior.theta[k, posterior.user_seen].mean(axis=0, dtype=np.float64)
-            make = _yes_no_thetas if posterior.likelihood == "bernoulli" else _noisy_thetas
+            if posterior.likelihood != "gaussian":
+                make = _answering_thetas
+            else:
+                make = _noisy_thetas if posterior.levels is None else _level_thetas
             theta = make(posterior, k, view, population, dealer)
             theta[view.counts == 0] = population / population.sum()
             parts.append(theta / posterior.n_draws)
@@ -61,28 +70,61 @@ def _noisy_thetas(posterior: Posterior, k: int, view: View, population: Floats, 
     return total
 
 
-def _yes_no_thetas(posterior: Posterior, k: int, view: View, population: Floats, dealer: Threads) -> Floats:
-    psi = posterior.psi[k].astype(np.float64)
-    alpha = concentration(posterior, k, population) * population
-    total = np.zeros((view.counts.size, psi.shape[1]))
+def _level_thetas(posterior: Posterior, k: int, view: View, population: Floats, dealer: Threads) -> Floats:
+    n = view.counts.size
+    precision = np.full(n, 1.0 / float(posterior.noise[k].mean()))
+    given = (precision, posterior.psi[k].astype(np.float64))
+    prior = (concentration(posterior, k, population), np.tile(population, (n, 1)))
     table = (view.indptr, view.indices, view.values, view.weights)
 
+    def sweep(theta: Floats, seeds: NDArray[np.uint64], first: int, last: int, out: Floats) -> None:
+        draw_thetas(*table, *given, theta, *prior, 2, seeds, first, last, out)
+
+    return _averaged(sweep, k, n, population, dealer)
+
+
+def _answering_thetas(posterior: Posterior, k: int, view: View, population: Floats, dealer: Threads) -> Floats:
+    alpha = concentration(posterior, k, population) * population
+    emission = _emission(posterior)
+    table = (view.indptr, view.indices, emission.codes(view.values), view.weights)
+    codes = _codes(posterior, k)
+
+    def sweep(theta: Floats, seeds: NDArray[np.uint64], first: int, last: int, out: Floats) -> None:
+        draw_emitted(*table, codes, emission.chances, theta, alpha, seeds, first, last, out)
+
+    return _averaged(sweep, k, view.counts.size, population, dealer)
+
+
+def _averaged(sweep: Any, k: int, n: int, population: Floats, dealer: Threads) -> Floats:
+    """Draw rows again and again from the population on; return the mean of the last draws."""
+    total = np.zeros((n, population.size))
+
     def share(first: int, last: int) -> None:
-        theta, out = np.tile(population, (len(total), 1)), np.empty_like(total)
-        for sweep in range(_SWEEPS):
-            seeds = _seeds(k, sweep, USER_SIDE, last - first)
-            draw_events(*table, psi, theta, alpha, posterior.floor, seeds, first, last, out)
+        theta, out = np.tile(population, (n, 1)), np.empty_like(total)
+        for index in range(_SWEEPS):
+            sweep(theta, _seeds(k, index, USER_SIDE, last - first), first, last, out)
             theta[first:last] = out[first:last]
-            if sweep >= _SWEEPS - _LAST:
+            if index >= _SWEEPS - _LAST:
                 total[first:last] += theta[first:last] / _LAST
 
-    dealer.deal(share, len(total), psi.shape[1] ** 2)
+    dealer.deal(share, n, population.size**2)
     return total
 
 
 def _seeds(draw: int, sweep: int, side: int, n: int) -> NDArray[np.uint64]:
     """Return the same seed for every row: where a new row stands among others must not matter."""
     return np.repeat(row_seeds(draw, sweep, side, np.zeros(1, dtype=np.int64)), n)
+
+
+def _emission(posterior: Posterior) -> Emission:
+    if posterior.levels is None:
+        return Emission(np.array([0.0, 1.0]), EMISSION, np.array([0.0, 1.0]))
+    return emission_of(posterior.likelihood, posterior.levels, posterior.training)
+
+
+def _codes(posterior: Posterior, k: int) -> NDArray[np.uint8]:
+    psi = posterior.psi[k]
+    return psi.astype(np.uint8) if posterior.levels is None else placed(psi, posterior.levels)
 
 
 def concentration(posterior: Posterior, k: int, population: Floats) -> float:
@@ -97,26 +139,56 @@ def concentration(posterior: Posterior, k: int, population: Floats) -> float:
 def new_psis(posterior: Posterior, view: View) -> NDArray[Any]:
     """Return psis for the rows of `view`, whose partners are the model's users: all draws side by side.
 
-    Before its ratings are looked at, a new item happens in an event as often as the items known do.
+    Before its ratings are looked at, a new item is what the items known are on average.
     """
-    parts = []
-    table = (view.indptr, view.indices, view.values, view.weights)
-    n = view.counts.size
+    make = _new_bits if posterior.levels is None else _new_values
     with one_blas_thread():
-        for k in range(posterior.n_draws):
-            theta = np.ascontiguousarray(posterior.theta[k], dtype=np.float64)
-            frequency = np.clip(posterior.psi[k, posterior.item_seen].mean(axis=0), 0.01, 0.99)
-            logit = np.tile(np.log(frequency) - np.log1p(-frequency), (n, 1))
-            start = np.tile((frequency > 0.5).astype(np.float64), (n, 1))
-            psi = np.empty_like(start)
-            if posterior.likelihood == "bernoulli":
-                for sweep in range(_ROUNDS):
-                    seeds = _seeds(k, sweep, ITEM_SIDE, n)
-                    draw_answers(*table, theta, start, logit, posterior.floor, seeds, 0, n, psi)
-                    start, psi = psi, start
-                psi = start
-            else:
-                precision = 1.0 / posterior.noise[k].astype(np.float64)
-                draw_bits(*table, precision, theta, start, logit, _ROUNDS, _seeds(k, 0, ITEM_SIDE, n), 0, n, psi)
-            parts.append(psi > 0.5)
-    return np.concatenate(parts, axis=1)
+        return np.concatenate([make(posterior, view, k) for k in range(posterior.n_draws)], axis=1)
+
+
+def _new_bits(posterior: Posterior, view: View, k: int) -> NDArray[Any]:
+    table, n = (view.indptr, view.indices, view.values, view.weights), view.counts.size
+    theta = np.ascontiguousarray(posterior.theta[k], dtype=np.float64)
+    frequency = np.clip(posterior.psi[k, posterior.item_seen].mean(axis=0), 0.01, 0.99)
+    logit = np.tile(np.log(frequency) - np.log1p(-frequency), (n, 1))
+    start = np.tile((frequency > 0.5).astype(np.float64), (n, 1))
+    psi = np.empty_like(start)
+    if posterior.likelihood == "bernoulli":
+        for sweep in range(_ROUNDS):
+            seeds = _seeds(k, sweep, ITEM_SIDE, n)
+            draw_answers(*table, theta, start, logit, posterior.floor, seeds, 0, n, psi)
+            start, psi = psi, start
+        psi = start
+    else:
+        precision = 1.0 / posterior.noise[k].astype(np.float64)
+        draw_bits(*table, precision, theta, start, logit, _ROUNDS, _seeds(k, 0, ITEM_SIDE, n), 0, n, psi)
+    return psi > 0.5
+
+
+def _new_values(posterior: Posterior, view: View, k: int) -> NDArray[Any]:
+    """Draw values around the mean item of the draw, as far off as its items are from it."""
+    levels, n = posterior.levels, view.counts.size
+    assert levels is not None
+    theta = np.ascontiguousarray(posterior.theta[k], dtype=np.float64)
+    noisy = posterior.likelihood == "gaussian"
+    position = levels if noisy else _emission(posterior).position
+    known = position[_codes(posterior, k)[posterior.item_seen]]
+    variance = np.atleast_2d(np.cov(known, rowvar=False)) if len(known) > 1 else np.zeros((known.shape[1],) * 2)
+    pull = np.linalg.inv(variance + _LEAST_VARIANCE * np.eye(len(variance)))
+    centre = np.tile(known.mean(axis=0), (n, 1))
+    start = placed(centre, position)
+    fresh = np.empty_like(start)
+    if noisy:
+        table = (view.indptr, view.indices, view.values, view.weights)
+        precision = 1.0 / posterior.noise[k].astype(np.float64)
+        given = (precision, theta, start, levels, centre, pull, _ROUNDS)
+        draw_values(*table, *given, _seeds(k, 0, ITEM_SIDE, n), 0, n, fresh)
+    else:
+        emission = _emission(posterior)
+        table = (view.indptr, view.indices, emission.codes(view.values), view.weights)
+        for sweep in range(_ROUNDS):
+            given = (theta, start, emission.chances, position, centre, pull)
+            draw_emissions(*table, *given, _seeds(k, sweep, ITEM_SIDE, n), 0, n, fresh)
+            start, fresh = fresh, start
+        fresh = start
+    return levels[fresh].astype(np.float32)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
 from kolmogorov.execution import Threads
 from kolmogorov.sampling.chain import BernoulliChain, Chain, GaussianChain
-from kolmogorov.sampling.emission import Emission
+from kolmogorov.sampling.emission import emission_of
 from kolmogorov.sampling.features import Features
 from kolmogorov.sampling.levels import AnswerChain, GaussianLevelChain
 
@@ -82,7 +80,3 @@ class Plan:
         n_samples = max(1, min(self.n_samples, (n_sweeps - burn_in) // thin))
         return replace(self, burn_in=burn_in, thin=thin, n_samples=n_samples)
 
-
-def emission_of(likelihood: str, levels: Floats, table: Observations) -> Emission:
-    """Return the chances of answers behind a likelihood: of yes and no, or of the ratings that a table holds."""
-    return Emission.of_chances(levels) if likelihood == "bernoulli" else Emission.of_answers(np.unique(table.values))

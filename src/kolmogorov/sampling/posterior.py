@@ -11,16 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
-from kolmogorov._support.invariants import check_array, check_positive, check_simplex
+from kolmogorov._support.invariants import check_array, check_between, check_positive, check_simplex
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
 from kolmogorov.errors import InvariantError
 from kolmogorov.fitting.fitted import Fitted, overlap
-from kolmogorov.fitting.stored import Parts, StoredParts, training_arrays
+from kolmogorov.fitting.stored import Parts, StoredParts, check_levels, training_arrays
 from kolmogorov.fitting.trained import Trained
-from kolmogorov.kernels.draws.averages import draw_products, mean_products, mixture_quantile
-from kolmogorov.sampling.chain import FLOOR
+from kolmogorov.kernels.draws.averages import (
+    answer_shares,
+    draw_products,
+    level_shares,
+    mean_products,
+    mixture_quantile,
+)
+from kolmogorov.sampling.chain import FLOOR, check_psi
+from kolmogorov.sampling.emission import INSIDE, emission_of, placed
 from kolmogorov.sampling.grid import on_grid, packed_thetas, unpacked_thetas
 
 #: Pairs times draws held at once.
@@ -36,7 +43,7 @@ class Posterior(Trained):
     Attributes
     ----------
     theta : float32[n_draws, n_users, D]
-    psi : bool[n_draws, n_items, D]
+    psi : bool[n_draws, n_items, D], or float32 where items take one of several values
     noise : float32[n_draws, n_users]
         Variances on the probability scale.
     n_chains : int
@@ -46,15 +53,18 @@ class Posterior(Trained):
         As in a fitted `KolmogorovModel`.
     priors : dict of float64[n_draws]
         Numbers of the priors by name, on which chains that have settled agree.
+    levels : float64[L] or None
+        The values; None for the paper's two.
     """
 
     theta: NDArray[np.float32]
-    psi: NDArray[np.bool_]
+    psi: NDArray[Any]
     noise: NDArray[np.float32]
     n_chains: int
     likelihood: str
     training: Observations
     priors: dict[str, Floats] = field(default_factory=dict)
+    levels: Floats | None = None
 
     @property
     def n_draws(self) -> int:
@@ -69,7 +79,7 @@ class Posterior(Trained):
     @property
     def floor(self) -> float:
         """The chance that an answer goes against its event."""
-        return FLOOR if self.likelihood == "bernoulli" else 0.0
+        return floor_of(self.likelihood, self.levels)
 
     # --- predictions ----------------------------------------------------------------------------------------------
 
@@ -125,6 +135,32 @@ class Posterior(Trained):
         draw_products(theta, psi, users, items, out)
         return self._floored(out)
 
+    def distribution_at_rows(self, users: Rows, items: Rows) -> Floats:
+        """Return Pr(X[u, i] = v) for aligned rows and every level v: the mean over draws of theta_u . [x_i = v]."""
+        if self.levels is None:
+            return super().distribution_at_rows(users, items)
+        users, items = self.known_rows(users, items)
+        out = np.zeros((users.size, self.levels.size))
+        theta, psi, _ = self._anyone
+        level_shares(theta, placed(psi, self.levels), users, items, out)
+        return out
+
+    def answers_at_rows(self, users: Rows, items: Rows, points: Floats) -> Floats:
+        """Return the probability of each rating of a discrete scale for aligned rows; float64[n, n_points].
+
+        With normal noise it is that of being nearest to the rating; otherwise what the events say.
+        """
+        if self.likelihood != "gaussian":
+            if self.levels is None:
+                return super().distribution_at_rows(users, items)
+            chances = emission_of(self.likelihood, self.levels, self.training).chances
+            return self.distribution_at_rows(users, items) @ chances
+        users, items = self.known_rows(users, items)
+        out = np.zeros((users.size, points.size))
+        theta, psi, deviation = self._anyone
+        answer_shares(theta, psi, deviation, users, items, 0.5 * (points[1:] + points[:-1]), out)
+        return out
+
     def interval(self, users: Rows, items: Rows, level: float, *, noise: bool) -> tuple[Floats, Floats]:
         """Return the central interval of the probability or, with `noise`, of a new answer."""
         users, items = self.known_rows(users, items)
@@ -173,7 +209,8 @@ class Posterior(Trained):
     def similar_to(self, item: int) -> Floats:
         """Return, for every item, the mass of the shared events over that of the events of either, mean over draws."""
         shares = zip(self._theta[:, -1], self._psi[:, :-1], strict=True)
-        found = [overlap(share.astype(np.float64), psi.astype(np.float64), item) for share, psi in shares]
+        low = 0.0 if self.levels is None else self.levels[0]
+        found = [overlap(share.astype(np.float64), psi.astype(np.float64) - low, item) for share, psi in shares]
         return np.mean(found, axis=0)
 
     def _by_draw(self, theta: Floats) -> Any:
@@ -203,7 +240,8 @@ class Posterior(Trained):
     def consensus(self) -> Fitted:
         """One model with few events that can be named: similar events of all draws gathered.
 
-        An item happens in a gathered event if it does in most of the mass behind it.
+        An item happens in a gathered event if it does in most of the mass behind it; one with several values takes the
+        one nearest to their mean over that mass.
         """
         labels = self.event_groups
         gather = np.zeros((labels.size, labels.max() + 1))
@@ -212,7 +250,8 @@ class Posterior(Trained):
         mass = self.thetas(np.flatnonzero(self.user_seen)).mean(axis=0) + 1e-12
         inside = (np.concatenate(list(self.psi), axis=1) * mass) @ gather / (mass @ gather)
         theta /= theta.sum(axis=1, keepdims=True)
-        return Fitted(theta, inside > 0.5, theta[self.user_seen].mean(axis=0), self.training, ())
+        psi = inside > 0.5 if self.levels is None else self.levels[placed(inside, self.levels)]
+        return Fitted(theta, psi, theta[self.user_seen].mean(axis=0), self.training, (), self.levels)
 
     def contributions(self, user: int, item: int) -> tuple[Floats, Floats]:
         """Return the user's probability of each gathered event, and what it adds; all draws are counted in."""
@@ -231,10 +270,12 @@ class Posterior(Trained):
         meta = {"n_chains": self.n_chains, "likelihood": self.likelihood, "n_events": self.n_events}
         arrays: dict[str, NDArray[Any]] = {
             "theta": packed_thetas(self.theta),
-            "psi": np.packbits(self.psi, axis=2),
+            "psi": np.packbits(self.psi, axis=2) if self.levels is None else placed(self.psi, self.levels),
             "noise": self.noise,
             **{f"prior_{name}": values for name, values in self.priors.items()},
         }
+        if self.levels is not None:
+            arrays["levels"] = self.levels
         return meta, arrays | training_arrays(self.training)
 
     @classmethod
@@ -248,9 +289,11 @@ class Posterior(Trained):
             theta = np.array([on_grid(draw) for draw in theta]).reshape(theta.shape)
         else:
             theta = unpacked_thetas(theta)
+        levels = parts.levels()
+        psi = parts.unpacked("psi", 3) if levels is None else parts.on_levels("psi", 3, levels).astype(np.float32)
         return cls(
             theta=theta,
-            psi=parts.unpacked("psi", 3),
+            psi=psi,
             noise=noise,
             n_chains=parts.count("n_chains"),
             likelihood=str(parts.meta["likelihood"]),
@@ -260,6 +303,7 @@ class Posterior(Trained):
                 for name in parts.arrays
                 if name.startswith("prior_")
             },
+            levels=levels,
         )
 
     def validate_numbers(self) -> None:
@@ -267,16 +311,33 @@ class Posterior(Trained):
         n_draws, size = (self.theta.shape[0], self.theta.shape[-1]) if self.theta.ndim == 3 else (0, 0)
         if n_draws < 1 or size < 1 or self.n_chains < 1 or n_draws % self.n_chains:
             raise InvariantError("the draws must be as many of each chain, at least one")
-        if self.likelihood not in ("gaussian", "bernoulli"):
+        if self.likelihood not in ("gaussian", "bernoulli", "categorical"):
             raise InvariantError(f"the likelihood {str(self.likelihood)[:40]!r} is unknown")
+        self._validate_levels()
         check_array("theta", self.theta, np.float32, (n_draws, len(self.users), size))
-        check_array("psi", self.psi, bool, (n_draws, len(self.items), size))
+        check_psi(self.psi, (n_draws, len(self.items), size), self.levels)
         check_array("the noise", self.noise, np.float32, (n_draws, len(self.users)))
         check_simplex("theta", self.theta)
         check_positive("the noise", self.noise)
         for name, values in self.priors.items():
             check_array(f"the prior's {name}", values, np.float64, (n_draws,))
             check_positive(f"the prior's {name}", values)
+
+    def _validate_levels(self) -> None:
+        if self.levels is None:
+            if self.likelihood == "categorical":
+                raise InvariantError("the likelihood 'categorical' goes with several levels")
+            return
+        check_levels(self.levels)
+        if self.likelihood == "bernoulli":
+            check_between("the levels", self.levels, *INSIDE)
+        if self.likelihood == "categorical" and self.levels.size != np.unique(self.training.values).size:
+            raise InvariantError("there must be as many levels as distinct ratings")
+
+
+def floor_of(likelihood: str, levels: Floats | None) -> float:
+    """Return the chance that an answer goes against its event: some only with yes and no and the paper's two values."""
+    return FLOOR if likelihood == "bernoulli" and levels is None else 0.0
 
 
 def stacked(theta: Iterable[NDArray[Any]]) -> Floats:

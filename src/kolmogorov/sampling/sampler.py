@@ -66,6 +66,7 @@ class Sampler:
     def __post_init__(self) -> None:
         self._held_out = None if self.test is None else HeldOutError(self.table, self.test, self.plan)
         self._began = self._written = time.monotonic()
+        self._rounds = 0
 
     def execute(self, execution: Threads | Dask) -> None:
         """Run all chains, on threads here or as tasks of a cluster."""
@@ -104,6 +105,7 @@ class Sampler:
                 if self._run_abreast(dealers, pool):
                     return
             progress.chain, progress.sweep, progress.current = progress.chain + n, 0, []
+            self._rounds += 1
             self._write()
 
     def _run_abreast(self, dealers: list[Threads], pool: ThreadPoolExecutor | None) -> bool:
@@ -132,7 +134,7 @@ class Sampler:
                     self._look(samples[-1])
             for number in numbers:
                 stopping = self.on_draw(self._draw(number, index)) or stopping
-            if (stopping and any(progress.samples)) or self._late(index):
+            if (stopping or self._left() <= 0.0) and any(progress.samples):
                 return True
             if index - first == _TRIAL and progress.chain == 0:
                 self._fit_into_time((time.monotonic() - began) / _TRIAL)
@@ -147,17 +149,17 @@ class Sampler:
 
     def _fit_into_time(self, seconds: float) -> None:
         """Shorten the plan to what the time left is enough for, given the seconds of a sweep."""
+        plan = self.plan
         if self._left() < math.inf:
-            self.plan = self.plan.shortened(self.progress.sweep + int(_RESERVE * self._left() / seconds))
-
-    def _late(self, sweep: int) -> bool:
-        """Whether time is up, and a draw is there to end with."""
-        return self._left() <= 0.0 and any(self.progress.samples)
+            self.plan = plan.shortened(self.progress.sweep + int(_RESERVE * self._left() / seconds))
+        if self.plan is not plan:
+            # Another run would not come to the same draws.
+            self.keeper = None
 
     def _worth_another(self) -> bool:
         """Whether as many chains as before can be run in the time left."""
         gone = time.monotonic() - self._began
-        return self.progress.chain == 0 or self._left() > gone
+        return not self._rounds or self._left() > gone / self._rounds
 
     def run_on(self, dask: Dask) -> None:
         """Make each chain a task; chains come back whole, in their order."""
