@@ -151,14 +151,14 @@ def cmfrec(train: Observations, test: Observations, seed: int) -> tuple[Any, flo
 def myfm(train: Observations, test: Observations, seed: int) -> tuple[Any, float | None]:
     from myfm import MyFMRegressor
 
-    design, answers, sizes, asked = _design(train, test)
+    known, answers, sizes, asked = design(train, test)
     model = MyFMRegressor(rank=8, random_seed=seed).fit(
-        design, answers, n_iter=300, n_kept_samples=250, group_shapes=sizes
+        known, answers, n_iter=300, n_kept_samples=250, group_shapes=sizes
     )
     return np.clip(model.predict(asked), 1, 5), None
 
 
-def _design(train: Observations, test: Observations) -> tuple[Any, Any, list[int], Any]:
+def design(train: Observations, test: Observations) -> tuple[Any, Any, list[int], Any]:
     from sklearn.preprocessing import OneHotEncoder
 
     encoder = OneHotEncoder(handle_unknown="ignore")
@@ -166,8 +166,8 @@ def _design(train: Observations, test: Observations) -> tuple[Any, Any, list[int
         np.column_stack([table.users.ids[table.user_rows()], table.items.ids[table.item_rows()]])
         for table in (train, test)
     ]
-    design = encoder.fit_transform(pairs[0])
-    return design, 5 * train.values, [len(ids) for ids in encoder.categories_], encoder.transform(pairs[1])
+    known, asked = encoder.fit_transform(pairs[0]), encoder.transform(pairs[1])
+    return known, train.scale.rating(train.values), [len(ids) for ids in encoder.categories_], asked
 
 
 METHODS: dict[str, Callable[..., tuple[Any, float | None]]] = {
@@ -285,14 +285,14 @@ def compare_time() -> None:
     from myfm import MyFMRegressor
 
     train, test = movielens("ml-100k").split(0.2, random_state=0)
-    design, answers, sizes, _ = _design(train, test)
+    known, answers, sizes, _ = design(train, test)
     settings: dict[str, Any] = {"n_chains": 1, "n_samples": 10, "random_state": 0}
     km.BayesianKolmogorovModel(24, **settings, burn_in=1, thin=1).fit(train)
     print("\n200 sweeps of one chain at D = 24, and 200 iterations of myfm at rank 8, MovieLens 100K; median of 3\n")
     ours, theirs, times = ratio(
         lambda: km.BayesianKolmogorovModel(24, **settings, burn_in=100, thin=10).fit(train),
         lambda: MyFMRegressor(rank=8, random_seed=0).fit(
-            design, answers, n_iter=200, n_kept_samples=180, group_shapes=sizes
+            known, answers, n_iter=200, n_kept_samples=180, group_shapes=sizes
         ),
     )
     print(f"kolmogorov {ours.median:.2f} s, myfm {theirs.median:.2f} s: {times:.2f} times")

@@ -1,0 +1,156 @@
+"""Tables of many kinds, made from random numbers: none of them is drawn from a Kolmogorov model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov import Observations, datasets
+
+Rows = NDArray[np.int64]
+Generator = np.random.Generator
+
+
+def sparse_pairs(rng: Generator, n_users: int, n_items: int, n: int, users: float, items: float) -> tuple[Rows, Rows]:
+    """Return different pairs, of which frequent users and items have more by a power law."""
+
+    def side(size: int, power: float) -> Rows:
+        share = 1.0 / np.arange(1, size + 1) ** power
+        return rng.choice(size, size=int(1.3 * n), p=share / share.sum())
+
+    pairs = np.unique(np.column_stack([side(n_users, users), side(n_items, items)]), axis=0)
+    kept = pairs[rng.permutation(len(pairs))[:n]]
+    return kept[:, 0], kept[:, 1]
+
+
+def dense_pairs(rng: Generator, n_users: int, n_items: int, share: float) -> tuple[Rows, Rows]:
+    """Return a random share of all pairs."""
+    users, items = np.nonzero(rng.random((n_users, n_items)) < share)
+    return users, items
+
+
+def low_rank(rng: Generator, users: Rows, items: Rows, rank: int, *spreads: float) -> Any:
+    """Return biases of users, biases of items, products of factors and noise, each with its standard deviation."""
+    n_users, n_items = users.max() + 1, items.max() + 1
+    of_users, of_items, of_factors, of_noise = spreads
+    left, right = rng.standard_normal((n_users, rank)), rng.standard_normal((n_items, rank))
+    total = of_users * rng.standard_normal(n_users)[users] + of_items * rng.standard_normal(n_items)[items]
+    total += of_factors * (left[users] * right[items]).sum(axis=1) / np.sqrt(rank)
+    return total + of_noise * rng.standard_normal(len(users))
+
+
+def table(users: Rows, items: Rows, values: Any, low: float, high: float) -> Observations:
+    """Make observations of values between `low` and `high`."""
+    scaling: dict[str, Any] = {"scaling": "minmax", "minimum": low} if low else {}
+    return Observations.from_arrays(users, items, np.clip(values, low, high), maximum=high, **scaling)
+
+
+def books(rng: Generator) -> Observations:
+    users, items = sparse_pairs(rng, 16_000, 10_000, 100_000, 0.6, 0.8)
+    return table(users, items, np.clip(np.round(3.9 + low_rank(rng, users, items, 8, 0.35, 0.25, 0.25, 0.8)), 1, 5), 0, 5)
+
+
+def tweets(rng: Generator) -> Observations:
+    users, items = sparse_pairs(rng, 12_000, 5_000, 72_000, 0.3, 0.9)
+    return table(users, items, np.round(7.4 + low_rank(rng, users, items, 5, 0.9, 0.9, 0.6, 1.3)), 0, 10)
+
+
+def survey(rng: Generator) -> Observations:
+    users, items = dense_pairs(rng, 1_500, 50, 0.95)
+    kind, profile = rng.integers(6, size=1_500), rng.normal(0.0, 0.9, (6, 50))
+    trait, key, sign = rng.standard_normal((1_500, 5)), np.repeat(np.arange(5), 10), rng.choice([-1, 1], 50)
+    values = 3.1 + 0.7 * trait[users, key[items]] * sign[items] + 0.5 * profile[kind[users], items]
+    values += 0.3 * rng.standard_normal(1_500)[users] + 0.75 * rng.standard_normal(len(users))
+    return table(users, items, np.round(values), 1, 5)
+
+
+def jokes(rng: Generator) -> Observations:
+    users, items = dense_pairs(rng, 4_000, 100, 0.6)
+    return table(users, items, 1.0 + low_rank(rng, users, items, 6, 2.0, 1.0, 2.2, 3.8), -10, 10)
+
+
+def votes(rng: Generator) -> Observations:
+    users, items = dense_pairs(rng, 180, 2_000, 0.9)
+    bloc, line = rng.integers(7, size=180), rng.choice([0, 0.5, 1], p=[0.15, 0.15, 0.7], size=(7, 2_000))
+    apart = rng.random(len(users)) < 0.07
+    return table(users, items, np.where(apart, rng.choice([0, 0.5, 1], len(users)), line[bloc[users], items]), 0, 1)
+
+
+def factors(rng: Generator) -> Observations:
+    users, items = sparse_pairs(rng, 1_500, 800, 60_000, 0.4, 0.5)
+    values = low_rank(rng, users, items, 4, 0.3, 0.6, 1.0, 0.5)
+    return table(users, items, values, float(values.min()), float(values.max()))
+
+
+def clusters(rng: Generator) -> Observations:
+    users, items = sparse_pairs(rng, 2_000, 500, 50_000, 0.4, 0.6)
+    mine, yours, mean = rng.integers(8, size=2_000), rng.integers(12, size=500), rng.normal(3.4, 1.0, (8, 12))
+    values = mean[mine[users], yours[items]] + 0.3 * rng.standard_normal(2_000)[users]
+    values += 0.4 * rng.standard_normal(500)[items] + 0.8 * rng.standard_normal(len(users))
+    return table(users, items, np.clip(np.round(values), 1, 5), 0, 5)
+
+
+def noise(rng: Generator) -> Observations:
+    users, items = sparse_pairs(rng, 1_000, 1_000, 20_000, 0.4, 0.5)
+    return table(users, items, np.clip(np.round(3.5 + low_rank(rng, users, items, 3, 0.1, 0.2, 0.1, 1.2)), 1, 5), 0, 5)
+
+
+def three(rng: Generator) -> Observations:
+    users, items = sparse_pairs(rng, 3_000, 1_500, 60_000, 0.5, 0.7)
+    values = low_rank(rng, users, items, 6, 0.3, 0.6, 0.8, 0.5)
+    return table(users, items, np.select([values < -0.6, values < 0.5], [0, 1], 2), 0, 2)
+
+
+def small(rng: Generator) -> Observations:
+    users, items = dense_pairs(rng, 400, 16, 0.8)
+    return table(users, items, np.round(3.0 + low_rank(rng, users, items, 3, 0.5, 0.5, 0.8, 0.6)), 1, 5)
+
+
+def digits(rng: Generator) -> Observations:
+    return datasets.load("digits")
+
+
+def zoo(rng: Generator) -> Observations:
+    return datasets.load("zoo")
+
+
+def parties(rng: Generator) -> Observations:
+    users, items = dense_pairs(rng, 435, 16, 0.95)
+    place = np.where(rng.random(435) < 0.6, 1.0, -1.0) + 0.5 * rng.standard_normal(435)
+    odds = rng.normal(0.0, 1.4, 16)[items] * place[users] + rng.normal(0.0, 1.0, 16)[items]
+    return table(users, items, rng.random(len(users)) < 1.0 / (1.0 + np.exp(-odds)), 0, 1)
+
+
+def roll_calls(rng: Generator) -> Observations:
+    users, items = dense_pairs(rng, 400, 600, 0.9)
+    place = np.where(rng.random(400) < 0.5, 1.0, -1.0)[:, None] * [1.5, 0.0] + 0.6 * rng.standard_normal((400, 2))
+    odds = (rng.normal(0.0, 2.2, (600, 2))[items] * place[users]).sum(axis=1) + rng.normal(1.0, 2.0, 600)[items]
+    return table(users, items, rng.random(len(users)) < 1.0 / (1.0 + np.exp(-odds)), 0, 1)
+
+
+#: By name: what is said of each, and how it is made.
+TABLES: dict[str, tuple[str, Callable[[Generator], Observations]]] = {
+    "books": ("16,000 × 10,000, 6 a user, 1 to 5", books),
+    "tweets": ("12,000 × 5,000, 6 a user, 0 to 10", tweets),
+    "survey": ("1,500 × 50, nearly full, 1 to 5, traits and types", survey),
+    "jokes": ("4,000 × 100, 60% full, continuous", jokes),
+    "votes": ("180 × 2,000, 90% full, yes, abstain, no", votes),
+    "factors": ("1,500 × 800, 40 a user, continuous, 4 strong factors", factors),
+    "clusters": ("2,000 × 500, 25 a user, 1 to 5, clusters of both", clusters),
+    "noise": ("1,000 × 1,000, 20 a user, 1 to 5, nearly all noise", noise),
+    "three": ("3,000 × 1,500, 20 a user, three values, 6 strong factors", three),
+    "small": ("400 × 16, 80% full, 1 to 5", small),
+    "digits": ("1,797 × 64 pixels, 0 to 16", digits),
+    "parties": ("435 × 16, yes/no, one dimension", parties),
+    "roll calls": ("400 × 600, yes/no, two dimensions", roll_calls),
+    "zoo": ("101 × 15, yes/no", zoo),
+}
+
+
+def made(name: str, seed: int) -> Observations:
+    """Return a table; the seed is for the random numbers behind it."""
+    place = list(TABLES).index(name)
+    return TABLES[name][1](np.random.default_rng([place, seed]))
