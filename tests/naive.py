@@ -265,3 +265,17 @@ def graded_contingency(observations, j, i, at_j, at_i):
         if (u, j) in said and (u, i) in said:
             table[int(said[u, j] >= at_j - 1e-9), int(said[u, i] >= at_i - 1e-9)] += 1
     return table
+
+
+def graded_probabilities(draws, cuts):
+    """By (j, a, i, b): the share of draws in which x_j >= a implies x_i >= b and neither is trivial."""
+    found = {}
+    n = len(draws[0])
+    for j, i in itertools.permutations(range(n), 2):
+        for a, b in itertools.product(range(len(cuts)), repeat=2):
+            held = 0
+            for psi in draws:
+                left, right = psi[j] >= cuts[a] - 1e-6, psi[i] >= cuts[b] - 1e-6
+                held += left.any() and not left.all() and not right.all() and (right | ~left).all()
+            found[j, a, i, b] = held / len(draws)
+    return found

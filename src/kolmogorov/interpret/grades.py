@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov.execution import Threads
-from kolmogorov.fitting.fitted import Fitted
+from kolmogorov.fitting.trained import Trained
 from kolmogorov.interpret.supports import packed
 from kolmogorov.kernels.sets.graded import count_graded, list_graded
 
@@ -22,8 +22,8 @@ Rows = NDArray[np.int64]
 _BLOCK = 1 << 20
 #: A row's weight when rows are dealt to threads, so that a share has some dozens of rows.
 _ROW = 1 << 11
-# Values come through divisions.
-_ROUNDING = 1e-9
+# Values come through divisions, and those of draws in single precision.
+_ROUNDING, _SINGLE = 1e-9, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class Grades:
     marks: Floats
 
     @classmethod
-    def of(cls, fitted: Fitted) -> Grades:
+    def of(cls, fitted: Trained) -> Grades:
         """Return the thresholds of a many-valued model."""
         assert fitted.levels is not None
         points = fitted.points
@@ -86,7 +86,7 @@ class GradedSupports:
 
     Parameters
     ----------
-    psi : float64[n, n_events]
+    psi : float64 or float32[n, n_events]
     grades : Grades
 
     Attributes
@@ -99,7 +99,7 @@ class GradedSupports:
 
     def __init__(self, psi: Floats, grades: Grades) -> None:
         n, n_events = psi.shape
-        self.bits = psi[:, None, :] >= grades.cuts[None, :, None] - _ROUNDING
+        self.bits = psi[:, None, :] >= grades.cuts[None, :, None] - _SINGLE
         flat = self.bits.reshape(n * len(grades), n_events)
         everything = packed(np.ones((1, n_events), dtype=bool))
         self.words = packed(flat).reshape(n, len(grades), everything.shape[1])

@@ -108,12 +108,14 @@ def _check_size(model: Model, fitted: Any) -> None:
 def _check_levels(model: Model, fitted: Any) -> None:
     """What is asked of the levels stands in the parameters, and what they are in the arrays."""
     asked = getattr(model, "levels", 2)
-    if has_two(asked):
-        same = fitted.levels is None
-    else:
-        same = fitted.levels is not None and (isinstance(asked, str) or np.array_equal(asked, fitted.levels))
+    # With "auto" the table has decided, which may have been for two.
+    same = isinstance(asked, str) or np.array_equal((0.0, 1.0) if has_two(asked) else asked, _grid(fitted))
     if not same:
         raise InvariantError("the parameter levels and the levels of the items do not belong together")
+
+
+def _grid(fitted: Any) -> Any:
+    return (0.0, 1.0) if fitted.levels is None else fitted.levels
 
 
 def _solver(family: str, value: Any) -> Any:

@@ -27,7 +27,7 @@ from kolmogorov.cli.verb import Verb
 def command(
     problem: str, solver: str, pairs: tuple[str, ...], levels: list[float] | None, seed: int, form: str
 ) -> None:
-    r"""Minimise x^T S x - 2 x^T v over x in {0,1}^D, or a grid of values, and print value, bound, gap, time and x.
+    """Minimise x^T S x - 2 x^T v over x in {0,1}^D, or a grid of values, and print value, bound, gap, time and x.
 
     PROBLEM is an .npz file with the arrays S and v, or a text file in Biq Mac's sparse format.
 

@@ -81,7 +81,7 @@ def command(
     jobs: int,
     **options: Any,
 ) -> None:
-    r"""Try every combination on held-out parts of DATA, print a table, and refit the best to all of it.
+    """Try every combination on held-out parts of DATA, print a table, and refit the best to all of it.
 
     \b
     Examples:

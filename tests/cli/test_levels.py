@@ -1,0 +1,55 @@
+"""Many-valued models in the shell: fit, tune, solve."""
+
+import json
+
+import numpy as np
+import pytest
+
+import kolmogorov as km
+
+
+@pytest.fixture(scope="module")
+def ratings(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    lines = [f"u{u},i{i},{rng.integers(1, 6)}" for u in range(20) for i in range(8) if rng.random() < 0.8]
+    path = tmp_path_factory.mktemp("levels") / "ratings.csv"
+    path.write_text("user,item,value\n" + "\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("said", "grid"), [("auto", np.arange(-2, 8) / 5), ("0,0.5,1", [0, 0.5, 1]), ("2", [0, 1]), ("0,1", [0, 1])]
+)
+def test_fit_takes_levels(shell, ratings, tmp_path, said, grid):
+    result = shell("fit", ratings, "--levels", said, "--events", 2, "--test-size", 0.2, "-o", tmp_path / "m.km")
+    assert result.exit_code == 0, result.output
+    assert km.load(tmp_path / "m.km").levels_ == pytest.approx(grid)
+    assert ("log_score" in result.output) == (len(grid) > 2)
+
+
+@pytest.mark.parametrize("said", ["3", "many", "1,0", "0,x", "0,99", ""])
+def test_wrong_levels_are_named(shell, ratings, tmp_path, said):
+    result = shell("fit", ratings, "--levels", said, "-o", tmp_path / "m.km")
+    assert result.exit_code == 2
+    assert "expected 2, auto, or increasing numbers" in " ".join(result.output.split())
+
+
+def test_tune_tries_levels(shell, ratings, tmp_path):
+    options = ["--events", 2, "--user-reg", 1, "--item-reg", 0.1, "--folds", 2, "-o", tmp_path / "m.km"]
+    result = shell("tune", ratings, "--levels", 2, "--levels", "auto", "--levels", "0,0.5,1", *options)
+    assert result.exit_code == 0, result.output
+    assert "0,0.5,1" in result.output
+    assert "auto" in result.output
+    assert "levels" not in shell("tune", ratings, *options[:-2]).output
+
+
+def test_solve_takes_levels(shell, tmp_path):
+    np.savez(tmp_path / "p.npz", S=np.eye(2), v=np.array([0.3, 3.0]))
+    for more in ([], ["--solver", "coordinate"], ["--solver", "binary", "--option", "solver=enhanced_gd"]):
+        result = shell("solve", tmp_path / "p.npz", "--levels", "0,0.5,1", "--format", "json", *more)
+        assert result.exit_code == 0, result.output
+        answer = {row["what"]: row["is"] for row in json.loads(result.output)}
+        assert answer["x"] == "0.5 1"
+    refused = shell("solve", tmp_path / "p.npz", "--levels", "0,half")
+    assert refused.exit_code == 2
+    assert "numbers separated by commas" in " ".join(refused.output.split())
