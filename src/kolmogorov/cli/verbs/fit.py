@@ -14,6 +14,7 @@ from kolmogorov.cli.cluster import check_address, cluster
 from kolmogorov.cli.mistakes import INTERRUPTED
 from kolmogorov.cli.options import (
     COUNT,
+    DISTRIBUTED,
     EVENTS,
     JOBS,
     LAYOUT,
@@ -25,6 +26,7 @@ from kolmogorov.cli.options import (
     reading_settings,
     refuse_given,
     scale_options,
+    titles_option,
 )
 from kolmogorov.cli.paths import Input, Output
 from kolmogorov.cli.verb import Verb
@@ -72,6 +74,7 @@ _CHAINS = ("chains", "burn_in", "samples", "thin")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 @scale_options
 @reading_options
+@titles_option
 def command(
     data: str,
     output: str,
@@ -140,8 +143,8 @@ def _learn(
     if files:
         from kolmogorov.execution import distributed_table
 
-        columns = {name: reading_settings(layout)[name] for name in ("user", "item", "value", "weight")}
-        more = {"duplicates": layout["duplicates"], **columns, **scale}
+        refuse_given(["wide", "titles"], "does not go with parquet files that a cluster reads")
+        more = {name: reading_settings(layout)[name] for name in DISTRIBUTED} | scale
         train, test = distributed_table(options["execution"], files, **more), None
     else:
         observations = read_input(data, layout, **scale)

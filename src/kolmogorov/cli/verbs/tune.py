@@ -17,6 +17,7 @@ from kolmogorov.cli.options import (
     read_input,
     reading_options,
     scale_options,
+    titles_option,
 )
 from kolmogorov.cli.paths import Input
 from kolmogorov.cli.verb import Verb
@@ -54,6 +55,7 @@ def _counts(context: click.Context, parameter: click.Parameter, text: str) -> li
 @click.option("--jobs", default=-1, show_default=True, type=JOBS, help="Threads; -1 for all processors.")
 @scale_options
 @reading_options
+@titles_option
 def command(
     data: str,
     output: str | None,
