@@ -169,7 +169,7 @@ def test_guests_are_placed(event_model, table):
     assert found[0, milk] > found[0, feathers]
     by_theta = event_model.recommend(theta=theta, n=3)
     assert set(by_theta["user"]) == {0, 1}
-    with pytest.raises(DataError, match="and not both"):
+    with pytest.raises(DataError, match="only one of them"):
         event_model.recommend(guests, theta=theta)
     frame = event_model.recommend(guests, n=3)
     assert set(frame["user"]) == {"g1", "g2"}

@@ -68,14 +68,14 @@ def command(
         raise ParameterError(f"{model} holds a {type(fitted_model).__name__}; a report shows Kolmogorov models.")
     fitted_model = fitted_model.with_titles(items=titles)
     scale = fitted_model.fitted_.scale
+    options: dict[str, Any] = {"likes": likes_level(scale, likes), "image": _shape(image)}
     observations = None if data is None else read_input(data, layout, from_model=True, **scale_of(scale))
     fitted_model.report(
         output,
         observations,
         title=title or Path(model).stem,
-        likes=likes_level(scale, likes),
-        image=_shape(image),
         max_users=max_users,
+        **options,
     )
     size = Path(output).stat().st_size
     console(stderr=True).print(f"Written to {shown(output)} ({size / 1e6:.1f} MB); open it in a browser.")
