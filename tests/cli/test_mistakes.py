@@ -198,7 +198,7 @@ WRONG_VALUES = {
     ("explain",): ["--user nobody --item milk", "--user bear --item nothing"],
     ("tune",): ["--folds 1", "--seed -1", "--max-iter 0"],
     ("data", "pack"): ["--memory much"],
-    ("data", "describe"): ["--scaling max --minimum 1", "--minimum 5 --maximum 4", "--missing 9 --thousands 12", "--map yes"],
+    ("data", "describe"): ["--scaling max --minimum 1", "--minimum 5 --maximum 4", "--missing 9 --thousands 12"],
 }
 
 

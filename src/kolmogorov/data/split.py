@@ -36,7 +36,7 @@ def holdout(n: int, test_size: float, random_state: Any) -> NDArray[np.bool_]:
 
 def check_share(test_size: Any) -> None:
     """Refuse what is no share of the entries."""
-    if not isinstance(test_size, numbers.Real) or not 0.0 < test_size < 1.0:
+    if not isinstance(test_size, numbers.Real) or not 0.0 < float(test_size) < 1.0:
         raise ParameterError(f"{named('test_size')} must be a share between 0 and 1, got {test_size!r}.")
 
 

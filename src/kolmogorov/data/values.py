@@ -26,17 +26,6 @@ _MOST_WORDS = 12
 _COMMA_NUMBER = re.compile(r"[+-]?(\d*),(\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
-def is_word(text: str) -> bool:
-    """Tell a word that means yes or no by itself.
-
-    Examples
-    --------
-    >>> is_word("Yes"), is_word("+"), is_word("maybe")
-    (True, True, False)
-    """
-    return text.strip().casefold() in _PAIR_OF
-
-
 @dataclass(frozen=True)
 class ValueFormat:
     """What is said about the column of values before it is looked at.
@@ -78,10 +67,19 @@ class ValueFormat:
             decimal = point
         return cls(None if meaning is None else _checked_map(meaning), _checked_missing(missing), decimal, thousands)
 
-    def holds(self, text: str) -> bool:
-        """Tell whether a text is surely a value that is no number: a word of the map, or one that means yes or no."""
-        plain = text.strip()
-        return plain in self.missing or (is_word(plain) if self.meaning is None else plain.casefold() in self.meaning)
+    def begins(self, first: str, second: str) -> bool:
+        """Tell whether the first of two fields is a value as well, and not the name of a column above the second.
+
+        Examples
+        --------
+        >>> form = ValueFormat()
+        >>> form.begins("yes", "no"), form.begins("like", "yes"), form.begins("rating", "yes")
+        (True, False, False)
+        """
+        one, other = first.strip().casefold(), second.strip().casefold()
+        if first.strip() in self.missing or self.meaning is not None:
+            return first.strip() in self.missing or one in (self.meaning or {})
+        return one in _PAIR_OF and (not other or second.strip() in self.missing or _PAIR_OF[one] == _PAIR_OF.get(other))
 
 
 def _checked_map(given: Any) -> dict[str, float]:
@@ -275,25 +273,23 @@ class ValueReader(dict[str, float]):
     def _complaint(self, text: str, column: Sequence[str], error: ValueError) -> str:
         if isinstance(error, _UnreadableError) and error.args:
             return str(error)
-        got = f"must be a number, got {text!r}"
-        if not text.strip():
-            return f"{got}.{self._skipping('')}"
-        if self.what != "value":
-            return f"{got}."
-        words = self._words(column)
-        if not words:
-            return f"{got}."
+        if not text.strip() or self.what != "value":
+            return f"must be a number, got {text!r}.{self._skipping('') if not text.strip() else ''}"
+        if self._number is not None:
+            return f"must be a number, got {text!r}.{self._skipping(text.strip())}"
+        words = self._words(text, column)
         shown = ", ".join(map(repr, words[:_MOST_WORDS])) + (", ..." if len(words) > _MOST_WORDS else "")
         remedy = self._mapping(words) if len(words) <= _MOST_WORDS else self._skipping(text.strip())
-        return f"{got}; values that are no numbers: {shown}.{remedy}"
+        wanted = "a number" if self._form.meaning is None else "one that has a meaning"
+        return f"must be {wanted}, got {text!r}; the column holds {shown}.{remedy}"
 
-    def _words(self, column: Sequence[str]) -> list[str]:
-        """Return the distinct texts so far that are no numbers, or all texts where a map was given, in order."""
-        texts = {text.strip() for text in (*self, *column)} - self._missing - {""}
+    def _words(self, text: str, column: Sequence[str]) -> list[str]:
+        """Return the distinct texts so far that are no numbers, or all where a map was given, in order."""
+        texts = {found.strip() for found in (*self, *column)} - self._missing - {""}
         if self._form.meaning is None:
-            texts = {text for text in texts if _plain_float(text.replace(",", ".")) is None}
-        folded = {text.casefold(): text for text in sorted(texts, reverse=True)}
-        return sorted(folded.values())
+            texts = {found for found in texts if _plain_float(found.replace(",", ".")) is None} | {text.strip()}
+        folded = {found.casefold(): found for found in sorted(texts, reverse=True)}
+        return [folded[key] for key in sorted(folded)]
 
     def _mapping(self, words: list[str]) -> str:
         """Advise on the map to write, with a guess at what each word means."""

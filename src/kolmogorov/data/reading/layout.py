@@ -170,10 +170,8 @@ def _has_header(file: TextFile, first: list[str], separator: str, form: FileForm
         return False
     column = form.columns.get("value")
     at = column if isinstance(column, int) else _USUAL_POSITIONS["value"]
-    if not (at < len(first) and form.values.holds(first[at])):
-        return True
     second = file.fields(file.second_line(), separator)
-    return at < len(second) and not form.values.holds(second[at])
+    return at >= len(first) or not form.values.begins(first[at], second[at] if at < len(second) else "")
 
 
 def pick_columns(

@@ -30,7 +30,7 @@ def titled(vocabulary: Vocabulary, given: Any, what: str) -> Vocabulary:
     vocabulary : Vocabulary
     given : dict, data frame, Arrow table or path
         Ids with their titles, compared as text: ids of a file may read as integers there and as texts here. An id
-        without a title is its own.
+        without a title keeps the one that it had, or is its own.
     what : {"user", "item"}
 
     Examples
@@ -44,6 +44,8 @@ def titled(vocabulary: Vocabulary, given: Any, what: str) -> Vocabulary:
         theirs, ours = next(iter(texts), None), vocabulary.ids.item(0)
         came = f"they are for ids such as {theirs!r}" if theirs is not None else "there are none"
         raise DataError(f"No {what} has one of these titles: {came}, and the {what}s here are such as {ours!r}.")
+    if vocabulary.labels is not None:
+        found = dict(zip(vocabulary.ids.tolist(), vocabulary.labels.tolist(), strict=True)) | found
     if len(found) < len(vocabulary):
         notice(f"{len(found):,} of {len(vocabulary):,} {what}s have a title; the others go by their ids")
     return vocabulary.with_labels(found)
