@@ -193,7 +193,15 @@ READING = {
     ("data", "pack"): lambda bad, model: ("data", "pack", bad, "-o", bad.with_name("t.kmt"), "--maximum", 5),
 }
 WRONG_VALUES = {
-    ("fit",): ["--events 0", "--seed -1", "--jobs 0", "--test-size 2", "--scaling max --minimum 2", "--tol -1", "--user-reg -1"],
+    ("fit",): [
+        "--events 0",
+        "--seed -1",
+        "--jobs 0",
+        "--test-size 2",
+        "--scaling max --minimum 2",
+        "--tol -1",
+        "--user-reg -1",
+    ],
     ("recommend",): ["--user bear --top 0", "--user nobody", "--user bear --min-count 0"],
     ("explain",): ["--user nobody --item milk", "--user bear --item nothing"],
     ("tune",): ["--folds 1", "--seed -1", "--max-iter 0"],

@@ -9,8 +9,9 @@ import pyarrow as pa
 import pytest
 
 import kolmogorov as km
+from forgery import TITLE_LIES, forged
 from kolmogorov import Observations, read_ratings
-from kolmogorov.errors import DataError
+from kolmogorov.errors import DataError, FileFormatError
 
 ENTRIES = ([1, 1, 2, 3], [50, 64, 50, 7], [5, 1, 4, 2])
 TITLES = {50: "Star Wars (1977)", 64: "Shawshank, The", 7: "Se7en | a :: film"}
@@ -158,3 +159,14 @@ def test_movielens_itself(data_directory):
     found = read_ratings(folder / "u.data", maximum=5, titles=folder / "u.item")
     lines = (folder / "u.item").read_text(encoding="latin-1").splitlines()
     assert found.items.labels.tolist() == [line.split("|")[1].strip() for line in lines if line]
+
+
+@pytest.mark.parametrize("lie", TITLE_LIES)
+def test_lies_about_titles_are_refused_in_models_and_tables(tmp_path, ratings, lie):
+    titled = ratings.with_titles(items=TITLES)
+    km.KolmogorovModel(2, random_state=0).fit(titled).save(tmp_path / "m.km")
+    km.pack(titled, tmp_path / "t.kmt")
+    for path, opened in ((tmp_path / "m.km", km.load), (tmp_path / "t.kmt", Observations.open)):
+        path.write_bytes(forged(path.read_bytes(), TITLE_LIES[lie]))
+        with pytest.raises(FileFormatError):
+            opened(path)
