@@ -288,7 +288,7 @@ class ValueReader(dict[str, float]):
         texts = {found.strip() for found in (*self, *column)} - self._missing - {""}
         if self._form.meaning is None:
             texts = {found for found in texts if _plain_float(found.replace(",", ".")) is None} | {text.strip()}
-        folded = {found.casefold(): found for found in sorted(texts, reverse=True)}
+        folded = {found.casefold(): found for found in sorted(texts)}
         return [folded[key] for key in sorted(folded)]
 
     def _mapping(self, words: list[str]) -> str:
