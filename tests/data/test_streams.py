@@ -78,6 +78,27 @@ def test_a_relation_of_duckdb(way, tmp_path):
     assert naive.cells(WAYS[way](relation, tmp_path, maximum=5)) == EXPECTED
 
 
+@EVERY_WAY
+def test_a_file_of_duckdb(way, tmp_path):
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+    with duckdb.connect(str(tmp_path / "ratings.duckdb")) as database:
+        database.from_arrow(pa.table(COLUMNS)).create("ratings")
+        assert naive.cells(WAYS[way](database.sql("from ratings"), tmp_path, maximum=5)) == EXPECTED
+        assert naive.cells(WAYS[way](database.execute("from ratings"), tmp_path, maximum=5)) == EXPECTED
+        words = "select user, item, case when value > 1 then 'Yes' else 'no' end as vote from ratings"
+        found = Observations.from_frame(database.sql(words))
+        assert naive.cells(found) == {key: float(value > 0.2) for key, value in EXPECTED.items()}
+
+
+@EVERY_WAY
+def test_a_cursor_of_adbc(way, tmp_path):
+    driver = pytest.importorskip("adbc_driver_sqlite.dbapi", reason="adbc_driver_sqlite is not installed")
+    with driver.connect(str(tmp_path / "ratings.db")) as database, database.cursor() as cursor:
+        cursor.adbc_ingest("ratings", pa.table(COLUMNS))
+        cursor.execute("select * from ratings")
+        assert naive.cells(WAYS[way](cursor, tmp_path, maximum=5)) == EXPECTED
+
+
 def test_a_stream_is_never_there_as_a_whole():
     made = []
 

@@ -97,6 +97,12 @@ def test_titles_of_nothing_here(ratings, given, message):
         ratings.with_titles(items=given)
 
 
+def test_titles_that_are_not_there_are_found_out_before_ratings_are_read(tmp_path):
+    for way in (read_ratings, lambda path, **more: km.pack(path, tmp_path / "t.kmt", **more)):
+        with pytest.raises(DataError, match="There is no file absent.csv"):
+            way("nowhere.csv", titles="absent.csv")
+
+
 def test_lines_without_a_title(tmp_path, ratings):
     with pytest.raises(DataError, match="expected an id and a title in each line, got '64'"):
         ratings.with_titles(items=written(tmp_path, "50,Star Wars\n64\n"))

@@ -19,7 +19,7 @@ from kolmogorov.data.reading.gathering import TableParts, gathered
 from kolmogorov.data.reading.layout import Column, FileFormat, Header
 from kolmogorov.data.reading.opening import sources_of
 from kolmogorov.data.reading.source import Source
-from kolmogorov.data.reading.titles import titled
+from kolmogorov.data.reading.titles import texts_of, titled
 from kolmogorov.data.scale import Scale
 from kolmogorov.data.trainable import check_any
 from kolmogorov.data.values import ValueFormat
@@ -103,9 +103,11 @@ def read_ratings(
     columns = {"user": user, "item": item, "value": value, "weight": weight}
     form = FileFormat(columns, sep, header, encoding, values, wide)
     options = ReadingOptions(minimum, maximum, scaling, duplicates)
+    # Ratings may take minutes to read, and titles that are not there are found out first.
+    names = None if titles is None else texts_of(titles)
     found = Observations(*gathered(sources_of(source, form), options))
     _announce(found.scale, source if isinstance(source, (str, os.PathLike)) else "ratings", options)
-    return found.with_titles(items=titles)
+    return found.with_titles(items=names)
 
 
 def pack(
@@ -180,7 +182,7 @@ def pack(
         return Observations.open(out, verify=False)
     sources = sources_of(source, form)
     _refuse_to_overwrite(sources, out)
-    naming = None if titles is None else partial(titled, given=titles, what="item")
+    naming = None if titles is None else partial(titled, given=texts_of(titles), what="item")
     pack_sources(sources, out, options, limit, progress, naming)
     packed = Observations.open(out, verify=False)
     _announce(packed.scale, out, options)

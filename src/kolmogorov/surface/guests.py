@@ -11,6 +11,7 @@ from kolmogorov._support.warn import warn
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.options import ReadingOptions
 from kolmogorov.data.reading.gathering import coded
+from kolmogorov.data.values import ValueFormat, ValueReader
 from kolmogorov.errors import DataError, UnknownIdError, UnknownIdWarning
 from kolmogorov.fitting.trained import Trained
 
@@ -32,13 +33,20 @@ def observations_of(known: Trained, ratings: Any) -> Observations:
     _tell(known.items, [key for key, row in zip(keys, rows, strict=True) if row < 0], len(keys))
     chosen = [(key, row) for key, row in zip(keys, rows.tolist(), strict=True) if row >= 0]
     scale = known.scale
-    options = ReadingOptions(scale.minimum, scale.maximum, "minmax")
 
     def place(position: int) -> str:
         return repr(chosen[position][0])
 
-    values = [ratings[key] for key, _ in chosen]
+    given = np.array([ratings[key] for key, _ in chosen], dtype=object)
+    values = ValueReader(ValueFormat()).of_array(given, place)
+    outside = ~((values >= scale.minimum) & (values <= scale.maximum))
+    if outside.any():
+        at = int(np.argmax(outside))
+        raise DataError(
+            f"{place(at)}: ratings lie between {scale.minimum:g} and {scale.maximum:g} here, got {values[at]:g}."
+        )
     items = np.array([row for _, row in chosen], dtype=np.int64)
+    options = ReadingOptions(scale.minimum, scale.maximum, "minmax")
     guest, nobody = Vocabulary.of([GUEST]), np.zeros(items.size, dtype=np.int64)
     return Observations(*coded(guest, nobody, known.items, items, values, options, place=place))
 

@@ -38,7 +38,7 @@ def titled(vocabulary: Vocabulary, given: Any, what: str) -> Vocabulary:
     >>> titled(Vocabulary.of([50, 64]), {"50": "Star Wars (1977)"}, "item").labels.tolist()
     ['Star Wars (1977)', '64']
     """
-    texts = dict(_pairs(given, what))
+    texts = texts_of(given, what)
     found = {i: texts[str(i)] for i in vocabulary.ids.tolist() if texts.get(str(i))}
     if len(vocabulary) and not found:
         theirs, ours = next(iter(texts), None), vocabulary.ids.item(0)
@@ -49,6 +49,11 @@ def titled(vocabulary: Vocabulary, given: Any, what: str) -> Vocabulary:
     if len(found) < len(vocabulary):
         notice(f"{len(found):,} of {len(vocabulary):,} {what}s have a title; the others go by their ids")
     return vocabulary.with_labels(found)
+
+
+def texts_of(given: Any, what: str = "item") -> dict[str, str]:
+    """Return titles by ids, both as texts."""
+    return dict(_pairs(given, what))
 
 
 def _pairs(given: Any, what: str) -> Iterator[tuple[str, str]]:
