@@ -14,7 +14,8 @@ from pyarrow import parquet
 import kolmogorov as km
 import naive
 from kolmogorov import Observations, read_ratings
-from kolmogorov.data.values import ValueFormat, ValueReader
+from kolmogorov.data.notation import ValueFormat
+from kolmogorov.data.values import ValueReader
 from kolmogorov.errors import DataError, ParameterError
 
 USERS, ITEMS = ["ann", "ann", "bob", "cy"], ["tea", "rum", "tea", "rum"]
@@ -173,6 +174,29 @@ def test_thousands(tmp_path):
 def test_options_are_checked_before_a_file_is_opened(options, message):
     with pytest.raises(ParameterError, match=message):
         read_ratings("nowhere.csv", **options)
+
+
+@given(
+    st.lists(st.text() | st.sampled_from(["yes", "NO", "1,5", "1.5", "2,000", "+", "١", "1e5", "infinity"]), min_size=1)
+)
+def test_any_text_is_a_number_or_an_error_that_names_its_place(texts):
+    for form in (ValueFormat(), ValueFormat.of(map={"yes": 1, "no": 0}, missing=""), ValueFormat.of(thousands=",")):
+        try:
+            found = ValueReader(form).read(texts)
+        except DataError as error:
+            assert str(error).startswith("entry ")
+        else:
+            assert found.shape == (len(texts),)
+
+
+@given(
+    st.integers(-(10**9), 10**9), st.integers(0, 99), st.sampled_from([(".", ","), (",", "."), (",", " "), (",", "'")])
+)
+def test_numbers_written_as_in_other_countries(whole, cents, marks):
+    decimal, thousands = marks
+    text = f"{whole:,}.{cents:02}".replace(",", "T").replace(".", decimal).replace("T", thousands)
+    reader = ValueReader(ValueFormat.of(decimal=decimal, thousands=thousands))
+    assert reader.read([text])[0] == float(f"{whole}.{cents:02}")
 
 
 # --- scales --------------------------------------------------------------------------------------------------------

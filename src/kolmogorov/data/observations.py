@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats
+from kolmogorov.data.notation import ValueFormat
 from kolmogorov.data.options import Duplicates, ReadingOptions
 from kolmogorov.data.packed.packing import packed_subset
 from kolmogorov.data.packed.table import PackedTable, open_table
@@ -24,7 +25,6 @@ from kolmogorov.data.reading.source import ArraySource
 from kolmogorov.data.reading.titles import titled
 from kolmogorov.data.scale import Scale
 from kolmogorov.data.split import fold_numbers, holdout
-from kolmogorov.data.values import ValueFormat
 from kolmogorov.data.view import BLOCK as BLOCK
 from kolmogorov.data.view import View as View
 from kolmogorov.data.view import fingerprint_of, transposed

@@ -1,116 +1,24 @@
-"""How values are written: numbers with a point or a comma, words that mean yes or no, marks of what is missing."""
+"""Values as numbers, whatever they are written as: each distinct text is read once."""
 
 from __future__ import annotations
 
 import math
-import numbers
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.wording import advice, flag, named, option
-from kolmogorov.data.columns import Place, column_of, numbers_of
-from kolmogorov.errors import DataError, ParameterError
+from kolmogorov._support.wording import advice, flag, option
+from kolmogorov.data.columns import Place, column_of, in_array, numbers_of
+from kolmogorov.data.notation import PAIR_OF, ValueFormat, text_of
+from kolmogorov.errors import DataError
 
-#: Words that go together, yes first; capitals do not matter.
-_PAIRS = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("+", "-"), ("like", "dislike"))
-_PAIR_OF = {word: pair for pair in _PAIRS for word in pair}
-_DECIMALS = ("auto", ".", ",")
 #: Words that an error lists.
 _MOST_WORDS = 12
 _COMMA_NUMBER = re.compile(r"[+-]?(\d*),(\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-
-
-@dataclass(frozen=True)
-class ValueFormat:
-    """What is said about the column of values before it is looked at.
-
-    Attributes
-    ----------
-    meaning : dict of str to float, or None
-        What each value means; then there may be no others. Keys are in small letters.
-    missing : tuple of str
-        What stands for a missing value; "" also for the empty cells of frames.
-    decimal : {"auto", ".", ","}
-    thousands : str or None
-        A character between groups of three digits.
-    """
-
-    meaning: Mapping[str, float] | None = None
-    missing: tuple[str, ...] = ()
-    decimal: str = "auto"
-    thousands: str | None = None
-
-    @classmethod
-    def of(cls, meaning: Any = None, missing: Any = (), decimal: str = "auto", thousands: Any = None) -> ValueFormat:
-        """Check what people hand in.
-
-        Examples
-        --------
-        >>> ValueFormat.of({"Yes": 1, "No": 0}, missing=99)
-        ValueFormat(meaning={'yes': 1.0, 'no': 0.0}, missing=('99',), decimal='auto', thousands=None)
-        """
-        if decimal not in _DECIMALS:
-            known = ", ".join(map(repr, _DECIMALS))
-            raise ParameterError(f"{named('decimal')} must be one of {known}, got {decimal!r}.")
-        if thousands is not None:
-            if not isinstance(thousands, str) or len(thousands) != 1 or thousands.isalnum() or thousands in "+-":
-                raise ParameterError(f"{named('thousands')} must be one character that is no digit, got {thousands!r}.")
-            point = ("," if thousands == "." else ".") if decimal == "auto" else decimal
-            if thousands == point:
-                raise ParameterError(f"{named('thousands')} and {named('decimal')} cannot both be {thousands!r}.")
-            decimal = point
-        return cls(None if meaning is None else _checked_map(meaning), _checked_missing(missing), decimal, thousands)
-
-    def begins(self, first: str, second: str) -> bool:
-        """Tell whether the first of two fields is a value as well, and not the name of a column above the second.
-
-        Examples
-        --------
-        >>> form = ValueFormat()
-        >>> form.begins("yes", "no"), form.begins("like", "yes"), form.begins("rating", "yes")
-        (True, False, False)
-        """
-        one, other = first.strip().casefold(), second.strip().casefold()
-        if first.strip() in self.missing or self.meaning is not None:
-            return first.strip() in self.missing or one in (self.meaning or {})
-        return one in _PAIR_OF and (not other or second.strip() in self.missing or _PAIR_OF[one] == _PAIR_OF.get(other))
-
-
-def _checked_map(given: Any) -> dict[str, float]:
-    if not isinstance(given, Mapping) or not given:
-        raise ParameterError(f"{named('map')} must give a number for each value, got {given!r}.")
-    found: dict[str, float] = {}
-    for key, number in given.items():
-        if isinstance(number, (str, bytes)) or not isinstance(number, numbers.Real) or not np.isfinite(float(number)):
-            raise ParameterError(
-                f"{named('map')} must give a finite number for each value, got {number!r} for {key!r}."
-            )
-        text = _text_of(key).casefold()
-        if found.setdefault(text, float(number)) != float(number):
-            raise ParameterError(f"{named('map')} gives two numbers for {text!r}; capitals make no difference.")
-    return found
-
-
-def _checked_missing(given: Any) -> tuple[str, ...]:
-    marks = (given,) if isinstance(given, (str, numbers.Real)) else given
-    if not isinstance(marks, Iterable) or not all(isinstance(mark, (str, numbers.Real)) for mark in marks):
-        raise ParameterError(f"{named('missing')} must be texts that stand for a missing value, got {given!r}.")
-    return tuple(dict.fromkeys(_text_of(mark) for mark in marks))
-
-
-def _text_of(value: Any) -> str:
-    """Write a value as a file would hold it."""
-    if isinstance(value, str):
-        return value.strip()
-    if isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_)) and float(value).is_integer():
-        return str(int(float(value)))
-    return str(value)
 
 
 class _UnreadableError(ValueError):
@@ -160,7 +68,7 @@ class ValueReader(dict[str, float]):
         self[text] = number = self._parsed(text.strip())
         return number
 
-    def read(self, column: Sequence[str], place: Place = "entry {}".format) -> Floats:
+    def read(self, column: Sequence[str], place: Place = in_array) -> Floats:
         """Return the numbers of texts, NaN where they are missing; `place` names one that is none."""
         if len(self) > self._LIMIT:
             self.clear()
@@ -183,7 +91,7 @@ class ValueReader(dict[str, float]):
         if self._form.meaning is not None:
             distinct, codes = np.unique(numbers_of(array, self.what, place), return_inverse=True)
             written = (
-                [str(bool(x)) for x in distinct] if array.dtype == bool else [_text_of(x) for x in distinct.tolist()]
+                [str(bool(x)) for x in distinct] if array.dtype == bool else [text_of(x) for x in distinct.tolist()]
             )
             return self.read(written, lambda code: place(int(np.argmax(codes == code))))[codes]
         if self.skips_empty and array.dtype == object:
@@ -200,7 +108,7 @@ class ValueReader(dict[str, float]):
         """Write a cell of a column of texts; what is no text stays recognisable."""
         if cell is None or (isinstance(cell, float) and np.isnan(cell)):
             return "" if self.skips_empty else str(cell)
-        return cell if isinstance(cell, str) else _text_of(cell)
+        return cell if isinstance(cell, str) else text_of(cell)
 
     # --- one text ---------------------------------------------------------------------------------------------------
 
@@ -209,7 +117,7 @@ class ValueReader(dict[str, float]):
             return math.nan
         if self._form.meaning is not None:
             return self._meant(text)
-        pair = _PAIR_OF.get(text.casefold())
+        pair = PAIR_OF.get(text.casefold())
         number = self._as_number(text) if pair is None else float(text.casefold() == pair[0])
         if number in self._missing_numbers:
             return math.nan
@@ -228,7 +136,7 @@ class ValueReader(dict[str, float]):
     def _meant(self, text: str) -> float:
         """Look a text up in the map, as it stands or as the number that it is."""
         meaning, number = self._form.meaning or {}, _plain_float(text)
-        for key in (text.casefold(), "" if number is None else _text_of(number)):
+        for key in (text.casefold(), "" if number is None else text_of(number)):
             if key and key in meaning:
                 return meaning[key]
         return math.nan if number in self._missing_numbers else _unreadable()
@@ -311,7 +219,7 @@ class ValueReader(dict[str, float]):
 
 
 def _guess(word: str) -> float:
-    pair = _PAIR_OF.get(word.casefold())
+    pair = PAIR_OF.get(word.casefold())
     if pair is not None:
         return float(word.casefold() == pair[0])
     number = _plain_float(word)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.optional import require
 from kolmogorov.data.entries import Entries
+from kolmogorov.data.notation import ValueFormat
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.options import Duplicates, Extent, ReadingOptions
 from kolmogorov.data.packed.shards import (
@@ -33,7 +34,6 @@ from kolmogorov.data.reading.layout import Column, TableForm, pick_columns
 from kolmogorov.data.reading.source import Source
 from kolmogorov.data.scale import Scale
 from kolmogorov.data.trainable import nothing_there
-from kolmogorov.data.values import ValueFormat
 from kolmogorov.data.view import View, row_blocks
 from kolmogorov.data.vocabulary import Vocabulary
 from kolmogorov.errors import DataError

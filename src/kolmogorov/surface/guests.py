@@ -9,9 +9,10 @@ import numpy as np
 
 from kolmogorov._support.warn import warn
 from kolmogorov.data import Observations, Vocabulary
+from kolmogorov.data.notation import ValueFormat
 from kolmogorov.data.options import ReadingOptions
 from kolmogorov.data.reading.gathering import coded
-from kolmogorov.data.values import ValueFormat, ValueReader
+from kolmogorov.data.values import ValueReader
 from kolmogorov.errors import DataError, UnknownIdError, UnknownIdWarning
 from kolmogorov.fitting.trained import Trained
 

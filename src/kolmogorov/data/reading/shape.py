@@ -14,8 +14,9 @@ from kolmogorov._support.typing import Floats
 from kolmogorov._support.wording import advice, option
 from kolmogorov.data.columns import Place
 from kolmogorov.data.ids import CodedTexts, IdColumn, chosen_ids, normalise_ids
+from kolmogorov.data.notation import ValueFormat
 from kolmogorov.data.reading.source import Chunk
-from kolmogorov.data.values import ValueFormat, ValueReader
+from kolmogorov.data.values import ValueReader
 from kolmogorov.errors import DataError
 
 #: Cells of a wide table that are looked at together.

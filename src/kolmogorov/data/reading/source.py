@@ -9,8 +9,9 @@ from typing import Any, Protocol
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.columns import Place, in_array, numbers_of
 from kolmogorov.data.ids import IdColumn, normalise_ids
+from kolmogorov.data.notation import ValueFormat
 from kolmogorov.data.trainable import nothing_there
-from kolmogorov.data.values import ValueFormat, ValueReader
+from kolmogorov.data.values import ValueReader
 from kolmogorov.errors import DataError
 
 
