@@ -25,8 +25,9 @@ _THINGS = ["item", "movie", "film", "product", "book", "song", "track", "artist"
 _THINGS += ["article", "business", "restaurant", "beer", "anime", "video", "show", "recipe", "hotel", "place"]
 _PEOPLE = ["user", "reviewer", "customer", "client", "member", "person", "respondent", "participant", "voter"]
 _USUAL_NAMES = {
-    "user": [*(f"{name}id" for name in _PEOPLE), "uid", *_PEOPLE, "username"],
-    "item": [*(f"{name}id" for name in _THINGS), "iid", "asin", "isbn", "sku", *_THINGS, "title"],
+    # An id is preferred to a name, where a table has both.
+    "user": ["user", *(f"{name}id" for name in _PEOPLE), "uid", *_PEOPLE, "username"],
+    "item": ["item", *(f"{name}id" for name in _THINGS), "iid", "asin", "isbn", "sku", *_THINGS, "title"],
     "value": ["value", "rating", "ratings", "score", "stars", "overall", "vote", "answer", "response", "label"],
 }
 _USUAL_POSITIONS = {"user": 0, "item": 1, "value": 2}
