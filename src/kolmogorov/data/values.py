@@ -36,6 +36,8 @@ class ValueReader(dict[str, float]):
     form : ValueFormat
     what : str
         What errors call the column.
+    fixed : bool
+        The caller has no say in how values are read, and errors advise on none.
 
     Examples
     --------
@@ -45,8 +47,9 @@ class ValueReader(dict[str, float]):
 
     _LIMIT = 200_000
 
-    def __init__(self, form: ValueFormat, what: str = "value") -> None:
+    def __init__(self, form: ValueFormat, what: str = "value", *, fixed: bool = False) -> None:
         super().__init__()
+        self._fixed = fixed or what != "value"
         self._form, self.what = form, what
         self._missing = set(form.missing)
         self._missing_numbers = {number for mark in form.missing if (number := _plain_float(mark)) is not None}
@@ -203,7 +206,7 @@ class ValueReader(dict[str, float]):
         """Advise on the map to write, with a guess at what each word means."""
         known = self._form.meaning or {}
         guessed = {word: known.get(word.casefold(), _guess(word)) for word in words}
-        if option("map") is None:
+        if self._fixed or option("map") is None:
             return ""
         if (name := flag("map")) is not None:
             pairs = ",".join(f"{word}={number:g}" for word, number in guessed.items())
@@ -213,7 +216,7 @@ class ValueReader(dict[str, float]):
         return f" Say what they mean, for example {example}."
 
     def _skipping(self, text: str) -> str:
-        if self.what != "value":
+        if self._fixed:
             return ""
         return advice("If that means missing, say so with {}.", option("missing", text))
 

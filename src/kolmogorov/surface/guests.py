@@ -39,7 +39,7 @@ def observations_of(known: Trained, ratings: Any) -> Observations:
         return repr(chosen[position][0])
 
     given = np.array([ratings[key] for key, _ in chosen], dtype=object)
-    values = ValueReader(ValueFormat()).of_array(given, place)
+    values = ValueReader(ValueFormat(), fixed=True).of_array(given, place)
     outside = ~((values >= scale.minimum) & (values <= scale.maximum))
     if outside.any():
         at = int(np.argmax(outside))

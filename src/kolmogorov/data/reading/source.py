@@ -57,7 +57,7 @@ class ArraySource:
 
 def aligned(n_users: int, n_items: int, values: Any, weights: Any, place: Place) -> tuple[Floats, Floats | None]:
     """Return ratings and weights as arrays that have as many entries as there are users and items."""
-    ratings = ValueReader(ValueFormat()).of_array(values, place)
+    ratings = ValueReader(ValueFormat(), fixed=True).of_array(values, place)
     given = None if weights is None else numbers_of(weights, "weight", place)
     sizes = {"users": n_users, "items": n_items, "values": ratings.size}
     if given is not None:
