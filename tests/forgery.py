@@ -81,6 +81,44 @@ def _sign_table(meta, arrays):
         pass
 
 
+# --- about titles --------------------------------------------------------------------------------------------------
+
+
+def _ends(change):
+    def lie(meta, arrays):
+        arrays["items_labels_ends"] = change(arrays["items_labels_ends"])
+
+    return lie
+
+
+def _bytes(change):
+    def lie(meta, arrays):
+        arrays["items_labels_bytes"] = change(arrays["items_labels_bytes"])
+
+    return lie
+
+
+def _without(name):
+    def lie(meta, arrays):
+        del arrays[name]
+
+    return lie
+
+
+#: What a file may say of the titles of its items that is not true; each must be refused.
+TITLE_LIES = {
+    "one too few": _ends(lambda ends: ends[:-1].copy()),
+    "one too many": _ends(lambda ends: np.append(ends, ends[-1:])),
+    "ends that fall": _ends(lambda ends: ends[::-1].copy()),
+    "an end before the beginning": _ends(lambda ends: np.concatenate([[-1], ends[1:]])),
+    "an end beyond the bytes": _ends(lambda ends: ends + 1),
+    "ends that are no whole numbers": _ends(lambda ends: ends + 0.5),
+    "bytes that are no text": _bytes(lambda content: np.full_like(content, 255)),
+    "no bytes": _bytes(lambda content: content[:0].copy()),
+    "bytes without ends": _without("items_labels_bytes"),
+}
+
+
 # --- at random -----------------------------------------------------------------------------------------------------
 
 _NUMBERS = [np.nan, np.inf, -np.inf, -1, 0, 0.5, 2, 255, 1e308, -1e308, 1e-320, 2**31, 2**63 - 1, -(2**63)]
@@ -124,7 +162,7 @@ def _change_array(rng, arrays):
         with np.errstate(all="ignore"):
             number = _NUMBERS[rng.integers(len(_NUMBERS))]
             if array.dtype.kind in "iu":
-                number = int(np.clip(np.nan_to_num(number, nan=3), *_ends(array.dtype)))
+                number = int(np.clip(np.nan_to_num(number, nan=3), *_range(array.dtype)))
             array.reshape(-1)[place] = number
     elif how == 3:
         with np.errstate(all="ignore"):
@@ -146,7 +184,7 @@ def _change_array(rng, arrays):
         del arrays[name]
 
 
-def _ends(dtype):
+def _range(dtype):
     info = np.iinfo(dtype)
     return int(info.min), int(info.max) if info.bits < 64 else 2**63 - 1
 

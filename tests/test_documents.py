@@ -1,5 +1,10 @@
-"""The README and the docs do what they print: their Python and shell examples run, in order, in an empty folder."""
+"""The README and the docs do what they print: their Python and shell examples run, in order, in an empty folder.
 
+A block called output says what the block before it prints, to the letter.
+"""
+
+import contextlib
+import io
 import os
 import re
 import shlex
@@ -14,7 +19,7 @@ CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 DOCUMENTS = [ROOT / "README.md", CONTRIBUTING, *sorted((ROOT / "docs").glob("*.md"))]
 #: Names that a recipe makes up, or that are made.
 INVENTED = {"my_method.py", "my_verb.py", "table7.py", "fig9.py"}
-BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(python|console|output)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def blocks(path):
@@ -24,16 +29,29 @@ def blocks(path):
 @pytest.mark.parametrize("path", [p for p in DOCUMENTS if blocks(p)], ids=lambda p: p.name)
 def test_examples_run(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    namespace = {}
+    namespace, printed = {}, ""
     for language, text in blocks(path):
-        if language == "python":
-            exec(compile(text, str(path), "exec"), namespace)
-            continue
-        for line in text.splitlines():
-            if line.startswith("$ "):
-                command = shlex.split(line[2:])
-                assert command[0] == "kolmogorov"
-                subprocess.run([sys.executable, "-m", *command], check=True, capture_output=True, env=os.environ)
+        if language == "output":
+            assert lines_of(printed) == lines_of(text)
+        elif language == "python":
+            with contextlib.redirect_stdout(io.StringIO()) as said:
+                exec(compile(text, str(path), "exec"), namespace)
+            printed = said.getvalue()
+        else:
+            printed = "".join(run(line[2:]) for line in text.splitlines() if line.startswith("$ "))
+
+
+def run(line):
+    command = shlex.split(line)
+    assert command[0] == "kolmogorov"
+    # The width of tables is that of the terminal, of which there is none.
+    environment = {**os.environ, "COLUMNS": "100"}
+    done = subprocess.run([sys.executable, "-m", *command], check=True, capture_output=True, env=environment)
+    return done.stdout.decode("utf-8")
+
+
+def lines_of(text):
+    return [line.rstrip() for line in text.strip().splitlines()]
 
 
 def test_links_lead_somewhere():

@@ -18,7 +18,6 @@ TAKERS = {
     "factorization": lambda table: MatrixFactorization(2, random_state=0).fit(table),
     "svdpp": lambda table: SVDpp(2, n_epochs=1, random_state=0).fit(table),
     "transform": lambda table: KolmogorovModel(2, random_state=0).fit(np.eye(3)).transform(table),
-    "predict": lambda table: KolmogorovModel(2, random_state=0).fit(np.eye(3)).predict(table),
     "score": lambda table: KolmogorovModel(2, random_state=0).fit(np.eye(3)).score(table),
 }
 LISTS = {

@@ -11,7 +11,7 @@ from kolmogorov.data.options import LARGEST_WEIGHT, LEAST_WEIGHT, ReadingOptions
 from kolmogorov.data.packed.shards import dealt_part, part_summary
 from kolmogorov.data.reading.arraylike import frame_of
 from kolmogorov.data.reading.frames import FrameSource
-from kolmogorov.data.reading.layout import named_columns
+from kolmogorov.data.reading.layout import TableForm
 from kolmogorov.data.scale import FURTHEST_END, SHORTEST_SPAN
 from kolmogorov.data.vocabulary import Vocabulary
 from kolmogorov.errors import DataError, ParameterError
@@ -34,7 +34,7 @@ def written_parquet(path, values, weights):
 
 
 def part_of(pandas):
-    return FrameSource(frame_of(pandas), lambda names: named_columns(names, COLUMNS), pandas.index)
+    return FrameSource(frame_of(pandas), TableForm(COLUMNS, exact=True), pandas.index)
 
 
 def dealt_out(values, weights):

@@ -64,11 +64,13 @@ def test_frames_of_every_kind_come_and_go(make):
 
 
 def test_frame_errors():
-    frame = pd.DataFrame({"user": [1, 2], "item": [1, None], "rating": [1, 2]})
-    with pytest.raises(DataError, match="no column 'value'.*'rating'"):
+    frame = pd.DataFrame({"user": [1, 2], "item": [1, None], "much": [1, 2]})
+    with pytest.raises(DataError, match="which column is the value.*'much'.*Name it with value="):
         Observations.from_frame(frame)
+    with pytest.raises(DataError, match="The frame has no column 'mush' for the value.*Did you mean 'much'"):
+        Observations.from_frame(frame, value="mush")
     with pytest.raises(DataError, match="row 1: column 'item' is empty"):
-        Observations.from_frame(frame, value="rating")
+        Observations.from_frame(frame, value="much")
     with pytest.raises(DataError, match="got list"):
         Observations.from_frame([1, 2])
 
@@ -83,17 +85,17 @@ def test_categorical_and_string_columns():
     [
         ({"values": [1, np.nan, 2]}, "entry 1: value must be finite"),
         ({"values": [1, 2, np.inf]}, "entry 2: value must be finite"),
-        ({"values": [1, -2, 1]}, "entry 1: value must not be negative, got -2.*minmax"),
+        ({"values": [1, -2, 1], "maximum": 5}, "entry 1: value must not be negative, got -2.*give minimum="),
         ({"maximum": 4}, "entry 0: value must be at most the maximum 4, got 5"),
         ({"weights": [1, 0, 1]}, "entry 1: weight must be positive, got 0"),
         ({"weights": [1, 1]}, "3 users, 3 items, 3 values, 2 weights"),
-        ({"values": ["1", "x", "2"]}, "entry 1: value must be a number, got 'x'"),
+        ({"values": ["1", "x", "2"]}, "entry 1: value must be a number, got 'x'; the column holds 'x'.$"),
         ({"items": [1, 1, 2], "users": [1, 1, 2]}, "entry 1: duplicate rating of user 1 and item 1 .first at entry 0"),
         ({"users": [1.5, 2, 3]}, "user ids must all be integers or all be strings, got the fraction"),
         ({"users": ["a", 2, None]}, "entry 1: user ids"),
         ({"maximum": -1}, "above 'minimum'"),
         ({"scaling": "z"}, "'scaling' must be one of"),
-        ({"minimum": 1}, "goes with scaling='minmax'"),
+        ({"minimum": 1, "scaling": "max"}, "goes with scaling='minmax'"),
         ({"duplicates": "first"}, "'duplicates' must be one of"),
     ],
 )

@@ -220,7 +220,7 @@ def test_what_pack_does_not_take(tmp_path, zoo):
     assert source.read_text() == content
     for wrong in (5, b"path", [zoo], None):
         with pytest.raises(
-            DataError, match="paths, data frames or Arrow streams, got (int|bytes|Observations|NoneType)"
+            DataError, match="paths, data frames, Arrow streams or cursors .* got (int|bytes|Observations|NoneType)"
         ):
             km.pack(wrong, tmp_path / "t.kmt")
     with pytest.raises(ParameterError, match="these options are for files"):

@@ -80,7 +80,7 @@ def test_parquet(tmp_path):
         read_ratings(path, value="stars")
     frame.assign(rating=[1, -1, 1]).to_parquet(path)
     with pytest.raises(DataError, match=r"ratings.parquet, row 1: value must not be negative"):
-        read_ratings(path)
+        read_ratings(path, maximum=5)
     path.write_text("not parquet")
     with pytest.raises(DataError, match="cannot be read as parquet"):
         read_ratings(path)
@@ -126,7 +126,6 @@ def test_quotes_titles_and_unicode(write):
         ("1,2,\n", r"line 1: value must be a number, got ''"),
         ("1,2,3\n1,3,nan\n", r"line 2: value must be finite, got nan"),
         ("1,2,3\n1,3,inf\n", r"line 2: value must be finite, got inf"),
-        ("user,item,rating\n1,2,3\n2,2,-1\n", r"line 3: value must not be negative, got -1"),
         ("1,2,3\n1,3\n", r"line 2: expected 3 fields as in the first line, got 2"),
         ("1,2,3\n\n1,3,1,9\n", r"line 3: expected 3 fields as in the first line, got 4"),
         ("1,2,3\n1,3,4\n1,2,5\n", r"line 3: duplicate rating of user 1 and item 2 \(first at .*line 1\)"),
@@ -163,7 +162,7 @@ def test_bad_maximum_weight_and_columns(write, tmp_path):
         read_ratings(path, user="user", header=False)
     with pytest.raises(DataError, match="There is no file"):
         read_ratings(tmp_path / "absent.csv")
-    with pytest.raises(DataError, match="cannot be opened"):
+    with pytest.raises(DataError, match="is a directory, and there are no parquet files in it"):
         read_ratings(tmp_path)
     with pytest.raises(DataError, match="no encoding"):
         read_ratings(path, encoding="klingon")

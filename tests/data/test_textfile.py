@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kolmogorov import pack, read_ratings
-from kolmogorov.data.reading.layout import recognise
+from kolmogorov.data.reading.layout import FileFormat, recognise
 from kolmogorov.data.reading.text import text_columns
 from kolmogorov.data.reading.textfile import TextFile
 from kolmogorov.errors import DataError
@@ -35,7 +35,7 @@ WRAPPINGS = {"plain": bytes, "gz": gzip.compress, "xz": lzma.compress, "bz2": bz
 
 def rows(path, longest_line, encoding="utf-8", separator="auto"):
     with TextFile(path, encoding, longest_line=longest_line) as file:
-        layout = recognise(file, {}, separator, "auto")
+        layout = recognise(file, FileFormat(sep=separator))
         return [row for columns, _ in text_columns(file, layout) for row in zip(*columns, strict=True)]
 
 

@@ -67,6 +67,20 @@ def test_users_without_ratings_and_more_starts(client):
     assert there.history_[-1].objective == pytest.approx(here.history_[-1].objective, rel=1e-9)
 
 
+def test_words_and_gaps_in_parquet_files(client, tmp_path):
+    import pandas as pd
+
+    words = ["yes", "no", "abstain", None, "NO", "absent"]
+    frame = pd.DataFrame({"voter": [1, 1, 2, 2, 3, 3], "item": list("ababab"), "vote": words})
+    frame.to_parquet(tmp_path / "votes.parquet")
+    options = {"map": {"yes": 1, "abstain": 0.5, "no": 0}, "missing": ("", "absent")}
+    table = distributed_table(Dask(client), tmp_path / "votes.parquet", **options)
+    assert table.collected().fingerprint() == km.read_ratings(frame, **options).fingerprint()
+    frame = pd.DataFrame({"user": [1, 2, 3], "item": [1, 1, 1], "value": [-9.5, 3.2, 10.0]})
+    frame.to_parquet(tmp_path / "jokes.parquet")
+    assert distributed_table(Dask(client), tmp_path / "jokes.parquet").scale == km.read_ratings(frame).scale
+
+
 def _sparse(table):
     from scipy.sparse import coo_array
 

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -62,6 +64,44 @@ def test_all_items_of_a_user_are_the_predictions_of_its_pairs(model, table):
     every = np.arange(len(fitted.items))
     for row, found in zip(rows, fitted.of_users(rows), strict=True):
         np.testing.assert_allclose(found, fitted.at_rows(np.full(every.size, row), every), atol=1e-6)
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
+def test_frames_of_pairs_get_a_column(model, make):
+    columns = {"stars": [1, 2, 3], "item": ["milk", "eggs", "milk"], "user_id": ["dolphin", "dolphin", "gull"]}
+    frame = make(columns)
+    found = model.predict(frame, output="rating")
+    assert type(found) is type(frame)
+    expected = model.predict(columns["user_id"], columns["item"], output="rating")
+    assert list(found["prediction"].to_numpy()) == pytest.approx(list(expected))
+    assert [str(name) for name in getattr(found, "column_names", found.columns)][:3] == list(columns)
+    assert found["stars"].to_numpy().tolist() == [1, 2, 3]
+    again = model.predict(found)
+    assert list(again["prediction"].to_numpy()) == pytest.approx(
+        list(model.predict(columns["user_id"], columns["item"]))
+    )
+    if model.has_draws:
+        mean, _ = model.predict(frame, return_std=True)
+        assert list(mean) == pytest.approx(list(again["prediction"].to_numpy()))
+
+
+def test_frames_keep_their_types_and_the_labels_of_rows():
+    rated = km.Observations.from_arrays([1, 1, 2], [10, 20, 10], [5, 1, 4])
+    model = km.KolmogorovModel(2, random_state=0).fit(rated)
+    frame = pd.DataFrame({"user": pd.Categorical([1, 2]), "item": pd.array([10, 20], dtype="Int32")}, index=["x", "x"])
+    found = model.predict(frame)
+    assert found.drop(columns="prediction").equals(frame)
+    assert found.index.tolist() == ["x", "x"]
+    assert model.recommend([1, 2], n=2).dtypes.astype(str).tolist()[:2] == ["int64", "int64"]
+    assert rated.to_frame().dtypes.astype(str).tolist()[:2] == ["int64", "int64"]
+    guests = km.Observations.from_arrays([7], [10], [5])
+    assert model.recommend(guests)["user"].dtype == np.int64
+
+
+def test_a_table_with_the_columns_of_fit_is_a_table_whatever_they_are_called():
+    table = pd.DataFrame(np.eye(12), columns=["user", "item", *"abcdefghij"])
+    model = km.KolmogorovModel(2, random_state=0).fit(table)
+    assert model.predict(table).shape == (12, 12)
 
 
 def test_evaluation_is_that_of_the_predictions(model, table):
@@ -169,11 +209,61 @@ def test_guests_are_placed(event_model, table):
     assert found[0, milk] > found[0, feathers]
     by_theta = event_model.recommend(theta=theta, n=3)
     assert set(by_theta["user"]) == {0, 1}
-    with pytest.raises(DataError, match="and not both"):
+    with pytest.raises(DataError, match="only one of them"):
         event_model.recommend(guests, theta=theta)
     frame = event_model.recommend(guests, n=3)
     assert set(frame["user"]) == {"g1", "g2"}
     assert not {"milk", "feathers", "eggs"} & set(frame[frame["user"] == "g1"]["item"])
+
+
+def test_a_guest_in_one_call(event_model):
+    said = {"milk": 1, "feathers": 0, "eggs": "no"}
+    guest = km.Observations.from_arrays(["guest"] * 3, list(said), [1, 0, 0])
+    found = event_model.recommend(guest=said, n=4)
+    expected = event_model.recommend(guest, n=4)
+    assert found["item"].tolist() == expected["item"].tolist()
+    assert "user" not in found
+    np.testing.assert_allclose(found["probability"], expected["probability"])
+    with pytest.raises(DataError, match="only one of them"):
+        event_model.recommend("dolphin", guest=said)
+    for wrong in ({}, ["milk"], None):
+        with pytest.raises(DataError, match="A guest is a dictionary|Give users"):
+            event_model.recommend(guest=wrong)
+    with pytest.raises(DataError, match="'milk': ratings lie between 0 and 1 here, got 5"):
+        event_model.recommend(guest={"milk": 5})
+    with pytest.raises(DataError, match="ids or titles, got 2.5"):
+        event_model.recommend(guest={2.5: 1})
+
+
+def test_unknown_items_of_guests_are_left_out(event_model):
+    with pytest.warns(UnknownIdWarning, match=r"left out: 2 items \('warp', 'wings'\)"):
+        found = event_model.recommend(guest={"milk": 1, "warp": 1, "wings": 0}, n=3)
+    assert found["item"].tolist() == event_model.recommend(guest={"milk": 1}, n=3)["item"].tolist()
+    with pytest.raises(UnknownIdError, match="knows no item that was rated here: 'mlik'. Did you mean 'milk'"):
+        event_model.recommend(guest={"mlik": 1})
+    guests = km.Observations.from_arrays(["a", "a", "b"], ["milk", "warp", "warp"], [1, 1, 0])
+    with pytest.warns(UnknownIdWarning, match=r"left out: 1 item \('warp'\)"):
+        frame = event_model.recommend(guests, n=2)
+    assert set(frame["user"]) == {"a", "b"}
+    with pytest.raises(UnknownIdError, match="knows no item"):
+        event_model.recommend(km.Observations.from_arrays(["a"], ["warp"], [1]))
+
+
+def test_guests_go_by_titles_too():
+    rated = km.Observations.from_arrays([1, 1, 2, 2, 3], [10, 20, 10, 30, 40], [5, 1, 4, 2, 3])
+    model = km.KolmogorovModel(2, random_state=0).fit(rated.with_titles(items={10: "Alien", 20: "Heat", 30: "Heat"}))
+    by_id, by_title, by_text = (model.recommend(guest={key: 5})["item"].tolist() for key in (10, "Alien", "10"))
+    assert by_id == by_title == by_text
+    assert 10 not in by_id
+    with pytest.raises(UnknownIdError, match="Several items have the title 'Heat': 20, 30"):
+        model.recommend(guest={"Heat": 5})
+    with pytest.raises(DataError, match="duplicate rating"):
+        model.recommend(guest={10: 5, "Alien": 4})
+
+
+def test_models_without_places_for_guests_say_so(models):
+    with pytest.raises(DataError, match="cannot place guests"):
+        models["factors"].recommend(guest={"milk": 1})
 
 
 def test_placing_known_users_again_predicts_as_the_model_does(event_model, table):

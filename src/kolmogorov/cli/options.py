@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from kolmogorov.cli.paths import DATASET, Output
+from kolmogorov.cli.paths import DATASET, Input, Output
 from kolmogorov.cli.verb import flags_of, force_option, safe_cells_option
 
 if TYPE_CHECKING:
@@ -17,9 +17,21 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 #: Names that are looked through for one like another; beyond, people would wait.
 _MOST_COMPARED = 200_000
-LAYOUT = ("user", "item", "value", "weight", "sep", "header", "encoding", "duplicates")
+_COLUMNS = ("user", "item", "value", "weight")
+_VALUES = ("wide", "map", "missing", "decimal", "thousands")
+LAYOUT = (*_COLUMNS, "sep", "header", "encoding", "duplicates", *_VALUES, "titles")
+#: Those of them that tables in a cluster have, too.
+DISTRIBUTED = (*_COLUMNS, "duplicates", "map", "missing", "decimal", "thousands")
 SCALE = ("minimum", "maximum", "scaling")
-_DEFAULTS = {"sep": "auto", "encoding": "utf-8", "duplicates": "error", "scaling": "max"}
+_DEFAULTS = {
+    "sep": "auto",
+    "encoding": "utf-8",
+    "duplicates": "error",
+    "scaling": "auto",
+    "wide": False,
+    "missing": (),
+    "decimal": "auto",
+}
 
 
 class Finite(click.FloatRange):
@@ -71,12 +83,76 @@ EVENTS = click.IntRange(max=1_000_000)
 JOBS = click.IntRange(-10_000, 10_000)
 
 
-def _column(text: str | None) -> str | int | None:
+def column_of(text: str | None) -> str | int | None:
+    """Read a column as typed in a shell: a number is a position."""
     return int(text) if text is not None and text.isdigit() else text
 
 
+class Meanings(click.types.StringParamType):
+    """What words mean: yes=1,abstain=0.5,no=0."""
+
+    name = "WORD=NUMBER,..."
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read the words and their numbers."""
+        if isinstance(value, dict):
+            return value
+        found: dict[str, float] = {}
+        for part in value.split(","):
+            word, mark, number = part.rpartition("=")
+            try:
+                found[word.strip()] = float(number)
+            except ValueError:
+                mark = ""
+            if not mark:
+                self.fail(f"expected words with numbers, such as yes=1,abstain=0.5,no=0, got {part!r}.", param, ctx)
+        return found
+
+
+def _marks(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(mark for text in value for mark in text.split(","))
+
+
+def titles_option(function: F) -> F:
+    """Add --titles, which gives items their titles."""
+    return click.option(
+        "--titles",
+        type=Input(),
+        metavar="FILE",
+        help="What the items are called: two columns, id and title, separated by commas, tabs, | or ::.",
+    )(function)
+
+
+def value_options(function: F) -> F:
+    """Add the options of `read_ratings` that concern how values are written."""
+    for option in reversed(
+        [
+            click.option("--wide", is_flag=True, help="One row per user, one column per item; empty is missing."),
+            click.option("--map", type=Meanings(), help="What words mean, such as yes=1,abstain=0.5,no=0."),
+            click.option(
+                "--missing",
+                multiple=True,
+                metavar="MARKS",
+                callback=_marks,
+                help="What stands for a missing value, such as NA,99; '' for empty. May be repeated.",
+            ),
+            click.option(
+                "--decimal",
+                type=click.Choice(["auto", ".", ","]),
+                default="auto",
+                show_default=True,
+                help="What stands before decimals.",
+            ),
+            click.option("--thousands", metavar="CHAR", help="What stands between thousands."),
+        ]
+    ):
+        function = option(function)
+    return function
+
+
 def reading_options(function: F) -> F:
-    """Add the options of `read_ratings` that concern the file's layout."""
+    """Add the options of `read_ratings` that concern the file's layout and how its values are written."""
+    function = value_options(function)
     for option in reversed(
         [
             click.option("--user-column", "user", metavar="COL", help="User column: name, or number from 0."),
@@ -104,13 +180,15 @@ def scale_options(function: F) -> F:
     for option in reversed(
         [
             click.option("--maximum", type=Finite(), help="Rating that means probability 1.  [default: largest seen]"),
-            click.option("--minimum", type=Finite(), help="Rating that means probability 0, with minmax."),
+            click.option(
+                "--minimum", type=Finite(), help="Rating that means probability 0.  [default: 0, or the smallest seen]"
+            ),
             click.option(
                 "--scaling",
-                type=click.Choice(["max", "minmax"]),
-                default="max",
+                type=click.Choice(["auto", "max", "minmax"]),
+                default="auto",
                 show_default=True,
-                help="p = r / maximum, or p = (r - minimum) / (maximum - minimum).",
+                help="p = r / maximum, or p = (r - minimum) / (maximum - minimum), as for negative ratings.",
             ),
         ]
     ):
@@ -152,15 +230,16 @@ def read_input(path: str, layout: dict[str, Any], *, from_model: bool = False, *
     from kolmogorov.data.packed.file import is_table
 
     if path.startswith(DATASET) or is_table(path):
-        given = [name for name, value in {**layout, **scale}.items() if value != _DEFAULTS.get(name)]
+        titles = layout.get("titles")
+        given = [n for n, v in {**layout, **scale}.items() if v != _DEFAULTS.get(n) and n != "titles"]
         if given and not from_model:
             flags = flags_of(click.get_current_context().command)
             raise click.UsageError(f"{path} has its own layout and scale; drop {', '.join(flags[n] for n in given)}.")
         if not path.startswith(DATASET):
-            return Observations.open(path)
+            return Observations.open(path).with_titles(items=titles)
         from kolmogorov.data import datasets
 
-        return datasets.load(path.removeprefix(DATASET))
+        return datasets.load(path.removeprefix(DATASET)).with_titles(items=titles)
     from kolmogorov.data import read_ratings
 
     return read_ratings(path, **reading_settings(layout), **scale)
@@ -168,8 +247,8 @@ def read_input(path: str, layout: dict[str, Any], *, from_model: bool = False, *
 
 def reading_settings(layout: dict[str, Any]) -> dict[str, Any]:
     """Turn the options about a file's layout into arguments of `read_ratings` and `pack`."""
-    columns: dict[str, Any] = {name: _column(layout[name]) for name in ("user", "item", "value", "weight")}
-    rest = {name: layout[name] for name in ("sep", "encoding", "duplicates")}
+    columns: dict[str, Any] = {name: column_of(layout[name]) for name in _COLUMNS}
+    rest = {name: layout[name] for name in layout if name not in (*_COLUMNS, "header")}
     return {"header": "auto" if layout["header"] is None else layout["header"], **columns, **rest}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -62,14 +63,34 @@ def _complain(wrong: NDArray[Any], array: NDArray[Any], what: str, came: str, pl
 
 @dataclass(frozen=True, eq=False)
 class CodedTexts:
-    """A column in which every distinct text is held once: entry k is `texts[codes[k]]`."""
+    """A column in which every distinct text is held once: entry k is `texts[codes[k]]`.
+
+    With `literal` texts are what they are; otherwise they are fields of a text file, which may all be integers.
+    """
 
     texts: Sequence[str]
     codes: NDArray[Any]
+    literal: bool = True
 
 
 #: One side of a chunk: fields of a text file, checked integers or texts, or texts that are coded already.
 IdColumn = tuple[str, ...] | Ids | CodedTexts
+
+
+def chosen_ids(column: IdColumn, kept: NDArray[np.bool_]) -> IdColumn:
+    """Return the ids of the chosen entries; texts that none of them has are gone.
+
+    Examples
+    --------
+    >>> chosen_ids(("ann", "bob", "ann"), np.array([True, False, True]))
+    ('ann', 'ann')
+    """
+    if isinstance(column, tuple):
+        return tuple(compress(column, kept.tolist()))
+    if not isinstance(column, CodedTexts):
+        return column[kept]
+    present, codes = np.unique(column.codes[kept], return_inverse=True)
+    return CodedTexts([column.texts[code] for code in present.tolist()], codes, column.literal)
 
 
 class IdEncoder:
@@ -100,7 +121,7 @@ class IdEncoder:
             return self._reading_texts(place, literal=False).read(column, place)
         if isinstance(column, CodedTexts):
             codes = column.codes
-            texts = self._reading_texts(place, literal=True)
+            texts = self._reading_texts(place, literal=column.literal)
             return texts.read(column.texts, lambda code: place(int(np.argmax(codes == code))))[codes]
         if column.dtype == object:
             return self._reading_texts(place, literal=True).read(column.tolist(), place)

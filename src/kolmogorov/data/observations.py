@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,16 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats
+from kolmogorov.data.notation import ValueFormat
 from kolmogorov.data.options import Duplicates, ReadingOptions
 from kolmogorov.data.packed.packing import packed_subset
 from kolmogorov.data.packed.table import PackedTable, open_table
 from kolmogorov.data.reading.arraylike import dense_cells, sparse_cells
 from kolmogorov.data.reading.gathering import gathered, of_cells
-from kolmogorov.data.reading.layout import named_columns
+from kolmogorov.data.reading.layout import TableForm
 from kolmogorov.data.reading.opening import table_source
 from kolmogorov.data.reading.source import ArraySource
+from kolmogorov.data.reading.titles import titled
 from kolmogorov.data.scale import Scale
 from kolmogorov.data.split import fold_numbers, holdout
 from kolmogorov.data.view import BLOCK as BLOCK
@@ -73,7 +75,7 @@ class Observations:
         weights: Any = None,
         minimum: float | None = None,
         maximum: float | None = None,
-        scaling: str = "max",
+        scaling: str = "auto",
         duplicates: Duplicates = "error",
     ) -> Observations:
         """Make observations of aligned arrays.
@@ -88,8 +90,10 @@ class Observations:
         minimum, maximum : float, optional
             Ends of the rating scale, between -1e100 and 1e100. By default `maximum` is the largest value seen, or 1
             where none exceeds 1.
-        scaling : {"max", "minmax"}
-            p = r / maximum as in the paper, or p = (r - minimum) / (maximum - minimum).
+        scaling : {"auto", "max", "minmax"}
+            p = r / maximum as in the paper ("max"), or p = (r - minimum) / (maximum - minimum). "auto" takes the
+            first, unless `minimum` is given or, where neither end is, some value is negative, or above 1 and neither
+            whole nor half: then `minimum` is the smallest value.
         duplicates : {"error", "mean", "last"}
             What to do with several values for one (user, item). "mean" is weighted and adds the weights up.
 
@@ -105,37 +109,42 @@ class Observations:
     def from_frame(
         cls,
         frame: Any,
-        user: str = "user",
-        item: str = "item",
-        value: str = "value",
+        user: Any = None,
+        item: Any = None,
+        value: Any = None,
         *,
-        weight: str | None = None,
+        weight: Any = None,
+        map: Mapping[Any, float] | None = None,
+        missing: Any = (),
         minimum: float | None = None,
         maximum: float | None = None,
-        scaling: str = "max",
+        scaling: str = "auto",
         duplicates: Duplicates = "error",
     ) -> Observations:
         """Make observations of the columns of a data frame or of an Arrow stream.
 
         Parameters
         ----------
-        frame : data frame or Arrow stream
+        frame : data frame, Arrow stream or cursor
             Of pandas, polars or pyarrow, or anything with ``__arrow_c_stream__`` such as a DuckDB relation, which is
-            read batch by batch.
+            read batch by batch; or a cursor of a database, on which a query was executed.
         user, item, value, weight : str
-            Column names; without a weight every observation weighs one.
+            Column names; by default the usual ones, such as user_id, movie and rating. Without a weight every
+            observation weighs one.
+        map, missing
+            Words and marks of missing values, as in `kolmogorov.read_ratings`.
         minimum, maximum, scaling, duplicates
             As in `from_arrays`.
 
         Examples
         --------
         >>> import pandas as pd
-        >>> frame = pd.DataFrame({"who": ["ann", "bob"], "what": ["tea", "tea"], "stars": [5, 4]})
-        >>> Observations.from_frame(frame, "who", "what", "stars", maximum=5)
+        >>> frame = pd.DataFrame({"by": ["ann", "bob"], "drink": ["tea", "tea"], "stars": [5, 4]})
+        >>> Observations.from_frame(frame, "by", "drink", maximum=5)
         Observations: 2 of 2 users × 1 items (100.0% observed), p = r / 5
         """
         wanted = {"user": user, "item": item, "value": value} | ({} if weight is None else {"weight": weight})
-        source = table_source(frame, lambda names: named_columns(names, wanted))
+        source = table_source(frame, TableForm(wanted, "The frame", ValueFormat.of(map, missing), exact=True))
         if source is None:
             raise DataError(
                 f"Expected a pandas, polars or pyarrow table, or an Arrow stream, got {type(frame).__name__}. "
@@ -304,8 +313,38 @@ class Observations:
     def __reduce__(self) -> str | tuple[Any, ...]:
         if self._table is None:
             return super().__reduce__()
-        # Another process maps the same file.
-        return _reopened, (self._table.path, self.fingerprint())
+        # Another process maps the same file; titles may have been given since.
+        known = self.users is self._table.users and self.items is self._table.items
+        return _reopened, (self._table.path, self.fingerprint(), None if known else (self.users, self.items))
+
+    def with_titles(self, items: Any = None, users: Any = None) -> Observations:
+        """Return the same observations, whose items or users are called something.
+
+        Tables, rules, explanations and reports then show titles beside or instead of ids; ids stay what predictions
+        are asked for by.
+
+        Parameters
+        ----------
+        items, users : dict, data frame, Arrow table or path, optional
+            Ids with their titles: a dictionary, or two columns. A file may be separated by commas, tabs, semicolons,
+            ``|`` or ``::``, with or without a header; columns are found by their usual names, or are the first two.
+
+        Examples
+        --------
+        >>> obs = Observations.from_arrays([1, 2], [50, 50], [5, 4])
+        >>> obs.with_titles(items={50: "Star Wars (1977)"}).items.name(0)
+        'Star Wars (1977)'
+        """
+        if items is None and users is None:
+            return self
+        made = Observations(
+            self.users if users is None else titled(self.users, users, "user"),
+            self.items if items is None else titled(self.items, items, "item"),
+            self.rows,
+            self.scale,
+        )
+        made.__dict__.update((name, self.__dict__[name]) for name in ("_table", "columns") if name in self.__dict__)
+        return made
 
     def rescaled(self, scale: Scale) -> Observations:
         """Return the same ratings as probabilities on another scale; they must fit into it."""
@@ -324,7 +363,9 @@ class Observations:
         if np.shape(chosen) != self.values.shape or np.asarray(chosen).dtype != bool:
             raise DataError(f"'chosen' must be a boolean mask with one entry per observation ({len(self)}).")
         if self._table is not None and np.any(chosen):
-            return Observations._mapped(packed_subset(self._table, np.asarray(chosen)))
+            part = Observations._mapped(packed_subset(self._table, np.asarray(chosen)))
+            part.__dict__.update(users=self.users, items=self.items)
+            return part
         return Observations(self.users, self.items, self.rows.chosen(chosen), self.scale)
 
     def split(self, test_size: float = 0.2, random_state: Any = None) -> tuple[Observations, Observations]:
@@ -346,5 +387,8 @@ class Observations:
         return ((self.subset(part != fold), self.subset(part == fold)) for fold in range(k))
 
 
-def _reopened(path: Path, fingerprint: str) -> Observations:
-    return Observations._mapped(open_table(path, verify=False, fingerprint=fingerprint))
+def _reopened(path: Path, fingerprint: str, names: tuple[Vocabulary, Vocabulary] | None) -> Observations:
+    found = Observations._mapped(open_table(path, verify=False, fingerprint=fingerprint))
+    if names is not None:
+        found.__dict__.update(users=names[0], items=names[1])
+    return found

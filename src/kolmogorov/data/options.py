@@ -17,12 +17,25 @@ from kolmogorov.data.scale import Scale, size_fault
 from kolmogorov.errors import DataError, ParameterError
 
 Duplicates = Literal["error", "mean", "last"]
-SCALINGS = ("max", "minmax")
+SCALINGS = ("auto", "max", "minmax")
 #: Weights outside are refused. Sums of squares of larger ones overflow, and draws that count trials never end; smaller
 #: ones vanish beside the others.
 LEAST_WEIGHT, LARGEST_WEIGHT = 1e-9, 1e9
 #: The same in words, for error messages.
 ACCEPTED_WEIGHTS = f"weights from {LEAST_WEIGHT:g} to {LARGEST_WEIGHT:g} are accepted"
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How far ratings reach, and whether some lie between the halves of whole numbers, as those of a slider do."""
+
+    low: float = np.inf
+    high: float = -np.inf
+    continuous: bool = False
+
+    def joined(self, other: Extent) -> Extent:
+        """Return the extent of both together."""
+        return Extent(min(self.low, other.low), max(self.high, other.high), self.continuous or other.continuous)
 
 
 @dataclass(frozen=True)
@@ -33,7 +46,7 @@ class ReadingOptions:
     ----------
     minimum, maximum : float or None
         Ends of the rating scale, as far as they are given.
-    scaling : {"max", "minmax"}
+    scaling : {"auto", "max", "minmax"}
     duplicates : {"error", "mean", "last"}
 
     Examples
@@ -46,7 +59,7 @@ class ReadingOptions:
 
     minimum: float | None = None
     maximum: float | None = None
-    scaling: str = "max"
+    scaling: str = "auto"
     duplicates: Duplicates = "error"
 
     def __post_init__(self) -> None:
@@ -67,12 +80,13 @@ class ReadingOptions:
     @property
     def _low(self) -> float | None:
         """The lower end where it is known before any rating."""
-        if self.scaling == "max":
-            return 0.0
-        return None if self.minimum is None else float(self.minimum)
+        if self.minimum is not None:
+            return float(self.minimum)
+        # Who gives the upper end alone means p = r / maximum.
+        return 0.0 if self.scaling == "max" or (self.scaling == "auto" and self.maximum is not None) else None
 
-    def check(self, ratings: Floats, weights: Floats | None, place: Place) -> tuple[float, float]:
-        """Refuse numbers that cannot be ratings or weights; return the smallest and the largest rating.
+    def check(self, ratings: Floats, weights: Floats | None, place: Place) -> Extent:
+        """Refuse numbers that cannot be ratings or weights; return how far the ratings reach.
 
         There must be at least one. Those that are in order are looked at as a whole, which is quick.
         """
@@ -90,25 +104,39 @@ class ReadingOptions:
             _refuse(wrong, weights, place, "weight", f"must be positive, got {{:g}}; {ACCEPTED_WEIGHTS}.")
             demand = f"is too small or too large, got {{:g}}; {ACCEPTED_WEIGHTS}."
             _refuse(outside_weight_bounds(weights), weights, place, "weight", demand)
-        return low, high
+        # Halving and doubling are exact, so that this tells half stars from all else; it overflows to no whole number.
+        with np.errstate(over="ignore", invalid="ignore"):
+            continuous = self._chooses and bool((np.rint(2.0 * ratings) != 2.0 * ratings).any())
+        return Extent(low, high, continuous)
 
-    def scale_between(self, low: float, high: float) -> Scale:
-        """Return the scale of ratings that were checked and reach from `low` to `high`.
+    @property
+    def _chooses(self) -> bool:
+        """Whether the way from ratings to probabilities is chosen by the ratings."""
+        return self.scaling == "auto" and self.minimum is None and self.maximum is None
 
-        What was left open is filled in: `maximum` becomes the largest rating, or 1 where none exceeds 1, since such
-        values already are probabilities; `minimum` becomes the smallest rating.
+    def scale_between(self, extent: Extent) -> Scale:
+        """Return the scale of ratings that were checked and reach so far.
+
+        What was left open is filled in. `maximum` becomes the largest rating, or 1 where none exceeds 1, since such
+        values already are probabilities. `minimum` is 0 for stars, which are whole or half numbers, and the smallest
+        rating where some are negative, where some lie between, or where it is asked for.
 
         Examples
         --------
-        >>> str(ReadingOptions().scale_between(1.0, 4.0)), str(ReadingOptions(scaling="minmax").scale_between(1.0, 4.0))
-        ('p = r / 4', 'p = (r - 1) / 3')
+        >>> found = [Extent(1.0, 4.0), Extent(-2.0, 4.0), Extent(0.1, 0.7, continuous=True)]
+        >>> [str(ReadingOptions().scale_between(extent)) for extent in found]
+        ['p = r / 4', 'p = (r + 2) / 6', 'p = r']
+        >>> str(ReadingOptions(scaling="minmax").scale_between(Extent(1.0, 4.0)))
+        'p = (r - 1) / 3'
         """
-        bottom = low if self._low is None else self._low
+        low, high = extent.low, extent.high
+        stars = self._chooses and low >= 0.0 and (high <= 1.0 or not extent.continuous)
+        bottom = 0.0 if stars else low if self._low is None else self._low
         top = high if self.maximum is None else float(self.maximum)
         if self.maximum is None:
-            if self.scaling == "max":
+            if bottom == 0.0 and self.scaling != "minmax":
                 top = max(top, 1.0)
-            elif top == bottom:
+            elif top <= bottom:
                 # Far from 0 one more is no more.
                 top = bottom + max(1.0, float(np.spacing(abs(bottom))))
         if (self._low is None or self.maximum is None) and (fault := size_fault(bottom, top)):
@@ -116,9 +144,9 @@ class ReadingOptions:
         return Scale(bottom, top)
 
     def _too_low(self) -> str:
-        if self.scaling == "minmax":
+        if self._low:
             return f"must be at least the minimum {self._low:g}, got {{:g}}."
-        remedy = advice("For ratings below zero use {}.", option("scaling", "minmax"))
+        remedy = advice("For ratings below zero give {}.", option("minimum"))
         return f"must not be negative, got {{:g}}.{remedy}"
 
 

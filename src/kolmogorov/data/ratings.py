@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from kolmogorov._support.files import check_writable
 from kolmogorov._support.progress import notice
 from kolmogorov._support.validation import byte_count
+from kolmogorov.data.notation import ValueFormat
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.options import Duplicates, ReadingOptions
 from kolmogorov.data.packed.packing import BYTES_PER_RECORD, Tell, pack_parts, pack_sources
@@ -16,6 +20,8 @@ from kolmogorov.data.reading.gathering import TableParts, gathered
 from kolmogorov.data.reading.layout import Column, FileFormat, Header
 from kolmogorov.data.reading.opening import sources_of
 from kolmogorov.data.reading.source import Source
+from kolmogorov.data.reading.titles import texts_of, titled
+from kolmogorov.data.scale import Scale
 from kolmogorov.data.trainable import check_any
 from kolmogorov.errors import FileWriteError, ParameterError
 
@@ -31,22 +37,31 @@ def read_ratings(
     weight: Column = None,
     sep: str = "auto",
     header: Header = "auto",
+    wide: bool = False,
+    map: Mapping[Any, float] | None = None,
+    missing: Any = (),
+    decimal: str = "auto",
+    thousands: str | None = None,
     minimum: float | None = None,
     maximum: float | None = None,
-    scaling: str = "max",
+    scaling: str = "auto",
     duplicates: Duplicates = "error",
     encoding: str = "utf-8",
+    titles: Any = None,
 ) -> Observations:
     """Read files, or other sources, of (user, item, rating) records.
 
     Takes comma, tab, semicolon, ``::`` and whitespace separated text, with or without a header, plain or
     compressed (.gz, .xz, .bz2, .zip), and parquet with the extra ``parquet``. Ids in text that are all integers
-    become integers, otherwise they stay strings.
+    become integers, otherwise they stay strings. Values are numbers, or words that mean yes or no: ``yes`` and
+    ``no``, ``true`` and ``false``, ``y`` and ``n``, ``+`` and ``-``, ``like`` and ``dislike``, in small letters or
+    capitals.
 
     Parameters
     ----------
-    source : path, data frame or Arrow stream, or several of them
-        "-" reads standard input, a directory stands for the parquet files in it. Several together are one table.
+    source : path, data frame, Arrow stream or cursor, or several of them
+        "-" reads standard input, a directory stands for the parquet files in it. Several together are one table. A
+        cursor is one of a database, on which a query was executed.
     user, item, value, weight : str or int, optional
         Columns by name or by position from 0. By default user, item and value are found by their usual
         names, else they are the first three columns; there is no weight.
@@ -54,10 +69,23 @@ def read_ratings(
         The separator; "auto" looks at the first line, "whitespace" splits at runs of blanks.
     header : bool or "auto"
         Whether the first line names the columns; "auto" says so where it holds usual names or no number.
+    wide : bool
+        Whether there is one row for each user, whose id is in the first column unless `user` says otherwise, and one
+        column for each item, with its id in the header; empty cells are missing.
+    map : dict, optional
+        A number for each value, as ``{"yes": 1, "abstain": 0.5, "no": 0}``. There may be no others then.
+    missing : str, number, or several of them
+        What stands for a missing value; such records are left out. "" is an empty field or cell.
+    decimal : {"auto", ".", ","}
+        What stands before decimals; "auto" takes a comma for one where it can be nothing else.
+    thousands : str, optional
+        What stands between groups of three digits.
     minimum, maximum, scaling, duplicates
         As in `Observations.from_arrays`.
     encoding : str
         Of a text file.
+    titles : dict, data frame or path, optional
+        What the items are called, as in `Observations.with_titles`.
 
     Returns
     -------
@@ -71,10 +99,15 @@ def read_ratings(
     >>> read_ratings(path)
     Observations: 3 of 2 users × 2 items (75.0% observed), p = r / 5
     """
-    form = FileFormat({"user": user, "item": item, "value": value, "weight": weight}, sep, header, encoding)
+    values = ValueFormat.of(map, missing, decimal, thousands)
+    columns = {"user": user, "item": item, "value": value, "weight": weight}
+    form = FileFormat(columns, sep, header, encoding, values, wide)
     options = ReadingOptions(minimum, maximum, scaling, duplicates)
-    observations = Observations(*gathered(sources_of(source, form), options))
-    return _announced(observations, source if isinstance(source, (str, os.PathLike)) else "ratings", options)
+    # Ratings may take minutes to read, and titles that are not there are found out first.
+    names = None if titles is None else texts_of(titles)
+    found = Observations(*gathered(sources_of(source, form), options))
+    _announce(found.scale, source if isinstance(source, (str, os.PathLike)) else "ratings", options)
+    return found.with_titles(items=names)
 
 
 def pack(
@@ -88,11 +121,17 @@ def pack(
     weight: Column = None,
     sep: str = "auto",
     header: Header = "auto",
+    wide: bool = False,
+    map: Mapping[Any, float] | None = None,
+    missing: Any = (),
+    decimal: str = "auto",
+    thousands: str | None = None,
     minimum: float | None = None,
     maximum: float | None = None,
-    scaling: str = "max",
+    scaling: str = "auto",
     duplicates: Duplicates = "error",
     encoding: str = "utf-8",
+    titles: Any = None,
     progress: Tell | None = None,
 ) -> Observations:
     """Write whatever `read_ratings` takes, or observations, to a packed table, and map it.
@@ -106,7 +145,8 @@ def pack(
     memory : int or str
         Bytes for sorting, at least 16 MiB, or text such as "500MB". Ids are kept in memory besides, and the ratings of
         one user, or of one item, are always sorted together.
-    user, item, value, weight, sep, header, minimum, maximum, scaling, duplicates, encoding
+    user, item, value, weight, sep, header, wide, map, missing, decimal, thousands, minimum, maximum, scaling, \
+    duplicates, encoding, titles
         As in `read_ratings`, for all sources.
     progress : callable, optional
         Called with a stage ("reading", "sorting by user", "sorting by item"), how much of it is done, and how much
@@ -125,26 +165,38 @@ def pack(
     >>> pack(folder / "1.csv", folder / "drinks.kmt", maximum=5)
     Observations: 3 of 2 users × 2 items (75.0% observed), p = r / 5
     """
-    form = FileFormat({"user": user, "item": item, "value": value, "weight": weight}, sep, header, encoding)
+    values = ValueFormat.of(map, missing, decimal, thousands)
+    columns = {"user": user, "item": item, "value": value, "weight": weight}
+    form = FileFormat(columns, sep, header, encoding, values, wide)
     options = ReadingOptions(minimum, maximum, scaling, duplicates)
     limit = max(byte_count(memory, "memory"), _LEAST_MEMORY) // BYTES_PER_RECORD
     check_writable(out)
     if isinstance(source, Observations):
-        if options != ReadingOptions() or any(column is not None for column in form.columns.values()):
+        if (options, replace(form, columns={})) != (ReadingOptions(), FileFormat()) or any(
+            column is not None for column in columns.values()
+        ):
             raise ParameterError("Observations have their columns and their scale; these options are for files.")
         check_any(source, "to pack")
-        pack_parts(TableParts(source.users, source.items, source.rows, source.scale), source.columns, out)
+        table = source.with_titles(items=titles)
+        pack_parts(TableParts(table.users, table.items, table.rows, table.scale), table.columns, out)
         return Observations.open(out, verify=False)
     sources = sources_of(source, form)
     _refuse_to_overwrite(sources, out)
-    pack_sources(sources, out, options, limit, progress)
-    return _announced(Observations.open(out, verify=False), out, options)
+    naming = None if titles is None else partial(titled, given=texts_of(titles), what="item")
+    pack_sources(sources, out, options, limit, progress, naming)
+    packed = Observations.open(out, verify=False)
+    _announce(packed.scale, out, options)
+    return packed
 
 
-def _announced(observations: Observations, name: Any, options: ReadingOptions) -> Observations:
-    if options.maximum is None:
-        notice(f"{name}: maximum taken as {observations.maximum:g}, so {observations.scale}")
-    return observations
+def _announce(scale: Scale, name: Any, options: ReadingOptions) -> None:
+    """Say which scale was chosen, where it was left open."""
+    if options.maximum is not None:
+        return
+    if scale.minimum == 0.0:
+        notice(f"{name}: maximum taken as {scale.maximum:g}, so {scale}")
+    else:
+        notice(f"{name}: the scale reaches from {scale.minimum:g} to {scale.maximum:g}, so {scale}")
 
 
 def _refuse_to_overwrite(sources: list[Source], out: Any) -> None:

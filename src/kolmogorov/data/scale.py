@@ -66,6 +66,11 @@ class Scale:
         return np.clip(moved, 0.0, 1.0)
 
     def __str__(self) -> str:
+        return self.signature.replace("- -", "+ ")
+
+    @property
+    def signature(self) -> str:
+        """The formula as it enters the fingerprints of tables, which files hold."""
         if self.minimum == 0.0:
             return "p = r" if self.maximum == 1.0 else f"p = r / {self.maximum:g}"
         return f"p = (r - {self.minimum:g}) / {self.span:g}"

@@ -23,8 +23,7 @@ def holdout(n: int, test_size: float, random_state: Any) -> NDArray[np.bool_]:
     >>> int(holdout(10, 0.2, 0).sum())
     2
     """
-    if not isinstance(test_size, numbers.Real) or not 0.0 < test_size < 1.0:
-        raise ParameterError(f"{named('test_size')} must be a share between 0 and 1, got {test_size!r}.")
+    check_share(test_size)
     if not n:
         raise nothing_there("to split")
     n_test = round(test_size * n)
@@ -33,6 +32,12 @@ def holdout(n: int, test_size: float, random_state: Any) -> NDArray[np.bool_]:
     chosen = np.zeros(n, dtype=bool)
     chosen[generator(random_state).permutation(n)[:n_test]] = True
     return chosen
+
+
+def check_share(test_size: Any) -> None:
+    """Refuse what is no share of the entries."""
+    if not isinstance(test_size, numbers.Real) or not 0.0 < float(test_size) < 1.0:
+        raise ParameterError(f"{named('test_size')} must be a share between 0 and 1, got {test_size!r}.")
 
 
 def fold_numbers(n: int, k: int, random_state: Any) -> NDArray[Any]:

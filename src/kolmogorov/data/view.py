@@ -136,7 +136,7 @@ def row_blocks(indptr: NDArray[np.int64], entries: int) -> Iterator[tuple[int, i
 
 def fingerprint_of(n_users: int, n_items: int, scale: Scale, parts: Sequence[bytes]) -> str:
     """Digest the shape, the scale and the digests of the four arrays by users."""
-    return hashlib.sha256(f"{n_users} {n_items} {scale}".encode() + b"".join(parts)).hexdigest()
+    return hashlib.sha256(f"{n_users} {n_items} {scale.signature}".encode() + b"".join(parts)).hexdigest()
 
 
 def transposed(view: View, n_columns: int) -> View:

@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.optional import require
 from kolmogorov.data.entries import Entries
+from kolmogorov.data.notation import ValueFormat
 from kolmogorov.data.observations import Observations
-from kolmogorov.data.options import Duplicates, ReadingOptions
+from kolmogorov.data.options import Duplicates, Extent, ReadingOptions
 from kolmogorov.data.packed.shards import (
     PartSummary,
     Shard,
@@ -29,7 +30,7 @@ from kolmogorov.data.packed.shards import (
 from kolmogorov.data.reading.arraylike import frame_of
 from kolmogorov.data.reading.arrow import ParquetSource, is_parquet, opened_parquet
 from kolmogorov.data.reading.frames import FrameSource
-from kolmogorov.data.reading.layout import Column, named_columns, pick_columns
+from kolmogorov.data.reading.layout import Column, TableForm, pick_columns
 from kolmogorov.data.reading.source import Source
 from kolmogorov.data.scale import Scale
 from kolmogorov.data.trainable import nothing_there
@@ -122,8 +123,12 @@ def distributed_table(
     weight: Column = None,
     minimum: float | None = None,
     maximum: float | None = None,
-    scaling: str = "max",
+    scaling: str = "auto",
     duplicates: Duplicates = "error",
+    map: Any = None,
+    missing: Any = (),
+    decimal: str = "auto",
+    thousands: str | None = None,
 ) -> DistributedTable:
     """Shard a table; nothing is loaded before it is needed, but for the ids of frames.
 
@@ -133,7 +138,7 @@ def distributed_table(
     source : Observations, parquet file or files, or Dask DataFrame
         A packed table is read by the workers, which must see it under the same path; other observations are sent to
         them. Parquet files are read by the workers, a row group at a time.
-    user, item, value, weight, minimum, maximum, scaling, duplicates
+    user, item, value, weight, minimum, maximum, scaling, duplicates, map, missing, decimal, thousands
         Of files and frames; as in `read_ratings`. After a fit the ratings of files and frames are brought to the
         client, where the model keeps them; those of a packed table stay in it. A checkpoint of files or frames goes
         with one size of shards.
@@ -146,19 +151,21 @@ def distributed_table(
     if isinstance(source, Observations):
         return _of_observations(dask, source)
     wanted: dict[str, Column] = {"user": user, "item": item, "value": value, "weight": weight}
+    values = ValueFormat.of(map, missing, decimal, thousands)
+    form = None
     if isinstance(source, (str, os.PathLike)):
         source = [source]
     if isinstance(source, (list, tuple)) and source and all(isinstance(p, (str, os.PathLike)) for p in source):
-        columns = None
-        parts = _parquet_parts(dask, source, wanted)
+        parts = _parquet_parts(dask, source, wanted, values)
     elif hasattr(source, "to_delayed") and hasattr(source, "columns"):
         columns = _columns(list(source.columns), wanted, "The frame")
+        form = TableForm(columns, "The frame", values, exact=True)
         parts = dask.compute(source[list(dict.fromkeys(columns.values()))].to_delayed())
     else:
         raise DataError(
             f"On a cluster a fit takes Observations, a Dask DataFrame or parquet files, got {type(source).__name__}."
         )
-    return _of_parts(dask, parts, columns, options)
+    return _of_parts(dask, parts, form, options)
 
 
 def _of_observations(dask: Dask, table: Observations) -> DistributedTable:
@@ -182,11 +189,9 @@ def _of_observations(dask: Dask, table: Observations) -> DistributedTable:
     )
 
 
-def _of_parts(
-    dask: Dask, parts: Sequence[Any], columns: dict[str, Any] | None, options: ReadingOptions
-) -> DistributedTable:
+def _of_parts(dask: Dask, parts: Sequence[Any], form: TableForm | None, options: ReadingOptions) -> DistributedTable:
     """Count the ids of all parts, then deal every part to the shards."""
-    counted = dask.gather([dask.submit("count-ids", _summary, part, columns, options) for part in parts])
+    counted = dask.gather([dask.submit("count-ids", _summary, part, form, options) for part in parts])
     parts = [part for part, summary in zip(parts, counted, strict=True) if summary is not None]
     found: list[PartSummary] = [summary for summary in counted if summary is not None]
     if not found:
@@ -195,11 +200,11 @@ def _of_parts(
     counts = np.zeros(len(users), dtype=np.int64)
     for c in found:
         counts[users.encode(c.users.ids)] += c.user_counts
-    scale = options.scale_between(min(c.low for c in found), max(c.high for c in found))
+    scale = options.scale_between(reduce(Extent.joined, (c.extent for c in found)))
     bounds = list(row_blocks(np.concatenate(([0], np.cumsum(counts))), dask.shard_ratings))
     starts = np.array([first for first, _ in bounds])
     names = dask.submit("share-ids", _pair, users, items)
-    heaps = [dask.submit("deal-part", _dealt, part, columns, names, starts, scale) for part in parts]
+    heaps = [dask.submit("deal-part", _dealt, part, form, names, starts, scale) for part in parts]
     shards = []
     for number, (first, last) in enumerate(bounds):
         pieces = [dask.submit("pick-piece", piece, heap, number) for heap in heaps]
@@ -215,7 +220,9 @@ def _columns(names: list[Any], wanted: dict[str, Column], origin: str) -> dict[s
     return {role: names[at] for role, at in pick_columns([str(name) for name in names], wanted, origin).items()}
 
 
-def _parquet_parts(dask: Dask, paths: Sequence[Any], wanted: dict[str, Column]) -> list[ParquetSource]:
+def _parquet_parts(
+    dask: Dask, paths: Sequence[Any], wanted: dict[str, Column], values: ValueFormat
+) -> list[ParquetSource]:
     """Return a source for each row group; the columns are those of the first file."""
     require("pyarrow", extra="parquet", purpose="Reading parquet files")
     for path in paths:
@@ -227,9 +234,8 @@ def _parquet_parts(dask: Dask, paths: Sequence[Any], wanted: dict[str, Column]) 
         for name in columns.values():
             if name not in names:
                 raise DataError(f"{path} has no column {name!r}, which {paths[0]} has.")
-    pick = partial(named_columns, wanted=columns)
     return [
-        ParquetSource(str(path), pick, number)
+        ParquetSource(str(path), TableForm(columns, str(path), values, exact=True), number)
         for path, (_, counts) in zip(paths, files, strict=True)
         for number, count in enumerate(counts)
         if count
@@ -251,24 +257,22 @@ def _pair(users: Vocabulary, items: Vocabulary) -> _Names:
     return users, items
 
 
-def _source(part: Any, columns: dict[str, Any] | None) -> Source:
+def _source(part: Any, form: TableForm | None) -> Source:
     """Return a part as a source: row groups of files are some already, parts of frames know the names of their rows."""
-    if isinstance(part, ParquetSource):
-        return part
-    return FrameSource(frame_of(part), partial(named_columns, wanted=columns or {}), part.index)
+    if isinstance(part, ParquetSource) or form is None:
+        return part  # type: ignore[no-any-return]
+    return FrameSource(frame_of(part), form, part.index)
 
 
-def _summary(part: Any, columns: dict[str, Any] | None, options: ReadingOptions) -> PartSummary | None:
+def _summary(part: Any, form: TableForm | None, options: ReadingOptions) -> PartSummary | None:
     """Return what a part holds; None where it is empty."""
     if not isinstance(part, ParquetSource) and not len(part):
         return None
-    return part_summary(_source(part, columns), options)
+    return part_summary(_source(part, form), options)
 
 
-def _dealt(
-    part: Any, columns: dict[str, Any] | None, names: _Names, starts: NDArray[np.int64], scale: Scale
-) -> list[Entries]:
-    return dealt_part(_source(part, columns), *names, starts, scale)
+def _dealt(part: Any, form: TableForm | None, names: _Names, starts: NDArray[np.int64], scale: Scale) -> list[Entries]:
+    return dealt_part(_source(part, form), *names, starts, scale)
 
 
 def _joined(first: int, last: int, names: _Names, duplicates: Duplicates, *pieces: Any) -> Shard:

@@ -16,6 +16,7 @@ from kolmogorov.data import Observations
 from kolmogorov.data.observations import View
 from kolmogorov.errors import DataError
 from kolmogorov.fitting import fold_in
+from kolmogorov.surface.guests import known_part
 from kolmogorov.surface.ids import Unknown, pair_rows
 from kolmogorov.surface.ranking import LOWER
 from kolmogorov.surface.recommender import Rank, Recommender
@@ -141,7 +142,8 @@ class EventModel(TransformerMixin, Recommender):  # type: ignore[misc]
         return self.inverse_transform(self.transform(X))
 
     def _guests(self, observations: Observations, rank: Rank) -> tuple[list[Any], list[Rows], Floats, Floats | None]:
-        view = fold_in.view_of(self.fitted_, observations.rescaled(self.fitted_.scale), "users")
+        known = known_part(self.fitted_, observations.rescaled(self.fitted_.scale))
+        view = fold_in.view_of(self.fitted_, known, "users")
         _, _, shown, scores = self._placed(self._new_thetas(view), rank)
         seen = [view.indices[view.indptr[row] : view.indptr[row + 1]] for row in range(len(shown))]
         return observations.users.ids.tolist(), seen, shown, scores

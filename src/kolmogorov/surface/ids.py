@@ -17,6 +17,7 @@ from kolmogorov.data.reading.arraylike import refuse_containers
 from kolmogorov.data.vocabulary import normalise_ids
 from kolmogorov.errors import DataError, UnknownIdError, UnknownIdWarning
 from kolmogorov.fitting.trained import Trained
+from kolmogorov.surface.frames import pair_frame
 
 Unknown = Literal["average", "ignore", "error"]
 _UNKNOWN = {"unknown": OneOf(("average", "ignore", "error"))}
@@ -111,7 +112,7 @@ def rows_of(vocabulary: Vocabulary, seen: NDArray[np.bool_], ids: Any, what: str
 
 
 def pair_rows(known: Trained, users: Any, items: Any, unknown: Unknown) -> tuple[tuple[Rows, Rows], bool]:
-    """Return the row numbers of pairs of raw ids, or of the entries of Observations, and whether it is one pair."""
+    """Return the row numbers of pairs (of ids, of Observations, of a frame) and whether it is a single pair of ids."""
     strangers = Strangers(unknown)
     if isinstance(users, Observations) and items is None:
         view = users.rows
@@ -120,7 +121,10 @@ def pair_rows(known: Trained, users: Any, items: Any, unknown: Unknown) -> tuple
         strangers.tell()
         return (user_rows[users.user_rows()], item_rows[users.item_rows()]), False
     if items is None:
-        raise DataError("Give users and items, or Observations.")
+        pairs = pair_frame(users)
+        if pairs is None:
+            raise DataError("Give users and items, Observations, or a data frame with columns of users and items.")
+        users, items = pairs.users, pairs.items
     user_ids, one_user = _ids(users, "user")
     item_ids, one_item = _ids(items, "item")
     if user_ids.size != item_ids.size and 1 not in (user_ids.size, item_ids.size):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from copy import copy
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -18,6 +20,8 @@ from kolmogorov._support.validation import Boolean, Integer, OneOf, Optional, Re
 from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.errors import DataError
 from kolmogorov.fitting.trained import Trained
+from kolmogorov.surface.frames import pair_frame
+from kolmogorov.surface.guests import observations_of
 from kolmogorov.surface.ids import Strangers, Unknown, pair_rows, rows_in_blocks
 from kolmogorov.surface.ranking import LOWER, as_columns, best, usual_count
 from kolmogorov.surface.saving import save
@@ -58,7 +62,8 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         users, items : id or array-like of ids
-            Raw ids, aligned; a single id is combined with every one of the other side.
+            Raw ids, aligned; a single id is combined with every one of the other side. Or, as the only argument, a
+            data frame with a user and an item in each row, in columns with usual names such as user_id and movie.
         output : {"probability", "rating"}
             On the scale from 0 to 1, or in the units of the ratings.
         unknown : {"average", "ignore", "error"}
@@ -68,16 +73,25 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         float or ndarray
-            One for each pair. With `Observations` as the only argument, one for each entry; with a table as the only
+            One for each pair. With `Observations` as the only argument, one for each entry. With a frame of pairs the
+            frame, as what it came, with a column `prediction`, in place of one of that name. With a table as the only
             argument, and a model that can place new rows, the completed table of shape (n_rows, n_items).
         """
         check_is_fitted(self)
         check_parameters("predict", {"output": output}, _OUTPUT)
         if items is None and not isinstance(users, Observations):
+            pairs = None if self._is_table(users) else pair_frame(users)
+            if pairs is not None:
+                return pairs.appended(self.predict(pairs.users, pairs.items, output=output, unknown=unknown))
             return self._in_units(self._completed(users), output)
         rows, single = pair_rows(self.fitted_, users, items, unknown)
         result = self._in_units(self.fitted_.at_rows(*rows), output)
         return float(result[0]) if single else result
+
+    def _is_table(self, X: Any) -> bool:
+        """Tell a frame with the columns that were learned from, whatever they are called."""
+        known = getattr(self, "feature_names_in_", None)
+        return known is not None and list(known) == list(getattr(X, "columns", ()))
 
     def _completed(self, X: Any) -> Floats:
         """Return the completed table of rows that are new; for models that can place them."""
@@ -125,7 +139,7 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
             Observations are those of guests, whom the model places first (`fold_in`).
         n : int
         **options
-            `theta`, `exclude_seen`, `min_count`, `rank` and `unknown` as in `recommendations`.
+            `guest`, `theta`, `exclude_seen`, `min_count`, `rank` and `unknown` as in `recommendations`.
 
         Returns
         -------
@@ -140,6 +154,7 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         users: Any = None,
         n: int = 10,
         *,
+        guest: Any = None,
         theta: Any = None,
         exclude_seen: bool = True,
         min_count: int | None = None,
@@ -152,6 +167,9 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         ----------
         users : id, array-like of ids, or Observations
         n : int
+        guest : dict, optional
+            Instead of users: ratings of one guest, in rating units, by ids or titles of items, as
+            ``{"Alien": 5, "Heat": 2}``. Items that the model does not know are left out with a warning.
         theta : array-like, optional
             Instead of users: what `fold_in` or `transform` returned for guests, one row each.
         exclude_seen : bool
@@ -168,10 +186,13 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         check_parameters("recommend", {"n": n, "min_count": min_count, "rank": rank}, _RECOMMEND)
         check_parameters("recommend", {"exclude_seen": exclude_seen}, {"exclude_seen": Boolean()})
-        if (users is None) == (theta is None):
-            raise DataError("Give users, or theta for guests, and not both.")
+        if sum(given is not None for given in (users, guest, theta)) != 1:
+            raise DataError("Give users, a guest, or theta for guests, and only one of them.")
         if theta is not None:
             return self._tabled(*self._placed(theta, rank), n, min_count, exclude_seen, named=True)
+        if guest is not None:
+            found = self._guests(observations_of(self.fitted_, guest), rank)
+            return self._tabled(*found, n, min_count, exclude_seen, named=False)
         if isinstance(users, Observations):
             return self._tabled(*self._guests(users, rank), n, min_count, exclude_seen, named=True)
         ids = [users] if np.ndim(users) == 0 else list(users)
@@ -220,8 +241,8 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
             if scores is not None:
                 columns["lower"] = scores[number, rows]
             if named:
-                owner = np.empty(len(rows), dtype=object)
-                owner[:] = identifier
+                whole = all(isinstance(other, (int, np.integer)) for other in ids)
+                owner = np.full(len(rows), identifier, dtype=np.int64 if whole else object)
                 columns = {"user": owner, **columns}
             parts.append(columns)
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
@@ -249,6 +270,12 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         columns = as_columns(fitted, rows, likeness[rows])
         kept = {name: columns[name] for name in columns if name not in ("probability", "rating", "count")}
         return to_frame({**kept, "similarity": likeness[rows], "count": columns["count"]})
+
+    def with_titles(self, items: Any = None, users: Any = None) -> Self:
+        """Return a copy whose items or users are called something, as in `Observations.with_titles`."""
+        check_is_fitted(self)
+        training = self.fitted_.training.with_titles(items, users)
+        return copy(self).adopt(replace(self.fitted_, training=training))  # type: ignore[type-var]
 
     # --- files and learned attributes -----------------------------------------------------------------------------
 

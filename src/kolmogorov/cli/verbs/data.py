@@ -6,7 +6,14 @@ from typing import Any
 
 import click
 
-from kolmogorov.cli.options import output_option, read_input, reading_options, reading_settings, scale_options
+from kolmogorov.cli.options import (
+    output_option,
+    read_input,
+    reading_options,
+    reading_settings,
+    scale_options,
+    titles_option,
+)
 from kolmogorov.cli.paths import DatasetName, Input
 from kolmogorov.cli.verb import Verb, safe_cells_option
 
@@ -97,6 +104,7 @@ def export(name: str, form: str, output: str | None) -> None:
 @click.option("--memory", default="1GB", show_default=True, help="For sorting; ids are kept in memory besides.")
 @scale_options
 @reading_options
+@titles_option
 def pack_files(
     files: tuple[str, ...],
     output: str,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kolmogorov.cli.options import format_options, unknown_option
+from kolmogorov.cli.options import format_options, titles_option, unknown_option
 from kolmogorov.cli.paths import Input
 from kolmogorov.cli.verb import Verb
 
@@ -21,8 +21,11 @@ _REASONS = 5
 @click.option("--user", required=True)
 @click.option("--item", required=True, help="Id or title.")
 @unknown_option("error")
+@titles_option
 @format_options
-def command(model: str, user: str, item: str, unknown: Unknown, form: str, output: str | None) -> None:
+def command(
+    model: str, user: str, item: str, unknown: Unknown, titles: str | None, form: str, output: str | None
+) -> None:
     """Explain the probability that USER says yes to ITEM: what each event adds, and the rules that lead to it.
 
     \b
@@ -38,6 +41,7 @@ def command(model: str, user: str, item: str, unknown: Unknown, form: str, outpu
     fitted_model = load(model)
     if not isinstance(fitted_model, Interpretation):
         raise ParameterError(f"{model} holds a {type(fitted_model).__name__}, which has no events to explain by.")
+    fitted_model = fitted_model.with_titles(items=titles)
     user_id = known_id(fitted_model.users_, user, "user", unknown)
     item_id = known_id(fitted_model.items_, item, "item", unknown)
     why = fitted_model.explain(user_id, item_id, unknown=unknown)

@@ -14,6 +14,7 @@ from kolmogorov.cli.cluster import check_address, cluster
 from kolmogorov.cli.mistakes import INTERRUPTED
 from kolmogorov.cli.options import (
     COUNT,
+    DISTRIBUTED,
     EVENTS,
     JOBS,
     LAYOUT,
@@ -26,6 +27,7 @@ from kolmogorov.cli.options import (
     reading_settings,
     refuse_given,
     scale_options,
+    titles_option,
 )
 from kolmogorov.cli.paths import Input, Output
 from kolmogorov.cli.verb import Verb
@@ -93,6 +95,7 @@ _CHAINS = ("chains", "burn_in", "samples", "thin")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 @scale_options
 @reading_options
+@titles_option
 def command(
     data: str,
     output: str,
@@ -108,8 +111,9 @@ def command(
     """Learn a model from DATA and write it to a file.
 
     DATA is a file with a user, an item and a value per line: csv, tsv, '::' or whitespace separated, with or
-    without a header, plain, .gz, .xz, .bz2 or .zip, or parquet; "-" is standard input, and dataset:NAME one
-    of `kolmogorov data list`.
+    without a header, plain, .gz, .xz, .bz2 or .zip, or parquet; a directory stands for the parquet files in it,
+    "-" is standard input, and dataset:NAME one of `kolmogorov data list`. Values are numbers or yes and no; a wide
+    table, with a column for each item, is read with --wide.
 
     \b
     Examples:
@@ -118,6 +122,7 @@ def command(
       kolmogorov fit u.data --maximum 5 --levels auto --events 4 -o ml.km
       kolmogorov fit u.data --maximum 5 --bayes --test-size 0.2 -o ml.km
       kolmogorov fit table.kmt --dask local:4 -o model.km
+      kolmogorov fit votes.csv --map yes=1,abstain=0.5,no=0 --missing absent --titles motions.csv -o votes.km
       zcat votes.tsv.gz | kolmogorov fit - -o votes.km
     """
     from contextlib import ExitStack
@@ -150,33 +155,37 @@ def _learn(
 ) -> None:
     """Read, fit, save and report."""
     from kolmogorov._support.wording import shown
-    from kolmogorov.model.kolmogorov import KolmogorovModel
+    from kolmogorov.data.split import check_share
 
     bayes = options.pop("bayes")
     refuse_given(_POINT if bayes else _CHAINS, "does not go with --bayes" if bayes else "goes only with --bayes")
     layout = {name: options.pop(name) for name in LAYOUT}
     scale = {name: options.pop(name) for name in SCALE}
     chains = {name: options.pop(name) for name in _CHAINS}
+    # What is wrong with the settings is said before a file is read, which may take minutes.
+    unfitted: Any = _sampler(events, seed, jobs, options, chains) if bayes else _model(events, seed, jobs, options)
+    unfitted.check_parameters()
+    if test_size is not None:
+        check_share(test_size)
     files = _parquet_files(data) if options["execution"] and test_size is None and not bayes else []
     train: Any
     if files:
         from kolmogorov.execution import distributed_table
 
-        columns = {name: reading_settings(layout)[name] for name in ("user", "item", "value", "weight")}
-        more = {"duplicates": layout["duplicates"], **columns, **scale}
+        refuse_given(["wide", "titles"], "does not go with parquet files that a cluster reads")
+        more = {name: reading_settings(layout)[name] for name in DISTRIBUTED} | scale
         train, test = distributed_table(options["execution"], files, **more), None
     else:
         observations = read_input(data, layout, **scale)
         say.print(str(observations))
         train, test = (observations, None) if test_size is None else observations.split(test_size, random_state=seed)
     if bayes:
-        models = {name: options[name] for name in ("checkpoint", "execution")}
-        sampled = _sample(events, seed, jobs, models, chains, train, test, say)
+        sampled = _sample(unfitted, chains, train, test, say)
         sampled.save(output)
         if not say.quiet:
             _scores(sampled, train, test, f"{sampled.posterior_.n_draws} draws")
     else:
-        model = KolmogorovModel(8 if events is None else events, random_state=seed, n_jobs=jobs, **options)
+        model = unfitted
         _fit_with_bar(model, train, say)
         model.save(output)
         if not say.quiet:
@@ -186,6 +195,30 @@ def _learn(
     if not bayes and model.interrupted_:
         # What was asked for is not all there; a script should know.
         raise click.exceptions.Exit(INTERRUPTED)
+
+
+def _model(events: int | None, seed: int, jobs: int, options: dict[str, Any]) -> KolmogorovModel:
+    from kolmogorov.model.kolmogorov import KolmogorovModel
+
+    return KolmogorovModel(8 if events is None else events, random_state=seed, n_jobs=jobs, **options)
+
+
+def _sampler(
+    events: int | None, seed: int, jobs: int, options: dict[str, Any], chains: dict[str, int]
+) -> BayesianKolmogorovModel:
+    from kolmogorov.model.bayesian import BayesianKolmogorovModel
+
+    return BayesianKolmogorovModel(
+        24 if events is None else events,
+        n_chains=chains["chains"],
+        burn_in=chains["burn_in"],
+        n_samples=chains["samples"],
+        thin=chains["thin"],
+        random_state=seed,
+        n_jobs=jobs,
+        checkpoint=options["checkpoint"],
+        execution=options["execution"],
+    )
 
 
 def _parquet_files(data: str) -> list[str]:
@@ -241,10 +274,7 @@ def _first_interrupt(say: Any) -> Iterator[Event]:
 
 
 def _sample(
-    events: int | None,
-    seed: int,
-    jobs: int,
-    models: dict[str, Any],
+    model: BayesianKolmogorovModel,
     chains: dict[str, int],
     train: Observations,
     test: Observations | None,
@@ -253,19 +283,6 @@ def _sample(
     """Sample with a bar that shows the running held-out error."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from kolmogorov.model.bayesian import BayesianKolmogorovModel
-
-    model = BayesianKolmogorovModel(
-        24 if events is None else events,
-        n_chains=chains["chains"],
-        burn_in=chains["burn_in"],
-        n_samples=chains["samples"],
-        thin=chains["thin"],
-        random_state=seed,
-        n_jobs=jobs,
-        **models,
-    )
-    model.check_parameters()
     parts = ("sweeps", BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
     with Progress(*parts, console=say, transient=True, disable=say.quiet or not say.is_terminal) as bar:
         task = bar.add_task("", total=chains["chains"] * (chains["burn_in"] + chains["samples"] * chains["thin"]))

@@ -1,4 +1,4 @@
-"""`kolmogorov predict`: probabilities for pairs."""
+"""`kolmogorov predict`: probabilities and ratings for pairs."""
 
 from __future__ import annotations
 
@@ -6,19 +6,44 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kolmogorov.cli.options import Finite, output_option, unknown_option
-from kolmogorov.cli.paths import Input
-from kolmogorov.cli.verb import Verb, safe_cells_option
+from kolmogorov.cli.options import Finite, column_of, unknown_option
+from kolmogorov.cli.paths import Input, Output
+from kolmogorov.cli.verb import Verb, force_option, safe_cells_option
 
 if TYPE_CHECKING:
+    from kolmogorov.data.reading.layout import FileFormat
     from kolmogorov.surface.ids import Unknown
+
+_UNITS = ("probability", "rating")
+
+
+def _file_or_units(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> str | None:
+    """Return the file to write; one of two words instead of a file says which column is wanted."""
+    units = [text for text in value if text in _UNITS]
+    files = [text for text in value if text not in _UNITS]
+    if len(units) > 1 or len(files) > 1:
+        raise click.BadParameter(f"expected one file and one of {' and '.join(_UNITS)}, got {', '.join(value)}.")
+    context.meta["kolmogorov.units"] = units[0] if units else None
+    return files[0] if files else None
 
 
 @click.command("predict", cls=Verb)
 @click.argument("model", type=Input())
 @click.argument("pairs", default="-", type=Input())
-@output_option("CSV file to write.  [default: standard output]")
+@click.option(
+    "-o",
+    "--output",
+    type=Output(),
+    multiple=True,
+    callback=_file_or_units,
+    metavar="FILE|rating|probability",
+    help="CSV file to write, or which column to write alone; may be given for both.  "
+    "[default: standard output, both columns]",
+)
+@force_option
 @safe_cells_option
+@click.option("--user-column", "user", metavar="COL", help="User column: name, or number from 0.")
+@click.option("--item-column", "item", metavar="COL", help="Item column.")
 @click.option("--sep", default="auto", show_default=True, help="Separator of the pairs.")
 @click.option("--header/--no-header", default=None, help="Whether line 1 names the columns.")
 @click.option("--encoding", default="utf-8", show_default=True, help="Of the pairs.")
@@ -28,10 +53,14 @@ if TYPE_CHECKING:
     type=Finite(0.0, 1.0, min_open=True, max_open=True),
     help="Also write the interval that holds a new rating with this probability (models of fit --bayes).",
 )
+@click.pass_context
 def command(
+    context: click.Context,
     model: str,
     pairs: str,
     output: str | None,
+    user: str | None,
+    item: str | None,
     sep: str,
     header: bool | None,
     encoding: str,
@@ -40,14 +69,17 @@ def command(
 ) -> None:
     """Write the probability and the rating of every (user, item) of PAIRS as CSV.
 
+    PAIRS is text as `fit` takes it, parquet, or a packed table; all columns but the user's and the item's are ignored.
+
     \b
     Examples:
       kolmogorov predict model.km pairs.csv -o predictions.csv
+      kolmogorov predict model.km pairs.csv --output rating
       printf '196,242\\n' | kolmogorov predict model.km
       kolmogorov predict bayes.km pairs.csv --interval 0.9
     """
     from kolmogorov.cli.display import emit
-    from kolmogorov.data.reading.text import read_pairs
+    from kolmogorov.data.reading.layout import FileFormat
     from kolmogorov.errors import ParameterError
     from kolmogorov.model.drawn import DrawnModel
     from kolmogorov.model.loading import load
@@ -59,7 +91,8 @@ def command(
         raise ParameterError(
             f"{model} holds a {type(fitted_model).__name__}, which knows no intervals. Fit with --bayes for them."
         )
-    users, items = read_pairs(pairs, sep=sep, header="auto" if header is None else header, encoding=encoding)
+    named = {"user": column_of(user), "item": column_of(item)}
+    users, items = _pairs(pairs, FileFormat(named, sep, "auto" if header is None else header, encoding))
     strangers = Strangers(unknown)
     user_rows = strangers.settled(fitted.users.rows_of_texts(users), fitted.user_seen, users, "user", fitted.users)
     item_rows = strangers.settled(fitted.items.rows_of_texts(items), fitted.item_seen, items, "item", fitted.items)
@@ -74,4 +107,21 @@ def command(
     else:
         probability = fitted.at_rows(user_rows, item_rows)
         columns |= {"probability": probability, "rating": fitted.scale.rating(probability)}
-    emit(columns, "csv", output)
+    units = context.meta["kolmogorov.units"]
+    unwanted = {"probability": ("rating",), "rating": ("probability", "std"), None: ()}[units]
+    emit({name: column for name, column in columns.items() if name not in unwanted}, "csv", output)
+
+
+def _pairs(path: str, form: FileFormat) -> tuple[list[str], list[str]]:
+    """Read pairs as texts, whatever they are in."""
+    from kolmogorov.data import Observations
+    from kolmogorov.data.packed.file import is_table
+    from kolmogorov.data.reading.arrow import is_parquet, parquet_pairs
+    from kolmogorov.data.reading.text import read_pairs
+
+    if is_table(path):
+        table = Observations.open(path)
+        sides = ((table.users, table.user_rows()), (table.items, table.item_rows()))
+        users, items = ([str(i) for i in names.ids[rows].tolist()] for names, rows in sides)
+        return users, items
+    return parquet_pairs(path, form.of_table(path)) if is_parquet(path) else read_pairs(path, form)

@@ -13,6 +13,7 @@ from kolmogorov.cli.options import (
     reading_options,
     refuse_given,
     scale_of,
+    titles_option,
     unknown_option,
 )
 from kolmogorov.cli.paths import Input
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 @unknown_option("error")
 @format_options
 @reading_options
+@titles_option
 def command(
     model: str,
     who: tuple[str, ...],
@@ -55,6 +57,7 @@ def command(
     unknown: Unknown,
     form: str,
     output: str | None,
+    titles: str | None,
     **layout: Any,
 ) -> None:
     """List the items that a user most probably says yes to.
@@ -70,7 +73,7 @@ def command(
 
     if bool(who) == (ratings is not None):
         raise click.UsageError("Give either --user or --ratings.")
-    fitted_model = load(model)
+    fitted_model = load(model).with_titles(items=titles)
     options: dict[str, Any] = {"exclude_seen": not include_seen, "min_count": min_count, "rank": rank}
     if who:
         users = [known_id(fitted_model.users_, name, "user", unknown) for name in who]

@@ -8,7 +8,15 @@ from typing import Any
 
 import click
 
-from kolmogorov.cli.options import Finite, likes_level, output_option, read_input, reading_options, scale_of
+from kolmogorov.cli.options import (
+    Finite,
+    likes_level,
+    output_option,
+    read_input,
+    reading_options,
+    scale_of,
+    titles_option,
+)
 from kolmogorov.cli.paths import Input
 from kolmogorov.cli.verb import Verb
 
@@ -26,6 +34,7 @@ from kolmogorov.cli.verb import Verb
 @click.option("--image", metavar="HxW", help="The items are the pixels of pictures of this size, row by row.")
 @click.option("--max-users", default=10_000, show_default=True, type=click.IntRange(1), help="Those with most ratings.")
 @reading_options
+@titles_option
 def command(
     model: str,
     data: str | None,
@@ -34,6 +43,7 @@ def command(
     likes: float | None,
     image: str | None,
     max_users: int,
+    titles: str | None,
     **layout: Any,
 ) -> None:
     """Write one HTML file that shows MODEL: its quality, events, items, order and users.
@@ -56,15 +66,16 @@ def command(
     fitted_model = load(model)
     if not isinstance(fitted_model, Interpretation):
         raise ParameterError(f"{model} holds a {type(fitted_model).__name__}; a report shows Kolmogorov models.")
+    fitted_model = fitted_model.with_titles(items=titles)
     scale = fitted_model.fitted_.scale
+    options: dict[str, Any] = {"likes": likes_level(scale, likes), "image": _shape(image)}
     observations = None if data is None else read_input(data, layout, from_model=True, **scale_of(scale))
     fitted_model.report(
         output,
         observations,
         title=title or Path(model).stem,
-        likes=likes_level(scale, likes),
-        image=_shape(image),
         max_users=max_users,
+        **options,
     )
     size = Path(output).stat().st_size
     console(stderr=True).print(f"Written to {shown(output)} ({size / 1e6:.1f} MB); open it in a browser.")

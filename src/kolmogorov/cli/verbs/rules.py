@@ -15,6 +15,7 @@ from kolmogorov.cli.options import (
     reading_options,
     refuse_given,
     scale_of,
+    titles_option,
 )
 from kolmogorov.cli.paths import Input
 from kolmogorov.cli.verb import Verb
@@ -58,6 +59,7 @@ _RESERVE = 50
 )
 @format_options
 @reading_options
+@titles_option
 def command(
     model: str,
     data: str | None,
@@ -73,6 +75,7 @@ def command(
     min_probability: float | None,
     form: str,
     output: str | None,
+    titles: str | None,
     **layout: Any,
 ) -> None:
     """Show the strongest logical rules between items of MODEL.
@@ -98,6 +101,7 @@ def command(
     fitted_model = load(model)
     if not isinstance(fitted_model, Interpretation):
         raise ParameterError(f"{model} holds a {type(fitted_model).__name__}; rules are read off a KolmogorovModel.")
+    fitted_model = fitted_model.with_titles(items=titles)
     fitted = fitted_model.fitted_
     drawn, graded = fitted_model.has_draws, fitted.levels is not None
     options: dict[str, Any] = {"likes": None if graded and likes is None else likes_level(fitted.scale, likes)}

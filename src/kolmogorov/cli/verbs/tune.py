@@ -18,6 +18,7 @@ from kolmogorov.cli.options import (
     read_input,
     reading_options,
     scale_options,
+    titles_option,
 )
 from kolmogorov.cli.paths import Input
 from kolmogorov.cli.verb import Verb
@@ -68,6 +69,7 @@ def _worded(levels: Any) -> str:
 @click.option("--jobs", default=-1, show_default=True, type=JOBS, help="Threads; -1 for all processors.")
 @scale_options
 @reading_options
+@titles_option
 def command(
     data: str,
     output: str | None,

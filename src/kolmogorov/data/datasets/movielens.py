@@ -10,7 +10,6 @@ from kolmogorov.data.observations import Observations
 from kolmogorov.data.options import ReadingOptions
 from kolmogorov.data.ratings import read_ratings
 from kolmogorov.data.reading.gathering import coded
-from kolmogorov.data.vocabulary import Vocabulary
 
 # Digests of the archives as GroupLens publishes them.
 _ML_100K = partial(
@@ -32,7 +31,7 @@ _ML_1M = partial(
 def load_ml_100k() -> Observations:
     """Return 100,000 ratings of 1,682 films by 943 users, with titles."""
     folder = _ML_100K()
-    return _titled(read_ratings(folder / "u.data", header=False, maximum=5), _titles(folder / "u.item", "|"))
+    return read_ratings(folder / "u.data", header=False, maximum=5, titles=folder / "u.item")
 
 
 def load_ml_1m() -> Observations:
@@ -43,12 +42,8 @@ def load_ml_1m() -> Observations:
     """
     folder = _ML_1M()
     published = folder / "ratings.dat"
-    ratings = (
-        read_ratings(published, sep="::", header=False, maximum=5)
-        if published.exists()
-        else read_ratings(folder / "ratings.csv", user="user_id", item="movie_id", value="rating", maximum=5)
-    )
-    return _titled(ratings, _titles(folder / "movies.dat", "::"))
+    path = published if published.exists() else folder / "ratings.csv"
+    return read_ratings(path, maximum=5, titles=folder / "movies.dat")
 
 
 def official_folds() -> list[tuple[Observations, Observations]]:
@@ -65,14 +60,3 @@ def _over(whole: Observations, path: Path) -> Observations:
     items = whole.items.encode(part.items.ids)[part.item_rows()]
     ratings = part.scale.rating(part.values)
     return Observations(*coded(whole.users, users, whole.items, items, ratings, ReadingOptions(maximum=whole.maximum)))
-
-
-def _titles(path: Path, separator: str) -> dict[int, str]:
-    lines = path.read_text(encoding="latin-1").splitlines()
-    parts = (line.split(separator) for line in lines if line)
-    return {int(fields[0]): fields[1] for fields in parts}
-
-
-def _titled(observations: Observations, titles: dict[int, str]) -> Observations:
-    items: Vocabulary = observations.items.with_labels(titles)
-    return Observations(observations.users, items, observations.rows, observations.scale)

@@ -32,6 +32,8 @@ from kolmogorov.errors import DataError, FileWriteError
 
 #: Called with a stage, how much of it is done, and how much there is.
 Tell = Callable[[str, int, int], Any]
+#: Gives ids their titles.
+Naming = Callable[[Vocabulary], Vocabulary]
 #: Bytes that sorting needs for a record, at most.
 BYTES_PER_RECORD = 160
 _SUBSET_LIMIT = 500_000_000 // BYTES_PER_RECORD
@@ -41,15 +43,20 @@ READING, USERS, ITEMS = "reading", "sorting by user", "sorting by item"
 
 
 def pack_sources(
-    sources: Sequence[Source], out: Any, options: ReadingOptions, limit: int, tell: Tell | None = None
+    sources: Sequence[Source],
+    out: Any,
+    options: ReadingOptions,
+    limit: int,
+    tell: Tell | None = None,
+    naming: Naming | None = None,
 ) -> None:
-    """Write sources to a packed table, sorting so many records at a time."""
+    """Write sources to a packed table, sorting so many records at a time; `naming` gives the items their titles."""
     try:
         with scratch_folder(out) as folder:
             job = _Packing(folder, Intake(sources, options), options, limit, tell or (lambda stage, done, total: None))
             job.read()
             with atomic_writer(out) as stream:
-                job.write(TableWriter(stream))
+                job.write(TableWriter(stream), naming or (lambda items: items))
     except OSError as error:
         if isinstance(error, FileWriteError):
             raise
@@ -91,10 +98,11 @@ class _Packing:
                     spill.write(entries.records(self._kind).data.cast("B"))
         self._tell(READING, len(sources), len(sources))
 
-    def write(self, writer: TableWriter) -> None:
+    def write(self, writer: TableWriter, naming: Naming) -> None:
         """Sort by users, then by items."""
         scale = self._intake.scale
         users, items = self._intake.finish()
+        items = naming(items)
         by_user, by_item = self._buckets(users, items)
         for entries in self._spilled():
             by_user.deal(entries)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov.data.entries import Entries, duplicate
-from kolmogorov.data.options import Duplicates, ReadingOptions
+from kolmogorov.data.options import Duplicates, Extent, ReadingOptions
 from kolmogorov.data.packed.table import read_rows
 from kolmogorov.data.reading.gathering import Intake
 from kolmogorov.data.reading.source import Source
@@ -69,13 +69,12 @@ def shard_of_rows(rows: View, n_items: int, first: int) -> Shard:
 
 @dataclass(frozen=True, eq=False)
 class PartSummary:
-    """What one part of a table holds: its ids with how often users occur, and the range of its ratings."""
+    """What one part of a table holds: its ids with how often users occur, and how far its ratings reach."""
 
     users: Vocabulary
     user_counts: NDArray[np.int64]
     items: Vocabulary
-    low: float
-    high: float
+    extent: Extent
 
 
 def part_summary(part: Source, options: ReadingOptions) -> PartSummary:
@@ -84,7 +83,7 @@ def part_summary(part: Source, options: ReadingOptions) -> PartSummary:
     entries = Entries.joined(intake)
     users, items = intake.finish()
     counts = np.bincount(intake.encoded(entries).own, minlength=len(users))
-    return PartSummary(users, counts, items, *intake.extent)
+    return PartSummary(users, counts, items, intake.extent)
 
 
 def dealt_part(

@@ -11,11 +11,12 @@ import numpy as np
 
 from kolmogorov._support.optional import require
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.columns import Place, numbers_of
+from kolmogorov.data.columns import Place
 from kolmogorov.data.ids import CodedTexts, IdColumn, normalise_ids
-from kolmogorov.data.reading.layout import Pick
-from kolmogorov.data.reading.source import Chunk
+from kolmogorov.data.reading.layout import TableForm
+from kolmogorov.data.reading.shape import Batch, RowSource, Shape, refuse_empty
 from kolmogorov.data.trainable import nothing_there
+from kolmogorov.data.values import ValueReader
 from kolmogorov.errors import DataError
 
 #: Rows that are read together.
@@ -28,86 +29,113 @@ def is_parquet(path: str | os.PathLike[str]) -> bool:
 
 
 def is_arrow(thing: Any) -> bool:
-    """Tell what can be read as an Arrow stream: tables, readers, relations, and what pyarrow scans."""
-    return hasattr(thing, "__arrow_c_stream__") or _is_scannable(thing)
+    """Tell what can be read as an Arrow stream: tables, readers, relations, cursors, and what pyarrow scans."""
+    return hasattr(thing, "__arrow_c_stream__") or _is_scannable(thing) or hasattr(thing, "fetch_record_batch")
 
 
 def _is_scannable(thing: Any) -> bool:
     return type(thing).__module__.startswith("pyarrow") and (hasattr(thing, "to_reader") or hasattr(thing, "scanner"))
 
 
-class ArrowSource:
+class ArrowSource(RowSource):
     """Anything with ``__arrow_c_stream__``, and datasets and scanners of pyarrow (extra ``parquet``).
 
     Parameters
     ----------
     stream : Arrow stream
         One that can be read once only is read once only.
-    pick : callable
+    form : TableForm
         Chooses the columns.
     batch : int
         Rows that are looked at together, at most.
     """
 
-    def __init__(self, stream: Any, pick: Pick, batch: int = _BATCH) -> None:
-        self._stream, self._pick, self._batch = stream, pick, batch
+    def __init__(self, stream: Any, form: TableForm, batch: int = _BATCH) -> None:
+        self._stream, self._form, self._batch = stream, form, batch
 
-    def chunks(self) -> Iterator[Chunk]:
+    def batches(self) -> Iterator[tuple[Shape, Batch]]:
         """Read the stream once."""
         pyarrow = require("pyarrow", extra="parquet", purpose="Reading Arrow streams")
         with _worded("The stream cannot be read"):
-            stream, pick = self._stream, self._pick
+            stream = self._stream
             if _is_scannable(stream) and hasattr(stream, "scanner"):
                 # A dataset reads only the columns that it is asked for.
-                wanted, positions = _projected(stream.schema.names, pick)
+                wanted, shape = self._form.projected(stream.schema.names)
                 reader = stream.scanner(columns=wanted).to_reader()
             else:
-                from_stream = pyarrow.RecordBatchReader.from_stream
-                reader = stream.to_reader() if _is_scannable(stream) else from_stream(stream)
-                positions = pick(reader.schema.names)
+                reader = _reader(stream, pyarrow)
+                shape = self._form.shape(reader.schema.names)
             empty = True
-            for chunk in _chunks(reader, positions, self._batch, self.place):
+            for batch in _cut(reader, min(self._batch, shape.most_rows)):
                 empty = False
-                yield chunk
+                yield shape, batch
         if empty:
             raise nothing_there("here")
 
-    def place(self, record: int) -> str:
+    def row_place(self, row: int) -> str:
         """Name the row."""
-        return f"row {record}"
+        return f"row {row}"
 
 
-class ParquetSource:
+def _reader(stream: Any, pyarrow: Any) -> Any:
+    """Return what gives the batches of a stream: its own reader, or that of a cursor's result."""
+    if _is_scannable(stream):
+        return stream.to_reader()
+    if hasattr(stream, "__arrow_c_stream__"):
+        return pyarrow.RecordBatchReader.from_stream(stream)
+    return stream.fetch_record_batch()
+
+
+class ParquetSource(RowSource):
     """A parquet file, or one of its row groups (extra ``parquet``).
 
     Parameters
     ----------
     path : path
-    pick : callable
+    form : TableForm
         Chooses the columns.
     row_group : int, optional
         All of them by default.
     """
 
-    def __init__(self, path: str | os.PathLike[str], pick: Pick, row_group: int | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str], form: TableForm, row_group: int | None = None) -> None:
         self.path = path
-        self._pick, self._row_group = pick, row_group
+        self._form, self._row_group = form, row_group
         self._first_row = 0
 
-    def chunks(self) -> Iterator[Chunk]:
+    def batches(self) -> Iterator[tuple[Shape, Batch]]:
         """Read the file once."""
         with opened_parquet(self.path) as file:
-            wanted, positions = _projected(file.schema_arrow.names, self._pick)
+            wanted, shape = self._form.projected(file.schema_arrow.names)
             if file.metadata.num_rows == 0:
                 raise DataError(f"{self.path} holds no ratings.")
             groups = range(file.num_row_groups) if self._row_group is None else [self._row_group]
             self._first_row = sum(file.metadata.row_group(k).num_rows for k in range(groups[0]))
-            batches = file.iter_batches(_BATCH, row_groups=list(groups), columns=wanted)
-            yield from _chunks((batch.select(wanted) for batch in batches), positions, _BATCH, self.place)
+            most = min(_BATCH, shape.most_rows)
+            batches = file.iter_batches(most, row_groups=list(groups), columns=wanted)
+            for batch in _cut((batch.select(wanted) for batch in batches), most):
+                yield shape, batch
 
-    def place(self, record: int) -> str:
-        """Name the file and the row of a record."""
-        return f"{self.path}, row {self._first_row + record}"
+    def row_place(self, row: int) -> str:
+        """Name the file and the row."""
+        return f"{self.path}, row {self._first_row + row}"
+
+
+def parquet_pairs(path: str | os.PathLike[str], form: TableForm) -> tuple[list[str], list[str]]:
+    """Read the users and the items of a parquet file, as text."""
+    with opened_parquet(path) as file:
+        names = file.schema_arrow.names
+        positions = form.positions(names, ("user", "item"))
+        sides = []
+        for role, position in positions.items():
+            cells = file.read(columns=[names[position]]).column(0).combine_chunks()
+            if cells.null_count:
+                raise refuse_empty(names[position], f"{path}, row {int(np.argmax(np.asarray(cells.is_null())))}")
+            ids = normalise_ids(cells.to_numpy(zero_copy_only=False), role, lambda row: f"{path}, row {row}")
+            sides.append([str(identifier) for identifier in ids.tolist()])
+    if not sides[0]:
+        raise DataError(f"{path} holds no pairs.")
+    return sides[0], sides[1]
 
 
 @contextmanager
@@ -135,32 +163,64 @@ def _worded(what: str) -> Iterator[None]:
         raise DataError(f"{what}: {error}") from None
 
 
-def _projected(names: list[str], pick: Pick) -> tuple[list[str], dict[str, int]]:
-    """Return the names of the columns that are needed, each once, and the position of each role among them."""
-    positions = pick(names)
-    wanted = list(dict.fromkeys(names[position] for position in positions.values()))
-    return wanted, {role: wanted.index(names[position]) for role, position in positions.items()}
-
-
-def _chunks(batches: Iterable[Any], positions: dict[str, int], most: int, place: Place) -> Iterator[Chunk]:
-    done = 0
+def _cut(batches: Iterable[Any], most: int) -> Iterator[ArrowBatch]:
+    """Yield batches of so many rows at most, and none that is empty."""
     for batch in batches:
         for start in range(0, batch.num_rows, most):
-            part = batch.slice(start, most)
+            yield ArrowBatch(batch.slice(start, most))
 
-            def within(offset: int, done: int = done) -> str:
-                return place(done + offset)
 
-            columns = {role: part.column(position) for role, position in positions.items()}
-            for role, column in columns.items():
-                if column.null_count:
-                    name = batch.schema.names[positions[role]]
-                    first = within(int(np.argmax(np.asarray(column.is_null()))))
-                    raise DataError(f"{first}: column {name!r} is empty. Drop such rows first.")
-            ids = [_ids(columns[role], role, within) for role in ("user", "item")]
-            weights = _numbers(columns["weight"], "weight", within) if "weight" in columns else None
-            yield Chunk(ids[0], ids[1], _numbers(columns["value"], "value", within), weights)
-            done += part.num_rows
+class ArrowBatch:
+    """A record batch of Arrow."""
+
+    def __init__(self, batch: Any) -> None:
+        self._batch = batch
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self._batch.num_rows)
+
+    def ids(self, column: int, what: str, place: Place) -> IdColumn:
+        """Return a column as ids."""
+        cells = self._batch.column(column)
+        self._refuse_empty(cells, column, place, None)
+        return _ids(cells, what, place)
+
+    def numbers(self, column: int, reader: ValueReader, place: Place) -> Floats:
+        """Return a column as numbers; texts are read once for each that is distinct."""
+        import pyarrow
+        from pyarrow import types
+
+        cells = self._batch.column(column)
+        if not reader.skips_empty:
+            self._refuse_empty(cells, column, place, reader)
+        kind = cells.type.value_type if types.is_dictionary(cells.type) else cells.type
+        if types.is_temporal(kind) or types.is_nested(kind) or types.is_binary(kind):
+            raise DataError(f"{place(0)}: {reader.what} must be a number, the column holds {cells.type}.")
+        if not _is_text(kind):
+            whole = cells.dictionary_decode() if types.is_dictionary(cells.type) else cells
+            return reader.of_array(whole.to_numpy(zero_copy_only=False), place)
+        coded = cells if types.is_dictionary(cells.type) else cells.dictionary_encode()
+        codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        texts = coded.dictionary.cast(pyarrow.large_string()).to_pylist()
+        # A dictionary may hold more texts than this batch has.
+        present = np.unique(codes[codes >= 0])
+        found = reader.read([texts[code] for code in present], lambda at: place(int(np.argmax(codes == present[at]))))
+        numbers = np.full(len(texts) + 1, np.nan)
+        numbers[present] = found
+        return numbers[codes]
+
+    def _refuse_empty(self, cells: Any, column: int, place: Place, reader: ValueReader | None) -> None:
+        if cells.null_count:
+            first = place(int(np.argmax(np.asarray(cells.is_null()))))
+            raise refuse_empty(self._batch.schema.names[column], first, reader)
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
 
 def _ids(column: Any, role: str, place: Place) -> IdColumn:
@@ -169,7 +229,7 @@ def _ids(column: Any, role: str, place: Place) -> IdColumn:
 
     kind = column.type
     inner = kind.value_type if types.is_dictionary(kind) else kind
-    if types.is_string(inner) or types.is_large_string(inner) or types.is_string_view(inner):
+    if _is_text(inner):
         coded = column if types.is_dictionary(kind) else column.dictionary_encode()
         codes = coded.indices.to_numpy(zero_copy_only=False)
         # A dictionary may hold more texts than this batch has.
@@ -181,11 +241,3 @@ def _ids(column: Any, role: str, place: Place) -> IdColumn:
         whole = column.dictionary_decode() if types.is_dictionary(kind) else column
         return normalise_ids(whole.to_numpy(zero_copy_only=False), role, place)
     raise DataError(f"{place(0)}: {role} ids must be integers or strings, the column holds {kind}.")
-
-
-def _numbers(column: Any, role: str, place: Place) -> Floats:
-    from pyarrow import types
-
-    if types.is_temporal(column.type) or types.is_nested(column.type) or types.is_binary(column.type):
-        raise DataError(f"{place(0)}: {role} must be a number, the column holds {column.type}.")
-    return numbers_of(column.to_numpy(zero_copy_only=False), role, place)

@@ -1,30 +1,33 @@
-"""Data frames as sources, some rows at a time."""
+"""Data frames, and the rows that a database cursor gives, as sources, some rows at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from kolmogorov.data.columns import numbers_of
-from kolmogorov.data.ids import normalise_ids
-from kolmogorov.data.reading.layout import Pick
-from kolmogorov.data.reading.source import Chunk
+from kolmogorov._support.typing import Floats
+from kolmogorov.data.columns import Place
+from kolmogorov.data.ids import IdColumn, normalise_ids
+from kolmogorov.data.reading.layout import TableForm
+from kolmogorov.data.reading.shape import Batch, RowSource, Shape, refuse_empty
 from kolmogorov.data.trainable import nothing_there
-from kolmogorov.errors import DataError
+from kolmogorov.data.values import ValueReader
 
 #: Rows that are looked at together.
 _BATCH = 1 << 19
+#: Rows that a cursor is asked for together; they are Python's own objects.
+_FETCHED = 1 << 14
 
 
-class FrameSource:
+class FrameSource(RowSource):
     """A frame as narwhals sees it.
 
     Parameters
     ----------
     frame : narwhals.DataFrame
-    pick : callable
+    form : TableForm
         Chooses the columns.
     index : sequence, optional
         Names of the rows; they are numbered from 0 by default.
@@ -32,32 +35,117 @@ class FrameSource:
         Rows that are looked at together.
     """
 
-    def __init__(self, frame: Any, pick: Pick, index: Any = None, batch: int = _BATCH) -> None:
-        self._frame, self._pick, self._index, self._batch = frame, pick, index, batch
+    def __init__(self, frame: Any, form: TableForm, index: Any = None, batch: int = _BATCH) -> None:
+        self._frame, self._form, self._index, self._batch = frame, form, index, batch
 
-    def chunks(self) -> Iterator[Chunk]:
+    def batches(self) -> Iterator[tuple[Shape, Batch]]:
         """Go through the rows once."""
-        # By position, since the names of a frame need not be texts.
-        columns = {role: self._frame[:, at] for role, at in self._pick(self._frame.columns).items()}
+        shape = self._form.shape(self._frame.columns)
         if not len(self._frame):
             raise nothing_there("here")
-        for start in range(0, len(self._frame), self._batch):
+        most = min(self._batch, shape.most_rows)
+        for start in range(0, len(self._frame), most):
+            yield shape, _FrameBatch(self._frame[start : start + most])
 
-            def place(offset: int, start: int = start) -> str:
-                return self.place(start + offset)
-
-            parts = {}
-            for role, column in columns.items():
-                part = column[start : start + self._batch]
-                missing = part.is_null().to_numpy()
-                if missing.any():
-                    first = place(int(np.argmax(missing)))
-                    raise DataError(f"{first}: column {column.name!r} is empty. Drop such rows first.")
-                parts[role] = part.to_numpy()
-            ids = [normalise_ids(parts[role], role, place) for role in ("user", "item")]
-            weights = numbers_of(parts["weight"], "weight", place) if "weight" in parts else None
-            yield Chunk(ids[0], ids[1], numbers_of(parts["value"], "value", place), weights)
-
-    def place(self, record: int) -> str:
+    def row_place(self, row: int) -> str:
         """Name the row."""
-        return f"row {record if self._index is None else self._index[record]}"
+        return f"row {row if self._index is None else self._index[row]}"
+
+
+class _FrameBatch:
+    """Some rows of a frame. Columns are taken by position, since their names need not be texts."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self._frame)
+
+    def ids(self, column: int, what: str, place: Place) -> IdColumn:
+        """Return a column as ids."""
+        cells = self._frame[:, column]
+        empty = cells.is_null().to_numpy()
+        if empty.any():
+            raise refuse_empty(cells.name, place(int(np.argmax(empty))))
+        return normalise_ids(cells.to_numpy(), what, place)
+
+    def numbers(self, column: int, reader: ValueReader, place: Place) -> Floats:
+        """Return a column as numbers."""
+        cells = self._frame[:, column]
+        empty = cells.is_null().to_numpy()
+        if not empty.any():
+            return reader.of_array(cells.to_numpy(), place)
+        if not reader.skips_empty:
+            raise refuse_empty(cells.name, place(int(np.argmax(empty))), reader)
+        numbers = np.full(len(cells), np.nan)
+        there = np.flatnonzero(~empty)
+        if there.size:
+            numbers[there] = reader.of_array(cells.to_numpy()[there], lambda offset: place(int(there[offset])))
+        return numbers
+
+
+def is_cursor(thing: Any) -> bool:
+    """Tell a cursor as Python's databases have it, such as sqlite3."""
+    return hasattr(thing, "fetchmany") and hasattr(thing, "description")
+
+
+class CursorSource(RowSource):
+    """The rows of a query, asked for some thousand at a time.
+
+    Parameters
+    ----------
+    cursor : cursor of a database
+        On which a query was executed.
+    form : TableForm
+        Chooses the columns.
+    """
+
+    def __init__(self, cursor: Any, form: TableForm) -> None:
+        self._cursor, self._form = cursor, form
+
+    def batches(self) -> Iterator[tuple[Shape, Batch]]:
+        """Fetch all rows."""
+        if self._cursor.description is None:
+            raise nothing_there("on this cursor: execute a query first")
+        names = [column[0] for column in self._cursor.description]
+        shape = self._form.shape(names)
+        empty = True
+        while rows := self._cursor.fetchmany(min(_FETCHED, shape.most_rows)):
+            empty = False
+            yield shape, _RowsBatch(names, list(zip(*rows, strict=True)))
+        if empty:
+            raise nothing_there("here")
+
+    def row_place(self, row: int) -> str:
+        """Name the row."""
+        return f"row {row}"
+
+
+class _RowsBatch:
+    """Rows of Python's own objects, by columns."""
+
+    def __init__(self, names: Sequence[str], columns: Sequence[tuple[Any, ...]]) -> None:
+        self._names, self._columns = names, columns
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self._columns[0])
+
+    def ids(self, column: int, what: str, place: Place) -> IdColumn:
+        """Return a column as ids."""
+        cells = self._columns[column]
+        if None in cells:
+            raise refuse_empty(self._names[column], place(cells.index(None)))
+        return normalise_ids(cells, what, place)
+
+    def numbers(self, column: int, reader: ValueReader, place: Place) -> Floats:
+        """Return a column as numbers."""
+        cells = self._columns[column]
+        if None in cells and not reader.skips_empty:
+            raise refuse_empty(self._names[column], place(cells.index(None)), reader)
+        array = np.empty(len(cells), dtype=object)
+        array[:] = cells
+        return reader.of_array(array, place)

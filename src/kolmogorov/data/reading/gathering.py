@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kolmogorov.data.columns import Place, in_array
 from kolmogorov.data.entries import Entries, duplicate
 from kolmogorov.data.ids import IdEncoder
-from kolmogorov.data.options import ReadingOptions
+from kolmogorov.data.options import Extent, ReadingOptions
 from kolmogorov.data.reading.source import Source, aligned
 from kolmogorov.data.scale import Scale
 from kolmogorov.data.view import View
@@ -38,7 +38,8 @@ class Intake:
     def __init__(self, sources: Sequence[Source], options: ReadingOptions) -> None:
         self.sources, self._options = sources, options
         self._users, self._items = IdEncoder("user"), IdEncoder("item")
-        self._low, self._high = np.inf, -np.inf
+        #: How far the ratings reach.
+        self.extent = Extent()
         #: Records up to the end of each source.
         self.ends: list[int] = []
 
@@ -55,8 +56,7 @@ class Intake:
                 return source.place(done + offset)
 
             keys = self._users.read(chunk.users, place), self._items.read(chunk.items, place)
-            low, high = self._options.check(chunk.ratings, chunk.weights, place)
-            self._low, self._high = min(self._low, low), max(self._high, high)
+            self.extent = self.extent.joined(self._options.check(chunk.ratings, chunk.weights, place))
             done += chunk.ratings.size
             yield Entries(*keys, chunk.ratings, np.empty(0) if chunk.weights is None else chunk.weights)
         self.ends.append(done + (self.ends[-1] if self.ends else 0))
@@ -66,14 +66,9 @@ class Intake:
         return Vocabulary(self._users.finish()), Vocabulary(self._items.finish())
 
     @property
-    def extent(self) -> tuple[float, float]:
-        """The smallest and the largest rating."""
-        return self._low, self._high
-
-    @property
     def scale(self) -> Scale:
         """The scale of all ratings."""
-        return self._options.scale_between(*self.extent)
+        return self._options.scale_between(self.extent)
 
     def encoded(self, entries: Entries) -> Entries:
         """Return entries with row numbers in the place of keys."""
@@ -114,7 +109,7 @@ def coded(
 ) -> TableParts:
     """Do as `gathered` for records whose users and items are row numbers already."""
     ratings, given = aligned(user_rows.size, item_rows.size, values, weights, place)
-    scale = options.scale_between(*options.check(ratings, given, place))
+    scale = options.scale_between(options.check(ratings, given, place))
     entries = Entries(user_rows, item_rows, ratings, np.empty(0) if given is None else given)
     return assembled(users, items, entries, scale, options, place)
 

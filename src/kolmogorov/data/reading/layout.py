@@ -3,53 +3,116 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from kolmogorov._support.validation import nearest
 from kolmogorov._support.wording import advice, named, option
+from kolmogorov.data.notation import ValueFormat
+from kolmogorov.data.reading.shape import ListShape, Shape, WideShape
 from kolmogorov.data.reading.textfile import WHITESPACE, TextFile
 from kolmogorov.errors import DataError, ParameterError
 
 #: A column by its name or by its position from 0; None lets the reader choose, and means no weight.
 Column = str | int | None
 Header = bool | Literal["auto"]
-#: Chooses a position for each of user, item, value and maybe weight among the names of the columns.
-Pick = Callable[[Sequence[Any]], dict[str, int]]
+Roles = tuple[str, ...]
+_RATING: Roles = ("user", "item", "value")
 
 _SEPARATORS = ("::", "\t", ",", ";", "|")
+_THINGS = ["item", "movie", "film", "product", "book", "song", "track", "artist", "album", "game", "joke", "question"]
+_THINGS += ["article", "business", "restaurant", "beer", "anime", "video", "show", "recipe", "hotel", "place"]
+_PEOPLE = ["user", "reviewer", "customer", "client", "member", "person", "respondent", "participant", "voter"]
 _USUAL_NAMES = {
-    "user": ["user", "userid", "uid", "username", "reviewerid", "customer", "customerid"],
-    "item": [
-        "item",
-        "itemid",
-        "iid",
-        "movie",
-        "movieid",
-        "film",
-        "filmid",
-        "product",
-        "productid",
-        "book",
-        "bookid",
-        "asin",
-        "isbn",
-        "title",
-    ],
-    "value": ["value", "rating", "ratings", "score", "stars", "overall", "label"],
+    # An id is preferred to a name, where a table has both.
+    "user": ["user", *(f"{name}id" for name in _PEOPLE), "uid", *_PEOPLE, "username"],
+    "item": ["item", *(f"{name}id" for name in _THINGS), "iid", "asin", "isbn", "sku", *_THINGS, "title"],
+    "value": ["value", "rating", "ratings", "score", "stars", "overall", "vote", "answer", "response", "label"],
 }
 _USUAL_POSITIONS = {"user": 0, "item": 1, "value": 2}
 
 
 @dataclass(frozen=True)
 class FileFormat:
-    """What is said about a file before it is looked at: columns by role, separator, header, encoding."""
+    """What is said about a file before it is looked at.
+
+    Attributes
+    ----------
+    columns : dict
+        By role.
+    sep, header, encoding
+        As in `read_ratings`.
+    values : ValueFormat
+    wide : bool
+        Whether there is one row for each user and one column for each item.
+    """
 
     columns: dict[str, Column] = field(default_factory=dict)
     sep: str = "auto"
     header: Header = "auto"
     encoding: str = "utf-8"
+    values: ValueFormat = field(default_factory=ValueFormat)
+    wide: bool = False
+
+    def __post_init__(self) -> None:
+        others = [role for role, column in self.columns.items() if role != "user" and column is not None]
+        if self.wide and others:
+            raise ParameterError(
+                f"In a wide table every column but the user's is an item; {named(others[0])} has no place."
+            )
+
+    def shape_of(self, layout: Layout, source: str) -> Shape:
+        """Return how records are made of the lines of a text file."""
+        if not self.wide:
+            return ListShape(layout.positions, self.values)
+        return WideShape(layout.names, layout.positions["user"], self.values, as_text=True, source=source)
+
+    def of_table(self, source: str = "The table") -> TableForm:
+        """Return the same for a table that knows the names of its columns."""
+        return TableForm(self.columns, source, self.values, self.wide)
+
+
+@dataclass(frozen=True)
+class TableForm:
+    """What is said about a table that knows the names of its columns.
+
+    Attributes
+    ----------
+    columns : dict
+        By role; those that are not named go by their usual names, or positions.
+    source : str
+        What errors call the table.
+    values : ValueFormat
+    wide : bool
+    exact : bool
+        Columns are names, of whatever type, and none goes by its position.
+    """
+
+    columns: Mapping[str, Any]
+    source: str = "The table"
+    values: ValueFormat = field(default_factory=ValueFormat)
+    wide: bool = False
+    exact: bool = False
+
+    def shape(self, names: Sequence[Any]) -> Shape:
+        """Return how records are made of its rows."""
+        if not self.wide:
+            return ListShape(self.positions(names, _RATING), self.values)
+        user = self.positions(names, ("user",))["user"]
+        return WideShape(list(names), user, self.values, as_text=False, source=self.source)
+
+    def projected(self, names: Sequence[str]) -> tuple[list[str], Shape]:
+        """Return the names of the columns that are needed, each once, and how records are made of these."""
+        if self.wide:
+            return list(names), self.shape(names)
+        positions = self.positions(names, _RATING)
+        wanted = list(dict.fromkeys(names[position] for position in positions.values()))
+        return wanted, ListShape({role: wanted.index(names[at]) for role, at in positions.items()}, self.values)
+
+    def positions(self, names: Sequence[Any], roles: Roles) -> dict[str, int]:
+        """Return the column of each role."""
+        return pick_columns(list(names), self.columns, self.source, roles, exact=self.exact)
 
 
 @dataclass(frozen=True)
@@ -58,61 +121,72 @@ class Layout:
 
     separator: str
     has_header: bool
-    width: int
+    names: list[str]
     positions: dict[str, int]
 
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return len(self.names)
 
-def recognise(
-    file: TextFile,
-    wanted: dict[str, Column],
-    sep: str,
-    header: Header,
-    roles: tuple[str, ...] = ("user", "item", "value"),
-) -> Layout:
+
+def recognise(file: TextFile, form: FileFormat, roles: Roles | None = None) -> Layout:
     """Look at the first line that is not blank and decide."""
+    roles = roles or (("user",) if form.wide else _RATING)
     line = file.first_line()
     if not line.strip():
         raise DataError(f"{file.name} is empty.")
-    if not isinstance(sep, str) or not sep:
-        raise ParameterError(f"{named('sep')} must be a separator, 'whitespace' or 'auto', got {sep!r}.")
-    separator = _separator(line) if sep == "auto" else sep.replace("\\t", "\t")
+    if not isinstance(form.sep, str) or not form.sep:
+        raise ParameterError(f"{named('sep')} must be a separator, 'whitespace' or 'auto', got {form.sep!r}.")
+    separator = separator_of(line) if form.sep == "auto" else form.sep.replace("\\t", "\t")
     first = [field.strip() for field in file.fields(line, separator)]
-    by_name = any(isinstance(column, str) for column in wanted.values())
-    has_header = by_name or _looks_like_header(first, roles) if header == "auto" else header
-    if by_name and not has_header:
+    by_name = any(isinstance(column, str) for column in form.columns.values())
+    has_header = by_name or _has_header(file, first, separator, form, roles)
+    if by_name and form.header is False:
         raise ParameterError("Columns can be named only where the file has a header; use positions from 0.")
-    if len(first) < len(roles):
+    least = 2 if form.wide else len(roles)
+    if len(first) < least:
+        expected = "user, and one for each item" if form.wide else ", ".join(roles)
         raise DataError(
-            f"{file.name}: expected at least {len(roles)} columns ({', '.join(roles)}), got {len(first)} in the line "
+            f"{file.name}: expected at least {least} columns ({expected}), got {len(first)} in the line "
             f"{line.strip()[:60]!r}.{advice('If another character separates them, name it with {}.', option('sep'))}"
         )
     if has_header:
-        positions = pick_columns(first, wanted, file.name, roles)
-    else:
-        positions = {role: _USUAL_POSITIONS[role] for role in roles}
-        positions.update({role: column for role, column in wanted.items() if isinstance(column, int)})
-        for role, position in positions.items():
-            _check_position(position, len(first), role, file.name)
-    return Layout(separator, has_header, len(first), positions)
+        return Layout(separator, True, first, pick_columns(first, form.columns, file.name, roles))
+    positions = {role: _USUAL_POSITIONS[role] for role in roles}
+    positions.update({role: column for role, column in form.columns.items() if isinstance(column, int)})
+    for role, position in positions.items():
+        _check_position(position, len(first), role, file.name)
+    numbered = [str(position - (position > positions["user"])) for position in range(len(first))]
+    return Layout(separator, False, numbered, positions)
+
+
+def _has_header(file: TextFile, first: list[str], separator: str, form: FileFormat, roles: Roles) -> bool:
+    """A header has usual names, or no number at all above a column of numbers, or no word above one of words."""
+    if form.header != "auto":
+        return form.header
+    if form.wide or all(any(_plain(field) in _USUAL_NAMES[role] for field in first) for role in ("user", "item")):
+        return True
+    if "value" not in roles or any(_is_number(field) or not field for field in first):
+        return False
+    column = form.columns.get("value")
+    at = column if isinstance(column, int) else _USUAL_POSITIONS["value"]
+    second = file.fields(file.second_line(), separator)
+    return at >= len(first) or not form.values.begins(first[at], second[at] if at < len(second) else "")
 
 
 def pick_columns(
-    names: list[str],
-    wanted: dict[str, Column],
-    source: str,
-    roles: tuple[str, ...] = ("user", "item", "value"),
+    names: Sequence[Any], wanted: Mapping[str, Any], source: str, roles: Roles = _RATING, *, exact: bool = False
 ) -> dict[str, int]:
-    """Choose a column for each role: as asked for, else by its usual name, else by its usual position."""
+    """Choose a column for each role: as asked for, else by its usual name, else by its usual position.
+
+    With `exact` what is asked for is a name of whatever type, and positions are not looked at.
+    """
     chosen: dict[str, int] = {}
     for role, column in wanted.items():
-        if isinstance(column, str):
-            if column not in names:
-                raise DataError(
-                    f"{source} has no column {column!r} for the {role}; it has: {', '.join(map(repr, names))}."
-                    f"{nearest(column, names)}"
-                )
-            chosen[role] = names.index(column)
-        elif isinstance(column, int):
+        if column is not None and (exact or isinstance(column, str)):
+            chosen[role] = _named_column(names, column, role, source)
+        elif column is not None:
             _check_position(column, len(names), role, source)
             chosen[role] = column
     usual = usual_columns(names)
@@ -122,7 +196,7 @@ def pick_columns(
     for role in roles:
         if role not in chosen:
             position = _USUAL_POSITIONS[role]
-            if position >= len(names) or position in chosen.values():
+            if exact or position >= len(names) or position in chosen.values():
                 raise DataError(
                     f"{source}: which column is the {role}? It has: {', '.join(map(repr, names))}."
                     f"{advice('Name it with {}.', option(role))}"
@@ -131,19 +205,17 @@ def pick_columns(
     return chosen
 
 
-def named_columns(names: Sequence[Any], wanted: dict[str, Any]) -> dict[str, int]:
-    """Find the columns of a frame that go by exactly these names, which need not be texts."""
+def _named_column(names: Sequence[Any], column: Any, role: str, source: str) -> int:
     known = list(names)
-    for name in wanted.values():
-        if name not in known:
-            raise DataError(
-                f"The frame has no column {name!r}; it has: {', '.join(map(repr, known))}."
-                f"{nearest(str(name), map(str, known))}"
-            )
-    return {role: known.index(name) for role, name in wanted.items()}
+    if column not in known:
+        raise DataError(
+            f"{source} has no column {column!r} for the {role}; it has: {', '.join(map(repr, known))}."
+            f"{nearest(str(column), map(str, known))}"
+        )
+    return known.index(column)
 
 
-def usual_columns(names: list[str]) -> dict[str, int]:
+def usual_columns(names: Sequence[Any]) -> dict[str, int]:
     """Find user, item and value by their usual names; a role without one is left out.
 
     Examples
@@ -164,24 +236,29 @@ def _check_position(position: int, width: int, role: str, source: str) -> None:
         raise DataError(f"{source} has columns 0 to {width - 1}, but the {role} was to be column {position}.")
 
 
-def _looks_like_header(fields: list[str], roles: tuple[str, ...]) -> bool:
-    """A header has usual names, or, above a column of numbers, no number at all."""
-    if all(any(_plain(field) in _USUAL_NAMES[role] for field in fields) for role in ("user", "item")):
-        return True
-    return "value" in roles and not any(_is_number(field) or not field for field in fields)
+def _plain(name: Any) -> str:
+    return re.sub(r"[^a-z0-9]", "", str(name).lower())
 
 
-def _plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
+def separator_of(line: str) -> str:
+    """Tell what separates the fields of a line.
 
-
-def _separator(line: str) -> str:
-    return next((separator for separator in _SEPARATORS if separator in line), WHITESPACE)
+    Examples
+    --------
+    >>> separator_of("1::661::3"), separator_of("1,661,3"), separator_of("1;661;3,5"), separator_of("1 661 3")
+    ('::', ',', ';', 'whitespace')
+    """
+    found = [separator for separator in _SEPARATORS if separator in line]
+    if found and found[0] == ",":
+        # A comma may stand before decimals.
+        others = [separator for separator in found[1:] if line.count(separator) >= max(2, line.count(","))]
+        found = others or found
+    return found[0] if found else WHITESPACE
 
 
 def _is_number(text: str) -> bool:
     try:
-        float(text)
+        float(text.replace(",", "."))
     except ValueError:
         return False
     return True

@@ -9,7 +9,9 @@ from typing import Any, Protocol
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.columns import Place, in_array, numbers_of
 from kolmogorov.data.ids import IdColumn, normalise_ids
+from kolmogorov.data.notation import ValueFormat
 from kolmogorov.data.trainable import nothing_there
+from kolmogorov.data.values import ValueReader
 from kolmogorov.errors import DataError
 
 
@@ -55,7 +57,7 @@ class ArraySource:
 
 def aligned(n_users: int, n_items: int, values: Any, weights: Any, place: Place) -> tuple[Floats, Floats | None]:
     """Return ratings and weights as arrays that have as many entries as there are users and items."""
-    ratings = numbers_of(values, "value", place)
+    ratings = ValueReader(ValueFormat(), fixed=True).of_array(values, place)
     given = None if weights is None else numbers_of(weights, "weight", place)
     sizes = {"users": n_users, "items": n_items, "values": ratings.size}
     if given is not None:

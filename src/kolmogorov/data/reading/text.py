@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
@@ -12,16 +12,18 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.columns import Place
-from kolmogorov.data.reading.layout import FileFormat, Header, Layout, recognise
-from kolmogorov.data.reading.source import Chunk
+from kolmogorov.data.ids import IdColumn
+from kolmogorov.data.reading.layout import FileFormat, Layout, recognise
+from kolmogorov.data.reading.shape import Batch, RowSource, Shape
 from kolmogorov.data.reading.textfile import TextFile
+from kolmogorov.data.values import ValueReader
 from kolmogorov.errors import DataError
 
 #: Records that are read together: their texts stay in the processor's cache.
 _CHUNK = 4_096
 
 
-class TextSource:
+class TextSource(RowSource):
     """Lines of a text file, as `read_ratings` describes them.
 
     Parameters
@@ -39,36 +41,49 @@ class TextSource:
         self._name = str(path)
         self._lines = Lines(1)
 
-    def chunks(self) -> Iterator[Chunk]:
+    def batches(self) -> Iterator[tuple[Shape, Batch]]:
         """Read the file once."""
         with TextFile(self.path, self._form.encoding) as file, collector_paused():
             self._name = file.name
-            layout = recognise(file, self._form.columns, self._form.sep, self._form.header)
-            at = layout.positions
-            numbers = {role: _Numbers(role) for role in ("value", "weight") if role in at}
+            layout = recognise(file, self._form)
+            shape = self._form.shape_of(layout, file.name)
             empty = True
-            for columns, lines in text_columns(file, layout, self._chunk):
+            for columns, lines in text_columns(file, layout, min(self._chunk, shape.most_rows)):
                 empty, self._lines = False, lines
-                read = {role: table.read(columns[at[role]], self._latest) for role, table in numbers.items()}
-                yield Chunk(columns[at["user"]], columns[at["item"]], read["value"], read.get("weight"))
+                yield shape, _TextBatch(columns)
             if empty:
                 raise DataError(f"{self._name} holds no ratings{' below its header' if layout.has_header else ''}.")
 
-    def place(self, record: int) -> str:
+    def row_place(self, row: int) -> str:
         """Name the file and the line of a record."""
-        return f"{self._name}, line {self._lines.of(record)}"
-
-    def _latest(self, offset: int) -> str:
-        """Name the file and the line of a record of the latest chunk."""
-        return f"{self._name}, line {self._lines.within(offset)}"
+        return f"{self._name}, line {self._lines.of(row)}"
 
 
-def read_pairs(
-    path: str | os.PathLike[str], *, sep: str = "auto", header: Header = "auto", encoding: str = "utf-8"
-) -> tuple[list[str], list[str]]:
+class _TextBatch:
+    """Some lines of a text file, by columns."""
+
+    def __init__(self, columns: list[tuple[str, ...]]) -> None:
+        self._columns = columns
+
+    @property
+    def n_rows(self) -> int:
+        """Number of records."""
+        return len(self._columns[0])
+
+    def ids(self, column: int, what: str, place: Place) -> IdColumn:
+        """Return a column of fields, of which ids are made when all are known."""
+        return self._columns[column]
+
+    def numbers(self, column: int, reader: ValueReader, place: Place) -> Floats:
+        """Return a column as numbers."""
+        return reader.read(self._columns[column], place)
+
+
+def read_pairs(path: str | os.PathLike[str], form: FileFormat | None = None) -> tuple[list[str], list[str]]:
     """Read a file of (user, item) lines, as text; further columns are ignored."""
-    with TextFile(path, encoding) as file:
-        layout = recognise(file, {}, sep, header, roles=("user", "item"))
+    form = form or FileFormat()
+    with TextFile(path, form.encoding) as file:
+        layout = recognise(file, form, roles=("user", "item"))
         pairs: dict[str, list[str]] = {"user": [], "item": []}
         for columns, _ in text_columns(file, layout):
             for role, texts in pairs.items():
@@ -102,37 +117,6 @@ def text_columns(file: TextFile, layout: Layout, chunk: int = _CHUNK) -> Iterato
         _check_width(filled, layout, file, lines)
         if filled:
             yield list(zip(*filled, strict=True)), lines
-
-
-class _Numbers(dict[str, float]):
-    """Numbers by their text. Ratings repeat a few texts a million times, so each text is parsed once."""
-
-    _LIMIT = 200_000
-
-    def __init__(self, what: str) -> None:
-        super().__init__()
-        self.what = what
-
-    def __missing__(self, text: str) -> float:
-        # float() also takes "1_000"; nobody who writes that means a number.
-        if "_" in text:
-            raise ValueError(text)
-        self[text] = number = float(text)
-        return number
-
-    def read(self, column: Sequence[str], place: Place) -> Floats:
-        """Return the numbers of a column; `place` names one that is none."""
-        if len(self) > self._LIMIT:
-            self.clear()
-        try:
-            return np.fromiter(map(self.__getitem__, column), dtype=np.float64, count=len(column))
-        except ValueError:
-            for offset, text in enumerate(column):
-                try:
-                    self[text]
-                except ValueError:
-                    raise DataError(f"{place(offset)}: {self.what} must be a number, got {text!r}.") from None
-            raise
 
 
 class Lines:

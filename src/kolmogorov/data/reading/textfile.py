@@ -88,18 +88,27 @@ class TextFile:
             if len(self._pending) > MOST_BLANK_LINES:
                 raise DataError(f"{self.name} begins with more than {MOST_BLANK_LINES:,} blank lines.")
 
-    def records(self, separator: str) -> Iterator[list[str]]:
-        """Iterate over the lines' fields. A blank line is an empty record."""
+    def second_line(self) -> str:
+        """Return the line after the first that is not blank, without using it up."""
+        line = next(iter(self._taken(self._lines, 1)), "")
+        self._pending.append(line)
+        return line
+
+    def records(self, separator: str, *, quoted: bool = True, most: int = -1) -> Iterator[list[str]]:
+        """Iterate over the lines' fields. A blank line is an empty record.
+
+        Without `quoted` quotes are characters like others; a line is split at blanks `most` times.
+        """
         lines = chain(self._pending, self._lines)
-        if len(separator) == 1:
+        if len(separator) == 1 and quoted:
             reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
             self._line = lambda: reader.line_num
             return reader
-        return self._split(lines, None if separator == WHITESPACE else separator)
+        return self._split(lines, None if separator == WHITESPACE else separator, most)
 
-    def fields(self, line: str, separator: str) -> list[str]:
+    def fields(self, line: str, separator: str, *, quoted: bool = True) -> list[str]:
         """Split one line as `records` would."""
-        if len(separator) != 1:
+        if len(separator) != 1 or not quoted:
             return line.rstrip("\r\n").split(None if separator == WHITESPACE else separator)
         try:
             return next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])
@@ -187,7 +196,7 @@ class TextFile:
                     return ""
         return ""
 
-    def _split(self, lines: Iterable[str], separator: str | None) -> Iterator[list[str]]:
+    def _split(self, lines: Iterable[str], separator: str | None, most: int) -> Iterator[list[str]]:
         count = 0
 
         def line() -> int:
@@ -197,7 +206,7 @@ class TextFile:
         for text in lines:
             count += 1
             stripped = text.rstrip("\r\n")
-            yield stripped.split(separator) if stripped.strip() else []
+            yield stripped.split(separator, most) if stripped.strip() else []
 
     def _open(self, path: str | os.PathLike[str]) -> BinaryIO:
         if str(path) == "-":

@@ -1,0 +1,106 @@
+"""What is said of a column of values before it is looked at: what words mean, and how numbers are written."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kolmogorov._support.wording import named
+from kolmogorov.errors import ParameterError
+
+#: Words that go together, yes first; capitals do not matter.
+_PAIRS = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("+", "-"), ("like", "dislike"))
+#: The two words that a word is one of.
+PAIR_OF = {word: pair for pair in _PAIRS for word in pair}
+_DECIMALS = ("auto", ".", ",")
+
+
+@dataclass(frozen=True)
+class ValueFormat:
+    """What is said about the column of values before it is looked at.
+
+    Attributes
+    ----------
+    meaning : dict of str to float, or None
+        What each value means; then there may be no others. Keys are in small letters.
+    missing : tuple of str
+        What stands for a missing value; "" also for the empty cells of frames.
+    decimal : {"auto", ".", ","}
+    thousands : str or None
+        A character between groups of three digits.
+    """
+
+    meaning: Mapping[str, float] | None = None
+    missing: tuple[str, ...] = ()
+    decimal: str = "auto"
+    thousands: str | None = None
+
+    @classmethod
+    def of(cls, meaning: Any = None, missing: Any = (), decimal: str = "auto", thousands: Any = None) -> ValueFormat:
+        """Check what people hand in.
+
+        Examples
+        --------
+        >>> ValueFormat.of({"Yes": 1, "No": 0}, missing=99)
+        ValueFormat(meaning={'yes': 1.0, 'no': 0.0}, missing=('99',), decimal='auto', thousands=None)
+        """
+        if decimal not in _DECIMALS:
+            known = ", ".join(map(repr, _DECIMALS))
+            raise ParameterError(f"{named('decimal')} must be one of {known}, got {decimal!r}.")
+        if thousands is not None:
+            if not isinstance(thousands, str) or len(thousands) != 1 or thousands.isalnum() or thousands in "+-":
+                raise ParameterError(f"{named('thousands')} must be one character that is no digit, got {thousands!r}.")
+            point = ("," if thousands == "." else ".") if decimal == "auto" else decimal
+            if thousands == point:
+                raise ParameterError(f"{named('thousands')} and {named('decimal')} cannot both be {thousands!r}.")
+            decimal = point
+        return cls(None if meaning is None else _checked_map(meaning), _checked_missing(missing), decimal, thousands)
+
+    def begins(self, first: str, second: str) -> bool:
+        """Tell whether the first of two fields is a value as well, and not the name of a column above the second.
+
+        Examples
+        --------
+        >>> form = ValueFormat()
+        >>> form.begins("yes", "no"), form.begins("like", "yes"), form.begins("rating", "yes")
+        (True, False, False)
+        """
+        one, other = first.strip().casefold(), second.strip().casefold()
+        if first.strip() in self.missing or self.meaning is not None:
+            return first.strip() in self.missing or one in (self.meaning or {})
+        return one in PAIR_OF and (not other or second.strip() in self.missing or PAIR_OF[one] == PAIR_OF.get(other))
+
+
+def _checked_map(given: Any) -> dict[str, float]:
+    if not isinstance(given, Mapping) or not given:
+        raise ParameterError(f"{named('map')} must give a number for each value, got {given!r}.")
+    found: dict[str, float] = {}
+    for key, number in given.items():
+        if isinstance(number, (str, bytes)) or not isinstance(number, numbers.Real) or not np.isfinite(float(number)):
+            raise ParameterError(
+                f"{named('map')} must give a finite number for each value, got {number!r} for {key!r}."
+            )
+        text = text_of(key).casefold()
+        if found.setdefault(text, float(number)) != float(number):
+            raise ParameterError(f"{named('map')} gives two numbers for {text!r}; capitals make no difference.")
+    return found
+
+
+def _checked_missing(given: Any) -> tuple[str, ...]:
+    marks = (given,) if isinstance(given, (str, numbers.Real)) else given
+    if not isinstance(marks, Iterable) or not all(isinstance(mark, (str, numbers.Real)) for mark in marks):
+        raise ParameterError(f"{named('missing')} must be texts that stand for a missing value, got {given!r}.")
+    return tuple(dict.fromkeys(text_of(mark) for mark in marks))
+
+
+def text_of(value: Any) -> str:
+    """Write a value as a file would hold it."""
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_)) and float(value).is_integer():
+        return str(int(float(value)))
+    return str(value)

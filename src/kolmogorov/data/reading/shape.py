@@ -1,0 +1,223 @@
+"""How rows become records: one each where a table is a list of ratings, one for each item where it is wide."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.typing import Floats
+from kolmogorov._support.wording import advice, option
+from kolmogorov.data.columns import Place
+from kolmogorov.data.ids import CodedTexts, IdColumn, chosen_ids, normalise_ids
+from kolmogorov.data.notation import ValueFormat
+from kolmogorov.data.reading.source import Chunk
+from kolmogorov.data.values import ValueReader
+from kolmogorov.errors import DataError
+
+#: Cells of a wide table that are looked at together.
+_CELLS = 1 << 19
+#: Columns of a wide table, at most: each is looked at by itself.
+_MOST_ITEMS = 1_000_000
+
+
+class Batch(Protocol):
+    """Some rows of a table, whatever it is made of; columns go by their positions."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    def ids(self, column: int, what: str, place: Place) -> IdColumn:
+        """Return a column as ids; `place` words the place of a row."""
+
+    def numbers(self, column: int, reader: ValueReader, place: Place) -> Floats:
+        """Return a column as numbers, NaN where they are missing."""
+
+
+class Shape(ABC):
+    """Turns the batches of one table into chunks; made anew for each time that the table is read."""
+
+    #: Rows that should be looked at together, at most.
+    most_rows: int = _CELLS
+
+    @abstractmethod
+    def records(self, batch: Batch, place: Place) -> tuple[Chunk | None, NDArray[np.int64] | None]:
+        """Return the records of a batch, or None, and how many there are up to each row, or None for one a row."""
+
+
+class ListShape(Shape):
+    """One row for each rating.
+
+    Parameters
+    ----------
+    positions : dict
+        The column of user, item, value and maybe weight.
+    values : ValueFormat
+    """
+
+    def __init__(self, positions: dict[str, int], values: ValueFormat) -> None:
+        self._at = positions
+        self._values = ValueReader(values)
+        self._weights = ValueReader(ValueFormat(decimal=values.decimal, thousands=values.thousands), "weight")
+
+    def records(self, batch: Batch, place: Place) -> tuple[Chunk | None, NDArray[np.int64] | None]:
+        """Return a record for each row whose value is not missing."""
+        ratings = batch.numbers(self._at["value"], self._values, place)
+        users, items = (batch.ids(self._at[role], role, place) for role in ("user", "item"))
+        weights = batch.numbers(self._at["weight"], self._weights, place) if "weight" in self._at else None
+        if not self._values.skips or not (missing := np.isnan(ratings)).any():
+            return Chunk(users, items, ratings, weights), None
+        kept = ~missing
+        if not kept.any():
+            return None, np.zeros(kept.size, dtype=np.int64)
+        given = None if weights is None else weights[kept]
+        chunk = Chunk(chosen_ids(users, kept), chosen_ids(items, kept), ratings[kept], given)
+        return chunk, np.cumsum(kept)
+
+
+class WideShape(Shape):
+    """One row for each user, one column for each item; empty cells are missing.
+
+    Parameters
+    ----------
+    names : sequence
+        Of all columns.
+    user : int
+        The column of the users.
+    values : ValueFormat
+    as_text : bool
+        Names come from a text file, where ids that are all integers are integers.
+    source : str
+        What errors call the table.
+    """
+
+    def __init__(self, names: Sequence[Any], user: int, values: ValueFormat, *, as_text: bool, source: str) -> None:
+        self._user = user
+        self._positions = [position for position in range(len(names)) if position != user]
+        items = [names[position] for position in self._positions]
+        if not items or len(items) > _MOST_ITEMS:
+            raise DataError(
+                f"{source}: a wide table has a column of users and 1 to {_MOST_ITEMS:,} items, got {len(items)} items."
+            )
+        _check_names(items, self._positions, source)
+        if as_text:
+            self._items: Sequence[str] | None = [str(name).strip() for name in items]
+            self._codes: NDArray[Any] = np.arange(len(items))
+        else:
+            self._items, self._codes = None, normalise_ids(items, "item")
+        missing = values.missing if "" in values.missing else ("", *values.missing)
+        self._values = ValueReader(ValueFormat(values.meaning, missing, values.decimal, values.thousands))
+        self.most_rows = max(1, _CELLS // len(items))
+
+    def records(self, batch: Batch, place: Place) -> tuple[Chunk | None, NDArray[np.int64] | None]:
+        """Return a record for each cell that is not empty."""
+        table = np.column_stack([batch.numbers(position, self._values, place) for position in self._positions])
+        kept = ~np.isnan(table)
+        ends = np.cumsum(kept.sum(axis=1))
+        if not ends[-1]:
+            return None, ends
+        rows, columns = np.nonzero(kept)
+        users = _repeated(batch.ids(self._user, "user", place), rows)
+        return Chunk(users, self._ids(columns), table[kept], None), ends
+
+    def _ids(self, columns: NDArray[Any]) -> IdColumn:
+        if self._items is None:
+            return self._codes[columns]
+        present, codes = np.unique(columns, return_inverse=True)
+        return CodedTexts([self._items[code] for code in present.tolist()], codes, literal=False)
+
+
+def _check_names(items: list[Any], positions: list[int], source: str) -> None:
+    seen: dict[str, int] = {}
+    for name, position in zip(items, positions, strict=True):
+        text = str(name).strip()
+        if not text:
+            raise DataError(f"{source}: column {position} has no name, which would be an item's.")
+        if text in seen:
+            raise DataError(f"{source}: columns {seen[text]} and {position} are both called {text!r}.")
+        seen[text] = position
+
+
+def _repeated(column: IdColumn, rows: NDArray[Any]) -> IdColumn:
+    """Return the id of each row as often as it is named."""
+    if isinstance(column, tuple):
+        present, codes = np.unique(rows, return_inverse=True)
+        return CodedTexts([column[row] for row in present.tolist()], codes, literal=False)
+    if isinstance(column, CodedTexts):
+        present, codes = np.unique(column.codes[rows], return_inverse=True)
+        return CodedTexts([column.texts[code] for code in present.tolist()], codes, column.literal)
+    return column[rows]
+
+
+@dataclass
+class Tally:
+    """From the number of a record to that of the row that it came from: a row may give none, one or several."""
+
+    _parts: list[tuple[int, int, NDArray[np.int64] | None]] = field(default_factory=list)
+    n_rows: int = 0
+    n_records: int = 0
+
+    def add(self, n_rows: int, ends: NDArray[np.int64] | None) -> None:
+        """Note some more rows; `ends` counts their records up to each, None is one a row."""
+        self._parts.append((self.n_records, self.n_rows, ends))
+        self.n_rows += n_rows
+        self.n_records += n_rows if ends is None else int(ends[-1])
+
+    def row_of(self, record: int) -> int:
+        """Return the row of a record.
+
+        Examples
+        --------
+        >>> tally = Tally()
+        >>> tally.add(3, np.array([0, 2, 2])), tally.add(2, None)
+        (None, None)
+        >>> [tally.row_of(record) for record in range(4)]
+        [1, 1, 3, 4]
+        """
+        first, row, ends = next(part for part in reversed(self._parts) if part[0] <= record)
+        offset = record - first
+        return row + (offset if ends is None else int(np.searchsorted(ends, offset, side="right")))
+
+
+class RowSource(ABC):
+    """Base of sources that are tables: it goes through batches of rows and makes records of them."""
+
+    _tally: Tally
+
+    @abstractmethod
+    def batches(self) -> Iterator[tuple[Shape, Batch]]:
+        """Go through the rows once."""
+
+    @abstractmethod
+    def row_place(self, row: int) -> str:
+        """Name the place of a row."""
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Go through the records once."""
+        self._tally = tally = Tally()
+        for shape, batch in self.batches():
+
+            def place(offset: int, first: int = tally.n_rows) -> str:
+                return self.row_place(first + offset)
+
+            chunk, ends = shape.records(batch, place)
+            tally.add(batch.n_rows, ends)
+            if chunk is not None:
+                yield chunk
+        if tally.n_rows and not tally.n_records:
+            raise DataError(f"{self.row_place(0)} and all others: every value is missing, so nothing is observed.")
+
+    def place(self, record: int) -> str:
+        """Name the place of a record that was read."""
+        return self.row_place(self._tally.row_of(record))
+
+
+def refuse_empty(name: Any, first: str, reader: ValueReader | None = None) -> DataError:
+    """Word the error for an empty cell."""
+    remedy = advice("Drop such rows first, or pass {}.", option("missing", "")) if reader is not None else ""
+    return DataError(f"{first}: column {name!r} is empty.{remedy or ' Drop such rows first.'}")
