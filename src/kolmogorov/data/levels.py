@@ -16,7 +16,7 @@ Levels = int | Sequence[float] | Literal["auto"]
 #: An item's value in an event is kept as one byte; a reach of ten scales either way is beyond all use.
 MOST_LEVELS, FURTHEST_LEVEL = 64, 10.0
 #: Chances of an item in an event where answers are yes or no; never 0 or 1, so that no answer is impossible.
-CHANCES = (0.02, 0.15, 0.3, 0.5, 0.7, 0.85, 0.98)
+CHANCES = (0.002, 0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98, 0.998)
 #: The step of a grid where the ratings' own is finer or coarser, with the two between which that serves.
 _USUAL_STEP, _FINEST_STEP, _COARSEST_STEP = 0.2, 0.15, 0.25
 #: Steps by which a grid reaches beyond either end of the scale, unless told otherwise.

@@ -41,9 +41,6 @@ class LevelChain(Chain):
         As for `Chain`.
     """
 
-    #: Of the Dirichlet from which thetas start: 1 is uniform, less is nearer to the corners.
-    start_sparsity = 1.0
-
     def __init__(self, *given: Any, item_features: Floats, levels: Floats, **options: Any) -> None:
         super().__init__(*given, **options)
         self.item_features = item_features
@@ -67,13 +64,13 @@ class LevelChain(Chain):
         spread = max(float(np.var(table.values)), 1e-4)
         concentration = self.concentration or _START_CONCENTRATION
         return ChainState(
-            theta=rng.dirichlet(np.full(size, self.start_sparsity), size=table.n_users),
+            theta=rng.dirichlet(np.ones(size), size=table.n_users),
             psi=self.levels[placed(x, self.levels)],
             noise=np.full(table.n_users, spread),
             items=ValuePrior.start(self.item_features, size, mean),
             users=UserPrior.start(self.features, size, concentration, PRIOR_DRAWS),
             scale=self.noise_shape * spread,
-            alpha=np.full(size, (self.concentration or 1.0) / size),
+            alpha=np.full(size, 1.0 if self.concentration is None else self.concentration / size),
             shape=self.noise_shape,
         )
 
@@ -143,7 +140,6 @@ class AnswerChain(LevelChain):
     """Answers are one of a few: an event is drawn from theta_u, and in it the item's value gives each its chance."""
 
     prior_names = ("concentration",)
-    start_sparsity = 0.5
 
     def __init__(self, *given: Any, emission: Emission, **options: Any) -> None:
         super().__init__(*given, **options)
