@@ -108,8 +108,16 @@ def main() -> None:
         theirs = (error[best], int(best[5:]), seconds[best]) if best else (None, None, None)
         ratio = error["draws"] / theirs[0] if theirs[0] else None
         table.add(
-            name, TABLES[name][0], error["biases"], theirs[0], theirs[1], error["point"], error["draws"], ratio,
-            theirs[2], seconds["draws"],
+            name,
+            TABLES[name][0],
+            error["biases"],
+            theirs[0],
+            theirs[1],
+            error["point"],
+            error["draws"],
+            ratio,
+            theirs[2],
+            seconds["draws"],
         )
     finish(table, complete=names == list(TABLES))
 

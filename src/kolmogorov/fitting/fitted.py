@@ -38,6 +38,9 @@ class Fitted(Trained):
     history : tuple of Sweep
     levels : float64[L] or None
         The values of a many-valued model; None for the paper's two, and where psi is relaxed.
+    soft : float64[n_items, D] or None
+        Means over what psi may be, given the data; where they are known they predict, and psi, the levels nearest to
+        them, is what rules are read off.
     """
 
     theta: Floats
@@ -46,6 +49,7 @@ class Fitted(Trained):
     training: Observations
     history: tuple[Sweep, ...]
     levels: Floats | None = None
+    soft: Floats | None = None
 
     @property
     def n_events(self) -> int:
@@ -62,8 +66,9 @@ class Fitted(Trained):
     @cached_property
     def psi_or_average(self) -> Floats:
         """Psi as floats with one more row, the mean over the items observed; it also stands for the others."""
-        average = self.psi[self.item_seen].mean(axis=0)
-        psi = np.where(self.item_seen[:, None], self.psi, average)
+        values = self.psi if self.soft is None else self.soft
+        average = values[self.item_seen].mean(axis=0)
+        psi = np.where(self.item_seen[:, None], values, average)
         return np.vstack([psi, average])
 
     @cached_property
@@ -137,7 +142,7 @@ class Fitted(Trained):
 
     def reaching(self, mark: float) -> Fitted:
         """Return the model with two levels that a threshold makes: Pr(X[u, i] >= mark) = theta_u . [x_i >= mark]."""
-        return replace(self, psi=self.psi >= mark - _ROUNDING, levels=None)
+        return replace(self, psi=self.psi >= mark - _ROUNDING, levels=None, soft=None)
 
     @property
     def consensus(self) -> Fitted:
@@ -154,6 +159,8 @@ class Fitted(Trained):
         }
         if self.levels is not None:
             arrays |= {"psi": self.codes, "levels": self.levels}
+        if self.soft is not None:
+            arrays["soft"] = self.soft.astype(np.float32)
         return {"n_events": self.n_events}, arrays | training_arrays(self.training)
 
     @classmethod
@@ -177,6 +184,7 @@ class Fitted(Trained):
             training=parts.training(),
             history=history,
             levels=levels,
+            soft=parts.array("soft", 2, "float32").astype(np.float64) if "soft" in parts.arrays else None,
         )
 
     def validate_numbers(self) -> None:
@@ -194,6 +202,10 @@ class Fitted(Trained):
         else:
             check_levels(self.levels)
             check_among("psi", self.psi, self.levels)
+        if self.soft is not None:
+            low, high = (0.0, 1.0) if self.levels is None else self.levels[[0, -1]]
+            check_array("soft", self.soft, np.float64, (len(self.items), size))
+            check_between("soft", self.soft, float(np.float32(low)), float(np.float32(high)))
         for sweep in self.history:
             sweep.validate()
 

@@ -47,7 +47,7 @@ class HalfStep:
             gram, moment = partners.equations(view, first, last, self.ridge, self.centre)
             result[first:last], values[first:last] = self.solved(gram, moment, current[first:last], first)
 
-        dealer.deal(share, n_rows, size * size)
+        dealer.deal(share, n_rows, size * size, view.indptr, size * size)
         return result, values
 
     def solved(self, gram: Floats, moment: Floats, start: Floats, first: int) -> tuple[Floats, Floats]:

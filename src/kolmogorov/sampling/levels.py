@@ -118,7 +118,7 @@ class GaussianLevelChain(LevelChain):
             seeds = row_seeds(self.seed, index, ITEM_SIDE, np.arange(first, last))
             draw_values(*table, *given, seeds, first, last, fresh)
 
-        self.dealer.deal(share, len(codes), 1)
+        self.dealer.deal(share, len(codes), 1, columns.indptr, 8 * self.n_events)
         return self.levels[fresh]
 
     def _thetas(self, state: ChainState, psi: Floats, precision: Floats, index: int) -> Floats:
@@ -132,7 +132,7 @@ class GaussianLevelChain(LevelChain):
             seeds = row_seeds(self.seed, index, USER_SIDE, np.arange(first, last))
             draw_thetas(*table, *given, seeds, first, last, theta)
 
-        self.dealer.deal(share, len(theta), 1)
+        self.dealer.deal(share, len(theta), 1, rows.indptr, self.n_events * self.n_events)
         return theta
 
 
@@ -172,8 +172,9 @@ class AnswerChain(LevelChain):
             table = (rows.indptr, rows.indices, self._by_rows, rows.weights)
             draw_emitted(*table, fresh, emission.chances, state.theta, state.alpha, seeds, first, last, theta)
 
-        self.dealer.deal(item_share, len(codes), 1)
-        self.dealer.deal(user_share, len(theta), 1)
+        cost = self.n_events * len(self.levels)
+        self.dealer.deal(item_share, len(codes), 1, columns.indptr, cost)
+        self.dealer.deal(user_share, len(theta), 1, rows.indptr, 4 * self.n_events)
         alpha = state.alpha
         # At first users are alike because events are; learned from that, alpha would keep them so.
         if not learning or index > _HELD:

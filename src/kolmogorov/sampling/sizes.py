@@ -32,15 +32,13 @@ def suited(table: Observations, *, several_values: bool, answers: bool) -> Sizes
     n = max(len(table), 1)
     if not several_values:
         return Sizes(_TWO_VALUED_EVENTS, 4, 100, 25, 8, _TWO_VALUED_FEATURES)
-    if answers:
-        n_events = _between(4.5 * (n / 5000.0) ** 0.2, 5, 16)
-    else:
-        n_events = _between(8.0 * (n / 5000.0) ** 0.2, 4, 32)
-    n_events = min(n_events, max(2, min(table.n_users, table.n_items)))
+    least, most, per = (5, 16, 4.5) if answers else (4, 32, 8.0)
+    n_events = min(_between(per * (n / 5000.0) ** 0.2, least, most), max(2, min(table.n_users, table.n_items)))
+    many = n >= (100_000 if answers else 300_000)
     return Sizes(
         n_events=n_events,
-        n_chains=8 if n < 300_000 else 4,
-        burn_in=150 if n < 300_000 else 100,
+        n_chains=4 if many else 8,
+        burn_in=100 if many else 150,
         n_samples=20,
         thin=4,
         n_features=_between(30.0 * (n / 80_000.0) ** 0.3, 5, 60),

@@ -15,6 +15,8 @@ from kolmogorov.kernels.draws.values import draw_place
 _FEW = 16
 #: Chances of answers are kept above this while values are exchanged: a difference of sums may round to below 0.
 _LEAST = 1e-12
+#: Chances that are multiplied before a logarithm is taken: so many of the least do not vanish.
+_TOGETHER = 16
 
 
 @kernel
@@ -26,7 +28,7 @@ def draw_emissions(
     An item's values have a normal prior at their `position`, with the mean `centre` and the precision matrix `pull`.
     """
     size, n_values = theta.shape[1], len(emission)
-    weight = np.empty(n_values)
+    weight, product = np.empty(n_values), np.empty(n_values)
     for row in range(first, last):
         state = seeds[row - first]
         begin, n = indptr[row], indptr[row + 1] - indptr[row]
@@ -43,12 +45,22 @@ def draw_emissions(
             for m in range(n_values):
                 step = position[m] - position[now]
                 weight[m] = step * (slope - 0.5 * pull[d, d] * step)
+            for m in range(n_values):
+                product[m] = 1.0
             for k in range(n):
                 share, answer = theta[indices[begin + k], d], answers[begin + k]
                 without = chance[k] - share * emission[now, answer]
-                times = weights[begin + k] if weights.size else 1.0
+                if weights.size:
+                    for m in range(n_values):
+                        one = max(without + share * emission[m, answer], _LEAST)
+                        weight[m] += weights[begin + k] * np.log(one)
+                    continue
                 for m in range(n_values):
-                    weight[m] += times * np.log(max(without + share * emission[m, answer], _LEAST))
+                    product[m] *= max(without + share * emission[m, answer], _LEAST)
+                if k % _TOGETHER == _TOGETHER - 1 or k == n - 1:
+                    for m in range(n_values):
+                        weight[m] += np.log(product[m])
+                        product[m] = 1.0
             state, place = draw_place(state, weight)
             if place != now:
                 for k in range(n):
