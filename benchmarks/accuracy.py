@@ -227,7 +227,8 @@ def compare(part: str, title: str, splits: list[tuple[Observations, Observations
     words = f"{title}; mean and standard deviation over {len(splits)}; one thread for each method"
     table = Table(f"accuracy-{part}", words, f"python benchmarks/accuracy.py {part}", COLUMNS)
     methods = [m for m in only or METHODS if _wanted(m) and (_needs(m) is None or peer(_needs(m) or ""))]
-    tasks = [(method, *split, seed) for method in methods for seed, split in enumerate(splits)]
+    # The longest first, so that none is left alone at the end.
+    tasks = [(method, *split, seed) for method in reversed(methods) for seed, split in enumerate(splits)]
     found = dict(zip([(task[0], task[3]) for task in tasks], each(_run, tasks), strict=True))
     for method in methods:
         rows = [found[method, seed] for seed in range(len(splits))]

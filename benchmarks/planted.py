@@ -50,9 +50,8 @@ def table(users: Rows, items: Rows, values: Any, low: float, high: float) -> Obs
 
 def books(rng: Generator) -> Observations:
     users, items = sparse_pairs(rng, 16_000, 10_000, 100_000, 0.6, 0.8)
-    return table(
-        users, items, np.clip(np.round(3.9 + low_rank(rng, users, items, 8, 0.35, 0.25, 0.25, 0.8)), 1, 5), 0, 5
-    )
+    values = 3.9 + low_rank(rng, users, items, 8, 0.35, 0.25, 0.25, 0.8)
+    return table(users, items, np.clip(np.round(values), 1, 5), 0, 5)
 
 
 def tweets(rng: Generator) -> Observations:
