@@ -108,6 +108,35 @@ class Optional:
 
 
 @dataclass(frozen=True)
+class Either:
+    """What one of two requirements accepts."""
+
+    first: Requirement
+    second: Requirement
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value is allowed."""
+        return self.first.accepts(value) or self.second.accepts(value)
+
+    def __str__(self) -> str:
+        return f"{self.first} or {self.second}"
+
+
+@dataclass(frozen=True)
+class Word:
+    """One particular word."""
+
+    word: str
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value is allowed."""
+        return isinstance(value, str) and value == self.word
+
+    def __str__(self) -> str:
+        return repr(self.word)
+
+
+@dataclass(frozen=True)
 class OneOf:
     """One of a few words."""
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.trainable import check_trainable
 from kolmogorov.execution import Threads
@@ -34,6 +35,17 @@ class Problem:
     item_solver: RowSolver
     objective: Objective
 
+    def settled(self, mass: Mass, n_users: int, n_items: int) -> Problem:
+        """Return the same for a table of so many users and items, in which everything has a number."""
+        return replace(self, objective=self.objective.settled(mass, n_users, n_items))
+
+    def half_steps(self, centre: Floats, seed: int, index: int) -> tuple[HalfStep, HalfStep]:
+        """Return how items and users are solved in a sweep."""
+        user_reg, item_reg, rest = self.objective.user_reg, self.objective.item_reg, float(self.objective.unobserved)
+        zero = np.zeros_like(centre)
+        items = HalfStep(self.item_solver, item_reg, zero, seed, index, ITEM_SIDE, unobserved=rest)
+        return items, HalfStep(self.user_solver, user_reg, centre, seed, index, USER_SIDE, unobserved=rest)
+
 
 class Engine(Protocol[S]):
     """Sweeps over one table. `S` is what it keeps between two sweeps.
@@ -47,7 +59,7 @@ class Engine(Protocol[S]):
 
     @property
     def seen_users(self) -> NDArray[np.bool_]:
-        """Which users have observations."""
+        """Which users the fit learns something of: those with observations, or all where the unobserved counts."""
 
     def fingerprint(self) -> str:
         """Return a digest of everything in the table that a fit depends on."""
@@ -78,11 +90,12 @@ class ThreadedEngine:
     """The engine on one table in memory, or mapped into it, with rows dealt to threads."""
 
     def __init__(self, problem: Problem, table: Observations, dealer: Threads) -> None:
-        self._problem = problem
+        mass = Mass.of(table.rows)
+        self._problem = problem.settled(mass, table.n_users, table.n_items)
         self._table = table
         self._dealer = dealer
-        self._seen = table.rows.counts > 0
-        self._mass = Mass.of(table.rows)
+        self._seen = problem.objective.counted(table.rows.counts)
+        self._mass = mass.of_table(float(self._problem.objective.unobserved), table.n_users * table.n_items)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -91,7 +104,7 @@ class ThreadedEngine:
 
     @property
     def seen_users(self) -> NDArray[np.bool_]:
-        """Which users have observations."""
+        """Which users the fit learns something of."""
         return self._seen
 
     def fingerprint(self) -> str:
@@ -119,13 +132,12 @@ class ThreadedEngine:
     def sweep(self, state: State, index: int, seed: int) -> tuple[State, Sweep]:
         """Update the centre, every psi_i and every theta_u once; `index` counts from 1."""
         self._table.check_intact()
-        problem, objective, seen = self._problem, self._problem.objective, self._seen
+        objective, seen = self._problem.objective, self._seen
         centre = objective.centre(state.theta[seen].sum(axis=0), int(seen.sum()))
+        item_step, user_step = self._problem.half_steps(centre, seed, index)
         began = time.perf_counter()
-        item_step = HalfStep(problem.item_solver, objective.item_reg, np.zeros_like(centre), seed, index, ITEM_SIDE)
         psi, _ = item_step.run(self._table.columns, state.theta, state.psi, self._dealer)
         between = time.perf_counter()
-        user_step = HalfStep(problem.user_solver, objective.user_reg, centre, seed, index, USER_SIDE)
         theta, values = user_step.run(self._table.rows, psi, state.theta, self._dealer)
         ended = time.perf_counter()
         totals = UserTotals.of(theta, values, centre, seen)
@@ -136,6 +148,6 @@ class ThreadedEngine:
 @opened_engine.register
 @contextmanager
 def _(execution: Threads, problem: Problem, table: Observations) -> Iterator[ThreadedEngine]:
-    check_trainable(table)
+    check_trainable(table, only_yes=problem.objective.unobserved != 0.0)
     with execution as dealer:
         yield ThreadedEngine(problem, table, dealer)

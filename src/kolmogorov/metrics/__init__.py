@@ -3,5 +3,6 @@
 from kolmogorov.metrics.baselines import simple_guesses
 from kolmogorov.metrics.convergence import effective_size, split_rhat
 from kolmogorov.metrics.evaluation import Scores, evaluate
+from kolmogorov.metrics.ranking import RankingScores
 
-__all__ = ["Scores", "effective_size", "evaluate", "simple_guesses", "split_rhat"]
+__all__ = ["RankingScores", "Scores", "effective_size", "evaluate", "simple_guesses", "split_rhat"]

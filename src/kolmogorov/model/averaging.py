@@ -51,7 +51,7 @@ def averaged_model(
     """Make an ordinary model of averaged parameters; guests are placed with the settings of the models averaged."""
     seen = training.rows.counts > 0
     fitted = Fitted(theta=theta, psi=psi, centre=theta[seen].mean(axis=0), training=training, history=())
-    kept = ("user_reg", "item_reg", "prior", "simplex_solver", "n_jobs")
+    kept = ("user_reg", "item_reg", "prior", "unobserved", "simplex_solver", "n_jobs")
     options = {} if settings is None else {name: getattr(settings, name) for name in kept}
     return KolmogorovModel(n_events=theta.shape[1], **options).adopt(fitted)
 

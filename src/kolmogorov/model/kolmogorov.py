@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from kolmogorov.execution import Dask
 from kolmogorov.fitting.history import Sweep
@@ -27,6 +27,10 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         Ridge on psi: the price of each event in an item's support.
     prior : {"mean", "uniform"}
         What theta shrinks to: the mean theta of all users, learned along, or the uniform distribution.
+    unobserved : float or "auto"
+        What an entry that was not observed weighs, as a no, where an observation weighs one. For tables in which only
+        yes is recorded: clicks, purchases, visits. 0 leaves such entries out; "auto" settles a weight by the size of the
+        table, `unobserved_`.
     simplex_solver, binary_solver : str or solver object
         How the users' and the items' small problems are solved; `kolmogorov.solvers.names` lists them.
     max_iter : int
@@ -87,6 +91,7 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         user_reg: float = 10.0,
         item_reg: float = 0.0,
         prior: Prior = "mean",
+        unobserved: float | Literal["auto"] = 0.0,
         simplex_solver: str | RowSolver = "pairwise",
         binary_solver: str | RowSolver = "auto",
         max_iter: int = 100,
@@ -103,6 +108,7 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         self.user_reg = user_reg
         self.item_reg = item_reg
         self.prior = prior
+        self.unobserved = unobserved
         self.simplex_solver = simplex_solver
         self.binary_solver = binary_solver
         self.max_iter = max_iter
