@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from kolmogorov import metrics
 from kolmogorov._support.threads import one_blas_thread
+from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
 from kolmogorov.execution import Threads
 from kolmogorov.fitting.trained import Trained
@@ -19,14 +22,26 @@ _LIGHT = 16
 
 
 def ranking_scores(
-    fitted: Trained, test: Observations, k: int, likes: float, unknown: Unknown, n_jobs: int | None
+    fitted: Trained,
+    test: Observations,
+    k: int,
+    likes: float,
+    unknown: Unknown,
+    n_jobs: int | None,
+    predicted: Callable[[Rows], Floats] | None = None,
 ) -> dict[str, float]:
-    """Rank all items for every user of `test`, leave out those of the training, and look where the liked ones are."""
+    """Rank all items for every user of `test`, leave out those of the training, and look where the liked ones are.
+
+    They are ranked by what the model predicts, or by what `predicted` returns for some users.
+    """
+    of_users = fitted.of_users if predicted is None else predicted
     liked = test.subset(test.values >= likes)
     strangers = Strangers(unknown)
     present = liked.rows.counts > 0
     users = strangers.rows_by_id(fitted.users, fitted.user_seen, liked.users, present, "user")
-    items = strangers.rows_by_id(fitted.items, np.ones(len(fitted.items), dtype=bool), liked.items, liked.seen_items, "item")
+    # An item without observations can still be listed.
+    anything = np.ones(len(fitted.items), dtype=bool)
+    items = strangers.rows_by_id(fitted.items, anything, liked.items, liked.seen_items, "item")
     strangers.tell()
     asked = np.flatnonzero(present)
     owner = np.cumsum(present)[liked.user_rows()] - 1
@@ -42,7 +57,8 @@ def ranking_scores(
 
     def share(first: int, last: int) -> None:
         lists = np.empty((last - first, min(k, counts.size)), dtype=np.int64)
-        best_items(fitted.of_users(rows[first:last]), rows[first:last], training.indptr, training.indices, counts, lists)
+        mine = rows[first:last]
+        best_items(of_users(mine), mine, training.indptr, training.indices, counts, lists)
         scores.add(first, lists)
 
     with one_blas_thread(), Threads(n_jobs) as dealer:
