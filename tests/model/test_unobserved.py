@@ -27,14 +27,6 @@ def full(table, unobserved):
     return Observations.from_dense(values, maximum=1, weights=weights[weights > 0].ravel())
 
 
-@pytest.fixture
-def visits():
-    truth = km.datasets.planted(n_users=60, n_items=40, n_events=4, random_state=1)
-    yes = np.random.default_rng(0).random((60, 40)) < 0.6 * (truth.theta @ truth.psi.T)
-    users, items = np.nonzero(yes)
-    return Observations.from_arrays(users, items, np.ones(users.size))
-
-
 @given(tables(), st.integers(1, 5), WEIGHTS, st.sampled_from([0.0, 1.5]), st.booleans(), st.booleans())
 def test_equations_are_those_of_the_full_table(table, size, unobserved, ridge, binary, precise):
     rng = np.random.default_rng(3)

@@ -17,6 +17,7 @@ from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.fitting.trained import by_users
 from kolmogorov.model.kolmogorov import KolmogorovModel
+from kolmogorov.model.simplex_model import SimplexModel
 from kolmogorov.sampling.posterior import stacked
 
 Floats = NDArray[np.float64]
@@ -46,32 +47,33 @@ def pruned(theta: Floats, psi: NDArray[np.bool_], n_events: int, seed: int) -> t
 
 
 def averaged_model(
-    theta: Floats, psi: NDArray[np.bool_], training: Observations, settings: KolmogorovModel | None = None
-) -> KolmogorovModel:
+    theta: Floats, psi: NDArray[Any], training: Observations, settings: SimplexModel | None = None
+) -> Any:
     """Make an ordinary model of averaged parameters; guests are placed with the settings of the models averaged."""
     seen = training.rows.counts > 0
     fitted = Fitted(theta=theta, psi=psi, centre=theta[seen].mean(axis=0), training=training, history=())
     kept = ("user_reg", "item_reg", "prior", "unobserved", "simplex_solver", "n_jobs")
     options = {} if settings is None else {name: getattr(settings, name) for name in kept}
-    return KolmogorovModel(n_events=theta.shape[1], **options).adopt(fitted)
+    kind: Any = KolmogorovModel if settings is None else type(settings)
+    return kind(n_events=theta.shape[1], **options).adopt(fitted)
 
 
 def bagged(
     observations: Observations,
     n_models: int = 10,
     *,
-    model: KolmogorovModel | None = None,
+    model: SimplexModel | None = None,
     bootstrap: bool = False,
     random_state: Any = None,
-) -> KolmogorovModel:
+) -> Any:
     """Fit several models and return their average, an ordinary model with n_models times as many events.
 
     Parameters
     ----------
     observations : Observations
     n_models : int
-    model : KolmogorovModel, optional
-        Whose parameters to use.
+    model : KolmogorovModel or NonnegativeModel, optional
+        Whose kind and parameters to use.
     bootstrap : bool
         Weigh every observation again for each model by a draw from Exponential(1) (the Bayesian bootstrap); otherwise
         the models differ by their random starts alone.
@@ -90,8 +92,8 @@ def bagged(
         "bagged", {"n_models": n_models, "bootstrap": bootstrap}, {"n_models": Integer(1), "bootstrap": Flag()}
     )
     base = KolmogorovModel() if model is None else model
-    if not isinstance(base, KolmogorovModel):
-        raise ParameterError(f"'model' must be a KolmogorovModel, got {type(base).__name__}.")
+    if not isinstance(base, SimplexModel):
+        raise ParameterError(f"'model' must be a KolmogorovModel or a NonnegativeModel, got {type(base).__name__}.")
     seed = base_seed(random_state)
     fits = []
     if not isinstance(observations, Observations):

@@ -9,7 +9,7 @@ import numpy as np
 
 from kolmogorov import metrics
 from kolmogorov.data import Observations
-from kolmogorov.fitting.trained import Trained
+from kolmogorov.fitting.trained import Trained, item_counts
 from kolmogorov.surface.retrieval import LIKES, ranking_scores
 
 POPULARITY = "most popular"
@@ -46,11 +46,11 @@ def guess_errors(train: Observations, test: Observations, users: Any, items: Any
     return {name: scores.result() for name, scores in sums.items()}
 
 
-def popularity_scores(fitted: Trained, test: Observations, k: int, likes: float = LIKES) -> dict[str, float]:
+def popularity_scores(train: Observations, test: Observations, k: int, likes: float = LIKES) -> dict[str, float]:
     """Return the scores of lists that hold what most were observed with; the same for everybody."""
-    popular = fitted.item_counts / max(int(fitted.item_counts.max()), 1)
-    test = test.rescaled(fitted.scale)
-    return ranking_scores(fitted, test, k, likes, "ignore", None, lambda rows: np.tile(popular, (rows.size, 1)))
+    counts = item_counts(train)
+    popular = counts / max(int(counts.max()), 1)
+    return ranking_scores(train, lambda rows: np.tile(popular, (rows.size, 1)), test.rescaled(train.scale), k, likes)
 
 
 def verdict(model: Mapping[str, float], guesses: Mapping[str, Mapping[str, float]], score: str) -> str | None:

@@ -127,7 +127,8 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         test = check_evaluable(observations).rescaled(self.fitted_.scale)
         check_parameters("evaluate", {"ranking": ranking, "k": k, "likes": likes}, _EVALUATE)
         if ranking:
-            return ranking_scores(self.fitted_, test, int(k), float(likes), unknown, getattr(self, "n_jobs", None))
+            fitted, n_jobs = self.fitted_, getattr(self, "n_jobs", None)
+            return ranking_scores(fitted.training, fitted.of_users, test, int(k), float(likes), unknown, n_jobs)
         scores = metrics.Scores(test.scale.span, test.is_binary)
         for part, predictions in in_blocks(self.fitted_, test, unknown):
             weights = None if test.weights is None else test.weights[part]

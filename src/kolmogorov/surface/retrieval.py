@@ -11,7 +11,7 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
 from kolmogorov.execution import Threads
-from kolmogorov.fitting.trained import Trained
+from kolmogorov.fitting.trained import item_counts
 from kolmogorov.kernels.ranking import best_items
 from kolmogorov.surface.ids import Strangers, Unknown
 
@@ -22,43 +22,42 @@ _LIGHT = 16
 
 
 def ranking_scores(
-    fitted: Trained,
+    training: Observations,
+    of_users: Callable[[Rows], Floats],
     test: Observations,
     k: int,
     likes: float,
-    unknown: Unknown,
-    n_jobs: int | None,
-    predicted: Callable[[Rows], Floats] | None = None,
+    unknown: Unknown = "ignore",
+    n_jobs: int | None = None,
 ) -> dict[str, float]:
     """Rank all items for every user of `test`, leave out those of the training, and look where the liked ones are.
 
-    They are ranked by what the model predicts, or by what `predicted` returns for some users.
+    Items are ranked by what `of_users` returns for some rows of the training: a score for each of its items.
     """
-    of_users = fitted.of_users if predicted is None else predicted
     liked = test.subset(test.values >= likes)
     strangers = Strangers(unknown)
     present = liked.rows.counts > 0
-    users = strangers.rows_by_id(fitted.users, fitted.user_seen, liked.users, present, "user")
+    users = strangers.rows_by_id(training.users, training.rows.counts > 0, liked.users, present, "user")
     # An item without observations can still be listed.
-    anything = np.ones(len(fitted.items), dtype=bool)
-    items = strangers.rows_by_id(fitted.items, anything, liked.items, liked.seen_items, "item")
+    anything = np.ones(training.n_items, dtype=bool)
+    items = strangers.rows_by_id(training.items, anything, liked.items, liked.seen_items, "item")
     strangers.tell()
     asked = np.flatnonzero(present)
     owner = np.cumsum(present)[liked.user_rows()] - 1
     found = items[liked.item_rows()]
-    known = found < len(fitted.items)
+    known = found < training.n_items
     # The model's order of items need not be the test's.
     order = np.lexsort((found[known], owner[known]))
     indptr = np.concatenate(([0], np.cumsum(np.bincount(owner[known], minlength=asked.size)))).astype(np.int64)
     missed = np.bincount(owner[~known], minlength=asked.size).astype(np.int64)
-    counts = fitted.item_counts
+    counts = item_counts(training)
     scores = metrics.RankingScores(indptr, found[known][order], missed, counts)
-    training, rows = fitted.training.rows, users[asked]
+    seen, rows = training.rows, users[asked]
 
     def share(first: int, last: int) -> None:
         lists = np.empty((last - first, min(k, counts.size)), dtype=np.int64)
         mine = rows[first:last]
-        best_items(of_users(mine), mine, training.indptr, training.indices, counts, lists)
+        best_items(of_users(mine), mine, seen.indptr, seen.indices, counts, lists)
         scores.add(first, lists)
 
     with one_blas_thread(), Threads(n_jobs) as dealer:
