@@ -1,7 +1,6 @@
 """A bag of point estimates is their mean."""
 
 import numpy as np
-
 import pytest
 
 from kolmogorov import KolmogorovModel, NonnegativeModel, SVDpp, bagged
@@ -26,7 +25,9 @@ def test_a_bag_is_the_mean_of_its_models(zoo):
 def test_relaxed_models_are_averaged_too(visits):
     base = NonnegativeModel(3, user_reg=1.0, item_reg=1.0, unobserved="auto", max_iter=5)
     bag = bagged(visits, 3, model=base, random_state=0)
-    assert isinstance(bag, NonnegativeModel) and bag.n_events == 9 and bag.unobserved == "auto"
+    assert isinstance(bag, NonnegativeModel)
+    assert bag.n_events == 9
+    assert bag.unobserved == "auto"
     assert ((bag.psi_ > 0) & (bag.psi_ < 1)).any()
     assert bag.fold_in(visits).shape == (visits.n_users, 9)
     with pytest.raises(ParameterError, match="'model' must be a KolmogorovModel or a NonnegativeModel, got SVDpp"):

@@ -156,7 +156,8 @@ def test_unknown_items_are_missed_and_unknown_users_get_what_everybody_gets(halv
     strange = Observations.from_arrays([9999, 9999], [item, 8888], [1, 1])
     with pytest.warns(UnknownIdWarning, match="1 user .* and 1 item"):
         found = model.evaluate(strange, ranking=True)
-    assert found["recall"] == 0.5 and found["hit_rate"] == 1.0
+    assert found["recall"] == 0.5
+    assert found["hit_rate"] == 1.0
 
 
 def test_lists_longer_than_the_table_and_nothing_liked(halves):

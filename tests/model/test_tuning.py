@@ -102,7 +102,8 @@ def test_a_budget_ends_the_search_with_the_best_so_far(zoo, seconds):
     found = km.tune(zoo, max_seconds=seconds)
     assert 1 <= len(found.trials) <= 36
     assert found.best == found.ranked[0]
-    assert found.model.n_events == found.best.n_events and found.model.callback is None
+    assert found.model.n_events == found.best.n_events
+    assert found.model.callback is None
     with pytest.raises(ParameterError, match="'max_seconds' must be a finite number > 0 or None"):
         km.tune(zoo, max_seconds=0)
 
@@ -114,12 +115,14 @@ def test_an_interrupt_keeps_the_best_so_far(zoo):
 
     with pytest.warns(km.errors.ConvergenceWarning, match="Interrupted after 2 of 4 trials"):
         found = km.tune(zoo, n_events=(1, 4), user_reg=(0.3, 3.0), item_reg=0.0, callback=stop)
-    assert len(found.trials) == 2 and found.model.n_events == found.best.n_events
+    assert len(found.trials) == 2
+    assert found.model.n_events == found.best.n_events
 
 
 def test_only_yes_is_tuned_by_lists(visits):
     found = km.tune(visits, model=km.KolmogorovModel(unobserved="auto"), n_events=(1, 4), user_reg=1.0, item_reg=0.0)
-    assert found.best.measure == "ndcg" and found.best.ndcg == found.best.score
+    assert found.best.measure == "ndcg"
+    assert found.best.ndcg == found.best.score
     assert sorted({trial.unobserved for trial in found.trials}) == sorted({t.unobserved for t in found.ranked})
     assert found.best.score == max(trial.score for trial in found.trials)
     assert list(found.guesses) == ["most popular"]
@@ -140,5 +143,6 @@ def test_grids_follow_the_table(zoo):
     dense = usual_values(km.KolmogorovModel(), zoo)
     sparse = usual_values(km.KolmogorovModel(unobserved="auto"), zoo.subset(zoo.item_rows() < 2))
     assert min(dense["user_reg"]) < min(sparse["user_reg"]) == 1.0
-    assert "unobserved" not in dense and len(sparse["unobserved"]) == 3
+    assert "unobserved" not in dense
+    assert len(sparse["unobserved"]) == 3
     assert usual_values(km.MatrixFactorization(), zoo)["n_factors"] == (5, 10, 20)

@@ -15,7 +15,6 @@ from kolmogorov.execution import Threads
 from kolmogorov.fitting.engine import Problem, ThreadedEngine
 from kolmogorov.fitting.equations import Partners
 from kolmogorov.fitting.objective import Objective, usual_weight
-from kolmogorov.fitting.state import State
 from kolmogorov.solvers import resolve
 from strategies import tables
 
@@ -81,7 +80,8 @@ def test_a_fit_is_that_of_the_full_table(model, visits):
 def test_without_it_nothing_changes():
     table = km.datasets.load("planted", n_users=80, n_items=50, n_events=4, n_observations=1500, noise=0.2)
     plain, zero = (km.KolmogorovModel(4, random_state=0, **more).fit(table) for more in ({}, {"unobserved": 0.0}))
-    assert np.array_equal(plain.theta_, zero.theta_) and np.array_equal(plain.psi_, zero.psi_)
+    assert np.array_equal(plain.theta_, zero.theta_)
+    assert np.array_equal(plain.psi_, zero.psi_)
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -89,7 +89,8 @@ def test_threads_and_packed_tables_give_the_same_bits(visits, packed, tmp_path):
     table = km.pack(visits, tmp_path / "t.kmt") if packed else visits
     base = km.KolmogorovModel(5, unobserved=0.1, random_state=0, n_jobs=1).fit(visits)
     other = km.KolmogorovModel(5, unobserved=0.1, random_state=0, n_jobs=3).fit(table)
-    assert np.array_equal(base.theta_, other.theta_) and np.array_equal(base.psi_, other.psi_)
+    assert np.array_equal(base.theta_, other.theta_)
+    assert np.array_equal(base.psi_, other.psi_)
 
 
 def test_guests_are_placed_as_the_full_row_would_be(visits):
@@ -113,7 +114,8 @@ def test_the_weight_is_settled_by_the_table_and_kept_in_files(visits, tmp_path):
     assert np.array_equal(model.theta_, same.theta_)
     model.save(tmp_path / "m.km")
     loaded = km.load(tmp_path / "m.km")
-    assert loaded.unobserved == "auto" and loaded.unobserved_ == model.unobserved_
+    assert loaded.unobserved == "auto"
+    assert loaded.unobserved_ == model.unobserved_
     assert np.array_equal(loaded.fold_in(visits), model.fold_in(visits))
     assert km.bagged(visits, 2, model=km.KolmogorovModel(2, unobserved="auto")).unobserved == "auto"
 

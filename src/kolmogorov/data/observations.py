@@ -361,7 +361,9 @@ class Observations:
         when = None if times is None else self._times(times)
         if by == "time":
             if when is None:
-                raise DataError("A split by time needs times=: observations of the same entries whose value is the time.")
+                raise DataError(
+                    "A split by time needs times=: observations of the same entries whose value is the time."
+                )
             chosen = latest(when, test_size)
         elif by == "entry":
             if when is not None:

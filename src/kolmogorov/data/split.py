@@ -15,7 +15,6 @@ from kolmogorov._support.wording import named
 from kolmogorov.data.trainable import nothing_there
 from kolmogorov.errors import DataError, ParameterError
 
-
 By = Literal["entry", "user", "time", "leave_one_out"]
 
 

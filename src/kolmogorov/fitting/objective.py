@@ -13,7 +13,7 @@ from kolmogorov.data.observations import View
 
 Prior = Literal["mean", "uniform"]
 #: What all unobserved entries weigh by default, for each one observed; chosen in benchmarks/only_yes.py.
-UNOBSERVED_MASS = 2.0
+UNOBSERVED_MASS = 8.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ class Objective:
         return replace(self, unobserved=usual_weight(mass.entries, n_users * n_items))
 
     def counted(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Tell which users count in the centre, by their observations: where a blank is a no, everybody said something."""
+        """Tell which users count in the centre, by their numbers of entries: where a blank is a no, all do."""
         return (counts > 0) | (self.unobserved != 0.0)
 
     def centre(self, total: Floats, n_seen: int) -> Floats:
@@ -115,6 +115,6 @@ def usual_weight(n_entries: int, n_cells: int) -> float:
     Examples
     --------
     >>> usual_weight(50, 1050)
-    0.1
+    0.4
     """
     return min(1.0, UNOBSERVED_MASS * n_entries / max(n_cells - n_entries, 1))

@@ -126,9 +126,7 @@ class ShardedEngine:
     def spread(self, state: State) -> SpreadState:
         """Send every shard the thetas of its users."""
         blocks = [
-            self._dask.submit(
-                "given-theta", _given, shard, np.array(state.theta[first:last]), self._problem.objective
-            )
+            self._dask.submit("given-theta", _given, shard, np.array(state.theta[first:last]), self._problem.objective)
             for shard, (first, last) in zip(self._table.shards, self._table.bounds, strict=True)
         ]
         return self._state(blocks, state.psi, state.centre)

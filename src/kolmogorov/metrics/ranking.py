@@ -28,7 +28,8 @@ class RankingScores:
 
     Examples
     --------
-    >>> scores = RankingScores(np.array([0, 2]), np.array([1, 4]), np.zeros(1, dtype=np.int64), np.array([9, 5, 2, 2, 1]))
+    >>> nothing, counts = np.zeros(1, dtype=np.int64), np.array([9, 5, 2, 2, 1])
+    >>> scores = RankingScores(np.array([0, 2]), np.array([1, 4]), nothing, counts)
     >>> scores.add(0, np.array([[4, 0]]))
     >>> scores.result()["recall"], scores.result()["mean_popularity"]
     (0.5, 5.0)

@@ -29,8 +29,8 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         What theta shrinks to: the mean theta of all users, learned along, or the uniform distribution.
     unobserved : float or "auto"
         What an entry that was not observed weighs, as a no, where an observation weighs one. For tables in which only
-        yes is recorded: clicks, purchases, visits. 0 leaves such entries out; "auto" settles a weight by the size of the
-        table, `unobserved_`.
+        yes is recorded: clicks, purchases, visits. 0 leaves such entries out; "auto" settles a weight by the size of
+        the table, `unobserved_`.
     simplex_solver, binary_solver : str or solver object
         How the users' and the items' small problems are solved; `kolmogorov.solvers.names` lists them.
     max_iter : int

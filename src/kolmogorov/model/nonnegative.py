@@ -21,11 +21,11 @@ class NonnegativeModel(SimplexModel):
 
     Parameters
     ----------
-    n_events, user_reg, item_reg, prior, unobserved, simplex_solver, max_iter, tol, n_init, random_state, n_jobs, execution
+    n_events, user_reg, item_reg, prior, unobserved, simplex_solver, max_iter, tol, n_init, random_state, n_jobs
         As in `KolmogorovModel`; `item_reg` is the ridge on psi.
     box_solver : str or solver object
         How the items' problems are solved.
-    callback, verbose, checkpoint
+    execution, callback, verbose, checkpoint
         As in `KolmogorovModel`.
 
     Examples

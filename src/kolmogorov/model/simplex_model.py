@@ -153,7 +153,8 @@ class SimplexModel(EventModel):
             return None
         check_writable(self.checkpoint)
         # Everything but the seed that shapes the sweeps.
-        shape = [int(self.n_events), float(self.user_reg), float(self.item_reg), self.prior, int(self.n_init)]
+        shape: list[Any] = [int(self.n_events), float(self.user_reg), float(self.item_reg)]
+        shape += [self.prior, int(self.n_init)]
         shape += [self.unobserved] if self.unobserved else []
         solvers = [repr(problem.user_solver), repr(problem.item_solver)]
         text = repr((shape, solvers, engine.fingerprint()))

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from kolmogorov._support.callbacks import says_stop
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.seeds import base_seed
-from kolmogorov._support.validation import Integer, Optional, Positive, check_parameters, nearest
+from kolmogorov._support.validation import Integer, Optional, Positive, Requirement, check_parameters, nearest
 from kolmogorov._support.warn import warn
 from kolmogorov.data import Observations
 from kolmogorov.data.trainable import check_trainable
@@ -38,7 +38,7 @@ _FEW = 12
 _EFFORTS, _KEPT = (0.1, 0.3), 1 / 3
 #: Parameters that say how long a fit goes on, and the least that is worth while.
 _LENGTHS = {"max_iter": 4, "n_epochs": 3, "burn_in": 10, "n_samples": 4}
-_RULES = {"max_seconds": Optional(Positive()), "k": Integer(1)}
+_RULES: dict[str, Requirement] = {"max_seconds": Optional(Positive()), "k": Integer(1)}
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,8 @@ class Search:
         parts = self.parts if effort == 1.0 else self.parts[:1]
         base = shortened(clone(self.base), effort)
         for number, scores in self._scores(base, chosen, parts):
-            self.found[number] = Trial(self.settings[number], scores, effort, self.measure)
+            spent = effort * len(scores) / len(parts)
+            self.found[number] = Trial(self.settings[number], scores, spent, self.measure)
             self.done += 1
             told = self.callback is not None and self.callback(self.found[number], self.done, total)
             if says_stop(told) or self.budget.over():
@@ -260,13 +261,15 @@ class Search:
             paths.setdefault(fixed, []).append(number)
         for numbers in paths.values():
             walked = [self._path(base, numbers, train, test) for train, test in parts]
-            for place, number in enumerate(numbers):
-                scores = tuple(path[place] for path in walked if place < len(path))
+            for number in numbers:
+                scores = tuple(path[number] for path in walked if number in path)
                 if scores:
                     yield number, scores
 
-    def _path(self, base: SimplexModel, numbers: list[int], train: Observations, test: Observations) -> list[float]:
-        """Return the scores of settings that differ by `user_reg`, one descent going down them all."""
+    def _path(
+        self, base: SimplexModel, numbers: list[int], train: Observations, test: Observations
+    ) -> dict[int, float]:
+        """Return the scores of settings that differ by `user_reg`, one descent going down them while there is time."""
         start: Run[State] | None = None
         scores: dict[int, float] = {}
         for number in sorted(numbers, key=lambda number: self.settings[number].get("user_reg", 0.0), reverse=True):
@@ -275,7 +278,9 @@ class Search:
             fitted = model.fitted_
             start = Run(State(fitted.theta, fitted.psi.astype(np.float64), fitted.centre))
             scores[number] = self._judged(model, test)
-        return [scores[number] for number in numbers]
+            if self.budget.over():
+                break
+        return scores
 
     def _judged(self, model: Any, test: Observations) -> float:
         if self.k is None:
