@@ -386,6 +386,24 @@ class Observations:
             raise DataError(f"'times' must hold {len(self)} finite numbers in the order of 'values', got {when.shape}.")
         return when
 
+    def filled(self) -> Observations:
+        """Return the whole table: what was not observed is a no, as are its values of 0.
+
+        For counting rules where only yes is recorded. It is as large as the table has cells; to fit a model to such
+        data use its parameter `unobserved` instead.
+
+        Examples
+        --------
+        >>> Observations.from_arrays(["ann", "bob"], ["tea", "rum"], [1, 1]).filled().values.reshape(2, 2)
+        array([[0., 1.],
+               [1., 0.]])
+        """
+        values = np.zeros(self.n_users * self.n_items)
+        values[self.user_rows().astype(np.int64) * self.n_items + self.item_rows()] = self.values
+        indices = np.tile(np.arange(self.n_items, dtype=np.int32), self.n_users)
+        indptr = np.arange(self.n_users + 1, dtype=np.int64) * self.n_items
+        return Observations(self.users, self.items, View(indptr, indices, values, np.empty(0)), self.scale)
+
     def folds(self, k: int = 5, random_state: Any = None) -> Iterator[tuple[Observations, Observations]]:
         """Yield k pairs (train, test) in which every entry is tested once."""
         part = fold_numbers(len(self), k, random_state)

@@ -58,7 +58,7 @@ def holdout_of_each(
     (array([False]), array([False, False,  True, False, False]))
     """
     counts = np.diff(indptr)
-    _n_test(int(indptr[-1]), 0.5 if test_size is None else test_size)
+    _check_share(int(indptr[-1]), 0.5 if test_size is None else test_size)
     wanted = np.minimum(1 if test_size is None else np.round(test_size * counts), counts - 1).clip(0)
     if not wanted.any():
         raise DataError("No user has enough observations to hold some out and keep others; the test part is empty.")
@@ -71,11 +71,15 @@ def holdout_of_each(
     return chosen
 
 
-def _n_test(n: int, test_size: float) -> int:
+def _check_share(n: int, test_size: float) -> None:
     if not isinstance(test_size, numbers.Real) or not 0.0 < test_size < 1.0:
         raise ParameterError(f"{named('test_size')} must be a share between 0 and 1, got {test_size!r}.")
     if not n:
         raise nothing_there("to split")
+
+
+def _n_test(n: int, test_size: float) -> int:
+    _check_share(n, test_size)
     n_test = round(test_size * n)
     if not 0 < n_test < n:
         raise DataError(f"A test share of {test_size:g} of {n} observation(s) leaves one part empty.")

@@ -16,7 +16,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.trainable import check_trainable
 from kolmogorov.execution import Threads
@@ -39,12 +38,10 @@ class Problem:
         """Return the same for a table of so many users and items, in which everything has a number."""
         return replace(self, objective=self.objective.settled(mass, n_users, n_items))
 
-    def half_steps(self, centre: Floats, seed: int, index: int) -> tuple[HalfStep, HalfStep]:
-        """Return how items and users are solved in a sweep."""
-        user_reg, item_reg, rest = self.objective.user_reg, self.objective.item_reg, float(self.objective.unobserved)
-        zero = np.zeros_like(centre)
-        items = HalfStep(self.item_solver, item_reg, zero, seed, index, ITEM_SIDE, unobserved=rest)
-        return items, HalfStep(self.user_solver, user_reg, centre, seed, index, USER_SIDE, unobserved=rest)
+    @property
+    def unobserved(self) -> float:
+        """What an entry that was not observed weighs, once it is settled."""
+        return float(self.objective.unobserved)
 
 
 class Engine(Protocol[S]):
@@ -95,7 +92,7 @@ class ThreadedEngine:
         self._table = table
         self._dealer = dealer
         self._seen = problem.objective.counted(table.rows.counts)
-        self._mass = mass.of_table(float(self._problem.objective.unobserved), table.n_users * table.n_items)
+        self._mass = mass.of_table(self._problem.unobserved, table.n_users * table.n_items)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -132,12 +129,15 @@ class ThreadedEngine:
     def sweep(self, state: State, index: int, seed: int) -> tuple[State, Sweep]:
         """Update the centre, every psi_i and every theta_u once; `index` counts from 1."""
         self._table.check_intact()
-        objective, seen = self._problem.objective, self._seen
+        problem, objective, seen = self._problem, self._problem.objective, self._seen
         centre = objective.centre(state.theta[seen].sum(axis=0), int(seen.sum()))
-        item_step, user_step = self._problem.half_steps(centre, seed, index)
         began = time.perf_counter()
+        item_step = HalfStep(problem.item_solver, objective.item_reg, np.zeros_like(centre), seed, index, ITEM_SIDE)
+        item_step = replace(item_step, unobserved=problem.unobserved)
         psi, _ = item_step.run(self._table.columns, state.theta, state.psi, self._dealer)
         between = time.perf_counter()
+        user_step = HalfStep(problem.user_solver, objective.user_reg, centre, seed, index, USER_SIDE)
+        user_step = replace(user_step, unobserved=problem.unobserved)
         theta, values = user_step.run(self._table.rows, psi, state.theta, self._dealer)
         ended = time.perf_counter()
         totals = UserTotals.of(theta, values, centre, seen)

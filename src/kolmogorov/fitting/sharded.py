@@ -30,7 +30,7 @@ from kolmogorov.execution import Dask, Threads
 from kolmogorov.execution.tables import DistributedTable, distributed_table
 from kolmogorov.fitting.engine import Problem, opened_engine
 from kolmogorov.fitting.equations import Partners
-from kolmogorov.fitting.half_step import HalfStep
+from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE, HalfStep
 from kolmogorov.fitting.history import Sweep
 from kolmogorov.fitting.objective import Mass, Objective, UserTotals
 from kolmogorov.fitting.state import State
@@ -97,7 +97,7 @@ class ShardedEngine:
         for more in masses[1:]:
             mass = mass + more
         self._problem = problem.settled(mass, table.n_users, table.n_items)
-        self._mass = mass.of_table(float(self._problem.objective.unobserved), table.n_users * table.n_items)
+        self._mass = mass.of_table(self._problem.unobserved, table.n_users * table.n_items)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -144,12 +144,15 @@ class ShardedEngine:
 
     def sweep(self, state: SpreadState, index: int, seed: int) -> tuple[SpreadState, Sweep]:
         """Update the centre, every psi_i and every theta_u once; `index` counts from 1."""
-        objective = self._problem.objective
+        problem, objective = self._problem, self._problem.objective
         centre = objective.centre(self._totals(state).total, int(self.seen_users.sum()))
-        item_step, user_step = self._problem.half_steps(centre, seed, index)
         began = time.perf_counter()
+        item_step = HalfStep(problem.item_solver, objective.item_reg, np.zeros_like(centre), seed, index, ITEM_SIDE)
+        item_step = replace(item_step, unobserved=problem.unobserved)
         psi = self._items(state, item_step)
         between = time.perf_counter()
+        user_step = HalfStep(problem.user_solver, objective.user_reg, centre, seed, index, USER_SIDE)
+        user_step = replace(user_step, unobserved=problem.unobserved)
         bits = self._dask.hold("broadcast-psi", Encoded.of(psi))
         blocks = [
             self._dask.submit("user-step", _stepped, shard, block, bits, user_step, objective)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kolmogorov.cli.options import COUNT, format_options, read_input, reading_options, refuse_given, scale_of
 from kolmogorov.cli.paths import Input
 from kolmogorov.cli.verb import Verb, chosen_format
+
+if TYPE_CHECKING:
+    from kolmogorov.data import Observations
 
 
 @click.command("evaluate", cls=Verb)
@@ -59,18 +63,33 @@ def command(
     if folds is None:
         columns, sentence = scored(fitted_model, observations, "value", length)
         emit(columns, form, output, f"On {len(observations):,} ratings")
-        if sentence:
-            console(stderr=True).print(sentence)
-        return
+    else:
+        parts = observations.folds(folds, random_state=seed)
+        sentence = _over_folds(fitted_model, parts, seed, length, form, output)
+    if sentence:
+        console(stderr=True).print(sentence)
+
+
+def _over_folds(
+    model: Any,
+    parts: Iterator[tuple[Observations, Observations]],
+    seed: int,
+    k: int | None,
+    form: str,
+    output: str | None,
+) -> str | None:
+    """Fit the settings of a model to all folds but one, for each, and show the scores; return what is to be said."""
     import numpy as np
     from sklearn.base import clone
 
+    from kolmogorov.cli.comparison import scored
+    from kolmogorov.cli.display import emit
     from kolmogorov.surface.comparison import verdict
 
     results = []
-    for train, test in observations.folds(folds, random_state=seed):
-        fresh = clone(fitted_model).set_params(random_state=seed)
-        results.append(scored(fresh.fit(train), test, "model", length)[0])
+    for train, test in parts:
+        fresh = clone(model).set_params(random_state=seed)
+        results.append(scored(fresh.fit(train), test, "model", k)[0])
     names, guesses = results[0]["score"], list(results[0])[2:]
     table = np.array([result["model"] for result in results])
     columns = {"score": names, "mean": table.mean(axis=0), "sd": table.std(axis=0, ddof=1)}
@@ -78,14 +97,12 @@ def command(
     columns = {name: list(map(_plain, cells)) for name, cells in columns.items()}
     beside = {guess: [_mean([result[guess][n] for result in results]) for n in range(len(names))] for guess in guesses}
     if chosen_format(form, output) == "table":
-        emit(columns, form, output, f"{folds} folds")
+        emit(columns, form, output, f"{len(results)} folds")
         emit({"score": names, "mean": columns["mean"], **beside}, form, output, "Beside simple guesses")
     else:
         emit({**columns, **beside}, form, output)
     means = {guess: dict(zip(names, cells, strict=True)) for guess, cells in beside.items()}
-    sentence = verdict(dict(zip(names, columns["mean"], strict=True)), means, "ndcg" if ranking else "rmse")
-    if sentence:
-        console(stderr=True).print(sentence)
+    return verdict(dict(zip(names, columns["mean"], strict=True)), means, "rmse" if k is None else "ndcg")
 
 
 def _mean(values: list[float | None]) -> float | None:
