@@ -30,11 +30,14 @@ class Rest:
         The products of all partners' factors, summed, observed or not.
     precision : float64[n_rows] or None
         What the entries of each row weigh, observed or not, where that is not one.
+    bits : uint64[n_partners] or None
+        The partners' factors as bits, where the observations have weights of their own.
     """
 
     weight: float
     total: Floats
     precision: Floats | None = None
+    bits: NDArray[np.uint64] | None = None
 
     def base(self, first: int, last: int) -> Floats:
         """Return what all partners add to the Gram matrices of some rows, as no of this weight."""
@@ -66,19 +69,22 @@ class Partners:
         An entry that was not observed weighs `unobserved`; its partner is one of `everyone`, by default of those with
         factors.
         """
-        all_of_them = factors if everyone is None else everyone
-        rest = Rest(unobserved, all_of_them.T @ all_of_them) if unobserved else None
-        return cls(factors, None if view.weights.size else packed_bits(factors), rest)
+        bits = packed_bits(factors) if unobserved or not view.weights.size else None
+        rest = None
+        if unobserved:
+            all_of_them = factors if everyone is None else everyone
+            rest = Rest(unobserved, all_of_them.T @ all_of_them, bits=bits)
+        return cls(factors, None if view.weights.size else bits, rest)
 
     @classmethod
     def with_precision(
         cls, factors: Floats, view: View, precision: Floats, unobserved: float = 0.0
     ) -> tuple[Partners, View, Floats | None]:
-        """Prepare sums in which a row's entries weigh its precision: in the sums of bits, or else in the view."""
+        """Prepare sums in which a row's entries weigh its precision: in the sums, or with other weights in the view."""
         partners = cls.of(factors, view, unobserved)
         if partners.rest is not None:
             partners = replace(partners, rest=replace(partners.rest, precision=precision))
-        if partners.bits is not None:
+        if not view.weights.size:
             return partners, view, precision
         return partners, view.weighed(np.repeat(precision, view.counts)), None
 
@@ -87,7 +93,7 @@ class Partners:
     ) -> tuple[Floats, Floats]:
         """Return Gram matrices and moments of the rows `first` to `last`.
 
-        A `precision` for each row of the view weighs its observations; with it the factors must be bits.
+        A `precision` for each row of the view weighs its observations, which then have no other weights.
         """
         gram, moment = self._sums(view, first, last, ridge, centre, precision)
         if self.rest is not None:
@@ -103,10 +109,16 @@ class Partners:
         moment = np.empty((last - first, size))
         table = (view.indptr, view.indices, view.values)
         rest = (first, last, ridge, centre, gram, moment)
-        if self.bits is None:
+        if self.bits is not None:
+            binary_normal_equations(*table, self.bits, np.empty(0) if precision is None else precision, *rest)
+        elif precision is None:
             normal_equations(*table, view.weights, self.factors, *rest)
         else:
-            binary_normal_equations(*table, self.bits, np.empty(0) if precision is None else precision, *rest)
+            normal_equations(*table, view.weights, self.factors, first, last, 0.0, centre, gram, moment)
+            gram *= precision[first:last, None, None]
+            moment *= precision[first:last, None]
+            gram[:, np.arange(size), np.arange(size)] += ridge
+            moment += ridge * centre
         return gram, moment
 
     def _add_rest(self, rest: Rest, gram: Floats, view: View, first: int, last: int, ridge: float) -> None:
@@ -119,7 +131,7 @@ class Partners:
             gram += rest.base(first, last)
             return
         plain = View(view.indptr, view.indices, view.values, np.empty(0))
-        alike = Partners(self.factors, packed_bits(self.factors))
+        alike = Partners(self.factors, rest.bits)
         counted, _ = alike._sums(plain, first, last, 0.0, np.zeros(gram.shape[1]), None)
         counted *= rest.weight
         if rest.precision is not None:
