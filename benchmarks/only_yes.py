@@ -133,7 +133,7 @@ METHODS: dict[str, tuple[Callable[..., Scorer], dict[str, tuple[Any, ...]]]] = {
     ),
     "BPR (implicit)": (
         bpr,
-        {"factors": (16, 64), "rate": (0.01, 0.05), "reg": (0.01, 0.1), "epochs": (100, 400)},
+        {"factors": (64, 128), "rate": (0.005, 0.01, 0.02), "reg": (0.0001, 0.001, 0.01), "epochs": (30, 60, 100)},
     ),
     "`KolmogorovModel`": (ours(KolmogorovModel, 1), KM_GRID),
     "`bagged`, 24 of them": (ours(KolmogorovModel, 24), KM_GRID),

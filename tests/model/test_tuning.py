@@ -146,3 +146,10 @@ def test_grids_follow_the_table(zoo):
     assert "unobserved" not in dense
     assert len(sparse["unobserved"]) == 3
     assert usual_values(km.MatrixFactorization(), zoo)["n_factors"] == (5, 10, 20)
+
+
+def test_the_models_own_callback_is_still_called(zoo):
+    seen = []
+    model = km.KolmogorovModel(callback=lambda sweep: seen.append(sweep.sweep))
+    km.tune(zoo, model=model, n_events=2, user_reg=1.0, item_reg=0.0, folds=2, max_seconds=60)
+    assert len(seen) > 4

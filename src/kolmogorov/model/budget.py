@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Callable
 from typing import Any
 
+from kolmogorov._support.callbacks import says_stop
 from kolmogorov.model.simplex_model import SimplexModel
 
 #: Share of the time that may be spent before the last fit begins.
@@ -22,7 +25,7 @@ class Budget:
 
     def __init__(self, seconds: float | None) -> None:
         self._began = time.monotonic()
-        self._seconds = float("inf") if seconds is None else float(seconds)
+        self._seconds = math.inf if seconds is None else float(seconds)
 
     def over(self) -> bool:
         """Whether it is time to come to an end, with enough left for a last fit."""
@@ -30,15 +33,20 @@ class Budget:
 
     def limited(self, model: SimplexModel) -> SimplexModel:
         """Let the fits of a model end when the search is over; what they have reached stands."""
-        return model.set_params(callback=lambda sweep: self.over())
+        return model if self._seconds == math.inf else model.set_params(callback=_until(self.over, model.callback))
 
     def fitted(self, model: Any, table: Any) -> Any:
         """Fit a model in the time that is left; one that cannot be ended takes the time it takes."""
-        if not isinstance(model, SimplexModel) or self._seconds == float("inf"):
+        if not isinstance(model, SimplexModel) or self._seconds == math.inf:
             return model.fit(table)
         told = model.callback
-        model.set_params(callback=lambda sweep: (told is not None and told(sweep)) or self._spent() > self._seconds)
+        model.set_params(callback=_until(lambda: self._spent() > self._seconds, told))
         return model.fit(table).set_params(callback=told)
 
     def _spent(self) -> float:
         return time.monotonic() - self._began
+
+
+def _until(over: Callable[[], bool], told: Callable[[Any], Any] | None) -> Callable[[Any], bool]:
+    """Return a callback that ends a fit when time is over, or when the one it stands before says so."""
+    return lambda sweep: says_stop(None if told is None else told(sweep)) or over()
