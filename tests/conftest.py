@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 
 import browser
 import skips
-from kolmogorov import datasets
+from kolmogorov import Observations, datasets
 
 _DEFAULT_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -49,3 +49,11 @@ def zoo():
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)
+
+
+@pytest.fixture
+def visits():
+    """Only yes is recorded."""
+    truth = datasets.planted(n_users=60, n_items=40, n_events=4, random_state=1)
+    users, items = np.nonzero(np.random.default_rng(0).random((60, 40)) < 0.6 * (truth.theta @ truth.psi.T))
+    return Observations.from_arrays(users, items, np.ones(users.size))

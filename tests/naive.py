@@ -279,3 +279,35 @@ def graded_probabilities(draws, cuts):
                 held += left.any() and not left.all() and not right.all() and (right | ~left).all()
             found[j, a, i, b] = held / len(draws)
     return found
+
+
+def full_table(observations, unobserved):
+    """Values and weights of every cell: what was not observed is a no of weight `unobserved`."""
+    values = np.zeros((observations.n_users, observations.n_items))
+    weights = np.full_like(values, unobserved)
+    place = observations.user_rows(), observations.item_rows()
+    values[place] = observations.values
+    weights[place] = 1.0 if observations.weights is None else observations.weights
+    return values, weights
+
+
+def best_list(scores, seen, counts, k):
+    """The k items of one user with the largest scores that he was not observed with; ties to the more observed."""
+    allowed = [i for i in range(len(scores)) if i not in seen]
+    return sorted(allowed, key=lambda i: (-round(scores[i], 12), -counts[i], i))[:k]
+
+
+def list_scores(listed, relevant, k):
+    """Recall, precision, nDCG, average precision, reciprocal rank and hit of one list, from their definitions."""
+    hits = [j for j, item in enumerate(listed) if item in relevant]
+    gain = sum(1 / np.log2(j + 2) for j in hits)
+    ideal = sum(1 / np.log2(j + 2) for j in range(min(k, len(relevant))))
+    precision = sum((n + 1) / (j + 1) for n, j in enumerate(hits))
+    return (
+        len(hits) / len(relevant),
+        len(hits) / k,
+        gain / ideal,
+        precision / min(k, len(relevant)),
+        1 / (hits[0] + 1) if hits else 0.0,
+        float(bool(hits)),
+    )

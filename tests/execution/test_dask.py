@@ -57,6 +57,19 @@ def test_one_shard_has_the_bits_of_a_local_fit(client, table, weighted):
     same(KolmogorovModel(**SMALL, execution=Dask(client)).fit(table), KolmogorovModel(**SMALL).fit(table))
 
 
+@pytest.mark.parametrize("more", [{}, {"levels": [-0.2, 0.1, 0.5, 1.0], "item_reg": 0.2}])
+def test_unobserved_entries_count_in_a_cluster_too(client, table, more):
+    yes = table.subset(table.values > 0.5)
+    yes = Observations.from_arrays(yes.user_rows(), yes.item_rows(), np.ones(len(yes)))
+    settings = {**SMALL, "unobserved": "auto", **more}
+    here = KolmogorovModel(**settings).fit(yes)
+    same(KolmogorovModel(**settings, execution=Dask(client)).fit(yes), here)
+    sharded = KolmogorovModel(**settings, execution=Dask(client, shard_ratings=1000)).fit(yes)
+    # Sums over shards are rounded otherwise.
+    assert sharded.history_[-1].objective == pytest.approx(here.history_[-1].objective, rel=1e-3)
+    assert sharded.history_[0].objective == pytest.approx(here.history_[0].objective, rel=1e-9)
+
+
 def test_users_without_ratings_and_more_starts(client):
     table = Observations.from_arrays([0, 0, 2, 2, 3], [0, 1, 0, 2, 2], [1.0, 0.0, 1.0, 0.5, 0.2])
     wide = Observations.from_scipy(_sparse(table), maximum=1)

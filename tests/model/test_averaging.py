@@ -1,8 +1,10 @@
 """A bag of point estimates is their mean."""
 
 import numpy as np
+import pytest
 
-from kolmogorov import KolmogorovModel, bagged
+from kolmogorov import KolmogorovModel, NonnegativeModel, SVDpp, bagged
+from kolmogorov.errors import ParameterError
 
 
 def test_a_bag_is_the_mean_of_its_models(zoo):
@@ -18,3 +20,15 @@ def test_a_bag_is_the_mean_of_its_models(zoo):
     assert not fits & {p.tobytes() for p in (bagged(zoo, 4, model=base, random_state=6).theta_,)}
     other = bagged(zoo, 4, model=base, bootstrap=True, random_state=5)
     assert np.abs(other.predict(zoo) - bag.predict(zoo)).max() > 1e-3
+
+
+def test_relaxed_models_are_averaged_too(visits):
+    base = NonnegativeModel(3, user_reg=1.0, item_reg=1.0, unobserved="auto", max_iter=5)
+    bag = bagged(visits, 3, model=base, random_state=0)
+    assert isinstance(bag, NonnegativeModel)
+    assert bag.n_events == 9
+    assert bag.unobserved == "auto"
+    assert ((bag.psi_ > 0) & (bag.psi_ < 1)).any()
+    assert bag.fold_in(visits).shape == (visits.n_users, 9)
+    with pytest.raises(ParameterError, match="'model' must be a KolmogorovModel or a NonnegativeModel, got SVDpp"):
+        bagged(visits, 2, model=SVDpp())

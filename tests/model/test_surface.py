@@ -371,7 +371,7 @@ def test_an_interrupt_ends_searches_and_says_so(table):
             raise KeyboardInterrupt
 
     grid = {"n_events": (1, 2, 3), "user_reg": 1.0, "item_reg": 0.0, "folds": 2}
-    with pytest.warns(km.errors.ConvergenceWarning, match="Interrupted after 2 of 3 settings"):
+    with pytest.warns(km.errors.ConvergenceWarning, match="Interrupted after 2 of 3 trials"):
         assert len(km.tune(table[0], callback=interrupt, **grid).trials) == 2
 
     def interrupt_fit(sweep):

@@ -63,3 +63,93 @@ def test_the_verbs(tmp_path):
     assert "accuracy" in result.output
     assert runner.invoke(main, ["tune", str(path), "--events", "two"]).exit_code == 2
     assert "Example" in runner.invoke(main, ["tune", "--help"]).output
+
+
+def test_many_settings_are_thinned_out_by_short_fits(zoo):
+    seen = []
+    found = km.tune(
+        zoo,
+        n_events=(1, 2, 4, 6),
+        user_reg=(0.3, 1.0, 3.0, 30.0),
+        item_reg=(0.0, 0.1),
+        callback=lambda trial, number, total: seen.append((trial.effort, number, total)),
+    )
+    efforts = [effort for effort, _, _ in seen]
+    assert len(found.trials) == 32
+    assert [efforts.count(effort) for effort in (0.1, 0.3, 1.0)] == [32, 11, 4]
+    assert efforts == sorted(efforts)
+    assert [(number, total) for _, number, total in seen] == [(k, 47) for k in range(1, 48)]
+    whole = [trial for trial in found.trials if trial.effort == 1.0]
+    assert found.best == min(whole, key=lambda trial: trial.rmse) == found.ranked[0]
+    assert all(len(trial.scores) == (3 if trial.effort == 1.0 else 1) for trial in found.trials)
+    # What was thinned out was not much better than what was kept.
+    everything = km.tune(zoo, n_events=4, user_reg=(0.3, 1.0, 3.0, 30.0), item_reg=(0.0, 0.1), refit=False)
+    assert found.best.rmse < everything.best.rmse + 0.01
+
+
+def test_guesses_stand_beside(zoo):
+    found = km.tune(zoo, n_events=(1, 4), user_reg=0.3, item_reg=0.0, refit=False)
+    assert list(found.guesses) == ["overall mean", "item means", "user and item biases"]
+    errors = []
+    for train, test in zoo.folds(3, random_state=0):
+        guess = km.metrics.simple_guesses(train, test.user_rows(), test.item_rows())["item means"]
+        errors.append(np.sqrt(np.mean((guess - test.values) ** 2)))
+    assert found.guesses["item means"] == pytest.approx(np.mean(errors))
+
+
+@pytest.mark.parametrize("seconds", [1e-6, 0.3])
+def test_a_budget_ends_the_search_with_the_best_so_far(zoo, seconds):
+    found = km.tune(zoo, max_seconds=seconds)
+    assert 1 <= len(found.trials) <= 36
+    assert found.best == found.ranked[0]
+    assert found.model.n_events == found.best.n_events
+    assert found.model.callback is None
+    with pytest.raises(ParameterError, match="'max_seconds' must be a finite number > 0 or None"):
+        km.tune(zoo, max_seconds=0)
+
+
+def test_an_interrupt_keeps_the_best_so_far(zoo):
+    def stop(trial, number, total):
+        if number == 2:
+            raise KeyboardInterrupt
+
+    with pytest.warns(km.errors.ConvergenceWarning, match="Interrupted after 2 of 4 trials"):
+        found = km.tune(zoo, n_events=(1, 4), user_reg=(0.3, 3.0), item_reg=0.0, callback=stop)
+    assert len(found.trials) == 2
+    assert found.model.n_events == found.best.n_events
+
+
+def test_only_yes_is_tuned_by_lists(visits):
+    found = km.tune(visits, model=km.KolmogorovModel(unobserved="auto"), n_events=(1, 4), user_reg=1.0, item_reg=0.0)
+    assert found.best.measure == "ndcg"
+    assert found.best.ndcg == found.best.score
+    assert sorted({trial.unobserved for trial in found.trials}) == sorted({t.unobserved for t in found.ranked})
+    assert found.best.score == max(trial.score for trial in found.trials)
+    assert list(found.guesses) == ["most popular"]
+    assert found.model.unobserved == found.best.unobserved
+    with pytest.raises(AttributeError, match="no 'rmse'"):
+        _ = found.best.rmse
+
+
+def test_draws_are_tuned_by_shorter_chains(zoo):
+    model = km.BayesianKolmogorovModel(n_chains=1, burn_in=4, n_samples=3, thin=1)
+    found = km.tune(zoo, model=model, n_events=(1, 3), folds=2)
+    assert found.model.n_events == found.best.n_events
+
+
+def test_grids_follow_the_table(zoo):
+    from kolmogorov.model.grids import usual_values
+
+    dense = usual_values(km.KolmogorovModel(), zoo)
+    sparse = usual_values(km.KolmogorovModel(unobserved="auto"), zoo.subset(zoo.item_rows() < 2))
+    assert min(dense["user_reg"]) < min(sparse["user_reg"]) == 1.0
+    assert "unobserved" not in dense
+    assert len(sparse["unobserved"]) == 3
+    assert usual_values(km.MatrixFactorization(), zoo)["n_factors"] == (5, 10, 20)
+
+
+def test_the_models_own_callback_is_still_called(zoo):
+    seen = []
+    model = km.KolmogorovModel(callback=lambda sweep: seen.append(sweep.sweep))
+    km.tune(zoo, model=model, n_events=2, user_reg=1.0, item_reg=0.0, folds=2, max_seconds=60)
+    assert len(seen) > 4

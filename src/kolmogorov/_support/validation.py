@@ -108,17 +108,32 @@ class Optional:
 
 
 @dataclass(frozen=True)
-class OrAuto:
-    """What another requirement accepts, or the word "auto"."""
+class Either:
+    """What one of two requirements accepts."""
 
-    inner: Requirement
+    first: Requirement
+    second: Requirement
 
     def accepts(self, value: Any) -> bool:
         """Tell whether the value is allowed."""
-        return (isinstance(value, str) and value == "auto") or self.inner.accepts(value)
+        return self.first.accepts(value) or self.second.accepts(value)
 
     def __str__(self) -> str:
-        return f"{self.inner} or 'auto'"
+        return f"{self.first} or {self.second}"
+
+
+@dataclass(frozen=True)
+class Word:
+    """One particular word."""
+
+    word: str
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value is allowed."""
+        return isinstance(value, str) and value == self.word
+
+    def __str__(self) -> str:
+        return repr(self.word)
 
 
 @dataclass(frozen=True)

@@ -59,10 +59,10 @@ class BiasedFactors(Trained):
 
     def of_users(self, users: Rows) -> Floats:
         """Return the predictions of all items for some users."""
-        items = np.arange(len(self.items))
-        return np.array([self.at_rows(np.full(items.size, user), items) for user in users.tolist()]).reshape(
-            users.size, items.size
-        )
+        users, items = self.known_rows(users, np.arange(len(self.items)))
+        out = _with_zero(self.user_factors)[users] @ _with_zero(self.item_factors)[items].T
+        out += self.mean + np.append(self.user_bias, 0.0)[users][:, None] + np.append(self.item_bias, 0.0)[items]
+        return np.clip(out, 0.0, 1.0)
 
     def similar_to(self, item: int) -> Floats:
         """Return the cosine of every item's factors with those of one item."""

@@ -19,6 +19,7 @@ _IN_THE_LIBRARY = {
     "chains": "n_chains",
     "samples": "n_samples",
     "top": "n",
+    "only_yes": "unobserved",
     "folds": "k",
 }
 _FORCE = "kolmogorov.force"

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats
+from kolmogorov._support.validation import OneOf, check_parameters
 from kolmogorov.data.notation import ValueFormat
 from kolmogorov.data.options import Duplicates, ReadingOptions
 from kolmogorov.data.packed.packing import packed_subset
@@ -24,7 +25,7 @@ from kolmogorov.data.reading.opening import table_source
 from kolmogorov.data.reading.source import ArraySource
 from kolmogorov.data.reading.titles import titled
 from kolmogorov.data.scale import Scale
-from kolmogorov.data.split import fold_numbers, holdout
+from kolmogorov.data.split import By, fold_numbers, holdout, holdout_of_each, latest
 from kolmogorov.data.view import BLOCK as BLOCK
 from kolmogorov.data.view import View as View
 from kolmogorov.data.view import fingerprint_of, transposed
@@ -368,8 +369,23 @@ class Observations:
             return part
         return Observations(self.users, self.items, self.rows.chosen(chosen), self.scale)
 
-    def split(self, test_size: float = 0.2, random_state: Any = None) -> tuple[Observations, Observations]:
-        """Hold out a random share of the entries: (train, test), with the same ids on both sides.
+    def split(
+        self, test_size: float = 0.2, random_state: Any = None, *, by: By = "entry", times: Any = None
+    ) -> tuple[Observations, Observations]:
+        """Hold out some of the entries: (train, test), with the same ids on both sides.
+
+        Parameters
+        ----------
+        test_size : float
+            Share of the entries to hold out.
+        random_state : int, Generator, RandomState or None
+        by : {"entry", "user", "time", "leave_one_out"}
+            Entries at random; a share of every user's entries; the latest entries of all; one entry of every user
+            (`test_size` is not used). A user with one entry keeps it, except by time.
+        times : Observations or array-like, optional
+            When every entry happened: observations of the same entries whose value is the time (read the file again
+            with the time as its value column and ``scaling="minmax"``), or numbers in the order of `values`. By time
+            they are needed; by user and one of every user, they make the latest entries those held out.
 
         Examples
         --------
@@ -377,9 +393,57 @@ class Observations:
         >>> train, test = obs.split(test_size=1/3, random_state=0)
         >>> len(train), len(test)
         (4, 2)
+        >>> when = Observations.from_dense([[1999, 2001], [2003, 2002], [2000, 2004]], scaling="minmax")
+        >>> train, test = obs.split(by="leave_one_out", times=when)
+        >>> test.item_rows().tolist()
+        [1, 0, 1]
         """
-        chosen = holdout(len(self), test_size, random_state)
+        check_parameters("split", {"by": by}, {"by": OneOf(("entry", "user", "time", "leave_one_out"))})
+        when = None if times is None else self._times(times)
+        if by == "time":
+            if when is None:
+                raise DataError(
+                    "A split by time needs times=: observations of the same entries whose value is the time."
+                )
+            chosen = latest(when, test_size)
+        elif by == "entry":
+            if when is not None:
+                raise DataError("times= goes with by='time', 'user' or 'leave_one_out'.")
+            chosen = holdout(len(self), test_size, random_state)
+        else:
+            share = None if by == "leave_one_out" else test_size
+            chosen = holdout_of_each(self.rows.indptr, share, random_state, when)
         return self.subset(~chosen), self.subset(chosen)
+
+    def _times(self, times: Any) -> Floats:
+        """Return the time of each entry."""
+        if isinstance(times, Observations):
+            same = len(times) == len(self) and np.array_equal(times.rows.indptr, self.rows.indptr)
+            if not same or not np.array_equal(times.rows.indices, self.rows.indices):
+                raise DataError(f"'times' must have the entries of these observations ({self}), got {times}.")
+            return times.values
+        when = np.asarray(times, dtype=np.float64)
+        if when.shape != self.values.shape or not np.isfinite(when).all():
+            raise DataError(f"'times' must hold {len(self)} finite numbers in the order of 'values', got {when.shape}.")
+        return when
+
+    def filled(self) -> Observations:
+        """Return the whole table: what was not observed is a no, as are its values of 0.
+
+        For counting rules where only yes is recorded. It is as large as the table has cells; to fit a model to such
+        data use its parameter `unobserved` instead.
+
+        Examples
+        --------
+        >>> Observations.from_arrays(["ann", "bob"], ["tea", "rum"], [1, 1]).filled().values.reshape(2, 2)
+        array([[0., 1.],
+               [1., 0.]])
+        """
+        values = np.zeros(self.n_users * self.n_items)
+        values[self.user_rows().astype(np.int64) * self.n_items + self.item_rows()] = self.values
+        indices = np.tile(np.arange(self.n_items, dtype=np.int32), self.n_users)
+        indptr = np.arange(self.n_users + 1, dtype=np.int64) * self.n_items
+        return Observations(self.users, self.items, View(indptr, indices, values, np.empty(0)), self.scale)
 
     def folds(self, k: int = 5, random_state: Any = None) -> Iterator[tuple[Observations, Observations]]:
         """Yield k pairs (train, test) in which every entry is tested once."""

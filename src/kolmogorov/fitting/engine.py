@@ -61,11 +61,20 @@ class Problem:
         Of two values 0 is "does not happen", and the ridge a price of events; of several it is the worst, or nearly so,
         and an item with few observations should look like an average one.
         """
-        return 0.0 if self.grid is None else mass.total / mass.count
+        return 0.0 if self.grid is None else mass.mean
 
     def first_level(self, centre: float) -> float:
         """Return where the values of items start: 0, or the level nearest to what the ridge draws to."""
         return 0.0 if self.grid is None else float(self.grid[np.abs(self.grid - centre).argmin()])
+
+    def settled(self, mass: Mass, n_users: int, n_items: int) -> Problem:
+        """Return the same for a table of so many users and items, in which everything has a number."""
+        return replace(self, objective=self.objective.settled(mass, n_users, n_items))
+
+    @property
+    def unobserved(self) -> float:
+        """What an entry that was not observed weighs, once it is settled."""
+        return float(self.objective.unobserved)
 
 
 class Engine(Protocol[S]):
@@ -84,7 +93,7 @@ class Engine(Protocol[S]):
 
     @property
     def seen_users(self) -> NDArray[np.bool_]:
-        """Which users have observations."""
+        """Which users the fit learns something of: those with observations, or all where the unobserved counts."""
 
     def fingerprint(self) -> str:
         """Return a digest of everything in the table that a fit depends on."""
@@ -115,11 +124,12 @@ class ThreadedEngine:
     """The engine on one table in memory, or mapped into it, with rows dealt to threads."""
 
     def __init__(self, problem: Problem, table: Observations, dealer: Threads) -> None:
-        self.problem = problem.on(grid_of(problem.levels, table))
+        mass = Mass.of(table.rows)
+        self.problem = problem.on(grid_of(problem.levels, table)).settled(mass, table.n_users, table.n_items)
         self._table = table
         self._dealer = dealer
-        self._seen = table.rows.counts > 0
-        self._mass = Mass.of(table.rows)
+        self._seen = problem.objective.counted(table.rows.counts)
+        self._mass = mass.of_table(self.problem.unobserved, table.n_users * table.n_items)
         self._item_centre = self.problem.item_centre(self._mass)
 
     @property
@@ -129,7 +139,7 @@ class ThreadedEngine:
 
     @property
     def seen_users(self) -> NDArray[np.bool_]:
-        """Which users have observations."""
+        """Which users the fit learns something of."""
         return self._seen
 
     def fingerprint(self) -> str:
@@ -162,9 +172,11 @@ class ThreadedEngine:
         began = time.perf_counter()
         middle = np.full_like(centre, self._item_centre)
         item_step = HalfStep(problem.item_solver, objective.item_reg, middle, seed, index, ITEM_SIDE)
+        item_step = replace(item_step, unobserved=problem.unobserved)
         psi, _ = item_step.run(self._table.columns, state.theta, state.psi, self._dealer)
         between = time.perf_counter()
         user_step = HalfStep(problem.user_solver, objective.user_reg, centre, seed, index, USER_SIDE)
+        user_step = replace(user_step, unobserved=problem.unobserved)
         theta, values = user_step.run(self._table.rows, psi, state.theta, self._dealer)
         ended = time.perf_counter()
         totals = UserTotals.of(theta, values, centre, seen)
@@ -175,6 +187,6 @@ class ThreadedEngine:
 @opened_engine.register
 @contextmanager
 def _(execution: Threads, problem: Problem, table: Observations) -> Iterator[ThreadedEngine]:
-    check_trainable(table)
+    check_trainable(table, only_yes=problem.objective.unobserved != 0.0)
     with execution as dealer:
         yield ThreadedEngine(problem, table, dealer)

@@ -1,8 +1,13 @@
-"""Normal equations: the sums over a row's observations that its small problem is made of."""
+"""Normal equations: the sums over a row's observations that its small problem is made of.
+
+Where only yes is recorded, every unobserved entry counts as a no of weight w. A row's Gram matrix is then w times the
+sum over all partners, which is the same for all rows, plus corrections over its observed ones (Hu, Koren, Volinsky
+2008); its moment is that of the observed ones, since a no adds nothing to it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +20,32 @@ _WORD = 64
 
 
 @dataclass(frozen=True, eq=False)
+class Rest:
+    """The entries that were not observed: the weight of each, and the sum over all partners.
+
+    Attributes
+    ----------
+    weight : float
+    total : float64[D, D]
+        The products of all partners' factors, summed, observed or not.
+    precision : float64[n_rows] or None
+        What the entries of each row weigh, observed or not, where that is not one.
+    bits : uint64[n_partners] or None
+        The partners' factors as bits, where the observations have weights of their own.
+    """
+
+    weight: float
+    total: Floats
+    precision: Floats | None = None
+    bits: NDArray[np.uint64] | None = None
+
+    def base(self, first: int, last: int) -> Floats:
+        """Return what all partners add to the Gram matrices of some rows, as no of this weight."""
+        whole = self.weight * self.total
+        return whole if self.precision is None else self.precision[first:last, None, None] * whole
+
+
+@dataclass(frozen=True, eq=False)
 class Partners:
     """The other side's factors, whose products the normal equations sum; as bits where they are bits.
 
@@ -23,21 +54,37 @@ class Partners:
     factors : float64[n_partners, D]
     bits : uint64[n_partners] or None
         With them the sums are counts, which is quicker.
+    rest : Rest or None
+        The entries that were not observed; None where they count nothing.
     """
 
     factors: Floats
     bits: NDArray[np.uint64] | None
+    rest: Rest | None = None
 
     @classmethod
-    def of(cls, factors: Floats, view: View) -> Partners:
-        """Look whether the factors are bits, and whether the view's observations all weigh the same."""
-        return cls(factors, None if view.weights.size else packed_bits(factors))
+    def of(cls, factors: Floats, view: View, unobserved: float = 0.0, everyone: Floats | None = None) -> Partners:
+        """Look whether the factors are bits, and whether the view's observations all weigh the same.
+
+        An entry that was not observed weighs `unobserved`; its partner is one of `everyone`, by default of those with
+        factors.
+        """
+        bits = packed_bits(factors) if unobserved or not view.weights.size else None
+        rest = None
+        if unobserved:
+            all_of_them = factors if everyone is None else everyone
+            rest = Rest(unobserved, all_of_them.T @ all_of_them, bits=bits)
+        return cls(factors, None if view.weights.size else bits, rest)
 
     @classmethod
-    def with_precision(cls, factors: Floats, view: View, precision: Floats) -> tuple[Partners, View, Floats | None]:
-        """Prepare sums in which a row's observations weigh its precision: in the sums of bits, or else in the view."""
-        partners = cls.of(factors, view)
-        if partners.bits is not None:
+    def with_precision(
+        cls, factors: Floats, view: View, precision: Floats, unobserved: float = 0.0
+    ) -> tuple[Partners, View, Floats | None]:
+        """Prepare sums in which a row's entries weigh its precision: in the sums, or with other weights in the view."""
+        partners = cls.of(factors, view, unobserved)
+        if partners.rest is not None:
+            partners = replace(partners, rest=replace(partners.rest, precision=precision))
+        if not view.weights.size:
             return partners, view, precision
         return partners, view.weighed(np.repeat(precision, view.counts)), None
 
@@ -46,19 +93,51 @@ class Partners:
     ) -> tuple[Floats, Floats]:
         """Return Gram matrices and moments of the rows `first` to `last`.
 
-        A `precision` for each row of the view weighs its observations; with it the factors must be bits.
+        A `precision` for each row of the view weighs its observations, which then have no other weights.
         """
+        gram, moment = self._sums(view, first, last, ridge, centre, precision)
+        if self.rest is not None:
+            self._add_rest(self.rest, gram, view, first, last, ridge)
+        view.forget(first, last)
+        return gram, moment
+
+    def _sums(
+        self, view: View, first: int, last: int, ridge: float, centre: Floats, precision: Floats | None
+    ) -> tuple[Floats, Floats]:
         size = self.factors.shape[1]
         gram = np.empty((last - first, size, size))
         moment = np.empty((last - first, size))
         table = (view.indptr, view.indices, view.values)
         rest = (first, last, ridge, centre, gram, moment)
-        if self.bits is None:
+        if self.bits is not None:
+            binary_normal_equations(*table, self.bits, np.empty(0) if precision is None else precision, *rest)
+        elif precision is None:
             normal_equations(*table, view.weights, self.factors, *rest)
         else:
-            binary_normal_equations(*table, self.bits, np.empty(0) if precision is None else precision, *rest)
-        view.forget(first, last)
+            normal_equations(*table, view.weights, self.factors, first, last, 0.0, centre, gram, moment)
+            gram *= precision[first:last, None, None]
+            moment *= precision[first:last, None]
+            gram[:, np.arange(size), np.arange(size)] += ridge
+            moment += ridge * centre
         return gram, moment
+
+    def _add_rest(self, rest: Rest, gram: Floats, view: View, first: int, last: int, ridge: float) -> None:
+        """Turn sums over the observed entries into sums over all, of which those observed are no longer a no."""
+        diagonal = np.arange(gram.shape[1])
+        if not view.weights.size:
+            # Every observation weighs as much as its row: its products are in the sums already.
+            gram *= 1.0 - rest.weight
+            gram[:, diagonal, diagonal] += rest.weight * ridge
+            gram += rest.base(first, last)
+            return
+        plain = View(view.indptr, view.indices, view.values, np.empty(0))
+        alike = Partners(self.factors, rest.bits)
+        counted, _ = alike._sums(plain, first, last, 0.0, np.zeros(gram.shape[1]), None)
+        counted *= rest.weight
+        if rest.precision is not None:
+            counted *= rest.precision[first:last, None, None]
+        gram += rest.base(first, last)
+        gram -= counted
 
 
 def packed_bits(factors: Floats) -> NDArray[np.uint64] | None:

@@ -63,10 +63,15 @@ class Fitted(Trained):
         theta = np.where(self.user_seen[:, None], self.theta, population)
         return np.vstack([theta, population])
 
+    @property
+    def values(self) -> NDArray[Any]:
+        """What predicts: psi, or the means over what it may be."""
+        return self.psi if self.soft is None else self.soft
+
     @cached_property
     def psi_or_average(self) -> Floats:
-        """Psi as floats with one more row, the mean over the items observed; it also stands for the others."""
-        values = self.psi if self.soft is None else self.soft
+        """What predicts, with one more row, the mean over the items observed; it also stands for the others."""
+        values = self.values
         average = values[self.item_seen].mean(axis=0)
         psi = np.where(self.item_seen[:, None], values, average)
         return np.vstack([psi, average])
@@ -77,18 +82,14 @@ class Fitted(Trained):
         assert self.levels is not None
         return np.searchsorted(self.levels, self.psi).astype(np.uint8)
 
-    @cached_property
-    def item_centre(self) -> float:
-        """What the ridge draws the values of items to: 0, or with several levels the mean of the training data."""
-        if self.levels is None:
-            return 0.0
-        mass = Mass.of(self.training.rows)
-        return mass.total / mass.count
+    def item_centre(self, unobserved: float) -> float:
+        """Return what the ridge draws the values of items to: 0, or with several levels the mean of the table."""
+        n_cells = len(self.users) * len(self.items)
+        return 0.0 if self.levels is None else Mass.of(self.training.rows).of_table(unobserved, n_cells).mean
 
-    @property
-    def first_level(self) -> float:
-        """Where the values of a new item start: 0, or the level nearest to what the ridge draws to."""
-        return 0.0 if self.levels is None else float(self.levels[np.abs(self.levels - self.item_centre).argmin()])
+    def first_level(self, centre: float) -> float:
+        """Return where the values of a new item start: 0, or the level nearest to what the ridge draws to."""
+        return 0.0 if self.levels is None else float(self.levels[np.abs(self.levels - centre).argmin()])
 
     def at_rows(self, users: Rows, items: Rows) -> Floats:
         """Return Pr(X[u, i] = 1) for aligned rows."""

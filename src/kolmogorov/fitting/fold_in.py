@@ -20,26 +20,31 @@ Side = Literal["auto", "users", "items"]
 Floats = NDArray[np.float64]
 
 
-def new_users(fitted: Fitted, view: View, solver: RowSolver, ridge: float, n_jobs: int | None) -> Floats:
+def new_users(
+    fitted: Fitted, view: View, solver: RowSolver, ridge: float, unobserved: float, n_jobs: int | None
+) -> Floats:
     """Return theta for the rows of `view`, whose partners are the model's items.
 
     A row without entries gets the population's theta.
     """
     start = np.tile(fitted.centre, (view.indptr.size - 1, 1))
-    step = HalfStep(solver, ridge, fitted.centre, seed=0, sweep=0, side=USER_SIDE)
+    step = HalfStep(solver, ridge, fitted.centre, seed=0, sweep=0, side=USER_SIDE, unobserved=unobserved)
     with one_blas_thread(), Threads(n_jobs) as dealer:
-        theta, _ = step.run(view, fitted.psi_or_average, start, dealer)
+        theta, _ = step.run(view, fitted.psi_or_average, start, dealer, fitted.values.astype(np.float64))
     theta[view.counts == 0] = fitted.theta_or_population[-1]
     return theta
 
 
-def new_items(fitted: Fitted, view: View, solver: RowSolver, ridge: float, n_jobs: int | None) -> NDArray[Any]:
+def new_items(
+    fitted: Fitted, view: View, solver: RowSolver, ridge: float, unobserved: float, n_jobs: int | None
+) -> NDArray[Any]:
     """Return psi for the rows of `view`, whose partners are the model's users."""
-    start = np.full((view.indptr.size - 1, fitted.n_events), fitted.first_level)
-    centre = np.full(fitted.n_events, fitted.item_centre)
-    step = HalfStep(solver, ridge, centre, seed=0, sweep=0, side=ITEM_SIDE)
+    middle = fitted.item_centre(unobserved)
+    start = np.full((view.indptr.size - 1, fitted.n_events), fitted.first_level(middle))
+    centre = np.full(fitted.n_events, middle)
+    step = HalfStep(solver, ridge, centre, seed=0, sweep=0, side=ITEM_SIDE, unobserved=unobserved)
     with one_blas_thread(), Threads(n_jobs) as dealer:
-        psi, _ = step.run(view, fitted.theta_or_population, start, dealer)
+        psi, _ = step.run(view, fitted.theta_or_population, start, dealer, fitted.theta)
     return psi.astype(bool) if fitted.psi.dtype == bool else psi
 
 

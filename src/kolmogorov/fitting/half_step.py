@@ -22,7 +22,7 @@ class HalfStep:
     """How the rows of one side are solved: the solver, the ridge, what it shrinks to, and the seed.
 
     A row whose solver returns a worse point than it has stays as it is. Where the rows are part of a larger table,
-    `offset` is the number of the first.
+    `offset` is the number of the first. Entries that were not observed count as a no of weight `unobserved`.
     """
 
     solver: RowSolver
@@ -32,14 +32,18 @@ class HalfStep:
     sweep: int
     side: int
     offset: int = 0
+    unobserved: float = 0.0
 
-    def run(self, view: View, factors: Floats, current: Floats, dealer: Threads) -> tuple[Floats, Floats]:
+    def run(
+        self, view: View, factors: Floats, current: Floats, dealer: Threads, everyone: Floats | None = None
+    ) -> tuple[Floats, Floats]:
         """Solve every row given the other side's factors; return new rows and their values.
 
-        The value of a row is x^T gram x - 2 x^T moment.
+        The value of a row is x^T gram x - 2 x^T moment. What was not observed is with one of `everyone`, by default of
+        those with factors.
         """
         n_rows, size = current.shape
-        partners = Partners.of(factors, view)
+        partners = Partners.of(factors, view, self.unobserved, everyone)
         result = np.empty_like(current)
         values = np.empty(n_rows)
 

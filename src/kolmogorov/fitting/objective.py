@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -12,6 +12,8 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import View
 
 Prior = Literal["mean", "uniform"]
+#: What all unobserved entries weigh by default, for each one observed; chosen in benchmarks/only_yes.py.
+UNOBSERVED_MASS = 8.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +45,12 @@ class UserTotals:
 
 @dataclass(frozen=True)
 class Mass:
-    """Constants of the objective: the (weighted) sums of squared values and of values, and number of observations."""
+    """Constants of the objective: the (weighted) sums of squared values and of values, and number of entries."""
 
     squares: float
     total: float
     count: float
+    entries: int
 
     @classmethod
     def of(cls, view: View) -> Mass:
@@ -60,25 +63,51 @@ class Mass:
             total += float(weights @ view.values[part])
             count += float(weights.sum())
             view.forget(first, last)
-        return cls(squares, total, count)
+        return cls(squares, total, count, view.indices.size)
 
     def __add__(self, other: Mass) -> Mass:
-        return Mass(self.squares + other.squares, self.total + other.total, self.count + other.count)
+        return Mass(
+            self.squares + other.squares,
+            self.total + other.total,
+            self.count + other.count,
+            self.entries + other.entries,
+        )
+
+    @property
+    def mean(self) -> float:
+        """Mean of the values."""
+        return self.total / self.count
+
+    def of_table(self, unobserved: float, n_cells: int) -> Mass:
+        """Count the cells of a table that are no entries as a no of weight `unobserved`, of which no square is left."""
+        return replace(self, count=self.count + unobserved * (n_cells - self.entries), entries=n_cells)
 
 
 @dataclass(frozen=True)
 class Objective:
     """What every half-step lowers.
 
-    The sum over observations of w (theta_u . psi_i - p)^2, plus `user_reg` times the squared distance of every theta_u
-    from the centre, plus `item_reg` times the number of ones in psi, or with several levels the squared distance of
-    every psi_i from the mean of the table. With prior "mean" the centre is a third block,
-    whose optimum is the mean theta of the users observed.
+    The sum over observations of w (theta_u . psi_i - p)^2, plus `unobserved` times the sum of (theta_u . psi_i)^2 over
+    all other pairs, plus `user_reg` times the squared distance of every theta_u from the centre, plus `item_reg` times
+    the number of ones in psi, or with several levels the squared distance of every psi_i from the mean of the table,
+    of which the unobserved is a part where it counts. With prior "mean" the centre is a third block, whose optimum is
+    the mean theta of the users observed, or of all where the unobserved counts.
     """
 
     user_reg: float
     item_reg: float
     prior: Prior
+    unobserved: float | Literal["auto"] = 0.0
+
+    def settled(self, mass: Mass, n_users: int, n_items: int) -> Objective:
+        """Return the same with the weight that is usual for such a table, where it is to be found."""
+        if self.unobserved != "auto":
+            return self
+        return replace(self, unobserved=usual_weight(mass.entries, n_users * n_items))
+
+    def counted(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell which users count in the centre, by their numbers of entries: where a blank is a no, all do."""
+        return (counts > 0) | (self.unobserved != 0.0)
 
     def centre(self, total: Floats, n_seen: int) -> Floats:
         """Return the best centre given the sum of the thetas of the users observed."""
@@ -91,3 +120,14 @@ class Objective:
         pull = self.user_reg * n_users * float(centre @ centre)
         squared_error = max(totals.value + pull - ridge + mass.squares, 0.0)
         return squared_error + ridge + ones, float(np.sqrt(squared_error / mass.count))
+
+
+def usual_weight(n_entries: int, n_cells: int) -> float:
+    """Return what an unobserved entry weighs by default: all of them together weigh some times what was observed.
+
+    Examples
+    --------
+    >>> usual_weight(50, 1050)
+    0.4
+    """
+    return min(1.0, UNOBSERVED_MASS * n_entries / max(n_cells - n_entries, 1))

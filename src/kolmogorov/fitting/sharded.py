@@ -33,7 +33,7 @@ from kolmogorov.fitting.engine import Problem, opened_engine
 from kolmogorov.fitting.equations import Partners
 from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE, HalfStep
 from kolmogorov.fitting.history import Sweep
-from kolmogorov.fitting.objective import Mass, UserTotals
+from kolmogorov.fitting.objective import Mass, Objective, UserTotals
 from kolmogorov.fitting.state import State
 
 Equations = tuple[Floats, Floats]
@@ -98,13 +98,14 @@ class ShardedEngine:
     """The engine on a table in a cluster."""
 
     def __init__(self, problem: Problem, table: DistributedTable, dask: Dask) -> None:
-        self.problem = problem.on(_grid(problem.levels, table))
         self._table = table
         self._dask = dask
         masses = dask.gather([dask.submit("sum-squares", _mass, shard) for shard in table.shards])
-        self._mass = masses[0]
-        for mass in masses[1:]:
-            self._mass = self._mass + mass
+        mass = masses[0]
+        for more in masses[1:]:
+            mass = mass + more
+        self.problem = problem.on(_grid(problem.levels, table)).settled(mass, table.n_users, table.n_items)
+        self._mass = mass.of_table(self.problem.unobserved, table.n_users * table.n_items)
         self._item_centre = self.problem.item_centre(self._mass)
 
     @property
@@ -114,8 +115,8 @@ class ShardedEngine:
 
     @property
     def seen_users(self) -> NDArray[np.bool_]:
-        """Which users have observations."""
-        return self._table.seen_users
+        """Which users the fit learns something of."""
+        return self.problem.objective.counted(self._table.seen_users.astype(np.int64))
 
     def fingerprint(self) -> str:
         """Return a digest of the table."""
@@ -125,7 +126,8 @@ class ShardedEngine:
         """Let every shard draw its users' thetas from its place in the stream of random numbers."""
         blocks = []
         for shard, (first, last) in zip(self._table.shards, self._table.bounds, strict=True):
-            blocks.append(self._dask.submit("start-theta", _drawn, shard, rng.bit_generator.state, n_events))
+            stream = rng.bit_generator.state
+            blocks.append(self._dask.submit("start-theta", _drawn, shard, stream, n_events, self.problem.objective))
             rng.dirichlet(np.ones(n_events), size=last - first)
         psi = np.full((self._table.n_items, n_events), self.problem.first_level(self._item_centre))
         return self._state(blocks, psi, np.full(n_events, 1.0 / n_events))
@@ -133,7 +135,7 @@ class ShardedEngine:
     def spread(self, state: State) -> SpreadState:
         """Send every shard the thetas of its users."""
         blocks = [
-            self._dask.submit("given-theta", _given, shard, np.array(state.theta[first:last]))
+            self._dask.submit("given-theta", _given, shard, np.array(state.theta[first:last]), self.problem.objective)
             for shard, (first, last) in zip(self._table.shards, self._table.bounds, strict=True)
         ]
         return self._state(blocks, state.psi, state.centre)
@@ -156,12 +158,14 @@ class ShardedEngine:
         began = time.perf_counter()
         middle = np.full_like(centre, self._item_centre)
         item_step = HalfStep(problem.item_solver, objective.item_reg, middle, seed, index, ITEM_SIDE)
+        item_step = replace(item_step, unobserved=problem.unobserved)
         psi = self._items(state, item_step)
         between = time.perf_counter()
         user_step = HalfStep(problem.user_solver, objective.user_reg, centre, seed, index, USER_SIDE)
+        user_step = replace(user_step, unobserved=problem.unobserved)
         bits = self._dask.hold("broadcast-psi", Encoded.of(psi, problem.grid))
         blocks = [
-            self._dask.submit("user-step", _stepped, shard, block, bits, user_step)
+            self._dask.submit("user-step", _stepped, shard, block, bits, user_step, objective)
             for shard, block in zip(self._table.shards, state.blocks, strict=True)
         ]
         new = self._state(blocks, psi, centre)
@@ -189,21 +193,13 @@ class ShardedEngine:
         fitting = self._dask.block_memory // (window * 8 * size * (size + 1))
         rows = max(1, min(fitting, max(_LEAST_ROWS, -(-n_items // window))))
         solved: list[Any] = []
+        others = replace(step, ridge=0.0)
         for first in range(0, n_items, rows):
             last = min(first + rows, n_items)
             if len(solved) >= window:
                 self._dask.gather([solved[len(solved) - window]])
             sums = [
-                self._dask.submit(
-                    "normal-equations",
-                    _equations,
-                    shard,
-                    block,
-                    first,
-                    last,
-                    step.ridge if k == 0 else 0.0,
-                    step.centre,
-                )
+                self._dask.submit("normal-equations", _equations, shard, block, first, last, step if k == 0 else others)
                 for k, (shard, block) in enumerate(zip(self._table.shards, state.blocks, strict=True))
             ]
             start = Encoded.of(psi[first:last], self.problem.grid)
@@ -249,31 +245,31 @@ def _totals(block: UserBlock) -> UserTotals:
     return block.totals
 
 
-def _drawn(shard: Shard, stream: Any, n_events: int) -> UserBlock:
+def _drawn(shard: Shard, stream: Any, n_events: int, objective: Objective) -> UserBlock:
     """Draw thetas from the place in a stream of random numbers that belongs to the shard."""
     bits = getattr(np.random, stream["bit_generator"])()
     bits.state = stream
-    return _given(shard, np.random.Generator(bits).dirichlet(np.ones(n_events), size=shard.n_users))
+    return _given(shard, np.random.Generator(bits).dirichlet(np.ones(n_events), size=shard.n_users), objective)
 
 
-def _given(shard: Shard, theta: Floats) -> UserBlock:
-    nothing = np.zeros(1)
-    return UserBlock(_writable(theta), UserTotals.of(theta, nothing, theta[0], shard.rows.counts > 0))
+def _given(shard: Shard, theta: Floats, objective: Objective) -> UserBlock:
+    nothing, counted = np.zeros(1), objective.counted(shard.rows.counts)
+    return UserBlock(_writable(theta), UserTotals.of(theta, nothing, theta[0], counted))
 
 
-def _stepped(shard: Shard, block: UserBlock, bits: Encoded, step: HalfStep) -> UserBlock:
+def _stepped(shard: Shard, block: UserBlock, bits: Encoded, step: HalfStep, objective: Objective) -> UserBlock:
     """Solve a shard's users given psi."""
     here = replace(step, offset=shard.first, centre=_writable(step.centre))
     with one_blas_thread(), Threads(1) as dealer:
         theta, values = here.run(shard.rows, bits.psi, _writable(block.theta), dealer)
-    return UserBlock(theta, UserTotals.of(theta, values, here.centre, shard.rows.counts > 0))
+    return UserBlock(theta, UserTotals.of(theta, values, here.centre, objective.counted(shard.rows.counts)))
 
 
-def _equations(shard: Shard, block: UserBlock, first: int, last: int, ridge: float, centre: Floats) -> Equations:
-    """Return what a shard's users contribute to the normal equations of some items."""
+def _equations(shard: Shard, block: UserBlock, first: int, last: int, step: HalfStep) -> Equations:
+    """Return what a shard's users contribute to the normal equations of some items, observed with them or not."""
     theta = _writable(block.theta)
-    partners = Partners.of(theta, shard.columns)
-    return partners.equations(shard.columns, first, last, ridge, _writable(centre))
+    partners = Partners.of(theta, shard.columns, step.unobserved)
+    return partners.equations(shard.columns, first, last, step.ridge, _writable(step.centre))
 
 
 def _added(a: Equations, b: Equations) -> Equations:
@@ -298,5 +294,5 @@ def _writable(array: Floats) -> Floats:
 def _(execution: Dask, problem: Problem, table: Any) -> Iterator[ShardedEngine]:
     with execution as dask:
         shards = distributed_table(dask, table)
-        check_trainable(shards)
+        check_trainable(shards, only_yes=problem.objective.unobserved != 0.0)
         yield ShardedEngine(problem, shards, dask)

@@ -81,12 +81,7 @@ class Trained(ABC):
     @cached_property
     def item_counts(self) -> NDArray[np.int64]:
         """Observations of each item."""
-        items, n_items = self.training.rows.indices, len(self.items)
-        counts = np.zeros(n_items, dtype=np.int64)
-        # Block by block: bincount makes a copy of what it counts, twice as large.
-        for first in range(0, items.size, _BLOCK):
-            counts += np.bincount(items[first : first + _BLOCK], minlength=n_items)
-        return counts
+        return item_counts(self.training)
 
     @cached_property
     def user_seen(self) -> NDArray[np.bool_]:
@@ -130,6 +125,16 @@ class Trained(ABC):
     @abstractmethod
     def validate_numbers(self) -> None:
         """Check what a fit computed: shapes, types, and what every number must be."""
+
+
+def item_counts(observations: Observations) -> NDArray[np.int64]:
+    """Count the entries of each item, without their order by items."""
+    items, n_items = observations.rows.indices, observations.n_items
+    counts = np.zeros(n_items, dtype=np.int64)
+    # Block by block: bincount makes a copy of what it counts, twice as large.
+    for first in range(0, items.size, _BLOCK):
+        counts += np.bincount(items[first : first + _BLOCK], minlength=n_items)
+    return counts
 
 
 def checked(found: T, remedy: str = "Smaller weights or a smaller scale may help.") -> T:

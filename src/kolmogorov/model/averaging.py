@@ -13,11 +13,11 @@ from kolmogorov._support.seeds import base_seed, generator
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.validation import Flag, Integer, check_parameters
 from kolmogorov.data import Observations
-from kolmogorov.data.levels import Levels
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.fitting.trained import by_users
 from kolmogorov.model.kolmogorov import KolmogorovModel
+from kolmogorov.model.simplex_model import SimplexModel
 from kolmogorov.sampling.posterior import stacked
 
 Floats = NDArray[np.float64]
@@ -53,34 +53,36 @@ def averaged_model(
     theta: Floats,
     psi: NDArray[Any],
     training: Observations,
-    settings: KolmogorovModel | None = None,
+    settings: SimplexModel | None = None,
     levels: Floats | None = None,
-) -> KolmogorovModel:
+) -> Any:
     """Make an ordinary model of averaged parameters; guests are placed with the settings of the models averaged."""
     seen = training.rows.counts > 0
     fitted = Fitted(theta=theta, psi=psi, centre=theta[seen].mean(axis=0), training=training, history=(), levels=levels)
-    kept = ("user_reg", "item_reg", "prior", "simplex_solver", "n_jobs")
-    options = {} if settings is None else {name: getattr(settings, name) for name in kept}
-    grid: Levels = 2 if levels is None else levels.tolist()
-    return KolmogorovModel(n_events=theta.shape[1], levels=grid, **options).adopt(fitted)
+    kept = ("user_reg", "item_reg", "prior", "unobserved", "simplex_solver", "n_jobs")
+    options: dict[str, Any] = {} if settings is None else {name: getattr(settings, name) for name in kept}
+    kind: Any = KolmogorovModel if settings is None else type(settings)
+    if levels is not None:
+        options["levels"] = levels.tolist()
+    return kind(n_events=theta.shape[1], **options).adopt(fitted)
 
 
 def bagged(
     observations: Observations,
     n_models: int = 10,
     *,
-    model: KolmogorovModel | None = None,
+    model: SimplexModel | None = None,
     bootstrap: bool = False,
     random_state: Any = None,
-) -> KolmogorovModel:
+) -> Any:
     """Fit several models and return their average, an ordinary model with n_models times as many events.
 
     Parameters
     ----------
     observations : Observations
     n_models : int
-    model : KolmogorovModel, optional
-        Whose parameters to use.
+    model : KolmogorovModel or NonnegativeModel, optional
+        Whose kind and parameters to use.
     bootstrap : bool
         Weigh every observation again for each model by a draw from Exponential(1) (the Bayesian bootstrap); otherwise
         the models differ by their random starts alone.
@@ -99,8 +101,8 @@ def bagged(
         "bagged", {"n_models": n_models, "bootstrap": bootstrap}, {"n_models": Integer(1), "bootstrap": Flag()}
     )
     base = KolmogorovModel() if model is None else model
-    if not isinstance(base, KolmogorovModel):
-        raise ParameterError(f"'model' must be a KolmogorovModel, got {type(base).__name__}.")
+    if not isinstance(base, SimplexModel):
+        raise ParameterError(f"'model' must be a KolmogorovModel or a NonnegativeModel, got {type(base).__name__}.")
     seed = base_seed(random_state)
     fits = []
     if not isinstance(observations, Observations):

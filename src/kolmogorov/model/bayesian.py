@@ -21,14 +21,15 @@ from kolmogorov._support.validation import (
     LARGEST_RIDGE,
     Between,
     Callback,
+    Either,
     Flag,
     Instance,
     Integer,
     OneOf,
     Optional,
-    OrAuto,
     Positive,
     Requirement,
+    Word,
     check_parameters,
 )
 from kolmogorov._support.warn import warn
@@ -51,15 +52,15 @@ from kolmogorov.surface.tables import table_of
 Likelihood = Literal["auto", "gaussian", "bernoulli", "categorical"]
 Auto = Literal["auto"]
 _RULES: dict[str, Requirement] = {
-    "n_events": OrAuto(Integer(1)),
+    "n_events": Either(Integer(1), Word("auto")),
     "levels": LevelsRequirement(),
     "likelihood": OneOf(("auto", "gaussian", "bernoulli", "categorical")),
-    "n_chains": OrAuto(Integer(1)),
-    "burn_in": OrAuto(Integer(1)),
-    "n_samples": OrAuto(Integer(1)),
-    "thin": OrAuto(Integer(1)),
+    "n_chains": Either(Integer(1), Word("auto")),
+    "burn_in": Either(Integer(1), Word("auto")),
+    "n_samples": Either(Integer(1), Word("auto")),
+    "thin": Either(Integer(1), Word("auto")),
     "item_classes": Integer(1),
-    "n_features": OrAuto(Integer(0)),
+    "n_features": Either(Integer(0), Word("auto")),
     "max_seconds": Optional(Positive()),
     "concentration": Optional(Between(0.0, LARGEST_RIDGE)),
     "execution": Optional(Instance(Dask)),

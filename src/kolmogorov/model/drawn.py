@@ -121,15 +121,19 @@ class DrawnModel(DrawnInterpretation, EventModel):
         low, high = (points[np.minimum((upto < tail).sum(axis=1), points.size - 1)] for tail in tails)
         return low, high
 
-    def evaluate(self, observations: Observations, *, unknown: Unknown = "average") -> dict[str, float]:
+    def evaluate(
+        self, observations: Observations, *, ranking: bool = False, unknown: Unknown = "average", **lists: Any
+    ) -> dict[str, float]:
         """Compare predictions with observations, and count how many ratings the 90% interval holds.
 
         Returns
         -------
         dict
-            The scores of `KolmogorovModel.evaluate`, and `coverage_90`.
+            The scores of `KolmogorovModel.evaluate`, and `coverage_90`; with `ranking` the scores of lists alone.
         """
-        scores = super().evaluate(observations, unknown=unknown)
+        scores = super().evaluate(observations, ranking=ranking, unknown=unknown, **lists)
+        if ranking:
+            return scores
         test = observations.rescaled(self.scale_)
         low, high = self.predict_interval(test, unknown="ignore")
         ratings = test.scale.rating(test.values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from kolmogorov.data.levels import Levels, LevelsRequirement, has_two
 from kolmogorov.execution import Dask
@@ -33,6 +33,10 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         training data.
     prior : {"mean", "uniform"}
         What theta shrinks to: the mean theta of all users, learned along, or the uniform distribution.
+    unobserved : float or "auto"
+        What an entry that was not observed weighs, as a no, where an observation weighs one. For tables in which only
+        yes is recorded: clicks, purchases, visits. 0 leaves such entries out; "auto" settles a weight by the size of
+        the table, `unobserved_`.
     simplex_solver, binary_solver, level_solver : str or solver object
         How the users' and the items' small problems are solved, the latter with two levels and with several;
         `kolmogorov.solvers.names` lists them.
@@ -97,6 +101,7 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         user_reg: float = 10.0,
         item_reg: float = 0.0,
         prior: Prior = "mean",
+        unobserved: float | Literal["auto"] = 0.0,
         simplex_solver: str | RowSolver = "pairwise",
         binary_solver: str | RowSolver = "auto",
         level_solver: str | RowSolver = "coordinate",
@@ -115,6 +120,7 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         self.user_reg = user_reg
         self.item_reg = item_reg
         self.prior = prior
+        self.unobserved = unobserved
         self.simplex_solver = simplex_solver
         self.binary_solver = binary_solver
         self.level_solver = level_solver

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from kolmogorov.execution import Dask
 from kolmogorov.fitting.history import Sweep
@@ -21,11 +21,11 @@ class NonnegativeModel(SimplexModel):
 
     Parameters
     ----------
-    n_events, user_reg, item_reg, prior, simplex_solver, max_iter, tol, n_init, random_state, n_jobs, execution
+    n_events, user_reg, item_reg, prior, unobserved, simplex_solver, max_iter, tol, n_init, random_state, n_jobs
         As in `KolmogorovModel`; `item_reg` is the ridge on psi.
     box_solver : str or solver object
         How the items' problems are solved.
-    callback, verbose, checkpoint
+    execution, callback, verbose, checkpoint
         As in `KolmogorovModel`.
 
     Examples
@@ -45,6 +45,7 @@ class NonnegativeModel(SimplexModel):
         user_reg: float = 10.0,
         item_reg: float = 0.0,
         prior: Prior = "mean",
+        unobserved: float | Literal["auto"] = 0.0,
         simplex_solver: str | RowSolver = "pairwise",
         box_solver: str | RowSolver = "coordinate",
         max_iter: int = 100,
@@ -61,6 +62,7 @@ class NonnegativeModel(SimplexModel):
         self.user_reg = user_reg
         self.item_reg = item_reg
         self.prior = prior
+        self.unobserved = unobserved
         self.simplex_solver = simplex_solver
         self.box_solver = box_solver
         self.max_iter = max_iter

@@ -7,7 +7,7 @@ import numbers
 import os
 import sys
 from abc import abstractmethod
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import (
     LARGEST_RIDGE,
     Callback,
+    Either,
     Flag,
     Instance,
     Integer,
@@ -27,10 +28,12 @@ from kolmogorov._support.validation import (
     Optional,
     Real,
     Requirement,
+    Word,
     check_parameters,
 )
 from kolmogorov.data.levels import Levels
 from kolmogorov.data.observations import Observations, View
+from kolmogorov.data.options import LARGEST_WEIGHT
 from kolmogorov.execution import Dask, Threads
 from kolmogorov.execution.tables import is_distributed
 from kolmogorov.fitting import fold_in, sharded
@@ -39,7 +42,7 @@ from kolmogorov.fitting.engine import Engine, Problem, opened_engine
 from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.fitting.history import Sweep
 from kolmogorov.fitting.multi_start import MultiStart
-from kolmogorov.fitting.objective import Objective, Prior
+from kolmogorov.fitting.objective import Objective, Prior, usual_weight
 from kolmogorov.fitting.state import Run, State
 from kolmogorov.fitting.trained import by_users, checked
 from kolmogorov.solvers import RowSolver, resolve
@@ -54,6 +57,7 @@ _RULES: dict[str, Requirement] = {
     "user_reg": Real(0.0, LARGEST_RIDGE),
     "item_reg": Real(0.0, LARGEST_RIDGE),
     "prior": OneOf(("mean", "uniform")),
+    "unobserved": Either(Real(0.0, LARGEST_WEIGHT), Word("auto")),
     "max_iter": Integer(1),
     "tol": Real(0.0),
     "n_init": Integer(1),
@@ -81,6 +85,7 @@ class SimplexModel(EventModel):
     user_reg: float
     item_reg: float
     prior: Prior
+    unobserved: float | Literal["auto"]
     simplex_solver: str | RowSolver
     max_iter: int
     tol: float
@@ -164,7 +169,9 @@ class SimplexModel(EventModel):
         check_writable(self.checkpoint)
         problem = engine.problem
         # Everything but the seed that shapes the sweeps; the item solver names the levels, if there are several.
-        shape = [int(self.n_events), float(self.user_reg), float(self.item_reg), self.prior, int(self.n_init)]
+        shape: list[Any] = [int(self.n_events), float(self.user_reg), float(self.item_reg)]
+        shape += [self.prior, int(self.n_init)]
+        shape += [self.unobserved] if self.unobserved else []
         solvers = [repr(problem.user_solver), repr(problem.item_solver)]
         text = repr((shape, solvers, engine.fingerprint()))
         return Checkpoint(
@@ -179,11 +186,11 @@ class SimplexModel(EventModel):
 
     def _new_thetas(self, view: View) -> Floats:
         solver = self._problem().user_solver
-        return fold_in.new_users(self.fitted_, view, solver, float(self.user_reg), self.n_jobs)
+        return fold_in.new_users(self.fitted_, view, solver, float(self.user_reg), self.unobserved_, self.n_jobs)
 
     def _new_psis(self, view: View) -> NDArray[Any]:
         solver = self._problem().on(self.fitted_.levels).item_solver
-        return fold_in.new_items(self.fitted_, view, solver, float(self.item_reg), self.n_jobs)
+        return fold_in.new_items(self.fitted_, view, solver, float(self.item_reg), self.unobserved_, self.n_jobs)
 
     # --- learned attributes -----------------------------------------------------------------------------
 
@@ -196,6 +203,14 @@ class SimplexModel(EventModel):
     def psi_(self) -> NDArray[Any]:
         """Support of each item: booleans, levels, or numbers in [0, 1] for a model that relaxes them."""
         return self.fitted_.psi
+
+    @property
+    def unobserved_(self) -> float:
+        """What an unobserved entry weighs, as a no; with "auto" what was settled for the table."""
+        if self.unobserved != "auto":
+            return float(self.unobserved)
+        table = self.fitted_.training
+        return usual_weight(len(table), table.n_users * table.n_items)
 
     @property
     def history_(self) -> list[Sweep]:
@@ -228,7 +243,8 @@ class SimplexModel(EventModel):
         item_solver = resolve(self.item_family, self._item_solver)
         for solver in (user_solver, item_solver):
             solver.check_size(int(self.n_events))
-        objective = Objective(float(self.user_reg), float(self.item_reg), self.prior)
+        rest = self.unobserved if self.unobserved == "auto" else float(self.unobserved)
+        objective = Objective(float(self.user_reg), float(self.item_reg), self.prior, rest)
         return Problem(user_solver, item_solver, objective, self._levels)
 
     def _on_sweep(self, sweep: Sweep) -> bool:

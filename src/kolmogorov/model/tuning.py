@@ -1,9 +1,13 @@
-"""`tune`: a model's parameters by cross-validation over entries."""
+"""`tune`: a model's parameters by cross-validation over entries.
+
+Many settings are first compared by short fits on one fold, and the better third of them goes on to longer ones
+(successive halving, Jamieson and Talwalkar 2016); the last are compared on all folds.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
@@ -13,35 +17,61 @@ from sklearn.base import clone
 from kolmogorov._support.callbacks import says_stop
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.seeds import base_seed
-from kolmogorov._support.validation import nearest
+from kolmogorov._support.validation import Integer, Optional, Positive, Requirement, check_parameters, nearest
 from kolmogorov._support.warn import warn
 from kolmogorov.data import Observations
 from kolmogorov.data.trainable import check_trainable
 from kolmogorov.errors import ConvergenceWarning, DataError, ParameterError
 from kolmogorov.fitting.state import Run, State
+from kolmogorov.model.budget import Budget
+from kolmogorov.model.grids import Grid, usual_values
 from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.model.simplex_model import SimplexModel
+from kolmogorov.surface.comparison import POPULARITY, guess_errors, popularity_scores
 from kolmogorov.surface.recommender import Recommender
 
-Grid = dict[str, list[Any]]
 Parts = Sequence[tuple[Observations, Observations]]
+Setting = dict[str, Any]
+#: With more settings than this, short fits choose those that are tried in earnest.
+_FEW = 12
+#: Shares of the work of whole fits that the rounds spend on a setting, and the share of settings that goes on.
+_EFFORTS, _KEPT = (0.1, 0.3), 1 / 3
+#: Parameters that say how long a fit goes on, and the least that is worth while.
+_LENGTHS = {"max_iter": 4, "n_epochs": 3, "burn_in": 10, "n_samples": 4}
+#: What these come to, about, where a model suits them to the table.
+_SUITED = {"burn_in": 150, "n_samples": 20}
+_RULES: dict[str, Requirement] = {"max_seconds": Optional(Positive()), "k": Integer(1)}
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One setting and its errors on the folds, on the probability scale; parameters are attributes too."""
+    """One setting and its scores on the folds; parameters are attributes too.
+
+    Attributes
+    ----------
+    parameters : mapping
+    scores : tuple of float
+        One for each fold it was tried on: errors on the probability scale, or the nDCG of lists.
+    effort : float
+        Share of the work of a whole cross-validation; below 1 for settings that were given up early.
+    measure : {"rmse", "ndcg"}
+    """
 
     parameters: Mapping[str, Any]
     scores: tuple[float, ...]
+    effort: float = 1.0
+    measure: str = "rmse"
 
     def __getattr__(self, name: str) -> Any:
         parameters = self.__dict__.get("parameters", {})
         if name in parameters:
             return parameters[name]
+        if name == self.__dict__.get("measure"):
+            return self.score
         raise AttributeError(f"A trial has no {name!r}; its parameters are {', '.join(parameters)}.")
 
     @property
-    def rmse(self) -> float:
+    def score(self) -> float:
         """Mean over the folds."""
         return float(np.mean(self.scores))
 
@@ -49,6 +79,11 @@ class Trial:
     def spread(self) -> float:
         """Standard deviation over the folds."""
         return float(np.std(self.scores, ddof=1)) if len(self.scores) > 1 else 0.0
+
+    @property
+    def place(self) -> tuple[float, float]:
+        """What trials are ordered by, best first: those tried longest, and by their scores."""
+        return -self.effort, self.score if self.measure == "rmse" else -self.score
 
 
 @dataclass(frozen=True)
@@ -58,23 +93,32 @@ class Tuning:
     Attributes
     ----------
     best : Trial
-        The setting with the smallest mean error.
+        The setting with the smallest mean error, or the largest mean nDCG.
     trials : tuple of Trial
-        All of them, in the order of the grid.
+        All of them, in the order of the grid; of a setting that was tried several times the longest.
     model : estimator or None
         The best setting fitted to all the data, unless that was not wanted.
+    guesses : mapping
+        The same score of simple guesses on the same folds, by their names.
     """
 
     best: Trial
     trials: tuple[Trial, ...]
     model: Any
+    guesses: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def ranked(self) -> list[Trial]:
+        """The trials, best first."""
+        return sorted(self.trials, key=lambda trial: trial.place)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a data frame with one row per setting, best first."""
-        ranked = sorted(self.trials, key=lambda trial: trial.rmse)
+        ranked = self.ranked
         columns = {name: [trial.parameters[name] for trial in ranked] for name in self.best.parameters}
-        errors = {name: [getattr(trial, name) for trial in ranked] for name in ("rmse", "spread")}
-        return to_frame({**columns, **errors}, backend)
+        scores = {self.best.measure: [trial.score for trial in ranked]}
+        rest = {name: [getattr(trial, name) for trial in ranked] for name in ("spread", "effort")}
+        return to_frame({**columns, **scores, **rest}, backend)
 
 
 def tune(
@@ -84,14 +128,17 @@ def tune(
     folds: int = 3,
     random_state: Any = 0,
     refit: bool = True,
+    max_seconds: float | None = None,
+    ranking: bool | None = None,
+    k: int = 10,
     callback: Callable[[Trial, int, int], Any] | None = None,
     **grid: Any,
 ) -> Tuning:
     """Choose a model's parameters by cross-validation over entries.
 
-    For point models the grid is walked on every fold from the strongest `user_reg` to the weakest, each fit starting
-    from where the one before ended. Expect the time of ten to twenty-five single fits for each number of events with
-    the default grid.
+    More than a dozen settings are first compared by short fits on one fold; the best third goes on twice, and what is
+    left is compared on all folds. For point models the grid is walked on every fold from the strongest `user_reg` to
+    the weakest, each fit starting from where the one before ended.
 
     Parameters
     ----------
@@ -103,105 +150,197 @@ def tune(
         Of the folds and of the fits.
     refit : bool
         Fit the best setting to all observations.
+    max_seconds : float, optional
+        Time for all of it, refit included. When it is over the best setting so far wins; point models end the fit in
+        hand, others finish it.
+    ranking : bool, optional
+        Compare the nDCG of lists of k items instead of errors. By default where the model counts unobserved entries,
+        of whose errors nothing is known.
+    k : int
+        Length of the lists.
     callback : callable, optional
         Called with each `Trial` as it is known, its number from 1, and the number of all; returning True ends the
         search, and the best trial so far wins.
     **grid : number or sequence of numbers
         The values to try of each parameter. By default `n_events`, `user_reg` and `item_reg` for point models,
-        `n_events` for draws, `n_factors` and `reg` for factor models; give one value to fix a parameter.
+        `n_events` for draws, `n_factors` and `reg` for factor models, by the size of the table, and `unobserved` where
+        it is not 0; give one value to fix a parameter.
 
     Examples
     --------
     >>> import kolmogorov as km
     >>> found = km.tune(km.datasets.load("zoo"), n_events=(1, 4), user_reg=(0.3, 30.0), item_reg=0.0)
-    >>> found.best.n_events, found.best.user_reg
-    (4, 0.3)
+    >>> found.best.n_events, found.best.user_reg, found.best.rmse < found.guesses["user and item biases"]
+    (4, 0.3, True)
     """
     if not isinstance(observations, Observations):
         raise DataError(f"tune takes Observations, got {type(observations).__name__}.")
-    check_trainable(observations)
-    seed = base_seed(random_state)
+    check_parameters("tune", {"max_seconds": max_seconds, "k": k}, _RULES)
+    budget = Budget(max_seconds)
     if model is not None and not isinstance(model, Recommender):
         raise ParameterError(f"'model' must be a model of kolmogorov, got {type(model).__name__}.")
     base = clone(model) if model is not None else KolmogorovModel()
+    seed = base_seed(random_state)
     base.set_params(**({"random_state": seed} if "random_state" in base.get_params() else {}))
-    values = _values(base, grid)
-    parts = list(observations.folds(folds, random_state=seed))
-    for number, (train, _) in enumerate(parts, start=1):
-        _check_part(train, number, len(parts))
-    total = int(np.prod([len(tried) for tried in values.values()]))
-    trials: list[Trial] = []
-    try:
-        for trial in _trials(base, values, parts):
-            trials.append(trial)
-            if callback is not None and says_stop(callback(trial, len(trials), total)):
+    only_yes = _counts_unobserved(base, grid)
+    check_trainable(observations, only_yes=only_yes)
+    search = Search(
+        base,
+        _settings(base, grid, observations),
+        list(observations.folds(folds, random_state=seed)),
+        budget,
+        k if (only_yes if ranking is None else ranking) else None,
+        callback,
+    )
+    for number, (train, _) in enumerate(search.parts, start=1):
+        _check_part(train, number, len(search.parts), only_yes)
+    trials = search.run()
+    best = min(trials, key=lambda trial: trial.place)
+    fitted = budget.fitted(base.set_params(**best.parameters), observations) if refit else None
+    return Tuning(best, tuple(trials), fitted, search.guesses())
+
+
+@dataclass(eq=False)
+class Search:
+    """A search under way. `k` is the length of lists where these are compared, and None for errors."""
+
+    base: Any
+    settings: list[Setting]
+    parts: Parts
+    budget: Budget
+    k: int | None
+    callback: Callable[[Trial, int, int], Any] | None
+    found: dict[int, Trial] = field(default_factory=dict)
+    done: int = 0
+
+    @property
+    def measure(self) -> str:
+        """Name of what is compared."""
+        return "rmse" if self.k is None else "ndcg"
+
+    def run(self) -> list[Trial]:
+        """Try the settings; return the longest trial of each, in the order of the grid."""
+        sizes = self._sizes()
+        total = sum(sizes)
+        try:
+            for effort, size in zip([*_EFFORTS[: len(sizes) - 1], 1.0], sizes, strict=True):
+                chosen = sorted(self.found, key=lambda number: self.found[number].place)[:size]
+                if not self._round(sorted(chosen) or list(range(len(self.settings))), effort, total):
+                    break
+        except KeyboardInterrupt:
+            if not self.found:
+                raise
+            warn(f"Interrupted after {self.done} of {total} trials; the best so far is taken.", ConvergenceWarning)
+        return [self.found[number] for number in sorted(self.found)]
+
+    def _sizes(self) -> list[int]:
+        """Return the number of settings of every round."""
+        n = len(self.settings)
+        return [n] if n <= _FEW else [n, *(max(3, round(n * _KEPT**j)) for j in range(1, len(_EFFORTS) + 1))]
+
+    def _round(self, chosen: list[int], effort: float, total: int) -> bool:
+        """Try the chosen settings; tell whether the search goes on."""
+        parts = self.parts if effort == 1.0 else self.parts[:1]
+        base = shortened(clone(self.base), effort)
+        for number, scores in self._scores(base, chosen, parts):
+            spent = effort * len(scores) / len(parts)
+            self.found[number] = Trial(self.settings[number], scores, spent, self.measure)
+            self.done += 1
+            told = self.callback is not None and self.callback(self.found[number], self.done, total)
+            if says_stop(told) or self.budget.over():
+                return False
+        return True
+
+    def _scores(self, base: Any, chosen: list[int], parts: Parts) -> Iterator[tuple[int, tuple[float, ...]]]:
+        if not isinstance(base, SimplexModel):
+            for number in chosen:
+                fits = (clone(base).set_params(**self.settings[number]).fit(train) for train, _ in parts)
+                yield number, tuple(self._judged(fit, test) for fit, (_, test) in zip(fits, parts, strict=True))
+            return
+        paths: dict[str, list[int]] = {}
+        for number in chosen:
+            fixed = repr([value for name, value in self.settings[number].items() if name != "user_reg"])
+            paths.setdefault(fixed, []).append(number)
+        for numbers in paths.values():
+            walked = [self._path(base, numbers, train, test) for train, test in parts]
+            for number in numbers:
+                scores = tuple(path[number] for path in walked if number in path)
+                if scores:
+                    yield number, scores
+
+    def _path(
+        self, base: SimplexModel, numbers: list[int], train: Observations, test: Observations
+    ) -> dict[int, float]:
+        """Return the scores of settings that differ by `user_reg`, one descent going down them while there is time."""
+        start: Run[State] | None = None
+        scores: dict[int, float] = {}
+        for number in sorted(numbers, key=lambda number: self.settings[number].get("user_reg", 0.0), reverse=True):
+            model = self.budget.limited(clone(base).set_params(**self.settings[number]))
+            model.fit(train, start=start, keep_interrupted=False)
+            fitted = model.fitted_
+            start = Run(State(fitted.theta, fitted.psi.astype(np.float64), fitted.centre))
+            scores[number] = self._judged(model, test)
+            if self.budget.over():
                 break
-    except KeyboardInterrupt:
-        if not trials:
-            raise
-        warn(f"Interrupted after {len(trials)} of {total} settings; the best of them is taken.", ConvergenceWarning)
-    best = min(trials, key=lambda trial: trial.rmse)
-    fitted = base.set_params(**best.parameters).fit(observations) if refit else None
-    return Tuning(best, tuple(trials), fitted)
+        return scores
+
+    def _judged(self, model: Any, test: Observations) -> float:
+        if self.k is None:
+            return float(model.evaluate(test, unknown="ignore")["rmse"])
+        return float(model.evaluate(test, ranking=True, k=self.k, unknown="ignore")["ndcg"])
+
+    def guesses(self) -> dict[str, float]:
+        """Return the mean score of simple guesses over all folds."""
+        sums: dict[str, list[float]] = {}
+        for train, test in self.parts:
+            if self.k is None:
+                rows = np.arange(train.n_users), np.arange(train.n_items)
+                scores = guess_errors(train, test, *rows)
+            else:
+                scores = {POPULARITY: popularity_scores(train, test, self.k)}
+            for name, found in scores.items():
+                sums.setdefault(name, []).append(found[self.measure])
+        return {name: float(np.mean(found)) for name, found in sums.items()}
 
 
-def _values(model: Any, grid: dict[str, Any]) -> Grid:
-    """Return what to try of each parameter, in the order of the model's usual grid."""
+def shortened(model: Any, effort: float) -> Any:
+    """Let a model's fits go on for a share of their usual length.
+
+    Examples
+    --------
+    >>> shortened(KolmogorovModel(max_iter=50), 0.1).max_iter
+    5
+    """
+    if effort < 1.0:
+        known = model.get_params(deep=False)
+        usual = {name: _SUITED[name] if known[name] == "auto" else known[name] for name in _LENGTHS if name in known}
+        model.set_params(**{name: min(n, max(round(effort * n), _LENGTHS[name])) for name, n in usual.items()})
+    return model
+
+
+def _settings(model: Any, grid: dict[str, Any], observations: Observations) -> list[Setting]:
+    """Return every combination, in the order of the model's usual grid."""
     known = model.get_params(deep=False)
     for name in grid:
         if name not in known:
             raise ParameterError(f"{type(model).__name__} has no parameter {name!r} to tune.{nearest(name, known)}")
-    values = {name: _listed(tried) for name, tried in {**model.usual_grid, **grid}.items()}
+    values: Grid = {name: _listed(tried) for name, tried in {**usual_values(model, observations), **grid}.items()}
     for name, tried in values.items():
         if not tried:
             raise ParameterError(f"Every part of the grid needs at least one value; {name!r} has none.")
-    return values
+    return [dict(zip(values, setting, strict=True)) for setting in product(*values.values())]
 
 
 def _listed(tried: Any) -> list[Any]:
     return list(tried) if isinstance(tried, Iterable) and not isinstance(tried, str) else [tried]
 
 
-def _check_part(train: Observations, number: int, total: int) -> None:
+def _counts_unobserved(model: Any, grid: dict[str, Any]) -> bool:
+    return any(weight != 0.0 for weight in _listed(grid.get("unobserved", getattr(model, "unobserved", 0.0))))
+
+
+def _check_part(train: Observations, number: int, total: int, only_yes: bool) -> None:
     try:
-        check_trainable(train)
+        check_trainable(train, only_yes=only_yes)
     except DataError as error:
         raise DataError(f"Without fold {number} of {total} there is too little to learn from. {error}") from None
-
-
-def _trials(base: Any, values: Grid, parts: Parts) -> Iterator[Trial]:
-    """Yield one trial for each setting."""
-    if isinstance(base, SimplexModel) and "user_reg" in values:
-        yield from _paths(base, values, parts)
-        return
-    for setting in product(*values.values()):
-        parameters = dict(zip(values, setting, strict=True))
-        errors = []
-        for train, test in parts:
-            fitted = clone(base).set_params(**parameters).fit(train)
-            errors.append(fitted.evaluate(test)["rmse"])
-        yield Trial(parameters, tuple(errors))
-
-
-def _paths(base: SimplexModel, values: Grid, parts: Parts) -> Iterator[Trial]:
-    """Yield trials along paths of `user_reg`, one descent for each fold going down each."""
-    others = {name: tried for name, tried in values.items() if name != "user_reg"}
-    ridges = values["user_reg"]
-    for setting in product(*others.values()):
-        fixed = dict(zip(others, setting, strict=True))
-        paths = [_path(clone(base).set_params(**fixed), train, test, ridges) for train, test in parts]
-        for number, ridge in enumerate(ridges):
-            parameters = {name: ridge if name == "user_reg" else fixed[name] for name in values}
-            yield Trial(parameters, tuple(path[number] for path in paths))
-
-
-def _path(base: SimplexModel, train: Observations, test: Observations, ridges: list[Any]) -> list[float]:
-    """Return the test errors along the path, in the order of `ridges`."""
-    start: Run[State] | None = None
-    errors: dict[float, float] = {}
-    for ridge in sorted(ridges, reverse=True):
-        model = clone(base).set_params(user_reg=ridge).fit(train, start=start, keep_interrupted=False)
-        fitted = model.fitted_
-        start = Run(State(fitted.theta, fitted.psi.astype(np.float64), fitted.centre))
-        errors[ridge] = model.evaluate(test)["rmse"]
-    return [errors[ridge] for ridge in ridges]

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from kolmogorov import metrics
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov._support.validation import Boolean, Integer, OneOf, Optional, Requirement, check_parameters
+from kolmogorov._support.validation import Boolean, Integer, OneOf, Optional, Real, Requirement, check_parameters
 from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.errors import DataError
 from kolmogorov.fitting.trained import Trained
@@ -24,6 +24,7 @@ from kolmogorov.surface.frames import pair_frame
 from kolmogorov.surface.guests import observations_of
 from kolmogorov.surface.ids import Strangers, Unknown, pair_rows, rows_in_blocks
 from kolmogorov.surface.ranking import LOWER, as_columns, best, usual_count
+from kolmogorov.surface.retrieval import LIKES, ranking_scores
 from kolmogorov.surface.saving import save
 from kolmogorov.surface.tables import check_evaluable
 
@@ -35,6 +36,9 @@ _RECOMMEND: dict[str, Requirement] = {
     "min_count": Optional(Integer(1)),
     "rank": OneOf(("auto", "probability", "lower")),
 }
+
+
+_EVALUATE: dict[str, Requirement] = {"ranking": Boolean(), "k": Integer(1), "likes": Real(0.0, 1.0)}
 
 
 class Recommender(BaseEstimator):  # type: ignore[misc]
@@ -100,8 +104,30 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
     def _in_units(self, probability: Any, output: Output) -> Any:
         return self.fitted_.scale.rating(probability) if output == "rating" else probability
 
-    def evaluate(self, observations: Observations, *, unknown: Unknown = "average") -> dict[str, float]:
-        """Compare predictions with observations.
+    def evaluate(
+        self,
+        observations: Observations,
+        *,
+        ranking: bool = False,
+        k: int = 10,
+        likes: float = LIKES,
+        unknown: Unknown = "average",
+    ) -> dict[str, float]:
+        """Compare predictions with observations, or lists of recommendations with what was liked.
+
+        Parameters
+        ----------
+        observations : Observations
+            That the model was not fitted to.
+        ranking : bool
+            Rank all items for every user, leave out those that the model was fitted to for him, and compare the best k
+            with those he likes in `observations`.
+        k : int
+            Length of the lists.
+        likes : float
+            With `ranking`: least value that counts as liked, on the probability scale.
+        unknown : {"average", "ignore", "error"}
+            As in `predict`; a liked item that the model does not know is one that no list holds.
 
         Returns
         -------
@@ -112,9 +138,17 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
             to 0 is better), and `calibration`, how far the probabilities of reaching each value of the scale are from
             the shares that did, in ten bins each, on average (0 is best). Levels between two values of the scale, or
             beyond its ends, count for the nearest ones, and one hundredth of every distribution is spread evenly.
+            With `ranking` instead the means over users of `recall` (share of what they like that is in their list),
+            `precision` (share of the list that they like), `ndcg`, `map`, `mrr` and `hit_rate`; and `coverage`, the
+            share of all items that are in some list, and `mean_popularity`, the mean number of training observations of
+            what is listed.
         """
         check_is_fitted(self)
         test = check_evaluable(observations).rescaled(self.fitted_.scale)
+        check_parameters("evaluate", {"ranking": ranking, "k": k, "likes": likes}, _EVALUATE)
+        if ranking:
+            fitted, n_jobs = self.fitted_, getattr(self, "n_jobs", None)
+            return ranking_scores(fitted.training, fitted.of_users, test, int(k), float(likes), unknown, n_jobs)
         scores = metrics.Scores(test.scale.span, test.is_binary)
         fitted, wholes = self.fitted_, None
         if fitted.levels is not None and fitted.points is not None:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 _POINT = (
     "levels",
+    "only_yes",
     "user_reg",
     "item_reg",
     "prior",
@@ -72,6 +73,11 @@ _CHAINS = ("chains", "burn_in", "samples", "thin")
 )
 @click.option("--samples", default=25, type=COUNT, show_default=True, help="With --bayes: draws kept of each chain.")
 @click.option("--thin", default=8, type=COUNT, show_default=True, help="With --bayes: sweeps between two draws kept.")
+@click.option(
+    "--only-yes",
+    is_flag=True,
+    help="Only what happened is recorded (clicks, purchases): everything else counts as a no of small weight.",
+)
 @click.option("--user-reg", default=10.0, type=Finite(), show_default=True, help="Ridge on theta.")
 @click.option("--item-reg", default=0.0, type=Finite(), show_default=True, help="Ridge on psi.")
 @click.option("--prior", type=click.Choice(["mean", "uniform"]), default="mean", show_default=True)
@@ -121,6 +127,7 @@ def command(
       kolmogorov fit u.data --maximum 5 --user-reg 30 --test-size 0.2 -o ml.km
       kolmogorov fit u.data --maximum 5 --levels auto --events 4 -o ml.km
       kolmogorov fit u.data --maximum 5 --bayes --test-size 0.2 -o ml.km
+      kolmogorov fit clicks.csv --only-yes --events 32 --test-size 0.2 -o clicks.km
       kolmogorov fit table.kmt --dask local:4 -o model.km
       kolmogorov fit votes.csv --map yes=1,abstain=0.5,no=0 --missing absent --titles motions.csv -o votes.km
       zcat votes.tsv.gz | kolmogorov fit - -o votes.km
@@ -157,11 +164,13 @@ def _learn(
     from kolmogorov._support.wording import shown
     from kolmogorov.data.split import check_share
 
-    bayes = options.pop("bayes")
+    bayes, only_yes = options.pop("bayes"), options.pop("only_yes")
     refuse_given(_POINT if bayes else _CHAINS, "does not go with --bayes" if bayes else "goes only with --bayes")
     layout = {name: options.pop(name) for name in LAYOUT}
     scale = {name: options.pop(name) for name in SCALE}
     chains = {name: options.pop(name) for name in _CHAINS}
+    if not bayes:
+        options["unobserved"] = "auto" if only_yes else 0.0
     # What is wrong with the settings is said before a file is read, which may take minutes.
     unfitted: Any = _sampler(events, seed, jobs, options, chains) if bayes else _model(events, seed, jobs, options)
     unfitted.check_parameters()
@@ -178,7 +187,9 @@ def _learn(
     else:
         observations = read_input(data, layout, **scale)
         say.print(str(observations))
-        train, test = (observations, None) if test_size is None else observations.split(test_size, random_state=seed)
+        train, test = observations, None
+        if test_size is not None:
+            train, test = observations.split(test_size, random_state=seed, by="user" if only_yes else "entry")
     if bayes:
         sampled = _sample(unfitted, chains, train, test, say)
         sampled.save(output)
@@ -189,7 +200,11 @@ def _learn(
         _fit_with_bar(model, train, say)
         model.save(output)
         if not say.quiet:
-            _scores(model, model.fitted_.training if files else train, test, f"{model.n_iter_} sweeps")
+            table = model.fitted_.training if files else train
+            if only_yes:
+                _announce(model, say)
+            if not only_yes or test is not None:
+                _scores(model, table, test, f"{model.n_iter_} sweeps", ranking=only_yes)
             _events(model)
     say.print(f"Model written to {shown(output)}")
     if not bayes and model.interrupted_:
@@ -295,14 +310,26 @@ def _sample(
         return model.fit(train, test=test)
 
 
-def _scores(model: Any, train: Observations, test: Observations | None, title: str) -> None:
+def _announce(model: KolmogorovModel, say: Any) -> None:
+    """Say what unobserved entries count."""
+    table = model.fitted_.training
+    blank = table.n_users * table.n_items - len(table)
+    weight = f"a no of weight {model.unobserved_:.3g}"
+    say.print(f"Only yes is recorded: each of {blank:,} unobserved entries counts as {weight}.")
+
+
+def _scores(model: Any, train: Observations, test: Observations | None, title: str, *, ranking: bool = False) -> None:
+    """Show errors, or the scores of lists of ten, with those of simple guesses beside them."""
+    from kolmogorov.cli.comparison import scored
     from kolmogorov.cli.display import console, table
 
-    scores = model.evaluate(train)
-    columns: dict[str, list[Any]] = {"error": list(scores), "training": list(scores.values())}
-    if test is not None:
-        columns["held out"] = list(model.evaluate(test).values())
+    k = 10 if ranking else None
+    columns, sentence = scored(model, train if test is None else test, "training" if test is None else "held out", k)
+    if test is not None and not ranking:
+        columns = {"score": columns.pop("score"), "training": list(model.evaluate(train).values()), **columns}
     console().print(table(title, columns))
+    if sentence:
+        console().print(sentence)
 
 
 def _events(model: KolmogorovModel) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -13,18 +15,24 @@ from kolmogorov.cli.options import (
     JOBS,
     LAYOUT,
     SCALE,
+    Finite,
     LevelsOption,
     output_option,
     read_input,
     reading_options,
+    refuse_given,
     scale_options,
     titles_option,
 )
 from kolmogorov.cli.paths import Input
 from kolmogorov.cli.verb import Verb
 
+_SHOWN = {"n_events": "events"}
 
-def _numbers(context: click.Context, parameter: click.Parameter, text: str) -> list[float]:
+
+def _numbers(context: click.Context, parameter: click.Parameter, text: str | None) -> list[float] | None:
+    if text is None:
+        return None
     try:
         numbers = [float(part) for part in text.split(",")]
     except ValueError:
@@ -34,7 +42,9 @@ def _numbers(context: click.Context, parameter: click.Parameter, text: str) -> l
     return numbers
 
 
-def _counts(context: click.Context, parameter: click.Parameter, text: str) -> list[int]:
+def _counts(context: click.Context, parameter: click.Parameter, text: str | None) -> list[int] | None:
+    if text is None:
+        return None
     try:
         numbers = [int(part) for part in text.split(",")]
     except ValueError:
@@ -44,26 +54,30 @@ def _counts(context: click.Context, parameter: click.Parameter, text: str) -> li
     return numbers
 
 
-def _worded(levels: Any) -> str:
-    return str(levels) if isinstance(levels, (int, str)) else ",".join(f"{level:g}" for level in levels)
+def _worded(tried: Any) -> str:
+    """Say the value of a parameter: a number, a word, or a grid of levels."""
+    if isinstance(tried, str):
+        return tried
+    return f"{tried:g}" if isinstance(tried, (int, float)) else ",".join(f"{level:g}" for level in tried)
 
 
 @click.command("tune", cls=Verb)
 @click.argument("data", type=Input(dir_okay=True))
 @output_option("Model file for the best setting, refitted.")
-@click.option("--events", default="4,8,16", show_default=True, callback=_counts, help="Numbers of events to try.")
+@click.option("--model", type=click.Choice(["point", "relaxed", "draws"]), default="point", show_default=True)
+@click.option("--events", callback=_counts, help="Numbers of events to try.  [default: by the size of the table]")
 @click.option(
     "--levels",
-    default=("2",),
     type=LevelsOption(),
     multiple=True,
-    show_default=True,
     metavar="2|auto|V,V,...",
-    help="Values of an item in an event; may be repeated to try several.",
+    help="Values of an item in an event; may be repeated to try several.  [default: the model's own]",
 )
-@click.option("--user-reg", default="0.3,1,3,10,30,100", show_default=True, callback=_numbers, help="Values to try.")
-@click.option("--item-reg", default="0,0.1", show_default=True, callback=_numbers, help="Values to try.")
+@click.option("--user-reg", callback=_numbers, help="Values to try.  [default: 0.3,1,3,10,30,100]")
+@click.option("--item-reg", callback=_numbers, help="Values to try.  [default: 0,0.1]")
+@click.option("--only-yes", is_flag=True, help="Only what happened is recorded: choose by the lists of ten items.")
 @click.option("--folds", default=3, show_default=True, type=COUNT)
+@click.option("--max-seconds", type=Finite(), help="Time for all of it; then the best so far is taken.")
 @click.option("--max-iter", default=50, show_default=True, type=COUNT, help="Limit on sweeps of every fit.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--jobs", default=-1, show_default=True, type=JOBS, help="Threads; -1 for all processors.")
@@ -73,65 +87,109 @@ def _worded(levels: Any) -> str:
 def command(
     data: str,
     output: str | None,
-    events: list[int],
+    model: str,
+    events: list[int] | None,
     levels: tuple[Any, ...],
-    user_reg: list[float],
-    item_reg: list[float],
+    user_reg: list[float] | None,
+    item_reg: list[float] | None,
+    only_yes: bool,
     folds: int,
+    max_seconds: float | None,
     max_iter: int,
     seed: int,
     jobs: int,
     **options: Any,
 ) -> None:
-    """Try every combination on held-out parts of DATA, print a table, and refit the best to all of it.
+    """Compare settings on held-out parts of DATA, print a table, and refit the best to all of it.
+
+    Many settings are first compared by short fits on one part; the best third goes on, twice. Ctrl-C ends the search
+    and takes the best so far. The errors of means and biases on the same parts are printed below the table.
 
     \b
     Examples:
       kolmogorov tune ratings.csv -o model.km
       kolmogorov tune ratings.csv --levels 2 --levels auto --events 4,8
       kolmogorov tune ratings.csv --events 8,16,24 --user-reg 10,30,100 --folds 5
+      kolmogorov tune ratings.csv --model draws --events 8,16 --max-seconds 300 -o model.km
     """
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
     from kolmogorov._support.wording import shown
-    from kolmogorov.cli.display import console, table
-    from kolmogorov.model.kolmogorov import KolmogorovModel
+    from kolmogorov.cli.display import console
     from kolmogorov.model.tuning import tune
 
+    if model == "draws":
+        refuse_given(("user_reg", "item_reg", "max_iter", "only_yes"), "does not go with --model draws")
+    if model == "relaxed":
+        refuse_given(("levels",), "does not go with --model relaxed")
     say = console(stderr=True)
     layout = {name: options[name] for name in LAYOUT}
     observations = read_input(data, layout, **{name: options[name] for name in SCALE})
     say.print(str(observations))
-    parts = ("settings", BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*parts, console=say, transient=True, disable=not say.is_terminal) as bar:
-        task = bar.add_task("", total=None)
-
-        def advance(trial: Any, number: int, total: int) -> None:
-            bar.update(task, total=total, completed=number, description=f"rmse {trial.rmse:.4f}")
-
+    grid: dict[str, Any] = {"n_events": events, "levels": levels or None, "user_reg": user_reg, "item_reg": item_reg}
+    with _bar(say) as advance:
         found = tune(
             observations,
-            n_events=events,
-            levels=list(levels),
-            user_reg=user_reg,
-            item_reg=item_reg,
             folds=folds,
-            model=KolmogorovModel(max_iter=max_iter, n_jobs=jobs),
+            model=_model(model, max_iter, jobs, only_yes),
             random_state=seed,
             refit=output is not None,
+            max_seconds=max_seconds,
             callback=advance,
+            **{name: tried for name, tried in grid.items() if tried is not None},
         )
-    ranked = sorted(found.trials, key=lambda trial: trial.rmse)
-    columns: dict[str, list[Any]] = {
-        "events": [trial.n_events for trial in ranked],
-        **({} if levels == (2,) else {"levels": [_worded(trial.levels) for trial in ranked]}),
-        "user_reg": [f"{trial.user_reg:g}" for trial in ranked],
-        "item_reg": [f"{trial.item_reg:g}" for trial in ranked],
-        "rmse": [trial.rmse for trial in ranked],
-        "± over folds": [trial.spread for trial in ranked],
-        "in rating units": [trial.rmse * observations.scale.span for trial in ranked],
-    }
-    console().print(table(f"{folds}-fold cross-validation, best first", columns))
+    _show(found, folds, observations.scale.span)
     if output is not None:
         found.model.save(output)
         say.print(f"Best setting refitted and written to {shown(output)}")
+
+
+def _model(name: str, max_iter: int, jobs: int, only_yes: bool) -> Any:
+    from kolmogorov.model.bayesian import BayesianKolmogorovModel
+    from kolmogorov.model.kolmogorov import KolmogorovModel
+    from kolmogorov.model.nonnegative import NonnegativeModel
+
+    if name == "draws":
+        return BayesianKolmogorovModel(n_jobs=jobs)
+    kind: Any = KolmogorovModel if name == "point" else NonnegativeModel
+    return kind(max_iter=max_iter, n_jobs=jobs, unobserved="auto" if only_yes else 0.0)
+
+
+@contextmanager
+def _bar(say: Any) -> Iterator[Any]:
+    """Show how many trials are done and the best score so far; yield what `tune` is to call."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    parts = ("trials", BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*parts, console=say, transient=True, disable=not say.is_terminal) as bar:
+        task = bar.add_task("", total=None)
+        trials: list[Any] = []
+
+        def advance(trial: Any, number: int, total: int) -> None:
+            trials.append(trial)
+            best = min(trials, key=lambda each: each.place)
+            bar.update(task, total=total, completed=number, description=f"best {best.measure} {best.score:.4f}")
+
+        yield advance
+
+
+def _show(found: Any, folds: int, span: float) -> None:
+    """Print the trials and, below them, what simple guesses reach."""
+    from kolmogorov.cli.display import console, table
+    from kolmogorov.surface.comparison import verdict
+
+    ranked, measure = found.ranked, found.best.measure
+    columns: dict[str, list[Any]] = {
+        _SHOWN.get(name, name): [_worded(trial.parameters[name]) for trial in ranked] for name in found.best.parameters
+    }
+    columns |= {measure: [trial.score for trial in ranked], "± over folds": [trial.spread for trial in ranked]}
+    if measure == "rmse":
+        columns["in rating units"] = [trial.score * span for trial in ranked]
+    if any(trial.effort < 1.0 for trial in ranked):
+        columns["effort"] = [f"{trial.effort:.2g}" for trial in ranked]
+    out = console()
+    out.print(table(f"{folds}-fold cross-validation, best first", columns))
+    guesses = ", ".join(f"{name} {score:.4f}" for name, score in found.guesses.items())
+    out.print(f"On the same folds, {measure}: {guesses}")
+    beside = {name: {measure: score} for name, score in found.guesses.items()}
+    sentence = verdict({measure: found.best.score}, beside, measure)
+    if sentence:
+        out.print(sentence)

@@ -1,0 +1,28 @@
+"""A model's scores for a table, with those of simple guesses beside them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kolmogorov.data import Observations
+
+
+def scored(
+    model: Any, observations: Observations, name: str, k: int | None = None
+) -> tuple[dict[str, list[Any]], str | None]:
+    """Return columns with a model's errors, under `name`, and those of guesses, and a sentence if it is no better.
+
+    With `k` the scores of lists of so many items, beside the list of the most popular ones.
+    """
+    from kolmogorov.surface.comparison import POPULARITY, guess_scores, popularity_scores, verdict
+
+    if k is None:
+        scores = model.evaluate(observations)
+        guesses = guess_scores(model.fitted_, observations)
+    else:
+        scores = model.evaluate(observations, ranking=True, k=k)
+        guesses = {POPULARITY: popularity_scores(model.fitted_.training, observations, k)}
+    columns: dict[str, list[Any]] = {"score": list(scores), name: list(scores.values())}
+    columns |= {guess: [found.get(score) for score in scores] for guess, found in guesses.items()}
+    return columns, verdict(scores, guesses, "rmse" if k is None else "ndcg")

@@ -1,0 +1,38 @@
+"""What is worth trying of each parameter, by the size of a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kolmogorov.data import Observations
+from kolmogorov.fitting.objective import usual_weight
+from kolmogorov.model.simplex_model import SimplexModel
+
+Grid = dict[str, list[Any]]
+#: Numbers of events for tables with at most so many entries.
+_EVENTS = ((2_000, (2, 4, 8)), (300_000, (4, 8, 16)), (float("inf"), (8, 16, 24)))
+#: Users with fewer entries than this, on average, are few: no fit of theirs can do without a ridge.
+_SPARSE = 10
+#: Weights of unobserved entries, as multiples of the usual one.
+_WEIGHTS = (0.3, 1.0, 3.0)
+
+
+def usual_values(model: Any, table: Observations) -> dict[str, Any]:
+    """Return what `tune` tries of each parameter unless it is told otherwise.
+
+    Examples
+    --------
+    >>> import kolmogorov as km
+    >>> usual_values(km.KolmogorovModel(), km.datasets.load("zoo"))["n_events"]
+    (2, 4, 8)
+    """
+    values = dict(model.usual_grid)
+    if not isinstance(model, SimplexModel):
+        return values
+    values["n_events"] = next(events for most, events in _EVENTS if len(table) <= most)
+    if len(table) < _SPARSE * table.n_users:
+        values["user_reg"] = tuple(ridge for ridge in values["user_reg"] if ridge >= 1.0)
+    if model.unobserved:
+        usual = usual_weight(len(table), table.n_users * table.n_items)
+        values["unobserved"] = tuple(min(1.0, times * usual) for times in _WEIGHTS)
+    return values

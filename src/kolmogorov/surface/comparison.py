@@ -1,0 +1,68 @@
+"""A model beside what anybody could guess: means, biases, the most popular."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from kolmogorov import metrics
+from kolmogorov.data import Observations
+from kolmogorov.fitting.trained import Trained, item_counts
+from kolmogorov.surface.retrieval import LIKES, ranking_scores
+
+POPULARITY = "most popular"
+
+
+def guess_scores(fitted: Trained, observations: Observations) -> dict[str, dict[str, float]]:
+    """Return the errors of means and biases of what a model was fitted to, by the guess's name.
+
+    Examples
+    --------
+    >>> import kolmogorov as km
+    >>> train, test = km.datasets.load("zoo").split(random_state=0)
+    >>> model = km.KolmogorovModel(6, user_reg=0.3, random_state=0).fit(train)
+    >>> guesses = guess_scores(model.fitted_, test)
+    >>> list(guesses), model.evaluate(test)["rmse"] < guesses["user and item biases"]["rmse"]
+    (['overall mean', 'item means', 'user and item biases'], True)
+    """
+    test = observations.rescaled(fitted.scale)
+    return guess_errors(fitted.training, test, fitted.users.translate(test.users), fitted.items.translate(test.items))
+
+
+def guess_errors(train: Observations, test: Observations, users: Any, items: Any) -> dict[str, dict[str, float]]:
+    """Return the same, with the row of `train` for each user and item of `test`."""
+    guesses = metrics.SimpleGuesses.of(train)
+    view, binary = test.rows, test.is_binary
+    sums: dict[str, metrics.Scores] = {}
+    for first, last in view.blocks():
+        part = slice(int(view.indptr[first]), int(view.indptr[last]))
+        weights = view.weights[part] if view.weights.size else None
+        made = guesses.at(users[view.owners(first, last)], items[view.indices[part]])
+        for name, guess in made.items():
+            sums.setdefault(name, metrics.Scores(test.scale.span, binary)).add(view.values[part], guess, weights)
+        view.forget(first, last)
+    return {name: scores.result() for name, scores in sums.items()}
+
+
+def popularity_scores(train: Observations, test: Observations, k: int, likes: float = LIKES) -> dict[str, float]:
+    """Return the scores of lists that hold what most were observed with; the same for everybody."""
+    counts = item_counts(train)
+    popular = counts / max(int(counts.max()), 1)
+    return ranking_scores(train, lambda rows: np.tile(popular, (rows.size, 1)), test.rescaled(train.scale), k, likes)
+
+
+def verdict(model: Mapping[str, float], guesses: Mapping[str, Mapping[str, float]], score: str) -> str | None:
+    """Return a sentence where a guess is as good as the model, and None where the model beats all of them.
+
+    Examples
+    --------
+    >>> verdict({"rmse": 0.2}, {"item means": {"rmse": 0.19}, "overall mean": {"rmse": 0.3}}, "rmse")
+    'The model does not beat the item means: rmse 0.2000 against 0.1900.'
+    """
+    smaller = score in ("rmse", "mae", "rmse_rating", "mae_rating", "log_loss", "brier")
+    name, best = sorted(guesses.items(), key=lambda guess: guess[1][score] if smaller else -guess[1][score])[0]
+    if model[score] < best[score] if smaller else model[score] > best[score]:
+        return None
+    return f"The model does not beat the {name}: {score} {model[score]:.4f} against {best[score]:.4f}."

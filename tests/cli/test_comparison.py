@@ -1,0 +1,78 @@
+"""Verbs say what simple guesses reach, and what only-yes data need."""
+
+import json
+
+import numpy as np
+import pytest
+
+import kolmogorov as km
+
+
+@pytest.fixture
+def likes(visits, tmp_path):
+    path = tmp_path / "likes.csv"
+    lines = zip(visits.user_rows().tolist(), visits.item_rows().tolist(), strict=True)
+    path.write_text("user,item,value\n" + "".join(f"u{u},i{i},1\n" for u, i in lines))
+    return path
+
+
+@pytest.fixture
+def noise(tmp_path):
+    """Ratings that nothing but the mean can say anything about."""
+    rng = np.random.default_rng(0)
+    path = tmp_path / "noise.csv"
+    rows = [f"{u},{i},{rng.integers(1, 6)}" for u in range(30) for i in range(20) if rng.random() < 0.5]
+    path.write_text("user,item,rating\n" + "\n".join(rows) + "\n")
+    return path
+
+
+def test_fit_shows_guesses_and_says_when_they_win(shell, noise, tmp_path):
+    model = tmp_path / "m.km"
+    result = shell("fit", noise, "--maximum", 5, "--user-reg", 0, "--test-size", 0.3, "-o", model)
+    assert result.exit_code == 0, result.output
+    assert "overall mean" in result.output
+    assert "biases" in result.output
+    assert "The model does not beat the overall mean: rmse" in result.output
+    for more in ((), ("--folds", 2)):
+        result = shell("evaluate", model, noise, *more)
+        assert "overall" in result.output
+        assert "biases" in result.output
+    assert "does not beat" in result.output
+    rows = json.loads(shell("evaluate", model, noise, "--folds", 2, "--format", "json").stdout)
+    assert {"score", "mean", "sd", "fold 1", "fold 2", "item means"} <= set(rows[0])
+
+
+def test_tune_shows_guesses_and_keeps_to_its_time(shell, noise):
+    result = shell("tune", noise, "--maximum", 5, "--max-seconds", 1, "--folds", 2)
+    assert result.exit_code == 0, result.output
+    assert "On the same folds, rmse: overall mean 0." in result.output
+    assert "does not beat" in result.output
+
+
+@pytest.mark.parametrize("kind", ["relaxed", "draws"])
+def test_other_models_are_tuned(shell, zoo_files, kind):
+    result = shell("tune", zoo_files[0], "--model", kind, "--events", "2", "--folds", 2, "--max-seconds", 2)
+    assert result.exit_code == 0, result.output
+    assert "best first" in result.output
+    assert shell("tune", zoo_files[0], "--model", "draws", "--user-reg", "1").exit_code == 2
+
+
+def test_only_yes_needs_a_word_and_is_judged_by_lists(shell, likes, tmp_path):
+    model = tmp_path / "m.km"
+    refused = shell("fit", likes, "-o", model)
+    assert refused.exit_code != 0
+    assert "With --only-yes everything else counts as a no of small weight." in " ".join(refused.output.split())
+    result = shell("fit", likes, "--only-yes", "--events", 4, "--test-size", 0.3, "-o", model)
+    assert result.exit_code == 0, result.output
+    assert "unobserved entries counts as a no of weight" in " ".join(result.output.split())
+    assert "ndcg" in result.output
+    assert "most popular" in result.output
+    assert "rmse" not in result.output
+    assert km.load(model).unobserved == "auto"
+    rows = json.loads(shell("evaluate", model, likes, "--ranking", "-k", 5, "--format", "json").stdout)
+    assert [row["score"] for row in rows][:3] == ["recall", "precision", "ndcg"]
+    assert shell("evaluate", model, likes, "-k", 5).exit_code == 2
+    assert shell("fit", likes, "--only-yes", "--bayes", "-o", model).exit_code == 2
+    tuned = shell("tune", likes, "--only-yes", "--events", 4, "--user-reg", 1, "--item-reg", 0, "--folds", 2)
+    assert "ndcg" in tuned.output
+    assert "most popular" in tuned.output

@@ -1,0 +1,170 @@
+"""Lists of recommendations against what was held out: the definitions, and what other libraries compute."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kolmogorov as km
+import naive
+from kolmogorov import Observations
+from kolmogorov.errors import DataError, ParameterError, UnknownIdWarning
+from kolmogorov.kernels.ranking import best_items, list_scores
+
+NAMES = ("recall", "precision", "ndcg", "map", "mrr", "hit_rate")
+
+
+@given(st.integers(0, 10_000), st.integers(1, 9), st.integers(1, 14), st.booleans())
+def test_best_items_against_the_slow_twin(seed, k, n_items, tied):
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(0, 3, (4, n_items)) / 7.0 if tied else rng.random((4, n_items))
+    seen = rng.random((4, n_items)) < 0.3
+    counts = rng.integers(0, 3, n_items)
+    indptr = np.concatenate(([0], np.cumsum(seen.sum(axis=1)))).astype(np.int64)
+    users = np.array([0, 1, 2, 3, 4])
+    out = np.empty((5, k), dtype=np.int64)
+    best_items(np.vstack([scores, scores[0]]), users, indptr, np.nonzero(seen)[1].astype(np.int32), counts, out)
+    for row in range(5):
+        taken = set(np.flatnonzero(seen[row])) if row < 4 else set()
+        expected = naive.best_list(scores[row % 4], taken, counts, k)
+        assert out[row].tolist() == expected + [-1] * (k - len(expected))
+
+
+@given(st.integers(0, 10_000), st.integers(1, 8))
+def test_scores_of_lists_against_the_slow_twin(seed, k):
+    rng = np.random.default_rng(seed)
+    lists = np.array([rng.permutation(12)[:k] for _ in range(5)])
+    lists[0, k // 2 :] = -1
+    relevant = [np.sort(rng.permutation(12)[: rng.integers(0, 6)]) for _ in range(5)]
+    extra = rng.integers(0, 2, 5)
+    indptr = np.concatenate(([0], np.cumsum([len(r) for r in relevant]))).astype(np.int64)
+    out = np.empty((5, 6))
+    list_scores(lists, indptr, np.concatenate(relevant).astype(np.int64), 0, extra, out)
+    for row in range(5):
+        wanted = {*relevant[row].tolist(), *(range(100, 100 + extra[row]))}
+        expected = naive.list_scores([i for i in lists[row] if i >= 0], wanted, k) if wanted else (0,) * 6
+        np.testing.assert_allclose(out[row], expected, atol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def halves():
+    table = km.datasets.load("planted", n_users=70, n_items=50, n_events=4, n_observations=1600, noise=0.2)
+    return table.split(0.3, random_state=0)
+
+
+MODELS = {
+    "kolmogorov": lambda: km.KolmogorovModel(3, random_state=0),
+    "nonnegative": lambda: km.NonnegativeModel(3, random_state=0),
+    "draws": lambda: km.BayesianKolmogorovModel(3, n_chains=1, burn_in=5, n_samples=4, thin=1, random_state=0),
+    "factors": lambda: km.MatrixFactorization(3, random_state=0),
+    "svdpp": lambda: km.SVDpp(3, n_epochs=3, random_state=0),
+}
+
+
+def by_hand(model, train, test, k, likes):
+    """Every score by the definitions, user by user."""
+    counts = np.bincount(train.item_rows(), minlength=train.n_items)
+    rows, lists = [], []
+    for user in range(train.n_users):
+        mine = test.user_rows() == user
+        relevant = set(test.item_rows()[mine & (test.values >= likes)].tolist())
+        if not relevant:
+            continue
+        seen = set(train.item_rows()[train.user_rows() == user].tolist())
+        listed = naive.best_list(model.fitted_.of_users(np.array([user]))[0], seen, counts, k)
+        rows.append(naive.list_scores(listed, relevant, k))
+        lists += listed
+    scores = dict(zip(NAMES, np.mean(rows, axis=0), strict=True))
+    return scores | {"coverage": len(set(lists)) / train.n_items, "mean_popularity": counts[lists].mean()}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_is_scored_by_the_definitions(name, halves):
+    train, test = halves
+    model = MODELS[name]().fit(train)
+    found = model.evaluate(test, ranking=True, k=7, likes=0.5)
+    assert list(found) == [*NAMES, "coverage", "mean_popularity"]
+    assert found == pytest.approx(by_hand(model, train, test, 7, 0.5))
+
+
+def test_the_same_as_scikit_learn(halves):
+    metrics = pytest.importorskip("sklearn.metrics")
+    train, test = halves
+    model = km.KolmogorovModel(8, random_state=0).fit(train)
+    table = model.fitted_.of_users(np.arange(train.n_users))
+    table[train.user_rows(), train.item_rows()] = -1.0
+    liked = np.zeros_like(table)
+    chosen = test.values >= 0.6
+    liked[test.user_rows()[chosen], test.item_rows()[chosen]] = 1.0
+    some = liked.any(axis=1)
+    # scikit-learn averages over ties, so there must be none.
+    table += 1e-7 * np.random.default_rng(0).random(table.shape)
+    shifted = Shifted(model.fitted_, table)
+    ours = km.KolmogorovModel(8).adopt(shifted).evaluate(test, ranking=True, k=10)["ndcg"]
+    assert ours == pytest.approx(metrics.ndcg_score(liked[some], table[some], k=10))
+
+
+class Shifted:
+    """A fitted value with other predictions."""
+
+    def __init__(self, fitted, table):
+        self._fitted, self._table = fitted, table
+
+    def of_users(self, rows):
+        return self._table[rows]
+
+    def __getattr__(self, name):
+        return getattr(self._fitted, name)
+
+
+def test_the_same_as_implicit(halves):
+    evaluation = pytest.importorskip("implicit.evaluation", reason="the extra 'bench' is not installed")
+    sparse = pytest.importorskip("scipy.sparse")
+    train, test = halves
+    model = km.KolmogorovModel(8, random_state=0).fit(train)
+    liked = test.subset(test.values >= 0.6)
+
+    class Lists:
+        def recommend(self, ids, user_items, N):
+            users = np.asarray(ids).astype(np.int64)
+            lists = np.empty((len(users), N), dtype=np.int64)
+            rows, counts = train.rows, model.fitted_.item_counts
+            best_items(model.fitted_.of_users(users), users, rows.indptr, rows.indices, counts, lists)
+            return lists.astype(np.int32), np.zeros_like(lists, dtype=np.float32)
+
+    def matrix(table):
+        shape = table.n_users, table.n_items
+        return sparse.csr_matrix((np.ones(len(table)), (table.user_rows(), table.item_rows())), shape)
+
+    theirs = evaluation.ranking_metrics_at_k(Lists(), matrix(train), matrix(liked), K=10, show_progress=False)
+    ours = model.evaluate(test, ranking=True, k=10)
+    assert ours["ndcg"] == pytest.approx(theirs["ndcg"], abs=1e-6)
+    assert ours["map"] == pytest.approx(theirs["map"], abs=1e-6)
+
+
+def test_threads_change_nothing(halves):
+    train, test = halves
+    model = km.KolmogorovModel(4, random_state=0, n_jobs=1).fit(train)
+    one = model.evaluate(test, ranking=True)
+    assert one == model.set_params(n_jobs=3).evaluate(test, ranking=True)
+
+
+def test_unknown_items_are_missed_and_unknown_users_get_what_everybody_gets(halves):
+    train, _ = halves
+    model = km.KolmogorovModel(4, random_state=0).fit(train)
+    item = int(train.items.ids[np.argmax(model.fitted_.of_users(np.array([train.n_users]))[0])])
+    strange = Observations.from_arrays([9999, 9999], [item, 8888], [1, 1])
+    with pytest.warns(UnknownIdWarning, match="1 user .* and 1 item"):
+        found = model.evaluate(strange, ranking=True)
+    assert found["recall"] == 0.5
+    assert found["hit_rate"] == 1.0
+
+
+def test_lists_longer_than_the_table_and_nothing_liked(halves):
+    train, test = halves
+    model = km.KolmogorovModel(2, random_state=0).fit(train)
+    assert model.evaluate(test, ranking=True, k=1000)["recall"] == 1.0
+    with pytest.raises(DataError, match="No user has a held-out item that counts as liked"):
+        model.evaluate(test.subset(test.values < 0.5), ranking=True, likes=0.9)
+    with pytest.raises(ParameterError, match="'k' must be an integer >= 1"):
+        model.evaluate(test, ranking=True, k=0)
