@@ -22,7 +22,13 @@ Say = Callable[[str], None]
 
 
 def compute(
-    names: Sequence[str], folder: Path, effort: Effort, *, say: Say, fresh: bool = False, share: tuple[int, int] = (1, 1)
+    names: Sequence[str],
+    folder: Path,
+    effort: Effort,
+    *,
+    say: Say,
+    fresh: bool = False,
+    share: tuple[int, int] = (1, 1),
 ) -> None:
     """Compute the parts that `folder` does not hold yet for this version.
 
@@ -86,7 +92,9 @@ def environments(folder: Path, effort: Effort) -> list[str]:
             record = stored(folder, part)
             if record is not None:
                 where = record["environment"]
-                seen[f"Python {where['python']}, numpy {where['numpy']}, {where['machine']}, {where['processors']} processors"] = None
+                seen[
+                    f"Python {where['python']}, numpy {where['numpy']}, {where['machine']}, {where['processors']} processors"
+                ] = None
     return list(seen)
 
 

@@ -175,7 +175,7 @@ def descend_dual(lifted, how, start, dual, counts, phases, trace, points, stop):
     Algorithms 1 and 2 differ only in `evaluate`, so they visit the same points. The EVD of an accepted trial point
     serves as that point's own. An iteration counts for the phase of the point from which it starts. `start` begins
     every Lanczos run; `stop` ends the descent where it is. Returns the eigenpairs at the end, as the algorithm
-    knows them, and the last step.
+    knows them.
     """
     n = dual.size
     own_values = np.zeros(n)
@@ -185,7 +185,6 @@ def descend_dual(lifted, how, start, dual, counts, phases, trace, points, stop):
         counts[FULL_EVDS] += 1
     h, values, vectors, phase = evaluate(lifted, dual, how, start, own_values, own_vectors, counts)
     gradient = np.empty(n)
-    t = how.step
     for iteration in range(how.max_iter):
         if trace.size > 0:
             trace[iteration] = h
@@ -211,7 +210,7 @@ def descend_dual(lifted, how, start, dual, counts, phases, trace, points, stop):
     if trace.size > 0:
         trace[counts[ITERATIONS]] = h
         points[counts[ITERATIONS]] = dual
-    return values, vectors, t
+    return values, vectors
 
 
 @kernel

@@ -39,14 +39,13 @@ def finish(lifted, constant, gamma, values, vectors, dual, n_draws, state, stop,
 
 
 @kernel
-def gradient_batch(
-    gram, moment, seeds, how, n_draws, stop, x, bounds, norms, counts, phases, duals, trace, points
-):
+def gradient_batch(gram, moment, seeds, how, n_draws, stop, x, bounds, norms, counts, phases, duals, trace, points):
     """Run gradient descent (Algorithm 1, or 2 with `how.enhanced`) and rounding (Algorithm 3) on every row.
 
     `how` is a `Descent`. Outputs: `x`, `bounds`, `norms` (of the exact gradient at the end), `counts` (columns of
     `kernels.dual`), `phases`, `duals`, and where they have room `trace` (h per iteration) and `points` (dual per
-    iteration). With Ritz pairs the paper's criterion is asked once more at the end, of the exact gradient.
+    iteration). With Ritz pairs a short step may come from a wrong gradient: there the exact one has to be short as well,
+    for a step of 1 / gamma, which is of the order of the inverse curvature.
     """
     rows, size = x.shape
     lifted = np.empty((size + 1, size + 1))
@@ -57,13 +56,13 @@ def gradient_batch(
         start /= np.sqrt(np.sum(start * start))
         dual = duals[row]
         dual[:] = how.initial_dual
-        values, vectors, t = descend_dual(
+        values, vectors = descend_dual(
             lifted, how, start, dual, counts[row], phases[row], trace[row], points[row], stop
         )
         bounds[row], norms[row] = finish(
             lifted, constant, how.gamma, values, vectors, dual, n_draws, state, stop, x[row]
         )
-        if how.lanczos and t * norms[row] > how.tol:
+        if how.lanczos and norms[row] > how.gamma * how.tol:
             counts[row, CONVERGED] = 0
 
 

@@ -43,7 +43,12 @@ def _traced(realisations: int) -> dict[str, Any]:
             spent[label].append(int(cut.n_evd or 0))
             phases[label].append((cut.phases or {}).get("I-A", 0))
     return {
-        label: {**band(curves[label]), "EVDs": spent[label], "I-A": phases[label], "lengths": [len(c) - 1 for c in curves[label]]}
+        label: {
+            **band(curves[label]),
+            "EVDs": spent[label],
+            "I-A": phases[label],
+            "lengths": [len(c) - 1 for c in curves[label]],
+        }
         for label in _RUNS
     }
 

@@ -91,7 +91,9 @@ def present(found: dict[str, Any], effort: Effort) -> Result:
                 "Fig. 6",
                 "the threshold stops Lanczos at m = 5",
                 f"of {_SIZE + 1}: "
-                + "; ".join(f"a = {a}: {ends.min()}-{ends.max()}, median {np.median(ends):.0f}" for a, ends in stops.items()),
+                + "; ".join(
+                    f"a = {a}: {ends.min()}-{ends.max()}, median {np.median(ends):.0f}" for a, ends in stops.items()
+                ),
                 verdict(int(stops["1"].min()) <= 5 <= int(stops["1"].max())),
             ),
             Claim(

@@ -64,7 +64,9 @@ def present(found: dict[str, Any], effort: Effort) -> Result:
         lines[f"paper: {name}"] = (list(mine), [TABLE_3[name].get(label, (0.0, np.nan))[1] for label in mine])
 
     def order(name: str) -> list[str]:
-        return sorted((label for label in TABLE_3[name] if (name, label) in times), key=lambda s: times[name, s]["items"])
+        return sorted(
+            (label for label in TABLE_3[name] if (name, label) in times), key=lambda s: times[name, s]["items"]
+        )
 
     expected = ["enhanced_gd", "gd", "dmo", "sdr"]
     orders = {name: order(name) for name in TABLE_3}

@@ -35,11 +35,7 @@ def parts(effort: Effort) -> list[Part]:
 
 def _labels(name: str, size: int) -> list[str]:
     wanted = ("enhanced_gd", "enhanced_gd lanczos", "newton", "auto") if name == "D3" else tuple(SOLVERS)
-    return [
-        label
-        for label in wanted
-        if size <= _LARGEST.get(label, 100) and (name == "D1" or label not in _ONLY_D1)
-    ]
+    return [label for label in wanted if size <= _LARGEST.get(label, 100) and (name == "D1" or label not in _ONLY_D1)]
 
 
 def _timed(name: str, size: int, labels: list[str], count: int) -> list[dict[str, Any]]:
@@ -113,7 +109,10 @@ def _panels(table: list[dict[str, Any]]) -> list[Panel]:
         lines: dict[str, Any] = {}
         for row in table:
             if row["data"] == name:
-                for label, seconds in ((row["solver"], row["s per sweep"]), (f"paper: {row['solver']}", row["paper s"])):
+                for label, seconds in (
+                    (row["solver"], row["s per sweep"]),
+                    (f"paper: {row['solver']}", row["paper s"]),
+                ):
                     if seconds is not None:
                         xs, ys = lines.setdefault(label, ([], []))
                         xs.append(row["D"])

@@ -145,7 +145,13 @@ def present(found: dict[str, Any], effort: Effort) -> Result:
     rows.sort(key=lambda row: (row["data"], row["D"]))
     others = found[f"table5-other-{effort.pick(2, 20)}"]
     second = [
-        {"data": f"D2, {label} (other split)", "model": "KM exact", "D": int(size), "NRMSE": error, "stars": _STARS * error}
+        {
+            "data": f"D2, {label} (other split)",
+            "model": "KM exact",
+            "D": int(size),
+            "NRMSE": error,
+            "stars": _STARS * error,
+        }
         for label, errors in others.items()
         for size, error in errors.items()
     ]
@@ -272,6 +278,8 @@ def _sentences(
     ]
     if tried:
         sentences.append(
-            "Tried for the 0.1629 on D3 at D = 24: " + "; ".join(f"{label} {value:.4f}" for label, value in tried.items()) + "."
+            "Tried for the 0.1629 on D3 at D = 24: "
+            + "; ".join(f"{label} {value:.4f}" for label, value in tried.items())
+            + "."
         )
     return sentences
