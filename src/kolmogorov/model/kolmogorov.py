@@ -136,9 +136,9 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         """Return the model as the paper trains it (its Algorithm 4), every parameter set.
 
         The uniform prior, lambda_u as printed for MovieLens 100K, mu_i = 0, Frank-Wolfe for the users, the enhanced
-        gradient descent with gamma = 100 and 100 roundings for the items, 20 sweeps from one start. What the paper does not
-        print is the descent's first step (here 0.2), its tolerance (1e-2) and its Armijo constants (0.3, 0.5): these
-        come nearest to its Table II. One thing is ours: an item keeps its support where rounding found a worse one.
+        gradient descent with gamma = 100 and 100 roundings for the items, 20 sweeps from one start. The paper does not
+        print the descent's first step (here 0.2), its tolerance (1e-2) and its Armijo constants (0.3, 0.5): these come
+        nearest to its Table II. One thing is ours: an item keeps its support where rounding found a worse one.
 
         Parameters
         ----------
@@ -156,7 +156,8 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         """
         if "user_reg" not in changes and n_events not in _PRINTED_USER_REG:
             raise ParameterError(
-                f"The paper prints lambda_u for {', '.join(map(str, _PRINTED_USER_REG))} events, got {n_events!r}. Pass "
+                f"The paper prints lambda_u for {', '.join(map(str, _PRINTED_USER_REG))} events, got {n_events!r}. "
+                "Pass "
                 "'user_reg'."
             )
         settings: dict[str, Any] = {

@@ -17,7 +17,7 @@ from kolmogorov.kernels.rows.gram import normal_equations
 from kolmogorov.kernels.rows.quadratic import batch_values
 from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.problems import BinaryQP
-from kolmogorov.solvers import BinarySolver, resolve
+from kolmogorov.solvers import BinarySolver, RowSolver, resolve
 from kolmogorov.solvers.contract import Batch
 
 Floats = NDArray[np.float64]
@@ -44,8 +44,8 @@ ITEM_REG = {"D1": 0.0, "D2": 0.0, "D3": 1.5}
 
 
 @cache
-def split(name: str, seed: int = 0) -> tuple[Observations, Observations | None]:
-    """Return the training and the test part: D1 a toy (of this seed), D2 u1.base and u1.test, D3 a random 80/20 split."""
+def split(name: str, seed: int = 0) -> tuple[Observations, Any]:
+    """Return the training and the test part: D1 a toy (of this seed), D2 u1.base and u1.test, D3 a random 80/20."""
     if name == "D1":
         return datasets.load("toy", random_state=seed), None
     if name == "D2":
@@ -53,12 +53,12 @@ def split(name: str, seed: int = 0) -> tuple[Observations, Observations | None]:
     return datasets.load("ml-1m").split(test_size=0.2, random_state=0)
 
 
-def solver(label: str, *, screened: bool = False, **changes: Any) -> BinarySolver:
+def solver(label: str, screened: bool = False, changes: dict[str, Any] | None = None) -> BinarySolver:
     """Make the solver behind a label. `screened` saves the descents EVDs, where they are not what is counted."""
     name, options = SOLVERS[label]
     if name in ("gd", "enhanced_gd"):
         options = {**options, "screened": screened}
-    found = resolve("binary", name, **{**options, **changes})
+    found = resolve("binary", name, **{**options, **(changes or {})})
     assert isinstance(found, BinarySolver)
     return found
 
@@ -99,7 +99,7 @@ def trained_equations(name: str, n_events: int) -> tuple[Floats, Floats]:
     return equations(train, model.theta_)
 
 
-def solved(method: BinarySolver, gram: Floats, moment: Floats) -> tuple[Batch, float]:
+def solved(method: RowSolver, gram: Floats, moment: Floats) -> tuple[Batch, float]:
     """Solve a batch on one thread; return what is known of it and the seconds."""
     seeds = row_seeds(0, 0, 0, np.arange(len(moment)))
     with one_blas_thread():
@@ -110,8 +110,14 @@ def solved(method: BinarySolver, gram: Floats, moment: Floats) -> tuple[Batch, f
 
 
 def mean_of(column: Any) -> float | None:
-    """Return the mean of a batch's column, where there is one."""
+    """Return the mean of a batch's column over its rows, where there is one."""
     return None if column is None else float(np.mean(column))
+
+
+def phases_of(batch: Batch) -> Any:
+    """Return the iterations of a whole batch in the four phases."""
+    assert batch.phases is not None
+    return batch.phases.sum(axis=0)
 
 
 def values_of(batch: Batch, gram: Floats, moment: Floats) -> Floats:

@@ -48,7 +48,8 @@ def write_document(results: dict[str, tuple[Result, float]], folder: Path, effor
     """Join the items into index.md and index.html, behind a first page for readers of the paper."""
     claims = [claim for name in ITEMS if name in results for claim in results[name][0].claims]
     kinds = Counter(claim.verdict for claim in claims)
-    lines = front_page(kinds, environments(folder, effort), sum(seconds for _, seconds in results.values()))
+    spent = sum(seconds for _, seconds in results.values())
+    lines = front_page(kinds, environments(folder, effort), spent, effort.quick)
     lines += ["## Claims and verdicts", "", *markdown([vars(claim) for claim in claims]), ""]
     if "errata" in results:
         result, _ = results["errata"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,7 @@ def goes_back(problem: Any, points: Any) -> bool:
     top = np.linalg.eigvalsh(-lifted)[-1]
     second = [point for point in points if np.ptp(point) > 0]
     settled = [bool(top - point.min() <= 0) for point in second]
-    return any(not a and b for a, b in zip(settled, settled[1:], strict=False))
+    return any(not a and b for a, b in pairwise(settled))
 
 
 def one_iteration() -> bool:
@@ -128,8 +129,8 @@ ERRATA: dict[str, Erratum] = {
         "Section II-B3, Table VI",
         "supp(psi_j) in supp(psi_i) gives X_i = 1 => X_j = 1",
         "X_j = 1 => X_i = 1, and X_i = 0 => X_j = 0; `relations()` means this",
-        "X_j = 1 says that the event lies in supp(psi_j), hence in supp(psi_i). The paper's example itself: event 1, of "
-        "probability 0.4, makes film 1 liked and film 2 not",
+        "X_j = 1 says that the event lies in supp(psi_j), hence in supp(psi_i). The paper's example itself: event 1, "
+        "of probability 0.4, makes film 1 liked and film 2 not",
         implication,
     ),
     "not_semidefinite": Erratum(
@@ -142,7 +143,8 @@ ERRATA: dict[str, Erratum] = {
     "linear_piece": Erratum(
         "Section III, Prop. 2",
         "h is strongly convex ('strongly concave (piecewise linear)' for -h)",
-        "h is convex, smooth, and linear where C has no positive eigenvalue; near the optimum the curvature is measured",
+        "h is convex, smooth, and linear where C has no positive eigenvalue; near the optimum the curvature is "
+        "measured",
         "there h(u) = sum(u). A function cannot be strongly concave and piecewise linear",
         linear_piece,
     ),
@@ -157,8 +159,8 @@ ERRATA: dict[str, Erratum] = {
         "Section III-B",
         "the four sub-phases come 'in order and irreversibly'",
         "a descent can go back from II-B to II-A; phases are recorded as they are",
-        "a long step can lift every dual variable above lambda_max(-A): seen with u_0 = 10, first step 20, Armijo 0.01, shrink "
-        "0.9",
+        "a long step can lift every dual variable above lambda_max(-A): seen with u_0 = 10, first step 20, Armijo "
+        "0.01, shrink 0.9",
         returns,
     ),
     "one_iteration": Erratum(
@@ -193,7 +195,8 @@ ERRATA: dict[str, Erratum] = {
         "Section II, example",
         "the given parameters are 'the' solution, and 0.7 the prediction",
         "one of many: the fourth entry is not determined",
-        "theta_1 = (.4 0 .4 .2), theta_2 = (.2 .2 .4 .2), psi_1 = (1 0 1 0), psi_2 = (0 1 1 0) fit exactly and give 0.6",
+        "theta_1 = (.4 0 .4 .2), theta_2 = (.2 .2 .4 .2), psi_1 = (1 0 1 0), psi_2 = (0 1 1 0) fit exactly and give "
+        "0.6",
         other_solution,
     ),
 }

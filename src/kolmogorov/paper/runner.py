@@ -93,7 +93,8 @@ def environments(folder: Path, effort: Effort) -> list[str]:
             if record is not None:
                 where = record["environment"]
                 seen[
-                    f"Python {where['python']}, numpy {where['numpy']}, {where['machine']}, {where['processors']} processors"
+                    f"Python {where['python']}, numpy {where['numpy']}, {where['machine']}, {where['processors']} "
+                    "processors"
                 ] = None
     return list(seen)
 

@@ -21,9 +21,9 @@ def command(items: tuple[str, ...], quick: bool, folder: str, fresh: bool, share
     r"""Compute tables and figures of the paper and set them beside the printed numbers.
 
     ITEMS are names such as table1 or fig6; "all" is every one of them, "list" lists them. What is computed is stored in
-    the folder part by part, and a run goes on where another stopped, there or on another machine. From what is stored each
-    item writes a CSV, a Markdown fragment and, with matplotlib, a PNG and an SVG; "all" joins them into index.html and
-    index.md.
+    the folder part by part, and a run goes on where another stopped, there or on another machine. From what is stored
+    each item writes a CSV, a Markdown fragment and, with matplotlib, a PNG and an SVG; "all" joins them into index.html
+    and index.md.
 
     \b
     Examples:

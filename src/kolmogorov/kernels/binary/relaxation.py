@@ -44,8 +44,8 @@ def gradient_batch(gram, moment, seeds, how, n_draws, stop, x, bounds, norms, co
 
     `how` is a `Descent`. Outputs: `x`, `bounds`, `norms` (of the exact gradient at the end), `counts` (columns of
     `kernels.dual`), `phases`, `duals`, and where they have room `trace` (h per iteration) and `points` (dual per
-    iteration). With Ritz pairs a short step may come from a wrong gradient: there the exact one has to be short as well,
-    for a step of 1 / gamma, which is of the order of the inverse curvature.
+    iteration). With Ritz pairs a short step may come from a wrong gradient: there the exact one has to be short as
+    well, for a step of 1 / gamma, which is of the order of the inverse curvature.
     """
     rows, size = x.shape
     lifted = np.empty((size + 1, size + 1))

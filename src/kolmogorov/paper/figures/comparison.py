@@ -17,7 +17,7 @@ def compared(
     similar: float,
     sentences: list[str],
 ) -> Result:
-    """Compare the solvers of each dataset; they count as similar when their means are no further apart than `similar`."""
+    """Compare the solvers of each dataset; similar are those whose means are no further apart than `similar`."""
     rows, panels, claims = [], [], []
     for name, by_label in wanted.items():
         fits = {label: found[part.key] for label, part in by_label.items() if part.key in found}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kolmogorov._support.optional import require
 from kolmogorov.paper.result import Panel
@@ -55,12 +55,14 @@ def _bars(panel: Panel, ax: Axes) -> None:
 def _lines(panel: Panel, ax: Axes) -> None:
     """Draw lines with their bands; what the paper prints is dashed, in the colour of the line that it belongs to."""
     many = max((len(x) for x, _ in panel.lines.values()), default=0) > 200
-    colours: dict[str, object] = {}
+    colours: dict[str, Any] = {}
     for label, (x, y) in panel.lines.items():
         style = "--x" if label in panel.dashed else "." if many else "-"
         known = colours.get(label.removeprefix("paper: "))
-        marker = {} if many or len(x) > 30 or label in panel.dashed else {"marker": "o"}
-        (drawn,) = ax.plot(x, y, style, markersize=2 if many else 3, linewidth=1, label=label, color=known, **marker)
+        marker = None if many or len(x) > 30 or label in panel.dashed else "o"
+        (drawn,) = ax.plot(x, y, style, markersize=2 if many else 3, linewidth=1, label=label, color=known)
+        if marker is not None:
+            drawn.set_marker(marker)
         colours[label] = drawn.get_color()
         if label in panel.bands:
             low, high = panel.bands[label]

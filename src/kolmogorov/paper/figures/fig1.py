@@ -115,9 +115,9 @@ def present(found: dict[str, Any], effort: Effort) -> Result:
             Claim(
                 "Proposition 2",
                 "the gap is O(c^i) with c < 1",
-                f"on the last piece c = {one_of(f'{np.exp(s):.2f} (gamma {g})' for g, s in slopes.items())}; the smallest "
-                f"curvature at an optimum is {least:.2g}. Globally h is linear wherever C has no positive eigenvalue, so the "
-                "proof by strong convexity does not apply",
+                f"on the last piece c = {one_of(f'{np.exp(s):.2f} (gamma {g})' for g, s in slopes.items())}; the "
+                f"smallest curvature at an optimum is {least:.2g}. Globally h is linear wherever C has no positive "
+                "eigenvalue, so the proof by strong convexity does not apply",
                 verdict(all(s < 0 for s in slope)),
             ),
             Claim(
@@ -129,7 +129,8 @@ def present(found: dict[str, Any], effort: Effort) -> Result:
         ],
         [
             f"One BQP of each of {effort.pick(3, 40)} realisations of D1; u_0 = 1, first step 0.2, tol 1e-7. Lines are "
-            f"geometric means, bands the 10% and 90% quantiles. c is taken between gaps of {_TAIL[0]:g} and {_TAIL[1]:g}."
+            f"geometric means, bands the 10% and 90% quantiles. c is taken between gaps of {_TAIL[0]:g} and "
+            f"{_TAIL[1]:g}."
         ],
         shown=False,
     )

@@ -39,8 +39,8 @@ def present(found: dict[str, Any], effort: Effort) -> Result:
             Claim(
                 "Fig. 3",
                 "a larger gamma trains better: 100 beats 10",
-                f"from 10 to 100 the error changes by {-gain.mean():+.4f} on average, in {(gain > 0).sum()} of {len(gain)} "
-                "realisations downwards",
+                f"from 10 to 100 the error changes by {-gain.mean():+.4f} on average, in {(gain > 0).sum()} of "
+                f"{len(gain)} realisations downwards",
                 verdict(gain.mean() > 0 and (gain > 0).mean() > 0.5, gain.mean() < 0),
             ),
             Claim(

@@ -38,4 +38,5 @@ def band(curves: list[list[float]]) -> dict[str, list[float]]:
     """Return the geometric mean of the gaps by iteration, and their 10% and 90% quantiles."""
     gaps = stacked(curves)
     low, high = np.quantile(gaps, [0.1, 0.9], axis=0)
-    return {"mean": np.exp(np.log(gaps).mean(axis=0)).tolist(), "low": low.tolist(), "high": high.tolist()}
+    summary = {"mean": np.exp(np.log(gaps).mean(axis=0)), "low": low, "high": high}
+    return {name: [float(f"{value:.4g}") for value in curve] for name, curve in summary.items()}

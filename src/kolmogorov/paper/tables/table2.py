@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kolmogorov.paper.data import NEAREST, solved, toy_equations
+from kolmogorov.paper.data import NEAREST, phases_of, solved, toy_equations
 from kolmogorov.paper.printed import TABLE_2
 from kolmogorov.paper.result import Claim, Effort, Panel, Part, Result, verdict
 from kolmogorov.solvers import resolve
@@ -38,7 +38,7 @@ def _counted(realisations: int) -> dict[str, list[float]]:
         total = np.zeros(4)
         for seed in range(realisations):
             batch, _ = solved(method, *toy_equations(8, seed))
-            total += batch.phases.sum(axis=0)
+            total += phases_of(batch)
         shares[label] = (100 * total / total.sum()).tolist()
     return shares
 
@@ -65,8 +65,8 @@ def present(found: dict[str, Any], effort: Effort) -> Result:
             Claim(
                 "Table II",
                 "37 / 9 / 8 / 46 % of the iterations are in I-A / I-B / II-A / II-B; 54% need no EVD",
-                f"{' / '.join(f'{s:.0f}' for s in shares[nearest])} %; {without:.0f}% need none ({nearest}, the nearest of "
-                "those tried)",
+                f"{' / '.join(f'{s:.0f}' for s in shares[nearest])} %; {without:.0f}% need none ({nearest}, the "
+                "nearest of those tried)",
                 verdict(distance[nearest] <= 5),
             ),
             Claim(
@@ -77,9 +77,9 @@ def present(found: dict[str, Any], effort: Effort) -> Result:
             ),
         ],
         [
-            "The shares depend on u_0, the first step, the Armijo constants and the tolerance, of which the paper prints "
-            "u_0 = 1 as an example and no other; a setting was looked for that comes near, so agreement is a fit and no "
-            "confirmation.",
+            "The shares depend on u_0, the first step, the Armijo constants and the tolerance, of which the paper "
+            "prints u_0 = 1 as an example and no other; a setting was looked for that comes near, so agreement is a "
+            "fit and no confirmation.",
             f"{effort.pick(5, 250) * 40:,} BQPs of {effort.pick(5, 250)} realisations of D1.",
         ],
     )

@@ -45,7 +45,7 @@ def _timed(name: str, size: int, labels: list[str], count: int) -> list[dict[str
     small, right = np.ascontiguousarray(gram[chosen]), np.ascontiguousarray(moment[chosen])
     rows = []
     for label in labels:
-        method = solver(label, **({"time_limit": 20.0} if label == "dmo" else {}))
+        method = solver(label, changes={"time_limit": 20.0} if label == "dmo" else None)
         batch, seconds = solved(method, small, right)
         rows.append(
             {
@@ -70,9 +70,10 @@ def present(found: dict[str, Any], effort: Effort) -> Result:
     measured = [row for rows in found.values() for row in rows]
     best: dict[tuple[str, int], Any] = {}
     for row in measured:
-        at = row["data"], row["D"]
-        best[at] = np.minimum(best.get(at, np.inf), row["values"])
-    table, at = [], {}
+        same = row["data"], row["D"]
+        best[same] = np.minimum(best.get(same, np.inf), row["values"])
+    table: list[dict[str, Any]] = []
+    at: dict[tuple[str, str, int], dict[str, Any]] = {}
     order = {label: k for k, label in enumerate(SOLVERS)}
     for row in sorted(measured, key=lambda row: (row["data"], row["D"], order[row["solver"]])):
         printed = TABLE_4[row["data"]].get(row["solver"], {}).get(row["D"])
@@ -135,11 +136,12 @@ def _claims(at: dict[tuple[str, str, int], dict[str, Any]]) -> list[Claim]:
             Claim(
                 "Table IV",
                 f"{name}: gd takes {printed:.0f} times as long as enhanced_gd at D = 100",
-                f"{ratio(*pair):.2f} times at D = {size} ({at[pair[0]]['EVDs']:.1f} and {at[pair[1]]['EVDs']:.1f} EVDs)",
+                f"{ratio(*pair):.2f} times at D = {size} ({at[pair[0]]['EVDs']:.1f} and {at[pair[1]]['EVDs']:.1f} "
+                "EVDs)",
                 verdict(ratio(*pair) > printed / 2),
             )
         )
-        short = {**at}[name, "enhanced_gd lanczos", size]
+        short = at[name, "enhanced_gd lanczos", size]
         gain = ratio((name, "enhanced_gd", size), (name, "enhanced_gd lanczos", size))
         loss = short["above"] - at[name, "enhanced_gd", size]["above"]
         expected = {"D1": 2.56 / 0.287, "D2": 259 / 38.7}[name]
@@ -181,21 +183,23 @@ def _sentences(at: dict[tuple[str, str, int], dict[str, Any]]) -> list[str]:
         if printed is not None and row["seconds"] > printed:
             slower.append(f"{label} on {name} at D = {size} ({row['seconds']:.2g} s, printed {printed:g} s)")
     sentences = [
-        "One thread; every solver on the same items, drawn once; seconds are those of the items timed, times their number "
-        "in a sweep. EVDs, Lanczos runs and iterations are means per BQP; the gradient norm is the median, from a full EVD at "
-        "the end; the value above best is measured from the best value that any solver found for the same BQP.",
+        "One thread; every solver on the same items, drawn once; seconds are those of the items timed, times their "
+        "number in a sweep. EVDs, Lanczos runs and iterations are means per BQP; the gradient norm is the median, from "
+        "a full EVD at the end; the value above best is measured from the best value that any solver found for the "
+        "same BQP.",
         f"Slower than printed: {'; '.join(slower)}." if slower else "Nothing is slower than printed.",
     ]
     size = max(size for data, label, size in at if (data, label) == ("D1", "gd"))
     far, near = at["D1", "gd, u_0 = 150", size], at["D1", "enhanced_gd, u_0 = 150", size]
     sentences.append(
-        f"With u_0 = 150 instead of 1 gd takes {far['seconds'] / near['seconds']:.1f} times as long as enhanced_gd at D = "
-        f"{size} on D1 ({far['EVDs']:.0f} and {near['EVDs']:.0f} EVDs): the printed ratio is one of starting points."
+        f"With u_0 = 150 instead of 1 gd takes {far['seconds'] / near['seconds']:.1f} times as long as enhanced_gd at "
+        f"D = {size} on D1 ({far['EVDs']:.0f} and {near['EVDs']:.0f} EVDs): the printed ratio is one of starting "
+        "points."
     )
     full, short = at["D1", "enhanced_gd", size], at["D1", "enhanced_gd lanczos", size]
     sentences.append(
-        f"At D = {size} a Lanczos run replaces an EVD, and a BQP still needs {short['EVDs']:.0f} full EVD of -A, the one of the "
-        f"bound, and its roundings; the gradient that it calls small has a norm of {short['gradient']:.2g} (full EVD: "
-        f"{full['gradient']:.2g})."
+        f"At D = {size} a Lanczos run replaces an EVD, and a BQP still needs {short['EVDs']:.0f} full EVD of -A, the "
+        f"one of the bound, and its roundings; the gradient that it calls small has a norm of {short['gradient']:.2g} "
+        f"(full EVD: {full['gradient']:.2g})."
     )
     return sentences

@@ -195,7 +195,7 @@ def _panel(rows: list[dict[str, Any]], name: str) -> Panel:
     for row in rows:
         if row["data"] == name:
             for label, stars in ((row["model"], row["stars"]), (f"paper: {row['model']}", row["paper in stars"])):
-                if stars is not None and not (label == "paper: KM exact"):
+                if stars is not None and label != "paper: KM exact":
                     xs, ys = lines.setdefault(label, ([], []))
                     xs.append(row["D"])
                     ys.append(stars)
@@ -269,12 +269,12 @@ def _sentences(
             random = np.mean([errors[str(size)] for label, errors in others.items() if label.startswith("random")])
             easier[size] = mine[0] - float(random)
     sentences = [
-        "KM and NNM rows have the printed (lambda_u, mu_i), the uniform prior and Algorithm 4 "
-        f"({effort.pick(3, 20)} sweeps on D2, {effort.pick(3, 15)} on D3); `KM exact` is the same with exact BQPs. The "
-        "paper took MF and SVD++ from MyMediaLite's page; ours have their regularisation chosen on a tenth of the training "
-        "part. NRMSE is on the paper's scales: errors over 5 for KM and NNM, over 4 for MF and SVD++; stars are comparable.",
-        f"Random splits are easier than u1 by {one_of(f'{e:.4f} (D = {size})' for size, e in easier.items())}: they must not "
-        "stand beside printed numbers. They and u2 to u5 are the last rows.",
+        f"KM and NNM rows have the printed (lambda_u, mu_i), the uniform prior and Algorithm 4 ({effort.pick(3, 20)} "
+        f"sweeps on D2, {effort.pick(3, 15)} on D3); `KM exact` is the same with exact BQPs. The paper took MF and "
+        "SVD++ from MyMediaLite's page; ours have their regularisation chosen on a tenth of the training part. NRMSE "
+        "is on the paper's scales: errors over 5 for KM and NNM, over 4 for MF and SVD++; stars are comparable.",
+        f"Random splits are easier than u1 by {one_of(f'{e:.4f} (D = {size})' for size, e in easier.items())}: they "
+        "must not stand beside printed numbers. They and u2 to u5 are the last rows.",
     ]
     if tried:
         sentences.append(

@@ -62,7 +62,7 @@ def present(found: dict[str, Any], effort: Effort) -> Result:
     for (item, user, count, share), (_, _, paper_count, paper_share) in zip(measured["printed"], TABLE_6, strict=True):
         equal += count == paper_count and round(share, 2) == paper_share
         rows.append(_row("the paper's", item, user, count, share, base, paper_count, paper_share))
-    rows += [_row("our fit's", *row, base) for row in sorted(measured["ours"])]
+    rows += [_row("our fit's", item, user, count, share, base) for item, user, count, share in sorted(measured["ours"])]
     shares = [row["accuracy %"] for row in rows if row["items of influence 1"] == "our fit's"]
     mean = float(np.mean([row["paper %"] for row in rows[: len(TABLE_6)]]))
     lines = {
@@ -72,15 +72,15 @@ def present(found: dict[str, Any], effort: Effort) -> Result:
     }
     same = {(row["item"], row["user"]) for row in rows[len(TABLE_6) :]} & {row[:2] for row in TABLE_6}
     sentences = [
-        f"Our fit has {measured['items']} items of influence 1, with {len(shares)} raters; {len(same)} of the 7 printed pairs "
-        "are among them."
+        f"Our fit has {measured['items']} items of influence 1, with {len(shares)} raters; {len(same)} of the 7 "
+        "printed pairs are among them."
     ]
     for word, (right, reverse) in measured["held"].items():
         sentences.append(
-            f"On u1.test (likes = {word}, items with {_MIN_RATINGS} ratings or more) implications in our direction hold in "
-            f"{100 * right['confidence']:.1f}% of {right['pairs']:.0f} cases against a base rate of "
-            f"{100 * right['base_rate']:.1f}%; read in the paper's direction in {100 * reverse['confidence']:.1f}% against "
-            f"{100 * reverse['base_rate']:.1f}%."
+            f"On u1.test (likes = {word}, items with {_MIN_RATINGS} ratings or more) implications in our direction "
+            f"hold in {100 * right['confidence']:.1f}% of {right['pairs']:.0f} cases against a base rate of "
+            f"{100 * right['base_rate']:.1f}%; read in the paper's direction in {100 * reverse['confidence']:.1f}% "
+            f"against {100 * reverse['base_rate']:.1f}%."
         )
     right, reverse = measured["held"]["at least 4 stars"]
     lifts = [one["confidence"] / one["base_rate"] for one in (right, reverse)]

@@ -34,8 +34,8 @@ class GradientDescent(BinarySolver):
         u_0: every dual variable's value at the start. The larger, the longer the descent runs through points at which
         C has no positive eigenvalue, where `enhanced_gd` makes no EVD and `gd` makes one for each.
     screened : bool
-        Leave out the EVDs of trial points that a lower bound from the last EVD already rules out (not in the paper). The
-        points visited are the same, the EVDs a fraction.
+        Leave out the EVDs of trial points that a lower bound from the last EVD already rules out (not in the paper).
+        The points visited are the same, the EVDs a fraction.
     trace : bool
         Keep the dual value (and the dual point) of every iteration.
 
