@@ -33,6 +33,7 @@ SOLVERS: dict[str, tuple[str, dict[str, Any]]] = {
     "enhanced_gd lanczos": ("enhanced_gd", {**NEAREST, "evd": "lanczos", "a": 1.0}),
     "gd, u_0 = 150": ("gd", {**NEAREST, "initial_dual": 150.0}),
     "enhanced_gd, u_0 = 150": ("enhanced_gd", {**NEAREST, "initial_dual": 150.0}),
+    "gd, tol 1e-4": ("gd", {**NEAREST, "step": 1.0, "tol": 1e-4}),
     "newton": ("newton", {}),
     "auto": ("auto", {}),
 }

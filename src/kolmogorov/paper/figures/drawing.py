@@ -22,7 +22,7 @@ def draw(panels: list[Panel], title: str, stem: Path) -> None:
 
     # Without these an SVG would hold random ids and the time of day, and differ from run to run.
     with plt.rc_context({"svg.hashsalt": "kolmogorov", "font.size": 9}):
-        figure, axes = plt.subplots(1, len(panels), figsize=(5.2 * len(panels), 3.8), squeeze=False)
+        figure, axes = plt.subplots(1, len(panels), figsize=(5.2 * len(panels), 4.8), squeeze=False)
         for panel, ax in zip(panels, axes[0], strict=True):
             _panel(panel, ax)
         figure.suptitle(title)
@@ -42,7 +42,7 @@ def _panel(panel: Panel, ax: Axes) -> None:
     ax.set_ylabel(panel.y_label)
     if panel.log_y:
         ax.set_yscale("log")
-    ax.legend(fontsize=6)
+    ax.legend(fontsize=6, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncol=2)
 
 
 def _bars(panel: Panel, ax: Axes) -> None:

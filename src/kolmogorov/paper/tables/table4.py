@@ -9,13 +9,13 @@ import numpy as np
 
 from kolmogorov.paper.data import NEEDS, SOLVERS, mean_of, solved, solver, trained_equations, values_of
 from kolmogorov.paper.printed import TABLE_4
-from kolmogorov.paper.result import Claim, Effort, Panel, Part, Result, verdict
+from kolmogorov.paper.result import Claim, Effort, Panel, Part, Result, one_of, verdict
 
 _SIZES = {"D1": (4, 8, 12, 20, 50, 100), "D2": (4, 8, 12, 20, 50, 100), "D3": (8, 12, 20)}
 _QUICK = {"D1": (8, 20, 100), "D2": (8, 20), "D3": (8,)}
 #: Up to which D a solver is timed; the paper stops at 12 with both.
 _LARGEST = {"sdr": 20, "dmo": 12}
-_ONLY_D1 = ("quasi_newton", "gd, u_0 = 150", "enhanced_gd, u_0 = 150")
+_ONLY_D1 = ("quasi_newton", "gd, tol 1e-4", "gd, u_0 = 150", "enhanced_gd, u_0 = 150")
 
 
 def parts(effort: Effort) -> list[Part]:
@@ -153,16 +153,7 @@ def _claims(at: dict[tuple[str, str, int], dict[str, Any]]) -> list[Claim]:
                 verdict(gain > expected / 2),
             )
         )
-    both = [size for data, label, size in at if (data, label) == ("D1", "quasi_newton") and size >= 20]
-    gains = {size: ratio(("D1", "quasi_newton", size), ("D1", "gd", size)) for size in both}
-    claims.append(
-        Claim(
-            "Table IV",
-            "quasi-Newton takes 1.2-1.3 times as long as gd at D = 20, 50, 100",
-            ", ".join(f"{gain:.2f} times at D = {size}" for size, gain in gains.items()),
-            verdict(min(gains.values()) > 1, max(gains.values()) < 1),
-        )
-    )
+    claims.append(_quasi_newton(at))
     if ("D2", "dmo", 12) in at:
         grown = ratio(("D2", "dmo", 12), ("D2", "dmo", 8))
         claims.append(
@@ -174,6 +165,26 @@ def _claims(at: dict[tuple[str, str, int], dict[str, Any]]) -> list[Claim]:
             )
         )
     return claims
+
+
+def _quasi_newton(at: dict[tuple[str, str, int], dict[str, Any]]) -> Claim:
+    """Compare with gd to an accuracy like quasi-Newton's, and with gd as it comes nearest to Table II."""
+    sizes = [size for data, label, size in at if (data, label) == ("D1", "quasi_newton") and size >= 20]
+    ratios: dict[str, list[float]] = {}
+    for label in ("gd, tol 1e-4", "gd"):
+        ratios[label] = [at["D1", "quasi_newton", n]["seconds"] / at["D1", label, n]["seconds"] for n in sizes]
+    norms = {label: at["D1", label, sizes[-1]]["gradient"] for label in ("quasi_newton", *ratios)}
+    found = "; ".join(
+        f"{one_of(f'{ratio:.2f}' for ratio in kept)} times {label} (gradient norm {norms[label]:.1g})"
+        for label, kept in ratios.items()
+    )
+    fine = dict(zip(sizes, ratios["gd, tol 1e-4"], strict=True))
+    return Claim(
+        "Table IV",
+        "quasi-Newton takes 1.2-1.3 times as long as gd at D = 20, 50, 100",
+        f"at D = {one_of(sizes)}, to a gradient norm of {norms['quasi_newton']:.1g}: {found}",
+        verdict(min(fine.values()) > 1, all(ratio < 1 for size, ratio in fine.items() if size >= 50)),
+    )
 
 
 def _sentences(at: dict[tuple[str, str, int], dict[str, Any]]) -> list[str]:
