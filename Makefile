@@ -49,9 +49,11 @@ bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks 
 tables: $(VENV)/dev.stamp   ## put the results of benchmarks into the README and the docs
 	$(BIN)/python benchmarks/render.py
 
-paper: $(VENV)/bench.stamp $(VENV)/kernels.stamp   ## compute the paper's tables and figures into docs/ (half an hour)
+paper: $(VENV)/bench.stamp $(VENV)/kernels.stamp   ## compute the paper's tables and figures into docs/ (up to an hour; goes on where it stopped)
 	$(BIN)/kolmogorov paper all --out docs/paper
 	sed 's#](\([a-z0-9]*\).png)#](paper/\1.png)#' docs/paper/index.md > docs/paper.md
+	$(BIN)/python benchmarks/paper.py
+	$(BIN)/python benchmarks/render.py
 
 pictures: $(VENV)/dev.stamp $(VENV)/kernels.stamp   ## take the screenshots of the report into docs/ (needs chromium)
 	$(BIN)/python docs/pictures.py

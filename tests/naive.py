@@ -82,9 +82,9 @@ def dual_solution(matrix, dual, gamma):
     return gamma * vectors @ np.diag(np.clip(values, 0, None)) @ vectors.T
 
 
-def backtracking_descent(matrix, gamma, tol, step, shrink, armijo):
+def backtracking_descent(matrix, gamma, tol, step, shrink, armijo, start=1.0):
     """The paper's Algorithm 1 as printed; every dual point it visits."""
-    dual = np.ones(len(matrix))
+    dual = np.full(len(matrix), start)
     points = [dual]
     while True:
         gradient = dual_gradient(matrix, dual, gamma)
@@ -95,6 +95,22 @@ def backtracking_descent(matrix, gamma, tol, step, shrink, armijo):
         points.append(dual)
         if t * np.linalg.norm(gradient) <= tol:
             return np.array(points)
+
+
+def descent_phase(matrix, dual):
+    """The phase of the paper's Algorithm 2 at a dual point."""
+    if len(set(dual)) == 1:
+        return "I-A" if np.linalg.eigvalsh(-matrix)[-1] - dual[0] <= 0 else "I-B"
+    return "II-A" if np.linalg.eigvalsh(-matrix)[-1] + (-dual).max() <= 0 else "II-B"
+
+
+def krylov_ritz_values(matrix, start, m):
+    """Ritz values on the span of start, C start, ..., by a QR decomposition of that very matrix."""
+    columns = [start]
+    for _ in range(m - 1):
+        columns.append(matrix @ columns[-1] / np.linalg.norm(matrix @ columns[-1]))
+    q = np.linalg.qr(np.array(columns).T)[0]
+    return np.linalg.eigvalsh(q.T @ matrix @ q)
 
 
 def biased_prediction(mean, user_bias, item_bias, user_factors, item_factors, u, i):

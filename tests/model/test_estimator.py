@@ -577,3 +577,18 @@ def test_numpys_true_stops_like_pythons(zoo, answer):
 @pytest.mark.parametrize("answer", [None, False, np.False_, 1, "stop"])
 def test_other_answers_go_on(zoo, answer):
     assert KolmogorovModel(4, tol=0, max_iter=3, random_state=0, callback=lambda s: answer).fit(zoo).n_iter_ == 3
+
+
+def test_the_papers_model_has_every_parameter_set(zoo):
+    model = KolmogorovModel.as_in_paper(8, random_state=3)
+    assert (model.user_reg, model.item_reg, model.prior, model.max_iter, model.tol) == (30.0, 0.0, "uniform", 20, 0.0)
+    assert model.simplex_solver == "frank_wolfe"
+    assert (model.binary_solver.name, model.binary_solver.gamma, model.binary_solver.n_draws) == (
+        "enhanced_gd",
+        100.0,
+        100,
+    )
+    changed = KolmogorovModel.as_in_paper(5, user_reg=1.0, max_iter=2, random_state=0).fit(zoo)
+    assert changed.n_iter_ == 2
+    with pytest.raises(ParameterError, match="Pass 'user_reg'"):
+        KolmogorovModel.as_in_paper(5)

@@ -1,86 +1,168 @@
-"""The items run, say what their numbers say, and are written whole."""
+"""The items compute, store, and say what their numbers say."""
 
 import csv
 import json
+import sys
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from kolmogorov.cli import main
+from kolmogorov.data.datasets.movielens import official_folds
 from kolmogorov.errors import ParameterError
-from kolmogorov.paper import ITEMS, Effort, run_item
-from kolmogorov.paper.runner import join, run_items
+from kolmogorov.paper import ITEMS, Effort, item
+from kolmogorov.paper.document import write_document, write_items
+from kolmogorov.paper.printed import TABLE_6
+from kolmogorov.paper.result import CONTRADICTED, NOT_REPRODUCED, REPRODUCED, Part, verdict
+from kolmogorov.paper.runner import compute, presented, stored
+from kolmogorov.paper.tables.table6 import taste
 
 QUICK = Effort(quick=True)
-pytest.importorskip("matplotlib", reason="the paper's figures need the extra 'paper'")
+ON_TOYS = ("table1", "table2", "fig1", "fig2", "fig3", "fig5", "fig6", "speedup")
 
 
-@pytest.mark.parametrize("name", ["table1", "table2", "fig1", "fig2", "fig3", "fig5", "fig6"])
-def test_items_on_the_toy(name):
-    result = run_item(name, QUICK)
-    lengths = {len(column) for column in result.columns.values()}
-    assert len(lengths) == 1
-    assert lengths.pop() > 0
-    assert result.sentences
-    assert result.panels
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """What the items on the toy say."""
+    folder = tmp_path_factory.mktemp("paper")
+    compute(ON_TOYS, folder, QUICK, say=lambda message: None)
+    return {name: presented(name, folder, QUICK)[0] for name in ON_TOYS}
+
+
+@pytest.mark.parametrize("name", ON_TOYS)
+def test_items_on_the_toy(name, results):
+    result = results[name]
+    assert result.rows
+    assert all(list(row) == list(result.rows[0]) for row in result.rows)
+    assert result.claims
+    assert {claim.verdict for claim in result.claims} <= {REPRODUCED, NOT_REPRODUCED, CONTRADICTED}
     for panel in result.panels:
         for x, y in panel.lines.values():
             assert len(x) == len(y) > 0
             assert np.isfinite(y).all()
+        assert set(panel.bands) | set(panel.dashed) <= set(panel.lines)
 
 
-def test_the_descents_of_fig_1_are_one_curve():
-    columns = run_item("fig1", QUICK).columns
-    curves = {}
-    for gamma, solver, gap in zip(columns["gamma"], columns["solver"], columns["gap"], strict=True):
-        curves.setdefault((gamma, solver), []).append(gap)
-    for gamma in (10, 100, 1000):
-        np.testing.assert_allclose(curves[gamma, "gd"], curves[gamma, "enhanced_gd"], atol=1e-9)
+def test_verdicts():
+    assert verdict(True) == verdict(True, True) == REPRODUCED
+    assert verdict(False) == NOT_REPRODUCED
+    assert verdict(False, True) == CONTRADICTED
 
 
-def test_newton_needs_fewest_decompositions_in_fig_2():
-    result = run_item("fig2", QUICK)
-    evds = result.panels[1].lines
-    assert evds["newton"][0][-1] * 4 <= evds["gd"][0][-1]
+def test_the_descents_of_fig_1_are_one_curve(results):
+    claim = next(claim for claim in results["fig1"].claims if "same points" in claim.says)
+    assert claim.verdict == REPRODUCED
+    slope = next(claim for claim in results["fig1"].claims if "independent of gamma" in claim.says)
+    assert slope.verdict == CONTRADICTED
 
 
-def test_lemma_2_holds_in_fig_6():
-    result = run_item("fig6", QUICK)
-    assert "holds" in result.sentences[0]
+def test_newton_and_screening_need_fewest_decompositions_in_fig_2(results):
+    evds = {row["method"]: row["EVDs to a gap of 1e-06"] for row in results["fig2"].rows}
+    assert 2 * evds["newton"] <= evds["gd"]
+    assert 2 * evds["enhanced_gd, screened"] <= evds["enhanced_gd"]
 
 
-def test_shares_of_table_2_sum_to_one_hundred():
-    columns = run_item("table2", QUICK).columns
-    for name, cells in columns.items():
-        if name not in ("phase", "nearest - paper"):
-            assert sum(cells) == pytest.approx(100)
+def test_the_speed_up_is_made_by_the_start(results):
+    ratio = {
+        row["u_0"]: row["EVD ratio, D = 16"]
+        for row in results["speedup"].rows
+        if (row["step"], row["tol"]) == (0.2, 1e-2)
+    }
+    assert 1.1 < ratio[1.0] < 1.3
+    assert 8 < ratio[50.0] < 12
+    assert ratio[150.0] > 26
 
 
-def test_relations_of_table_6_on_movielens(data_directory):
-    result = run_item("table6", QUICK)
+def test_lemma_2_holds_in_fig_6_and_lanczos_stops_where_printed(results):
+    lemma, stop, *_ = results["fig6"].claims
+    assert lemma.verdict == stop.verdict == REPRODUCED
+
+
+def test_shares_of_table_2_sum_to_one_hundred(results):
+    for name in results["table2"].rows[0]:
+        if name != "phase":
+            assert sum(row[name] for row in results["table2"].rows) == pytest.approx(100)
+
+
+def test_table_6_comes_from_u1_to_the_last_digit(data_directory):
+    folds = official_folds()
+    found = [(item, user, *taste(folds[0][0], user)) for item, user, _, _ in TABLE_6]
+    assert [(item, user, count, round(share, 2)) for item, user, count, share in found] == TABLE_6
+    for train, _ in folds[1:]:
+        assert [taste(train, user)[0] for _, user, *_ in TABLE_6] != [count for *_, count, _ in TABLE_6]
+
+
+def test_relations_of_table_6_on_movielens(data_directory, tmp_path):
+    compute(["table6"], tmp_path, QUICK, say=lambda message: None)
+    result, _ = presented("table6", tmp_path, QUICK)
     assert any("our direction" in sentence for sentence in result.sentences)
-    assert all(0 <= share <= 100 for share in result.columns["accuracy %"])
+    assert result.claims[0].verdict == REPRODUCED
+    assert all(0 <= row["accuracy %"] <= 100 for row in result.rows)
 
 
-def test_results_are_written_and_taken_up_again(tmp_path):
+def test_parts_are_stored_and_taken_up_again(tmp_path):
     told = []
-    run_items(["fig6"], tmp_path, quick=True, say=told.append)
+    compute(["fig6"], tmp_path, QUICK, say=told.append)
+    (part,) = item("fig6").parts(QUICK)
+    assert told == [f"fig6: {part.key}"]
+    record = json.loads((tmp_path / "parts" / f"{part.key}.json").read_text())
+    assert record["environment"]["processors"] >= 1
+    compute(["fig6"], tmp_path, QUICK, say=told.append)
+    assert len(told) == 1
+    compute(["fig6"], tmp_path, QUICK, say=told.append, fresh=True)
+    assert len(told) == 2
+    # What another version computed is computed again.
+    record["environment"]["kolmogorov"] = "0.0.0"
+    (tmp_path / "parts" / f"{part.key}.json").write_text(json.dumps(record))
+    assert stored(tmp_path, part) is None
+
+
+def test_shares_divide_the_parts(tmp_path, monkeypatch):
+    done = []
+    parts = [Part(f"part-{k}", lambda k=k: done.append(k)) for k in range(5)]
+    monkeypatch.setattr(
+        "kolmogorov.paper.runner.item", lambda name: type("Item", (), {"parts": lambda self, e: parts})()
+    )
+    for k in (1, 2):
+        compute(["any"], tmp_path, QUICK, say=lambda message: None, share=(k, 2))
+    assert done == [0, 2, 4, 1, 3]
+
+
+def test_parts_without_their_module_are_left_out(tmp_path, monkeypatch):
+    told = []
+    part = Part("never", lambda: 1 / 0, needs="no_such_module")
+    monkeypatch.setattr(
+        "kolmogorov.paper.runner.item", lambda name: type("Item", (), {"parts": lambda self, e: [part]})()
+    )
+    compute(["any"], tmp_path, QUICK, say=told.append)
+    assert "left out" in told[0]
+
+
+def test_documents_are_written_from_what_is_stored(tmp_path):
+    pytest.importorskip("matplotlib", reason="pictures need the extra 'paper'")
+    compute(["fig6"], tmp_path, QUICK, say=lambda message: None)
+    written = write_items(["fig6", "table1"], tmp_path, QUICK, say=lambda message: None)
+    assert list(written) == ["fig6"]  # Of table1 nothing is stored.
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {f"fig6.{kind}" for kind in ("csv", "json", "md", "png", "svg")}
+    assert names == {"parts", *(f"fig6.{kind}" for kind in ("csv", "md", "png", "svg"))}
     with (tmp_path / "fig6.csv").open() as file:
         assert len(list(csv.DictReader(file))) == 12
-    record = json.loads((tmp_path / "fig6.json").read_text())
-    assert record["environment"]["processors"] >= 1
-    before = (tmp_path / "fig6.png").stat().st_mtime_ns
-    run_items(["fig6"], tmp_path, quick=True, say=told.append)
-    assert told[-1] == "fig6: already there"
-    assert (tmp_path / "fig6.png").stat().st_mtime_ns == before
-    run_items(["fig6"], tmp_path, quick=True, say=told.append, fresh=True)
-    assert (tmp_path / "fig6.png").stat().st_mtime_ns != before
-    join(tmp_path)
-    assert "Fig. 6" in (tmp_path / "index.md").read_text()
+    write_document(written, tmp_path, QUICK)
+    page = (tmp_path / "index.md").read_text()
+    assert "## Claims and verdicts" in page
+    assert "Fig. 6" in page
     assert "fig6.svg" in (tmp_path / "index.html").read_text()
+
+
+def test_without_matplotlib_all_but_the_pictures_is_written(tmp_path, monkeypatch):
+    told = []
+    monkeypatch.setattr("kolmogorov.paper.document.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    compute(["fig6"], tmp_path, QUICK, say=told.append)
+    write_items(["fig6"], tmp_path, QUICK, say=told.append)
+    assert {path.name for path in tmp_path.iterdir()} == {"parts", "fig6.csv", "fig6.md"}
+    assert any("pictures left out" in message for message in told)
 
 
 def test_the_verb(tmp_path):
@@ -90,8 +172,11 @@ def test_the_verb(tmp_path):
     wrong = runner.invoke(main, ["paper", "table7"])
     assert wrong.exit_code == 1
     assert "no 'table7'" in wrong.output
-    done = runner.invoke(main, ["paper", "table1", "--quick", "--out", str(tmp_path / "out")])
+    assert "K/N" in runner.invoke(main, ["paper", "fig6", "--share", "3/2"]).output
+    done = runner.invoke(main, ["paper", "fig6", "--quick", "--out", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output
-    assert (tmp_path / "out" / "table1.md").exists()
+    assert (tmp_path / "out" / "fig6.md").exists()
+    again = runner.invoke(main, ["paper", "fig6", "--quick", "--share", "1/2", "--out", str(tmp_path / "out")])
+    assert again.exit_code == 0, again.output
     with pytest.raises(ParameterError, match="Did you mean"):
-        run_item("tabel1", QUICK)
+        item("tabel1")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import naive
 from kolmogorov import bqp
-from kolmogorov.kernels.binary.dual import dual_gradient, dual_value, shifted
+from kolmogorov.kernels.binary.dual import bend, dual_gradient, dual_value, least_value, shifted
 from kolmogorov.kernels.binary.lifting import lift
 from kolmogorov.kernels.binary.newton import hessian_times, hessian_weights
 from kolmogorov.problems import BinaryQP, Status
@@ -68,26 +68,87 @@ def test_gd_and_enhanced_gd_visit_the_same_points_with_fewer_decompositions(size
         assert stepwise.phases["I-A"] > 0
 
 
-def test_gd_is_the_papers_algorithm_1():
+@pytest.mark.parametrize("start", [1.0, 10.0])
+def test_gd_is_the_papers_algorithm_1(start):
     for problem in toy_problems(6, 5):
         matrix, _ = naive.lifted(problem.gram, problem.moment)
-        expected = naive.backtracking_descent(matrix, 100.0, 1e-4, 1.0, 0.5, 0.3)
-        got = bqp.solve(problem, solver="gd", trace=True)
+        expected = naive.backtracking_descent(matrix, 100.0, 1e-4, 1.0, 0.5, 0.3, start)
+        got = bqp.solve(problem, solver="gd", trace=True, initial_dual=start)
         np.testing.assert_allclose(got.dual_trace, expected, atol=1e-7)
         np.testing.assert_allclose(got.trace, [naive.dual_value(matrix, u, 100.0) for u in expected], atol=1e-7)
         assert (np.diff(got.trace) <= 1e-12).all()
 
 
-def test_phases_come_in_order_and_phase_one_a_needs_no_decomposition():
+def test_phase_one_a_needs_no_decomposition():
     for problem in toy_problems(8, 10):
         one = bqp.solve(problem, solver="enhanced_gd", step=0.05, max_iter=1)
         assert one.phases == {"I-A": 1, "I-B": 0, "II-A": 0, "II-B": 0}
-        # That of -A, and that of the lower bound at the end.
-        assert one.n_evd == 2
+        assert one.n_evd == 1  # that of -A; the one of the lower bound is none of the algorithm's
         full = bqp.solve(problem, solver="enhanced_gd", step=0.05, trace=True)
         equal = [len(set(point)) == 1 for point in full.dual_trace[:-1]]
         assert sum(equal) == full.phases["I-A"] + full.phases["I-B"]
         assert equal == sorted(equal, reverse=True)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"step": 0.2, "tol": 1e-2}, {"initial_dual": 10.0, "step": 20.0, "armijo": 0.01, "shrink": 0.9, "tol": 1e-2}],
+)
+def test_phases_are_those_of_the_points_visited(options):
+    met = set()
+    for problem in toy_problems(4, 12):
+        matrix, _ = naive.lifted(problem.gram, problem.moment)
+        got = bqp.solve(problem, solver="enhanced_gd", trace=True, **options)
+        phases = [naive.descent_phase(matrix, point) for point in got.dual_trace[:-1]]
+        assert got.phases == {name: phases.count(name) for name in got.phases}
+        met |= set(phases)
+    # The long steps of the last setting reach all four phases; short ones never see II-A.
+    assert ("II-A" in met) == ("initial_dual" in options)
+    assert met >= {"I-A", "I-B", "II-B"}
+
+
+def test_the_start_lengthens_phase_one_a_and_nothing_else():
+    for problem in toy_problems(8, 5):
+        near, far = (bqp.solve(problem, solver="enhanced_gd", step=0.2, initial_dual=u) for u in (1.0, 51.0))
+        assert far.phases["I-A"] == near.phases["I-A"] + 250
+        assert far.n_evd == near.n_evd
+        np.testing.assert_allclose(far.dual, near.dual, atol=1e-9)
+        plain = bqp.solve(problem, solver="gd", step=0.2, initial_dual=51.0)
+        assert plain.n_evd == bqp.solve(problem, solver="gd", step=0.2).n_evd + 250
+
+
+@given(binary_problems(max_size=8), st.sampled_from([{}, {"step": 0.2, "tol": 1e-2}, {"gamma": 1000.0, "shrink": 0.8}]))
+@settings(max_examples=30)
+def test_screening_changes_no_point_and_saves_decompositions(problem, options):
+    qp = BinaryQP(*problem)
+    for name in ("gd", "enhanced_gd"):
+        plain = bqp.solve(qp, solver=name, trace=True, max_iter=60, **options)
+        screened = bqp.solve(qp, solver=name, trace=True, max_iter=60, screened=True, **options)
+        assert plain.iterations == screened.iterations
+        np.testing.assert_array_equal(plain.dual_trace, screened.dual_trace)
+        np.testing.assert_array_equal(plain.x, screened.x)
+        assert screened.n_evd <= plain.n_evd
+        assert screened.phases == plain.phases
+
+
+@given(binary_problems(max_size=8), st.floats(1e-4, 1.0))
+def test_the_bound_that_screens_is_one(problem, t):
+    matrix, _ = naive.lifted(*problem)
+    dual = np.random.default_rng(2).normal(size=len(matrix))
+    values, vectors = np.linalg.eigh(shifted(matrix, dual))
+    dual_gradient(100.0, values, vectors, gradient := np.empty(len(matrix)))
+    bound = least_value(dual, 100.0, values, bend(vectors, gradient), gradient, t)
+    true = naive.dual_value(matrix, dual - t * gradient, 100.0)
+    assert bound <= true + 1e-9 * (1 + abs(true))
+
+
+@pytest.mark.parametrize("name", DUAL)
+def test_the_gradient_norm_is_the_exact_one(name):
+    for problem in toy_problems(8, 4):
+        matrix, _ = naive.lifted(problem.gram, problem.moment)
+        got = bqp.solve(problem, solver=name)
+        expected = np.linalg.norm(naive.dual_gradient(matrix, got.dual, 100.0))
+        assert got.gradient_norm == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
 def test_the_initial_step_shortens_phase_one_a():

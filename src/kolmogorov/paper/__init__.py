@@ -1,10 +1,11 @@
 """The paper's tables and figures, computed again and set beside the printed numbers.
 
-One module per item; each has `run(effort) -> Result`. `runner` writes the results, `numbers` holds what the paper
-prints.
+One module per item, with `parts(effort)`, which are computed and stored, and `present(found, effort)`, which makes
+tables, plots, claims and sentences of what is stored. `runner` computes, `document` writes, `printed` holds what the
+paper prints.
 """
 
-from kolmogorov.paper.registry import ITEMS, run_item
+from kolmogorov.paper.registry import ITEMS, item
 from kolmogorov.paper.result import Effort, Result
 
-__all__ = ["ITEMS", "Effort", "Result", "run_item"]
+__all__ = ["ITEMS", "Effort", "Result", "item"]

@@ -3,34 +3,45 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any, Protocol, cast
 
 from kolmogorov._support.validation import nearest
 from kolmogorov.errors import ParameterError
-from kolmogorov.paper.result import Effort, Result
+from kolmogorov.paper.result import Effort, Part, Result
 
 ITEMS = {
-    "table1": "time per BQP by gamma, D = 16, D1",
+    "table1": "seconds per sweep for the BQP by gamma, D = 16, D1",
     "table2": "share of iterations in the four phases, D = 8, D1",
     "table3": "seconds per sweep, users and items apart, D = 8, D1 and D2",
     "table4": "seconds per sweep for the BQP, D = 4 to 100, D1, D2, D3",
     "table5": "test error on D2 and D3",
     "table6": "accuracy of logical relations on D2",
     "fig1": "gap of the dual by iteration, gd and enhanced_gd",
-    "fig2": "gap of the dual with the initial step, and by EVDs",
+    "fig2": "gap of the dual with the initial step, and EVDs",
     "fig3": "training error by gamma, D = 16, D1",
     "fig4": "training error by sweep, all solvers, D1 and D2",
     "fig5": "training error by sweep, quasi-Newton, D1",
     "fig6": "error of the approximate EVD and its bounds, D = 12",
     "fig7": "training error, exact against approximate EVD, D1, D2, D3",
     "fig8": "influence scores, enhanced_gd and sdr, D2",
+    "speedup": "EVDs of gd over those of enhanced_gd by u_0, first step, tolerance and D",
+    "errata": "errors found in the paper, with their counter-examples",
 }
 
 
-def run_item(name: str, effort: Effort) -> Result:
-    """Compute one item."""
+class Item(Protocol):
+    """A module that computes and says one table or figure."""
+
+    def parts(self, effort: Effort) -> list[Part]:
+        """Return what has to be computed."""
+
+    def present(self, found: dict[str, Any], effort: Effort) -> Result:
+        """Say what was found; parts that were left out are absent."""
+
+
+def item(name: str) -> Item:
+    """Return the module of an item."""
     if name not in ITEMS:
         raise ParameterError(f"The paper has no {name!r}; there are: {', '.join(ITEMS)}.{nearest(name, ITEMS)}")
-    result: Result = import_module(
-        f"kolmogorov.paper.{'tables' if name.startswith('table') else 'figures'}.{name}"
-    ).run(effort)
-    return result
+    folder = "figures." if name.startswith("fig") else "" if name == "errata" else "tables."
+    return cast(Item, import_module(f"kolmogorov.paper.{folder}{name}"))

@@ -1,10 +1,12 @@
-"""What an item consists of: a table, plots, and sentences computed from them."""
+"""What an item consists of: parts that are computed and stored, and what is said of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+REPRODUCED, NOT_REPRODUCED, CONTRADICTED = "reproduced", "not reproduced", "contradicted"
 
 
 @dataclass(frozen=True)
@@ -15,12 +17,9 @@ class Effort:
     ----------
     quick : bool
         Few repetitions: minutes for everything on two processors.
-    say : callable
-        Told what is being done.
     """
 
     quick: bool
-    say: Callable[[str], None] = lambda message: None
 
     def pick(self, quick: Any, full: Any) -> Any:
         """Return the value for this effort."""
@@ -28,8 +27,57 @@ class Effort:
 
 
 @dataclass(frozen=True)
+class Part:
+    """A computation that is stored under its key; items that need the same part share it.
+
+    Attributes
+    ----------
+    key : str
+        Says all that the outcome depends on; also the name of the file.
+    compute : callable
+        Returns numbers, texts, lists and dictionaries.
+    needs : str or None
+        A module without which the part is left out.
+    """
+
+    key: str
+    compute: Callable[[], Any]
+    needs: str | None = None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something the paper says or prints, and what was found.
+
+    Attributes
+    ----------
+    where : str
+        Table, figure or section.
+    says : str
+        The paper's claim.
+    found : str
+        What we measure.
+    verdict : str
+        "reproduced", "not reproduced" (we do not find it) or "contradicted" (we find the opposite).
+    """
+
+    where: str
+    says: str
+    found: str
+    verdict: str
+
+
+def verdict(agrees: bool, opposite: bool = False) -> str:
+    """Return the word for a claim that the numbers agree with, contradict, or do neither."""
+    return REPRODUCED if agrees else CONTRADICTED if opposite else NOT_REPRODUCED
+
+
+@dataclass(frozen=True)
 class Panel:
-    """One plot: lines (or points) by label, each a pair of sequences."""
+    """One plot: lines (or points) by label, each a pair of sequences.
+
+    `bands` holds (low, high) for lines that have a spread; `dashed` are the labels of what the paper prints.
+    """
 
     title: str
     x_label: str
@@ -37,27 +85,41 @@ class Panel:
     lines: dict[str, tuple[list[Any], list[float]]]
     log_y: bool = False
     bars: bool = False
+    bands: dict[str, tuple[list[float], list[float]]] = field(default_factory=dict)
+    dashed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Result:
-    """An item computed.
+    """An item said: a table, plots, claims with verdicts, and sentences, all computed from stored parts.
 
     Attributes
     ----------
     title : str
-    columns : dict
-        The table, column by column; also the CSV.
+    rows : list of dict
+        The table; also the CSV.
     panels : list of Panel
         Drawn side by side.
+    claims : list of Claim
     sentences : list of str
-        What agrees with the paper and what does not, computed from the numbers.
-    seeds : list of int
-        Of all that was drawn: data, splits, starting points.
+        What else the numbers say.
+    shown : bool
+        Whether the document holds the whole table.
     """
 
     title: str
-    columns: dict[str, list[Any]]
+    rows: list[dict[str, Any]]
     panels: list[Panel] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
     sentences: list[str] = field(default_factory=list)
-    seeds: list[int] = field(default_factory=lambda: [0])
+    shown: bool = True
+
+
+def by_key(parts: Iterable[Part], found: Mapping[str, Any]) -> list[Any]:
+    """Return what was found for the parts, in their order; those left out are None."""
+    return [found.get(part.key) for part in parts]
+
+
+def one_of(values: Iterable[Any]) -> str:
+    """Join values for a sentence."""
+    return ", ".join(str(value) for value in values)

@@ -32,7 +32,10 @@ class Solution:
     seconds : float
     iterations : int or None
     n_evd, n_lanczos : int or None
-        Eigendecompositions made, those of line searches included: full ones, and Lanczos runs.
+        Eigendecompositions that the method made, those of line searches included: full ones, and Lanczos runs. The one
+        from which `lower_bound` and `gradient_norm` are taken at the end is not among them.
+    gradient_norm : float or None
+        Norm of the dual's gradient at the end, from a full EVD.
     nodes : int or None
         Of a search tree.
     phases : dict or None
@@ -53,6 +56,7 @@ class Solution:
     iterations: int | None = None
     n_evd: int | None = None
     n_lanczos: int | None = None
+    gradient_norm: float | None = None
     nodes: int | None = None
     phases: dict[str, int] | None = None
     dual: NDArray[np.float64] | None = None

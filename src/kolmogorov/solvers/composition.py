@@ -128,7 +128,7 @@ class Recorded(_Wrapper):
 def _merged(old: Batch, new: Batch, better: NDArray[np.bool_]) -> Batch:
     """Take the rows that are better from `new`, and of two lower bounds the higher."""
     merged: dict[str, object] = {}
-    for name in ("iterations", "converged", "proved", "n_evd", "n_lanczos", "nodes"):
+    for name in ("iterations", "converged", "proved", "n_evd", "n_lanczos", "gradient_norm", "nodes"):
         first, second = getattr(old, name), getattr(new, name)
         merged[name] = None if first is None or second is None else np.where(better, second, first)
     for name in ("x", "phases", "dual"):

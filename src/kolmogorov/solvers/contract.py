@@ -49,7 +49,9 @@ class Batch:
     proved : bool[n] or None
         Whether the row's optimality was shown; absent where the method shows nothing.
     n_evd, n_lanczos : int64[n] or None
-        Eigendecompositions, full ones and Lanczos runs apart, those of line searches included.
+        Eigendecompositions, full ones and Lanczos runs apart, those of line searches included, that of the bound not.
+    gradient_norm : float64[n] or None
+        Norm of the dual's gradient at the end, from a full EVD.
     phases : int64[n, 4] or None
         Iterations in the phases I-A, I-B, II-A, II-B.
     nodes : int64[n] or None
@@ -67,6 +69,7 @@ class Batch:
     proved: NDArray[np.bool_] | None = None
     n_evd: NDArray[np.int64] | None = None
     n_lanczos: NDArray[np.int64] | None = None
+    gradient_norm: Floats | None = None
     phases: NDArray[np.int64] | None = None
     nodes: NDArray[np.int64] | None = None
     dual: Floats | None = None
@@ -90,6 +93,7 @@ class Batch:
             iterations=number(self.iterations),
             n_evd=number(self.n_evd),
             n_lanczos=number(self.n_lanczos),
+            gradient_norm=None if self.gradient_norm is None else float(self.gradient_norm[0]),
             nodes=number(self.nodes),
             phases=phases,
             dual=None if self.dual is None else self.dual[0],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import click
 
 from kolmogorov.cli.paths import OutputFolder
@@ -14,27 +16,30 @@ from kolmogorov.cli.verb import Verb, force_option
 @click.option("--out", "folder", default="paper-results", show_default=True, type=OutputFolder())
 @force_option
 @click.option("--fresh", is_flag=True, help="Compute again what the folder already holds.")
-def command(items: tuple[str, ...], quick: bool, folder: str, fresh: bool) -> None:
+@click.option("--share", metavar="K/N", help="Compute only the K-th of N shares of the parts, and write no documents.")
+def command(items: tuple[str, ...], quick: bool, folder: str, fresh: bool, share: str | None) -> None:
     r"""Compute tables and figures of the paper and set them beside the printed numbers.
 
-    ITEMS are names such as table1 or fig6; "all" is every one of them, "list" lists them. Each item writes a CSV, a
-    PNG, an SVG and a Markdown fragment into the folder; "all" joins them into index.html and index.md, and goes on
-    where an interrupted run stopped.
+    ITEMS are names such as table1 or fig6; "all" is every one of them, "list" lists them. What is computed is stored in
+    the folder part by part, and a run goes on where another stopped, there or on another machine. From what is stored
+    each item writes a CSV, a Markdown fragment and, with matplotlib, a PNG and an SVG; "all" joins them into index.html
+    and index.md.
 
     \b
     Examples:
       kolmogorov paper list
       kolmogorov paper table2 fig1 --quick --out results
+      kolmogorov paper table5 --share 1/3 --out results
       kolmogorov paper all --out results
     """
     from pathlib import Path
 
-    from kolmogorov._support.optional import require
     from kolmogorov._support.wording import shown
     from kolmogorov.cli.display import console, table
     from kolmogorov.errors import ParameterError
-    from kolmogorov.paper import ITEMS
-    from kolmogorov.paper.runner import join, run_items
+    from kolmogorov.paper import ITEMS, Effort
+    from kolmogorov.paper.document import write_document, write_items
+    from kolmogorov.paper.runner import compute
 
     if items == ("list",):
         console().print(table("Items", {"name": list(ITEMS), "what": list(ITEMS.values())}))
@@ -43,17 +48,28 @@ def command(items: tuple[str, ...], quick: bool, folder: str, fresh: bool) -> No
     for name in names:
         if name not in ITEMS:
             raise ParameterError(f"The paper has no {name!r}; `kolmogorov paper list` lists its items.")
-    require("matplotlib", extra="paper", purpose="kolmogorov paper")
-    require("clarabel", extra="paper", purpose="kolmogorov paper")
+    divided = _share(share)
+    effort = Effort(quick)
     say = console(stderr=True)
     with say.status("") as status:
 
         def tell(message: str) -> None:
             status.update(message)
-            if not say.is_terminal and message.count(":") == 1:
+            if not say.is_terminal or "left out" in message:
                 say.print(message)
 
-        run_items(names, Path(folder), quick=quick, say=tell, fresh=fresh)
-    if "all" in items:
-        join(Path(folder))
+        compute(names, Path(folder), effort, say=tell, fresh=fresh, share=divided)
+        if share is None:
+            results = write_items(names, Path(folder), effort, say=tell)
+            if "all" in items:
+                write_document(results, Path(folder), effort)
     console().print(f"Written to {shown(folder)}")
+
+
+def _share(text: str | None) -> tuple[int, int]:
+    from kolmogorov.errors import ParameterError
+
+    found = re.fullmatch(r"(\d+)/(\d+)", text or "1/1")
+    if not found or not 1 <= int(found[1]) <= int(found[2]):
+        raise ParameterError(f"--share takes K/N with 1 <= K <= N, such as 2/3, got {text!r}.")
+    return int(found[1]), int(found[2])

@@ -6,6 +6,8 @@ h(dual) = sum(dual) + gamma/2 * sum(max(l, 0)^2), where l are the eigenvalues of
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from kolmogorov._support.jit import kernel
@@ -17,8 +19,27 @@ ITERATIONS, FULL_EVDS, LANCZOS_EVDS, CONVERGED = 0, 1, 2, 3
 # Columns of `phases`.
 I_A, I_B, II_A, II_B = 0, 1, 2, 3
 HALVINGS = 60
+# A step this much shorter than the first is no step.
+SHORTEST = 2.0**-HALVINGS
 # Steps beyond this, where squares would overflow, are too long.
 FARTHEST = 1e120
+
+
+class Descent(NamedTuple):
+    """How a descent goes: the paper's gamma, epsilon, I_max and u_0, the line search, and Section IV's options."""
+
+    gamma: float
+    tol: float
+    max_iter: int
+    step: float
+    shrink: float
+    armijo: float
+    initial_dual: float
+    screened: bool
+    enhanced: bool
+    initial_step: bool
+    lanczos: bool
+    a: float
 
 
 @kernel
@@ -61,101 +82,129 @@ def all_equal(dual):
 
 
 @kernel
-def evaluate(lifted, dual, gamma, enhanced, lanczos, a, start, own_values, own_vectors, counts):
+def evaluate(lifted, dual, how, start, own_values, own_vectors, counts):
     """Return h, the eigenpairs that matter, and the phase at one dual point.
 
-    With `enhanced`, an EVD is made only in phase II-B: while all entries of `dual` are equal, the eigenpairs of
+    With `how.enhanced`, an EVD is made only in phase II-B: while all entries of `dual` are equal, the eigenpairs of
     -A (`own_values`, `own_vectors`) are shifted, and where Weyl's inequality excludes positive eigenvalues
     there is nothing to project.
     """
     n = dual.size
-    if enhanced:
+    if how.enhanced:
         if all_equal(dual):
             values = own_values - dual[0]
             phase = I_B if values[n - 1] > 0.0 else I_A
-            return dual_value(dual, gamma, values), values, own_vectors, phase
+            return dual_value(dual, how.gamma, values), values, own_vectors, phase
         if own_values[n - 1] - np.min(dual) <= 0.0:
             none = np.zeros(n)
             return np.sum(dual), none, own_vectors, II_A
     if not np.max(np.abs(dual)) <= FARTHEST:
         return np.inf, np.zeros(n), own_vectors, II_B
     c = shifted(lifted, dual)
-    if lanczos and n > 2:
+    if how.lanczos and n > 2:
         counts[LANCZOS_EVDS] += 1
-        values, vectors = ritz_pairs(c, a, start)
+        values, vectors = ritz_pairs(c, how.a, start)
     else:
         counts[FULL_EVDS] += 1
         values, vectors = np.linalg.eigh(c)
-    return dual_value(dual, gamma, values), values, vectors, II_B
+    return dual_value(dual, how.gamma, values), values, vectors, II_B
 
 
 @kernel
-def descend_dual(
-    lifted,
-    gamma,
-    tol,
-    max_iter,
-    step,
-    shrink,
-    armijo,
-    enhanced,
-    initial_step,
-    lanczos,
-    a,
-    start,
-    dual,
-    counts,
-    phases,
-    trace,
-    points,
-    stop,
-):
+def bend(vectors, gradient):
+    """Return v_k^T Diag(gradient) v_k for every eigenvector: how its Rayleigh quotient grows along -gradient."""
+    quotients = np.zeros(vectors.shape[1])
+    for i in range(gradient.size):
+        for k in range(quotients.size):
+            quotients[k] += gradient[i] * vectors[i, k] * vectors[i, k]
+    return quotients
+
+
+@kernel
+def least_value(dual, gamma, values, quotients, gradient, t):
+    """Return a lower bound of h(dual - t gradient) without an EVD, from the eigenpairs at `dual`.
+
+    The diagonal of a symmetric matrix in any orthonormal basis is majorised by its eigenvalues (Schur), and the sum of
+    max(l, 0)^2 is convex; here the basis are the eigenvectors at `dual`.
+    """
+    total = np.sum(dual) - t * np.sum(gradient)
+    for k in range(values.size):
+        at = values[k] + t * quotients[k]
+        if at > 0.0:
+            total += 0.5 * gamma * at * at
+    return total
+
+
+@kernel
+def screened_step(dual, how, values, vectors, gradient, h, t):
+    """Shorten t while a lower bound alone shows that h would not fall enough: those trials need no EVD."""
+    slope = np.sum(gradient * gradient)
+    quotients = bend(vectors, gradient)
+    # A step is given up only where rounding cannot be why.
+    noise = 1e-12 * (abs(h) + np.sum(np.abs(dual)) + t * slope)
+    shortest = t * SHORTEST
+    while t * how.shrink >= shortest:
+        least = least_value(dual, how.gamma, values, quotients, gradient, t)
+        if not least > h - how.armijo * t * slope + noise:
+            break
+        t *= how.shrink
+    return t
+
+
+@kernel
+def line_search(lifted, dual, how, start, own_values, own_vectors, counts, gradient, h, t, stop):
+    """Shorten the step t along -gradient until h falls by Armijo's share of what the slope promises.
+
+    Returns whether it did, t, the last trial point, and what `evaluate` says there.
+    """
+    slope = np.sum(gradient * gradient)
+    shortest = how.step * SHORTEST
+    while True:
+        trial = dual - t * gradient
+        h_new, values, vectors, phase = evaluate(lifted, trial, how, start, own_values, own_vectors, counts)
+        enough = h_new <= h - how.armijo * t * slope
+        if enough or stopped(stop) or t * how.shrink < shortest:
+            return enough, t, trial, h_new, values, vectors, phase
+        t *= how.shrink
+
+
+@kernel
+def descend_dual(lifted, how, start, dual, counts, phases, trace, points, stop):
     """Gradient descent with backtracking on h (Algorithms 1 and 2); `dual` holds the start and then the end.
 
     Algorithms 1 and 2 differ only in `evaluate`, so they visit the same points. The EVD of an accepted trial point
-    serves as that point's own. `start` begins every Lanczos run; `stop` ends the descent where it is.
-    Returns the eigenpairs at the end.
+    serves as that point's own. An iteration counts for the phase of the point from which it starts. `start` begins
+    every Lanczos run; `stop` ends the descent where it is. Returns the eigenpairs at the end, as the algorithm
+    knows them.
     """
     n = dual.size
     own_values = np.zeros(n)
     own_vectors = np.zeros((n, n))
-    if enhanced:
+    if how.enhanced:
         own_values, own_vectors = np.linalg.eigh(-lifted)
         counts[FULL_EVDS] += 1
-    h, values, vectors, phase = evaluate(
-        lifted, dual, gamma, enhanced, lanczos, a, start, own_values, own_vectors, counts
-    )
+    h, values, vectors, phase = evaluate(lifted, dual, how, start, own_values, own_vectors, counts)
     gradient = np.empty(n)
-    for iteration in range(max_iter):
+    for iteration in range(how.max_iter):
         if trace.size > 0:
             trace[iteration] = h
             points[iteration] = dual
-        dual_gradient(gamma, values, vectors, gradient)
+        dual_gradient(how.gamma, values, vectors, gradient)
         phases[phase] += 1
-        slope = np.sum(gradient * gradient)
-        t = step
-        if initial_step and iteration == 0 and phase == I_A:
+        t = how.step
+        if how.initial_step and iteration == 0 and phase == I_A:
             # Just far enough that the largest eigenvalue of C becomes 1 / gamma.
-            t = dual[0] - own_values[n - 1] + 1.0 / gamma
-        moved = False
-        for _ in range(HALVINGS):
-            if stopped(stop):
-                break
-            trial = dual - t * gradient
-            h_new, values_new, vectors_new, phase_new = evaluate(
-                lifted, trial, gamma, enhanced, lanczos, a, start, own_values, own_vectors, counts
-            )
-            moved = h_new <= h - armijo * t * slope
-            if moved:
-                break
-            t *= shrink
+            t = dual[0] - own_values[n - 1] + 1.0 / how.gamma
+        if how.screened and not how.lanczos and phase != II_A:
+            t = screened_step(dual, how, values, vectors, gradient, h, t)
+        moved, t, trial, h_new, values_new, vectors_new, phase_new = line_search(
+            lifted, dual, how, start, own_values, own_vectors, counts, gradient, h, t, stop
+        )
         counts[ITERATIONS] += 1
         if not moved:
             break
-        dual[:], h, values, vectors = trial, h_new, values_new, vectors_new
-        # The phases come in order and never go back.
-        phase = max(phase, phase_new)
-        if t * np.sqrt(slope) <= tol:
+        dual[:], h, values, vectors, phase = trial, h_new, values_new, vectors_new, phase_new
+        if t * np.sqrt(np.sum(gradient * gradient)) <= how.tol:
             counts[CONVERGED] = 1
             break
     if trace.size > 0:
@@ -183,10 +232,11 @@ def projection_factor(gamma, values, vectors):
 
 
 @kernel
-def spectral_bound(lifted, dual, counts):
-    """Return a lower bound of s^T A s over signs s: -sum(dual) - n * l_max(C), at any dual point."""
-    values = np.linalg.eigvalsh(shifted(lifted, dual))
-    counts[FULL_EVDS] += 1
+def spectral_bound(dual, values):
+    """Return a lower bound of s^T A s over signs s, at any dual point: -sum(dual) - n * l_max(C).
+
+    `values` are the eigenvalues of C, ascending.
+    """
     n = dual.size
     # What rounding may add to the sum and to the eigenvalue.
     size = np.sum(np.abs(dual)) + n * max(abs(values[0]), abs(values[n - 1]))

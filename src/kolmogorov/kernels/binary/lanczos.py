@@ -53,36 +53,20 @@ def tridiagonalise(matrix, start, delta, basis, diagonal, off):
         Output: alpha_1, ..., alpha_m and beta_1 = 0, beta_2, ..., beta_{m+1}.
     """
     n = start.size
-    w = np.empty(n)
     basis[0] = start
     off[0] = 0.0
     for j in range(n):
         p = basis[j]
-        for i in range(n):
-            total = 0.0
-            for k in range(n):
-                total += matrix[i, k] * p[k]
-            w[i] = total
-        alpha = 0.0
-        for i in range(n):
-            alpha += w[i] * p[i]
-        diagonal[j] = alpha
+        w = np.dot(matrix, p)
+        diagonal[j] = np.dot(w, p)
+        known = basis[: j + 1]
         for _ in range(2):
-            for q in range(j + 1):
-                overlap = 0.0
-                for i in range(n):
-                    overlap += w[i] * basis[q, i]
-                for i in range(n):
-                    w[i] -= overlap * basis[q, i]
-        beta = 0.0
-        for i in range(n):
-            beta += w[i] * w[i]
-        beta = np.sqrt(beta)
+            w -= np.dot(np.dot(known, w), known)
+        beta = np.sqrt(np.dot(w, w))
         off[j + 1] = beta
         if j + 1 == n or beta <= delta or beta == 0.0:
             return j + 1, beta
-        for i in range(n):
-            basis[j + 1, i] = w[i] / beta
+        basis[j + 1] = w / beta
     return n, 0.0
 
 
@@ -101,9 +85,4 @@ def ritz_pairs(matrix, a, start):
             small[j, j + 1] = off[j + 1]
             small[j + 1, j] = off[j + 1]
     values, vectors = np.linalg.eigh(small)
-    lifted = np.zeros((n, m))
-    for i in range(n):
-        for j in range(m):
-            for k in range(m):
-                lifted[i, k] += basis[j, i] * vectors[j, k]
-    return values, lifted
+    return values, np.dot(np.ascontiguousarray(basis[:m].T), np.ascontiguousarray(vectors))

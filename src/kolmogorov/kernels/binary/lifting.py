@@ -57,17 +57,10 @@ def best_rounding(lifted, factor, n_draws, state, stop, x):
         if stopped(stop):
             break
         state = fill_normal(state, draw)
+        sample = np.dot(factor, draw[:rank])
         for i in range(n):
-            total = 0.0
-            for k in range(rank):
-                total += factor[i, k] * draw[k]
-            signs[i] = -1.0 if total < 0.0 else 1.0
-        value = 0.0
-        for i in range(n):
-            line = 0.0
-            for j in range(n):
-                line += lifted[i, j] * signs[j]
-            value += signs[i] * line
+            signs[i] = -1.0 if sample[i] < 0.0 else 1.0
+        value = np.dot(signs, np.dot(lifted, signs))
         if value < best:
             best = value
             for i in range(n - 1):

@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from kolmogorov._support.jit import kernel
-from kolmogorov.kernels.binary.dual import ITERATIONS, descend_dual, projection_factor, spectral_bound
+from kolmogorov.kernels.binary.dual import (
+    CONVERGED,
+    ITERATIONS,
+    descend_dual,
+    dual_gradient,
+    projection_factor,
+    shifted,
+    spectral_bound,
+)
 from kolmogorov.kernels.binary.lifting import best_rounding, lift
 from kolmogorov.kernels.binary.newton import newton_dual
 from kolmogorov.kernels.randomness import fill_normal
@@ -15,42 +23,29 @@ PATH_START = 1e2
 
 
 @kernel
-def finish(lifted, constant, gamma, values, vectors, dual, n_draws, state, counts, stop, x):
-    """Round the relaxation's solution to `x` and return the dual's lower bound of the problem's value."""
+def finish(lifted, constant, gamma, values, vectors, dual, n_draws, state, stop, x):
+    """Round the relaxation's solution to `x`; return a lower bound of the problem's value and the gradient's norm.
+
+    `values` and `vectors` are what the method knows of C. Bound and norm come from an EVD of their own, which is none
+    of the method's and is not counted.
+    """
     best_rounding(lifted, projection_factor(gamma, values, vectors), n_draws, state, stop, x)
-    bound = spectral_bound(lifted, dual, counts)
-    return bound + constant - 8.0 * 2.0**-52 * (abs(bound) + abs(constant))
+    exact_values, exact_vectors = np.linalg.eigh(shifted(lifted, dual))
+    bound = spectral_bound(dual, exact_values)
+    gradient = np.empty(dual.size)
+    dual_gradient(gamma, exact_values, exact_vectors, gradient)
+    norm = np.sqrt(np.sum(gradient * gradient))
+    return bound + constant - 8.0 * 2.0**-52 * (abs(bound) + abs(constant)), norm
 
 
 @kernel
-def gradient_batch(
-    gram,
-    moment,
-    seeds,
-    gamma,
-    tol,
-    max_iter,
-    step,
-    shrink,
-    armijo,
-    enhanced,
-    initial_step,
-    lanczos,
-    a,
-    n_draws,
-    stop,
-    x,
-    bounds,
-    counts,
-    phases,
-    duals,
-    trace,
-    points,
-):
-    """Run gradient descent (Algorithm 1, or 2 with `enhanced`) and rounding (Algorithm 3) on every row.
+def gradient_batch(gram, moment, seeds, how, n_draws, stop, x, bounds, norms, counts, phases, duals, trace, points):
+    """Run gradient descent (Algorithm 1, or 2 with `how.enhanced`) and rounding (Algorithm 3) on every row.
 
-    The dual starts at all ones, as in the paper. Outputs: `x`, `bounds`, `counts` (columns of `kernels.dual`),
-    `phases`, `duals`, and where they have room `trace` (h per iteration) and `points` (dual per iteration).
+    `how` is a `Descent`. Outputs: `x`, `bounds`, `norms` (of the exact gradient at the end), `counts` (columns of
+    `kernels.dual`), `phases`, `duals`, and where they have room `trace` (h per iteration) and `points` (dual per
+    iteration). With Ritz pairs a short step may come from a wrong gradient: there the exact one has to be short as
+    well, for a step of 1 / gamma, which is of the order of the inverse curvature.
     """
     rows, size = x.shape
     lifted = np.empty((size + 1, size + 1))
@@ -60,28 +55,15 @@ def gradient_batch(
         state = fill_normal(seeds[row], start)
         start /= np.sqrt(np.sum(start * start))
         dual = duals[row]
-        dual[:] = 1.0
+        dual[:] = how.initial_dual
         values, vectors = descend_dual(
-            lifted,
-            gamma,
-            tol,
-            max_iter,
-            step,
-            shrink,
-            armijo,
-            enhanced,
-            initial_step,
-            lanczos,
-            a,
-            start,
-            dual,
-            counts[row],
-            phases[row],
-            trace[row],
-            points[row],
-            stop,
+            lifted, how, start, dual, counts[row], phases[row], trace[row], points[row], stop
         )
-        bounds[row] = finish(lifted, constant, gamma, values, vectors, dual, n_draws, state, counts[row], stop, x[row])
+        bounds[row], norms[row] = finish(
+            lifted, constant, how.gamma, values, vectors, dual, n_draws, state, stop, x[row]
+        )
+        if how.lanczos and norms[row] > how.gamma * how.tol:
+            counts[row, CONVERGED] = 0
 
 
 @kernel
@@ -103,7 +85,9 @@ def follow_path(lifted, gamma, dual, counts, stop):
 
 
 @kernel
-def newton_batch(gram, moment, seeds, gamma, tol, max_iter, n_draws, stop, x, bounds, counts, duals, trace, points):
+def newton_batch(
+    gram, moment, seeds, gamma, tol, max_iter, n_draws, stop, x, bounds, norms, counts, duals, trace, points
+):
     """Run the semismooth Newton method and rounding on every row; outputs as in `gradient_batch`."""
     rows, size = x.shape
     lifted = np.empty((size + 1, size + 1))
@@ -113,6 +97,6 @@ def newton_batch(gram, moment, seeds, gamma, tol, max_iter, n_draws, stop, x, bo
         dual[:] = 0.0
         follow_path(lifted, gamma, dual, counts[row], stop)
         values, vectors = newton_dual(lifted, gamma, tol, max_iter, dual, counts[row], trace[row], points[row], stop)
-        bounds[row] = finish(
-            lifted, constant, gamma, values, vectors, dual, n_draws, seeds[row], counts[row], stop, x[row]
+        bounds[row], norms[row] = finish(
+            lifted, constant, gamma, values, vectors, dual, n_draws, seeds[row], stop, x[row]
         )

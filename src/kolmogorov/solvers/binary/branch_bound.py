@@ -149,7 +149,7 @@ class _Search:
             done = pivoted_factor(np.ascontiguousarray(convex[1:, 1:]), stop, self.order, self.factor)
         self.n_evd = int(counts[FULL_EVDS]) + 1
         if not done:
-            return constant + self.scale * float(spectral_bound(lifted, dual, counts))
+            return constant + self.scale * float(spectral_bound(dual, np.linalg.eigvalsh(shifted(lifted, dual))))
         from scipy.linalg import solve_triangular
 
         self.centre = solve_triangular(self.factor, convex[0, 1:][self.order], trans=1)

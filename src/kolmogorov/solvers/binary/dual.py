@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.validation import Between, Boolean, Integer, Positive, Real, Requirement
 from kolmogorov.errors import ParameterError
-from kolmogorov.kernels.binary.dual import CONVERGED, FULL_EVDS, ITERATIONS, LANCZOS_EVDS
+from kolmogorov.kernels.binary.dual import CONVERGED, FULL_EVDS, ITERATIONS, LANCZOS_EVDS, Descent
 from kolmogorov.kernels.binary.relaxation import gradient_batch
 from kolmogorov.solvers.contract import Batch, Floats
 from kolmogorov.solvers.stopping import stop_cell
@@ -28,6 +28,8 @@ DESCENT_RULES: dict[str, Requirement] = {
     "step": Positive(),
     "shrink": Between(0.0, 1.0),
     "armijo": Between(0.0, 1.0),
+    "initial_dual": Real(-1e100, 1e100),
+    "screened": Boolean(),
     "trace": Boolean(),
 }
 #: Rules of the options of the two Newton methods.
@@ -46,6 +48,7 @@ class DualRoom:
 
     x: Floats
     bounds: Floats
+    norms: Floats
     counts: NDArray[np.int64]
     phases: NDArray[np.int64]
     duals: Floats
@@ -64,6 +67,7 @@ class DualRoom:
         return cls(
             x=np.zeros((n, size)),
             bounds=np.empty(n),
+            norms=np.empty(n),
             counts=np.zeros((n, 4), dtype=np.int64),
             phases=np.zeros((n, 4), dtype=np.int64),
             duals=np.empty((n, size + 1)),
@@ -80,6 +84,7 @@ class DualRoom:
             lower_bound=self.bounds,
             iterations=steps,
             converged=self.counts[:, CONVERGED] == 1,
+            gradient_norm=self.norms,
             n_evd=self.counts[:, FULL_EVDS],
             n_lanczos=self.counts[:, LANCZOS_EVDS],
             phases=self.phases if with_phases else None,
@@ -102,24 +107,30 @@ def descended(
 ) -> Batch:
     """Run Algorithm 1, or 2 with `enhanced`, with the options of a solver; types are fixed for the kernel."""
     room = DualRoom.for_batch(moment, int(solver.max_iter) + 1 if solver.trace else 0)
-    gradient_batch(
-        gram,
-        moment,
-        seeds,
+    how = Descent(
         float(solver.gamma),
         float(solver.tol),
         int(solver.max_iter),
         float(solver.step),
         float(solver.shrink),
         float(solver.armijo),
+        float(solver.initial_dual),
+        bool(solver.screened),
         enhanced,
         bool(initial_step),
         lanczos,
         float(a),
+    )
+    gradient_batch(
+        gram,
+        moment,
+        seeds,
+        how,
         int(solver.n_draws),
         stop_cell(),
         room.x,
         room.bounds,
+        room.norms,
         room.counts,
         room.phases,
         room.duals,

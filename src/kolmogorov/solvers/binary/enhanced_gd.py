@@ -23,14 +23,14 @@ class EnhancedGradientDescent(BinarySolver):
 
     Parameters
     ----------
-    gamma, n_draws, tol, max_iter, step, shrink, armijo, trace
+    gamma, n_draws, tol, max_iter, step, shrink, armijo, initial_dual, screened, trace
         As in `gd`.
     initial_step : bool
         Section IV-A: the first step jumps to where C has its first positive eigenvalue.
     evd : {"full", "lanczos"}
         Section IV-B: in phase II-B use Ritz pairs of the Lanczos method (Algorithm 5) instead of a full EVD.
     a : float
-        Section IV-C: larger values lower the threshold at which Lanczos stops.
+        Section IV-C: larger values lower the threshold at which Lanczos stops. The paper's Fig. 6 belongs to a = 1.
 
     Examples
     --------
@@ -47,6 +47,8 @@ class EnhancedGradientDescent(BinarySolver):
     step: float = 1.0
     shrink: float = 0.5
     armijo: float = 0.3
+    initial_dual: float = 1.0
+    screened: bool = False
     initial_step: bool = False
     evd: Literal["full", "lanczos"] = "full"
     a: float = 100.0

@@ -30,6 +30,12 @@ class GradientDescent(BinarySolver):
     max_iter : int
     step, shrink, armijo : float
         First trial step, its reduction, and the share of the promised decrease that is asked for.
+    initial_dual : float
+        u_0: every dual variable's value at the start. The larger, the longer the descent runs through points at which
+        C has no positive eigenvalue, where `enhanced_gd` makes no EVD and `gd` makes one for each.
+    screened : bool
+        Leave out the EVDs of trial points that a lower bound from the last EVD already rules out (not in the paper).
+        The points visited are the same, the EVDs a fraction.
     trace : bool
         Keep the dual value (and the dual point) of every iteration.
 
@@ -48,6 +54,8 @@ class GradientDescent(BinarySolver):
     step: float = 1.0
     shrink: float = 0.5
     armijo: float = 0.3
+    initial_dual: float = 1.0
+    screened: bool = False
     trace: bool = False
 
     name = "gd"

@@ -58,6 +58,7 @@ class Newton(BinarySolver):
             stop_cell(),
             room.x,
             room.bounds,
+            room.norms,
             room.counts,
             room.duals,
             room.trace,

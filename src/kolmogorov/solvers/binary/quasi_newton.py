@@ -95,8 +95,8 @@ class QuasiNewton(BinarySolver):
         counts[CONVERGED] = np.abs(result.jac).max() <= self.tol and np.linalg.norm(result.jac) <= self.tol
         values, vectors = np.linalg.eigh(shifted(lifted, dual))
         counts[FULL_EVDS] += 1
-        room.bounds[row] = finish(
-            lifted, constant, gamma, values, vectors, dual, int(self.n_draws), seed, counts, stop_cell(), room.x[row]
+        room.bounds[row], room.norms[row] = finish(
+            lifted, constant, gamma, values, vectors, dual, int(self.n_draws), seed, stop_cell(), room.x[row]
         )
         if self.trace:
             path = np.array(visited[: result.nit + 1])
