@@ -175,8 +175,8 @@ def test_geweke_finds_a_wrong_conditional(monkeypatch, bug):
     elif bug == "simplex":
         monkeypatch.setattr(chain_module.SimplexSampler, "_solve_batch", _wide_steps)
     elif bug == "noise":
-        right = GaussianChain._residuals
-        monkeypatch.setattr(GaussianChain, "_residuals", lambda *a: (right(*a)[0], 2.0 * right(*a)[1]))
+        right = chain_module.noise_of
+        monkeypatch.setattr(chain_module, "noise_of", lambda *a: (right(*a)[0], 2.0 * right(*a)[1]))
     else:
         right = ItemPrior.redrawn
         monkeypatch.setattr(ItemPrior, "redrawn", lambda self, psi, rng: right(self, 1.0 - psi, rng))

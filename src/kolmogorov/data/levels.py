@@ -49,9 +49,7 @@ class LevelsRequirement:
         )
 
 
-def grid_of(
-    levels: Levels, table: Observations, *, chances: bool = False, reach: float | None = None
-) -> Floats | None:
+def grid_of(levels: Levels, table: Observations, *, chances: bool = False, reach: float | None = None) -> Floats | None:
     """Return the values of a many-valued model for a table; None for the paper's two.
 
     Parameters

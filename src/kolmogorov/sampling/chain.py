@@ -76,7 +76,7 @@ def check_psi(psi: NDArray[Any], shape: tuple[int, ...], levels: Floats | None) 
     """Raise `InvariantError` where psi is not bits, or, with levels, not values between them."""
     check_array("psi", psi, bool if levels is None else np.float32, shape)
     if levels is not None:
-        check_between("psi", psi, np.float32(levels[0]), np.float32(levels[-1]))
+        check_between("psi", psi, float(np.float32(levels[0])), float(np.float32(levels[-1])))
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ _BURN_IN_SHARE = 0.6
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What is to be sampled, as the parameters of `BayesianKolmogorovModel` say; `levels` is None for the paper's two."""
+    """What is to be sampled, as `BayesianKolmogorovModel` is told; `levels` is None for the paper's two."""
 
     likelihood: str
     levels: Floats | None
@@ -79,4 +79,3 @@ class Plan:
         thin = max(1, min(self.thin, (n_sweeps - burn_in) // self.n_samples))
         n_samples = max(1, min(self.n_samples, (n_sweeps - burn_in) // thin))
         return replace(self, burn_in=burn_in, thin=thin, n_samples=n_samples)
-

@@ -1,4 +1,4 @@
-"""Chains from their start to their last draw: one after another here, or each as a task of a cluster."""
+"""Chains from their start to their last draw: side by side here, or each as a task of a cluster."""
 
 from __future__ import annotations
 
@@ -129,7 +129,9 @@ class Sampler:
             )
             progress.sweep = index
             if self.plan.keeps(index):
-                for chain, state, samples in zip(chains, progress.current, progress.samples[progress.chain :], strict=True):
+                for chain, state, samples in zip(
+                    chains, progress.current, progress.samples[progress.chain :], strict=True
+                ):
                     samples.append(chain.sample(state))
                     self._look(samples[-1])
             for number in numbers:

@@ -32,10 +32,8 @@ def suited(table: Observations, *, several_values: bool, answers: bool) -> Sizes
     n = max(len(table), 1)
     if not several_values:
         return Sizes(_TWO_VALUED_EVENTS, 4, 100, 25, 8, _TWO_VALUED_FEATURES)
-    if answers:
-        n_events = _between(4.5 * (n / 5000.0) ** 0.2, 5, 16)
-    else:
-        n_events = _between(8.0 * (n / 5000.0) ** 0.2, 4, 32)
+    usual, low, high = (4.5, 5, 16) if answers else (8.0, 4, 32)
+    n_events = _between(usual * (n / 5000.0) ** 0.2, low, high)
     n_events = min(n_events, max(2, min(table.n_users, table.n_items)))
     return Sizes(
         n_events=n_events,
