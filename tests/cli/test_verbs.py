@@ -360,7 +360,8 @@ def test_draws_are_read_as_any_model(sampled, tmp_path):
 def test_rules_of_draws(tmp_path):
     model = str(tmp_path / "b.km")
     chains = ("--events", "4", "--chains", "2", "--burn-in", "10", "--samples", "5", "--thin", "1")
-    assert run("fit", "dataset:zoo", "--bayes", *chains, "--test-size", "0.2", "-o", model).exit_code == 0
+    two = ("--levels", "2", "--test-size", "0.2")
+    assert run("fit", "dataset:zoo", "--bayes", *chains, *two, "-o", model).exit_code == 0
     shown = run("rules", model, "--data", "dataset:zoo", "--top", "5", "--format", "csv")
     assert shown.exit_code == 0, shown.output
     lines = shown.output.splitlines()

@@ -92,9 +92,8 @@ class GradedPosteriorRelations:
         with Threads(-1) as dealer:
             for psi in posterior.psi:
                 supports = GradedSupports(levels[placed(psi[rows], levels)], self.grades)
-                words, others = (
-                    side.reshape(1, len(rows) * n_grades, -1) for side in (supports.words, supports.others)
-                )
+                shape = (1, len(rows) * n_grades, supports.words.shape[2])
+                words, others = supports.words.reshape(shape), supports.others.reshape(shape)
 
                 def work(first: int, last: int, words: Any = words, others: Any = others) -> None:
                     count_inside(words, others, left[first:last], right[first:last], found[first:last])
