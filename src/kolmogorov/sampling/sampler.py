@@ -153,7 +153,8 @@ class Sampler:
         """Shorten the plan to what the time left is enough for, given the seconds of a sweep."""
         plan = self.plan
         if self._left() < math.inf:
-            self.plan = plan.shortened(self.progress.sweep + int(_RESERVE * self._left() / seconds))
+            begun = self.progress.sweep
+            self.plan = plan.shortened(begun + int(_RESERVE * self._left() / seconds), begun)
         if self.plan is not plan:
             # Another run would not come to the same draws.
             self.keeper = None
