@@ -205,3 +205,17 @@ def test_convergence_is_judged_by_predictions_and_by_priors(model):
     found = convergence_of(apart)
     assert found.disagreeing == ("concentration",)
     assert "their concentration is 20, 200" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "first", "counts"),
+    [
+        ("bernoulli", [3, 1309, 342, 1099, 246, 1, 29097, 26429, 26534, 29071, 24888, 31760], [25] * 12),
+        ("gaussian", [2688, 472, 570, 8402, 6982, 750, 27545, 24445, 26794, 27780, 28475, 28630], [28] * 6 + [24] * 6),
+    ],
+)
+def test_two_levels_give_the_draws_that_they_gave_before_there_were_several(zoo, likelihood, first, counts):
+    """One theta of every draw, in steps of the grid, and the bits of every psi, as the code before levels drew them."""
+    posterior = BayesianKolmogorovModel(4, likelihood=likelihood, **SMALL).fit(zoo).posterior_
+    np.testing.assert_allclose(posterior.theta[:, 0, 0] * 2**15, first, atol=2)
+    assert posterior.psi.sum(axis=(1, 2)).tolist() == counts
