@@ -49,6 +49,8 @@ def rated_table():
 
 
 CHAINS = {"n_chains": 2, "burn_in": 3, "n_samples": 4, "thin": 1, "n_features": 2, "random_state": 0, "n_jobs": 1}
+#: Of drawn models; those at even places are of yes and no, the others of ratings.
+LEVELS = ({"levels": 2}, {"levels": 2}, {}, {}, {"levels": [0.2, 0.8]}, {"likelihood": "categorical"})
 POINT = {"n_events": 3, "user_reg": 1.0, "n_init": 2, "random_state": 0, "n_jobs": 1, "tol": 0.0}
 
 
@@ -59,6 +61,7 @@ class StoppedError(Exception):
 def corpus(folder):
     """Return honest files by kind, as bytes."""
     yes, rated = small_table(), rated_table()
+    drawn = [(LEVELS[k], rated if k % 2 else yes) for k in range(len(LEVELS))]
     models = [
         km.KolmogorovModel(**POINT).fit(yes),
         km.KolmogorovModel(**POINT, max_iter=2).fit(rated),
@@ -67,8 +70,7 @@ def corpus(folder):
         km.NonnegativeModel(**POINT, max_iter=2).fit(rated),
         km.MatrixFactorization(2, random_state=0, n_jobs=1).fit(rated),
         km.SVDpp(2, n_epochs=2, random_state=0).fit(yes),
-        km.BayesianKolmogorovModel(2, **CHAINS).fit(yes),
-        km.BayesianKolmogorovModel(2, **CHAINS).fit(rated),
+        *(km.BayesianKolmogorovModel(2, **CHAINS, **options).fit(table) for options, table in drawn),
     ]
     found = {kind: [] for kind in KINDS}
     for model in models:
@@ -81,19 +83,19 @@ def corpus(folder):
         km.KolmogorovModel(**POINT, max_iter=sweeps, checkpoint=folder / "c").fit(yes)
         found["fits"].append((folder / "c").read_bytes())
         (folder / "c").unlink()
-    for table, last in ((yes, 2), (rated, 6)):
-        found["chains"].append(_chains(folder / "c", table, last))
+    for k, (options, table) in enumerate(drawn):
+        found["chains"].append(_chains(folder / "c", table, 2 + k, options))
     return found
 
 
-def _chains(path, table, last):
+def _chains(path, table, last, options):
     def stop(draw):
         if draw.chain == 1 and draw.sweep == last:
             raise StoppedError
 
     path.unlink(missing_ok=True)
     with contextlib.suppress(StoppedError):
-        km.BayesianKolmogorovModel(2, **CHAINS, checkpoint=path, callback=stop).fit(table)
+        km.BayesianKolmogorovModel(2, **CHAINS, **options, checkpoint=path, callback=stop).fit(table)
     return path.read_bytes()
 
 
@@ -147,13 +149,13 @@ def check_model(model):
     assert psi.shape[-2:-1] == (len(fitted.items),)
     assert (theta >= 0).all()
     assert np.allclose(theta.sum(axis=-1), 1.0, atol=1e-5)
-    if type(model).__name__ == "KolmogorovModel" and model.levels != 2:
-        grid = model.levels_
+    if getattr(model, "levels", 2) != 2:
+        grid = fitted.levels
         assert 2 <= len(grid) <= 64
         assert (np.diff(grid) > 0).all()
         assert (np.abs(grid) <= 10).all()
         assert model.levels == "auto" or list(model.levels) == grid.tolist()
-        assert np.isin(psi, grid).all()
+        assert np.isin(psi, grid.astype(psi.dtype)).all()
     elif type(model).__name__ == "NonnegativeModel":
         assert ((psi >= 0) & (psi <= 1)).all()
     else:
@@ -208,9 +210,10 @@ def judge(kind, path, folder):
                 model = km.KolmogorovModel(**POINT, max_iter=4, checkpoint=path).fit(small_table())
             check_model(model)
         else:
-            table = rated_table() if path.name.endswith("1") else small_table()
+            number = int("".join(filter(str.isdigit, path.name)))
+            table = rated_table() if number % 2 else small_table()
             with limited(path):
-                model = km.BayesianKolmogorovModel(2, **CHAINS, checkpoint=path).fit(table)
+                model = km.BayesianKolmogorovModel(2, **CHAINS, **LEVELS[number], checkpoint=path).fit(table)
             check_model(model)
     except FileFormatError:
         return "refused"

@@ -6,6 +6,7 @@ The twins of the row solvers are in `kolmogorov.testing.references`, with the su
 import itertools
 
 import numpy as np
+from scipy import stats
 
 from kolmogorov.testing.references import (  # noqa: F401 (the tests find all twins here)
     best_binary,
@@ -327,3 +328,62 @@ def list_scores(listed, relevant, k):
         1 / (hits[0] + 1) if hits else 0.0,
         float(bool(hits)),
     )
+def softmax(logs):
+    """Probabilities from logarithms of weights."""
+    weights = np.exp(np.asarray(logs) - np.max(logs))
+    return weights / weights.sum()
+
+
+def value_distribution(theta, values, heavy, grid, centre, pull):
+    """Probabilities of all vectors of an item's values (first event most significant), answers with normal noise."""
+    logs = []
+    for x in itertools.product(grid, repeat=theta.shape[1]):
+        x = np.array(x)
+        logs.append(-0.5 * heavy @ (values - theta @ x) ** 2 - 0.5 * (x - centre) @ pull @ (x - centre))
+    return softmax(logs)
+
+
+def emission_distribution(theta, answers, times, emission, position, centre, pull):
+    """Probabilities of all vectors of an item's values, where answers come from events."""
+    logs = []
+    for codes in itertools.product(range(len(emission)), repeat=theta.shape[1]):
+        x = position[list(codes)]
+        logs.append(-0.5 * (x - centre) @ pull @ (x - centre))
+        for k, answer in enumerate(answers):
+            chance = sum(theta[k, d] * emission[code, answer] for d, code in enumerate(codes))
+            logs[-1] += times[k] * np.log(chance)
+    return softmax(logs)
+
+
+def emitted_theta(answers, items, codes, emission, theta, alpha, state, uniform, gamma):
+    """One user's theta given an event for each answer, from the same random numbers as the kernel takes."""
+    count = alpha.copy()
+    for item, answer in zip(items, answers, strict=True):
+        share = np.cumsum([theta[d] * emission[code, answer] for d, code in enumerate(codes[item])])
+        state, u = uniform(np.uint64(state))
+        count[min(int((share < u * share[-1]).sum()), len(share) - 1)] += 1.0
+    drawn = np.empty(len(theta))
+    for d in range(len(theta)):
+        state, drawn[d] = gamma(np.uint64(state), count[d])
+    total = 0.0
+    for part in drawn:
+        total += part
+    return drawn / total
+
+
+def answer_shares(theta, psi, deviation, users, items, cuts):
+    """The probability of a new answer between cuts: normal noise around what each draw says, one at a time."""
+    out = np.zeros((len(users), len(cuts) + 1))
+    for n, (u, i) in enumerate(zip(users, items, strict=True)):
+        for k in range(len(theta)):
+            upto = stats.norm.cdf(cuts, theta[k, u] @ psi[k, i], deviation[k, u])
+            out[n] += np.diff(np.concatenate([[0.0], upto, [1.0]])) / len(theta)
+    return out
+
+
+def inside_share(psi, j, a, i, b):
+    """The share of draws in which {x_j >= a} is inside {x_i >= b}, one event at a time."""
+    held = 0
+    for draw in psi:
+        held += all(draw[i, d] >= b - 1e-6 for d in range(draw.shape[1]) if draw[j, d] >= a - 1e-6)
+    return held / len(psi)

@@ -360,7 +360,8 @@ def test_draws_are_read_as_any_model(sampled, tmp_path):
 def test_rules_of_draws(tmp_path):
     model = str(tmp_path / "b.km")
     chains = ("--events", "4", "--chains", "2", "--burn-in", "10", "--samples", "5", "--thin", "1")
-    assert run("fit", "dataset:zoo", "--bayes", *chains, "--test-size", "0.2", "-o", model).exit_code == 0
+    two = ("--levels", "2", "--test-size", "0.2")
+    assert run("fit", "dataset:zoo", "--bayes", *chains, *two, "-o", model).exit_code == 0
     shown = run("rules", model, "--data", "dataset:zoo", "--top", "5", "--format", "csv")
     assert shown.exit_code == 0, shown.output
     lines = shown.output.splitlines()
@@ -373,6 +374,49 @@ def test_rules_of_draws(tmp_path):
     point = str(tmp_path / "p.km")
     run("fit", "dataset:zoo", "-o", point)
     assert run("rules", point, "--min-probability", "0.5").exit_code == 2
+
+
+@pytest.fixture(scope="module")
+def stars(tmp_path_factory):
+    """A file of ratings from 1 to 5."""
+    path = tmp_path_factory.mktemp("stars") / "stars.csv"
+    rng = np.random.default_rng(0)
+    rated = np.clip(np.rint(5 * rng.dirichlet(np.ones(3), 40) @ rng.random((3, 12)) + rng.normal(size=(40, 12))), 1, 5)
+    lines = [f"u{u},i{i},{rated[u, i]:g}" for u in range(40) for i in range(12) if rng.random() < 0.7]
+    path.write_text("user,item,rating\n" + "\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    "more", [[], ["--likelihood", "categorical"], ["--levels", "-0.5,0,0.5,1,1.5"], ["--levels", 2]]
+)
+def test_draws_with_several_levels(stars, tmp_path, more):
+    model = tmp_path / "m.km"
+    few = ["--chains", 2, "--burn-in", 10, "--samples", 4, "--thin", 1, "--test-size", 0.2, "--maximum", 5]
+    fitted = run("fit", stars, "--bayes", *few, *more, "-o", model)
+    assert fitted.exit_code == 0, fitted.output
+    graded = more != ["--levels", 2]
+    assert ("log_score" in fitted.output) is graded
+    assert (km.load(model).posterior_.levels is not None) is graded
+    shown = run("rules", model, "--data", stars, "--min-probability", 0.1, "--format", "csv")
+    assert shown.exit_code == 0, shown.output
+    assert ("antecedent_at" in shown.output) is graded
+    assert "u3" in run("explain", model, "--user", "u3", "--item", "i1").output
+    for verb in (["evaluate", model, stars], ["recommend", model, "--user", "u3"]):
+        assert run(*verb).exit_code == 0
+    assert run("report", model, "--data", stars, "-o", tmp_path / "page.html").exit_code == 0
+
+
+def test_sizes_of_chains_are_automatic_and_time_is_kept(stars, tmp_path):
+    model = tmp_path / "m.km"
+    result = run("fit", stars, "--bayes", "--max-seconds", 0.5, "--maximum", 5, "-o", model)
+    assert result.exit_code == 0, result.output
+    assert km.load(model).get_params()["n_events"] == "auto"
+    assert run("fit", stars, "--bayes", "--max-seconds", -1, "-o", tmp_path / "x.km").exit_code != 0
+    for wrong in (["--max-seconds", 3], ["--likelihood", "gaussian"]):
+        refused = run("fit", stars, *wrong, "-o", tmp_path / "x.km")
+        assert refused.exit_code == 2
+        assert "--bayes" in refused.output
 
 
 def test_nothing_asked_for_is_help_that_can_be_read():

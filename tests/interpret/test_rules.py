@@ -37,7 +37,7 @@ def rules(model):
 
 @pytest.fixture(scope="module")
 def drawn(split):
-    model = BayesianKolmogorovModel(4, n_chains=2, burn_in=10, n_samples=5, random_state=0)
+    model = BayesianKolmogorovModel(4, levels=2, n_chains=2, burn_in=10, n_samples=5, random_state=0)
     with pytest.warns(match="chains"):
         return model.fit(split[0])
 

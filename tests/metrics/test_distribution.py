@@ -22,9 +22,9 @@ def test_scores_are_those_of_the_twin_in_any_blocks(seed, points, grid, off_scal
     values = rng.random(23) if off_scale else rng.choice(points, 23)
     distribution = rng.dirichlet(np.full(len(grid), 0.3), 23)
     weights = rng.uniform(0.1, 3.0, 23)
-    scores = DistributionScores(grid, points)
+    scores = DistributionScores(points)
     for part in (slice(0, 5), slice(5, 23)):
-        scores.add(values[part], distribution[part], weights[part])
+        scores.add(values[part], distribution[part] @ shares(grid, points), weights[part])
     got = scores.result()
     expected = naive.distribution_scores(values, distribution, weights, grid, points)
     assert got["log_score"] == pytest.approx(expected["log_score"], rel=1e-9)
@@ -42,7 +42,7 @@ def test_shares_are_distributions_and_keep_the_mean(values, points):
 
 def test_certainty_that_is_right_scores_best_and_that_is_wrong_stays_finite():
     points = np.array([0.0, 0.5, 1.0])
-    right, wrong = DistributionScores(points, points), DistributionScores(points, points)
+    right, wrong = DistributionScores(points), DistributionScores(points)
     right.add(np.array([0.5, 1.0]), np.eye(3)[[1, 2]], None)
     wrong.add(np.array([0.5, 1.0]), np.eye(3)[[0, 0]], None)
     assert right.result()["log_score"] == pytest.approx(np.log(0.99 + 0.01 / 3))

@@ -12,7 +12,7 @@ from kolmogorov.data.observations import View
 from kolmogorov.errors import DataError, FileFormatError, ParameterError, UnknownIdError
 from kolmogorov.sampling.chain import FLOOR
 
-SMALL = {"n_chains": 2, "burn_in": 20, "n_samples": 6, "thin": 2, "random_state": 0}
+SMALL = {"levels": 2, "n_chains": 2, "burn_in": 20, "n_samples": 6, "thin": 2, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,9 @@ def test_intervals_hold_what_they_promise():
     values[rng.random(values.shape) < 0.5] = np.nan
     whole = Observations.from_dense(values)
     train, test = whole.split(test_size=0.2, random_state=0)
-    model = BayesianKolmogorovModel(6, n_chains=2, burn_in=60, n_samples=20, thin=2, random_state=0).fit(train)
+    model = BayesianKolmogorovModel(6, levels=2, n_chains=2, burn_in=60, n_samples=20, thin=2, random_state=0).fit(
+        train
+    )
     assert 0.87 < model.evaluate(test)["coverage_90"] < 0.93
 
 
@@ -82,7 +84,9 @@ def test_chains_find_what_the_point_estimate_finds():
     """On planted data the draws are at least as good as the best point, and their intervals hold the truth."""
     made = planted(200, 100, 5, n_observations=6000, noise=0.03, random_state=0)
     train, test = made.observations.split(test_size=0.2, random_state=0)
-    model = BayesianKolmogorovModel(5, n_chains=2, burn_in=60, n_samples=40, thin=2, random_state=0).fit(train)
+    model = BayesianKolmogorovModel(5, levels=2, n_chains=2, burn_in=60, n_samples=40, thin=2, random_state=0).fit(
+        train
+    )
     single = KolmogorovModel(5, user_reg=0.3, n_init=3, random_state=0).fit(train)
     assert model.evaluate(test)["rmse"] < 1.02 * single.evaluate(test)["rmse"]
     truth = (made.theta @ made.psi.T)[test.user_rows(), test.item_rows()]

@@ -12,7 +12,7 @@ from kolmogorov.errors import ConvergenceWarning, FileFormatError
 from kolmogorov.metrics import effective_size, split_rhat
 from kolmogorov.sampling.convergence import convergence_of
 
-SMALL = {"n_chains": 2, "burn_in": 20, "n_samples": 6, "thin": 2, "random_state": 0}
+SMALL = {"levels": 2, "n_chains": 2, "burn_in": 20, "n_samples": 6, "thin": 2, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -35,10 +35,23 @@ def test_same_bits_on_any_number_of_threads(ratings, model):
 
 def test_a_chain_ended_early_is_left_out(ratings):
     stop = [(1, 24)]
-    model = BayesianKolmogorovModel(4, **SMALL, callback=lambda d: (d.chain, d.sweep) in stop).fit(ratings)
+    alone = SMALL | {"n_jobs": 1}
+    model = BayesianKolmogorovModel(4, **alone, callback=lambda d: (d.chain, d.sweep) in stop).fit(ratings)
     assert (model.posterior_.n_chains, model.posterior_.n_draws) == (1, 6)
-    model = BayesianKolmogorovModel(4, **SMALL, callback=lambda d: d.sweep == 1).fit(ratings)
+    model = BayesianKolmogorovModel(4, **alone, callback=lambda d: d.sweep == 1).fit(ratings)
     assert (model.posterior_.n_chains, model.posterior_.n_draws) == (1, 1)
+
+
+def test_chains_side_by_side_that_are_ended_early_are_kept_alike_when_none_is_through(ratings):
+    abreast = SMALL | {"n_jobs": 2, "n_chains": 3}
+    model = BayesianKolmogorovModel(4, **abreast, callback=lambda d: (d.chain, d.sweep) == (1, 24)).fit(ratings)
+    assert (model.posterior_.n_chains, model.posterior_.n_draws) == (2, 4)
+    # The third comes after the first two, which are through.
+    model = BayesianKolmogorovModel(4, **abreast, callback=lambda d: (d.chain, d.sweep) == (2, 24)).fit(ratings)
+    assert (model.posterior_.n_chains, model.posterior_.n_draws) == (2, 12)
+    # Before the first draw nothing can be kept, so that sampling goes on to it.
+    model = BayesianKolmogorovModel(4, **abreast, callback=lambda d: d.sweep == 1).fit(ratings)
+    assert (model.posterior_.n_chains, model.posterior_.n_draws) == (2, 2)
 
 
 def test_a_callback_watches_and_ends(ratings):
@@ -49,7 +62,7 @@ def test_a_callback_watches_and_ends(ratings):
         seen.append(draw)
         return draw.chain == 0 and draw.sweep == 24
 
-    model = BayesianKolmogorovModel(4, **SMALL, callback=watch).fit(train, test=test)
+    model = BayesianKolmogorovModel(4, **SMALL, n_jobs=1, callback=watch).fit(train, test=test)
     assert seen[-1].rmse is not None
     assert seen[0].rmse is None
     assert model.posterior_.n_draws == 2
@@ -63,7 +76,8 @@ def written_always(monkeypatch):
 
 
 @pytest.mark.usefixtures("written_always")
-def test_a_killed_fit_goes_on_to_the_same_draws(ratings, model, tmp_path):
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_killed_fit_goes_on_to_the_same_draws(ratings, model, tmp_path, n_jobs):
     path = tmp_path / "chains.ckpt"
 
     class Killed(Exception):
@@ -74,8 +88,9 @@ def test_a_killed_fit_goes_on_to_the_same_draws(ratings, model, tmp_path):
             raise Killed
 
     with pytest.raises(Killed):
-        BayesianKolmogorovModel(4, **SMALL, checkpoint=path, callback=kill).fit(ratings)
-    resumed = BayesianKolmogorovModel(4, **SMALL, checkpoint=path).fit(ratings)
+        BayesianKolmogorovModel(4, **SMALL, n_jobs=n_jobs, checkpoint=path, callback=kill).fit(ratings)
+    # The chains that were under way go on together, however many threads there are now.
+    resumed = BayesianKolmogorovModel(4, **SMALL, n_jobs=3 - n_jobs, checkpoint=path).fit(ratings)
     assert (resumed.posterior_.theta == model.posterior_.theta).all()
     assert (resumed.posterior_.noise == model.posterior_.noise).all()
     with pytest.raises(FileFormatError, match="another fit"):
@@ -114,18 +129,23 @@ def _put(name, number):
 @pytest.mark.parametrize(
     "change",
     [
-        *map(_cut, ["theta", "psi", "noise", "alpha", "member", "frequency", "slopes", "theta0", "prior_draws"]),
-        *(_put(name, np.nan) for name in ("theta", "psi", "noise", "alpha", "frequency", "slopes", "mean", "theta0")),
-        *(_put(name, 0.0) for name in ("noise", "alpha", "noise0")),
-        _put("theta", 7.0),
-        _put("psi", 0.5),
+        *(_cut(f"{name}.0") for name in ("theta", "psi", "noise", "alpha", "member", "frequency", "slopes")),
+        *map(_cut, ["theta0", "prior_draws.1"]),
+        *(_put(f"{name}.1", np.nan) for name in ("theta", "psi", "noise", "alpha", "frequency", "slopes", "mean")),
+        *(_put(name, 0.0) for name in ("noise.0", "alpha.1", "noise0")),
+        _put("theta0", np.nan),
+        _put("theta.0", 7.0),
+        _put("psi.0", 0.5),
         _put("psi0", 2),
-        _put("member", 10**12),
-        _put("bucket", -1),
-        lambda meta, arrays: meta["current"].update(scale=-1.0),
-        lambda meta, arrays: meta["current"].update(scale="x"),
-        lambda meta, arrays: meta["current"].update(concentration=0.0),
+        _put("member.1", 10**12),
+        _put("bucket.0", -1),
+        lambda meta, arrays: meta["current"][0].update(scale=-1.0),
+        lambda meta, arrays: meta["current"][1].update(scale="x"),
+        lambda meta, arrays: meta["current"][0].update(shape=0.0),
+        lambda meta, arrays: meta["current"][0].update(concentration=0.0),
         lambda meta, arrays: meta.update(current=None),
+        lambda meta, arrays: meta["current"].pop(),
+        lambda meta, arrays: meta["current"].append(meta["current"][0]),
         lambda meta, arrays: meta.update(sweep=10**9),
         lambda meta, arrays: meta.update(sweep=2.5),
         lambda meta, arrays: meta.update(chain=1),
@@ -138,11 +158,11 @@ def _put(name, number):
 @pytest.mark.usefixtures("written_always")
 def test_a_hostile_checkpoint_is_refused(tmp_path, ratings, change):
     def stop(draw):
-        if draw.sweep == 24:
+        if draw.sweep == 25:
             raise KeyboardInterrupt
 
     path = tmp_path / "c.ckpt"
-    options = SMALL | {"random_state": None}
+    options = SMALL | {"random_state": None, "n_jobs": 2}
     with pytest.raises(KeyboardInterrupt):
         BayesianKolmogorovModel(4, **options, checkpoint=path, callback=stop).fit(ratings)
     path.write_bytes(forged(path.read_bytes(), change))
@@ -171,7 +191,7 @@ def test_convergence_measures(rng):
 
 def test_chains_that_disagree_say_so(ratings):
     with pytest.warns(ConvergenceWarning, match="do not agree: R-hat is above 1.1 for .*more chains"):
-        BayesianKolmogorovModel(4, n_chains=3, burn_in=1, n_samples=8, thin=1, random_state=0).fit(ratings)
+        BayesianKolmogorovModel(4, levels=2, n_chains=3, burn_in=1, n_samples=8, thin=1, random_state=0).fit(ratings)
 
 
 def test_convergence_is_judged_by_predictions_and_by_priors(model):
@@ -185,3 +205,17 @@ def test_convergence_is_judged_by_predictions_and_by_priors(model):
     found = convergence_of(apart)
     assert found.disagreeing == ("concentration",)
     assert "their concentration is 20, 200" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "first", "counts"),
+    [
+        ("bernoulli", [3, 1309, 342, 1099, 246, 1, 29097, 26429, 26534, 29071, 24888, 31760], [25] * 12),
+        ("gaussian", [2688, 472, 570, 8402, 6982, 750, 27545, 24445, 26794, 27780, 28475, 28630], [28] * 6 + [24] * 6),
+    ],
+)
+def test_two_levels_give_the_draws_that_they_gave_before_there_were_several(zoo, likelihood, first, counts):
+    """One theta of every draw, in steps of the grid, and the bits of every psi, as the code before levels drew them."""
+    posterior = BayesianKolmogorovModel(4, likelihood=likelihood, **SMALL).fit(zoo).posterior_
+    np.testing.assert_allclose(posterior.theta[:, 0, 0] * 2**15, first, atol=2)
+    assert posterior.psi.sum(axis=(1, 2)).tolist() == counts

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from geweke import scores_of
 from kolmogorov import Observations
 from kolmogorov.data.observations import View
 from kolmogorov.execution import Threads
@@ -114,29 +115,9 @@ class YesNoWorld(TinyWorld):
         ]
 
 
-def geweke_scores(sweeps, make=TinyWorld):
-    """Compare draws from the joint distribution with those of sweeps that alternate with fresh answers."""
-    world, rng = make(), np.random.default_rng(5)
-    direct = []
-    for _ in range(6000):
-        link = world.prior(rng)
-        direct.append(world.functionals(link, world.answers(link, rng)))
-    link = world.prior(rng)
-    walked = []
-    for index in range(1, sweeps + 1):
-        values = world.answers(link, rng)
-        world.chain.observations = world.with_answers(values)
-        link = world.chain.sweep(link, index, learning=False)
-        walked.append(world.functionals(link, values))
-    direct, walked = np.array(direct), np.array(walked)
-    batches = walked[: sweeps // 50 * 50].reshape(50, -1, walked.shape[1]).mean(axis=1)
-    error = np.sqrt(direct.var(axis=0) / len(direct) + batches.var(axis=0, ddof=1) / 50)
-    return (walked.mean(axis=0) - direct.mean(axis=0)) / error
-
-
 @pytest.mark.parametrize("make", [TinyWorld, YesNoWorld])
 def test_geweke_finds_nothing_wrong(make):
-    assert np.abs(geweke_scores(8000, make)).max() < 4.0
+    assert np.abs(scores_of(8000, make)).max() < 4.0
 
 
 def _doubled(alpha, theta, rng, **options):
@@ -154,7 +135,7 @@ _alpha, _answers = chain_module.redrawn_alpha, chain_module.draw_answers
 @pytest.mark.parametrize(("name", "bug"), [("redrawn_alpha", _doubled), ("draw_answers", _flipped)])
 def test_geweke_finds_a_wrong_conditional_of_yes_and_no(monkeypatch, name, bug):
     monkeypatch.setattr(chain_module, name, bug)
-    assert np.abs(geweke_scores(8000, YesNoWorld)).max() > 5.0
+    assert np.abs(scores_of(8000, YesNoWorld)).max() > 5.0
 
 
 def _flat_odds(indptr, indices, values, weights, precision, theta, psi, logit, *rest):
@@ -175,9 +156,9 @@ def test_geweke_finds_a_wrong_conditional(monkeypatch, bug):
     elif bug == "simplex":
         monkeypatch.setattr(chain_module.SimplexSampler, "_solve_batch", _wide_steps)
     elif bug == "noise":
-        right = GaussianChain._residuals
-        monkeypatch.setattr(GaussianChain, "_residuals", lambda *a: (right(*a)[0], 2.0 * right(*a)[1]))
+        right = chain_module.noise_of
+        monkeypatch.setattr(chain_module, "noise_of", lambda *a: (right(*a)[0], 2.0 * right(*a)[1]))
     else:
         right = ItemPrior.redrawn
         monkeypatch.setattr(ItemPrior, "redrawn", lambda self, psi, rng: right(self, 1.0 - psi, rng))
-    assert np.abs(geweke_scores(5000)).max() > 5.0
+    assert np.abs(scores_of(5000, TinyWorld)).max() > 5.0

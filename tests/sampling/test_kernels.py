@@ -6,11 +6,11 @@ from scipy import stats
 
 import naive
 from kolmogorov._support.seeds import row_seeds
+from kolmogorov.kernels.draws.emissions import draw_emitted
 from kolmogorov.kernels.draws.gibbs import (
     binomial,
     draw_answers,
     draw_bits,
-    draw_events,
     draw_simplex,
     gamma,
     truncated_normal,
@@ -20,6 +20,11 @@ from kolmogorov.sampling.dirichlet import redrawn_alpha
 
 def seeds(n):
     return row_seeds(7, 0, 0, np.arange(n))
+
+
+def two_valued(floor):
+    """The chances of no and yes where an item does not happen, and where it does."""
+    return np.array([[1.0 - floor, floor], [floor, 1.0 - floor]])
 
 
 @pytest.mark.parametrize(
@@ -104,13 +109,13 @@ def test_answers_have_their_exact_distribution(rng):
 def test_events_have_their_exact_distribution(rng):
     """Two events, one of which explains both answers: the posterior of theta is a known mixture of Betas."""
     n = 4000
-    psi = np.array([[1.0, 0.0], [1.0, 0.0]])
+    codes = np.array([[1, 0], [1, 0]], dtype=np.uint8)
     indptr = np.arange(n + 1, dtype=np.int64) * 2
-    tables = (indptr, np.tile(np.arange(2, dtype=np.int32), n), np.ones(2 * n), np.empty(0))
+    tables = (indptr, np.tile(np.arange(2, dtype=np.int32), n), np.ones(2 * n, dtype=np.uint8), np.empty(0))
     theta, out = np.full((n, 2), 0.5), np.empty((n, 2))
     alpha, floor = np.array([1.5, 0.7]), 0.1
     for sweep in range(40):
-        draw_events(*tables, psi, theta, alpha, floor, row_seeds(2, sweep, 0, np.arange(n)), 0, n, out)
+        draw_emitted(*tables, codes, two_valued(floor), theta, alpha, row_seeds(2, sweep, 0, np.arange(n)), 0, n, out)
         theta = out.copy()
     grid = (np.arange(20_000) + 0.5) / 20_000
     density = stats.beta(*alpha).pdf(grid) * ((1 - floor) * grid + floor * (1 - grid)) ** 2
@@ -121,12 +126,12 @@ def test_events_have_their_exact_distribution(rng):
 def test_repeated_answers_narrow_the_posterior(rng):
     """With yes/no data a weight of four is the answer given four times."""
     n, alpha, floor = 4000, np.ones(2), 0.2
-    psi = np.eye(2)
+    codes = np.eye(2, dtype=np.uint8)
     indptr = np.arange(n + 1, dtype=np.int64)
-    tables = (indptr, np.zeros(n, dtype=np.int32), np.ones(n), np.full(n, 4.0))
+    tables = (indptr, np.zeros(n, dtype=np.int32), np.ones(n, dtype=np.uint8), np.full(n, 4.0))
     theta, out = np.full((n, 2), 0.5), np.empty((n, 2))
     for sweep in range(40):
-        draw_events(*tables, psi, theta, alpha, floor, row_seeds(2, sweep, 0, np.arange(n)), 0, n, out)
+        draw_emitted(*tables, codes, two_valued(floor), theta, alpha, row_seeds(2, sweep, 0, np.arange(n)), 0, n, out)
         theta = out.copy()
     grid = (np.arange(20_000) + 0.5) / 20_000
     density = ((1 - floor) * grid + floor * (1 - grid)) ** 4

@@ -13,6 +13,7 @@ from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.errors import FitError, InvariantError
 from kolmogorov.fitting.stored import Parts
+from kolmogorov.metrics.distribution import shares
 
 _BLOCK = 1 << 22
 #: Ratings looked at to find the values of their scale, and how many these may be.
@@ -37,6 +38,12 @@ class Trained(ABC):
         """Return the probability of every level for aligned rows; float64[n, L]. Of two, those of no and of yes."""
         chance = self.at_rows(users, items)
         return np.column_stack([1.0 - chance, chance])
+
+    def scale_distribution(self, users: Rows, items: Rows) -> Floats:
+        """Return the probability of each of `points` for aligned rows: levels spread over the ratings nearest."""
+        assert self.points is not None
+        levels = np.array([0.0, 1.0]) if self.levels is None else self.levels
+        return self.distribution_at_rows(users, items) @ shares(levels, self.points)
 
     @abstractmethod
     def of_users(self, users: Rows) -> Floats:

@@ -2,7 +2,7 @@
 
 from kolmogorov.interpret.contributions import Contribution, Explanation
 from kolmogorov.interpret.events import Event
-from kolmogorov.interpret.graded_posterior_relations import GradedPosteriorRelations
+from kolmogorov.interpret.graded_posterior import GradedPosteriorRelations
 from kolmogorov.interpret.graded_relations import GradedRelations
 from kolmogorov.interpret.order import Order
 from kolmogorov.interpret.posterior_relations import PosteriorRelations

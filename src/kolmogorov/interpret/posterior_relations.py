@@ -38,7 +38,7 @@ class PosteriorRelations:
     Examples
     --------
     >>> import kolmogorov as km
-    >>> model = km.BayesianKolmogorovModel(5, n_chains=2, burn_in=30, n_samples=10, random_state=0)
+    >>> model = km.BayesianKolmogorovModel(5, levels=2, n_chains=2, burn_in=30, n_samples=10, random_state=0)
     >>> relations = model.fit(km.datasets.load("zoo")).relations()
     >>> bool(relations.probability("milk", "backbone") > relations.probability("backbone", "milk"))
     True

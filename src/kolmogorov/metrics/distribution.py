@@ -47,31 +47,28 @@ class DistributionScores:
 
     Parameters
     ----------
-    levels : float64[L]
-        What the forecasts are distributions over.
     points : float64[K]
-        The values of the rating scale, increasing. Levels are spread over them as `shares` does, and one hundredth of
-        every forecast evenly.
+        The values of the rating scale, increasing, which the forecasts are distributions over. One hundredth of every
+        forecast is spread over them evenly.
 
     Examples
     --------
-    >>> scores = DistributionScores(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
+    >>> scores = DistributionScores(np.array([0.0, 1.0]))
     >>> scores.add(np.array([1.0, 0.0]), np.array([[0.2, 0.8], [0.2, 0.8]]), None)
     >>> {name: round(score, 3) for name, score in scores.result().items()}
     {'log_score': -0.911, 'calibration': 0.297}
     """
 
-    def __init__(self, levels: Floats, points: Floats) -> None:
+    def __init__(self, points: Floats) -> None:
         self._points = points
-        self._spread = (1.0 - FLOOR) * shares(levels, points) + FLOOR / len(points)
         self._mass = self._logs = 0.0
         # By threshold and bin: mass, sum of forecasts, sum of outcomes.
         self._bins = np.zeros((3, len(points) - 1, _BINS))
 
     def add(self, values: Floats, distribution: Floats, weights: Floats | None) -> None:
-        """Take in some more entries: what was observed, and float64[n, L] what was forecast."""
+        """Take in some more entries: what was observed, and float64[n, K] what was forecast."""
         heavy = np.ones(len(values)) if weights is None else weights
-        forecast = distribution @ self._spread
+        forecast = (1.0 - FLOOR) * distribution + FLOOR / len(self._points)
         observed = shares(values, self._points)
         self._mass += float(heavy.sum())
         self._logs += float(heavy @ np.log((forecast * observed).sum(axis=1)))

@@ -110,7 +110,7 @@ class BayesianKolmogorovModel(DrawnModel):
         it is learned: with noise during burn-in, with yes/no data all along.
     max_seconds : float, optional
         Time for the chains: their length, and then their number, is cut to what fits. The draws then depend on how
-        fast the machine is.
+        fast the machine is. Not on a cluster.
     random_state : int, Generator or None
         The same integer gives the same bits on any number of threads.
     n_jobs : int or None
@@ -118,9 +118,9 @@ class BayesianKolmogorovModel(DrawnModel):
     execution : kolmogorov.execution.Dask, optional
         A cluster on which the chains run, each as a task on one thread. The draws are the same.
     callback : callable, optional
-        Called with a `SamplingProgress` after every sweep, on a cluster after every chain; returning True ends
-        sampling, at the first draw kept if there is none yet. A chain that is ended early is left out unless it is the
-        first.
+        Called with a `SamplingProgress` after every sweep of every chain, on a cluster after every chain; returning
+        True ends sampling, at the first draw kept if there is none yet. Chains that are ended early are left out unless
+        none is through.
     checkpoint : path, optional
         File from which a killed fit goes on.
     verbose : int
@@ -216,7 +216,7 @@ class BayesianKolmogorovModel(DrawnModel):
 
     def _sampler(self, table: Observations, test: Observations | None) -> Sampler:
         plan, seed = self._plan(table), base_seed(self.random_state)
-        count = self._sizes(table).n_features if self.n_features == "auto" else int(self.n_features)
+        count = self._n_features(table)
         with one_blas_thread():
             features = (user_features if plan.levels is None else pattern_features)(table, count)
         keeper, progress = None, SamplerState(seed)
@@ -234,6 +234,8 @@ class BayesianKolmogorovModel(DrawnModel):
         """Raise for the first parameter that is not in order."""
         check_parameters(type(self).__name__, self.get_params(deep=False), _RULES)
         thread_count(self.n_jobs)
+        if self.max_seconds is not None and self.execution is not None:
+            raise ParameterError("'max_seconds' does not go with 'execution': chains on a cluster are not cut short.")
 
     def _plan(self, table: Observations) -> Plan:
         likelihood = self._likelihood(table)
@@ -259,6 +261,9 @@ class BayesianKolmogorovModel(DrawnModel):
         likelihood = self._likelihood(table)
         several = self._levels(table, likelihood) is not None
         return suited(table, several_values=several, answers=likelihood != "gaussian")
+
+    def _n_features(self, table: Observations) -> int:
+        return self._sizes(table).n_features if self.n_features == "auto" else int(self.n_features)
 
     def _levels(self, table: Observations, likelihood: str) -> Floats | None:
         if likelihood == "categorical":
@@ -291,7 +296,8 @@ class BayesianKolmogorovModel(DrawnModel):
 
     def _identity(self, table: Observations, plan: Plan) -> str:
         names = ("n_events", "n_chains", "burn_in", "n_samples", "thin", "item_classes", "n_features", "concentration")
-        shape = [getattr(plan if hasattr(plan, name) else self, name) for name in names]
+        chosen = vars(self) | vars(plan) | {"n_features": self._n_features(table)}
+        shape = [chosen[name] for name in names]
         text = repr((shape, plan.likelihood, table.fingerprint()))
         if plan.levels is not None:
             text += repr(plan.levels.tolist())

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kolmogorov.data import Observations, Vocabulary
     from kolmogorov.interpret.contributions import Explanation
     from kolmogorov.interpret.events import Event
-    from kolmogorov.interpret.graded_posterior_relations import GradedPosteriorRelations
+    from kolmogorov.interpret.graded_posterior import GradedPosteriorRelations
     from kolmogorov.interpret.graded_relations import GradedRelations
     from kolmogorov.interpret.posterior_relations import PosteriorRelations
     from kolmogorov.interpret.relations import Convention, Relations
@@ -124,8 +124,11 @@ class DrawnInterpretation(Interpretation):
     """Readings of a model that consists of draws."""
 
     def relations(self, *, min_ratings: int = 1) -> PosteriorRelations | GradedPosteriorRelations:
-        """Return implications between items with their posterior probabilities: the share of draws that hold them."""
-        from kolmogorov.interpret.graded_posterior_relations import GradedPosteriorRelations
+        """Return implications between items with their posterior probabilities: the share of draws that hold them.
+
+        Those of a many-valued model are graded.
+        """
+        from kolmogorov.interpret.graded_posterior import GradedPosteriorRelations
         from kolmogorov.interpret.posterior_relations import PosteriorRelations
 
         check_is_fitted(self)

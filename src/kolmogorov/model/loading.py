@@ -94,12 +94,14 @@ def _parameters(cls: type[Model], stored: Any) -> dict[str, Any]:
     strange = sorted(set(options) - known)
     if strange:
         raise InvariantError(f"the parameter {strange[0][:40]!r} does not belong into a file")
-    return {name: _solver(PARAMETERS.get(name, ""), value) for name, value in options.items()}
+    # Version 0.1.0 had two levels and no such parameter.
+    older = {"levels": 2} if "levels" in known else {}
+    return older | {name: _solver(PARAMETERS.get(name, ""), value) for name, value in options.items()}
 
 
 def _check_size(model: Model, fitted: Any) -> None:
     """The number of events stands in the parameters and in the arrays; later code believes either."""
-    if not isinstance(fitted, BiasedFactors) and model.n_events != fitted.theta.shape[-1]:
+    if not isinstance(fitted, BiasedFactors) and model.n_events not in ("auto", fitted.theta.shape[-1]):
         raise InvariantError(f"n_events is {model.n_events}, but theta has {fitted.theta.shape[-1]} events")
     if isinstance(fitted, BiasedFactors) and model.n_factors != fitted.user_factors.shape[-1]:
         raise InvariantError(f"n_factors is {model.n_factors}, but there are {fitted.user_factors.shape[-1]}")

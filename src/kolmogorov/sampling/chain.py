@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.invariants import check_array, check_between, check_bits, check_simplex
 from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov.data.observations import Observations
+from kolmogorov.errors import InvariantError
 from kolmogorov.execution import Threads
 from kolmogorov.fitting.engine import Problem, ThreadedEngine
 from kolmogorov.fitting.equations import Partners
@@ -23,6 +24,7 @@ from kolmogorov.kernels.draws.emissions import draw_emitted
 from kolmogorov.kernels.draws.gibbs import draw_answers, draw_bits
 from kolmogorov.kernels.rows.products import residual_squares
 from kolmogorov.sampling.dirichlet import redrawn_alpha
+from kolmogorov.sampling.emission import placed
 from kolmogorov.sampling.grid import on_grid
 from kolmogorov.sampling.limits import SENSIBLE
 from kolmogorov.sampling.noise import LEAST_SHAPE, MOST_SHAPE
@@ -73,10 +75,15 @@ class Sample:
 
 
 def check_psi(psi: NDArray[Any], shape: tuple[int, ...], levels: Floats | None) -> None:
-    """Raise `InvariantError` where psi is not bits, or, with levels, not values between them."""
+    """Raise `InvariantError` where psi is not bits, or, with levels, holds other values."""
     check_array("psi", psi, bool if levels is None else np.float32, shape)
     if levels is not None:
-        check_between("psi", psi, np.float32(levels[0]), np.float32(levels[-1]))
+        _check_on(levels.astype(np.float32), psi)
+
+
+def _check_on(levels: NDArray[Any], psi: NDArray[Any]) -> None:
+    if not (levels[placed(psi, levels)] == psi).all():
+        raise InvariantError("psi must hold levels only")
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +123,7 @@ class ChainState:
         if levels is None:
             check_bits("psi", self.psi)
         else:
-            check_between("psi", self.psi, levels[0], levels[-1])
+            _check_on(levels, self.psi)
         check_between("the noise's shape", np.array([self.shape]), LEAST_SHAPE, MOST_SHAPE)
         for what, array in (("the noise", self.noise), ("alpha", self.alpha), ("the scale", np.array([self.scale]))):
             check_between(what, array, *SENSIBLE)

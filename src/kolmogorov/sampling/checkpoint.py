@@ -147,12 +147,14 @@ def _restored_state(
         features.users, arrays["mean"], arrays["slopes"], float(numbers["concentration"]), arrays["prior_draws"]
     )
     return ChainState(
-        *(arrays[name] for name in ("theta", "psi", "noise")),
-        items,
-        users,
-        float(numbers["scale"]),
-        arrays["alpha"],
-        float(numbers.get("shape", ChainState.shape)),
+        theta=arrays["theta"],
+        psi=arrays["psi"],
+        noise=arrays["noise"],
+        items=items,
+        users=users,
+        scale=float(numbers["scale"]),
+        alpha=arrays["alpha"],
+        shape=float(numbers.get("shape", ChainState.shape)),
     )
 
 
@@ -184,5 +186,6 @@ def _validate(progress: SamplerState, table: Observations, plan: Plan) -> None:
     samples = [sample for chain in progress.samples for sample in chain]
     if any(set(sample.priors) != set(plan.prior_names) for sample in samples):
         raise InvariantError("its draws do not have the priors of their kind")
-    for state in (*samples, *progress.current):
+    states: list[Sample | ChainState] = [*samples, *progress.current]
+    for state in states:
         state.validate(table.n_users, table.n_items, plan.n_events, plan.levels)

@@ -185,10 +185,10 @@ def _new_values(posterior: Posterior, view: View, k: int) -> NDArray[Any]:
         draw_values(*table, *given, _seeds(k, 0, ITEM_SIDE, n), 0, n, fresh)
     else:
         emission = _emission(posterior)
-        table = (view.indptr, view.indices, emission.codes(view.values), view.weights)
+        answers = (view.indptr, view.indices, emission.codes(view.values), view.weights)
+        prior = (emission.chances, position, centre, pull)
         for sweep in range(_ROUNDS):
-            given = (theta, start, emission.chances, position, centre, pull)
-            draw_emissions(*table, *given, _seeds(k, sweep, ITEM_SIDE, n), 0, n, fresh)
+            draw_emissions(*answers, theta, start, *prior, _seeds(k, sweep, ITEM_SIDE, n), 0, n, fresh)
             start, fresh = fresh, start
         fresh = start
     return levels[fresh].astype(np.float32)

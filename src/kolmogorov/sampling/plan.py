@@ -19,7 +19,7 @@ _BURN_IN_SHARE = 0.6
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What is to be sampled, as the parameters of `BayesianKolmogorovModel` say; `levels` is None for the paper's two."""
+    """What is to be sampled, as `BayesianKolmogorovModel` is told; `levels` is None for the paper's two."""
 
     likelihood: str
     levels: Floats | None
@@ -71,12 +71,15 @@ class Plan:
         past = sweep - self.burn_in
         return past > 0 and past % self.thin == 0
 
-    def shortened(self, n_sweeps: int) -> Plan:
-        """Return the same plan with at most so many sweeps of a chain, at least one of them kept."""
+    def shortened(self, n_sweeps: int, begun: int) -> Plan:
+        """Return the same plan with at most so many sweeps of a chain, `begun` of which are done; some are kept."""
         if n_sweeps >= self.n_sweeps:
             return self
-        burn_in = max(1, int(_BURN_IN_SHARE * n_sweeps))
+        n_sweeps = max(n_sweeps, begun + 1)
+        if begun > self.burn_in:
+            # Draws are kept already, and all chains must keep as many.
+            return replace(self, n_samples=max(1, (n_sweeps - self.burn_in) // self.thin))
+        burn_in = max(begun, int(_BURN_IN_SHARE * n_sweeps))
         thin = max(1, min(self.thin, (n_sweeps - burn_in) // self.n_samples))
         n_samples = max(1, min(self.n_samples, (n_sweeps - burn_in) // thin))
         return replace(self, burn_in=burn_in, thin=thin, n_samples=n_samples)
-

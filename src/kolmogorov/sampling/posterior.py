@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 from sklearn.cluster import KMeans
 
 from kolmogorov._support.invariants import check_array, check_between, check_positive, check_simplex
@@ -16,6 +17,7 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
 from kolmogorov.errors import InvariantError
+from kolmogorov.execution import Threads
 from kolmogorov.fitting.fitted import Fitted, overlap
 from kolmogorov.fitting.stored import Parts, StoredParts, check_levels, training_arrays
 from kolmogorov.fitting.trained import Trained
@@ -26,12 +28,15 @@ from kolmogorov.kernels.draws.averages import (
     mean_products,
     mixture_quantile,
 )
+from kolmogorov.metrics.distribution import shares
 from kolmogorov.sampling.chain import FLOOR, check_psi
 from kolmogorov.sampling.emission import INSIDE, emission_of, placed
 from kolmogorov.sampling.grid import on_grid, packed_thetas, unpacked_thetas
 
 #: Pairs times draws held at once.
 _BLOCK = 1 << 22
+#: Pairs times draws that one thread goes through before others could have begun.
+_FEW = 1 << 16
 #: Events that are named when draws are put into words, at most.
 _NAMED_EVENTS = 12
 
@@ -119,7 +124,9 @@ class Posterior(Trained):
         users, items = self.known_rows(users, items)
         mean, deviation = np.empty(users.size), np.empty(users.size)
         theta, psi, _ = self._anyone
-        mean_products(theta, psi, users, items, mean, deviation)
+        self._dealt(
+            lambda part: mean_products(theta, psi, users[part], items[part], mean[part], deviation[part]), users.size
+        )
         unknown = (users == len(self.users)) | (items == len(self.items))
         if unknown.any():
             expected, nothing = np.empty(int(unknown.sum())), np.empty(int(unknown.sum()))
@@ -132,7 +139,7 @@ class Posterior(Trained):
         users, items = self.known_rows(users, items)
         out = np.empty((users.size, self.n_draws))
         theta, psi, _ = self._anyone
-        draw_products(theta, psi, users, items, out)
+        self._dealt(lambda part: draw_products(theta, psi, users[part], items[part], out[part]), users.size)
         return self._floored(out)
 
     def distribution_at_rows(self, users: Rows, items: Rows) -> Floats:
@@ -141,9 +148,21 @@ class Posterior(Trained):
             return super().distribution_at_rows(users, items)
         users, items = self.known_rows(users, items)
         out = np.zeros((users.size, self.levels.size))
-        theta, psi, _ = self._anyone
-        level_shares(theta, placed(psi, self.levels), users, items, out)
+        theta, _, _ = self._anyone
+        codes = self._codes
+        self._dealt(lambda part: level_shares(theta, codes, users[part], items[part], out[part]), users.size)
         return out
+
+    @cached_property
+    def _codes(self) -> NDArray[np.uint8]:
+        """The places of psi among the levels, where an unknown item is some observed one."""
+        assert self.levels is not None
+        return placed(self._anyone[1], self.levels)
+
+    def scale_distribution(self, users: Rows, items: Rows) -> Floats:
+        """Return the probability that a new answer is each of `points`, noise included; see `answers_at_rows`."""
+        assert self.points is not None
+        return self.answers_at_rows(users, items, self.points)
 
     def answers_at_rows(self, users: Rows, items: Rows, points: Floats) -> Floats:
         """Return the probability of each rating of a discrete scale for aligned rows; float64[n, n_points].
@@ -152,14 +171,22 @@ class Posterior(Trained):
         """
         if self.likelihood != "gaussian":
             if self.levels is None:
-                return super().distribution_at_rows(users, items)
-            chances = emission_of(self.likelihood, self.levels, self.training).chances
-            return self.distribution_at_rows(users, items) @ chances
+                return super().distribution_at_rows(users, items) @ shares(np.array([0.0, 1.0]), points)
+            emission = emission_of(self.likelihood, self.levels, self.training)
+            return self.distribution_at_rows(users, items) @ (emission.chances @ shares(emission.answers, points))
         users, items = self.known_rows(users, items)
         out = np.zeros((users.size, points.size))
         theta, psi, deviation = self._anyone
-        answer_shares(theta, psi, deviation, users, items, 0.5 * (points[1:] + points[:-1]), out)
+        cuts = 0.5 * (points[1:] + points[:-1])
+        self._dealt(
+            lambda part: answer_shares(theta, psi, deviation, users[part], items[part], cuts, out[part]), users.size
+        )
         return out
+
+    def _dealt(self, work: Callable[[slice], None], n_pairs: int) -> None:
+        """Do work for parts of the pairs, on all processors where that is worth their dispatch."""
+        with Threads(-1 if n_pairs * self.n_draws > _FEW else None) as dealer:
+            dealer.deal(lambda first, last: work(slice(first, last)), n_pairs, 1)
 
     def interval(self, users: Rows, items: Rows, level: float, *, noise: bool) -> tuple[Floats, Floats]:
         """Return the central interval of the probability or, with `noise`, of a new answer."""
@@ -171,12 +198,21 @@ class Posterior(Trained):
             part = slice(first, first + block)
             centre = self.draws(users[part], items[part])
             if noise:
-                spread = np.ascontiguousarray(self._anyone[2][:, users[part]].T)
-                for tail, out in zip(tails, (low, high), strict=True):
-                    mixture_quantile(centre, spread, tail, out[part])
+                self._quantiles(
+                    centre, np.ascontiguousarray(self._anyone[2][:, users[part]].T), tails, low[part], high[part]
+                )
             else:
                 low[part], high[part] = np.quantile(centre, tails, axis=1)
         return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+
+    def _quantiles(self, centre: Floats, spread: Floats, tails: tuple[float, float], *out: Floats) -> None:
+        """Write quantiles of mixtures of normals, a row of `centre` and `spread` each."""
+
+        def work(part: slice) -> None:
+            for tail, found in zip(tails, out, strict=True):
+                mixture_quantile(centre[part], spread[part], tail, float(ndtri(tail)), found[part])
+
+        self._dealt(work, len(centre))
 
     def of_users(self, users: Rows) -> Floats:
         """Return the mean predictions of all items for some users."""

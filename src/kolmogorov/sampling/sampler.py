@@ -1,4 +1,4 @@
-"""Chains from their start to their last draw: one after another here, or each as a task of a cluster."""
+"""Chains from their start to their last draw: side by side here, or each as a task of a cluster."""
 
 from __future__ import annotations
 
@@ -129,7 +129,9 @@ class Sampler:
             )
             progress.sweep = index
             if self.plan.keeps(index):
-                for chain, state, samples in zip(chains, progress.current, progress.samples[progress.chain :], strict=True):
+                for chain, state, samples in zip(
+                    chains, progress.current, progress.samples[progress.chain :], strict=True
+                ):
                     samples.append(chain.sample(state))
                     self._look(samples[-1])
             for number in numbers:
@@ -151,7 +153,8 @@ class Sampler:
         """Shorten the plan to what the time left is enough for, given the seconds of a sweep."""
         plan = self.plan
         if self._left() < math.inf:
-            self.plan = plan.shortened(self.progress.sweep + int(_RESERVE * self._left() / seconds))
+            begun = self.progress.sweep
+            self.plan = plan.shortened(begun + int(_RESERVE * self._left() / seconds), begun)
         if self.plan is not plan:
             # Another run would not come to the same draws.
             self.keeper = None

@@ -137,7 +137,8 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
             at most 64 distinct values: `log_score`, the mean logarithm of the probability of what was observed (nearer
             to 0 is better), and `calibration`, how far the probabilities of reaching each value of the scale are from
             the shares that did, in ten bins each, on average (0 is best). Levels between two values of the scale, or
-            beyond its ends, count for the nearest ones, and one hundredth of every distribution is spread evenly.
+            beyond its ends, count for the nearest ones; draws say with what probability a new rating, noise included,
+            is nearest to each. One hundredth of every distribution is spread evenly.
             With `ranking` instead the means over users of `recall` (share of what they like that is in their list),
             `precision` (share of the list that they like), `ndcg`, `map`, `mrr` and `hit_rate`; and `coverage`, the
             share of all items that are in some list, and `mean_popularity`, the mean number of training observations of
@@ -152,14 +153,14 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         scores = metrics.Scores(test.scale.span, test.is_binary)
         fitted, wholes = self.fitted_, None
         if fitted.levels is not None and fitted.points is not None:
-            wholes = metrics.DistributionScores(fitted.levels, fitted.points)
+            wholes = metrics.DistributionScores(fitted.points)
         for part, users, items in rows_in_blocks(fitted, test, unknown):
             values, weights = test.values[part], None if test.weights is None else test.weights[part]
             scores.add(values, fitted.at_rows(users, items), weights)
             if wholes is not None:
                 for few in _few_at_a_time(len(users)):
                     heavy = None if weights is None else weights[few]
-                    wholes.add(values[few], fitted.distribution_at_rows(users[few], items[few]), heavy)
+                    wholes.add(values[few], fitted.scale_distribution(users[few], items[few]), heavy)
         return scores.result() | ({} if wholes is None else wholes.result())
 
     # --- recommendations ------------------------------------------------------------------------------------------

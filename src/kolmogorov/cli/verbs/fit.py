@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 
 _POINT = (
-    "levels",
     "only_yes",
     "user_reg",
     "item_reg",
@@ -51,28 +50,43 @@ _POINT = (
     "tol",
     "n_init",
 )
-_CHAINS = ("chains", "burn_in", "samples", "thin")
+#: Options of chains, and the parameters of the model that they are.
+_CHAINS = {
+    "likelihood": "likelihood",
+    "chains": "n_chains",
+    "burn_in": "burn_in",
+    "samples": "n_samples",
+    "thin": "thin",
+    "max_seconds": "max_seconds",
+}
 
 
 @click.command("fit", cls=Verb)
 @click.argument("data", type=Input(dir_okay=True))
 @output_option("Model file to write.", required=True)
-@click.option("--events", type=EVENTS, help="Number of elementary events.  [default: 8; 24 with --bayes]")
+@click.option(
+    "--events", type=EVENTS, help="Number of elementary events.  [default: 8; with --bayes by the size of the table]"
+)
 @click.option(
     "--levels",
-    default="2",
     type=LevelsOption(),
-    show_default=True,
     metavar="2|auto|V,V,...",
-    help="Values of an item in an event: 2 (it happens or not), auto for a grid, or the grid on the scale from 0 to 1.",
+    help="Values of an item in an event: 2 (it happens or not), auto for a grid, or the grid on the scale from 0 to 1. "
+    " [default: 2; auto with --bayes]",
 )
 @click.option("--bayes", is_flag=True, help="Sample models from the posterior and average them: slower, more accurate.")
-@click.option("--chains", default=4, type=COUNT, show_default=True, help="With --bayes: independent chains.")
 @click.option(
-    "--burn-in", default=100, type=COUNT, show_default=True, help="With --bayes: sweeps of each chain not kept."
+    "--likelihood",
+    type=click.Choice(["auto", "gaussian", "bernoulli", "categorical"]),
+    default="auto",
+    show_default=True,
+    help="With --bayes: ratings with noise, yes and no, or one of few ratings.",
 )
-@click.option("--samples", default=25, type=COUNT, show_default=True, help="With --bayes: draws kept of each chain.")
-@click.option("--thin", default=8, type=COUNT, show_default=True, help="With --bayes: sweeps between two draws kept.")
+@click.option("--chains", type=COUNT, help="Of draws: independent chains.  [default: by the size of the table]")
+@click.option("--burn-in", type=COUNT, help="Of draws: sweeps of each chain not kept.  [default: likewise]")
+@click.option("--samples", type=COUNT, help="Of draws: how many of each chain are kept.  [default: likewise]")
+@click.option("--thin", type=COUNT, help="Of draws: sweeps between two that are kept.  [default: likewise]")
+@click.option("--max-seconds", type=Finite(), help="Of draws: time for the chains, which are cut to what fits.")
 @click.option(
     "--only-yes",
     is_flag=True,
@@ -127,6 +141,7 @@ def command(
       kolmogorov fit u.data --maximum 5 --user-reg 30 --test-size 0.2 -o ml.km
       kolmogorov fit u.data --maximum 5 --levels auto --events 4 -o ml.km
       kolmogorov fit u.data --maximum 5 --bayes --test-size 0.2 -o ml.km
+      kolmogorov fit u.data --maximum 5 --bayes --likelihood categorical --max-seconds 60 -o ml.km
       kolmogorov fit clicks.csv --only-yes --events 32 --test-size 0.2 -o clicks.km
       kolmogorov fit table.kmt --dask local:4 -o model.km
       kolmogorov fit votes.csv --map yes=1,abstain=0.5,no=0 --missing absent --titles motions.csv -o votes.km
@@ -168,11 +183,13 @@ def _learn(
     refuse_given(_POINT if bayes else _CHAINS, "does not go with --bayes" if bayes else "goes only with --bayes")
     layout = {name: options.pop(name) for name in LAYOUT}
     scale = {name: options.pop(name) for name in SCALE}
-    chains = {name: options.pop(name) for name in _CHAINS}
+    given = {parameter: options.pop(name) for name, parameter in _CHAINS.items()}
+    shape = {"n_events": events, "levels": options.pop("levels")} | (given if bayes else {})
+    shape = {name: value for name, value in shape.items() if value is not None}
     if not bayes:
         options["unobserved"] = "auto" if only_yes else 0.0
     # What is wrong with the settings is said before a file is read, which may take minutes.
-    unfitted: Any = _sampler(events, seed, jobs, options, chains) if bayes else _model(events, seed, jobs, options)
+    unfitted: Any = _unfitted(bayes, seed, jobs, shape, options)
     unfitted.check_parameters()
     if test_size is not None:
         check_share(test_size)
@@ -191,7 +208,7 @@ def _learn(
         if test_size is not None:
             train, test = observations.split(test_size, random_state=seed, by="user" if only_yes else "entry")
     if bayes:
-        sampled = _sample(unfitted, chains, train, test, say)
+        sampled = _sample(unfitted, train, test, say)
         sampled.save(output)
         if not say.quiet:
             _scores(sampled, train, test, f"{sampled.posterior_.n_draws} draws")
@@ -212,28 +229,15 @@ def _learn(
         raise click.exceptions.Exit(INTERRUPTED)
 
 
-def _model(events: int | None, seed: int, jobs: int, options: dict[str, Any]) -> KolmogorovModel:
+def _unfitted(bayes: bool, seed: int, jobs: int, shape: dict[str, Any], options: dict[str, Any]) -> Any:
+    """Make the model that the options describe."""
+    from kolmogorov.model.bayesian import BayesianKolmogorovModel
     from kolmogorov.model.kolmogorov import KolmogorovModel
 
-    return KolmogorovModel(8 if events is None else events, random_state=seed, n_jobs=jobs, **options)
-
-
-def _sampler(
-    events: int | None, seed: int, jobs: int, options: dict[str, Any], chains: dict[str, int]
-) -> BayesianKolmogorovModel:
-    from kolmogorov.model.bayesian import BayesianKolmogorovModel
-
-    return BayesianKolmogorovModel(
-        24 if events is None else events,
-        n_chains=chains["chains"],
-        burn_in=chains["burn_in"],
-        n_samples=chains["samples"],
-        thin=chains["thin"],
-        random_state=seed,
-        n_jobs=jobs,
-        checkpoint=options["checkpoint"],
-        execution=options["execution"],
-    )
+    if bayes:
+        places = {name: options[name] for name in ("checkpoint", "execution")}
+        return BayesianKolmogorovModel(random_state=seed, n_jobs=jobs, **shape, **places)
+    return KolmogorovModel(random_state=seed, n_jobs=jobs, **shape, **options)
 
 
 def _parquet_files(data: str) -> list[str]:
@@ -289,22 +293,21 @@ def _first_interrupt(say: Any) -> Iterator[Event]:
 
 
 def _sample(
-    model: BayesianKolmogorovModel,
-    chains: dict[str, int],
-    train: Observations,
-    test: Observations | None,
-    say: Any,
+    model: BayesianKolmogorovModel, train: Observations, test: Observations | None, say: Any
 ) -> BayesianKolmogorovModel:
     """Sample with a bar that shows the running held-out error."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     parts = ("sweeps", BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
     with Progress(*parts, console=say, transient=True, disable=say.quiet or not say.is_terminal) as bar:
-        task = bar.add_task("", total=chains["chains"] * (chains["burn_in"] + chains["samples"] * chains["thin"]))
+        task = bar.add_task("", total=None)
+        done: dict[int, int] = {}
 
         def advance(draw: Any) -> None:
             error = "" if draw.rmse is None else f"held-out rmse {draw.rmse:.4f}"
-            bar.update(task, completed=draw.chain * draw.n_sweeps + draw.sweep, description=error)
+            done[draw.chain] = draw.sweep
+            whole = draw.n_chains * draw.n_sweeps
+            bar.update(task, total=whole, completed=sum(done.values()), description=error)
 
         model.callback = advance
         return model.fit(train, test=test)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from kolmogorov.interpret import GradedRelations, Relations, Rules
 
 _KINDS = ("implication", "equivalence", "exclusion", "coverage")
+#: Share of draws in which a rule has to hold, with two levels and with several.
+_USUAL, _USUAL_GRADED = 0.8, 0.5
 #: Rules looked at for each one shown, as some are not met in the data.
 _RESERVE = 50
 
@@ -55,7 +57,8 @@ _RESERVE = 50
 @click.option(
     "--min-probability",
     type=Finite(0.0, 1.0),
-    help="Of a model fitted with --bayes: share of draws in which a rule holds.  [default: 0.8]",
+    help="Of a model fitted with --bayes: share of draws in which a rule holds.  [default: 0.8; 0.5 with several "
+    "levels]",
 )
 @format_options
 @reading_options
@@ -107,7 +110,8 @@ def command(
     options: dict[str, Any] = {"likes": None if graded and likes is None else likes_level(fitted.scale, likes)}
     if drawn:
         refuse_given(["kinds", "contrapositives", "min_support", "min_lift"], "do not go with draws")
-        options |= {"min_probability": 0.8 if min_probability is None else min_probability}
+        usual = _USUAL_GRADED if graded else _USUAL
+        options |= {"min_probability": usual if min_probability is None else min_probability}
     else:
         refuse_given(["min_probability"], "goes only with draws (fit --bayes)")
         options |= {"contrapositives": contrapositives, "min_support": min_support, "min_lift": min_lift}

@@ -95,9 +95,7 @@ def draw_values(
 
 
 @kernel
-def draw_thetas(
-    indptr, indices, values, weights, precision, psi, theta, pull, centre, rounds, seeds, first, last, out
-):
+def draw_thetas(indptr, indices, values, weights, precision, psi, theta, pull, centre, rounds, seeds, first, last, out):
     """Draw each user's theta: a normal distribution on the simplex, of its answers and of a prior around `centre`.
 
     Normal equations are made row by row in one small matrix, so that a share of rows needs no more memory than one.

@@ -1,0 +1,294 @@
+"""What the estimator makes of draws with several values is what it says."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import naive
+from forgery import forged
+from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, load
+from kolmogorov.data.observations import View
+from kolmogorov.errors import DataError, FileFormatError, ParameterError
+from kolmogorov.sampling.emission import placed
+
+SMALL = {"n_chains": 2, "burn_in": 30, "n_samples": 5, "thin": 2, "random_state": 0}
+STARS = np.arange(1, 6) / 5
+LIKELIHOODS = ("gaussian", "categorical", "bernoulli")
+
+
+@pytest.fixture(scope="module")
+def tables():
+    rng = np.random.default_rng(0)
+    mean = rng.dirichlet(np.ones(3), 60) @ rng.random((3, 20))
+    stars = np.clip(np.rint(5 * mean + 0.7 * rng.normal(size=mean.shape)), 1, 5)
+    stars[rng.random(stars.shape) < 0.4] = np.nan
+    yes = np.where(np.isnan(stars), np.nan, (stars > 2).astype(float))
+    rated = Observations.from_dense(stars, maximum=5)
+    return {"gaussian": rated, "categorical": rated, "bernoulli": Observations.from_dense(yes)}
+
+
+@pytest.fixture(scope="module")
+def models(tables):
+    return {name: BayesianKolmogorovModel(4, likelihood=name, **SMALL).fit(table) for name, table in tables.items()}
+
+
+def rows_of(table):
+    return table.user_rows().astype(np.int64), table.item_rows().astype(np.int64)
+
+
+def test_defaults_take_several_values_and_sizes_that_suit(tables):
+    model = BayesianKolmogorovModel(n_chains=1, burn_in=2, n_samples=2, random_state=0).fit(tables["gaussian"])
+    assert model.posterior_.levels.tolist() == pytest.approx(np.arange(-5, 11) / 5)
+    assert model.n_events == "auto"
+    assert 4 <= model.posterior_.n_events <= 8
+    chances = BayesianKolmogorovModel(n_chains=1, burn_in=2, n_samples=2, random_state=0).fit(tables["bernoulli"])
+    assert chances.posterior_.likelihood == "bernoulli"
+    assert ((chances.posterior_.levels > 0) & (chances.posterior_.levels < 1)).all()
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_predictions_are_means_over_draws(models, tables, likelihood):
+    model, table = models[likelihood], tables[likelihood]
+    posterior = model.posterior_
+    draws = np.einsum("kud,kid->kui", posterior.theta.astype(float), posterior.psi.astype(float))
+    rows = rows_of(table)
+    expected = np.clip(draws.mean(axis=0), 0.0, 1.0)[rows]
+    np.testing.assert_allclose(model.predict(table), expected, atol=1e-6)
+    np.testing.assert_allclose(model.predict(table, return_std=True)[1], draws.std(axis=0)[rows], atol=1e-4)
+    np.testing.assert_allclose(model.as_model().predict(table), expected, atol=1e-6)
+    low, high = model.predict_interval(table)
+    said = table.scale.rating(table.values)
+    assert ((said >= low - 1e-9) & (said <= high + 1e-9)).mean() > 0.8
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_distributions_sum_to_one_and_have_the_mean_that_is_predicted(models, tables, likelihood):
+    model, table = models[likelihood], tables[likelihood]
+    levels = model.posterior_.levels
+    found = model.predict_distribution(table)
+    assert found.shape == (len(table), levels.size)
+    assert (found >= 0).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    np.testing.assert_allclose(np.clip(found @ levels, 0.0, 1.0), model.predict(table), atol=1e-5)
+
+
+def predictive(posterior, table, points):
+    """The probability of each rating of a new answer, from the formulas."""
+    users, items = rows_of(table)
+    theta, psi = posterior.theta.astype(float), posterior.psi.astype(float)
+    if posterior.likelihood == "gaussian":
+        cuts = (points[1:] + points[:-1]) / 2
+        return naive.answer_shares(theta, psi, np.sqrt(posterior.noise), users, items, cuts)
+    if posterior.likelihood == "bernoulli":
+        yes = np.clip(np.einsum("kud,kid->kui", theta, psi), 0.0, 1.0).mean(axis=0)[users, items]
+        return np.column_stack([1.0 - yes, yes])
+    out = np.zeros((len(users), points.size))
+    for draw_theta, draw_psi in zip(theta, psi, strict=True):
+        codes = placed(draw_psi, posterior.levels)
+        for d, answer in itertools.product(range(theta.shape[2]), range(points.size)):
+            far = np.abs(np.arange(points.size) - answer)
+            astray = np.where(far > 0, 0.3**far, 0.0)
+            chance = np.where(far > 0, 0.3 * astray / astray.sum(), 0.7)
+            hit = draw_theta[users, d] * (codes[items, d] == answer)
+            out += hit[:, None] * chance / len(theta)
+    return out
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_scores_are_those_of_the_predictive_distribution(models, tables, likelihood):
+    model, table = models[likelihood], tables[likelihood]
+    points = np.array([0.0, 1.0]) if likelihood == "bernoulli" else STARS
+    forecast = predictive(model.posterior_, table, points)
+    found = model.posterior_.scale_distribution(*rows_of(table))
+    np.testing.assert_allclose(found, forecast, atol=1e-5)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    expected = naive.distribution_scores(table.values, forecast, np.ones(len(table)), points, points)
+    scores = model.evaluate(table)
+    assert scores["log_score"] == pytest.approx(expected["log_score"], abs=1e-4)
+    assert scores["calibration"] == pytest.approx(expected["calibration"], abs=5e-3)
+
+
+def test_many_ratings_are_gone_through_on_threads_to_the_same_bits(models, tables, monkeypatch):
+    posterior, rows = models["gaussian"].posterior_, rows_of(tables["gaussian"])
+
+    def found():
+        return [
+            *posterior.moments(*rows),
+            posterior.draws(*rows),
+            posterior.distribution_at_rows(*rows),
+            posterior.scale_distribution(*rows),
+            *posterior.interval(*rows, 0.9, noise=True),
+        ]
+
+    alone = found()
+    monkeypatch.setattr("kolmogorov.sampling.posterior._FEW", 0)
+    assert all((a == b).all() for a, b in zip(alone, found(), strict=True))
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_saved_and_loaded(models, tables, likelihood, tmp_path):
+    model, table = models[likelihood], tables[likelihood]
+    model.save(tmp_path / "m.km")
+    back = load(tmp_path / "m.km")
+    for name in ("theta", "psi", "noise", "levels"):
+        np.testing.assert_array_equal(getattr(back.posterior_, name), getattr(model.posterior_, name))
+    assert (back.predict_distribution(table) == model.predict_distribution(table)).all()
+    assert back.evaluate(table) == model.evaluate(table)
+
+
+def test_a_model_with_automatic_sizes_loads(tables, tmp_path):
+    model = BayesianKolmogorovModel(n_chains=1, burn_in=2, n_samples=2, random_state=0).fit(tables["gaussian"])
+    model.save(tmp_path / "m.km")
+    assert load(tmp_path / "m.km").get_params()["n_events"] == "auto"
+
+
+def _array(name, value):
+    return lambda meta, arrays: arrays.update({name: np.asarray(value)})
+
+
+def _parameter(name, value):
+    return lambda meta, arrays: meta["parameters"].update({name: value})
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "change"),
+    [
+        ("gaussian", lambda meta, arrays: arrays["psi"].__setitem__((0, 0, 0), 200)),
+        ("gaussian", _array("levels", np.arange(16.0)[::-1] / 20)),
+        ("gaussian", _array("levels", np.full(16, 0.5))),
+        ("gaussian", _array("levels", np.arange(16.0) * 7)),
+        ("gaussian", _array("levels", [0.0, np.nan, 1.0])),
+        ("gaussian", _array("levels", np.arange(200.0) / 100)),
+        ("gaussian", lambda meta, arrays: arrays.pop("levels")),
+        ("gaussian", lambda meta, arrays: meta.update(likelihood="categorical")),
+        ("gaussian", lambda meta, arrays: meta.update(likelihood="bernoulli")),
+        ("gaussian", lambda meta, arrays: meta.update(n_chains=3)),
+        ("gaussian", _parameter("levels", 2)),
+        ("gaussian", _parameter("levels", [0.0, 0.5, 1.0])),
+        ("gaussian", _parameter("levels", "many")),
+        ("bernoulli", _array("levels", [0.0, 0.15, 0.3, 0.5, 0.7, 0.85, 1.0])),
+        ("bernoulli", _array("levels", [-0.2, 0.15, 0.3, 0.5, 0.7, 0.85, 0.98])),
+        ("categorical", _array("levels", [0.2, 0.4, 0.6, 0.8])),
+        ("categorical", _array("levels", [0.2, 0.4, 0.6, 0.8, 0.9, 1.0])),
+    ],
+)
+def test_hostile_files_are_refused(models, likelihood, change, tmp_path):
+    path = tmp_path / "m.km"
+    models[likelihood].save(path)
+    path.write_bytes(forged(path.read_bytes(), change))
+    with pytest.raises(FileFormatError, match="malformed"):
+        load(path)
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_new_users_and_items_are_placed(models, tables, likelihood):
+    model, table = models[likelihood], tables[likelihood]
+    theta = model.fold_in(table.subset(table.user_rows() < 10), side="users")
+    assert theta.shape == (60, model.posterior_.n_draws * 4) or theta.shape[0] == 10
+    np.testing.assert_allclose(theta.sum(axis=1), 1.0)
+    psi = model.fold_in(table, side="items")
+    assert np.isin(psi, model.posterior_.levels.astype(np.float32)).all()
+    known = model.posterior_.thetas(np.arange(len(table.users)))
+    said = np.clip(known @ psi.T.astype(float), 0.0, 1.0)[rows_of(table)]
+    assert np.corrcoef(said, model.predict(table))[0, 1] > 0.7
+
+
+@pytest.mark.parametrize("likelihood", ["categorical", "bernoulli"])
+def test_weights_are_repeated_answers(likelihood, tables):
+    """With answers from events a weight of three is the answer given three times: the posterior narrows."""
+    plain = tables[likelihood]
+    view = plain.rows
+    heavy = Observations(
+        plain.users, plain.items, View(view.indptr, view.indices, view.values, np.full(len(plain), 8.0)), plain.scale
+    )
+    spread = [
+        BayesianKolmogorovModel(3, likelihood=likelihood, concentration=3.0, **SMALL)
+        .fit(table)
+        .predict(table, return_std=True)[1]
+        .mean()
+        for table in (plain, heavy)
+    ]
+    assert spread[1] < 0.8 * spread[0]
+    half = Observations(
+        plain.users, plain.items, View(view.indptr, view.indices, view.values, np.full(len(plain), 0.5)), plain.scale
+    )
+    with pytest.raises(DataError, match="whole numbers"):
+        BayesianKolmogorovModel(3, likelihood=likelihood).fit(half)
+
+
+def test_draws_are_at_least_as_good_as_the_point_estimate():
+    rng = np.random.default_rng(1)
+    theta, x = rng.dirichlet(np.full(4, 0.5), 150), rng.choice(np.arange(-1, 7) / 5, (60, 4))
+    stars = np.clip(np.rint(5 * (theta @ x.T) + 0.8 * rng.normal(size=(150, 60))), 1, 5)
+    stars[rng.random(stars.shape) < 0.6] = np.nan
+    train, test = Observations.from_dense(stars, maximum=5).split(test_size=0.2, random_state=0)
+    drawn = BayesianKolmogorovModel(4, n_chains=2, burn_in=60, n_samples=10, thin=2, random_state=0).fit(train)
+    point = KolmogorovModel(4, levels="auto", random_state=0).fit(train)
+    scores = drawn.evaluate(test)
+    assert scores["rmse"] < point.evaluate(test)["rmse"]
+    assert scores["log_score"] > point.evaluate(test)["log_score"]
+    assert 0.84 < scores["coverage_90"] < 0.97
+
+
+def test_probabilities_of_graded_rules_are_shares_of_draws(models):
+    model = models["gaussian"]
+    relations, psi = model.relations(), model.posterior_.psi.astype(float)
+    cuts, marks = relations.grades.cuts, relations.grades.marks
+    found, share = relations.implications(0.0)
+    assert sorted(map(tuple, found.tolist())) == sorted(
+        naive.graded_rules(model.posterior_.consensus.psi, relations.rows.tolist(), cuts)
+    )
+    assert (np.diff(share) <= 0).all()
+    for (j, a, i, b), held in list(zip(found.tolist(), share.tolist(), strict=True))[::17]:
+        assert held == pytest.approx(naive.inside_share(psi, j, cuts[a], i, cuts[b]))
+        at = (marks[a], marks[b])
+        assert relations.probability(*model.items_.ids[[j, i]].tolist(), at=at) == pytest.approx(held)
+    rules = relations.rules(min_probability=0.3, min_support=0, max_rules=None)
+    assert rules.probability.tolist() == share[share >= 0.3].tolist()
+    assert ">=" in str(rules[0])
+    high = relations.rules(likes=0.6, min_probability=0.3, min_support=0, max_rules=None)
+    assert (marks[np.minimum(high.antecedent_at, high.consequent_at) - 1] >= 0.6 - 1e-9).all()
+    about = relations.rules(item=model.items_.ids[3], min_probability=0.0, min_support=0, max_rules=None)
+    assert ((about.antecedent == 3) | (about.consequent == 3)).all()
+    frame = relations.to_frame(0.3)
+    assert list(frame["probability"]) == rules.probability.tolist()
+    np.testing.assert_allclose(frame["antecedent_at"], 5 * marks[found[share >= 0.3][:, 1]])
+
+
+def test_wrong_thresholds_are_told(models):
+    relations = models["gaussian"].relations()
+    for wrong in (0.5, (0.5,), (0.0, 0.5), (0.5, 2.0), ("a", 0.5)):
+        with pytest.raises(ParameterError, match="thresholds"):
+            relations.probability(0, 1, at=wrong)
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_explanations_and_reports(models, tables, likelihood, tmp_path):
+    model = models[likelihood]
+    assert "event" in str(model.explain(0, 1))
+    assert len(model.events()) <= 12
+    model.relations().rules(min_probability=0.0)
+    model.report(tmp_path / "page.html", tables[likelihood])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"likelihood": "categorical", "levels": [0.2, 0.4]}, "levels='auto'"),
+        ({"levels": 3}, "levels"),
+        ({"max_seconds": 0.0}, "max_seconds"),
+        ({"n_events": "many"}, "n_events"),
+    ],
+)
+def test_wrong_parameters_are_told(tables, options, words):
+    with pytest.raises(ParameterError, match=words):
+        BayesianKolmogorovModel(**options).fit(tables["gaussian"])
+
+
+def test_levels_and_likelihood_have_to_go_together(tables):
+    with pytest.raises(ParameterError, match="chances of a yes"):
+        BayesianKolmogorovModel(levels=[0.0, 0.5, 1.2]).fit(tables["bernoulli"])
+    smooth = Observations.from_dense(np.random.default_rng(0).random((20, 20)))
+    with pytest.raises(DataError, match="distinct ratings"):
+        BayesianKolmogorovModel(likelihood="categorical").fit(smooth)

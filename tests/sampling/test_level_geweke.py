@@ -1,0 +1,233 @@
+"""Geweke's joint test of the chains over many-valued models: nothing wrong is found, and planted bugs are."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from geweke import scores_of
+from kolmogorov import Observations
+from kolmogorov.data.observations import View
+from kolmogorov.execution import Threads
+from kolmogorov.sampling import levels as chain_module
+from kolmogorov.sampling import noise as noise_module
+from kolmogorov.sampling.emission import Emission, placed
+from kolmogorov.sampling.levels import AnswerChain, GaussianLevelChain
+from kolmogorov.sampling.values import ValuePrior
+
+
+class ValueWorld:
+    """A table of 4 × 5 with a hole, whose answers are drawn anew after every sweep; the items' prior is given."""
+
+    users, items, events = 4, 5, 2
+    kind = GaussianLevelChain
+    concentration: float | None = 1e-9
+    grid = np.array([-0.4, 0.0, 0.3, 0.7, 1.1])
+    #: Where values stand in their prior, whose mean and precision differ between events.
+    centre, precision = np.array([0.2, 0.6]), np.array([4.0, 9.0])
+
+    def __init__(self):
+        full = Observations.from_dense(np.full((self.users, self.items), 0.5))
+        self.table = full.subset(np.arange(20) % 7 != 3)
+        more = self.more()
+        self.chain = self.kind(
+            self.table,
+            np.zeros((self.users, 0)),
+            n_events=self.events,
+            n_classes=1,
+            concentration=self.concentration,
+            seed=11,
+            dealer=Threads(1),
+            item_features=np.zeros((self.items, 0)),
+            levels=self.grid,
+            **more,
+        )
+        self.chain.noise_rate = 10.0
+        prior = ValuePrior(np.ones((self.items, 1)), self.centre[None, :], np.diag(self.precision))
+        self.start = replace(self.chain.start(), items=prior)
+
+    def more(self):
+        self.position = self.grid
+        return {}
+
+    def values(self, rng):
+        """Draw what items are from their prior on the grid."""
+        weight = np.exp(-0.5 * self.precision * (self.position[:, None] - self.centre) ** 2)
+        weight /= weight.sum(axis=0)
+        columns = [rng.choice(self.grid, self.items, p=weight[:, d]) for d in range(self.events)]
+        return np.array(columns).T
+
+    def prior(self, rng):
+        shape = np.inf
+        while not noise_module.LEAST_SHAPE < shape < noise_module.MOST_SHAPE:
+            shape = np.exp(noise_module._USUAL + noise_module._SPREAD * rng.normal())
+        scale = shape * rng.exponential() / (self.chain.noise_shape * self.chain.noise_rate)
+        return replace(
+            self.start,
+            theta=rng.dirichlet(np.ones(self.events), self.users),
+            psi=self.values(rng),
+            noise=scale / rng.gamma(shape, size=self.users),
+            scale=scale,
+            shape=shape,
+        )
+
+    def chance(self, link):
+        return (link.theta @ link.psi.T)[self.table.user_rows(), self.table.item_rows()]
+
+    def answers(self, link, rng):
+        mean = self.chance(link)
+        return mean + np.sqrt(link.noise[self.table.user_rows()]) * rng.normal(size=len(mean))
+
+    def with_answers(self, values):
+        view = self.table.rows
+        fresh = View(view.indptr, view.indices, values, np.empty(0))
+        return Observations(self.table.users, self.table.items, fresh, self.table.scale)
+
+    def functionals(self, link, values):
+        return [
+            *self.usual(link, values),
+            np.log(link.noise).mean(),
+            np.log(link.scale / link.shape),
+            np.log(link.shape),
+            np.log(link.shape) ** 2,
+            (np.log(link.noise).std()) * np.log(link.shape),
+        ]
+
+    def usual(self, link, values):
+        chance = self.chance(link)
+        return [
+            ((chance - 0.5) * np.tanh(values - 0.5)).mean(),
+            (link.theta**2).mean(),
+            link.psi[:, 0].mean(),
+            link.psi[:, 1].mean(),
+            (link.psi**2).mean(),
+            (link.psi[:, 0] * link.psi[:, 1]).mean(),
+            (link.psi[0] * link.psi[1]).mean(),
+            chance.mean(),
+            np.tanh(values).mean(),
+        ]
+
+
+class ChanceWorld(ValueWorld):
+    """The same table with answers yes and no: a value is the chance of a yes."""
+
+    kind = AnswerChain
+    concentration = None
+    grid = np.array([0.05, 0.3, 0.6, 0.95])
+    centre = np.array([0.4, 0.7])
+
+    def more(self):
+        self.emission = Emission.of_chances(self.grid)
+        self.position = self.emission.position
+        return {"emission": self.emission}
+
+    def prior(self, rng):
+        alpha = rng.exponential(10.0, self.events)
+        return replace(super().prior(rng), alpha=alpha, theta=rng.dirichlet(alpha, self.users))
+
+    def answers(self, link, rng):
+        rows, columns = self.table.user_rows(), self.table.item_rows()
+        chances = self.emission.chances[placed(link.psi, self.grid)]
+        each = np.einsum("nd,ndr->nr", link.theta[rows], chances[columns])
+        drawn = (np.cumsum(each, axis=1) < rng.random((len(rows), 1))).sum(axis=1)
+        return self.emission.answers[drawn]
+
+    def with_answers(self, values):
+        table = super().with_answers(values)
+        self.chain._by_rows, self.chain._by_columns = (
+            self.emission.codes(view.values) for view in (table.rows, table.columns)
+        )
+        return table
+
+    def functionals(self, link, values):
+        logs = np.log(link.alpha)
+        return [*self.usual(link, values), logs.mean(), (logs**2).mean(), (values**2).mean()]
+
+
+class AnswerWorld(ChanceWorld):
+    """The same table with one of three ratings."""
+
+    def more(self):
+        self.emission = Emission.of_answers(np.array([0.2, 0.6, 1.0]))
+        self.grid, self.position = self.emission.levels, self.emission.position
+        return {"emission": self.emission}
+
+
+@pytest.mark.parametrize("make", [ValueWorld, ChanceWorld, AnswerWorld])
+def test_geweke_finds_nothing_wrong(make):
+    assert np.abs(scores_of(8000, make)).max() < 4.0
+
+
+_values, _thetas, _noise, _shape = (
+    getattr(chain_module, name) for name in ("draw_values", "draw_thetas", "noise_of", "redrawn_shape")
+)
+_emissions, _emitted, _alpha = (
+    getattr(chain_module, name) for name in ("draw_emissions", "draw_emitted", "redrawn_alpha")
+)
+
+
+def _light_answers(indptr, indices, values, weights, precision, *rest):
+    _values(indptr, indices, values, weights, 0.2 * precision, *rest)
+
+
+def _weak_prior(indptr, indices, values, weights, precision, theta, codes, grid, centre, pull, *rest):
+    _values(indptr, indices, values, weights, precision, theta, codes, grid, centre, 0.5 * pull, *rest)
+
+
+def _wide_thetas(indptr, indices, values, weights, precision, *rest):
+    _thetas(indptr, indices, values, weights, 0.2 * precision, *rest)
+
+
+def _counted_twice(*given):
+    squares, count = _noise(*given)
+    return squares, 2.0 * count
+
+
+def _more_users(shape, scale, noise, rng):
+    return _shape(shape, scale, np.tile(noise, 4), rng)
+
+
+@pytest.mark.parametrize(
+    ("name", "bug"),
+    [
+        ("draw_values", _light_answers),
+        ("draw_values", _weak_prior),
+        ("draw_thetas", _wide_thetas),
+        ("noise_of", _counted_twice),
+        ("redrawn_shape", _more_users),
+    ],
+)
+def test_geweke_finds_a_wrong_conditional_of_values(monkeypatch, name, bug):
+    monkeypatch.setattr(chain_module, name, bug)
+    assert np.abs(scores_of(6000, ValueWorld)).max() > 5.0
+
+
+def _shifted_answers(indptr, indices, answers, *rest):
+    _emissions(indptr, indices, answers.max() - answers, *rest)
+
+
+def _far_prior(indptr, indices, answers, weights, theta, codes, emission, position, centre, *rest):
+    _emissions(indptr, indices, answers, weights, theta, codes, emission, position, centre + 0.2, *rest)
+
+
+def _one_more(indptr, indices, answers, weights, codes, emission, theta, alpha, *rest):
+    _emitted(indptr, indices, answers, weights, codes, emission, theta, alpha + 3.0, *rest)
+
+
+def _repeated(alpha, theta, rng, **options):
+    return _alpha(alpha, np.concatenate([theta] * 4), rng, **options)
+
+
+@pytest.mark.parametrize("make", [ChanceWorld, AnswerWorld])
+@pytest.mark.parametrize(
+    ("name", "bug"),
+    [
+        ("draw_emissions", _shifted_answers),
+        ("draw_emissions", _far_prior),
+        ("draw_emitted", _one_more),
+        ("redrawn_alpha", _repeated),
+    ],
+)
+def test_geweke_finds_a_wrong_conditional_of_answers(monkeypatch, make, name, bug):
+    monkeypatch.setattr(chain_module, name, bug)
+    assert np.abs(scores_of(6000, make)).max() > 5.0

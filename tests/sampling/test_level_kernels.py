@@ -1,0 +1,178 @@
+"""Draws of many-valued models have their exact distributions, by going through all that an item can be."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from scipy.special import ndtri
+
+import naive
+from kolmogorov._support.seeds import row_seeds
+from kolmogorov.kernels.draws.averages import answer_shares, level_shares, mixture_quantile
+from kolmogorov.kernels.draws.emissions import draw_emissions, draw_emitted
+from kolmogorov.kernels.draws.gibbs import gamma, uniform
+from kolmogorov.kernels.draws.values import draw_place, draw_thetas, draw_values
+from kolmogorov.sampling.emission import Emission, placed
+
+N = 20_000
+
+
+def seeds(sweep=0, n=N):
+    return row_seeds(7, sweep, 0, np.arange(n))
+
+
+def copies(values, weights, n=N):
+    """The same row again and again: row pointers, partners, what was said, and its weight."""
+    size = len(values)
+    indptr = np.arange(n + 1, dtype=np.int64) * size
+    return indptr, np.tile(np.arange(size, dtype=np.int32), n), np.tile(values, n), np.tile(weights, n)
+
+
+def places(codes, n_values):
+    """Number vectors of places, the first event most significant."""
+    return codes.astype(np.int64) @ n_values ** np.arange(codes.shape[1])[::-1]
+
+
+def agree(found, expected):
+    """Tell whether counts come from a distribution; what is rarer than five times is gathered."""
+    few = len(found) * expected < 5.0
+    counts = np.bincount(found, minlength=len(expected)).astype(float)
+    counts = np.append(counts[~few], counts[few].sum())
+    wanted = len(found) * np.append(expected[~few], expected[few].sum())
+    return stats.chisquare(counts[wanted > 0], wanted[wanted > 0]).pvalue > 1e-4
+
+
+def precision_matrix(rng, size):
+    root = rng.normal(size=(size, size))
+    return root @ root.T + np.eye(size)
+
+
+def test_places_are_drawn_by_their_weights():
+    logs = np.array([-1.0, 0.3, -60.0, 2.0, -np.inf, 0.0])
+    state, found = np.uint64(3), []
+    for _ in range(N):
+        state, place = draw_place(np.uint64(state), logs.copy())
+        found.append(place)
+    assert agree(np.array(found), naive.softmax(logs))
+    assert not {2, 4} & set(found)
+
+
+def test_values_have_their_exact_distribution(rng):
+    size, grid = 3, np.array([-0.5, 0.0, 0.4, 1.2])
+    theta = rng.dirichlet(np.ones(size), 6)
+    values, weights, precision = rng.random(6), 1 + rng.random(6), 6 * rng.random(6)
+    centre, pull = rng.random(size), precision_matrix(rng, size)
+    start, out = np.zeros((N, size), dtype=np.uint8), np.empty((N, size), dtype=np.uint8)
+    given_ = (precision, theta, start, grid, np.tile(centre, (N, 1)), pull, 40)
+    draw_values(*copies(values, weights), *given_, seeds(), 0, N, out)
+    expected = naive.value_distribution(theta, values, weights * precision, grid, centre, pull)
+    assert agree(places(out, grid.size), expected)
+
+
+@pytest.mark.parametrize(
+    "emission", [Emission.of_chances(np.array([0.1, 0.4, 0.9])), Emission.of_answers(np.r_[:3] / 2)]
+)
+def test_values_behind_answers_have_their_exact_distribution(rng, emission):
+    size = 2
+    theta = rng.dirichlet(np.ones(size), 6)
+    answers = rng.integers(len(emission.answers), size=6).astype(np.uint8)
+    times = rng.integers(1, 4, 6).astype(float)
+    centre, pull = rng.random(size), precision_matrix(rng, size)
+    codes, out = np.zeros((N, size), dtype=np.uint8), np.empty((N, size), dtype=np.uint8)
+    prior = (emission.position, np.tile(centre, (N, 1)), pull)
+    for sweep in range(25):
+        draw_emissions(*copies(answers, times), theta, codes, emission.chances, *prior, seeds(sweep), 0, N, out)
+        codes = out.copy()
+    expected = naive.emission_distribution(theta, answers, times, emission.chances, emission.position, centre, pull)
+    assert agree(places(codes, len(emission.chances)), expected)
+
+
+def test_thetas_have_their_exact_distribution(rng):
+    n, size = 4000, 3
+    psi = np.array([-0.4, 0.0, 0.6, 1.4])[rng.integers(4, size=(5, size))]
+    values, weights, centre = rng.random(5), 1 + rng.random(5), rng.dirichlet(np.ones(size))
+    precision, pull = 4.0, 3.0
+    theta, out = np.full((n, size), 1 / size), np.empty((n, size))
+    given_ = (np.full(n, precision), psi, theta, pull, np.tile(centre, (n, 1)), 40)
+    draw_thetas(*copies(values, weights, n), *given_, seeds(n=n), 0, n, out)
+    np.testing.assert_allclose(out.sum(axis=1), 1.0)
+    assert (out >= 0).all()
+    gram = precision * (psi.T * weights) @ psi + pull * np.eye(size)
+    reference = naive.simplex_draws(gram, precision * psi.T @ (weights * values) + pull * centre, n, rng)
+    for d in range(size):
+        assert stats.ks_2samp(out[:, d], reference[:, d]).pvalue > 1e-4
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(2, 4))
+@settings(max_examples=25, deadline=None)
+def test_thetas_behind_answers_are_those_of_the_twin(seed, size, n_answers):
+    rng = np.random.default_rng(seed)
+    emission = rng.dirichlet(np.ones(n_answers), 3)
+    counts = rng.integers(0, 6, 7)
+    indptr = np.append(0, np.cumsum(counts)).astype(np.int64)
+    items, answers = rng.integers(4, size=indptr[-1]).astype(np.int32), rng.integers(n_answers, size=indptr[-1])
+    codes = rng.integers(3, size=(4, size)).astype(np.uint8)
+    theta, alpha = rng.dirichlet(np.ones(size), 7), rng.uniform(0.5, 3.0, size)
+    out = np.empty_like(theta)
+    table = (indptr, items, answers.astype(np.uint8), np.empty(0))
+    draw_emitted(*table, codes, emission, theta, alpha, seeds(n=7), 0, 7, out)
+    for u in range(7):
+        part = slice(indptr[u], indptr[u + 1])
+        given_ = (answers[part], items[part], codes, emission, theta[u], alpha, seeds(n=7)[u], uniform, gamma)
+        np.testing.assert_allclose(out[u], naive.emitted_theta(*given_), rtol=1e-12)
+
+
+def test_many_equal_answers_are_drawn_as_if_one_by_one():
+    """A weight of 40 goes through another way than 40 answers, to the same distribution."""
+    n, alpha, emission = 4000, np.array([1.0, 2.0]), np.array([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]])
+    codes, ways = np.array([[0, 1]], dtype=np.uint8), []
+    for repeats, weight in ((1, 40.0), (40, 1.0)):
+        indptr = np.arange(n + 1, dtype=np.int64) * repeats
+        table = (indptr, np.zeros(n * repeats, dtype=np.int32), np.full(n * repeats, 2, dtype=np.uint8))
+        theta, out = np.full((n, 2), 0.5), np.empty((n, 2))
+        for sweep in range(40):
+            given_ = (np.full(n * repeats, weight), codes, emission, theta, alpha, seeds(sweep, n), 0, n, out)
+            draw_emitted(*table, *given_)
+            theta = out.copy()
+        ways.append(theta[:, 0])
+    assert stats.ks_2samp(*ways).pvalue > 1e-4
+
+
+def _draws(rng, grid):
+    theta = rng.dirichlet(np.ones(3), (4, 5)).astype(np.float32)
+    psi = rng.choice(grid, (4, 6, 3))
+    return theta, psi, rng.integers(5, size=30), rng.integers(6, size=30)
+
+
+def test_shares_of_levels_are_those_of_the_twin(rng):
+    grid = np.array([-0.2, 0.3, 0.8])
+    theta, psi, users, items = _draws(rng, grid)
+    out = np.zeros((30, 3))
+    level_shares(theta, placed(psi, grid), users, items, out)
+    expected = np.mean([naive.level_distribution(theta[k], psi[k], grid, users, items) for k in range(4)], axis=0)
+    np.testing.assert_allclose(out, expected, atol=1e-6)
+    np.testing.assert_allclose(out.sum(axis=1), 1.0)
+
+
+def test_shares_of_answers_are_those_of_the_twin(rng):
+    theta, psi, users, items = _draws(rng, np.array([-0.2, 0.3, 0.8]))
+    deviation, cuts = rng.uniform(0.05, 0.5, (4, 5)), np.array([0.1, 0.4, 0.9])
+    out = np.zeros((30, 4))
+    answer_shares(theta, psi.astype(np.float32), deviation, users, items, cuts, out)
+    np.testing.assert_allclose(out, naive.answer_shares(theta, psi, deviation, users, items, cuts), atol=1e-6)
+    np.testing.assert_allclose(out.sum(axis=1), 1.0)
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(0.001, 0.999), st.sampled_from([1e-3, 0.1, 1.0]), st.integers(1, 7))
+@settings(max_examples=60, deadline=None)
+def test_quantiles_of_mixtures(seed, level, spread, n_draws):
+    rng = np.random.default_rng(seed)
+    centre = rng.choice([0.0, 0.5, 1.0], (9, n_draws)) + 0.01 * rng.normal(size=(9, n_draws))
+    wide = spread * rng.uniform(0.1, 2.0, (9, n_draws))
+    out = np.empty(9)
+    mixture_quantile(centre, wide, level, float(ndtri(level)), out)
+    below = stats.norm.cdf(out[:, None] - 1e-7, centre, wide).mean(axis=1)
+    above = stats.norm.cdf(out[:, None] + 1e-7, centre, wide).mean(axis=1)
+    assert (below <= level + 1e-9).all()
+    assert (above >= level - 1e-9).all()
