@@ -38,18 +38,17 @@ def alerts(
         agreement = convergence_of(model.fitted_)
         if agreement.rhat.size and not agreement.settled:
             found.append(f"The chains disagree: {agreement}.")
-    for (_, many), counts in (
+    for noun, counts in (
         (nouns["item"], fitted.item_counts),
         (nouns["user"], fitted.user_counts),
     ):
         little = int(((counts > 0) & (counts < LITTLE)).sum())
         if little:
             share = little / max(int((counts > 0).sum()), 1)
-            found.append(f"{little:,} {many} ({share:.0%}) have fewer than {LITTLE} observations.")
-    trivial = [len(relations.always), len(relations.never)]
-    for number, words in zip(trivial, ("in every event: everything implies them", "in no event"), strict=True):
-        if number:
-            found.append(f"{number:,} {nouns['item'][1]} happen {words}.")
+            has = "has" if little == 1 else "have"
+            found.append(f"{_counted(little, noun)} ({share:.0%}) {has} fewer than {LITTLE} observations.")
+    found += _trivial(len(relations.always), nouns["item"], "every event")
+    found += _trivial(len(relations.never), nouns["item"], "no event")
     rare = int((fitted.theta_or_population[-1] < _RARE).sum())
     if rare:
         found.append(f"{rare} event{'s' if rare > 1 else ''} hardly happen{'' if rare > 1 else 's'}: fewer would do.")
@@ -58,3 +57,12 @@ def alerts(
     if whole.is_binary and np.mean(whole.values) > 0.97:
         found.append(f"{np.mean(whole.values):.0%} of the answers are yes: saying yes to everything is hard to beat.")
     return found
+
+
+def _trivial(number: int, noun: list[str], where: str) -> list[str]:
+    verb = "happens" if number == 1 else "happen"
+    return [f"{_counted(number, noun)} {verb} in {where}, which says the same about everyone."] if number else []
+
+
+def _counted(number: int, noun: list[str]) -> str:
+    return f"{number:,} {noun[0 if number == 1 else 1]}"

@@ -20,17 +20,18 @@ def example(
 ) -> dict[str, Any] | None:
     """Choose a user who said yes to what implies an item that the model has not seen their answer to.
 
-    The rule is the strongest for which there is such a user; one whose answer is known from the held-out data is
+    The rule is the strongest for which there is such a user, whom the model expects to say yes more than others; one whose answer is known from the held-out data is
     preferred. Returns places of the user (among those shown) and row numbers of the items.
     """
     place = {int(row): k for k, row in enumerate(shown.tolist())}
     known = _answers(fitted, fresh)
+    average = fitted.psi @ fitted.theta_or_population[-1]
     implications = [k for k in range(rules["listed"]) if rules["kind"][k] == 0][:_TRIED]
     spare: dict[str, Any] | None = None
     for rule in implications:
         because, item = rules["from"][rule], rules["to"][rule]
         for user in _users_of(fitted, because, item, likes):
-            if user not in place:
+            if user not in place or fitted.theta[user] @ fitted.psi[item] < max(likes, average[item]):
                 continue
             found = {"user": place[user], "item": item, "because": because, "rule": rule}
             if (user, item) in known:

@@ -11,6 +11,7 @@ from kolmogorov.report.quality import BIASES, Test
 
 #: Ends of the groups by number of training observations.
 _ENDS = np.array([0, 1, 5, 20, 100, 500])
+_FEWEST = 3
 #: Values told apart; others are gone through in tenths of the scale.
 _VALUES = 12
 #: Items listed as predicted worst, and the least test observations of such.
@@ -33,10 +34,14 @@ def weaknesses(test: Test | None) -> dict[str, Any] | None:
 
 
 def _by_count(test: Test, counts: Rows) -> list[dict[str, Any]]:
-    place = np.searchsorted(_ENDS, counts, side="right") - 1
+    ends = _ENDS
+    if len(np.unique(np.searchsorted(ends, counts, side="right"))) < _FEWEST:
+        # Most counts are alike: quarters of the entries tell more than round numbers.
+        ends = np.unique(np.append(0, np.quantile(counts, (0.25, 0.5, 0.75)).astype(np.int64) + 1))
+    place = np.searchsorted(ends, counts, side="right") - 1
     found = []
-    for k, first in enumerate(_ENDS.tolist()):
-        last = int(_ENDS[k + 1]) - 1 if k + 1 < len(_ENDS) else None
+    for k, first in enumerate(ends.tolist()):
+        last = int(ends[k + 1]) - 1 if k + 1 < len(ends) else None
         label = f"{first}" if last == first else f"{first}+" if last is None else f"{first}–{last}"
         found += _errors(test, place == k, label)
     return found

@@ -15,11 +15,25 @@ function reduction(classes) {
   }));
 }
 
+/** Break rows that are wider than the screen into several, one above the other. */
+function broken(classes, level) {
+  const most = Math.max(2, Math.floor(Math.min(document.documentElement.clientWidth, 1200) / CELL.across));
+  let below = 0;
+  for (const height of range(Math.max(...level.values()) + 1)) {
+    const row = classes.filter((a) => level.get(a) === height).sort((a, b) => ORDER.ranks[a] - ORDER.ranks[b]);
+    const parts = Math.ceil(row.length / most);
+    row.forEach((a, k) => level.set(a, -1 - below - Math.floor((k * parts) / row.length)));
+    below += parts;
+  }
+  for (const a of classes) level.set(a, -1 - level.get(a));
+}
+
 /** Rows by the longest chain below, in each row by rank. Lines over several rows get a narrow place in each between. */
 function layout(classes) {
   const ups = reduction(classes);
   const level = new Map();
   for (const a of [...classes].sort((a, b) => a - b)) for (const b of [a, ...ups.get(a)]) level.set(b, Math.max(level.get(b) ?? 0, b === a ? 0 : level.get(a) + 1));
+  broken(classes, level);
   const rows = range(Math.max(...level.values()) + 1).map(() => []);
   for (const a of classes) rows[level.get(a)].push({ number: a, rank: ORDER.ranks[a], width: CELL.across });
   const lines = [];
@@ -169,6 +183,7 @@ function diagram(classes, options, middle) {
   // Too wide to read: begin with one box in the middle.
   const width = Math.min(document.documentElement.clientWidth, 1150);
   if (view[2] > 1.5 * width) { const [x, y] = where.get(middle); view = [x - width / 2, y - 280, width, 560]; }
+  picture.style.height = `${clamp((width * view[3]) / view[2], 260, 0.85 * window.innerHeight)}px`;
   lighting(picture, ups);
   return { picture, ...movable(picture, view, where) };
 }

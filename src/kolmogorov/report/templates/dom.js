@@ -21,6 +21,7 @@ const whole = (n) => n.toLocaleString("en");
 const clipped = (text, length = 60) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 const times = (n, [one, many]) => `${whole(n)} ${n === 1 ? one : many}`;
 const capital = (word) => word.charAt(0).toUpperCase() + word.slice(1);
+const withArticle = (noun) => `${/^[aeiou]/i.test(noun) ? "an" : "a"} ${noun}`;
 const clamp = (x, low = 0, high = 1) => Math.min(Math.max(x, low), high);
 const range = (n) => Array.from({ length: n }, (_, k) => k);
 const sum = (values) => values.reduce((total, x) => total + x, 0);

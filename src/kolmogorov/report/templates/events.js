@@ -13,7 +13,7 @@ function events(key) {
   const weight = relevanceSlider(draw);
   draw();
   return [el("h2", {}, "Events"),
-    soft(`An ${NOUN.item[0] === "item" ? "item" : NOUN.item[0]} happens in some events and not in others. Slide to lift for what sets an event apart, to probability for what it has most of.`),
+    soft(`${capital(withArticle(NOUN.item[0]))} happens in some events and not in others. Slide to lift for what sets an event apart, to probability for what it has most of.`),
     el("div", { class: "tools" }, weight.box, exportNames()), cards];
 }
 

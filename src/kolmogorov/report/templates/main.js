@@ -12,7 +12,7 @@ function show() {
   const { view: asked, key } = currentPlace();
   const view = Object.hasOwn(VIEWS, asked) ? asked : "overview";
   document.querySelectorAll("nav a").forEach((link) => {
-    if (link.getAttribute("href") === `#${view}`) { link.setAttribute("aria-current", "page"); link.scrollIntoView({ block: "nearest", inline: "nearest" }); } else link.removeAttribute("aria-current");
+    if (link.getAttribute("href") === `#${view}`) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
   });
   const main = document.getElementById("main");
   const subject = subjectOf(view, key);

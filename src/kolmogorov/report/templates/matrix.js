@@ -1,5 +1,5 @@
 // Items by events as an UpSet plot: items with equal supports together.
-const STEP = 22;
+const STEP = clamp(Math.floor(420 / N_EVENTS), 22, 44);
 
 /** Classes of items with equal supports, the trivial ones among them. */
 const CLASSES = once(() => {
@@ -36,7 +36,7 @@ function dotsOf(one) {
 
 /** Names of the events over the dots, aslant. */
 function slantedNames() {
-  const [width, height] = [STEP * N_EVENTS, 112];
+  const [width, height] = [STEP * N_EVENTS, 118];
   const picture = svg("svg", { class: "upset", viewBox: `0 0 ${width + 90} ${height}`, width: width + 90, height, "aria-hidden": "true" });
   for (const event of range(N_EVENTS))
     picture.append(svg("text", { transform: `translate(${STEP * (event + 0.5)},${height - 6}) rotate(-48)`, style: { fill: "currentColor" } }, clipped(eventName(event), 20)),
@@ -47,7 +47,8 @@ function slantedNames() {
 function matrix() {
   const filter = remembered("in") === null ? null : Number(remembered("in"));
   const all = CLASSES().filter((one) => filter === null || one.bits[filter] === "1");
-  const most = Math.max(...all.map((one) => one.rows.length), 1);
+  const [most, loudest] = [Math.max(...all.map((one) => one.rows.length), 1), Math.max(...all.map((one) => one.ratings), 1)];
+  const bar = (number, largest, noun) => el("span", { class: "size" }, el("i", { style: { width: `${(5 * number) / largest}rem` } }), el("span", {}, times(number, noun)));
   const arrange = { [NOUN.item[1]]: (a, b) => b.rows.length - a.rows.length || b.ratings - a.ratings, answers: (a, b) => b.ratings - a.ratings, events: (a, b) => b.size - a.size || b.ratings - a.ratings };
   const body = el("div", { class: "classes" });
   let limit = 30;
@@ -58,8 +59,8 @@ function matrix() {
   const more = el("button", { type: "button", onclick: () => { limit += 100; draw(); } }, "Show more");
   const line = (one) => {
     const rest = one.rows.length - 1;
-    const head = el("summary", {}, el("span", { class: "who" }, clipped(ITEMS.names[one.rows[0]], 34), rest ? el("span", { class: "soft" }, ` and ${whole(rest)} more`) : null),
-      el("span", { class: "size" }, el("i", { style: { width: `${(100 * one.rows.length) / most}%` } }), el("span", {}, whole(one.rows.length))), dotsOf(one));
+    const head = el("summary", {}, el("span", { class: "who" }, clipped(ITEMS.names[one.rows[0]], 30), rest ? el("span", { class: "soft" }, ` +${whole(rest)}`) : null),
+      dotsOf(one), bar(one.rows.length, most, NOUN.item), bar(one.ratings, loudest, ["answer", "answers"]));
     const rows = el("div", { class: "members" });
     const fold = el("details", { ontoggle: () => { if (fold.open && !rows.firstChild) rows.append(...one.rows.slice(0, 200).flatMap((row, k) => [k ? ", " : "", itemLink(row)]), one.rows.length > 200 ? ", …" : "."); } }, head, rows);
     return fold;

@@ -4,7 +4,8 @@ const COLOURS = ["#4269d0", "#e68a00", "#d6453d", "#1f9e89", "#3ca951", "#e377b0
 
 function colour(event) {
   if (event < COLOURS.length) return COLOURS[event];
-  return `hsl(${(event * 137.5) % 360} ${event % 2 ? 70 : 45}% ${event % 3 ? 52 : 62}%)`;
+  const [base, turn] = [COLOURS[(5 * event) % COLOURS.length], Math.floor(event / COLOURS.length) % 4];
+  return `color-mix(in srgb, ${base} ${turn < 3 ? 58 : 75}%, ${turn % 2 ? "white" : "black"})`;
 }
 
 /** Names that the reader gave, by event; they stand in the address before the #, which links inside do not change. */

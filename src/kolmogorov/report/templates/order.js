@@ -1,5 +1,5 @@
 // The order by implication: the best known classes, or what surrounds one item.
-const USUAL_CLASSES = 24, NEAR = 6;
+const USUAL_CLASSES = document.documentElement.clientWidth < 640 ? 8 : 18, NEAR = 6;
 const upsOf = ORDER.members.map(() => []);
 const downsOf = ORDER.members.map(() => []);
 for (const [lower, upper] of ORDER.covers) { upsOf[lower].push(upper); downsOf[upper].push(lower); }
@@ -8,7 +8,7 @@ const near = (number) => [...heaviest(upsOf[number], NEAR), ...heaviest(downsOf[
 
 function order(key) {
   const row = KEYS.item.find(key);
-  const pick = itemPicker(`Show what surrounds an ${NOUN.item[0]}`.replace(/an ([^aeiou])/, "a $1"), (chosen) => { location.hash = itemPlace(chosen, "order"); }, (k) => ITEMS.class_of[k] >= 0);
+  const pick = itemPicker(`Show what surrounds ${withArticle(NOUN.item[0])}`, (chosen) => { location.hash = itemPlace(chosen, "order"); }, (k) => ITEMS.class_of[k] >= 0);
   const head = [el("h2", {}, "Order"), soft(`A box implies those above it that lines lead to: whoever says yes to it says yes to them. Equal supports share a box. A wide line held often among the ${NOUN.user[1]} here.`), pick];
   const count = ORDER.members.length;
   if (!count) return [...head, el("p", {}, `No ${NOUN.item[0]} has a support that says anything.`)];

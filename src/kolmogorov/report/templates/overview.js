@@ -19,12 +19,11 @@ function workedExample() {
   const { user, item, because, rule, said } = found;
   const chance = predict(thetasOf(user), item);
   const parts = contributions(thetasOf(user), item);
-  const least = SUMMARY.binary ? "yes" : `at least ${SUMMARY.likes}`;
+  const does = (verb, row) => (SUMMARY.binary ? [verb === "gave" ? " said yes to " : " says yes to ", itemLink(row)] : [` ${verb} `, itemLink(row), ` at least ${SUMMARY.likes}`]);
   const expects = SUMMARY.binary ? `gives it ${percent(chance)}` : `expects ${asSaid(chance)}`;
   const outcome = said === null ? null : el("strong", {}, ` The answer, which the model has not seen: ${answer(said)}.`);
   return el("section", { class: "example" }, el("h3", {}, "One prediction"),
-    el("p", {}, userLink(user), ` said ${least} to `, itemLink(because), ". Whoever does, the model says, says ", least, " to ", itemLink(item),
-      ` as well: so it was for ${whole(RULES.trained_held[rule])} of ${whole(RULES.trained[rule])} in training. For `, el("em", {}, clipped(USERS.names[user], 60)),
+    el("p", {}, userLink(user), does("gave", because), ". Whoever does, the model says,", does("gives", item), ` as well: so it was for ${whole(RULES.trained_held[rule])} of ${whole(RULES.trained[rule])} in training. For `, el("em", {}, clipped(USERS.names[user], 60)),
       ` it ${expects}, where the average over all is ${asSaid(AVERAGE()[item])}.`, outcome),
     el("p", { class: "soft" }, `Where the ${SUMMARY.binary ? percent(chance) : asSaid(chance)} comes from: the ${NOUN.user[0]}'s events in which the ${NOUN.item[0]} happens.`),
     stackedBar(parts), legend(parts, 4));

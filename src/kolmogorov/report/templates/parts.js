@@ -54,10 +54,10 @@ const side = (row, said) => el("span", {}, said === "no" ? el("em", {}, "no to "
 function fared(rule) {
   if (unseen(rule)) return el("span", { class: "soft" }, "no case");
   const [low, high] = wilson(RULES.held[rule], RULES.seen[rule]);
-  const [c, x] = [confidence(rule), (value) => 2 + 76 * value];
+  const [c, x] = [confidence(rule), (value) => 6 + 68 * value];
   const words = `${RULES.held[rule]} of ${RULES.seen[rule]}; 95% interval ${percent(low)} to ${percent(high)}; base rate ${percent(baseRate(rule))}`;
   return el("span", { class: "fared", title: words }, svg("svg", { class: "gauge", viewBox: "0 0 80 14", role: "img", "aria-label": words },
-    svg("path", { class: "axis", d: "M2,7H78" }), svg("path", { class: "ends", d: `M${x(low)},7H${x(high)}` }),
+    svg("path", { class: "axis", d: "M6,7H74" }), svg("path", { class: "ends", d: `M${x(low)},7H${x(high)}` }),
     missing(baseRate(rule)) ? null : svg("path", { class: "base", d: `M${x(baseRate(rule))},1V13` }),
     svg("circle", { class: "dot", cx: x(c), cy: 7, r: 4 })), ` ${percent(c)}`);
 }

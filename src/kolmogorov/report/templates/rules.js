@@ -5,12 +5,14 @@ function scatter(rules, pick) {
   const seen = rules.filter((rule) => !unseen(rule) && gain(rule) !== null);
   if (!seen.length) return null;
   const most = Math.max(...seen.map((rule) => RULES.seen[rule]), 2);
-  const decades = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000].filter((n) => n <= most * 1.05);
+  const fewest = Math.min(...seen.map((rule) => RULES.seen[rule]));
+  const decades = [1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100, 200, 500, 1000, 2000, 5000, 10000].filter((n) => n >= fewest && n <= most * 1.05);
   const ys = seen.map(gain);
-  const { picture, x, y } = axes({ xs: [0, Math.log10(most) + 0.03], ys: [Math.min(-0.05, ...ys), Math.max(0.05, ...ys)], xLabel: "cases", yLabel: "held − base rate",
-    box: { ...BOX, width: 760, height: 300 }, xMarks: decades.filter((n, k) => k % Math.ceil(decades.length / 8) === 0).map(Math.log10), xShow: (p) => whole(Math.round(10 ** p)), yShow: (share) => percent(share) });
+  const width = clamp(document.documentElement.clientWidth - 60, 320, 1110);
+  const { picture, x, y } = axes({ xs: [Math.log10(fewest) - 0.04, Math.log10(most) + 0.03], ys: [Math.min(-0.05, ...ys), Math.max(0.05, ...ys)], xLabel: "cases", yLabel: "held − base rate",
+    box: { ...BOX, width, height: 320 }, xMarks: decades.filter((n, k) => k % Math.ceil(decades.length / (width > 600 ? 12 : 6)) === 0).map(Math.log10), xShow: (p) => whole(Math.round(10 ** p)), yShow: (share) => percent(share) });
   picture.classList.add("scatter");
-  picture.append(svg("path", { class: "guide", d: `M${x(0)},${y(0)}H${760 - BOX.right}` }));
+  picture.append(svg("path", { class: "guide", d: `M${BOX.left},${y(0)}H${width - BOX.right}` }));
   const marksOf = new Map();
   // Equal numbers would hide each other: each dot is moved a little, always the same way.
   const shift = (rule) => ((((rule * 2654435761) >>> 0) % 1000) / 1000 - 0.5) * 7;
@@ -46,7 +48,7 @@ function rulesAsText(rules) {
 function ruleFilters(change) {
   const most = Math.max(0, ...LISTED.map((rule) => RULES.seen[rule]));
   const sliders = {
-    cases: slider({ label: "at least … cases", name: "cases", min: 0, max: Math.min(most, 200), step: 1, usual: 0, show: (x) => whole(x), change }),
+    cases: slider({ label: "at least … cases", name: "cases", min: 0, max: Math.min(most, 200), step: 1, usual: LISTED.filter((rule) => RULES.seen[rule] >= 5).length >= 100 ? 5 : 0, show: (x) => whole(x), change }),
     held: slider({ label: "held for at least", name: "held", min: 0, max: 1, step: 0.01, usual: 0, show: (x) => percent(x), change }),
     lift: slider({ label: "lift at least", name: "lift", min: 0, max: 3, step: 0.05, usual: 0, show: (x) => decimal(x, 2), change }),
     p: slider({ label: "adjusted p at most", name: "p", min: -12, max: 0, step: 1, usual: 0, show: (x) => (x === 0 ? "any" : `1e${x}`), change }),

@@ -35,20 +35,21 @@ function explanation(user, row, liked) {
 function recommendations(user, liked, known) {
   const thetas = thetasOf(user);
   const chances = predictAll(thetas);
-  const rows = byCount.filter((row) => ITEMS.counts[row] > 0 && !known.has(row));
+  const rows = byCount.filter((row) => ITEMS.counts[row] > 0 && !(known.has(row) && !known.get(row).late));
   const lower = new Map(rows.map((row) => [row, MODELS.length >= 4 ? 0 : lowerBound(thetas, row, chances[row])]));
   // Draws cost more: only those that may come first are asked for their quantile.
   if (MODELS.length >= 4) for (const row of [...rows].sort((a, b) => chances[b] - chances[a]).slice(0, 60)) lower.set(row, lowerBound(thetas, row, chances[row]));
   const best = rows.sort((a, b) => lower.get(b) - lower.get(a)).slice(0, 20);
   const bound = MODELS.length >= 4 ? "what 95% of the draws exceed" : `what the prediction is still worth if it were a share among the ${NOUN.item[0]}'s answers (Wilson, 95%)`;
-  return dataTable({ name: "recommended", caption: `Not answered yet, by their lower bound: ${bound}.`, rows: best, limit: 10, empty: "Everything has been answered.",
+  return dataTable({ name: "recommended", caption: `What the model was not told, by lower bound: ${bound}.`, rows: best, limit: 10, empty: "The model was told everything.",
     columns: [
       { name: NOUN.item[0], value: (row) => ITEMS.names[row], show: itemLink },
       { name: "expected", value: (row) => chances[row], show: (row) => asSaid(chances[row]) },
       { name: "at least", value: (row) => lower.get(row), show: (row) => asSaid(lower.get(row)) },
       { name: "answers", value: (row) => ITEMS.counts[row], show: (row) => whole(ITEMS.counts[row]) },
+      rows.some((row) => known.has(row)) && { name: "in truth", value: (row) => known.get(row)?.value ?? null, show: (row) => (known.has(row) ? answer(known.get(row).value) : "–") },
       { name: "because of", fixed: true, value: () => "", show: (row) => { const reason = reasonFor(row, liked); return reason === null ? "" : itemLink(RULES.from[reason]); } },
-    ] });
+    ].filter(Boolean) });
 }
 
 function userTable() {
@@ -86,7 +87,9 @@ function oneUser(user) {
   const place = el("div");
   const explain = (row) => { remember({ i: KEYS.item.key(row) }); place.replaceChildren(explanation(user, row, liked)); };
   const asked = KEYS.item.find(remembered("i"));
-  const first = asked ?? byCount.find((row) => ITEMS.counts[row] && !known.has(row)) ?? said[0]?.row;
+  const chances = predictAll(thetasOf(user));
+  const fresh = byCount.filter((row) => ITEMS.counts[row] && !(known.has(row) && !known.get(row).late)).slice(0, 200);
+  const first = asked ?? fresh.sort((a, b) => chances[b] - chances[a])[0] ?? said[0]?.row;
   if (first !== undefined) place.replaceChildren(explanation(user, first, liked));
   const worst = [...said].sort((a, b) => b.miss - a.miss).slice(0, 6);
   const columns = [

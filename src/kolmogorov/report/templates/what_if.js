@@ -1,9 +1,10 @@
 // What if someone said this and that: the model answers at once, by fold-in.
 const CHOICES = SUMMARY.binary ? [1, 0] : USERS.values.length <= 12 ? [...USERS.values].reverse() : [1, 0.75, 0.5, 0.25, 0];
 
-/** Answers in the address: id:value,id:value. */
+/** Answers in the address: id:value,id:value. Without any the overview's example is shown; "none" stands for none. */
 function keptAnswers() {
   const found = new Map();
+  if (remembered("a") === null && DATA.example) return found.set(DATA.example.because, CHOICES[0]);
   for (const part of (remembered("a") ?? "").split(",").filter(Boolean)) {
     const cut = part.lastIndexOf(":");
     const [row, value] = [KEYS.item.find(decoded(part.slice(0, cut))), Number(part.slice(cut + 1))];
@@ -64,18 +65,41 @@ function whatIfResult(answers) {
       el("figure", {}, pixelPlot((row) => after[row], "What is expected"), el("figcaption", {}, "expected"))) : null,
     el("h3", {}, answers.size ? "and what moves" : "and what is expected"),
     dataTable({ name: "moved", limit: 12, rows: answers.size ? [...rows].sort((a, b) => change(b) - change(a)) : rows,
-      caption: `Grey: the average ${NOUN.user[0]}. Blue: with these answers${MODELS.length >= 4 ? "; the band holds nine tenths of the draws" : ""}.`,
+      caption: `${answers.size ? `Grey: the average ${NOUN.user[0]}. Blue: with these answers` : `The average ${NOUN.user[0]}`}${MODELS.length >= 4 ? "; the band holds nine tenths of the draws" : ""}.`,
       columns: [
         { name: NOUN.item[0], value: (row) => ITEMS.names[row], show: itemLink },
-        { name: "from → to", fixed: true, value: () => "", show: (row) => dotLine(after[row], answers.size ? before[row] : null, interval(thetas, row)) },
+        { name: answers.size ? "from → to" : "on a line", fixed: true, value: () => "", show: (row) => dotLine(after[row], answers.size ? before[row] : null, interval(thetas, row)) },
         { name: "now", value: (row) => after[row], show: (row) => asSaid(after[row]) },
-        { name: "change", value: (row) => after[row] - before[row], show: (row) => { const d = after[row] - before[row]; return `${d >= 0 ? "+" : "−"}${SUMMARY.binary ? percent(Math.abs(d)) : decimal(Math.abs(d) * (SUMMARY.scale[1] - SUMMARY.scale[0]), 2)}`; } },
-      ] }),
+        answers.size && { name: "change", value: (row) => after[row] - before[row], show: (row) => { const d = after[row] - before[row]; return `${d >= 0 ? "+" : "−"}${SUMMARY.binary ? percent(Math.abs(d)) : decimal(Math.abs(d) * (SUMMARY.scale[1] - SUMMARY.scale[0]), 2)}`; } },
+      ].filter(Boolean) }),
     el("h3", {}, "Rules that fire"),
     fired.length ? el("ul", { class: "fired" }, fired.map(({ rule, because, says }) =>
       el("li", {}, side(because[0], because[1]), " ⇒ ", side(says[0], says[1]), el("span", { class: "soft" }, unseen(rule) ? " (no case)" : ` (held for ${whole(RULES.held[rule])} of ${whole(RULES.seen[rule])})`))))
       : soft(answers.size ? "None of the rules on this page begins with one of these answers." : "Answer something first."),
   ];
+}
+
+/** Pixels to press: yes, then no, then nothing again. */
+function pixelPad(answers, change) {
+  const [, width] = DATA.image;
+  const pad = el("div", { class: "pad", style: { "grid-template-columns": `repeat(${width}, 1fr)` } });
+  const next = (value) => (value === undefined ? 1 : value >= 0.5 ? 0 : undefined);
+  for (const row of range(N_ITEMS)) {
+    const tell = () => {
+      const value = answers.get(row);
+      button.setAttribute("aria-label", `${clipped(ITEMS.names[row], 40)}: ${value === undefined ? "not said" : answer(value)}`);
+      button.dataset.said = value === undefined ? "" : value >= 0.5 ? "yes" : "no";
+    };
+    const button = el("button", { type: "button", disabled: !ITEMS.counts[row], onclick: () => {
+      const value = next(answers.get(row));
+      if (value === undefined) answers.delete(row); else answers.set(row, value);
+      tell();
+      change();
+    } });
+    tell();
+    pad.append(button);
+  }
+  return pad;
 }
 
 function whatIf() {
@@ -84,25 +108,30 @@ function whatIf() {
   const list = el("ul", { class: "asked" });
   const usual = tellingItems(10);
   const refresh = () => {
-    remember({ a: written(answers) || null });
+    remember({ a: written(answers) || "none" });
     link.setAttribute("href", location.hash || "#what-if");
     result.replaceChildren(...whatIfResult(answers).filter(Boolean));
   };
-  const line = (row) => el("li", {}, el("span", {}, clipped(ITEMS.names[row], 60)), answerButtons(row, answers, refresh));
+  const line = (row) => {
+    const entry = el("li", {}, el("span", {}, clipped(ITEMS.names[row], 60)), answerButtons(row, answers, refresh));
+    entry.dataset.row = row;
+    return entry;
+  };
   const ask = (row) => {
     if ([...list.children].some((entry) => entry.dataset.row === String(row))) return;
     const entry = line(row);
-    entry.dataset.row = row;
     list.prepend(entry);
     entry.querySelector("button").focus();
   };
   const link = el("a", { href: location.hash }, "Link to these answers");
-  for (const row of new Set([...answers.keys(), ...usual])) { const entry = line(row); entry.dataset.row = row; list.append(entry); }
-  const reset = el("button", { type: "button", onclick: () => { answers.clear(); list.replaceChildren(...usual.map(line)); refresh(); } }, "Reset");
+  const writeList = () => (DATA.image ? list.replaceChildren(el("li", {}, pixelPad(answers, refresh)))
+    : list.replaceChildren(...[...new Set([...answers.keys(), ...usual])].map(line)));
+  const reset = el("button", { type: "button", onclick: () => { answers.clear(); writeList(); refresh(); } }, "Reset");
+  writeList();
   refresh();
   return [el("h2", {}, "What if"),
     soft(`Say ${SUMMARY.binary ? "yes or no" : "something"} to a few ${NOUN.item[1]}, and see what the model makes of it: it places someone new without learning again.`),
     el("div", { class: "row sides" },
-      el("section", {}, itemPicker(`Add another ${NOUN.item[0]}`, ask, (row) => ITEMS.counts[row] > 0), list, el("p", { class: "tools" }, reset, link)),
+      el("section", {}, DATA.image ? soft("Press a pixel once for dark, twice for light.") : itemPicker(`Add another ${NOUN.item[0]}`, ask, (row) => ITEMS.counts[row] > 0), list, el("p", { class: "tools" }, reset, link)),
       result)];
 }

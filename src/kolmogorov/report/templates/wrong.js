@@ -2,7 +2,7 @@
 
 function groups(title, words, rows) {
   if (!rows.length) return null;
-  return el("section", {}, el("h3", {}, title), figure(`${title}: RMSE`, errorPlot(rows),
+  return el("section", {}, figure(title, errorPlot(rows),
     el("p", { class: "soft" }, el("i", { class: "key-model" }), "model ", el("i", { class: "key-other" }), "user and item biases. ", words)));
 }
 
@@ -20,9 +20,9 @@ function wrong() {
   if (!found) return [el("h2", {}, "Where it is wrong"), soft(DATA.quality.protocol)];
   return [el("h2", {}, "Where it is wrong"), soft(DATA.quality.protocol),
     el("div", { class: "row" },
-      groups(`By answers to the ${NOUN.item[0]}`, `How often the ${NOUN.item[0]} was in the training data.`, found.items),
-      groups(`By answers of the ${NOUN.user[0]}`, `How often the ${NOUN.user[0]} was in the training data.`, found.users),
-      groups("By what was said", "What was said in truth.", found.levels),
+      groups(`Error by answers to the ${NOUN.item[0]}`, `How often the ${NOUN.item[0]} was in the training data.`, found.items),
+      groups(`Error by answers of the ${NOUN.user[0]}`, `How often the ${NOUN.user[0]} was in the training data.`, found.users),
+      groups("Error by what was said", "What was said in truth.", found.levels),
       found.confusion ? confusion(found.confusion) : null),
     el("section", {}, el("h3", {}, `${capital(NOUN.item[1])} predicted worst`), dataTable({ name: "worst", rows: found.worst, empty: `No ${NOUN.item[0]} has enough answers in the test.`, caption: "Largest mean squared error among those with at least 5 answers in the test. Grey: mean answer. Blue: mean prediction.",
       columns: [
