@@ -7,6 +7,7 @@ the only one below those layers that may import them, and only inside the method
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from kolmogorov.interpret.events import Event
     from kolmogorov.interpret.posterior_relations import PosteriorRelations
     from kolmogorov.interpret.relations import Convention, Relations
+    from kolmogorov.report import Page
 
 
 class Interpretation:
@@ -54,19 +56,22 @@ class Interpretation:
 
     def report(
         self,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | None = None,
         observations: Observations | None = None,
         *,
         title: str = "Kolmogorov model",
         likes: float = 0.6,
         image: tuple[int, int] | None = None,
         max_users: int = 10_000,
-    ) -> None:
+        nouns: tuple[str, str] = ("user", "item"),
+        progress: Callable[[str], Any] | None = None,
+    ) -> Page | None:
         """Write one HTML file in which to explore the model; it opens from disk and needs no network.
 
         Parameters
         ----------
-        path : path
+        path : path, optional
+            Without one the page is returned, which a notebook shows in its place.
         observations : Observations, optional
             Those that the model was not trained on are used to test it and to count its rules; without any, the
             settings are fitted again to a part of the training data, and rules are counted on all of it.
@@ -77,12 +82,25 @@ class Interpretation:
             Height and width, where the items are the pixels of a picture, row by row.
         max_users : int
             Show so many users, those with most observations.
+        nouns : (str, str)
+            What a user and an item are, such as ("animal", "trait").
+        progress : callable, optional
+            Called with a few words before each part of the work; by default people at a terminal see them.
+
+        Returns
+        -------
+        Page or None
+            The page, where no path was given.
         """
-        from kolmogorov.report import Options, gather, write
+        from kolmogorov.report import Options, Page, gather, render
 
         check_is_fitted(self)
-        content = gather(self, observations, Options(title, likes, image, max_users))  # type: ignore[arg-type]
-        write(content, path)
+        options = Options(title, likes, image, max_users, nouns)
+        page = Page(render(gather(self, observations, options, progress)))  # type: ignore[arg-type]
+        if path is None:
+            return page
+        page.write(path)
+        return None
 
 
 class PointInterpretation(Interpretation):

@@ -27,12 +27,12 @@ function currentPlace() {
   return { view: decoded(view), key: rest.length ? decoded(rest.join("/")) : null, params: new URLSearchParams(query) };
 }
 
-function linkTo(view, key = null, params = {}) {
-  const query = new URLSearchParams(Object.entries(params).filter(([, value]) => !missing(value) && value !== "")).toString();
+function linkTo(view, key = null, params = null) {
+  const query = params ? new URLSearchParams(Object.entries(params).filter(([, value]) => !missing(value) && value !== "")).toString() : "";
   return `#${view}${key === null ? "" : `/${encodeURIComponent(key)}`}${query ? `?${query}` : ""}`;
 }
-const itemPlace = (row, view = "items", params = {}) => linkTo(view, KEYS.item.key(row), params);
-const userPlace = (user, params = {}) => linkTo("users", KEYS.user.key(user), params);
+const itemPlace = (row, view = "items", params = null) => linkTo(view, KEYS.item.key(row), params);
+const userPlace = (user, params = null) => linkTo("users", KEYS.user.key(user), params);
 
 /** Keep what the reader set in the address, without a new entry in the history; null forgets. */
 function remember(changes) {

@@ -17,7 +17,9 @@ const svg = (tag, props = {}, ...children) =>
 const missing = (x) => x === null || x === undefined || Number.isNaN(x);
 const percent = (share, digits = 0) => (missing(share) ? "–" : `${(100 * share).toFixed(digits)}%`);
 const decimal = (x, digits = 3) => (missing(x) ? "–" : x.toFixed(digits));
-const whole = (n) => n.toLocaleString("en");
+// Made once: asking each time for the way to write a number is slow.
+const [NUMBERS, LETTERS] = [new Intl.NumberFormat("en"), new Intl.Collator("en", { numeric: true })];
+const whole = (n) => NUMBERS.format(n);
 const clipped = (text, length = 60) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 const times = (n, [one, many]) => `${whole(n)} ${n === 1 ? one : many}`;
 const capital = (word) => word.charAt(0).toUpperCase() + word.slice(1);

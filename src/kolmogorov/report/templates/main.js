@@ -26,6 +26,13 @@ function show() {
 document.querySelector("nav").append(...Object.keys(VIEWS).map((view) => el("a", { href: `#${view}` }, TITLES[view])));
 document.getElementById("search").append(searchEverything());
 window.addEventListener("hashchange", show);
+// In a frame without an address of its own, links would lead to the page around it.
+document.addEventListener("click", (event) => {
+  const href = event.target.closest?.("a")?.getAttribute("href");
+  if (!href?.startsWith("#") || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+  event.preventDefault();
+  if (!event.target.closest(".skip")) location.hash = href;
+});
 // The address holds the view, so the link to the content must not change it.
 document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); document.getElementById("main").focus(); });
 window.addEventListener("keydown", (event) => {

@@ -18,10 +18,10 @@ function strip(row) {
     const parts = range(N_EVENTS).map((event) => `${inEvent(row, event) ? colour(event) : "transparent"} ${event * step}% ${(event + 1) * step}%`);
     const inside = range(N_EVENTS).filter((event) => inEvent(row, event));
     const label = inside.length ? `in ${inside.map((event) => eventName(event)).join("; ")}` : "in no event";
-    strips.set(bits, { background: `linear-gradient(90deg, ${parts.join(", ")})`, label });
+    const style = { background: `linear-gradient(90deg, ${parts.join(", ")})`, width: `${Math.min(10 * N_EVENTS, 160)}px` };
+    strips.set(bits, el("span", { class: "strip", role: "img", "aria-label": label, title: label, style }));
   }
-  const { background, label } = strips.get(bits);
-  return el("span", { class: "strip", role: "img", "aria-label": label, title: label, style: { background, width: `${Math.min(10 * N_EVENTS, 160)}px` } });
+  return strips.get(bits).cloneNode();
 }
 
 /** A slider that says its value. */

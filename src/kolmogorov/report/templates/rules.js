@@ -81,6 +81,7 @@ function rules() {
     const pick = (rule, go) => {
       if (lit !== null) { lines.get(lit)?.classList.remove("lit"); drawn?.marksOf.get(lit)?.classList.remove("lit"); }
       lit = rule;
+      if (go && !lines.has(rule)) list.querySelector(".table > button")?.click();
       lines.get(rule)?.classList.add("lit");
       const mark = drawn?.marksOf.get(rule);
       if (mark) { mark.classList.add("lit"); mark.parentNode.append(mark); }

@@ -1,4 +1,5 @@
 // Tables that sort, and say so in the address.
+const PORTION = 500;
 
 /**
  * Columns: {name, value(row), show(row), fixed}; numbers stand to the right. `name` keeps sort and length in the address.
@@ -8,20 +9,33 @@ function dataTable({ name, caption, columns, rows, limit = 100, dim = null, empt
   if (!rows.length) return el("p", { class: "soft empty" }, empty);
   const numeric = columns.map((column) => rows.some((row) => typeof column.value(row) === "number"));
   const body = el("tbody");
-  const more = el("button", { type: "button", onclick: () => { shown = Infinity; remember({ [`${name}.all`]: 1 }); draw(); } });
+  const more = el("button", { type: "button", onclick: () => { shown = Infinity; remember({ [`${name}.all`]: 1 }); draw(PORTION); } });
   let shown = remembered(`${name}.all`) ? Infinity : limit;
   let current = rows;
+  // Thousands of cells are made in one go: copies of a first one are cheaper than new ones.
+  const blank = columns.map((column, k) => el("td", { class: numeric[k] ? "number" : null, "data-label": column.name }));
   const cells = (row) => columns.map((column, k) => {
-    const cell = el("td", numeric[k] ? { class: "number" } : {}, column.show ? column.show(row) : String(column.value(row)));
-    cell.dataset.label = column.name;
+    const cell = blank[k].cloneNode();
+    cell.append(column.show ? column.show(row) : String(column.value(row)));
     return cell;
   });
-  const draw = () => {
-    body.replaceChildren(...current.slice(0, shown).map((row) => {
-      const line = el("tr", { class: dim && dim(row) ? "dim" : null }, cells(row));
-      if (mark) mark(line, row);
-      return line;
-    }));
+  const lineOf = (row) => {
+    const line = el("tr", { class: dim && dim(row) ? "dim" : null }, cells(row));
+    if (mark) mark(line, row);
+    return line;
+  };
+  let turn = 0;
+  // What a press asks for begins to show at once; a page that is returned to is drawn whole, to be scrolled to its place.
+  const draw = (atOnce = Infinity) => {
+    const wanted = current.slice(0, shown);
+    const own = ++turn;
+    body.replaceChildren(...wanted.slice(0, atOnce).map(lineOf));
+    const go = (from) => {
+      if (own !== turn || from >= wanted.length) return;
+      body.append(...wanted.slice(from, from + PORTION).map(lineOf));
+      setTimeout(go, 0, from + PORTION);
+    };
+    setTimeout(go, 0, atOnce);
     more.hidden = current.length <= shown;
     more.textContent = `Show all ${whole(current.length)}`;
   };
@@ -33,7 +47,7 @@ function dataTable({ name, caption, columns, rows, limit = 100, dim = null, empt
       if (dim && dim(a) !== dim(b)) return dim(a) - dim(b);
       const [x, y] = [keys.get(a), keys.get(b)];
       if (missing(x) || missing(y)) return missing(x) - missing(y);
-      return sign * (k < 0 || numeric[k] ? x - y : String(x).localeCompare(String(y), "en", { numeric: true }));
+      return sign * (k < 0 || numeric[k] ? x - y : LETTERS.compare(String(x), String(y)));
     });
     draw();
   };
