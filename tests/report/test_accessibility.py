@@ -5,7 +5,10 @@ from pathlib import Path
 import pytest
 
 pytestmark = pytest.mark.xdist_group("browser")
-VIEWS = ("overview", "what-if", "events", "events/2", "matrix", "rules", "order", "order/eggs", "items", "items/eggs", "users", "users/dolphin", "wrong")  # fmt: skip
+VIEWS = (
+    "overview", "what-if", "events", "events/2", "matrix", "rules", "order", "order/eggs", "items", "items/eggs",
+    "users", "users/dolphin", "wrong",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

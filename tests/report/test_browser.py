@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -10,8 +11,13 @@ import pytest
 from kolmogorov import KolmogorovModel, Observations, datasets
 from kolmogorov.interpret.naming import EventItems
 
+# Scripts and tables of names stand on one line.
+# ruff: noqa: E501
 pytestmark = pytest.mark.xdist_group("browser")
-VIEWS = ("overview", "what-if", "events", "events/2", "matrix", "rules", "order", "order/eggs", "items", "items/eggs", "users", "users/dolphin", "wrong")  # fmt: skip
+VIEWS = (
+    "overview", "what-if", "events", "events/2", "matrix", "rules", "order", "order/eggs", "items", "items/eggs",
+    "users", "users/dolphin", "wrong",
+)  # fmt: skip
 DESK, PHONE = {"width": 1200, "height": 800}, {"width": 360, "height": 740}
 MODES = [
     pytest.param({"viewport": DESK, "color_scheme": "light"}, id="desk"),
@@ -21,6 +27,13 @@ MODES = [
 
 def cells(page, column, table=0):
     return page.locator("table").nth(table).locator(f"tbody tr td:nth-child({column})").all_inner_texts()
+
+
+def go(page, view):
+    """Go to a view and wait until it is drawn."""
+    page.evaluate("(hash) => { location.hash = hash; }", view)
+    current = "(view) => document.querySelector('nav a[aria-current]').hash === `#${view}`"
+    page.wait_for_function(current, arg=view.split("/")[0].split("?")[0])
 
 
 def text_of(download):
@@ -36,8 +49,7 @@ def text_of(download):
 def test_every_view_draws_and_fits(visit, request, kind, options):
     page = visit(request.getfixturevalue(kind), **options)
     for view in VIEWS:
-        page.evaluate("(hash) => { location.hash = hash; }", view)
-        page.wait_for_function("(view) => document.querySelector('nav a[aria-current]').hash === `#${view}`", arg=view.split("/")[0])  # fmt: skip
+        go(page, view)
         assert page.locator("h2").count() == 1
         assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), view
         assert page.locator("main").inner_text().count("undefined") == 0
@@ -143,7 +155,9 @@ def test_what_if_is_fold_in(visit, zoo_model, zoo_page, tmp_path, name, rng):
     page = visit(address)
     for _ in range(20):
         rows, said = random_answers(rng, model, values)
-        thetas, predicted = page.evaluate(FOLD, [[int(row), float(value)] for row, value in zip(rows, said, strict=True)])
+        thetas, predicted = page.evaluate(
+            FOLD, [[int(row), float(value)] for row, value in zip(rows, said, strict=True)]
+        )
         expected = folded_in(model, rows, said)
         assert np.abs(np.array(thetas[0]) - expected[0]).max() < 1e-6
         seen = model.fitted_.item_seen
@@ -258,7 +272,7 @@ def test_the_matrix_has_a_line_for_each_support(visit, zoo_model, zoo_page):
     line.locator("summary").click()
     assert line.locator(".members a").count() == sizes[0]
     page.get_by_label("Only those that happen in").select_option("2")
-    page.wait_for_function("document.querySelectorAll('.classes details').length < %d" % len(supports))
+    page.wait_for_function("() => document.querySelectorAll('.classes details').length < 13")
     assert page.locator(".classes details").count() == len({row for row in supports if row[2]})
     assert "in=2" in page.url
 
@@ -332,7 +346,7 @@ def test_the_order_is_walked(visit, zoo_page):
     assert view_box(page) != zoomed
     page.locator(".node").first.focus()
     page.keyboard.press("Enter")
-    page.wait_for_function("location.hash.startsWith('#items/')")
+    page.wait_for_function("() => location.hash.startsWith('#items/')")
     page.get_by_role("link", name="Show its place in the order").click()
     page.wait_for_selector(".node.chosen", state="attached")
     assert page.locator(".node.chosen").count() == 1
@@ -373,7 +387,9 @@ def test_focus_brings_a_box_into_view(visit, zoo_page):
     for k in (0, page.locator(".node").count() - 1):
         page.locator(".node").nth(k).focus()
         left, top, width, height = view_box(page)
-        x, y = page.locator(".node").nth(k).evaluate("(n) => n.getAttribute('transform').match(/-?[\\d.]+/g).map(Number)")
+        x, y = (
+            page.locator(".node").nth(k).evaluate("(n) => n.getAttribute('transform').match(/-?[\\d.]+/g).map(Number)")
+        )
         assert left <= x <= left + width
         assert top <= y <= top + height
 
@@ -405,8 +421,7 @@ def large_page(tmp_path_factory):
 def test_a_page_of_10_megabytes_opens_and_answers(visit, large_page):
     page = visit(large_page)
     for view in ("overview", "what-if", "events", "matrix", "rules", "order", "items", "users", "wrong"):
-        page.evaluate("(hash) => { location.hash = hash; }", view)
-        page.wait_for_function("(view) => document.querySelector('nav a[aria-current]').hash === `#${view}`", arg=view)
+        go(page, view)
     page.evaluate("location.hash = '#order'")
     page.wait_for_selector(".more")
     before = page.locator(".node").count()
@@ -425,9 +440,9 @@ def test_all_4000_rows_are_shown_at_once(visit, large_page):
         page.evaluate("location.hash = '#overview'")
         page.wait_for_selector(".verdict")
         page.evaluate("location.hash = '#items'")
-        page.wait_for_function("document.querySelector('button:not([hidden])') && /^Show all/.test([...document.querySelectorAll('button')].at(-1).textContent)")  # fmt: skip
+        page.wait_for_function("() => document.querySelector('button:not([hidden])') && /^Show all/.test([...document.querySelectorAll('button')].at(-1).textContent)")  # fmt: skip
         times.append(page.evaluate("(() => { const t = performance.now(); [...document.querySelectorAll('button')].at(-1).click(); return performance.now() - t; })()"))  # fmt: skip
-        page.wait_for_function("document.querySelectorAll('tbody tr').length === 4000", timeout=5000)
+        page.wait_for_function("() => document.querySelectorAll('tbody tr').length === 4000", timeout=5000)
     assert min(times) < 200
 
 
@@ -448,7 +463,7 @@ def test_a_user_is_shown_with_answers_and_explanations(visit, zoo, zoo_model, zo
     assert misses == sorted(misses, reverse=True)
     page.get_by_role("searchbox", name="Explain another trait").fill("tail")
     page.keyboard.press("Enter")
-    page.wait_for_function("location.hash.includes('i=tail')")
+    page.wait_for_function("() => location.hash.includes('i=tail')")
     chance, parts = page.evaluate("(() => { const t = thetasOf(KEYS.user.find('dolphin')); const r = KEYS.item.find('tail'); return [predict(t, r), [...contributions(t, r)]]; })()")  # fmt: skip
     why = zoo_model.explain("dolphin", "tail")
     assert chance == pytest.approx(why.probability, abs=1e-4)
@@ -499,13 +514,13 @@ def test_back_restores_scroll_sort_and_query(visit, large_page):
     page.get_by_role("button", name="Show all").click()
     order = cells(page, 1)
     page.mouse.wheel(0, 3000)
-    page.wait_for_function("window.scrollY >= 2900")
+    page.wait_for_function("() => window.scrollY >= 2900")
     where = page.evaluate("window.scrollY")
     page.locator("tbody tr").nth(60).locator("a").evaluate("(link) => link.click()")
-    page.wait_for_function("location.hash.startsWith('#items/')")
+    page.wait_for_function("() => location.hash.startsWith('#items/')")
     assert page.evaluate("window.scrollY") == 0
     page.go_back()
-    page.wait_for_function("document.querySelectorAll('tbody tr').length > 900")
+    page.wait_for_function("() => document.querySelectorAll('tbody tr').length > 900")
     assert page.get_by_label("Filter items by name").input_value() == "item 1"
     assert cells(page, 1) == order
     assert page.locator("th[aria-sort=ascending]").inner_text().startswith("trained on")
@@ -527,7 +542,7 @@ def test_slash_searches_from_anywhere(visit, zoo_page):
     assert page.locator(".found a").count() == 0
     page.keyboard.type("dolph")
     page.keyboard.press("Enter")
-    page.wait_for_function("location.hash === '#users/dolphin'")
+    page.wait_for_function("() => location.hash === '#users/dolphin'")
     page.keyboard.press("/")
     page.keyboard.type("no such thing")
     assert "Nothing" in page.locator("#search [role=status]").text_content()
@@ -559,7 +574,7 @@ def test_everything_by_keyboard_alone(visit, zoo_page):
     reach(".node")
     assert page.locator(".node.up").count() > 0
     page.keyboard.press("Enter")
-    page.wait_for_function("location.hash.startsWith('#items/')")
+    page.wait_for_function("() => location.hash.startsWith('#items/')")
     reach("th button")
     page.keyboard.press("Enter")
     assert page.locator("th[aria-sort]").count() == 1
@@ -607,7 +622,7 @@ def test_hostile_titles_are_shown_and_not_run(visit, tmp_path):
     KolmogorovModel(2, random_state=0, user_reg=0.01).fit(table).report(path, title=EVIL, nouns=(EVIL, "x/y"))
     page = visit(path.as_uri())
     keys = page.evaluate("ITEMS.names.map((_, row) => [itemPlace(row), itemPlace(row, 'order'), linkTo('what-if', null, { a: `${encodeURIComponent(KEYS.item.key(row))}:1` })])")  # fmt: skip
-    for view in ("#overview", "#what-if", "#events", "#events/0", "#matrix", "#rules", "#order", "#items", "#users", "#users/~0", "#wrong", *sum(keys, [])):  # fmt: skip
+    for view in ("#overview", "#what-if", "#events", "#events/0", "#matrix", "#rules", "#order", "#items", "#users", "#users/~0", "#wrong", *chain(*keys)):  # fmt: skip
         page.evaluate("(hash) => { location.hash = hash; }", view)
         page.wait_for_timeout(20)
         assert "owned" not in page.title().replace(EVIL[:30], "").replace("document.title='owned'", "")
@@ -627,8 +642,7 @@ def test_titles_of_100_000_letters_do_not_freeze_it(visit, tmp_path):
     KolmogorovModel(2, user_reg=0.1, random_state=0).fit(table).report(tmp_path / "long.html", title="t" * 100_000)
     page = visit((tmp_path / "long.html").as_uri(), viewport=PHONE)
     for view in ("overview", "what-if", "events", "matrix", "rules", "order", "items", "items/~2", "users", "users/~0", "wrong"):  # fmt: skip
-        page.evaluate("(hash) => { location.hash = hash; }", view)
-        page.wait_for_function("(view) => document.querySelector('nav a[aria-current]').hash === `#${view}`", arg=view.split("/")[0])  # fmt: skip
+        go(page, view)
         assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), view
 
 
@@ -655,7 +669,9 @@ def test_digits_are_drawn(visit, tmp_path):
 
 def test_a_notebook_shows_it_in_a_frame(visit, zoo, zoo_model, tmp_path):
     path = tmp_path / "notebook.html"
-    path.write_text(f"<!doctype html><title>n</title>{zoo_model.report(observations=zoo)._repr_html_()}", encoding="utf-8")
+    path.write_text(
+        f"<!doctype html><title>n</title>{zoo_model.report(observations=zoo)._repr_html_()}", encoding="utf-8"
+    )
     page = visit(path.as_uri())
     frame = page.frame_locator("iframe")
     assert "Beats" in frame.locator(".verdict").inner_text()

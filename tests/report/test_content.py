@@ -141,9 +141,7 @@ def test_draws_are_on_the_page_and_rules_have_probabilities(drawn, zoo):
     assert np.abs(theta - posterior.theta[3]).max() < 1e-5
     rules, relations = found["rules"], drawn.relations()
     looked_at = 0
-    for kind, left, right, chance in zip(
-        rules["kind"], rules["from"], rules["to"], rules["probability"], strict=True
-    ):
+    for kind, left, right, chance in zip(rules["kind"], rules["from"], rules["to"], rules["probability"], strict=True):
         psi = posterior.psi
         a, b = psi[:, left], psi[:, right]
         held = {
@@ -178,9 +176,7 @@ def test_numbers_of_rules_come_from_python(content, model, split):
 
     def count(said, kind, left, right):
         first, second = says[kind]
-        both = [
-            said[u, right] == second for u, i in said if i == left and said[u, i] == first and (u, right) in said
-        ]
+        both = [said[u, right] == second for u, i in said if i == left and said[u, i] == first and (u, right) in said]
         return len(both), sum(both)
 
     early, late = yes_of(split[0]), yes_of(split[1])
@@ -212,7 +208,9 @@ def test_errors_in_groups_add_up(content, model, split):
 def test_the_example_is_a_rule_at_work(content, model, split):
     found = content["example"]
     train, _ = split
-    said = dict(zip(zip(train.user_rows().tolist(), train.item_rows().tolist(), strict=True), train.values, strict=True))
+    said = dict(
+        zip(zip(train.user_rows().tolist(), train.item_rows().tolist(), strict=True), train.values, strict=True)
+    )
     assert said[found["user"], found["because"]] == 1.0
     assert (found["user"], found["item"]) not in said
     assert not (model.psi_[found["because"]] & ~model.psi_[found["item"]]).any()

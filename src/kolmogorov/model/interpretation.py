@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kolmogorov.data import Observations, Vocabulary
     from kolmogorov.interpret.contributions import Explanation
     from kolmogorov.interpret.events import Event
+    from kolmogorov.interpret.pictures import Pictures
     from kolmogorov.interpret.posterior_relations import PosteriorRelations
     from kolmogorov.interpret.relations import Convention, Relations
     from kolmogorov.report import Page
@@ -53,6 +54,25 @@ class Interpretation:
 
         check_is_fitted(self)
         return describe(self.fitted_.consensus, n_items)
+
+    @property
+    def plot(self) -> Pictures:
+        """Pictures with matplotlib (extra `plot`): events, matrix, order, history, calibration."""
+        from kolmogorov.interpret.pictures import Pictures
+
+        check_is_fitted(self)
+        return Pictures(self.fitted_)
+
+    def _repr_html_(self) -> str:
+        from kolmogorov.interpret.summary import summary
+
+        if not hasattr(self, "fitted_"):
+            parameters: str = super()._repr_html_()  # type: ignore[misc]
+            return parameters
+        return summary(type(self).__name__, self.fitted_, repr(self))
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def report(
         self,

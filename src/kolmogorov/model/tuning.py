@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from kolmogorov._support.callbacks import says_stop
+from kolmogorov._support.markup import card, table
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.validation import nearest
@@ -25,6 +26,8 @@ from kolmogorov.surface.recommender import Recommender
 
 Grid = dict[str, list[Any]]
 Parts = Sequence[tuple[Observations, Observations]]
+#: Settings that a notebook shows.
+_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class Trial:
         return float(np.std(self.scores, ddof=1)) if len(self.scores) > 1 else 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Tuning:
     """What a search found.
 
@@ -69,12 +72,24 @@ class Tuning:
     trials: tuple[Trial, ...]
     model: Any
 
+    def columns(self, count: int | None = None) -> dict[str, list[Any]]:
+        """Return the settings and their errors, best first, as columns."""
+        ranked = sorted(self.trials, key=lambda trial: trial.rmse)[:count]
+        columns = {name: [trial.parameters[name] for trial in ranked] for name in self.best.parameters}
+        return columns | {name: [getattr(trial, name) for trial in ranked] for name in ("rmse", "spread")}
+
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a data frame with one row per setting, best first."""
-        ranked = sorted(self.trials, key=lambda trial: trial.rmse)
-        columns = {name: [trial.parameters[name] for trial in ranked] for name in self.best.parameters}
-        errors = {name: [getattr(trial, name) for trial in ranked] for name in ("rmse", "spread")}
-        return to_frame({**columns, **errors}, backend)
+        return to_frame(self.columns(), backend)
+
+    def __repr__(self) -> str:
+        best = ", ".join(f"{name}={value!r}" for name, value in self.best.parameters.items())
+        error = f"RMSE {self.best.rmse:.4f} ± {self.best.spread:.4f}"
+        return f"<tuning of {len(self.trials):,} settings; best: {best} ({error})>"
+
+    def _repr_html_(self) -> str:
+        title = f"{len(self.trials):,} settings, best first"
+        return card(title, table(self.columns(_SHOWN), more=len(self.trials) - _SHOWN))
 
 
 def tune(

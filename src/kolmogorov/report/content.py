@@ -16,10 +16,10 @@ from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.interpret import Relations
 from kolmogorov.interpret.answers import Answers, check_likes
+from kolmogorov.interpret.arrangement import ranks
 from kolmogorov.report.alerts import LITTLE, alerts
 from kolmogorov.report.events import events
 from kolmogorov.report.example import example
-from kolmogorov.report.layout import ranks
 from kolmogorov.report.members import members, reading
 from kolmogorov.report.names import addresses, plurals, shown_names
 from kolmogorov.report.quality import FEW, quality, tested

@@ -20,8 +20,9 @@ def example(
 ) -> dict[str, Any] | None:
     """Choose a user who said yes to what implies an item that the model has not seen their answer to.
 
-    The rule is the strongest for which there is such a user, whom the model expects to say yes more than others; one whose answer is known from the held-out data is
-    preferred. Returns places of the user (among those shown) and row numbers of the items.
+    The rule is the strongest for which there is such a user, whom the model expects to say yes more than others; one
+    whose answer is known from the held-out data is preferred. Returns the place of the user among those shown, and row
+    numbers of the items.
     """
     place = {int(row): k for k, row in enumerate(shown.tolist())}
     known = _answers(fitted, fresh)

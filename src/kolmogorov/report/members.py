@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.typing import Floats, Rows
+from kolmogorov._support.typing import Rows
 from kolmogorov.fitting.fitted import Fitted
+from kolmogorov.fitting.trained import Trained
 from kolmogorov.report.packing import as_text, bits, shares
 from kolmogorov.sampling.new_rows import concentration
 from kolmogorov.sampling.posterior import Posterior
@@ -21,12 +23,18 @@ _ROOM, _LEAST_DRAWS = 600_000, 8
 _STEPS = 100
 
 
+def grid_of(trained: Trained) -> list[float] | None:
+    """Return the values of a model with levels; None where supports are yes or no, or relaxed."""
+    levels = getattr(trained, "levels", None)
+    return None if levels is None else [float(level) for level in levels]
+
+
 def reading(fitted: Fitted, likes: float) -> Fitted:
     """Return the model of "yes or no" that a fitted one holds: an item happens where its value means yes."""
     if fitted.psi.dtype == bool:
         return fitted
     changes: dict[str, Any] = {"psi": fitted.psi >= likes - 1e-9}
-    if getattr(fitted, "levels", None) is not None:
+    if grid_of(fitted) is not None:
         changes["levels"] = None
     return replace(fitted, **changes)
 
@@ -65,7 +73,7 @@ def _drawn(posterior: Posterior, rows: Rows) -> dict[str, Any]:
     count = min(posterior.n_draws, most)
     chosen = np.unique(np.linspace(0, posterior.n_draws - 1, count).round().astype(int))
     groups = posterior.event_groups.reshape(posterior.n_draws, size)
-    levels = [0.0, 1.0] if getattr(posterior, "levels", None) is None else list(map(float, posterior.levels))
+    levels = grid_of(posterior) or [0.0, 1.0]
     models = []
     for k in chosen.tolist():
         population = posterior.theta[k, posterior.user_seen].mean(axis=0, dtype=np.float64)
@@ -94,11 +102,9 @@ def _levels(fitted: Fitted) -> tuple[list[float], NDArray[np.int64]]:
     """Return the values that psi takes, and the place of each entry among them."""
     if fitted.psi.dtype == bool:
         return [0.0, 1.0], fitted.psi.astype(np.int64)
-    grid: Floats = np.linspace(0.0, 1.0, _STEPS + 1)
-    if getattr(fitted, "levels", None) is not None:
-        grid = np.asarray(fitted.levels, dtype=np.float64)
-    places = np.searchsorted((grid[1:] + grid[:-1]) / 2, fitted.psi)
-    return grid.tolist(), places.astype(np.int64)
+    grid = grid_of(fitted) or np.linspace(0.0, 1.0, _STEPS + 1).tolist()
+    middles = [(low + high) / 2 for low, high in pairwise(grid)]
+    return grid, np.searchsorted(middles, fitted.psi).astype(np.int64)
 
 
 def _coded(codes: NDArray[np.int64], levels: list[float]) -> str:

@@ -24,7 +24,9 @@ from kolmogorov.cli.verb import Verb
 @click.option("--title", help="Of the page.  [default: the model's file name]")
 @click.option("--likes", type=Finite(), help="Ratings of at least this mean yes.  [default: 0.6 of the scale]")
 @click.option("--image", metavar="HxW", help="The items are the pixels of pictures of this size, row by row.")
-@click.option("--nouns", metavar="USER,ITEM", help="What a user and an item are, such as animal,trait or person/people,book.")
+@click.option(
+    "--nouns", metavar="USER,ITEM", help="What a user and an item are, such as animal,trait or person/people,book."
+)
 @click.option("--open", "and_open", is_flag=True, help="Show the page in a browser.")
 @click.option("--max-users", default=10_000, show_default=True, type=click.IntRange(1), help="Those with most ratings.")
 @reading_options
