@@ -37,7 +37,7 @@ def _by_count(test: Test, counts: Rows) -> list[dict[str, Any]]:
     ends = _ENDS
     if len(np.unique(np.searchsorted(ends, counts, side="right"))) < _FEWEST:
         # Most counts are alike: quarters of the entries tell more than round numbers.
-        ends = np.unique(np.append(0, np.quantile(counts, (0.25, 0.5, 0.75)).astype(np.int64) + 1))
+        ends = np.unique(np.append(counts.min(), np.quantile(counts, (0.25, 0.5, 0.75)).astype(np.int64) + 1))
     place = np.searchsorted(ends, counts, side="right") - 1
     found = []
     for k, first in enumerate(ends.tolist()):

@@ -1,4 +1,6 @@
-const BOX = { width: 480, height: 260, left: 64, right: 12, top: 12, bottom: 40 };
+// On a phone pictures are drawn smaller, so that their letters are not.
+const NARROW = document.documentElement.clientWidth < 640;
+const BOX = { width: NARROW ? 330 : 480, height: 260, left: 64, right: 12, top: 12, bottom: 40 };
 
 /** Round marks that cover a range. */
 function marks(low, high, count = 5) {
@@ -53,13 +55,15 @@ function calibrationPlot(bins) {
 function errorPlot(groups) {
   const [row, most] = [42, Math.max(...groups.flatMap((g) => [g.model, g.other]), 1e-9)];
   const unit = SUMMARY.binary ? 1 : SUMMARY.scale[1] - SUMMARY.scale[0];
-  const picture = svg("svg", { class: "chart", viewBox: `0 0 480 ${row * groups.length + 4}` });
+  const [width, left] = [BOX.width, NARROW ? 78 : 110];
+  const picture = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${row * groups.length + 4}` });
   groups.forEach((group, k) => {
-    const bar = (value, y, kind) => [
-      svg("rect", { class: kind, x: 110, y, width: Math.max(0.5, (260 * value) / most), height: 13, rx: 2 }),
-      svg("text", { x: 116 + (260 * value) / most, y: y + 11 }, decimal(value * unit))];
-    picture.append(svg("text", { x: 102, y: row * k + 18, "text-anchor": "end" }, group.label),
-      svg("text", { class: "small", x: 102, y: row * k + 32, "text-anchor": "end" }, `${whole(group.n)} cases`),
+    const bar = (value, y, kind) => {
+      const length = ((width - left - 50) * value) / most;
+      return [svg("rect", { class: kind, x: left, y, width: Math.max(0.5, length), height: 13, rx: 2 }), svg("text", { x: left + length + 6, y: y + 11 }, decimal(value * unit))];
+    };
+    picture.append(svg("text", { x: left - 8, y: row * k + 18, "text-anchor": "end" }, group.label),
+      svg("text", { class: "small", x: left - 8, y: row * k + 32, "text-anchor": "end" }, `${whole(group.n)} cases`),
       ...bar(group.model, row * k + 5, "fill"), ...bar(group.other, row * k + 20, "rest"));
   });
   return picture;

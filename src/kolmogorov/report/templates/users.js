@@ -13,7 +13,7 @@ function answersOf(user) {
 
 /** The strongest rule from something that the user said yes to. */
 function reasonFor(row, liked) {
-  const found = ALL_RULES.find((rule) => kindOf(rule) === "implication" && RULES.to[rule] === row && liked.has(RULES.from[rule]));
+  const found = ALL_RULES.find((rule) => kindOf(rule) === "implication" && RULES.to[rule] === row && liked.has(RULES.from[rule]) && RULES.trained_held[rule] >= 0.6 * RULES.trained[rule]);
   return found === undefined ? null : found;
 }
 
@@ -39,9 +39,9 @@ function recommendations(user, liked, known) {
   const lower = new Map(rows.map((row) => [row, MODELS.length >= 4 ? 0 : lowerBound(thetas, row, chances[row])]));
   // Draws cost more: only those that may come first are asked for their quantile.
   if (MODELS.length >= 4) for (const row of [...rows].sort((a, b) => chances[b] - chances[a]).slice(0, 60)) lower.set(row, lowerBound(thetas, row, chances[row]));
-  const best = rows.sort((a, b) => lower.get(b) - lower.get(a)).slice(0, 20);
+  const best = rows.filter((row) => saysYes(chances[row])).sort((a, b) => lower.get(b) - lower.get(a)).slice(0, 20);
   const bound = MODELS.length >= 4 ? "what 95% of the draws exceed" : `what the prediction is still worth if it were a share among the ${NOUN.item[0]}'s answers (Wilson, 95%)`;
-  return dataTable({ name: "recommended", caption: `What the model was not told, by lower bound: ${bound}.`, rows: best, limit: 10, empty: "The model was told everything.",
+  return dataTable({ name: "recommended", caption: `What the model was not told, by lower bound: ${bound}.`, rows: best, limit: 10, empty: "Nothing that the model was not told about is expected to be a yes.",
     columns: [
       { name: NOUN.item[0], value: (row) => ITEMS.names[row], show: itemLink },
       { name: "expected", value: (row) => chances[row], show: (row) => asSaid(chances[row]) },
