@@ -99,7 +99,8 @@ class Interpretation:
         likes : float
             Values of at least this, on the probability scale, mean yes.
         image : (int, int), optional
-            Height and width, where the items are the pixels of a picture, row by row.
+            Height and width, where the items are the pixels of pictures, row by row, and the users the pictures; or
+            the other way round.
         max_users : int
             Show so many users, those with most observations.
         nouns : (str, str)

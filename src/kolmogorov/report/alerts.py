@@ -31,7 +31,7 @@ def alerts(
         found.append("No data was given that the model was not trained on, so that rules look better than they are.")
     extent = whole.extent()
     if extent is not None and extent[0] == extent[1]:
-        found.append("Only one answer is recorded: there is no difference to learn from.")
+        found.append("Only yes is recorded: errors and rules, which need some no, say little here.")
     if model.has_draws:
         agreement = convergence_of(model.fitted_)
         if agreement.rhat.size and not agreement.settled:

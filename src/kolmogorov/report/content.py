@@ -42,7 +42,8 @@ class Options:
     likes : float
         Values of at least this, on the probability scale, mean yes.
     image : (int, int), optional
-        Height and width, where the items are the pixels of a picture, row by row.
+        Height and width, where the items are the pixels of pictures, row by row, and the users the pictures; or the
+        other way round.
     max_users : int
         Show so many users, those with most observations.
     nouns : (str, str)
@@ -73,7 +74,8 @@ def gather(
     """
     tell = progress or (lambda words: notice(f"Report: {words}"))
     whole_model = model.fitted_.consensus
-    _check(options, observations, len(whole_model.items))
+    _check(options, observations)
+    pixels = _pixels(options, len(whole_model.users), len(whole_model.items))
     nouns = plurals(options.nouns)
     fitted = reading(whole_model, options.likes)
     whole = (fitted.training if observations is None else observations).rescaled(fitted.scale)
@@ -98,8 +100,9 @@ def gather(
         "wrong": weaknesses(test),
         "example": example(fitted, rules, shown, fresh, options.likes),
         "curve": [[sweep.sweep, round(sweep.rmse, 5)] for sweep in fitted.history],
-        "events": events(fitted, titles, named=options.image is None),
+        "events": events(fitted, titles, named=pixels != "items"),
         "image": options.image,
+        "pixels": pixels,
         "items": _items(fitted, titles, relations, judges),
         "psi": ["".join("1" if bit else "0" for bit in row) for row in fitted.psi.tolist()],
         "members": members(model, shown),
@@ -109,21 +112,29 @@ def gather(
     }
 
 
-def _check(options: Options, observations: Any, n_items: int) -> None:
+def _check(options: Options, observations: Any) -> None:
     check_parameters("report", {"max_users": options.max_users}, {"max_users": Integer(1)})
     check_likes("report", options.likes)
     if observations is not None and not isinstance(observations, Observations):
         raise DataError(f"A report takes Observations, got {type(observations).__name__}.")
+
+
+def _pixels(options: Options, n_users: int, n_items: int) -> str | None:
+    """Tell which side of the table is pixels: items if both could be; None where there are no pictures."""
     if options.image is None:
-        return
+        return None
     sides = options.image if isinstance(options.image, tuple) else ()
     if len(sides) != 2 or not all(isinstance(side, int) and side > 0 for side in sides):
         raise ParameterError(f"'image' must be a pair (height, width) of positive integers, got {options.image!r}.")
-    height, width = sides
-    if height * width != n_items:
+    size = sides[0] * sides[1]
+    if size not in (n_items, n_users):
         raise ParameterError(
-            f"A picture of {height} × {width} has {height * width} pixels, but the model has {n_items} items."
+            f"A picture of {sides[0]} × {sides[1]} has {size} pixels, but the model has {n_items} items (and {n_users} "
+            "users)."
         )
+    if size != n_items and options.max_users < n_users:
+        raise ParameterError(f"The users are pixels and all must be shown: give max_users of at least {n_users}.")
+    return "items" if size == n_items else "users"
 
 
 def _summary(model: EventModel, whole: Observations, fresh: Observations, options: Options) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from kolmogorov.cli.verb import Verb
 @output_option("Page to write.", default="report.html", show_default=True)
 @click.option("--title", help="Of the page.  [default: the model's file name]")
 @click.option("--likes", type=Finite(), help="Ratings of at least this mean yes.  [default: 0.6 of the scale]")
-@click.option("--image", metavar="HxW", help="The items are the pixels of pictures of this size, row by row.")
+@click.option("--image", metavar="HxW", help="The items (or the users) are the pixels of pictures of this size, row by row.")
 @click.option(
     "--nouns", metavar="USER,ITEM", help="What a user and an item are, such as animal,trait or person/people,book."
 )

@@ -6,7 +6,9 @@ history.scrollRestoration = "manual";
 function keysOf({ names, ids }) {
   const rows = new Map();
   const own = ids ?? names;
-  own.forEach((id, row) => { if (!rows.has(id)) rows.set(id, row); });
+  own.forEach((id, row) => {
+    if (!rows.has(id)) rows.set(id, row);
+  });
   const key = (row) => (own[row].length <= 80 && rows.get(own[row]) === row && !/^~\d+$/.test(own[row]) ? own[row] : `~${row}`);
   const find = (text) => {
     if (text === null) return null;
@@ -18,7 +20,11 @@ function keysOf({ names, ids }) {
 }
 
 function decoded(text) {
-  try { return decodeURIComponent(text); } catch { return text; }
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function currentPlace() {
@@ -28,7 +34,9 @@ function currentPlace() {
 }
 
 function linkTo(view, key = null, params = null) {
-  const query = params ? new URLSearchParams(Object.entries(params).filter(([, value]) => !missing(value) && value !== "")).toString() : "";
+  const query = params
+    ? new URLSearchParams(Object.entries(params).filter(([, value]) => !missing(value) && value !== "")).toString()
+    : "";
   return `#${view}${key === null ? "" : `/${encodeURIComponent(key)}`}${query ? `?${query}` : ""}`;
 }
 const itemPlace = (row, view = "items", params = null) => linkTo(view, KEYS.item.key(row), params);
@@ -37,19 +45,52 @@ const userPlace = (user, params = null) => linkTo("users", KEYS.user.key(user), 
 /** Keep what the reader set in the address, without a new entry in the history; null forgets. */
 function remember(changes) {
   const { view, key, params } = currentPlace();
-  for (const [name, value] of Object.entries(changes)) if (missing(value) || value === "") params.delete(name); else params.set(name, value);
+  for (const [name, value] of Object.entries(changes))
+    if (missing(value) || value === "") params.delete(name);
+    else params.set(name, value);
   keepAddress(linkTo(view || "overview", key, Object.fromEntries(params)));
 }
 const remembered = (name, usual = null) => currentPlace().params.get(name) ?? usual;
 
 function keepAddress(hash) {
-  try { history.replaceState({ scroll: window.scrollY }, "", hash); } catch { /* a frame without an address */ }
+  try {
+    history.replaceState({ scroll: window.scrollY }, "", hash);
+  } catch {
+    /* a frame without an address */
+  }
 }
 function keepScroll() {
-  try { history.replaceState({ ...history.state, scroll: window.scrollY }, ""); } catch { /* likewise */ }
+  try {
+    history.replaceState({ ...history.state, scroll: window.scrollY }, "");
+  } catch {
+    /* likewise */
+  }
 }
 let waiting = 0;
-window.addEventListener("scroll", () => { clearTimeout(waiting); waiting = setTimeout(keepScroll, 80); }, { passive: true });
+window.addEventListener(
+  "scroll",
+  () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(keepScroll, 80);
+  },
+  { passive: true },
+);
 // A click may lead away before the timer rings.
-document.addEventListener("click", () => { clearTimeout(waiting); keepScroll(); }, true);
-document.addEventListener("keydown", (event) => { if (event.key === "Enter") { clearTimeout(waiting); keepScroll(); } }, true);
+document.addEventListener(
+  "click",
+  () => {
+    clearTimeout(waiting);
+    keepScroll();
+  },
+  true,
+);
+document.addEventListener(
+  "keydown",
+  (event) => {
+    if (event.key === "Enter") {
+      clearTimeout(waiting);
+      keepScroll();
+    }
+  },
+  true,
+);

@@ -1,6 +1,11 @@
 // The Hasse diagram of some classes: where boxes stand, lines between them, and moving about.
 const CELL = { width: 150, height: 44, across: 168, up: 92, lane: 24 };
-const WORDS = ORDER.members.map((rows) => { const bits = DATA.psi[rows[0]]; return Uint32Array.from(range(Math.ceil(N_EVENTS / 32)), (w) => range(32).reduce((word, k) => word | (bits[32 * w + k] === "1" ? 1 << k : 0), 0)); });
+const WORDS = ORDER.members.map((rows) => {
+  const bits = DATA.psi[rows[0]];
+  return Uint32Array.from(range(Math.ceil(N_EVENTS / 32)), (w) =>
+    range(32).reduce((word, k) => word | (bits[32 * w + k] === "1" ? 1 << k : 0), 0),
+  );
+});
 const leads = ORDER.members.map((rows) => rows.reduce((best, row) => (ITEMS.counts[row] > ITEMS.counts[best] ? row : best)));
 const weightOf = ORDER.members.map((rows) => sum(rows.map((row) => ITEMS.counts[row])));
 const implies = (a, b) => a !== b && WORDS[a].every((word, k) => (word & ~WORDS[b][k]) === 0);
@@ -8,11 +13,13 @@ const implies = (a, b) => a !== b && WORDS[a].every((word, k) => (word & ~WORDS[
 /** What lies directly above each of some classes among them: the transitive reduction. */
 function reduction(classes) {
   const above = new Map(classes.map((a) => [a, classes.filter((b) => implies(a, b))]));
-  return new Map(classes.map((a) => {
-    const higher = new Set(above.get(a));
-    for (const b of above.get(a)) for (const c of above.get(b)) higher.delete(c);
-    return [a, [...higher]];
-  }));
+  return new Map(
+    classes.map((a) => {
+      const higher = new Set(above.get(a));
+      for (const b of above.get(a)) for (const c of above.get(b)) higher.delete(c);
+      return [a, [...higher]];
+    }),
+  );
 }
 
 /** Break rows that are wider than the screen into several, one above the other. */
@@ -32,20 +39,22 @@ function broken(classes, level) {
 function layout(classes) {
   const ups = reduction(classes);
   const level = new Map();
-  for (const a of [...classes].sort((a, b) => a - b)) for (const b of [a, ...ups.get(a)]) level.set(b, Math.max(level.get(b) ?? 0, b === a ? 0 : level.get(a) + 1));
+  for (const a of [...classes].sort((a, b) => a - b))
+    for (const b of [a, ...ups.get(a)]) level.set(b, Math.max(level.get(b) ?? 0, b === a ? 0 : level.get(a) + 1));
   broken(classes, level);
   const rows = range(Math.max(...level.values()) + 1).map(() => []);
   for (const a of classes) rows[level.get(a)].push({ number: a, rank: ORDER.ranks[a], width: CELL.across });
   const lines = [];
-  for (const lower of classes) for (const upper of ups.get(lower)) {
-    const bends = [];
-    for (let k = level.get(lower) + 1; k < level.get(upper); k++) {
-      const share = (k - level.get(lower)) / (level.get(upper) - level.get(lower));
-      bends.push({ rank: ORDER.ranks[lower] * (1 - share) + ORDER.ranks[upper] * share, width: CELL.lane });
-      rows[k].push(bends.at(-1));
+  for (const lower of classes)
+    for (const upper of ups.get(lower)) {
+      const bends = [];
+      for (let k = level.get(lower) + 1; k < level.get(upper); k++) {
+        const share = (k - level.get(lower)) / (level.get(upper) - level.get(lower));
+        bends.push({ rank: ORDER.ranks[lower] * (1 - share) + ORDER.ranks[upper] * share, width: CELL.lane });
+        rows[k].push(bends.at(-1));
+      }
+      lines.push({ lower, upper, bends });
     }
-    lines.push({ lower, upper, bends });
-  }
   const where = new Map();
   rows.forEach((row, k) => {
     row.sort((a, b) => a.rank - b.rank);
@@ -63,7 +72,14 @@ function layout(classes) {
 function line({ lower, upper, bends }, where) {
   const [[x, y], [u, v]] = [where.get(lower), where.get(upper)];
   const half = CELL.height / 2;
-  const stops = [[x, y - half], ...bends.flatMap(({ at: [p, q] }) => [[p, q + half], [p, q - half]]), [u, v + half]];
+  const stops = [
+    [x, y - half],
+    ...bends.flatMap(({ at: [p, q] }) => [
+      [p, q + half],
+      [p, q - half],
+    ]),
+    [u, v + half],
+  ];
   let path = `M${stops[0]}`;
   for (let k = 1; k < stops.length; k++) {
     const [[a, b], [c, d]] = [stops[k - 1], stops[k]];
@@ -71,7 +87,15 @@ function line({ lower, upper, bends }, where) {
   }
   const { seen, held } = together(leads[lower], leads[upper]);
   const words = `${ITEMS.names[leads[lower]].slice(0, 80)} ⇒ ${ITEMS.names[leads[upper]].slice(0, 80)}: ${seen ? `held for ${held} of ${seen}` : "no case"}`;
-  const edge = svg("path", { class: seen ? "edge" : "edge none", d: path, style: { "stroke-width": seen ? 0.6 + 3.4 * (wilson(held, seen, 1)[0]) ** 2 : 0.6 } }, svg("title", {}, words));
+  const edge = svg(
+    "path",
+    {
+      class: seen ? "edge" : "edge none",
+      d: path,
+      style: { "stroke-width": seen ? 0.6 + 3.4 * wilson(held, seen, 1)[0] ** 2 : 0.6 },
+    },
+    svg("title", {}, words),
+  );
   edge.dataset.ends = `${lower} ${upper}`;
   return edge;
 }
@@ -80,18 +104,51 @@ function box(number, [x, y], { asked, hidden, open, expand }) {
   const members = ORDER.members[number];
   const first = asked !== null && members.includes(asked) ? asked : leads[number];
   const rows = [first, ...members.filter((row) => row !== first)];
-  const title = rows.slice(0, 12).map((row) => clipped(ITEMS.names[row], 60)).join("\n") + (rows.length > 12 ? `\nand ${rows.length - 12} more` : "");
+  const title =
+    rows
+      .slice(0, 12)
+      .map((row) => clipped(ITEMS.names[row], 60))
+      .join("\n") + (rows.length > 12 ? `\nand ${rows.length - 12} more` : "");
   const second = rows.length > 2 ? `and ${rows.length - 1} more` : rows.length === 2 ? clipped(ITEMS.names[rows[1]], 20) : null;
-  const act = (what) => (event) => { if (event.type === "click" || event.key === "Enter" || event.key === " ") { event.preventDefault(); event.stopPropagation(); what(); } };
-  const node = svg("g", { class: first === asked ? "node chosen" : "node", transform: `translate(${x},${y})`, tabindex: 0, role: "link", "aria-label": title.replaceAll("\n", ", "), onclick: act(() => open(first)), onkeydown: act(() => open(first)) },
+  const act = (what) => (event) => {
+    if (event.type === "click" || event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      event.stopPropagation();
+      what();
+    }
+  };
+  const node = svg(
+    "g",
+    {
+      class: first === asked ? "node chosen" : "node",
+      transform: `translate(${x},${y})`,
+      tabindex: 0,
+      role: "link",
+      "aria-label": title.replaceAll("\n", ", "),
+      onclick: act(() => open(first)),
+      onkeydown: act(() => open(first)),
+    },
     svg("title", {}, title),
     svg("rect", { x: -CELL.width / 2, y: -CELL.height / 2, width: CELL.width, height: CELL.height, rx: 6 }),
     svg("text", { "text-anchor": "middle", y: second === null ? 4 : -3 }, clipped(ITEMS.names[first], 20)),
-    second === null ? null : svg("text", { class: "small", "text-anchor": "middle", y: 13 }, second));
+    second === null ? null : svg("text", { class: "small", "text-anchor": "middle", y: 13 }, second),
+  );
   node.dataset.number = number;
   if (!hidden) return node;
-  const more = svg("g", { class: "more", transform: `translate(${x + CELL.width / 2 - 4},${y - CELL.height / 2 + 2})`, tabindex: 0, role: "button", "aria-label": `Show ${hidden} more beside ${clipped(ITEMS.names[first], 60)}`, onclick: act(() => expand(number)), onkeydown: act(() => expand(number)) },
-    svg("circle", { r: 10 }), svg("text", { "text-anchor": "middle", y: 4 }, hidden > 99 ? "99+" : `+${hidden}`));
+  const more = svg(
+    "g",
+    {
+      class: "more",
+      transform: `translate(${x + CELL.width / 2 - 4},${y - CELL.height / 2 + 2})`,
+      tabindex: 0,
+      role: "button",
+      "aria-label": `Show ${hidden} more beside ${clipped(ITEMS.names[first], 60)}`,
+      onclick: act(() => expand(number)),
+      onkeydown: act(() => expand(number)),
+    },
+    svg("circle", { r: 10 }),
+    svg("text", { "text-anchor": "middle", y: 4 }, hidden > 99 ? "99+" : `+${hidden}`),
+  );
   return svg("g", {}, node, more);
 }
 
@@ -99,8 +156,15 @@ function box(number, [x, y], { asked, hidden, open, expand }) {
 function lighting(picture, ups) {
   const downs = new Map([...ups.keys()].map((a) => [a, []]));
   for (const [a, higher] of ups) for (const b of higher) downs.get(b).push(a);
-  const reached = (start, next) => { const found = new Set([start]); for (const a of found) for (const b of next.get(a)) found.add(b); return found; };
-  const clear = () => { picture.classList.remove("dimmed"); picture.querySelectorAll(".up, .down").forEach((node) => node.classList.remove("up", "down")); };
+  const reached = (start, next) => {
+    const found = new Set([start]);
+    for (const a of found) for (const b of next.get(a)) found.add(b);
+    return found;
+  };
+  const clear = () => {
+    picture.classList.remove("dimmed");
+    picture.querySelectorAll(".up, .down").forEach((node) => node.classList.remove("up", "down"));
+  };
   const light = (number) => {
     clear();
     picture.classList.add("dimmed");
@@ -129,19 +193,37 @@ function movable(picture, view, where) {
   const whole = [...view];
   const zoom = (wanted, [x, y] = [0.5, 0.5]) => {
     const factor = clamp(wanted, 150 / view[2], (4 * Math.max(whole[2], 1000)) / view[2]);
-    view[0] += view[2] * (1 - factor) * x; view[1] += view[3] * (1 - factor) * y;
-    view[2] *= factor; view[3] *= factor; show();
+    view[0] += view[2] * (1 - factor) * x;
+    view[1] += view[3] * (1 - factor) * y;
+    view[2] *= factor;
+    view[3] *= factor;
+    show();
   };
-  const move = (x, y) => { view[0] += x * view[2]; view[1] += y * view[3]; show(); };
+  const move = (x, y) => {
+    view[0] += x * view[2];
+    view[1] += y * view[3];
+    show();
+  };
   const size = () => Math.min(picture.clientWidth / view[2], picture.clientHeight / view[3]) || 1;
-  picture.addEventListener("wheel", (event) => {
-    if (!event.ctrlKey && !event.metaKey) return;
-    event.preventDefault();
-    const frame = picture.getBoundingClientRect();
-    zoom(event.deltaY > 0 ? 1.15 : 1 / 1.15, [(event.clientX - frame.left) / frame.width, (event.clientY - frame.top) / frame.height]);
-  }, { passive: false });
-  let from = null, dragged = false;
-  picture.addEventListener("pointerdown", (event) => { from = [event.clientX, event.clientY]; dragged = false; });
+  picture.addEventListener(
+    "wheel",
+    (event) => {
+      if (!event.ctrlKey && !event.metaKey) return;
+      event.preventDefault();
+      const frame = picture.getBoundingClientRect();
+      zoom(event.deltaY > 0 ? 1.15 : 1 / 1.15, [
+        (event.clientX - frame.left) / frame.width,
+        (event.clientY - frame.top) / frame.height,
+      ]);
+    },
+    { passive: false },
+  );
+  let from = null,
+    dragged = false;
+  picture.addEventListener("pointerdown", (event) => {
+    from = [event.clientX, event.clientY];
+    dragged = false;
+  });
   picture.addEventListener("pointermove", (event) => {
     if (!from || !(event.buttons & 1)) return;
     const [x, y] = [from[0] - event.clientX, from[1] - event.clientY];
@@ -151,30 +233,57 @@ function movable(picture, view, where) {
     from = [event.clientX, event.clientY];
   });
   // A drag that ends on a box does not open it.
-  picture.addEventListener("click", (event) => { if (dragged) event.stopPropagation(); }, true);
+  picture.addEventListener(
+    "click",
+    (event) => {
+      if (dragged) event.stopPropagation();
+    },
+    true,
+  );
   picture.addEventListener("focusin", (event) => {
     const node = event.target.closest(".node");
     if (!node) return;
     const [x, y] = where.get(Number(node.dataset.number));
     const inside = x - 80 >= view[0] && x + 80 <= view[0] + view[2] && y - 30 >= view[1] && y + 30 <= view[1] + view[3];
-    if (!inside) { view[0] = x - view[2] / 2; view[1] = y - view[3] / 2; show(); }
+    if (!inside) {
+      view[0] = x - view[2] / 2;
+      view[1] = y - view[3] / 2;
+      show();
+    }
   });
   picture.addEventListener("keydown", (event) => {
     const keys = {
-      "+": () => zoom(1 / 1.2), "=": () => zoom(1 / 1.2), "-": () => zoom(1.2),
-      ArrowLeft: () => move(-0.1, 0), ArrowRight: () => move(0.1, 0), ArrowUp: () => move(0, -0.1), ArrowDown: () => move(0, 0.1),
+      "+": () => zoom(1 / 1.2),
+      "=": () => zoom(1 / 1.2),
+      "-": () => zoom(1.2),
+      ArrowLeft: () => move(-0.1, 0),
+      ArrowRight: () => move(0.1, 0),
+      ArrowUp: () => move(0, -0.1),
+      ArrowDown: () => move(0, 0.1),
     };
-    if (keys[event.key]) { keys[event.key](); event.preventDefault(); }
+    if (keys[event.key]) {
+      keys[event.key]();
+      event.preventDefault();
+    }
   });
   show();
-  return { zoom, reset: () => { view.splice(0, 4, ...whole); show(); } };
+  return {
+    zoom,
+    reset: () => {
+      view.splice(0, 4, ...whole);
+      show();
+    },
+  };
 }
 
 /** Draw some classes; `middle` is the one to begin with where all do not fit. */
 function diagram(classes, options, middle) {
   const { where, lines, ups } = layout(classes);
   const picture = svg("svg", { class: "diagram", tabindex: 0, role: "group" });
-  picture.append(...lines.map((one) => line(one, where)), ...classes.map((number) => box(number, where.get(number), { ...options, hidden: options.hidden(number) })));
+  picture.append(
+    ...lines.map((one) => line(one, where)),
+    ...classes.map((number) => box(number, where.get(number), { ...options, hidden: options.hidden(number) })),
+  );
   const spots = [...where.values()];
   const [left, right] = [Math.min(...spots.map((p) => p[0])), Math.max(...spots.map((p) => p[0]))];
   const top = Math.min(...spots.map((p) => p[1]));
@@ -182,7 +291,10 @@ function diagram(classes, options, middle) {
   picture.dataset.whole = view.join(" ");
   // Too wide to read: begin with one box in the middle.
   const width = Math.min(document.documentElement.clientWidth, 1150);
-  if (view[2] > 1.5 * width) { const [x, y] = where.get(middle); view = [x - width / 2, y - 280, width, 560]; }
+  if (view[2] > 1.5 * width) {
+    const [x, y] = where.get(middle);
+    view = [x - width / 2, y - 280, width, 560];
+  }
   picture.style.height = `${clamp((width * view[3]) / view[2], 260, 0.85 * window.innerHeight)}px`;
   lighting(picture, ups);
   return { picture, ...movable(picture, view, where) };

@@ -11,8 +11,7 @@ function fill(node, props, children) {
   return node;
 }
 const el = (tag, props = {}, ...children) => fill(document.createElement(tag), props, children);
-const svg = (tag, props = {}, ...children) =>
-  fill(document.createElementNS("http://www.w3.org/2000/svg", tag), props, children);
+const svg = (tag, props = {}, ...children) => fill(document.createElementNS("http://www.w3.org/2000/svg", tag), props, children);
 
 const missing = (x) => x === null || x === undefined || Number.isNaN(x);
 const percent = (share, digits = 0) => (missing(share) ? "–" : `${(100 * share).toFixed(digits)}%`);

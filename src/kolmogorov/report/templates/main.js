@@ -1,6 +1,16 @@
 // The views, and what happens when the address changes.
 const VIEWS = { overview, "what-if": whatIf, events, matrix, rules, order, items, users, wrong };
-const TITLES = { overview: "Overview", "what-if": "What if", events: "Events", matrix: "Matrix", rules: "Rules", order: "Order", items: capital(NOUN.item[1]), users: capital(NOUN.user[1]), wrong: "Where it is wrong" };
+const TITLES = {
+  overview: "Overview",
+  "what-if": "What if",
+  events: "Events",
+  matrix: "Matrix",
+  rules: "Rules",
+  order: "Order",
+  items: capital(NOUN.item[1]),
+  users: capital(NOUN.user[1]),
+  wrong: "Where it is wrong",
+};
 
 function subjectOf(view, key) {
   if (view === "users") return KEYS.user.find(key) === null ? null : USERS.names[KEYS.user.find(key)];
@@ -12,7 +22,8 @@ function show() {
   const { view: asked, key } = currentPlace();
   const view = Object.hasOwn(VIEWS, asked) ? asked : "overview";
   document.querySelectorAll("nav a").forEach((link) => {
-    if (link.getAttribute("href") === `#${view}`) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+    if (link.getAttribute("href") === `#${view}`) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
   });
   const main = document.getElementById("main");
   const subject = subjectOf(view, key);
@@ -34,9 +45,18 @@ document.addEventListener("click", (event) => {
   if (!event.target.closest(".skip")) location.hash = href;
 });
 // The address holds the view, so the link to the content must not change it.
-document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); document.getElementById("main").focus(); });
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  document.getElementById("main").focus();
+});
 window.addEventListener("keydown", (event) => {
-  const typing = /^(input|select|textarea)$/i.test(document.activeElement.tagName) && document.activeElement.type !== "range" && document.activeElement.type !== "checkbox";
-  if (event.key === "/" && !typing) { document.querySelector("#search input").focus(); event.preventDefault(); }
+  const typing =
+    /^(input|select|textarea)$/i.test(document.activeElement.tagName) &&
+    document.activeElement.type !== "range" &&
+    document.activeElement.type !== "checkbox";
+  if (event.key === "/" && !typing) {
+    document.querySelector("#search input").focus();
+    event.preventDefault();
+  }
 });
 show();

@@ -1,6 +1,19 @@
 // Events have a name and a colour, the same everywhere; readers may rename them, and the address keeps it.
 const EVENTS = DATA.events.list;
-const COLOURS = ["#4269d0", "#e68a00", "#d6453d", "#1f9e89", "#3ca951", "#e377b0", "#8f5bd6", "#5aa5d6", "#9c6b4e", "#7a7f87", "#b8a000", "#c2185b"];
+const COLOURS = [
+  "#4269d0",
+  "#e68a00",
+  "#d6453d",
+  "#1f9e89",
+  "#3ca951",
+  "#e377b0",
+  "#8f5bd6",
+  "#5aa5d6",
+  "#9c6b4e",
+  "#7a7f87",
+  "#b8a000",
+  "#c2185b",
+];
 
 function colour(event) {
   if (event < COLOURS.length) return COLOURS[event];
@@ -23,19 +36,32 @@ function rename(event, name) {
   if (name && name !== EVENTS[event].name) names.set(`e${event}`, name);
   // In a frame there is no address to keep them in.
   OWN.names = names.toString();
-  try { history.replaceState(history.state, "", `?${names}${location.hash}`); } catch { /* kept in OWN alone */ }
+  try {
+    history.replaceState(history.state, "", `?${names}${location.hash}`);
+  } catch {
+    /* kept in OWN alone */
+  }
 }
 
 const swatch = (event) => el("i", { class: "swatch", style: { background: colour(event) }, "aria-hidden": "true" });
-const eventLink = (event) => el("a", { class: "event", href: linkTo("events", event) }, swatch(event), clipped(eventName(event), 60));
+const eventLink = (event) =>
+  el("a", { class: "event", href: linkTo("events", event) }, swatch(event), clipped(eventName(event), 60));
 
 /** How well an item describes an event: between its probability there and its lift. */
 function relevance(event, place, weight) {
   const { items, mass } = EVENTS[event];
   const { total, of_items: own } = DATA.events;
   const share = total[event] / (sum(total) || 1);
-  const lift = ((mass[place] + 5 * share) / (own[items[place]] + 5)) / share;
-  return { row: items[place], lift, mass: mass[place], score: weight * Math.log(mass[place] / total[event]) + (1 - weight) * Math.log(lift) };
+  const lift = (mass[place] + 5 * share) / (own[items[place]] + 5) / share;
+  return {
+    row: items[place],
+    lift,
+    mass: mass[place],
+    score: weight * Math.log(mass[place] / total[event]) + (1 - weight) * Math.log(lift),
+  };
 }
 const telling = (event, weight, count) =>
-  EVENTS[event].items.map((_, place) => relevance(event, place, weight)).sort((a, b) => b.score - a.score).slice(0, count);
+  EVENTS[event].items
+    .map((_, place) => relevance(event, place, weight))
+    .sort((a, b) => b.score - a.score)
+    .slice(0, count);

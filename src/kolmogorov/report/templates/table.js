@@ -9,16 +9,24 @@ function dataTable({ name, caption, columns, rows, limit = 100, dim = null, empt
   if (!rows.length) return el("p", { class: "soft empty" }, empty);
   const numeric = columns.map((column) => rows.some((row) => typeof column.value(row) === "number"));
   const body = el("tbody");
-  const more = el("button", { type: "button", onclick: () => { shown = Infinity; remember({ [`${name}.all`]: 1 }); draw(PORTION); } });
+  const more = el("button", {
+    type: "button",
+    onclick: () => {
+      shown = Infinity;
+      remember({ [`${name}.all`]: 1 });
+      draw(PORTION);
+    },
+  });
   let shown = remembered(`${name}.all`) ? Infinity : limit;
   let current = rows;
   // Thousands of cells are made in one go: copies of a first one are cheaper than new ones.
   const blank = columns.map((column, k) => el("td", { class: numeric[k] ? "number" : null, "data-label": column.name }));
-  const cells = (row) => columns.map((column, k) => {
-    const cell = blank[k].cloneNode();
-    cell.append(column.show ? column.show(row) : String(column.value(row)));
-    return cell;
-  });
+  const cells = (row) =>
+    columns.map((column, k) => {
+      const cell = blank[k].cloneNode();
+      cell.append(column.show ? column.show(row) : String(column.value(row)));
+      return cell;
+    });
   const lineOf = (row) => {
     const line = el("tr", { class: dim && dim(row) ? "dim" : null }, cells(row));
     if (mark) mark(line, row);
@@ -58,12 +66,21 @@ function dataTable({ name, caption, columns, rows, limit = 100, dim = null, empt
     arrange(k, sign);
   };
   const headings = columns.map((column, k) =>
-    el("th", { scope: "col", class: numeric[k] ? "number" : null },
-      column.fixed ? column.name : el("button", { type: "button", onclick: () => sort(k) }, column.name)));
+    el(
+      "th",
+      { scope: "col", class: numeric[k] ? "number" : null },
+      column.fixed ? column.name : el("button", { type: "button", onclick: () => sort(k) }, column.name),
+    ),
+  );
   const wanted = remembered(`${name}.sort`, "");
   const place = columns.findIndex((column) => column.name === wanted.replace(/^-/, "") && !column.fixed);
   arrange(place, place >= 0 && wanted.startsWith("-") ? -1 : 1);
   const table = el("table", {}, el("thead", {}, el("tr", {}, headings)), body);
-  return el("div", { class: "table" }, caption ? el("p", { class: "soft" }, caption) : null,
-    el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption || name }, table), more);
+  return el(
+    "div",
+    { class: "table" },
+    caption ? el("p", { class: "soft" }, caption) : null,
+    el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption || name }, table),
+    more,
+  );
 }

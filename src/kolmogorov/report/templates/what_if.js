@@ -18,18 +18,30 @@ const written = (answers) => [...answers].map(([row, value]) => `${encodeURIComp
 function tellingItems(count) {
   const spread = (row) => ITEMS.counts[row] * AVERAGE()[row] * (1 - AVERAGE()[row]);
   const seen = new Set();
-  return byCount.filter((row) => ITEMS.counts[row] > 0).sort((a, b) => spread(b) - spread(a))
-    .filter((row) => !seen.has(DATA.psi[row]) && seen.add(DATA.psi[row])).slice(0, count);
+  return byCount
+    .filter((row) => ITEMS.counts[row] > 0)
+    .sort((a, b) => spread(b) - spread(a))
+    .filter((row) => !seen.has(DATA.psi[row]) && seen.add(DATA.psi[row]))
+    .slice(0, count);
 }
 
 /** Buttons for the answers to one item; pressing the chosen one takes it back. */
 function answerButtons(row, answers, change) {
   const buttons = CHOICES.map((value) => {
-    const button = el("button", { type: "button", "aria-label": `${answer(value)} to ${clipped(ITEMS.names[row], 80)}`, onclick: () => {
-      if (answers.get(row) === value) answers.delete(row); else answers.set(row, value);
-      show();
-      change();
-    } }, answer(value));
+    const button = el(
+      "button",
+      {
+        type: "button",
+        "aria-label": `${answer(value)} to ${clipped(ITEMS.names[row], 80)}`,
+        onclick: () => {
+          if (answers.get(row) === value) answers.delete(row);
+          else answers.set(row, value);
+          show();
+          change();
+        },
+      },
+      answer(value),
+    );
     return button;
   });
   const show = () => buttons.forEach((button, k) => button.setAttribute("aria-pressed", answers.get(row) === CHOICES[k]));
@@ -56,25 +68,77 @@ function whatIfResult(answers) {
   const [before, after] = [AVERAGE(), predictAll(thetas)];
   const shares = eventShares(thetas);
   const rows = byCount.filter((row) => ITEMS.counts[row] > 0 && !answers.has(row));
-  const change = (row) => Math.abs(after[row] - before[row]);
+  // What few people answered moves easily, and nobody knows it.
+  const change = (row) => Math.abs(after[row] - before[row]) * Math.min(1, ITEMS.counts[row] / 20);
   const fired = firing(answers).slice(0, 12);
   const someone = answers.size ? "Someone who says so" : `The average ${NOUN.user[0]}`;
   return [
-    el("h3", {}, `${someone} is`), stackedBar(shares), legend(shares, 5),
-    DATA.image ? el("div", { class: "row pictures" }, el("figure", {}, pixelPlot((row) => answers.get(row) ?? null, "What was said"), el("figcaption", {}, "said")),
-      el("figure", {}, pixelPlot((row) => after[row], "What is expected"), el("figcaption", {}, "expected"))) : null,
+    el("h3", {}, `${someone} is`),
+    stackedBar(shares),
+    legend(shares, 5),
+    PIXEL_ITEMS
+      ? el(
+          "div",
+          { class: "row pictures" },
+          el(
+            "figure",
+            {},
+            pixelPlot((row) => answers.get(row) ?? null, "What was said"),
+            el("figcaption", {}, "said"),
+          ),
+          el(
+            "figure",
+            {},
+            pixelPlot((row) => after[row], "What is expected"),
+            el("figcaption", {}, "expected"),
+          ),
+        )
+      : null,
     el("h3", {}, answers.size ? "and what moves" : "and what is expected"),
-    dataTable({ name: "moved", limit: 12, rows: answers.size ? [...rows].sort((a, b) => change(b) - change(a)) : rows,
+    dataTable({
+      name: "moved",
+      limit: 12,
+      rows: answers.size ? [...rows].sort((a, b) => change(b) - change(a)) : rows,
       caption: `${answers.size ? `Grey: the average ${NOUN.user[0]}. Blue: with these answers` : `The average ${NOUN.user[0]}`}${MODELS.length >= 4 ? "; the band holds nine tenths of the draws" : ""}.`,
       columns: [
         { name: NOUN.item[0], value: (row) => ITEMS.names[row], show: itemLink },
-        { name: answers.size ? "from → to" : "on a line", fixed: true, value: () => "", show: (row) => dotLine(after[row], answers.size ? before[row] : null, interval(thetas, row)) },
+        {
+          name: answers.size ? "from → to" : "on a line",
+          fixed: true,
+          value: () => "",
+          show: (row) => dotLine(after[row], answers.size ? before[row] : null, interval(thetas, row)),
+        },
         { name: "now", value: (row) => after[row], show: (row) => asSaid(after[row]) },
-        answers.size && { name: "change", value: (row) => after[row] - before[row], show: (row) => { const d = after[row] - before[row]; return `${d >= 0 ? "+" : "−"}${SUMMARY.binary ? percent(Math.abs(d)) : decimal(Math.abs(d) * (SUMMARY.scale[1] - SUMMARY.scale[0]), 2)}`; } },
-      ].filter(Boolean) }),
+        answers.size && {
+          name: "change",
+          value: (row) => after[row] - before[row],
+          show: (row) => {
+            const d = after[row] - before[row];
+            return `${d >= 0 ? "+" : "−"}${SUMMARY.binary ? percent(Math.abs(d)) : decimal(Math.abs(d) * (SUMMARY.scale[1] - SUMMARY.scale[0]), 2)}`;
+          },
+        },
+      ].filter(Boolean),
+    }),
     el("h3", {}, "Rules that fire"),
-    fired.length ? el("ul", { class: "fired" }, fired.map(({ rule, because, says }) =>
-      el("li", {}, side(because[0], because[1]), " ⇒ ", side(says[0], says[1]), el("span", { class: "soft" }, unseen(rule) ? " (no case)" : ` (held for ${whole(RULES.held[rule])} of ${whole(RULES.seen[rule])})`))))
+    fired.length
+      ? el(
+          "ul",
+          { class: "fired" },
+          fired.map(({ rule, because, says }) =>
+            el(
+              "li",
+              {},
+              side(because[0], because[1]),
+              " ⇒ ",
+              side(says[0], says[1]),
+              el(
+                "span",
+                { class: "soft" },
+                unseen(rule) ? " (no case)" : ` (held for ${whole(RULES.held[rule])} of ${whole(RULES.seen[rule])})`,
+              ),
+            ),
+          ),
+        )
       : soft(answers.size ? "None of the rules on this page begins with one of these answers." : "Answer something first."),
   ];
 }
@@ -90,12 +154,17 @@ function pixelPad(answers, change) {
       button.setAttribute("aria-label", `${clipped(ITEMS.names[row], 40)}: ${value === undefined ? "not said" : answer(value)}`);
       button.dataset.said = value === undefined ? "" : value >= 0.5 ? "yes" : "no";
     };
-    const button = el("button", { type: "button", disabled: !ITEMS.counts[row], onclick: () => {
-      const value = next(answers.get(row));
-      if (value === undefined) answers.delete(row); else answers.set(row, value);
-      tell();
-      change();
-    } });
+    const button = el("button", {
+      type: "button",
+      disabled: !ITEMS.counts[row],
+      onclick: () => {
+        const value = next(answers.get(row));
+        if (value === undefined) answers.delete(row);
+        else answers.set(row, value);
+        tell();
+        change();
+      },
+    });
     tell();
     pad.append(button);
   }
@@ -124,14 +193,42 @@ function whatIf() {
     entry.querySelector("button").focus();
   };
   const link = el("a", { href: location.hash }, "Link to these answers");
-  const writeList = () => (DATA.image ? list.replaceChildren(el("li", {}, pixelPad(answers, refresh)))
-    : list.replaceChildren(...[...new Set([...answers.keys(), ...usual])].map(line)));
-  const reset = el("button", { type: "button", onclick: () => { answers.clear(); writeList(); refresh(); } }, "Reset");
+  const writeList = () =>
+    PIXEL_ITEMS
+      ? list.replaceChildren(el("li", {}, pixelPad(answers, refresh)))
+      : list.replaceChildren(...[...new Set([...answers.keys(), ...usual])].map(line));
+  const reset = el(
+    "button",
+    {
+      type: "button",
+      onclick: () => {
+        answers.clear();
+        writeList();
+        refresh();
+      },
+    },
+    "Reset",
+  );
   writeList();
   refresh();
-  return [el("h2", {}, "What if"),
-    soft(`Say ${SUMMARY.binary ? "yes or no" : "something"} to a few ${NOUN.item[1]}, and see what the model makes of it: it places someone new without learning again.`),
-    el("div", { class: "row sides" },
-      el("section", {}, DATA.image ? soft("Press a pixel once for dark, twice for light.") : itemPicker(`Add another ${NOUN.item[0]}`, ask, (row) => ITEMS.counts[row] > 0), list, el("p", { class: "tools" }, reset, link)),
-      result)];
+  return [
+    el("h2", {}, "What if"),
+    soft(
+      `Say ${SUMMARY.binary ? "yes or no" : "something"} to a few ${NOUN.item[1]}, and see what the model makes of it: it places someone new without learning again.`,
+    ),
+    el(
+      "div",
+      { class: "row sides" },
+      el(
+        "section",
+        {},
+        PIXEL_ITEMS
+          ? soft("Press a pixel once for dark, twice for light.")
+          : itemPicker(`Add another ${NOUN.item[0]}`, ask, (row) => ITEMS.counts[row] > 0),
+        list,
+        el("p", { class: "tools" }, reset, link),
+      ),
+      result,
+    ),
+  ];
 }
