@@ -10,6 +10,8 @@ import pytest
 
 from kolmogorov import KolmogorovModel, Observations, datasets
 from kolmogorov.interpret.naming import EventItems
+from kolmogorov.problems import SimplexQP
+from kolmogorov.solvers.simplex.active_set import ActiveSet
 
 # Scripts and tables of names stand on one line.
 # ruff: noqa: E501
@@ -85,7 +87,8 @@ def test_the_nouns_are_the_readers(visit, zoo_page):
     page = visit(zoo_page)
     assert page.locator("nav").inner_text().split("\n")[-3:] == ["Traits", "Animals", "Where it is wrong"]
     for view in VIEWS:
-        text = visit(f"{zoo_page}#{view}").locator("main").inner_text().lower()
+        go(page, view)
+        text = page.locator("main").inner_text().lower()
         assert " users" not in text.replace("user and item biases", "")
         assert " items" not in text
 
@@ -162,6 +165,21 @@ def test_what_if_is_fold_in(visit, zoo_model, zoo_page, tmp_path, name, rng):
         assert np.abs(np.array(thetas[0]) - expected[0]).max() < 1e-6
         seen = model.fitted_.item_seen
         assert np.abs(np.array(predicted) - model.inverse_transform(expected)[0])[seen].max() < 1e-6
+
+
+def test_the_page_solves_any_problem_on_the_simplex(visit, zoo_page, rng):
+    """Objectives beside those of the library's solver, singular matrices among them."""
+    page = visit(zoo_page)
+    for size in (1, 2, 5, 12, 40):
+        for rank in (1, size // 2 + 1, size + 3):
+            factor = rng.normal(size=(rank, size))
+            gram, moment = factor.T @ factor + 1e-6 * np.eye(size), rng.normal(size=size)
+            found = np.array(page.evaluate("([Q, w, x]) => [...solveSimplex(Q, w, x)]", [gram.tolist(), moment.tolist(), [1 / size] * size]))  # fmt: skip
+            best = ActiveSet().solve(SimplexQP(gram, moment)).x
+            assert found.min() >= 0
+            assert found.sum() == pytest.approx(1.0)
+            value, expected = (x @ gram @ x - 2 * x @ moment for x in (found, best))
+            assert value <= expected + 1e-8 * max(1.0, abs(expected))
 
 
 def test_what_if_with_draws_is_near_fold_in(visit, drawn_model, drawn_page, rng):
@@ -665,6 +683,28 @@ def test_digits_are_drawn(visit, tmp_path):
     for said in ("yes", "no", ""):
         pixel.click()
         assert pixel.get_attribute("data-said") == said
+
+
+def test_items_may_be_the_pictures(visit, tmp_path):
+    digits = datasets.load("digits")
+    some = digits.user_rows() < 40
+    turned = Observations.from_arrays(
+        digits.item_rows()[some], digits.user_rows()[some], digits.scale.rating(digits.values[some]), maximum=16
+    )
+    path = tmp_path / "turned.html"
+    KolmogorovModel(3, user_reg=0.3, max_iter=3, random_state=0).fit(turned).report(path, image=(8, 8))
+    page = visit(f"{path.as_uri()}#items")
+    assert page.locator("td svg.picture").count() == 40
+    go(page, "items/~3")
+    assert page.locator("svg.picture").count() == 2
+    shown = (
+        page.locator("svg.picture")
+        .first.locator("rect")
+        .evaluate_all("(pixels) => pixels.map((pixel) => Number(pixel.style.fillOpacity))")
+    )
+    assert np.allclose(shown, digits.values[digits.user_rows() == 3], atol=0.01)
+    go(page, "events")
+    assert page.locator("svg.picture").count() == 3
 
 
 def test_a_notebook_shows_it_in_a_frame(visit, zoo, zoo_model, tmp_path):

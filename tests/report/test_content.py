@@ -3,12 +3,16 @@
 import base64
 import json
 import re
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets
+from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, NonnegativeModel, Observations, datasets
 from kolmogorov.errors import MissingExtraError, ParameterError
+from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.interpret.naming import EventItems
 from kolmogorov.metrics import simple_guesses
 from kolmogorov.report import Options, gather
@@ -36,6 +40,13 @@ def drawn(split):
 @pytest.fixture(scope="module")
 def content(model, zoo):
     return gather(model, zoo, Options(title="Zoo", nouns=("animal", "trait")))
+
+
+@dataclass(frozen=True, eq=False)
+class Graded(Fitted):
+    """A model whose items have values in events."""
+
+    levels: Any = None
 
 
 def numbers(text, dtype):
@@ -157,6 +168,29 @@ def test_draws_are_on_the_page_and_rules_have_probabilities(drawn, zoo):
             looked_at += 1
     assert looked_at
     assert found["summary"]["draws"] == [posterior.n_draws, 2, 5]
+
+
+def test_values_of_a_model_with_levels_are_kept(model, zoo):
+    """Events, order and rules are those of "at least yes"; predictions are those of the values."""
+    grid = np.array([-0.4, 0.0, 0.4, 0.8, 1.2])
+    codes = np.random.default_rng(0).integers(0, 5, model.psi_.shape)
+    fitted = model.fitted_
+    graded = Graded(fitted.theta, grid[codes], fitted.centre, fitted.training, fitted.history, grid)
+    found = gather(clone(model).adopt(graded), zoo, Options())
+    assert found["members"]["levels"] == pytest.approx(grid)
+    kept = numbers(found["members"]["models"][0]["psi"], np.uint8).reshape(codes.shape)
+    assert np.array_equal(kept, codes)
+    assert found["psi"] == ["".join("1" if value >= 0.6 else "0" for value in row) for row in grid[codes]]
+    assert found["summary"]["graded"]
+
+
+def test_a_relaxed_model_has_a_page_too(zoo):
+    model = NonnegativeModel(3, user_reg=0.3, max_iter=3, random_state=0).fit(zoo)
+    found = gather(model, None, Options())
+    assert len(found["members"]["levels"]) == 101
+    assert any("relaxed" in words for words in found["alerts"])
+    assert "MB" in repr(model.report())
+    assert "3 events" in model._repr_html_()
 
 
 def test_too_many_draws_are_thinned(drawn, zoo, monkeypatch):

@@ -24,36 +24,10 @@ if TYPE_CHECKING:
     from kolmogorov.report import Page
 
 
-class Interpretation:
-    """Methods that put a fitted model into words; draws are read by their consensus, and counted in full."""
+class Shown:
+    """What every model with events can show of itself: pictures, a page, a few lines in a notebook."""
 
     fitted_: Any
-    users_: Vocabulary
-    items_: Vocabulary
-    has_draws: ClassVar[bool]
-    if TYPE_CHECKING:
-        relations: Any  # what it takes differs between a single model and draws
-
-    def explain(self, user: Any, item: Any, *, unknown: Unknown = "error", likes: float = 0.6) -> Explanation:
-        """Explain the probability that `user` says yes to `item`.
-
-        Each event adds something to it. Beside the events stand the rules that lead from what the user is known to
-        like (values of at least `likes` in the training data) to the item.
-
-        An id without training observations is an error; with ``unknown="average"`` the average user or item is
-        explained in its place, with a warning.
-        """
-        from kolmogorov.interpret.contributions import explain
-
-        check_is_fitted(self)
-        return explain(self.fitted_, user, item, unknown, likes)
-
-    def events(self, n_items: int = 10) -> list[Event]:
-        """Describe each elementary event by its share of the population and its most telling items."""
-        from kolmogorov.interpret.events import describe
-
-        check_is_fitted(self)
-        return describe(self.fitted_.consensus, n_items)
 
     @property
     def plot(self) -> Pictures:
@@ -122,6 +96,37 @@ class Interpretation:
             return page
         page.write(path)
         return None
+
+
+class Interpretation(Shown):
+    """Methods that put a fitted model into words; draws are read by their consensus, and counted in full."""
+
+    users_: Vocabulary
+    items_: Vocabulary
+    has_draws: ClassVar[bool]
+    if TYPE_CHECKING:
+        relations: Any  # what it takes differs between a single model and draws
+
+    def explain(self, user: Any, item: Any, *, unknown: Unknown = "error", likes: float = 0.6) -> Explanation:
+        """Explain the probability that `user` says yes to `item`.
+
+        Each event adds something to it. Beside the events stand the rules that lead from what the user is known to
+        like (values of at least `likes` in the training data) to the item.
+
+        An id without training observations is an error; with ``unknown="average"`` the average user or item is
+        explained in its place, with a warning.
+        """
+        from kolmogorov.interpret.contributions import explain
+
+        check_is_fitted(self)
+        return explain(self.fitted_, user, item, unknown, likes)
+
+    def events(self, n_items: int = 10) -> list[Event]:
+        """Describe each elementary event by its share of the population and its most telling items."""
+        from kolmogorov.interpret.events import describe
+
+        check_is_fitted(self)
+        return describe(self.fitted_.consensus, n_items)
 
 
 class PointInterpretation(Interpretation):

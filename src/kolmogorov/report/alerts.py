@@ -7,6 +7,7 @@ import numpy as np
 from kolmogorov.data import Observations
 from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.interpret import Relations
+from kolmogorov.report.members import grid_of
 from kolmogorov.report.quality import Test
 from kolmogorov.sampling.convergence import convergence_of
 from kolmogorov.surface.event_model import EventModel
@@ -29,6 +30,8 @@ def alerts(
     found = []
     if test is not None and test.refitted:
         found.append("No data was given that the model was not trained on, so that rules look better than they are.")
+    if model.fitted_.consensus.psi.dtype != bool and grid_of(model.fitted_) is None:
+        found.append("The supports are relaxed: what is shown as happening in an event does so more or less.")
     extent = whole.extent()
     if extent is not None and extent[0] == extent[1]:
         found.append("Only yes is recorded: errors and rules, which need some no, say little here.")

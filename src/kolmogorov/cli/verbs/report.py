@@ -23,7 +23,9 @@ from kolmogorov.cli.verb import Verb
 @output_option("Page to write.", default="report.html", show_default=True)
 @click.option("--title", help="Of the page.  [default: the model's file name]")
 @click.option("--likes", type=Finite(), help="Ratings of at least this mean yes.  [default: 0.6 of the scale]")
-@click.option("--image", metavar="HxW", help="The items (or the users) are the pixels of pictures of this size, row by row.")
+@click.option(
+    "--image", metavar="HxW", help="The items (or users) are the pixels of pictures of this size, row by row."
+)
 @click.option(
     "--nouns", metavar="USER,ITEM", help="What a user and an item are, such as animal,trait or person/people,book."
 )
@@ -57,12 +59,12 @@ def command(
     from kolmogorov._support.wording import shown
     from kolmogorov.cli.display import console
     from kolmogorov.errors import ParameterError
-    from kolmogorov.model.interpretation import Interpretation
+    from kolmogorov.model.interpretation import Shown
     from kolmogorov.model.loading import load
 
     fitted_model = load(model)
-    if not isinstance(fitted_model, Interpretation):
-        raise ParameterError(f"{model} holds a {type(fitted_model).__name__}; a report shows Kolmogorov models.")
+    if not isinstance(fitted_model, Shown):
+        raise ParameterError(f"{model} holds a {type(fitted_model).__name__}; a report shows models with events.")
     scale = fitted_model.fitted_.scale
     observations = None if data is None else read_input(data, layout, from_model=True, **scale_of(scale))
     screen = console(stderr=True)
