@@ -289,8 +289,11 @@ function diagram(classes, options, middle) {
   const top = Math.min(...spots.map((p) => p[1]));
   let view = [left - CELL.across * 0.6, top - CELL.up * 0.6, right - left + 1.2 * CELL.across, 1.2 * CELL.up - top];
   picture.dataset.whole = view.join(" ");
+  const width = Math.min(document.documentElement.clientWidth - 60, 1120);
+  // Few boxes are not blown up.
+  const least = width / 1.35;
+  if (view[2] < least) view = [view[0] - (least - view[2]) / 2, view[1], least, view[3]];
   // Too wide to read: begin with one box in the middle.
-  const width = Math.min(document.documentElement.clientWidth, 1150);
   if (view[2] > 1.5 * width) {
     const [x, y] = where.get(middle);
     view = [x - width / 2, y - 280, width, 560];
