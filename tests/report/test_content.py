@@ -197,6 +197,8 @@ def test_too_many_draws_are_thinned(drawn, zoo, monkeypatch):
     monkeypatch.setattr("kolmogorov.report.members._ROOM", 1)
     found = gather(drawn, zoo, Options())["members"]
     assert (len(found["models"]), found["n_all"]) == (8, 20)
+    theta = numbers(found["models"][0]["theta"], np.uint8).reshape(drawn.fitted_.theta.shape[1:]) / 255
+    assert np.abs(theta - drawn.fitted_.theta[0]).max() < 0.002
 
 
 def test_numbers_of_rules_come_from_python(content, model, split):

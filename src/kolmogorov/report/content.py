@@ -98,7 +98,7 @@ def gather(
         "alerts": alerts(model, fitted, relations, test, whole, nouns),
         "quality": quality(test),
         "wrong": weaknesses(test),
-        "example": example(fitted, rules, shown, fresh, options.likes),
+        "example": example(model.fitted_, rules, shown, fresh, options.likes),
         "curve": [[sweep.sweep, round(sweep.rmse, 5)] for sweep in fitted.history],
         "events": events(fitted, titles, named=pixels != "items"),
         "image": options.image,

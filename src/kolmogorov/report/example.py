@@ -8,7 +8,7 @@ import numpy as np
 
 from kolmogorov._support.typing import Rows
 from kolmogorov.data import Observations
-from kolmogorov.fitting.fitted import Fitted
+from kolmogorov.fitting.trained import Trained
 from kolmogorov.interpret.answers import says_yes
 
 #: Rules that are looked at, strongest first.
@@ -16,7 +16,7 @@ _TRIED = 40
 
 
 def example(
-    fitted: Fitted, rules: dict[str, Any], shown: Rows, fresh: Observations, likes: float
+    trained: Trained, rules: dict[str, Any], shown: Rows, fresh: Observations, likes: float
 ) -> dict[str, Any] | None:
     """Choose a user who said yes to what implies an item that the model has not seen their answer to.
 
@@ -25,14 +25,13 @@ def example(
     numbers of the items.
     """
     place = {int(row): k for k, row in enumerate(shown.tolist())}
-    known = _answers(fitted, fresh)
-    average = fitted.psi @ fitted.theta_or_population[-1]
+    known = _answers(trained, fresh)
     implications = [k for k in range(rules["listed"]) if rules["kind"][k] == 0][:_TRIED]
     spare: dict[str, Any] | None = None
     for rule in implications:
         because, item = rules["from"][rule], rules["to"][rule]
-        for user in _users_of(fitted, because, item, likes):
-            if user not in place or fitted.theta[user] @ fitted.psi[item] < max(likes, average[item]):
+        for user in _users_of(trained, because, item, likes):
+            if user not in place:
                 continue
             found = {"user": place[user], "item": item, "because": because, "rule": rule}
             if (user, item) in known:
@@ -41,18 +40,24 @@ def example(
     return spare
 
 
-def _users_of(fitted: Fitted, because: int, item: int, likes: float) -> list[int]:
-    """Return users who said yes to one item and were not observed with the other, the busiest first."""
-    rows = fitted.training.rows
-    owners = fitted.training.user_rows()
+def _users_of(trained: Trained, because: int, item: int, likes: float) -> list[int]:
+    """Return users who said yes to one item, were not observed with the other, and are expected to say yes to it.
+
+    More than others are, that is; the busiest first.
+    """
+    rows = trained.training.rows
+    owners = trained.training.user_rows()
     yes = owners[(rows.indices == because) & says_yes(rows.values, likes)]
     users = np.setdiff1d(yes, owners[rows.indices == item])
-    order = np.argsort(-fitted.user_counts[users], kind="stable")
+    asked = np.append(users, len(trained.users)).astype(np.int64)
+    chances = trained.at_rows(asked, np.full(len(asked), item))
+    users = users[chances[:-1] >= max(likes, chances[-1])]
+    order = np.argsort(-trained.user_counts[users], kind="stable")
     return [int(user) for user in users[order]]
 
 
-def _answers(fitted: Fitted, fresh: Observations) -> dict[tuple[int, int], float]:
-    users = fitted.users.translate(fresh.users)[fresh.user_rows()]
-    items = fitted.items.translate(fresh.items)[fresh.item_rows()]
+def _answers(trained: Trained, fresh: Observations) -> dict[tuple[int, int], float]:
+    users = trained.users.translate(fresh.users)[fresh.user_rows()]
+    items = trained.items.translate(fresh.items)[fresh.item_rows()]
     pairs = zip(users.tolist(), items.tolist(), fresh.values.tolist(), strict=True)
     return {(user, item): value for user, item, value in pairs}

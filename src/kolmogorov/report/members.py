@@ -50,6 +50,7 @@ def members(model: EventModel, rows: Rows) -> dict[str, Any]:
         return _drawn(found, rows)
     levels, codes = _levels(found)
     return {
+        "fine": True,
         "floor": 0.0,
         "likelihood": "gaussian",
         "levels": levels,
@@ -74,6 +75,8 @@ def _drawn(posterior: Posterior, rows: Rows) -> dict[str, Any]:
     chosen = np.unique(np.linspace(0, posterior.n_draws - 1, count).round().astype(int))
     groups = posterior.event_groups.reshape(posterior.n_draws, size)
     levels = grid_of(posterior) or [0.0, 1.0]
+    # Errors of rounding average out over draws.
+    fine = len(chosen) * len(rows) * size <= _ROOM
     models = []
     for k in chosen.tolist():
         population = posterior.theta[k, posterior.user_seen].mean(axis=0, dtype=np.float64)
@@ -82,7 +85,7 @@ def _drawn(posterior: Posterior, rows: Rows) -> dict[str, Any]:
         models.append(
             {
                 "psi": _coded(posterior.psi[k].astype(np.int64), levels),
-                "theta": shares(posterior.theta[k, rows].astype(np.float64)),
+                "theta": shares(posterior.theta[k, rows].astype(np.float64), fine=fine),
                 "centre": (population / population.sum()).tolist(),
                 "population": (population / population.sum()).tolist(),
                 "ridge": pull * noise,
@@ -90,6 +93,7 @@ def _drawn(posterior: Posterior, rows: Rows) -> dict[str, Any]:
             }
         )
     return {
+        "fine": fine,
         "floor": posterior.floor,
         "likelihood": posterior.likelihood,
         "levels": levels,

@@ -39,16 +39,17 @@ def rules_of(relations: Relations, judges: Answers, posterior: Posterior | None,
     order = np.lexsort((-np.nan_to_num(rules.strength), ~np.concatenate(listed)))
     rules = rules[order]
     counted = rules.recounted(judges)
+    first = int(np.concatenate(listed).sum())
     chance = None if posterior is None else _chances(posterior, rules, likes)
     return {
         "kinds": list(KINDS),
-        "listed": int(np.concatenate(listed).sum()),
+        "listed": first,
         "kind": rules.code.tolist(),
         "from": rules.antecedent.tolist(),
         "to": rules.consequent.tolist(),
         "seen": counted.support.tolist(),
         "held": counted.held.tolist(),
-        "p": rounded(np.log10(np.maximum(counted.p_adjusted, 1e-300)), 1),
+        "p": rounded(np.log10(np.maximum(counted.p_adjusted[:first], 1e-300)), 1),
         "trained": rules.support.tolist(),
         "trained_held": rules.held.tolist(),
         "probability": None if chance is None else rounded(chance, 2),

@@ -43,6 +43,7 @@ const MODELS = DATA.members.models.map((model) => {
   const psi = once(() => valuesOf(model.psi, N_ITEMS * size));
   const theta = once(() => {
     const bytes = bytesOf(model.theta);
+    if (!DATA.members.fine) return Float64Array.from(bytes, (byte) => byte / 255);
     const found = new Float64Array(bytes.length / 2);
     for (let k = 0; k < found.length; k++) found[k] = (bytes[2 * k] | (bytes[2 * k + 1] << 8)) / 65535;
     return found;

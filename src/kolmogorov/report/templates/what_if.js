@@ -173,13 +173,19 @@ function pixelPad(answers, change) {
 
 function whatIf() {
   const answers = keptAnswers();
-  const result = el("div", { class: "result", "aria-live": "polite" });
+  const result = el("div", { class: "result" });
+  // Said to those who do not see the rest change.
+  const status = el("p", { class: "soft", role: "status" });
   const list = el("ul", { class: "asked" });
   const usual = tellingItems(10);
   const refresh = () => {
     remember({ a: written(answers) || "none" });
     link.setAttribute("href", location.hash || "#what-if");
     result.replaceChildren(...whatIfResult(answers).filter(Boolean));
+    const shares = eventShares(foldIn(answers));
+    const [first] = mainEvents(shares, 1);
+    const likely = first === undefined ? "" : `; most of all ${clipped(eventName(first), 60)}, ${percent(shares[first])}`;
+    status.textContent = `${times(answers.size, ["answer", "answers"])}${likely}.`;
   };
   const line = (row) => {
     const entry = el("li", {}, el("span", {}, clipped(ITEMS.names[row], 60)), answerButtons(row, answers, refresh));
@@ -227,6 +233,7 @@ function whatIf() {
           : itemPicker(`Add another ${NOUN.item[0]}`, ask, (row) => ITEMS.counts[row] > 0),
         list,
         el("p", { class: "tools" }, reset, link),
+        status,
       ),
       result,
     ),
