@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kolmogorov._support.typing import Rows
+from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.plot.canvas import axes_of, short
 
 
@@ -33,7 +33,9 @@ def draw_order(labels: Sequence[str], levels: Rows, ranks: Sequence[int], covers
         row = row[np.argsort(np.asarray(ranks)[row], kind="stable")]
         x[row] = np.arange(len(row)) - (len(row) - 1) / 2
     for lower, upper in covers.tolist():
-        ax.plot(x[[lower, upper]], levels[[lower, upper]], color="gray", linewidth=1, alpha=0.7, zorder=1)
+        between = range(int(levels[lower]) + 1, int(levels[upper]))
+        along = [x[lower], *(_gap(x[levels == level], x[[lower, upper]].mean()) for level in between), x[upper]]
+        ax.plot(along, [levels[lower], *between, levels[upper]], color="gray", linewidth=1, alpha=0.7, zorder=1)
     box = {"boxstyle": "round,pad=.35", "facecolor": "white", "edgecolor": "#4269d0"}
     for k, label in enumerate(labels):
         ax.text(
@@ -43,3 +45,10 @@ def draw_order(labels: Sequence[str], levels: Rows, ranks: Sequence[int], covers
     ax.set_ylim(-0.5, (int(levels.max()) if len(levels) else 0) + 0.5)
     ax.axis("off")
     return ax
+
+
+def _gap(boxes: Floats, wanted: float) -> float:
+    """Return the place between boxes of a row that is nearest to a wanted one: a line must not seem to end in them."""
+    row = np.sort(boxes)
+    gaps = np.concatenate([[row[0] - 0.5], (row[1:] + row[:-1]) / 2, [row[-1] + 0.5]])
+    return float(gaps[np.argmin(np.abs(gaps - wanted))])

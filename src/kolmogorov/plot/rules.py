@@ -34,6 +34,8 @@ def draw_rules(
         ax.annotate(short(labels[k], 40), (cases[k], gains[k]), xytext=(5, 3), textcoords="offset points", fontsize=8)
     if met.any():
         ax.set_xscale("log")
+        for axis_marks in (ax.xaxis.set_major_formatter, ax.xaxis.set_minor_formatter):
+            axis_marks(lambda cases, _: f"{cases:,.0f}" if f"{cases:.0e}"[0] in "125" else "")
         ax.legend(frameon=False, fontsize=8)
     ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     ax.set(xlabel="cases", ylabel="held − base rate")
