@@ -82,7 +82,7 @@ $(VENV)/core.stamp: $(VENV)/pip.stamp pyproject.toml
 	touch $@
 
 $(VENV)/dev.stamp: $(VENV)/pip.stamp pyproject.toml
-	$(PIP) install --editable '.[pandas,polars,parquet,sdp,qubo,paper,report,graph,dask]' --group dev
+	$(PIP) install --editable '.[pandas,polars,parquet,sdp,qubo,paper,report,plot,graph,dask]' --group dev
 	touch $@
 
 $(VENV)/bench.stamp: $(VENV)/dev.stamp pyproject.toml

@@ -1,15 +1,23 @@
 """What the report says is what the model says, and the file is one whole, harmless page."""
 
+import base64
 import json
 import re
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from kolmogorov import KolmogorovModel, Observations, datasets
+from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, NonnegativeModel, Observations, datasets
 from kolmogorov.errors import MissingExtraError, ParameterError
+from kolmogorov.fitting.fitted import Fitted
+from kolmogorov.interpret.naming import EventItems
 from kolmogorov.metrics import simple_guesses
 from kolmogorov.report import Options, gather
+from kolmogorov.report.names import plurals
+from kolmogorov.report.packing import nibbles, varints
 
 pytest.importorskip("jinja2", reason="reports need the extra 'report'")
 
@@ -25,8 +33,46 @@ def model(split):
 
 
 @pytest.fixture(scope="module")
+def drawn(split):
+    return BayesianKolmogorovModel(5, n_chains=2, burn_in=30, n_samples=10, random_state=0).fit(split[0])
+
+
+@pytest.fixture(scope="module")
 def content(model, zoo):
-    return gather(model, zoo, Options(title="Zoo"))
+    return gather(model, zoo, Options(title="Zoo", nouns=("animal", "trait")))
+
+
+@dataclass(frozen=True, eq=False)
+class Graded(Fitted):
+    """A model whose items have values in events."""
+
+    levels: Any = None
+
+
+def numbers(text, dtype):
+    return np.frombuffer(base64.b64decode(text), dtype=dtype)
+
+
+def said_on(page):
+    """What users said, unpacked as slowly as can be: {(user, item): (value, late)}."""
+    users = page["users"]
+    gaps, codes = numbers(users["gaps"], np.uint8).tolist(), numbers(users["codes"], np.uint8).tolist()
+    found, k = {}, 0
+    for user, count in enumerate(users["counts"]):
+        item = -1
+        for _ in range(count):
+            gap, shift = 0, 0
+            while True:
+                byte = gaps.pop(0)
+                gap |= (byte & 127) << shift
+                shift += 7
+                if not byte & 128:
+                    break
+            item += gap + 1
+            code = (codes[k // 2] >> (4 * (k % 2))) & 15 if users["small"] else codes[k]
+            found[user, item] = (users["values"][code >> 1], code & 1)
+            k += 1
+    return found
 
 
 def test_quality_is_that_of_the_held_out_part(content, model, split):
@@ -36,77 +82,193 @@ def test_quality_is_that_of_the_held_out_part(content, model, split):
     assert sum(count for *_, count in content["quality"]["calibration"]) == len(split[1])
 
 
+def test_the_verdict_is_against_the_best_of_the_guesses(content, split):
+    verdict = content["quality"]["verdict"]
+    errors = {row["name"]: row["rmse"] for row in content["quality"]["scores"]}
+    best = min((name for name in errors if name != "Kolmogorov model"), key=errors.get)
+    assert verdict["rival"] == best
+    assert verdict["gain"] == pytest.approx(1 - errors["Kolmogorov model"] / errors[best], abs=1e-4)
+    noise = np.random.default_rng(0).integers(0, 2, (30, 20)).astype(float)
+    table = Observations.from_dense(noise)
+    train, _ = table.split(test_size=0.3, random_state=0)
+    worse = gather(KolmogorovModel(6, user_reg=0.01, random_state=0).fit(train), table, Options())
+    assert worse["quality"]["verdict"]["gain"] < 0
+
+
 def test_a_model_trained_on_everything_is_tested_by_a_refit(zoo):
     model = KolmogorovModel(3, user_reg=0.3, random_state=0).fit(zoo)
     found = gather(model, None, Options())
     assert "No data was given" in found["quality"]["protocol"]
+    assert "No data was given" in found["alerts"][0]
     assert found["summary"]["judged_on"] == "training"
     train, test = zoo.split(test_size=0.2, random_state=0)
     again = KolmogorovModel(3, user_reg=0.3, random_state=0).fit(train)
     assert found["quality"]["scores"][0]["rmse"] == pytest.approx(again.evaluate(test)["rmse"])
 
 
-def test_rules_and_users_agree_with_the_model(content, model, split):
-    names = content["items"]["names"]
-    relations = model.relations()
-    pairs = set(map(tuple, relations.implications.tolist()))
-    counted = relations.rules(split[1], min_support=0, max_rules=None)
-    known = {
-        pair: (seen, held)
-        for pair, seen, held in zip(
-            zip(counted.antecedent.tolist(), counted.consequent.tolist(), strict=True),
-            counted.support.tolist(),
-            counted.held.tolist(),
-            strict=True,
-        )
-    }
-    for row, rules in enumerate(content["items"]["implies"]):
-        for other, seen, held, *_ in rules:
-            assert (row, other) in pairs
-            assert known[row, other] == (seen, held)
-    assert content["rules"]
-    people = content["users"]
-    probabilities = model.theta_ @ model.psi_.T
-    for place in range(len(people["names"])):
-        row = int(model.users_.encode([people["names"][place]])[0])
-        expected = model.recommend(people["names"][place], n=10)["item"].tolist()
-        assert [names[i] for i in people["items"][place] if i >= 0] == expected
-        for item, chance, reason in zip(
-            people["items"][place], people["chances"][place], people["reasons"][place], strict=True
+def test_answers_are_those_of_the_table(content, zoo, split):
+    train, test = split
+    expected = {}
+    for late, part in enumerate((train, test)):
+        for user, item, value in zip(
+            part.user_rows().tolist(), part.item_rows().tolist(), part.values.tolist(), strict=True
         ):
-            if item < 0:
-                continue
-            assert chance == pytest.approx(1000 * probabilities[row, item], abs=0.51)
-            why = [given for given in model.explain(people["names"][place], names[item]).reasons if given.support]
-            assert (names[reason] if reason >= 0 else None) == (why[0].antecedent if why else None)
-            if reason >= 0:
-                assert not (model.psi_[reason] & ~model.psi_[item]).any()
-                assert (split[0].values[(split[0].user_rows() == row) & (split[0].item_rows() == reason)] == 1.0).all()
+            expected[user, item] = (value, late)
+    assert said_on(content) == expected
+
+
+def test_packed_numbers_can_be_read_again(rng):
+    whole = rng.integers(0, 1 << 20, 50)
+    whole[:3] = (0, 127, 128)
+    read, value, shift = [], 0, 0
+    for byte in numbers(varints(whole), np.uint8).tolist():
+        value |= (byte & 127) << shift
+        shift += 7
+        if not byte & 128:
+            read.append(value)
+            value = shift = 0
+    assert read == whole.tolist()
+    halves = numbers(nibbles(np.array([1, 15, 7])), np.uint8)
+    assert halves.tolist() == [1 | 15 << 4, 7]
+
+
+def test_models_of_the_page_are_the_model(content, model):
+    (member,) = content["members"]["models"]
+    psi = np.unpackbits(numbers(member["psi"], np.uint8), bitorder="little")[: model.psi_.size]
+    assert np.array_equal(psi.reshape(model.psi_.shape), model.psi_)
+    theta = numbers(member["theta"], "<u2").reshape(model.theta_.shape) / 65535
+    assert np.abs(theta - model.theta_).max() < 1e-5
+    assert member["centre"] == model.fitted_.centre.tolist()
+    assert member["ridge"] == 0.3
+
+
+def test_draws_are_on_the_page_and_rules_have_probabilities(drawn, zoo):
+    found = gather(drawn, zoo, Options())
+    posterior = drawn.fitted_
+    members = found["members"]
+    assert len(members["models"]) == posterior.n_draws == members["n_all"]
+    assert members["floor"] == posterior.floor
+    theta = numbers(members["models"][3]["theta"], "<u2").reshape(posterior.theta.shape[1:]) / 65535
+    assert np.abs(theta - posterior.theta[3]).max() < 1e-5
+    rules, relations = found["rules"], drawn.relations()
+    looked_at = 0
+    for kind, left, right, chance in zip(rules["kind"], rules["from"], rules["to"], rules["probability"], strict=True):
+        psi = posterior.psi
+        a, b = psi[:, left], psi[:, right]
+        held = {
+            0: ~(a & ~b).any(axis=1),
+            1: (a == b).all(axis=1),
+            2: ~(a & b).any(axis=1),
+            3: (a | b).all(axis=1),
+        }[kind]
+        assert chance == pytest.approx(held.mean(), abs=0.0051)
+        if kind == 0:
+            ids = posterior.items.ids
+            assert chance == pytest.approx(relations.probability(ids[left], ids[right]), abs=0.0051)
+            looked_at += 1
+    assert looked_at
+    assert found["summary"]["draws"] == [posterior.n_draws, 2, 5]
+
+
+def test_values_of_a_model_with_levels_are_kept(model, zoo):
+    """Events, order and rules are those of "at least yes"; predictions are those of the values."""
+    grid = np.array([-0.4, 0.0, 0.4, 0.8, 1.2])
+    codes = np.random.default_rng(0).integers(0, 5, model.psi_.shape)
+    fitted = model.fitted_
+    graded = Graded(fitted.theta, grid[codes], fitted.centre, fitted.training, fitted.history, grid)
+    found = gather(clone(model).adopt(graded), zoo, Options())
+    assert found["members"]["levels"] == pytest.approx(grid)
+    kept = numbers(found["members"]["models"][0]["psi"], np.uint8).reshape(codes.shape)
+    assert np.array_equal(kept, codes)
+    assert found["psi"] == ["".join("1" if value >= 0.6 else "0" for value in row) for row in grid[codes]]
+    assert found["summary"]["graded"]
+
+
+def test_a_relaxed_model_has_a_page_too(zoo):
+    model = NonnegativeModel(3, user_reg=0.3, max_iter=3, random_state=0).fit(zoo)
+    found = gather(model, None, Options())
+    assert len(found["members"]["levels"]) == 101
+    assert any("relaxed" in words for words in found["alerts"])
+    assert "MB" in repr(model.report())
+    assert "3 events" in model._repr_html_()
+
+
+def test_too_many_draws_are_thinned(drawn, zoo, monkeypatch):
+    monkeypatch.setattr("kolmogorov.report.members._ROOM", 1)
+    found = gather(drawn, zoo, Options())["members"]
+    assert (len(found["models"]), found["n_all"]) == (8, 20)
+    theta = numbers(found["models"][0]["theta"], np.uint8).reshape(drawn.fitted_.theta.shape[1:]) / 255
+    assert np.abs(theta - drawn.fitted_.theta[0]).max() < 0.002
 
 
 def test_numbers_of_rules_come_from_python(content, model, split):
-    """What stands beside a rule on the page is counted by hand from the held-out part."""
+    """What stands beside a rule on the page is counted by hand, on the held-out part and on the training data."""
+    says = {0: (True, True), 1: (True, True), 2: (True, False), 3: (False, True)}
+    rules = content["rules"]
+
+    def yes_of(part):
+        triples = zip(part.user_rows().tolist(), part.item_rows().tolist(), part.values, strict=True)
+        return {(user, item): value >= 0.6 for user, item, value in triples}
+
+    def count(said, kind, left, right):
+        first, second = says[kind]
+        both = [said[u, right] == second for u, i in said if i == left and said[u, i] == first and (u, right) in said]
+        return len(both), sum(both)
+
+    early, late = yes_of(split[0]), yes_of(split[1])
+    for k, (kind, left, right) in enumerate(zip(rules["kind"], rules["from"], rules["to"], strict=True)):
+        a, b = model.psi_[left], model.psi_[right]
+        assert [not (a & ~b).any(), (a == b).all(), not (a & b).any(), (a | b).all()][kind]
+        assert (rules["seen"][k], rules["held"][k]) == count(late, kind, left, right)
+        assert (rules["trained"][k], rules["trained_held"][k]) == count(early, kind, left, right)
+        everyone = [yes for (_, i), yes in late.items() if i == right]
+        assert content["items"]["rates"][right] == pytest.approx(np.mean(everyone), abs=5.1e-4)
+    assert sum(seen > 0 for seen in rules["seen"]) > 50
+    assert len(rules["kind"]) == rules["listed"]
+
+
+def test_errors_in_groups_add_up(content, model, split):
     test = split[1]
-    said = {
-        (user, item): value >= 0.6
-        for user, item, value in zip(test.user_rows().tolist(), test.item_rows().tolist(), test.values, strict=True)
-    }
-    says = {"implies": (True, True), "equivalence": (True, True), "exclusion": (True, False), "coverage": (False, True)}
-    looked_at = 0
-    for kind, (first, second) in says.items():
-        for row, rules in enumerate(content["items"][kind]):
-            for other, seen, held, confidence, base, lift, *_ in rules:
-                both = [
-                    said[u, other] == second for u, i in said if i == row and said[u, i] == first and (u, other) in said
-                ]
-                everyone = [yes == second for (_, i), yes in said.items() if i == other]
-                assert (seen, held) == (len(both), sum(both))
-                assert base == pytest.approx(np.mean(everyone), abs=5.1e-4)
-                assert confidence == (pytest.approx(np.mean(both), abs=5.1e-4) if both else None)
-                expected = np.mean(both) / np.mean(everyone) if both and np.mean(everyone) else None
-                assert lift == (None if expected is None else pytest.approx(expected, abs=5.1e-3))
-                looked_at += seen > 0
-    assert looked_at > 50
+    wrong = content["wrong"]
+    total = model.evaluate(test)["rmse"] ** 2 * len(test)
+    for group in ("items", "users", "levels"):
+        assert sum(row["n"] for row in wrong[group]) == len(test)
+        assert sum(row["n"] * row["model"] ** 2 for row in wrong[group]) == pytest.approx(total, rel=1e-3)
+        assert len(wrong[group]) >= 2
+    (no_no, no_yes), (yes_no, yes_yes) = wrong["confusion"]
+    assert no_no + no_yes + yes_no + yes_yes == len(test)
+    assert (no_no + yes_yes) / len(test) == pytest.approx(model.evaluate(test)["accuracy"])
+    assert gather(model, test, Options())["wrong"]["confusion"] == wrong["confusion"]
+
+
+def test_the_example_is_a_rule_at_work(content, model, split):
+    found = content["example"]
+    train, _ = split
+    said = dict(
+        zip(zip(train.user_rows().tolist(), train.item_rows().tolist(), strict=True), train.values, strict=True)
+    )
+    assert said[found["user"], found["because"]] == 1.0
+    assert (found["user"], found["item"]) not in said
+    assert not (model.psi_[found["because"]] & ~model.psi_[found["item"]]).any()
+
+
+def test_events_are_named_by_what_sets_them_apart(content, model):
+    names = [event["name"] for event in content["events"]["list"]]
+    assert names == EventItems(model.fitted_).names()
+    assert len(set(names)) == 5
+    found = EventItems(model.fitted_)
+    for event, row in enumerate(content["events"]["list"]):
+        best = found.best(event, 3)
+        assert set(best.tolist()) <= set(row["items"])
+        assert names[event].split(" · ")[0] in [model.items_.name(k) for k in best]
+
+
+def test_nouns_have_plurals():
+    assert plurals(("country", "box"))["user"] == ["country", "countries"]
+    assert plurals(("country", "box"))["item"] == ["box", "boxes"]
+    assert plurals(("person/people", "day")) == {"user": ["person", "people"], "item": ["day", "days"]}
+    with pytest.raises(ParameterError, match="pair of words"):
+        plurals("animal")
 
 
 def test_names_cannot_leave_their_place(tmp_path):
@@ -123,6 +285,12 @@ def test_names_cannot_leave_their_place(tmp_path):
     assert data["title"] == "<b>title</b>"
 
 
+def test_long_titles_are_cut(tmp_path):
+    table = Observations.from_arrays(["a", "a", "b", "b"], ["x", "y" * 100_000] * 2, [1.0, 0.0, 0.0, 1.0])
+    found = gather(KolmogorovModel(2, random_state=0).fit(table), None, Options())
+    assert max(map(len, found["items"]["names"])) == 301
+
+
 def test_pictures_need_as_many_pixels_as_items(model, zoo):
     with pytest.raises(ParameterError, match="4 × 4 has 16 pixels, but the model has 15 items"):
         gather(model, zoo, Options(image=(4, 4)))
@@ -132,6 +300,19 @@ def test_only_so_many_users_are_shown(model, zoo):
     found = gather(model, zoo, Options(max_users=7))
     assert len(found["users"]["names"]) == 7
     assert found["users"]["n_all"] == 101
+
+
+def test_without_a_path_the_page_shows_itself(model, zoo):
+    page = model.report(observations=zoo)
+    assert page._repr_html_().startswith("<iframe")
+    assert "&lt;script" in page._repr_html_()
+    assert "MB" in repr(page)
+
+
+def test_progress_is_told(model, zoo):
+    told = []
+    gather(model, zoo, Options(), told.append)
+    assert len(told) == 4
 
 
 def test_without_jinja2_the_command_is_told(model, tmp_path, monkeypatch):
@@ -154,4 +335,4 @@ def test_large_classes_and_lone_items():
     model = KolmogorovModel(1, random_state=0).fit(digits)
     found = gather(model, None, Options(image=(8, 8)))
     assert found["order"]["members"] == []
-    assert found["rules"] == []
+    assert found["rules"]["kind"] == []

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.markup import bars, card, note
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import OneOf, check_parameters
@@ -31,6 +33,9 @@ from kolmogorov.data.view import View as View
 from kolmogorov.data.view import fingerprint_of, transposed
 from kolmogorov.data.vocabulary import Vocabulary
 from kolmogorov.errors import DataError
+
+#: Values that a histogram tells apart.
+_TOLD_APART = 12
 
 
 class Observations:
@@ -286,6 +291,23 @@ class Observations:
             f"Observations: {len(self):,} of {self.n_users:,} users × {self.n_items:,} items "
             f"({share:.1f}% observed), {self.scale}{weighted}"
         )
+
+    def _repr_html_(self) -> str:
+        """Show the size, and how often each value was observed."""
+        return card("Observations", note(repr(self).removeprefix("Observations: ")), *self._histogram())
+
+    def _histogram(self) -> list[str]:
+        if not len(self):
+            return []
+        found, counts = np.unique(self.values.round(9), return_counts=True)
+        labels = [f"{self.scale.rating(value):g}" for value in found.tolist()]
+        if found.size > _TOLD_APART:
+            counts, ends = np.histogram(self.values, bins=10, range=(0.0, 1.0))
+            edges = [f"{self.scale.rating(end):g}" for end in ends.tolist()]
+            labels = [f"{low} to {high}" for low, high in pairwise(edges)]
+        shares = [f"{count:,} ({count / len(self):.0%})" for count in counts.tolist()]
+        busy = [int(np.median(view.counts[view.counts > 0])) for view in (self.rows, self.columns)]
+        return [bars(labels, counts.tolist(), shares), note(f"median: {busy[0]:,} of a user, {busy[1]:,} of an item")]
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a data frame with columns user, item, value (in [0, 1]), rating, and weight if there is one.

@@ -8,17 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.markup import bars, card, table
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.wording import shown
 from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.interpret.answers import check_likes
 from kolmogorov.interpret.events import describe
 from kolmogorov.interpret.reasons import Reason, reasons_for
+from kolmogorov.plot.explanation import draw_explanation
+from kolmogorov.plot.palette import colour
 from kolmogorov.sampling.posterior import Posterior
 from kolmogorov.surface.ids import Unknown, rows_of
 
-#: Reasons that an explanation names when printed.
-_SHOWN = 3
+#: Reasons that an explanation names when printed, and the least amount of an event that it names.
+_SHOWN, _LITTLE = 3, 0.0005
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class Contribution:
     items: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """The probability of one (user, item), taken apart.
 
@@ -114,7 +117,7 @@ class Explanation:
         lines += [
             f"  {part.amount:.3f} from event {part.event}: {self._value(part)}{shown(', '.join(part.items))}"
             for part in self.events
-            if abs(part.amount) > 0.0005
+            if abs(part.amount) > _LITTLE
         ]
         if self.reasons:
             lines.append("Rules that lead to it, and how often they held in the training data:")
@@ -124,6 +127,26 @@ class Explanation:
     def _value(self, part: Contribution) -> str:
         """Say how high the item is in an event, where that differs, as a share of the scale and of the user."""
         return f"{part.psi:.2f} × {part.theta:.2f}; " if self.graded else ""
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+    def _repr_html_(self) -> str:
+        parts = [part for part in self.events if part.amount > _LITTLE]
+        events = bars(
+            [", ".join(part.items[:3]) for part in parts],
+            [part.amount for part in parts],
+            [f"{part.amount:.3f} from event {part.event}" for part in parts],
+            [colour(part.event) for part in parts],
+        )
+        reasons = [str(reason) for reason in self.reasons[:_SHOWN]]
+        return card(self.sentence, events, table({"rules that lead to it": reasons}) if reasons else "")
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw what each event adds as one stacked bar (extra `plot`): Axes in, Axes out."""
+        names = [", ".join(part.items[:3]) for part in self.events]
+        events, amounts = [part.event for part in self.events], [part.amount for part in self.events]
+        return draw_explanation(self.sentence, events, amounts, names, ax)
 
 
 def explain(

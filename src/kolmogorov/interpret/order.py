@@ -8,11 +8,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.markup import card, table
 from kolmogorov._support.optional import require
 from kolmogorov.interpret.supports import Supports
 from kolmogorov.kernels.sets.supports import chain_levels
 
 Rows = NDArray[np.int64]
+#: Classes that a notebook shows.
+_SHOWN = 20
 
 
 class Named(Protocol):
@@ -80,6 +83,23 @@ class Order:
         """Return the events in a class's support."""
         row = int(self.classes[number][0])
         return [int(event) for event in np.flatnonzero(self._psi[row])]
+
+    def __repr__(self) -> str:
+        height = int(self.levels.max()) + 1 if len(self) else 0
+        number = sum(len(rows) for rows in self.classes)
+        return f"<order of {len(self):,} classes of {number:,} items, {height} levels, {len(self.covers):,} covers>"
+
+    def _repr_html_(self) -> str:
+        top = sorted(range(len(self)), key=lambda number: -self.levels[number])[:_SHOWN]
+        above: dict[int, list[str]] = {}
+        for lower, upper in self.covers.tolist():
+            above.setdefault(lower, []).append(self.names(upper)[0])
+        columns: dict[str, list[Any]] = {
+            "level": [int(self.levels[number]) for number in top],
+            "items": [", ".join(self.names(number)[:4]) for number in top],
+            "implies directly": [", ".join(above.get(number, [])[:4]) for number in top],
+        }
+        return card(repr(self).strip("<>"), table(columns, more=len(self) - len(top)))
 
     def to_networkx(self) -> Any:
         """Return the Hasse diagram as a networkx.DiGraph.

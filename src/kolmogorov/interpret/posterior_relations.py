@@ -54,6 +54,9 @@ class PosteriorRelations:
         self._words = np.array([packed(psi) for psi in posterior.psi])
         self._others = ~self._words & packed(np.ones((1, posterior.psi.shape[2]), dtype=bool))
 
+    def __repr__(self) -> str:
+        return f"<posterior relations among {len(self.rows):,} items in {self._posterior.n_draws:,} draws>"
+
     def probability(self, antecedent: Any, consequent: Any) -> float:
         """Return the share of draws in which yes to one item (id) implies yes to the other."""
         left, right = (np.array([known_row(self.items, item)]) for item in (antecedent, consequent))

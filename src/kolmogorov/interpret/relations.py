@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.markup import card, note, table
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.validation import Boolean, Integer, OneOf, Optional, check_parameters
 from kolmogorov.data import Observations
@@ -28,6 +29,12 @@ from kolmogorov.interpret.supports import APART, COVERING, INSIDE, Supports
 Pairs = NDArray[np.int64]
 Convention = Literal["logic", "paper"]
 _CODES = {"implication": INSIDE, "exclusion": APART, "coverage": COVERING}
+_MEANING = {
+    "implication": "yes to one ⇒ yes to the other",
+    "equivalence": "yes to one ⇔ yes to the other",
+    "exclusion": "yes to one ⇒ no to the other",
+    "coverage": "no to one ⇒ yes to the other",
+}
 #: Pairs or rules that a call may hold at once unless it is told how many to keep.
 _LIMIT = 20_000_000
 _PAIR_BYTES, _RULE_BYTES = 16, 80
@@ -217,6 +224,16 @@ class Relations:
     def order(self) -> Order:
         """Equivalence classes ordered by implication, in the direction of logic whatever the convention."""
         return Order(self.supports, self.items, self._fitted.psi)
+
+    def __repr__(self) -> str:
+        numbers = ", ".join(f"{count:,} {kind}s" for kind, count in self.counts.items())
+        return f"<relations among {len(self.rows):,} items: {numbers}>"
+
+    def _repr_html_(self) -> str:
+        kinds: dict[str, list[Any]] = {"kind": list(self.counts), "pairs": list(self.counts.values())}
+        kinds["meaning"] = [_MEANING[kind] for kind in self.counts]
+        trivial = f"{len(self.always):,} more happen always, {len(self.never):,} never"
+        return card(f"Relations among {len(self.rows):,} items", table(kinds), note(trivial))
 
     def adjacency(self) -> NDArray[np.bool_]:
         """Return the matrix of implications among `rows`: [j, i] tells whether j implies i, itself included.

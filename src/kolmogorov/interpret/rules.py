@@ -10,11 +10,13 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.markup import card, table
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.wording import shown
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.interpret.answers import Answers, Basis, Bits, Floats, Grading, Rows
 from kolmogorov.interpret.rule import Rule
+from kolmogorov.plot.rules import draw_rules
 
 #: What each kind says of its two items: (yes to the first, yes to the second).
 SAYS = {
@@ -312,6 +314,26 @@ class Rules(Sequence[Rule]):
         number = f"{len(self):,} rule{'' if len(self) == 1 else 's'}"
         lines = [f"  {rule}" for rule in self.strongest(_SUMMARY)]
         return "\n".join([f"<{number}, counted on {self.basis.source}>", *lines, *_rest(len(self) - len(lines), "  ")])
+
+    def _repr_html_(self) -> str:
+        title = f"{len(self):,} rule{'' if len(self) == 1 else 's'}, counted on {self.basis.source}"
+        return card(title, table(self[:_PRINTED].readable(), more=len(self) - _PRINTED))
+
+    def plot(self, n_labels: int = 5, ax: Any = None) -> Any:
+        """Draw the rules by cases and by how much oftener than the base rate they held (extra `plot`).
+
+        Parameters
+        ----------
+        n_labels : int
+            Rules that are labelled, the first ones.
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        Axes
+        """
+        labels = [f"{left} ⇒ {right}" for left, right in zip(*self.names(), strict=True)]
+        return draw_rules(self.kind.tolist(), self.support, self.confidence - self.base_rate, labels, n_labels, ax)
 
 
 def joined(parts: Sequence[Rules]) -> Rules:

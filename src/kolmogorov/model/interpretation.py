@@ -7,6 +7,7 @@ the only one below those layers that may import them, and only inside the method
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
@@ -20,14 +21,89 @@ if TYPE_CHECKING:
     from kolmogorov.interpret.events import Event
     from kolmogorov.interpret.graded_posterior import GradedPosteriorRelations
     from kolmogorov.interpret.graded_relations import GradedRelations
+    from kolmogorov.interpret.pictures import Pictures
     from kolmogorov.interpret.posterior_relations import PosteriorRelations
     from kolmogorov.interpret.relations import Convention, Relations
+    from kolmogorov.report import Page
 
 
-class Interpretation:
-    """Methods that put a fitted model into words; draws are read by their consensus, and counted in full."""
+class Shown:
+    """What every model with events can show of itself: pictures, a page, a few lines in a notebook."""
 
     fitted_: Any
+
+    @property
+    def plot(self) -> Pictures:
+        """Pictures with matplotlib (extra `plot`): events, matrix, order, history, calibration."""
+        from kolmogorov.interpret.pictures import Pictures
+
+        check_is_fitted(self)
+        return Pictures(self.fitted_)
+
+    def _repr_html_(self) -> str:
+        from kolmogorov.interpret.summary import summary
+
+        if not hasattr(self, "fitted_"):
+            parameters: str = super()._repr_html_()  # type: ignore[misc]
+            return parameters
+        return summary(type(self).__name__, self.fitted_, repr(self))
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    def report(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        observations: Observations | None = None,
+        *,
+        title: str = "Kolmogorov model",
+        likes: float = 0.6,
+        image: tuple[int, int] | None = None,
+        max_users: int = 10_000,
+        nouns: tuple[str, str] = ("user", "item"),
+        progress: Callable[[str], Any] | None = None,
+    ) -> Page | None:
+        """Write one HTML file in which to explore the model; it opens from disk and needs no network.
+
+        Parameters
+        ----------
+        path : path, optional
+            Without one the page is returned, which a notebook shows in its place.
+        observations : Observations, optional
+            Those that the model was not trained on are used to test it and to count its rules; without any, the
+            settings are fitted again to a part of the training data, and rules are counted on all of it.
+        title : str
+        likes : float
+            Values of at least this, on the probability scale, mean yes.
+        image : (int, int), optional
+            Height and width, where the items are the pixels of pictures, row by row, and the users the pictures; or
+            the other way round.
+        max_users : int
+            Show so many users, those with most observations.
+        nouns : (str, str)
+            What a user and an item are, such as ("animal", "trait").
+        progress : callable, optional
+            Called with a few words before each part of the work; by default people at a terminal see them.
+
+        Returns
+        -------
+        Page or None
+            The page, where no path was given.
+        """
+        from kolmogorov.report import Options, Page, gather, render
+
+        check_is_fitted(self)
+        options = Options(title, likes, image, max_users, nouns)
+        page = Page(render(gather(self, observations, options, progress)))  # type: ignore[arg-type]
+        if path is None:
+            return page
+        page.write(path)
+        return None
+
+
+class Interpretation(Shown):
+    """Methods that put a fitted model into words; draws are read by their consensus, and counted in full."""
+
     users_: Vocabulary
     items_: Vocabulary
     has_draws: ClassVar[bool]
@@ -54,38 +130,6 @@ class Interpretation:
 
         check_is_fitted(self)
         return describe(self.fitted_.consensus, n_items)
-
-    def report(
-        self,
-        path: str | os.PathLike[str],
-        observations: Observations | None = None,
-        *,
-        title: str = "Kolmogorov model",
-        likes: float = 0.6,
-        image: tuple[int, int] | None = None,
-        max_users: int = 10_000,
-    ) -> None:
-        """Write one HTML file in which to explore the model; it opens from disk and needs no network.
-
-        Parameters
-        ----------
-        path : path
-        observations : Observations, optional
-            Those that the model was not trained on are used to test it and to count its rules; without any, the
-            settings are fitted again to a part of the training data, and rules are counted on all of it.
-        title : str
-        likes : float
-            Values of at least this, on the probability scale, mean yes.
-        image : (int, int), optional
-            Height and width, where the items are the pixels of a picture, row by row.
-        max_users : int
-            Show so many users, those with most observations.
-        """
-        from kolmogorov.report import Options, gather, write
-
-        check_is_fitted(self)
-        content = gather(self, observations, Options(title, likes, image, max_users))  # type: ignore[arg-type]
-        write(content, path)
 
 
 class PointInterpretation(Interpretation):

@@ -9,11 +9,12 @@ from typing import Any, Literal
 from kolmogorov.execution import Dask
 from kolmogorov.fitting.history import Sweep
 from kolmogorov.fitting.objective import Prior
+from kolmogorov.model.interpretation import Shown
 from kolmogorov.model.simplex_model import SimplexModel
 from kolmogorov.solvers import RowSolver
 
 
-class NonnegativeModel(SimplexModel):
+class NonnegativeModel(Shown, SimplexModel):
     """Learn Pr(X[u, i] = 1) = theta_u . psi_i with theta_u on the simplex and psi_i in [0, 1]^n_events.
 
     The paper's baseline NNM: a Kolmogorov model whose supports are relaxed to the box, which fits more closely and

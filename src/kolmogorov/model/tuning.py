@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.base import clone
 
 from kolmogorov._support.callbacks import says_stop
+from kolmogorov._support.markup import card, table
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.validation import Integer, Optional, Positive, Requirement, check_parameters, nearest
@@ -41,6 +42,8 @@ _LENGTHS = {"max_iter": 4, "n_epochs": 3, "burn_in": 10, "n_samples": 4}
 #: What these come to, about, where a model suits them to the table.
 _SUITED = {"burn_in": 150, "n_samples": 20}
 _RULES: dict[str, Requirement] = {"max_seconds": Optional(Positive()), "k": Integer(1)}
+#: Settings that a notebook shows.
+_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ class Trial:
         return -self.effort, self.score if self.measure == "rmse" else -self.score
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Tuning:
     """What a search found.
 
@@ -112,13 +115,25 @@ class Tuning:
         """The trials, best first."""
         return sorted(self.trials, key=lambda trial: trial.place)
 
+    def columns(self, count: int | None = None) -> dict[str, list[Any]]:
+        """Return the settings and their scores, best first, as columns."""
+        ranked = self.ranked[:count]
+        columns = {name: [trial.parameters[name] for trial in ranked] for name in self.best.parameters}
+        columns[self.best.measure] = [trial.score for trial in ranked]
+        return columns | {name: [getattr(trial, name) for trial in ranked] for name in ("spread", "effort")}
+
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a data frame with one row per setting, best first."""
-        ranked = self.ranked
-        columns = {name: [trial.parameters[name] for trial in ranked] for name in self.best.parameters}
-        scores = {self.best.measure: [trial.score for trial in ranked]}
-        rest = {name: [getattr(trial, name) for trial in ranked] for name in ("spread", "effort")}
-        return to_frame({**columns, **scores, **rest}, backend)
+        return to_frame(self.columns(), backend)
+
+    def __repr__(self) -> str:
+        best = ", ".join(f"{name}={value!r}" for name, value in self.best.parameters.items())
+        score = f"{self.best.measure} {self.best.score:.4f} ± {self.best.spread:.4f}"
+        return f"<tuning of {len(self.trials):,} settings; best: {best} ({score})>"
+
+    def _repr_html_(self) -> str:
+        title = f"{len(self.trials):,} settings, best first"
+        return card(title, table(self.columns(_SHOWN), more=len(self.trials) - _SHOWN))
 
 
 def tune(

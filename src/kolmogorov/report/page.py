@@ -4,21 +4,49 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import json
 import os
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
 from kolmogorov._support.files import atomic_writer
 from kolmogorov._support.optional import require
 
-_SCRIPTS = ("dom.js", "charts.js", "views.js", "diagram.js", "main.js")
+#: In the order of use: what a file says at once, those before it must have said.
+SCRIPTS = (
+    "dom.js", "data.js", "simplex.js", "fold_in.js", "naming.js", "address.js", "table.js", "search.js", "charts.js",
+    "parts.js", "overview.js", "what_if.js", "events.js", "matrix.js", "rules.js", "diagram.js", "order.js", "items.js",
+    "users.js", "wrong.js", "main.js",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Page:
+    """A report in memory: notebooks show it in a frame, `write` keeps it."""
+
+    text: str
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the page atomically."""
+        with atomic_writer(path) as stream:
+            stream.write(self.text.encode("utf-8", "replace"))
+
+    def __repr__(self) -> str:
+        return f"<report of {len(self.text) / 1e6:.1f} MB: .write(path) keeps it>"
+
+    def _repr_html_(self) -> str:
+        # In its frame the page may run its script and save files, and touch nothing outside.
+        return (
+            '<iframe title="Report" sandbox="allow-scripts allow-downloads" style="width:100%;height:720px;border:0" '
+            f'srcdoc="{html.escape(self.text)}"></iframe>'
+        )
 
 
 def write(content: dict[str, Any], path: str | os.PathLike[str]) -> None:
     """Write the page atomically."""
-    with atomic_writer(path) as stream:
-        stream.write(render(content).encode("utf-8", "replace"))
+    Page(render(content)).write(path)
 
 
 def render(content: dict[str, Any]) -> str:
@@ -26,7 +54,7 @@ def render(content: dict[str, Any]) -> str:
     jinja2 = require("jinja2", extra="report", purpose="A report")
     folder = files("kolmogorov.report").joinpath("templates")
     style = folder.joinpath("style.css").read_text(encoding="utf-8")
-    script = "\n".join(folder.joinpath(name).read_text(encoding="utf-8") for name in _SCRIPTS)
+    script = "\n".join(folder.joinpath(name).read_text(encoding="utf-8") for name in SCRIPTS)
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, undefined=jinja2.StrictUndefined)
     template = environment.from_string(folder.joinpath("page.html").read_text(encoding="utf-8"))
     page: str = template.render(

@@ -1,34 +1,59 @@
-"""How well the model predicts: scores beside simple guesses, and calibration."""
+"""How well the model predicts: scores beside simple guesses, a verdict, and calibration."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
+from kolmogorov.fitting.trained import Trained
 from kolmogorov.metrics import evaluate, simple_guesses
+from kolmogorov.sampling.posterior import Posterior
 from kolmogorov.surface.event_model import EventModel
 from kolmogorov.surface.ids import at_entries
 
 _BINS = 12
 #: A test on fewer observations says little.
 FEW = 20
+#: Entries whose intervals are looked at.
+_INTERVALS = 20_000
+MODEL, BIASES = "Kolmogorov model", "user and item biases"
 
 
-def quality(model: EventModel, fresh: Observations) -> dict[str, Any]:
+@dataclass(frozen=True, eq=False)
+class Test:
+    """Observations that a model was not trained on, and what it and simple guesses say about them."""
+
+    protocol: str
+    refitted: bool
+    fitted: Trained
+    fresh: Observations
+    users: Rows
+    items: Rows
+    guesses: dict[str, Floats]
+
+    @property
+    def predicted(self) -> Floats:
+        """What the model says."""
+        return self.guesses[MODEL]
+
+
+def tested(model: EventModel, fresh: Observations) -> Test | None:
     """Test the model on observations it was not trained on.
 
     Where there are too few of them, the same settings are fitted to four fifths of the training data and tested on the
-    rest.
+    rest. None where there are too few even for that.
     """
+    refitted = len(fresh) < FEW
     protocol = f"Tested on {len(fresh):,} observations that the model was not trained on."
-    if len(fresh) < FEW:
+    if refitted:
         whole = model.fitted_.training
         if len(whole) < FEW:
-            return {"protocol": "There are too few observations for a test.", "scores": [], "calibration": []}
+            return None
         train, fresh = whole.split(test_size=0.2, random_state=0)
         model = clone(model).set_params(random_state=0, checkpoint=None, callback=None).fit(train)
         protocol = (
@@ -37,20 +62,52 @@ def quality(model: EventModel, fresh: Observations) -> dict[str, Any]:
         )
     fitted = model.fitted_
     fresh = fresh.rescaled(fitted.scale)
-    predicted = at_entries(fitted, fresh)
     users = fitted.users.translate(fresh.users)[fresh.user_rows()]
     items = fitted.items.translate(fresh.items)[fresh.item_rows()]
-    guesses = {"Kolmogorov model": predicted, **simple_guesses(fitted.training, users, items)}
-    span, binary = fresh.scale.span, fresh.is_binary
-    scores = {name: evaluate(fresh.values, guess, fresh.weights, span, binary) for name, guess in guesses.items()}
+    guesses = {MODEL: at_entries(fitted, fresh), **simple_guesses(fitted.training, users, items)}
+    return Test(protocol, refitted, fitted, fresh, users, items, guesses)
+
+
+def quality(test: Test | None) -> dict[str, Any]:
+    """Score the model beside the guesses."""
+    if test is None:
+        nothing: dict[str, Any] = {"scores": [], "calibration": [], "coverage": None, "verdict": None}
+        return {"protocol": "There are too few observations for a test."} | nothing
+    fresh = test.fresh
+    scores = {
+        name: evaluate(fresh.values, guess, fresh.weights, fresh.scale.span, fresh.is_binary)
+        for name, guess in test.guesses.items()
+    }
     return {
-        "protocol": protocol,
+        "protocol": test.protocol,
         "scores": [{"name": name, **found} for name, found in scores.items()],
-        "calibration": _calibration(predicted, fresh.values),
+        "calibration": _calibration(test.predicted, fresh.values),
+        "coverage": _coverage(test),
+        "verdict": _verdict(scores),
     }
 
 
-def _calibration(predicted: NDArray[np.float64], values: NDArray[np.float64]) -> list[list[float]]:
+def _verdict(scores: dict[str, dict[str, float]]) -> dict[str, Any]:
+    """Compare the model with the best of the guesses: by how much of its error it is better."""
+    others = {name: found["rmse"] for name, found in scores.items() if name != MODEL}
+    rival = min(others, key=lambda name: others[name])
+    gain = 1.0 - scores[MODEL]["rmse"] / others[rival] if others[rival] else 0.0
+    return {"rival": rival, "gain": round(gain, 4), "model": scores[MODEL]["rmse"], "other": others[rival]}
+
+
+def _coverage(test: Test) -> float | None:
+    """Return the share of ratings that the 90% intervals of draws hold; None where there are none to speak of."""
+    if not isinstance(test.fitted, Posterior) or test.fitted.likelihood == "bernoulli":
+        return None
+    part = slice(0, _INTERVALS)
+    past = (len(test.fitted.users), len(test.fitted.items))
+    rows = [np.where(side < 0, end, side)[part] for side, end in zip((test.users, test.items), past, strict=True)]
+    low, high = test.fitted.interval(rows[0], rows[1], 0.9, noise=True)
+    values = test.fresh.values[part]
+    return round(float(((values >= low - 1e-9) & (values <= high + 1e-9)).mean()), 4)
+
+
+def _calibration(predicted: Floats, values: Floats) -> list[list[float]]:
     """Return (mean prediction, mean value, count) in bins of equal width that hold anything."""
     place = np.minimum((predicted * _BINS).astype(int), _BINS - 1)
     count = np.bincount(place, minlength=_BINS)

@@ -8,33 +8,53 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.interpret import Relations, Rules
 from kolmogorov.interpret.answers import Answers
+from kolmogorov.interpret.rules import joined
 from kolmogorov.interpret.selection import KINDS
+from kolmogorov.interpret.supports import packed
+from kolmogorov.report.members import grid_of
+from kolmogorov.sampling.posterior import Posterior
 
-_SHOWN = 300
-#: Rules kept per item and list.
-_PER_ITEM = 12
-#: Digits that the page shows.
-_SHARE, _LIFT = 3, 2
+#: Rules of each kind that are listed, and those kept besides for the lists of single items.
+_LISTED, _PER_ITEM = 1000, 6
 #: Rules to choose from.
 _MOST = 2_000_000
 
 
-def rules_of(relations: Relations, judges: Answers) -> tuple[list[list[Any]], dict[str, Any]]:
-    """Return the strongest implications, and by item the strongest rules of each list and how many there are in all.
+def rules_of(relations: Relations, judges: Answers, posterior: Posterior | None, likes: float) -> dict[str, Any]:
+    """Return rules as columns: the strongest of each kind, and those that each item's lists need besides.
 
-    An implication is (antecedent, consequent, how it fared), an entry of a list (partner, how it fared).
+    The base rate of a rule is that of its consequent, which the items hold.
     """
-    lists: dict[str, Any] = {"totals": _totals(relations)}
-    implied = _ranked(relations, judges, "implication")
-    lists["implies"] = _by_item(judges, implied, implied.antecedent, implied.consequent)
-    lists["implied_by"] = _by_item(judges, implied, implied.consequent, implied.antecedent)
-    for kind in KINDS[1:]:
-        rules = _ranked(relations, judges, kind)
-        lists[kind] = _by_item(judges, rules, rules.antecedent, rules.consequent)
-    first = implied[:_SHOWN]
-    return _table(judges, first, first.antecedent, first.consequent), lists
+    parts, listed = [], []
+    for kind in KINDS:
+        ranked = relations.rules(None, judges.basis.likes, kinds=(kind,), min_support=1, max_rules=_MOST)
+        kept = np.union1d(np.arange(min(_LISTED, len(ranked))), _for_items(ranked))
+        parts.append(ranked[kept])
+        listed.append(kept < _LISTED)
+    rules = joined(parts)
+    # Rules that the page lists come first, the strongest of all kinds together.
+    order = np.lexsort((-np.nan_to_num(rules.strength), ~np.concatenate(listed)))
+    rules = rules[order]
+    counted = rules.recounted(judges)
+    first = int(np.concatenate(listed).sum())
+    chance = None if posterior is None else _chances(posterior, rules, likes)
+    return {
+        "kinds": list(KINDS),
+        "listed": first,
+        "kind": rules.code.tolist(),
+        "from": rules.antecedent.tolist(),
+        "to": rules.consequent.tolist(),
+        "seen": counted.support.tolist(),
+        "held": counted.held.tolist(),
+        "p": rounded(np.log10(np.maximum(counted.p_adjusted[:first], 1e-300)), 1),
+        "trained": rules.support.tolist(),
+        "trained_held": rules.held.tolist(),
+        "probability": None if chance is None else rounded(chance, 2),
+        "counts": relations.counts,
+    }
 
 
 def rounded(values: NDArray[np.float64], digits: int = 4) -> list[float | None]:
@@ -42,54 +62,28 @@ def rounded(values: NDArray[np.float64], digits: int = 4) -> list[float | None]:
     return [round(x, digits) if isfinite(x) else None for x in values.tolist()]
 
 
-def _ranked(relations: Relations, judges: Answers, kind: str) -> Rules:
-    """Rank the rules of a kind by what the training data says."""
-    return relations.rules(None, judges.basis.likes, kinds=(kind,), min_support=0, max_rules=_MOST)
+def _for_items(rules: Rules) -> Rows:
+    """Return the places of the strongest rules from and to each item."""
+    places = [np.empty(0, dtype=np.int64)]
+    for side in (rules.antecedent, rules.consequent):
+        # The rules come strongest first; a stable sort by item keeps that order within each.
+        order = np.argsort(side, kind="stable")
+        starts = np.searchsorted(side[order], side[order], side="left")
+        places.append(order[np.arange(len(order)) - starts < _PER_ITEM])
+    return np.unique(np.concatenate(places))
 
 
-def _by_item(
-    judges: Answers, rules: Rules, subject: NDArray[np.int64], partner: NDArray[np.int64]
-) -> list[list[list[Any]]]:
-    """Keep the strongest rules of each subject."""
-    # The rules come strongest first; a stable sort by subject keeps that order within each.
-    order = np.argsort(subject, kind="stable")
-    starts = np.searchsorted(subject[order], subject[order], side="left")
-    kept = order[np.arange(len(order)) - starts < _PER_ITEM]
-    lists: list[list[list[Any]]] = [[] for _ in range(len(rules.items))]
-    for row, *cells in _table(judges, rules[kept], subject[kept], partner[kept]):
-        lists[row].append(cells)
-    return lists
-
-
-def _table(judges: Answers, rules: Rules, *items: NDArray[np.int64]) -> list[list[Any]]:
-    """Return rows of items and of how rules fared.
-
-    That is seen, held, confidence, base rate and lift with the judges, then seen and confidence in training.
-    """
-    counted = rules.recounted(judges)
-    columns = (
-        *(side.tolist() for side in items),
-        counted.support.tolist(),
-        counted.held.tolist(),
-        rounded(counted.confidence, _SHARE),
-        rounded(counted.base_rate, _SHARE),
-        rounded(counted.lift, _LIFT),
-        rules.support.tolist(),
-        rounded(rules.confidence, _SHARE),
-    )
-    return [list(row) for row in zip(*columns, strict=True)]
-
-
-def _totals(relations: Relations) -> dict[str, list[int]]:
-    """Count, by item, all relations of each kind, of which the lists show the strongest."""
-    n = len(relations.items)
-    totals = {name: np.zeros(n, dtype=np.int64) for name in ("implies", "implied_by", *KINDS[1:])}
-    for kind in KINDS:
-        for pairs in relations.stream(kind):
-            left, right = (np.bincount(side, minlength=n) for side in pairs.T)
-            if kind == "implication":
-                totals["implies"] += left
-                totals["implied_by"] += right
-            else:
-                totals[kind] += left + right
-    return {name: counts.tolist() for name, counts in totals.items()}
+def _chances(posterior: Posterior, rules: Rules, likes: float) -> Floats:
+    """Return the share of all draws in which each rule holds."""
+    held = np.zeros(len(rules))
+    left, right = rules.antecedent, rules.consequent
+    implied, same, apart, cover = (rules.code == list(KINDS).index(kind) for kind in KINDS)
+    every = packed(np.ones((1, posterior.psi.shape[2]), dtype=bool))
+    grid = grid_of(posterior)
+    for draw in posterior.psi:
+        psi = packed(draw if grid is None else draw >= likes - 1e-6)
+        a, b = psi[left], psi[right]
+        inside, outside = ~(a & ~b).any(axis=1), ~(b & ~a).any(axis=1)
+        held += (implied & inside) | (same & inside & outside)
+        held += (apart & ~(a & b).any(axis=1)) | (cover & ((a | b) == every).all(axis=1))
+    return held / posterior.n_draws

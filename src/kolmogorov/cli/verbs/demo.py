@@ -60,8 +60,8 @@ def constant_guess(train: Observations, test: Observations) -> float:
     import numpy as np
 
     ones = np.bincount(train.item_rows(), weights=train.values, minlength=train.n_items)
-    says_yes = ones * 2 >= train.columns.counts
-    return float((says_yes[test.item_rows()] == (test.values == 1.0)).mean())
+    reaching = ones * 2 >= train.columns.counts
+    return float((reaching[test.item_rows()] == (test.values == 1.0)).mean())
 
 
 def _events_table(model: KolmogorovModel) -> Any:

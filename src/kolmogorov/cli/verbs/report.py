@@ -31,7 +31,13 @@ from kolmogorov.cli.verb import Verb
 @output_option("Page to write.", default="report.html", show_default=True)
 @click.option("--title", help="Of the page.  [default: the model's file name]")
 @click.option("--likes", type=Finite(), help="Ratings of at least this mean yes.  [default: 0.6 of the scale]")
-@click.option("--image", metavar="HxW", help="The items are the pixels of pictures of this size, row by row.")
+@click.option(
+    "--image", metavar="HxW", help="The items (or users) are the pixels of pictures of this size, row by row."
+)
+@click.option(
+    "--nouns", metavar="USER,ITEM", help="What a user and an item are, such as animal,trait or person/people,book."
+)
+@click.option("--open", "and_open", is_flag=True, help="Show the page in a browser.")
 @click.option("--max-users", default=10_000, show_default=True, type=click.IntRange(1), help="Those with most ratings.")
 @reading_options
 @titles_option
@@ -42,6 +48,8 @@ def command(
     title: str | None,
     likes: float | None,
     image: str | None,
+    nouns: str | None,
+    and_open: bool,
     max_users: int,
     titles: str | None,
     **layout: Any,
@@ -55,30 +63,48 @@ def command(
     Examples:
       kolmogorov fit ratings.csv --events 8 --test-size 0.2 -o model.km
       kolmogorov report model.km --data ratings.csv -o report.html
+      kolmogorov report zoo.km --data dataset:zoo --nouns animal,trait --open
       kolmogorov report digits.km --data dataset:digits --image 8x8
     """
     from kolmogorov._support.wording import shown
     from kolmogorov.cli.display import console
     from kolmogorov.errors import ParameterError
-    from kolmogorov.model.interpretation import Interpretation
+    from kolmogorov.model.interpretation import Shown
     from kolmogorov.model.loading import load
 
     fitted_model = load(model)
-    if not isinstance(fitted_model, Interpretation):
-        raise ParameterError(f"{model} holds a {type(fitted_model).__name__}; a report shows Kolmogorov models.")
+    if not isinstance(fitted_model, Shown):
+        raise ParameterError(f"{model} holds a {type(fitted_model).__name__}; a report shows models with events.")
     fitted_model = fitted_model.with_titles(items=titles)
     scale = fitted_model.fitted_.scale
     options: dict[str, Any] = {"likes": likes_level(scale, likes), "image": _shape(image)}
     observations = None if data is None else read_input(data, layout, from_model=True, **scale_of(scale))
-    fitted_model.report(
-        output,
-        observations,
-        title=title or Path(model).stem,
-        max_users=max_users,
-        **options,
-    )
+    screen = console(stderr=True)
+    with screen.status("Report") as status:
+        fitted_model.report(
+            output,
+            observations,
+            title=title or Path(model).stem,
+            max_users=max_users,
+            nouns=_pair(nouns),
+            progress=lambda words: status.update(f"Report: {words}"),
+            **options,
+        )
     size = Path(output).stat().st_size
-    console(stderr=True).print(f"Written to {shown(output)} ({size / 1e6:.1f} MB); open it in a browser.")
+    screen.print(f"Written to {shown(output)} ({size / 1e6:.1f} MB){'.' if and_open else '; open it in a browser.'}")
+    if and_open:
+        import webbrowser
+
+        webbrowser.open(Path(output).resolve().as_uri())
+
+
+def _pair(text: str | None) -> tuple[str, str]:
+    if text is None:
+        return "user", "item"
+    words = [word.strip() for word in text.split(",")]
+    if len(words) != 2 or not all(words):
+        raise click.BadParameter(f"expected two words, such as animal,trait, got {text!r}.", param_hint="--nouns")
+    return words[0], words[1]
 
 
 def _shape(text: str | None) -> tuple[int, int] | None:

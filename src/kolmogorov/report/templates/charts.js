@@ -1,4 +1,6 @@
-const BOX = { width: 480, height: 260, left: 64, right: 12, top: 12, bottom: 40 };
+// On a phone pictures are drawn smaller, so that their letters are not.
+const NARROW = document.documentElement.clientWidth < 640;
+const BOX = { width: NARROW ? 330 : 480, height: 260, left: 64, right: 12, top: 12, bottom: 40 };
 
 /** Round marks that cover a range. */
 function marks(low, high, count = 5) {
@@ -11,64 +13,195 @@ function marks(low, high, count = 5) {
 }
 
 /** Axes with marks; returns the picture and the maps from data to places. */
-function axes(xs, ys, xLabel, yLabel) {
-  const { width, height, left, right, top, bottom } = BOX;
+function axes({ xs, ys, xLabel, yLabel, box = BOX, xMarks = null, xShow = null, yShow = null }) {
+  const { width, height, left, right, top, bottom } = box;
   const [x0, x1] = [Math.min(...xs), Math.max(...xs)];
   const [y0, y1] = [Math.min(...ys), Math.max(...ys)];
   const x = (value) => left + ((value - x0) / (x1 - x0 || 1)) * (width - left - right);
   const y = (value) => height - bottom - ((value - y0) / (y1 - y0 || 1)) * (height - top - bottom);
-  const picture = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${height}` },
-    svg("path", { class: "axis", d: `M${left},${top}V${height - bottom}H${width - right}` }),
-    svg("text", { x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle" }, xLabel),
-    svg("text", { transform: `translate(12,${(top + height - bottom) / 2}) rotate(-90)`, "text-anchor": "middle" }, yLabel));
-  const across = marks(x0, x1);
-  for (const mark of across.found)
-    picture.append(svg("text", { x: x(mark), y: height - bottom + 16, "text-anchor": "middle" }, mark.toFixed(across.digits)));
+  const picture = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${height}` });
   const upward = marks(y0, y1, 6);
   for (const mark of upward.found)
-    picture.append(svg("text", { x: left - 6, y: y(mark) + 4, "text-anchor": "end" }, mark.toFixed(upward.digits)));
+    picture.append(
+      svg("path", { class: "grid", d: `M${left},${y(mark)}H${width - right}` }),
+      svg("text", { x: left - 6, y: y(mark) + 4, "text-anchor": "end" }, yShow ? yShow(mark) : mark.toFixed(upward.digits)),
+    );
+  const across = marks(x0, x1);
+  for (const mark of xMarks ?? across.found)
+    picture.append(
+      svg(
+        "text",
+        { x: x(mark), y: height - bottom + 16, "text-anchor": "middle" },
+        xShow ? xShow(mark) : mark.toFixed(across.digits),
+      ),
+    );
+  picture.append(
+    svg("path", { class: "axis", d: `M${left},${top}V${height - bottom}H${width - right}` }),
+    svg("text", { class: "label", x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle" }, xLabel),
+    svg(
+      "text",
+      { class: "label", transform: `translate(13,${(top + height - bottom) / 2}) rotate(-90)`, "text-anchor": "middle" },
+      yLabel,
+    ),
+  );
   return { picture, x, y };
 }
 
 function linePlot(points, xLabel, yLabel) {
-  const { picture, x, y } = axes(points.map((p) => p[0]), points.map((p) => p[1]), xLabel, yLabel);
+  const { picture, x, y } = axes({ xs: points.map((p) => p[0]), ys: points.map((p) => p[1]), xLabel, yLabel });
   picture.append(svg("path", { class: "curve", d: "M" + points.map((p) => `${x(p[0])},${y(p[1])}`).join("L") }));
   return picture;
 }
 
 /** Mean prediction against mean outcome; a dot's area is its number of cases. */
 function calibrationPlot(bins) {
-  const { picture, x, y } = axes([0, 1], [0, 1], "mean prediction", "mean observed");
+  const { picture, x, y } = axes({ xs: [0, 1], ys: [0, 1], xLabel: "mean prediction", yLabel: "mean observed" });
   picture.append(svg("path", { class: "guide", d: `M${x(0)},${y(0)}L${x(1)},${y(1)}` }));
   const most = Math.max(...bins.map((bin) => bin[2]));
   picture.append(svg("path", { class: "curve", d: "M" + bins.map((bin) => `${x(bin[0])},${y(bin[1])}`).join("L") }));
   for (const [predicted, observed, count] of bins)
-    picture.append(svg("circle", { class: "dot", cx: x(predicted), cy: y(observed), r: 2 + 6 * Math.sqrt(count / most) },
-      svg("title", {}, `${whole(count)} cases: predicted ${percent(predicted)}, observed ${percent(observed)}`)));
+    picture.append(
+      svg(
+        "circle",
+        { class: "dot", cx: x(predicted), cy: y(observed), r: 2 + 6 * Math.sqrt(count / most) },
+        svg("title", {}, `${whole(count)} cases: predicted ${percent(predicted, 1)}, observed ${percent(observed, 1)}`),
+      ),
+    );
   return picture;
 }
 
-/** Horizontal bars. */
-function barPlot(labels, values) {
-  const [height, most] = [22, Math.max(...values, 1e-9)];
-  const picture = svg("svg", { class: "chart", viewBox: `0 0 480 ${height * values.length + 4}` });
-  values.forEach((value, k) => {
-    const length = (300 * value) / most;
+/** Two bars for each group: the model's error and that of biases. */
+function errorPlot(groups) {
+  const [row, most] = [42, Math.max(...groups.flatMap((g) => [g.model, g.other]), 1e-9)];
+  const unit = SUMMARY.binary ? 1 : SUMMARY.scale[1] - SUMMARY.scale[0];
+  const [width, left] = [BOX.width, NARROW ? 78 : 110];
+  const picture = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${row * groups.length + 4}` });
+  groups.forEach((group, k) => {
+    const bar = (value, y, kind) => {
+      const length = ((width - left - 50) * value) / most;
+      return [
+        svg("rect", { class: kind, x: left, y, width: Math.max(0.5, length), height: 13, rx: 2 }),
+        svg("text", { x: left + length + 6, y: y + 11 }, decimal(value * unit)),
+      ];
+    };
     picture.append(
-      svg("text", { x: 74, y: height * k + 16, "text-anchor": "end" }, labels[k]),
-      svg("rect", { class: "fill", x: 80, y: height * k + 4, width: Math.max(length, 0.5), height: height - 6, rx: 2 }),
-      svg("text", { x: 86 + length, y: height * k + 16 }, percent(value)));
+      svg("text", { x: left - 8, y: row * k + 18, "text-anchor": "end" }, group.label),
+      svg("text", { class: "small", x: left - 8, y: row * k + 32, "text-anchor": "end" }, `${whole(group.n)} cases`),
+      ...bar(group.model, row * k + 5, "fill"),
+      ...bar(group.other, row * k + 20, "rest"),
+    );
   });
   return picture;
 }
 
-/** The pixels that happen in an event. */
-function pixelPlot(event) {
+/** Shares of events, one beside the other; each has its colour, and a list below says what it is. */
+function stackedBar(shares) {
+  // Of a model with levels the parts may sum to more than the scale has.
+  const total = Math.max(1, sum([...shares].map((share) => Math.max(share, 0))));
+  const picture = svg("svg", { class: "stack", viewBox: "0 0 600 26", preserveAspectRatio: "none" });
+  picture.append(svg("rect", { class: "off", x: 0, y: 0, width: 600, height: 26 }));
+  let x = 0;
+  for (const event of range(N_EVENTS).sort((a, b) => shares[b] - shares[a])) {
+    const width = (600 * shares[event]) / total;
+    if (width < 0.2) continue;
+    picture.append(
+      svg(
+        "rect",
+        { x, y: 0, width: Math.max(width - 1, 0.2), height: 26, style: { fill: colour(event) } },
+        svg("title", {}, `${eventName(event)}: ${percent(shares[event], 1)}`),
+      ),
+    );
+    x += width;
+  }
+  picture.setAttribute("role", "img");
+  picture.setAttribute(
+    "aria-label",
+    "Shares of the events: " +
+      mainEvents(shares, 4)
+        .map((event) => `${eventName(event)} ${percent(shares[event])}`)
+        .join(", "),
+  );
+  return picture;
+}
+const mainEvents = (shares, most) =>
+  range(N_EVENTS)
+    .filter((event) => Math.abs(shares[event]) >= 0.005)
+    .sort((a, b) => shares[b] - shares[a])
+    .slice(0, most);
+
+/** The events of a stacked bar by name, largest first. */
+function legend(shares, most = 5) {
+  const named = mainEvents(shares, most);
+  const rest = sum([...shares]) - sum(named.map((event) => shares[event]));
+  return el(
+    "ul",
+    { class: "legend" },
+    named.map((event) => el("li", {}, eventLink(event), ` ${percent(shares[event])}`)),
+    rest >= 0.005 ? el("li", { class: "soft" }, `others ${percent(rest)}`) : null,
+  );
+}
+
+/** A number between 0 and 1 on a line: where it was, where it is, and between what it may lie. */
+function dotLine(now, before = null, ends = null) {
+  const [width, x] = [150, (value) => 6 + 138 * clamp(value)];
+  return svg(
+    "svg",
+    { class: "dots", viewBox: `0 0 ${width} 16`, "aria-hidden": "true" },
+    svg("path", { class: "axis", d: `M6,8H144` }),
+    ends ? svg("path", { class: "ends", d: `M${x(ends[0])},8H${x(ends[1])}` }) : null,
+    before === null ? null : svg("path", { class: "moved", d: `M${x(before)},8H${x(now)}` }),
+    before === null ? null : svg("circle", { class: "was", cx: x(before), cy: 8, r: 4 }),
+    svg("circle", { class: "dot", cx: x(now), cy: 8, r: 5 }),
+  );
+}
+
+/** A picture whose pixels are the items: `shade(row)` between 0 and 1, or null. */
+function pixelPlot(shade, title, press = null) {
   const [height, width] = DATA.image;
   const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "picture" });
-  for (let row = 0; row < height * width; row++)
-    picture.append(svg("rect", {
-      class: ITEMS.bits[row][event] === "1" ? "dot" : "off", x: row % width, y: Math.floor(row / width), width: 1, height: 1,
-    }));
+  for (let row = 0; row < height * width; row++) {
+    const value = shade(row);
+    picture.append(
+      svg("rect", {
+        class: value === null ? "off" : "pixel",
+        x: row % width,
+        y: Math.floor(row / width),
+        width: 1,
+        height: 1,
+        style: value === null ? {} : { "fill-opacity": clamp(value) },
+        onclick: press ? () => press(row) : () => {},
+      }),
+    );
+  }
+  picture.setAttribute("role", "img");
+  picture.setAttribute("aria-label", title);
   return picture;
+}
+
+/** A plot with its title and a button that saves it. */
+function figure(title, picture, ...more) {
+  const save = el("button", { type: "button", class: "quiet", onclick: () => savePicture(title, picture) }, "Save as SVG");
+  picture.setAttribute("role", picture.getAttribute("role") ?? "img");
+  picture.setAttribute("aria-label", title);
+  return el("figure", {}, el("figcaption", {}, el("span", {}, title), save), picture, more);
+}
+
+/** Save an SVG with the colours it has on the screen written into it. */
+function savePicture(title, picture) {
+  const copy = picture.cloneNode(true);
+  const [from, to] = [picture, copy].map((root) => [root, ...root.querySelectorAll("*")]);
+  from.forEach((node, k) => {
+    const style = getComputedStyle(node);
+    for (const name of ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font"])
+      to[k].style.setProperty(name, style.getPropertyValue(name));
+  });
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  // A diagram is saved whole, whatever part of it is on the screen.
+  if (picture.dataset.whole) copy.setAttribute("viewBox", picture.dataset.whole);
+  copy.style.background = getComputedStyle(document.body).backgroundColor;
+  // XML has no place for control characters, which names may hold.
+  const text = new XMLSerializer()
+    .serializeToString(copy)
+    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
+  download(`${title.replace(/[^\w]+/g, "-").toLowerCase()}.svg`, text, "image/svg+xml");
 }

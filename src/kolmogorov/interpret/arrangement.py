@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import coo_array, csgraph
 from scipy.sparse.linalg import ArpackError, eigsh
 
-from kolmogorov.interpret import Order
+from kolmogorov.interpret.order import Order
 
 #: Above this the diagram is only ever seen in small parts, and classes stand in the order of their numbers.
 _MOST = 20_000

@@ -1,0 +1,72 @@
+"""Small pieces of HTML that a notebook shows for a value. Names are data: they are escaped, never parsed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+#: Colours that are read on white and on black.
+_BAR, _LINE, _SOFT = "#6f93e0", "rgba(128,128,128,.35)", "opacity:.72"
+_LONGEST = 80
+
+
+def card(title: str, *parts: str) -> str:
+    """Put pieces under a title."""
+    head = f'<div style="font-weight:600;margin-bottom:.3em">{text(title)}</div>'
+    return f'<div style="font-size:14px;line-height:1.5;max-width:60em">{head}{"".join(parts)}</div>'
+
+
+def note(words: str) -> str:
+    """Return a paragraph in a soft colour."""
+    return f'<div style="{_SOFT}">{text(words, 400)}</div>'
+
+
+def text(value: Any, longest: int = _LONGEST) -> str:
+    """Escape a text, cut where it is long.
+
+    Examples
+    --------
+    >>> text("<b>")
+    '&lt;b&gt;'
+    """
+    plain = str(value)
+    return escape(plain if len(plain) <= longest else f"{plain[: longest - 1]}…")
+
+
+def table(columns: Mapping[str, Iterable[Any]], more: int = 0) -> str:
+    """Return a table of named columns; numbers stand to the right, and `more` rows are counted below."""
+    cells = {name: list(column) for name, column in columns.items()}
+    right = {name: all(isinstance(cell, (int, float)) for cell in column) for name, column in cells.items()}
+
+    def cell(tag: str, name: str, value: Any) -> str:
+        side = "right" if right[name] else "left"
+        style = f"text-align:{side};padding:.15em .7em;border-bottom:1px solid {_LINE};background:none"
+        return f'<{tag} style="{style}">{text(_worded(value))}</{tag}>'
+
+    head = "".join(cell("th", name, name) for name in cells)
+    rows = "".join(
+        f"<tr>{''.join(cell('td', name, value) for name, value in zip(cells, row, strict=True))}</tr>"
+        for row in zip(*cells.values(), strict=True)
+    )
+    rest = note(f"and {more:,} more") if more > 0 else ""
+    return f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{rest}'
+
+
+def bars(labels: Sequence[Any], values: Sequence[float], shown: Sequence[str], colours: Sequence[str] = ()) -> str:
+    """Return a bar for each label, as long as its value; what is `shown` stands beside it."""
+    most = max([*values, 1e-12])
+    lines = []
+    for k, (label, value, words) in enumerate(zip(labels, values, shown, strict=True)):
+        colour = colours[k] if k < len(colours) else _BAR
+        bar = f"display:inline-block;height:.8em;width:{160 * max(value, 0.0) / most:.1f}px;background:{colour}"
+        cell = "text-align:left;padding:0 .7em;background:none"
+        left = f'<td style="{cell}">{text(label)}</td>'
+        lines.append(f'<tr>{left}<td style="{cell}"><span style="{bar}"></span> {text(words)}</td></tr>')
+    return f'<table style="border-collapse:collapse"><tbody>{"".join(lines)}</tbody></table>'
+
+
+def _worded(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"

@@ -1,0 +1,1 @@
+"""Pictures of numbers with matplotlib: Axes in, Axes out. What they show is gathered elsewhere."""

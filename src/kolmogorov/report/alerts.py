@@ -1,0 +1,69 @@
+"""What a reader should know before believing anything."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kolmogorov.data import Observations
+from kolmogorov.fitting.fitted import Fitted
+from kolmogorov.interpret import Relations
+from kolmogorov.report.members import grid_of
+from kolmogorov.report.quality import Test
+from kolmogorov.sampling.convergence import convergence_of
+from kolmogorov.surface.event_model import EventModel
+
+#: Fewer training observations than this say little about an item or a user.
+LITTLE = 5
+#: An event with a smaller share of the population hardly happens.
+_RARE = 0.005
+
+
+def alerts(
+    model: EventModel,
+    fitted: Fitted,
+    relations: Relations,
+    test: Test | None,
+    whole: Observations,
+    nouns: dict[str, list[str]],
+) -> list[str]:
+    """Return sentences, the gravest first."""
+    found = []
+    if test is not None and test.refitted:
+        found.append("No data was given that the model was not trained on, so that rules look better than they are.")
+    if model.fitted_.consensus.psi.dtype != bool and grid_of(model.fitted_) is None:
+        found.append("The supports are relaxed: what is shown as happening in an event does so more or less.")
+    extent = whole.extent()
+    if extent is not None and extent[0] == extent[1]:
+        found.append("Only yes is recorded: errors and rules, which need some no, say little here.")
+    if model.has_draws:
+        agreement = convergence_of(model.fitted_)
+        if agreement.rhat.size and not agreement.settled:
+            found.append(f"The chains disagree: {agreement}.")
+    for noun, counts in (
+        (nouns["item"], fitted.item_counts),
+        (nouns["user"], fitted.user_counts),
+    ):
+        little = int(((counts > 0) & (counts < LITTLE)).sum())
+        if little:
+            share = little / max(int((counts > 0).sum()), 1)
+            has = "has" if little == 1 else "have"
+            found.append(f"{_counted(little, noun)} ({share:.0%}) {has} fewer than {LITTLE} observations.")
+    found += _trivial(len(relations.always), nouns["item"], "every event")
+    found += _trivial(len(relations.never), nouns["item"], "no event")
+    rare = int((fitted.theta_or_population[-1] < _RARE).sum())
+    if rare:
+        found.append(f"{rare} event{'s' if rare > 1 else ''} hardly happen{'' if rare > 1 else 's'}: fewer would do.")
+    if not relations.counts["implication"] and not relations.counts["equivalence"]:
+        found.append("No two supports are nested: there are no implications to show.")
+    if whole.is_binary and np.mean(whole.values) > 0.97:
+        found.append(f"{np.mean(whole.values):.0%} of the answers are yes: saying yes to everything is hard to beat.")
+    return found
+
+
+def _trivial(number: int, noun: list[str], where: str) -> list[str]:
+    verb = "happens" if number == 1 else "happen"
+    return [f"{_counted(number, noun)} {verb} in {where}, which says the same about everyone."] if number else []
+
+
+def _counted(number: int, noun: list[str]) -> str:
+    return f"{number:,} {noun[0 if number == 1 else 1]}"

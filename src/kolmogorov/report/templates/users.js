@@ -1,0 +1,260 @@
+// Users: what they said beside what the model says, any prediction taken apart, and what to recommend.
+
+/** What a user said to each item, null where nothing is known. */
+function observedBy(user) {
+  const { start, item, value } = SAID();
+  const said = new Map(range(start[user + 1] - start[user]).map((k) => [item[start[user] + k], value[start[user] + k]]));
+  return (row) => said.get(row) ?? null;
+}
+
+/** What a user said: {row, value, late, chance, miss}. */
+function answersOf(user) {
+  const { start, item, value, late } = SAID();
+  const thetas = thetasOf(user);
+  return range(start[user + 1] - start[user]).map((k) => {
+    const at = start[user] + k;
+    const chance = predict(thetas, item[at]);
+    return { row: item[at], value: value[at], late: late[at], chance, miss: Math.abs(chance - value[at]) };
+  });
+}
+
+/** The strongest rule from something that the user said yes to. */
+function reasonFor(row, liked) {
+  const found = ALL_RULES.find(
+    (rule) =>
+      kindOf(rule) === "implication" &&
+      RULES.to[rule] === row &&
+      liked.has(RULES.from[rule]) &&
+      RULES.trained_held[rule] >= 0.6 * RULES.trained[rule],
+  );
+  return found === undefined ? null : found;
+}
+
+/** What remains of a probability if it were a share among so many answers: Wilson's lower bound; of draws, their 5% quantile. */
+function lowerBound(thetas, row, chance) {
+  const ends = interval(thetas, row);
+  return ends ? ends[0] : wilson(chance * ITEMS.counts[row], ITEMS.counts[row], 1.645)[0];
+}
+
+function explanation(user, row, liked) {
+  const thetas = thetasOf(user);
+  const [chance, parts, ends, reason] = [
+    predict(thetas, row),
+    contributions(thetas, row),
+    interval(thetas, row),
+    reasonFor(row, liked),
+  ];
+  return el(
+    "div",
+    { class: "example" },
+    el(
+      "p",
+      {},
+      itemLink(row),
+      ": ",
+      el("strong", {}, asSaid(chance)),
+      ends ? ` (nine tenths of the draws: ${asSaid(ends[0])} to ${asSaid(ends[1])})` : null,
+      `, average ${asSaid(AVERAGE()[row])}.`,
+      reason === null
+        ? null
+        : [
+            " Said yes to ",
+            itemLink(RULES.from[reason]),
+            `, which implies it (${whole(RULES.trained_held[reason])} of ${whole(RULES.trained[reason])} in training).`,
+          ],
+    ),
+    stackedBar(parts),
+    legend(parts, 6),
+    soft("Grey is what is missing: events in which it does not happen."),
+  );
+}
+
+function recommendations(user, liked, known) {
+  const thetas = thetasOf(user);
+  const chances = predictAll(thetas);
+  const rows = byCount.filter((row) => ITEMS.counts[row] > 0 && !(known.has(row) && !known.get(row).late));
+  const lower = new Map(rows.map((row) => [row, MODELS.length >= 4 ? 0 : lowerBound(thetas, row, chances[row])]));
+  // Draws cost more: only those that may come first are asked for their quantile.
+  if (MODELS.length >= 4)
+    for (const row of [...rows].sort((a, b) => chances[b] - chances[a]).slice(0, 60))
+      lower.set(row, lowerBound(thetas, row, chances[row]));
+  const best = rows
+    .filter((row) => saysYes(chances[row]))
+    .sort((a, b) => lower.get(b) - lower.get(a))
+    .slice(0, 20);
+  const bound =
+    MODELS.length >= 4
+      ? "what 95% of the draws exceed"
+      : `what the prediction is still worth if it were a share among the ${NOUN.item[0]}'s answers (Wilson, 95%)`;
+  return dataTable({
+    name: "recommended",
+    caption: `What the model was not told, by lower bound: ${bound}.`,
+    rows: best,
+    limit: 10,
+    empty: "Nothing that the model was not told about is expected to be a yes.",
+    columns: [
+      { name: NOUN.item[0], value: (row) => ITEMS.names[row], show: itemLink },
+      { name: "expected", value: (row) => chances[row], show: (row) => asSaid(chances[row]) },
+      { name: "at least", value: (row) => lower.get(row), show: (row) => asSaid(lower.get(row)) },
+      { name: "answers", value: (row) => ITEMS.counts[row], show: (row) => whole(ITEMS.counts[row]) },
+      rows.some((row) => known.has(row)) && {
+        name: "in truth",
+        value: (row) => known.get(row)?.value ?? null,
+        show: (row) => (known.has(row) ? answer(known.get(row).value) : "–"),
+      },
+      {
+        name: "because of",
+        fixed: true,
+        value: () => "",
+        show: (row) => {
+          const reason = reasonFor(row, liked);
+          return reason === null ? "" : itemLink(RULES.from[reason]);
+        },
+      },
+    ].filter(Boolean),
+  });
+}
+
+function userTable() {
+  const home = RESIDENTS();
+  const strongest = (user) => home[user].indexOf(Math.max(...home[user]));
+  const list = el("div");
+  const draw = () => {
+    const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const rows = range(USERS.names.length).filter((user) => words.every((word) => folded().user[user].includes(word)));
+    list.replaceChildren(
+      dataTable({
+        name: "users",
+        caption: null,
+        rows,
+        limit: 50,
+        empty: "Nothing has these letters in its name.",
+        columns: [
+          { name: NOUN.user[0], value: (user) => USERS.names[user], show: userLink },
+          PIXEL_ITEMS && {
+            name: "picture",
+            fixed: true,
+            value: () => "",
+            show: (user) => pixelPlot(observedBy(user), USERS.names[user]),
+          },
+          { name: "trained on", value: (user) => USERS.trained[user], show: (user) => whole(USERS.trained[user]) },
+          { name: "mixture", fixed: true, value: () => "", show: (user) => stackedBar(home[user]) },
+          { name: "strongest event", value: (user) => eventName(strongest(user)), show: (user) => eventLink(strongest(user)) },
+          { name: "its share", value: (user) => Math.max(...home[user]), show: (user) => percent(Math.max(...home[user])) },
+        ].filter(Boolean),
+      }),
+    );
+  };
+  const field = el("input", {
+    type: "search",
+    placeholder: `Filter ${NOUN.user[1]} by name`,
+    "aria-label": `Filter ${NOUN.user[1]} by name`,
+    value: remembered("q", ""),
+    oninput: () => {
+      remember({ q: field.value });
+      draw();
+    },
+  });
+  draw();
+  return [field, list];
+}
+
+function users(key) {
+  const user = KEYS.user.find(key);
+  const note =
+    USERS.n_all > USERS.names.length
+      ? `Shown are the ${whole(USERS.names.length)} ${NOUN.user[1]} with most answers of ${whole(USERS.n_all)}.`
+      : `${times(USERS.n_all, NOUN.user)}, each a mixture of the events.`;
+  return user === null ? [el("h2", {}, capital(NOUN.user[1])), soft(note), ...userTable()] : oneUser(user);
+}
+
+function oneUser(user) {
+  const said = answersOf(user);
+  const known = new Map(said.map((one) => [one.row, one]));
+  const liked = new Set(said.filter(({ value, late }) => !late && saysYes(value)).map(({ row }) => row));
+  const shares = eventShares(thetasOf(user));
+  const place = el("div");
+  const explain = (row) => {
+    remember({ i: KEYS.item.key(row) });
+    place.replaceChildren(explanation(user, row, liked));
+  };
+  const asked = KEYS.item.find(remembered("i"));
+  const chances = predictAll(thetasOf(user));
+  const fresh = byCount.filter((row) => ITEMS.counts[row] && !(known.has(row) && !known.get(row).late)).slice(0, 200);
+  const first = asked ?? fresh.sort((a, b) => chances[b] - chances[a])[0] ?? said[0]?.row;
+  if (first !== undefined) place.replaceChildren(explanation(user, first, liked));
+  const worst = [...said].sort((a, b) => b.miss - a.miss).slice(0, 6);
+  const columns = [
+    { name: NOUN.item[0], value: ({ row }) => ITEMS.names[row], show: ({ row }) => itemLink(row) },
+    { name: "said", value: ({ value }) => value, show: ({ value }) => answer(value) },
+    { name: "expected", value: ({ chance }) => chance, show: ({ chance }) => asSaid(chance) },
+    { name: "on a line", fixed: true, value: () => "", show: ({ chance, value }) => dotLine(chance, value) },
+    {
+      name: "off by",
+      value: ({ miss }) => miss,
+      show: ({ miss }) => (SUMMARY.binary ? percent(miss) : decimal(miss * (SUMMARY.scale[1] - SUMMARY.scale[0]), 2)),
+    },
+    { name: "seen in training", value: ({ late }) => (late ? "no" : "yes") },
+  ];
+  const held = said.filter(({ late }) => late).length;
+  return [
+    el("p", {}, el("a", { href: "#users" }, `← All ${NOUN.user[1]}`)),
+    el("h2", {}, clipped(USERS.names[user], 300)),
+    PIXEL_ITEMS
+      ? el(
+          "div",
+          { class: "row pictures" },
+          el(
+            "figure",
+            {},
+            pixelPlot((row) => known.get(row)?.value ?? null, "What was observed"),
+            el("figcaption", {}, "observed"),
+          ),
+          el(
+            "figure",
+            {},
+            pixelPlot((row) => predict(thetasOf(user), row), "What the model makes of it"),
+            el("figcaption", {}, "predicted"),
+          ),
+        )
+      : null,
+    el("section", {}, stackedBar(shares), legend(shares, 6)),
+    el(
+      "div",
+      { class: "row" },
+      el("section", {}, el("h3", {}, "Recommended"), recommendations(user, liked, known)),
+      el(
+        "section",
+        {},
+        el("h3", {}, `Why? Any ${NOUN.item[0]}, taken apart`),
+        itemPicker(`Explain another ${NOUN.item[0]}`, explain, (row) => ITEMS.counts[row] > 0),
+        place,
+      ),
+    ),
+    el(
+      "section",
+      {},
+      el("h3", {}, "Largest misses"),
+      dataTable({
+        name: "misses",
+        caption: "Grey: what was said. Blue: what the model expects.",
+        columns,
+        rows: worst,
+        empty: "No answers.",
+      }),
+    ),
+    el(
+      "section",
+      {},
+      el("h3", {}, "All answers"),
+      dataTable({
+        name: "said",
+        caption: `${times(said.length, ["answer", "answers"])}, ${held} of them held out.`,
+        columns,
+        rows: said,
+        limit: 20,
+        empty: "No answers.",
+      }),
+    ),
+  ];
+}

@@ -1,0 +1,241 @@
+// What if someone said this and that: the model answers at once, by fold-in.
+const CHOICES = SUMMARY.binary ? [1, 0] : USERS.values.length <= 12 ? [...USERS.values].reverse() : [1, 0.75, 0.5, 0.25, 0];
+
+/** Answers in the address: id:value,id:value. Without any the overview's example is shown; "none" stands for none. */
+function keptAnswers() {
+  const found = new Map();
+  if (remembered("a") === null && DATA.example) return found.set(DATA.example.because, CHOICES[0]);
+  for (const part of (remembered("a") ?? "").split(",").filter(Boolean)) {
+    const cut = part.lastIndexOf(":");
+    const [row, value] = [KEYS.item.find(decoded(part.slice(0, cut))), Number(part.slice(cut + 1))];
+    if (row !== null && ITEMS.counts[row] && value >= 0 && value <= 1) found.set(row, value);
+  }
+  return found;
+}
+const written = (answers) => [...answers].map(([row, value]) => `${encodeURIComponent(KEYS.item.key(row))}:${value}`).join(",");
+
+/** Items that tell most: often rated, and neither certain nor impossible; no two with equal supports. */
+function tellingItems(count) {
+  const spread = (row) => ITEMS.counts[row] * AVERAGE()[row] * (1 - AVERAGE()[row]);
+  const seen = new Set();
+  return byCount
+    .filter((row) => ITEMS.counts[row] > 0)
+    .sort((a, b) => spread(b) - spread(a))
+    .filter((row) => !seen.has(DATA.psi[row]) && seen.add(DATA.psi[row]))
+    .slice(0, count);
+}
+
+/** Buttons for the answers to one item; pressing the chosen one takes it back. */
+function answerButtons(row, answers, change) {
+  const buttons = CHOICES.map((value) => {
+    const button = el(
+      "button",
+      {
+        type: "button",
+        "aria-label": `${answer(value)} to ${clipped(ITEMS.names[row], 80)}`,
+        onclick: () => {
+          if (answers.get(row) === value) answers.delete(row);
+          else answers.set(row, value);
+          show();
+          change();
+        },
+      },
+      answer(value),
+    );
+    return button;
+  });
+  const show = () => buttons.forEach((button, k) => button.setAttribute("aria-pressed", answers.get(row) === CHOICES[k]));
+  show();
+  return el("span", { class: "choice", role: "group", "aria-label": clipped(ITEMS.names[row], 80) }, buttons);
+}
+
+/** Rules whose condition an answer meets; implications also the other way round. */
+function firing(answers) {
+  const found = [];
+  for (const rule of ALL_RULES) {
+    const [first, second] = KINDS[kindOf(rule)];
+    const [from, to] = [RULES.from[rule], RULES.to[rule]];
+    const meets = (row, said) => answers.has(row) && saysYes(answers.get(row)) === (said === "yes");
+    if (meets(from, first)) found.push({ rule, because: [from, first], says: [to, second] });
+    else if (kindOf(rule) === "implication" && meets(to, "no")) found.push({ rule, because: [to, "no"], says: [from, "no"] });
+    if (found.length >= 400) break;
+  }
+  return found.filter(({ says: [row] }) => !answers.has(row));
+}
+
+function whatIfResult(answers) {
+  const thetas = foldIn(answers);
+  const [before, after] = [AVERAGE(), predictAll(thetas)];
+  const shares = eventShares(thetas);
+  const rows = byCount.filter((row) => ITEMS.counts[row] > 0 && !answers.has(row));
+  // What few people answered moves easily, and nobody knows it.
+  const change = (row) => Math.abs(after[row] - before[row]) * Math.min(1, ITEMS.counts[row] / 20);
+  const fired = firing(answers).slice(0, 12);
+  const someone = answers.size ? "Someone who says so" : `The average ${NOUN.user[0]}`;
+  return [
+    el("h3", {}, `${someone} is`),
+    stackedBar(shares),
+    legend(shares, 5),
+    PIXEL_ITEMS
+      ? el(
+          "div",
+          { class: "row pictures" },
+          el(
+            "figure",
+            {},
+            pixelPlot((row) => answers.get(row) ?? null, "What was said"),
+            el("figcaption", {}, "said"),
+          ),
+          el(
+            "figure",
+            {},
+            pixelPlot((row) => after[row], "What is expected"),
+            el("figcaption", {}, "expected"),
+          ),
+        )
+      : null,
+    el("h3", {}, answers.size ? "and what moves" : "and what is expected"),
+    dataTable({
+      name: "moved",
+      limit: 12,
+      rows: answers.size ? [...rows].sort((a, b) => change(b) - change(a)) : rows,
+      caption: `${answers.size ? `Grey: the average ${NOUN.user[0]}. Blue: with these answers` : `The average ${NOUN.user[0]}`}${MODELS.length >= 4 ? "; the band holds nine tenths of the draws" : ""}.`,
+      columns: [
+        { name: NOUN.item[0], value: (row) => ITEMS.names[row], show: itemLink },
+        {
+          name: answers.size ? "from → to" : "on a line",
+          fixed: true,
+          value: () => "",
+          show: (row) => dotLine(after[row], answers.size ? before[row] : null, interval(thetas, row)),
+        },
+        { name: "now", value: (row) => after[row], show: (row) => asSaid(after[row]) },
+        answers.size && {
+          name: "change",
+          value: (row) => after[row] - before[row],
+          show: (row) => {
+            const d = after[row] - before[row];
+            return `${d >= 0 ? "+" : "−"}${SUMMARY.binary ? percent(Math.abs(d)) : decimal(Math.abs(d) * (SUMMARY.scale[1] - SUMMARY.scale[0]), 2)}`;
+          },
+        },
+      ].filter(Boolean),
+    }),
+    el("h3", {}, "Rules that fire"),
+    fired.length
+      ? el(
+          "ul",
+          { class: "fired" },
+          fired.map(({ rule, because, says }) =>
+            el(
+              "li",
+              {},
+              side(because[0], because[1]),
+              " ⇒ ",
+              side(says[0], says[1]),
+              el(
+                "span",
+                { class: "soft" },
+                unseen(rule) ? " (no case)" : ` (held for ${whole(RULES.held[rule])} of ${whole(RULES.seen[rule])})`,
+              ),
+            ),
+          ),
+        )
+      : soft(answers.size ? "None of the rules on this page begins with one of these answers." : "Answer something first."),
+  ];
+}
+
+/** Pixels to press: yes, then no, then nothing again. */
+function pixelPad(answers, change) {
+  const [, width] = DATA.image;
+  const pad = el("div", { class: "pad", style: { "grid-template-columns": `repeat(${width}, 1fr)` } });
+  const next = (value) => (value === undefined ? 1 : value >= 0.5 ? 0 : undefined);
+  for (const row of range(N_ITEMS)) {
+    const tell = () => {
+      const value = answers.get(row);
+      button.setAttribute("aria-label", `${clipped(ITEMS.names[row], 40)}: ${value === undefined ? "not said" : answer(value)}`);
+      button.dataset.said = value === undefined ? "" : value >= 0.5 ? "yes" : "no";
+    };
+    const button = el("button", {
+      type: "button",
+      disabled: !ITEMS.counts[row],
+      onclick: () => {
+        const value = next(answers.get(row));
+        if (value === undefined) answers.delete(row);
+        else answers.set(row, value);
+        tell();
+        change();
+      },
+    });
+    tell();
+    pad.append(button);
+  }
+  return pad;
+}
+
+function whatIf() {
+  const answers = keptAnswers();
+  const result = el("div", { class: "result" });
+  // Said to those who do not see the rest change.
+  const status = el("p", { class: "soft", role: "status" });
+  const list = el("ul", { class: "asked" });
+  const usual = tellingItems(10);
+  const refresh = () => {
+    remember({ a: written(answers) || "none" });
+    link.setAttribute("href", location.hash || "#what-if");
+    result.replaceChildren(...whatIfResult(answers).filter(Boolean));
+    const shares = eventShares(foldIn(answers));
+    const [first] = mainEvents(shares, 1);
+    const likely = first === undefined ? "" : `; most of all ${clipped(eventName(first), 60)}, ${percent(shares[first])}`;
+    status.textContent = `${times(answers.size, ["answer", "answers"])}${likely}.`;
+  };
+  const line = (row) => {
+    const entry = el("li", {}, el("span", {}, clipped(ITEMS.names[row], 60)), answerButtons(row, answers, refresh));
+    entry.dataset.row = row;
+    return entry;
+  };
+  const ask = (row) => {
+    if ([...list.children].some((entry) => entry.dataset.row === String(row))) return;
+    const entry = line(row);
+    list.prepend(entry);
+    entry.querySelector("button").focus();
+  };
+  const link = el("a", { href: location.hash }, "Link to these answers");
+  const writeList = () =>
+    PIXEL_ITEMS
+      ? list.replaceChildren(el("li", {}, pixelPad(answers, refresh)))
+      : list.replaceChildren(...[...new Set([...answers.keys(), ...usual])].map(line));
+  const reset = el(
+    "button",
+    {
+      type: "button",
+      onclick: () => {
+        answers.clear();
+        writeList();
+        refresh();
+      },
+    },
+    "Reset",
+  );
+  writeList();
+  refresh();
+  return [
+    el("h2", {}, "What if"),
+    soft(
+      `Say ${SUMMARY.binary ? "yes or no" : "something"} to a few ${NOUN.item[1]}, and see what the model makes of it: it places someone new without learning again.`,
+    ),
+    el(
+      "div",
+      { class: "row sides" },
+      el(
+        "section",
+        {},
+        PIXEL_ITEMS
+          ? soft("Press a pixel once for dark, twice for light.")
+          : itemPicker(`Add another ${NOUN.item[0]}`, ask, (row) => ITEMS.counts[row] > 0),
+        list,
+        el("p", { class: "tools" }, reset, link),
+        status,
+      ),
+      result,
+    ),
+  ];
+}

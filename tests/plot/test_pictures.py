@@ -1,0 +1,134 @@
+"""Pictures: Axes in, Axes out, and what is on them is what the model says."""
+
+import numpy as np
+import pytest
+
+from kolmogorov import BayesianKolmogorovModel, KolmogorovModel
+from kolmogorov.errors import DataError, MissingExtraError
+from kolmogorov.interpret.naming import EventItems
+from kolmogorov.plot.palette import colour
+
+matplotlib = pytest.importorskip("matplotlib", reason="plots need the extra 'plot'")
+matplotlib.use("Agg")
+
+
+@pytest.fixture(scope="module")
+def split(zoo):
+    return zoo.split(test_size=0.2, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def model(split):
+    return KolmogorovModel(5, user_reg=0.3, n_init=5, random_state=0).fit(split[0])
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    matplotlib.pyplot.close("all")
+
+
+def texts(labels):
+    return [label.get_text() for label in labels]
+
+
+def test_events_are_bars_by_name(model):
+    ax = model.plot.events()
+    share = model.fitted_.theta_or_population[-1]
+    assert [bar.get_width() for bar in ax.patches] == pytest.approx(sorted(share))
+    assert set(texts(ax.get_yticklabels())) == set(EventItems(model.fitted_).names())
+
+
+def test_axes_in_axes_out(model, split):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    plots = (
+        model.plot.events,
+        model.plot.matrix,
+        model.plot.order,
+        model.plot.history,
+        model.plot.calibration,
+        model.relations().rules(split[0]).plot,
+        model.explain("dove", "eggs").plot,
+    )
+    for draw in plots:
+        _, ax = pyplot.subplots()
+        assert draw(ax=ax) is ax
+        ax.figure.canvas.draw()
+        assert draw().figure is not ax.figure
+
+
+def test_the_matrix_shows_supports(model):
+    ax = model.plot.matrix()
+    classes = {tuple(row) for row in model.psi_.tolist()}
+    assert len(ax.get_yticks()) == len(classes)
+    assert len(model.plot.matrix(max_rows=3).get_yticks()) == 3
+
+
+def test_the_order_shows_covers(model):
+    order = model.relations().order
+    ax = model.plot.order()
+    assert len(ax.lines) == len(order.covers)
+    assert len(ax.texts) == len(order)
+    assert len(model.plot.order(max_classes=4).texts) == 4
+
+
+def test_curves_are_those_of_the_fit(model, split, zoo):
+    (line,) = model.plot.history().lines
+    assert line.get_ydata().tolist() == [sweep.rmse for sweep in model.history_]
+    assert len(model.plot.calibration(zoo).collections) == 1
+    with pytest.raises(DataError, match="trained on all of these"):
+        model.plot.calibration(split[0])
+
+
+def test_rules_and_explanations(model, split):
+    rules = model.relations().rules(split[0], kinds=("implication", "exclusion"))
+    ax = rules.plot(n_labels=2)
+    assert len(ax.texts) == 2
+    assert texts(ax.get_legend().get_texts()) == ["implication", "exclusion"]
+    assert sum(len(dots.get_offsets()) for dots in ax.collections) == int((rules.support > 0).sum())
+    why = model.explain("dove", "eggs")
+    widths = [bar.get_width() for bar in why.plot().patches]
+    assert sum(widths[:-1]) == pytest.approx(why.probability)
+    assert sum(widths) == pytest.approx(1.0)
+
+
+def test_draws_have_pictures_too(zoo):
+    drawn = BayesianKolmogorovModel(4, n_chains=1, burn_in=10, n_samples=4, random_state=0).fit(zoo)
+    for draw in (drawn.plot.events, drawn.plot.matrix, drawn.plot.order, drawn.plot.calibration):
+        draw().figure.canvas.draw()
+    with pytest.raises(DataError, match="no sweeps"):
+        drawn.plot.history()
+
+
+def test_names_are_no_formulas(model):
+    ax = model.explain("dove", "eggs").plot()
+    ax.set_title("")
+    from kolmogorov.plot.canvas import short
+
+    assert short("a$b$c") == r"a\$b\$c"
+    assert short("x" * 99, 10) == "x" * 9 + "…"
+
+
+def test_colours_differ():
+    assert len({colour(event) for event in range(36)}) == 36
+
+
+def test_without_matplotlib_the_command_is_told(model, monkeypatch):
+    monkeypatch.setattr("kolmogorov._support.optional.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'kolmogorov\[plot\]'"):
+        model.plot.events()
+
+
+def test_relevance_is_said_by_hand(model):
+    """Mass, probability and lift of an item in an event, summed one answer at a time."""
+    fitted, found = model.fitted_, EventItems(model.fitted_)
+    mass = np.zeros_like(found.mass)
+    training = fitted.training
+    for user, item, value in zip(training.user_rows(), training.item_rows(), training.values, strict=True):
+        part = fitted.theta[user] * fitted.psi[item]
+        mass[item] += value * part / max(part.sum(), 1e-3)
+    np.testing.assert_allclose(found.mass, mass, atol=1e-9)
+    np.testing.assert_allclose(found.probability, mass / mass.sum(axis=0))
+    share = mass.sum(axis=0) / mass.sum()
+    np.testing.assert_allclose(found.lift[3, 1], (mass[3, 1] + 5 * share[1]) / (mass[3].sum() + 5) / share[1])
+    assert set(found.best(1, 99, 0.5).tolist()) == set(np.flatnonzero(mass[:, 1] > 0).tolist())

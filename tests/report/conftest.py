@@ -1,0 +1,75 @@
+"""A browser and pages to look at."""
+
+import pytest
+
+import browser as browsers
+from kolmogorov import BayesianKolmogorovModel, KolmogorovModel
+
+NOUNS = ("animal", "trait")
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A chromium; tests skip where there is none."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="browser tests need playwright")
+    pytest.importorskip("jinja2", reason="reports need the extra 'report'")
+    if not browsers.available():
+        pytest.skip("no chromium on this machine")
+    with playwright.sync_playwright() as driver:
+        try:
+            found = browsers.launched(driver)
+        except playwright.Error as error:
+            if browsers.system_browser() or "missing dependencies" not in str(error):
+                raise
+            pytest.skip("playwright's chromium misses libraries of the system")
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def visit(browser):
+    """Open a page; the test fails on any console error or network request."""
+    troubles, pages = [], []
+
+    def open_page(address, **options):
+        page = browser.new_page(**options)
+        pages.append(page)
+        page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on(
+            "request",
+            lambda request: None if request.url.startswith(("file:", "blob:")) else troubles.append(request.url),
+        )
+        page.goto(address)
+        return page
+
+    yield open_page
+    for page in pages:
+        page.close()
+    assert not troubles
+
+
+@pytest.fixture(scope="session")
+def zoo_model(zoo):
+    train, _ = zoo.split(test_size=0.2, random_state=0)
+    return KolmogorovModel(5, user_reg=0.3, n_init=5, random_state=0).fit(train)
+
+
+@pytest.fixture(scope="session")
+def zoo_page(zoo, zoo_model, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "zoo.html"
+    zoo_model.report(path, zoo, title="Zoo", nouns=NOUNS)
+    return path.as_uri()
+
+
+@pytest.fixture(scope="session")
+def drawn_model(zoo):
+    train, _ = zoo.split(test_size=0.2, random_state=0)
+    return BayesianKolmogorovModel(5, n_chains=2, burn_in=50, n_samples=20, random_state=0).fit(train)
+
+
+@pytest.fixture(scope="session")
+def drawn_page(zoo, drawn_model, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "drawn.html"
+    drawn_model.report(path, zoo, title="Zoo, drawn", nouns=NOUNS)
+    return path.as_uri()

@@ -1,0 +1,90 @@
+"""What notebooks show of values: tables and bars, with every name as text."""
+
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, tune
+from kolmogorov._support.markup import bars, card, table
+
+EVIL = "<script>alert(1)</script>"
+
+
+class Balanced(HTMLParser):
+    """Fails where a tag is not closed."""
+
+    def __init__(self):
+        super().__init__()
+        self.open = []
+        self.seen = set()
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+        self.seen.add(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def checked(html):
+    parser = Balanced()
+    parser.feed(html)
+    assert parser.open == []
+    assert "script" not in parser.seen
+    return html
+
+
+@pytest.fixture(scope="module")
+def model(zoo):
+    return KolmogorovModel(5, user_reg=0.3, n_init=5, random_state=0).fit(zoo)
+
+
+def test_names_are_escaped():
+    html = checked(card(EVIL, table({EVIL: [EVIL]}), bars([EVIL], [1.0], [EVIL])))
+    assert html.count("&lt;script&gt;") == 5
+
+
+def test_numbers_stand_right_and_the_rest_is_counted():
+    html = checked(table({"n": [1234], "name": ["x"]}, more=7))
+    assert "1,234" in html
+    assert "text-align:right" in html
+    assert "and 7 more" in html
+
+
+def test_a_model_shows_what_it_learned(model, zoo):
+    html = checked(model._repr_html_())
+    assert "5 events" in html
+    assert "feathers" in html
+    assert model._repr_mimebundle_()["text/html"] == html
+    assert "KolmogorovModel" in KolmogorovModel()._repr_html_()
+    drawn = BayesianKolmogorovModel(4, n_chains=1, burn_in=5, n_samples=2, random_state=0).fit(zoo)
+    assert "events" in checked(drawn._repr_html_())
+
+
+def test_observations_show_their_values(zoo):
+    html = checked(zoo._repr_html_())
+    assert "1,515 of 101 users" in html
+    assert f"{int(zoo.values.sum()):,} (" in html
+    many = Observations.from_dense(np.random.default_rng(0).random((20, 10)))
+    assert "0.9 to 1" in checked(many._repr_html_())
+    assert "Observations" in checked(zoo.subset(np.zeros(len(zoo), dtype=bool))._repr_html_())
+
+
+def test_relations_rules_order_and_explanations(model, zoo):
+    relations = model.relations()
+    assert "implications" in repr(relations)
+    assert str(relations.counts["implication"]) in checked(relations._repr_html_())
+    rules = relations.rules(zoo)
+    assert f"{len(rules):,} rules" in checked(rules._repr_html_())
+    assert f"order of {len(relations.order)} classes" in repr(relations.order)
+    assert "feathers" in checked(relations.order._repr_html_())
+    why = model.explain("dove", "eggs")
+    assert "dove says yes to eggs" in repr(why)
+    assert "rules that lead to it" in checked(why._repr_html_())
+
+
+def test_tuning_shows_the_best_first(zoo):
+    found = tune(zoo, n_events=(1, 4), user_reg=(0.3, 30.0), item_reg=0.0, refit=False)
+    assert "best: n_events=4, user_reg=0.3" in repr(found)
+    assert checked(found._repr_html_()).count("<tr>") == 5
