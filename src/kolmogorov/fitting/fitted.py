@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.invariants import check_among, check_array, check_between, check_simplex
 from kolmogorov._support.typing import Floats, Rows
+from kolmogorov._support.validation import LARGEST_RIDGE
 from kolmogorov.data import Observations
 from kolmogorov.errors import InvariantError
 from kolmogorov.fitting.history import Sweep, history_array, history_of
@@ -41,6 +42,8 @@ class Fitted(Trained):
     soft : float64[n_items, D] or None
         Means over what psi may be, given the data; where they are known they predict, and psi, the levels nearest to
         them, is what rules are read off.
+    ridges : float64[2] or None
+        Those on theta and psi that were learned with the model; with them new users and items are placed.
     """
 
     theta: Floats
@@ -50,6 +53,7 @@ class Fitted(Trained):
     history: tuple[Sweep, ...]
     levels: Floats | None = None
     soft: Floats | None = None
+    ridges: Floats | None = None
 
     @property
     def n_events(self) -> int:
@@ -162,6 +166,8 @@ class Fitted(Trained):
             arrays |= {"psi": self.codes, "levels": self.levels}
         if self.soft is not None:
             arrays["soft"] = self.soft.astype(np.float32)
+        if self.ridges is not None:
+            arrays["ridges"] = self.ridges
         return {"n_events": self.n_events}, arrays | training_arrays(self.training)
 
     @classmethod
@@ -186,6 +192,7 @@ class Fitted(Trained):
             history=history,
             levels=levels,
             soft=parts.array("soft", 2, "float32").astype(np.float64) if "soft" in parts.arrays else None,
+            ridges=parts.array("ridges", 1, "float64") if "ridges" in parts.arrays else None,
         )
 
     def validate_numbers(self) -> None:
@@ -207,6 +214,9 @@ class Fitted(Trained):
             low, high = (0.0, 1.0) if self.levels is None else self.levels[[0, -1]]
             check_array("soft", self.soft, np.float64, (len(self.items), size))
             check_between("soft", self.soft, float(np.float32(low)), float(np.float32(high)))
+        if self.ridges is not None:
+            check_array("the ridges", self.ridges, np.float64, (2,))
+            check_between("the ridges", self.ridges, 0.0, LARGEST_RIDGE)
         for sweep in self.history:
             sweep.validate()
 

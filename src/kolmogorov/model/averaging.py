@@ -55,10 +55,12 @@ def averaged_model(
     training: Observations,
     settings: SimplexModel | None = None,
     levels: Floats | None = None,
+    **more: Floats | None,
 ) -> Any:
     """Make an ordinary model of averaged parameters; guests are placed with the settings of the models averaged."""
     seen = training.rows.counts > 0
-    fitted = Fitted(theta=theta, psi=psi, centre=theta[seen].mean(axis=0), training=training, history=(), levels=levels)
+    centre = theta[seen].mean(axis=0)
+    fitted = Fitted(theta, psi, centre, training, history=(), levels=levels, **more)
     kept = ("user_reg", "item_reg", "prior", "unobserved", "simplex_solver", "n_jobs")
     options: dict[str, Any] = {} if settings is None else {name: getattr(settings, name) for name in kept}
     kind: Any = KolmogorovModel if settings is None else type(settings)
@@ -113,7 +115,11 @@ def bagged(
         table = _reweighted(observations, rng) if bootstrap else observations
         fits.append(single.fit(table, keep_interrupted=False).fitted_)
     theta, psi = stacked([fit.theta for fit in fits]), np.concatenate([fit.psi for fit in fits], axis=1)
-    return averaged_model(theta, psi, by_users(observations), base, fits[0].levels)
+    more: dict[str, Floats | None] = {}
+    if fits[0].soft is not None:
+        more["soft"] = np.concatenate([fit.soft for fit in fits], axis=1)
+        more["ridges"] = np.mean([fit.ridges for fit in fits], axis=0)
+    return averaged_model(theta, psi, by_users(observations), base, fits[0].levels, **more)
 
 
 def _reweighted(observations: Observations, rng: np.random.Generator) -> Observations:

@@ -16,7 +16,6 @@ from kolmogorov._support.files import check_writable
 from kolmogorov._support.progress import notice
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.threads import one_blas_thread, thread_count
-from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import (
     LARGEST_RIDGE,
     Between,
@@ -33,7 +32,7 @@ from kolmogorov._support.validation import (
     check_parameters,
 )
 from kolmogorov._support.warn import warn
-from kolmogorov.data.levels import MOST_LEVELS, Levels, LevelsRequirement, grid_of
+from kolmogorov.data.levels import MOST_LEVELS, Levels, LevelsRequirement
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.trainable import check_any, check_trainable
 from kolmogorov.errors import ConvergenceWarning, DataError, ParameterError
@@ -42,9 +41,8 @@ from kolmogorov.fitting.trained import checked
 from kolmogorov.model.drawn import DrawnModel
 from kolmogorov.sampling.checkpoint import ChainCheckpoint, SamplerState
 from kolmogorov.sampling.convergence import convergence_of
-from kolmogorov.sampling.emission import INSIDE, emission_of
 from kolmogorov.sampling.features import pattern_features, user_features
-from kolmogorov.sampling.plan import Plan
+from kolmogorov.sampling.plan import Plan, level_grid, likelihood_of
 from kolmogorov.sampling.sampler import Sampler, SamplingProgress
 from kolmogorov.sampling.sizes import Sizes, suited
 from kolmogorov.surface.tables import table_of
@@ -67,10 +65,6 @@ _RULES: dict[str, Requirement] = {
     "callback": Callback(),
     "verbose": Flag(),
 }
-
-
-#: How far the values of ratings reach beyond either end of the scale, in scales.
-_REACH = 1.0
 
 
 class BayesianKolmogorovModel(DrawnModel):
@@ -247,7 +241,7 @@ class BayesianKolmogorovModel(DrawnModel):
 
         return Plan(
             likelihood=likelihood,
-            levels=self._levels(table, likelihood),
+            levels=level_grid(self.levels, table, likelihood),
             n_events=chosen("n_events"),
             n_chains=chosen("n_chains"),
             burn_in=chosen("burn_in"),
@@ -259,31 +253,18 @@ class BayesianKolmogorovModel(DrawnModel):
 
     def _sizes(self, table: Observations) -> Sizes:
         likelihood = self._likelihood(table)
-        several = self._levels(table, likelihood) is not None
+        several = level_grid(self.levels, table, likelihood) is not None
         return suited(table, several_values=several, answers=likelihood != "gaussian")
 
     def _n_features(self, table: Observations) -> int:
         return self._sizes(table).n_features if self.n_features == "auto" else int(self.n_features)
 
-    def _levels(self, table: Observations, likelihood: str) -> Floats | None:
-        if likelihood == "categorical":
-            if isinstance(self.levels, str):
-                return emission_of(likelihood, np.empty(0), table).levels
-            raise ParameterError("With likelihood 'categorical' the levels are the ratings themselves: levels='auto'.")
-        grid = grid_of(self.levels, table, chances=likelihood == "bernoulli", reach=_REACH)
-        if likelihood == "bernoulli" and grid is not None and not INSIDE[0] <= grid[0] <= grid[-1] <= INSIDE[1]:
-            raise ParameterError(
-                f"With likelihood 'bernoulli' levels are chances of a yes, each from {INSIDE[0]:g} to {INSIDE[1]:g}; "
-                f"got {grid[0]:g} to {grid[-1]:g}."
-            )
-        return grid
-
     def _likelihood(self, table: Observations) -> str:
         if self.likelihood == "auto":
-            return "bernoulli" if table.is_binary and _whole(table) else "gaussian"
+            return likelihood_of(table)
         if self.likelihood == "bernoulli" and not table.is_binary:
             raise DataError("likelihood 'bernoulli' is for values 0 and 1; these data have others. Use 'gaussian'.")
-        if self.likelihood != "gaussian" and not _whole(table):
+        if self.likelihood != "gaussian" and table.weights is not None and (table.weights % 1.0).any():
             raise DataError(
                 f"With likelihood '{self.likelihood}' weights must be whole numbers: how often an answer was given."
             )
@@ -308,7 +289,3 @@ class BayesianKolmogorovModel(DrawnModel):
             error = "" if draw.rmse is None else f"  held-out rmse {draw.rmse:.4f}"
             sys.stderr.write(f"chain {draw.chain + 1}/{draw.n_chains}  sweep {draw.sweep}/{draw.n_sweeps}{error}\n")
         return self.callback is not None and says_stop(self.callback(draw))
-
-
-def _whole(table: Observations) -> bool:
-    return table.weights is None or bool((table.weights == np.floor(table.weights)).all())

@@ -67,6 +67,10 @@ _RULES: dict[str, Requirement] = {
 }
 
 
+#: Ridges of a descent whose user gave none.
+USUAL_RIDGES = (10.0, 0.0)
+
+
 class SimplexModel(EventModel):
     """Base of the estimators that are found by descent; subclasses name the set of their items.
 
@@ -82,8 +86,8 @@ class SimplexModel(EventModel):
     }
 
     n_events: int
-    user_reg: float
-    item_reg: float
+    user_reg: float | Literal["auto"]
+    item_reg: float | Literal["auto"]
     prior: Prior
     unobserved: float | Literal["auto"]
     simplex_solver: str | RowSolver
@@ -169,7 +173,7 @@ class SimplexModel(EventModel):
         check_writable(self.checkpoint)
         problem = engine.problem
         # Everything but the seed that shapes the sweeps; the item solver names the levels, if there are several.
-        shape: list[Any] = [int(self.n_events), float(self.user_reg), float(self.item_reg)]
+        shape: list[Any] = [int(self.n_events), self._ridges[0], self._ridges[1]]
         shape += [self.prior, int(self.n_init)]
         shape += [self.unobserved] if self.unobserved else []
         solvers = [repr(problem.user_solver), repr(problem.item_solver)]
@@ -184,13 +188,23 @@ class SimplexModel(EventModel):
             levels=problem.grid,
         )
 
+    @property
+    def _ridges(self) -> tuple[float, float]:
+        """Ridges on theta and psi, in numbers: those that a fit learned, or those given."""
+        fitted = getattr(self, "fitted_", None)
+        if fitted is not None and fitted.ridges is not None:
+            return float(fitted.ridges[0]), float(fitted.ridges[1])
+        given = zip((self.user_reg, self.item_reg), USUAL_RIDGES, strict=True)
+        user_reg, item_reg = (usual if value == "auto" else float(value) for value, usual in given)
+        return user_reg, item_reg
+
     def _new_thetas(self, view: View) -> Floats:
         solver = self._problem().user_solver
-        return fold_in.new_users(self.fitted_, view, solver, float(self.user_reg), self.unobserved_, self.n_jobs)
+        return fold_in.new_users(self.fitted_, view, solver, self._ridges[0], self.unobserved_, self.n_jobs)
 
     def _new_psis(self, view: View) -> NDArray[Any]:
         solver = self._problem().on(self.fitted_.levels).item_solver
-        return fold_in.new_items(self.fitted_, view, solver, float(self.item_reg), self.unobserved_, self.n_jobs)
+        return fold_in.new_items(self.fitted_, view, solver, self._ridges[1], self.unobserved_, self.n_jobs)
 
     # --- learned attributes -----------------------------------------------------------------------------
 
@@ -244,7 +258,7 @@ class SimplexModel(EventModel):
         for solver in (user_solver, item_solver):
             solver.check_size(int(self.n_events))
         rest = self.unobserved if self.unobserved == "auto" else float(self.unobserved)
-        objective = Objective(float(self.user_reg), float(self.item_reg), self.prior, rest)
+        objective = Objective(self._ridges[0], self._ridges[1], self.prior, rest)
         return Problem(user_solver, item_solver, objective, self._levels)
 
     def _on_sweep(self, sweep: Sweep) -> bool:

@@ -5,14 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
+from kolmogorov.data.levels import Levels, grid_of
+from kolmogorov.errors import ParameterError
 from kolmogorov.execution import Threads
 from kolmogorov.sampling.chain import BernoulliChain, Chain, GaussianChain
-from kolmogorov.sampling.emission import emission_of
+from kolmogorov.sampling.emission import INSIDE, emission_of
 from kolmogorov.sampling.features import Features
 from kolmogorov.sampling.levels import AnswerChain, GaussianLevelChain
 
+#: How far the values of ratings reach beyond either end of the scale, in scales.
+_REACH = 1.0
 #: Share of the sweeps that fit into a given time which are not kept.
 _BURN_IN_SHARE = 0.6
 
@@ -83,3 +89,28 @@ class Plan:
         thin = max(1, min(self.thin, (n_sweeps - burn_in) // self.n_samples))
         n_samples = max(1, min(self.n_samples, (n_sweeps - burn_in) // thin))
         return replace(self, burn_in=burn_in, thin=thin, n_samples=n_samples)
+
+
+def likelihood_of(table: Observations) -> str:
+    """Return the likelihood that suits a table: yes and no where it holds nothing else, as often as weights say."""
+    whole = table.weights is None or bool((table.weights == np.floor(table.weights)).all())
+    return "bernoulli" if table.is_binary and whole else "gaussian"
+
+
+def level_grid(levels: Levels, table: Observations, likelihood: str) -> Floats | None:
+    """Return the values that chains draw from; None for the paper's two.
+
+    For ratings "auto" reaches one scale beyond either end: thetas are far from the corners of the simplex, and what
+    they average must make up for it.
+    """
+    if likelihood == "categorical":
+        if isinstance(levels, str):
+            return emission_of(likelihood, np.empty(0), table).levels
+        raise ParameterError("With likelihood 'categorical' the levels are the ratings themselves: levels='auto'.")
+    grid = grid_of(levels, table, chances=likelihood == "bernoulli", reach=_REACH)
+    if likelihood == "bernoulli" and grid is not None and not INSIDE[0] <= grid[0] <= grid[-1] <= INSIDE[1]:
+        raise ParameterError(
+            f"With likelihood 'bernoulli' levels are chances of a yes, each from {INSIDE[0]:g} to {INSIDE[1]:g}; got "
+            f"{grid[0]:g} to {grid[-1]:g}."
+        )
+    return grid

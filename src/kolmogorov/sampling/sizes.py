@@ -41,8 +41,13 @@ def suited(table: Observations, *, several_values: bool, answers: bool) -> Sizes
         burn_in=100 if many else 150,
         n_samples=20,
         thin=4,
-        n_features=_between(30.0 * (n / 80_000.0) ** 0.3, 5, 60),
+        n_features=feature_count(table),
     )
+
+
+def feature_count(table: Observations) -> int:
+    """Return how many features of the pattern a table can say something by."""
+    return _between(30.0 * (len(table) / 80_000.0) ** 0.3, 5, 60)
 
 
 def _between(value: float, low: int, high: int) -> int:
