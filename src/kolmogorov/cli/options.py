@@ -271,12 +271,17 @@ def likes_level(scale: Scale, likes: float | None) -> float:
     return float(scale.probability(likes))
 
 
-def refuse_given(names: Iterable[str], why: str) -> None:
-    """Refuse options of the command that would be ignored."""
+def given_of(names: Iterable[str]) -> list[str]:
+    """Return those of some options of the command that were given, as they are written."""
     context = click.get_current_context()
     flags = {option.name: option.opts[0] for option in context.command.params}
     source = click.core.ParameterSource.COMMANDLINE
-    given = [flags[name] for name in names if context.get_parameter_source(name) is source]
+    return [flags[name] for name in names if context.get_parameter_source(name) is source]
+
+
+def refuse_given(names: Iterable[str], why: str) -> None:
+    """Refuse options of the command that would be ignored."""
+    given = given_of(names)
     if given:
         raise click.UsageError(f"{', '.join(given)}: {why}.")
 

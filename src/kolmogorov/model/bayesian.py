@@ -209,7 +209,7 @@ class BayesianKolmogorovModel(DrawnModel):
         return self
 
     def _sampler(self, table: Observations, test: Observations | None) -> Sampler:
-        plan, seed = self._plan(table), base_seed(self.random_state)
+        plan, seed = self.plan(table), base_seed(self.random_state)
         count = self._n_features(table)
         with one_blas_thread():
             features = (user_features if plan.levels is None else pattern_features)(table, count)
@@ -231,7 +231,8 @@ class BayesianKolmogorovModel(DrawnModel):
         if self.max_seconds is not None and self.execution is not None:
             raise ParameterError("'max_seconds' does not go with 'execution': chains on a cluster are not cut short.")
 
-    def _plan(self, table: Observations) -> Plan:
+    def plan(self, table: Observations) -> Plan:
+        """Return what `fit` would sample for a table: sizes by its size where they are left open."""
         likelihood = self._likelihood(table)
         sizes = self._sizes(table)
 

@@ -21,6 +21,7 @@ from kolmogorov.cli.options import (
     SCALE,
     Finite,
     LevelsOption,
+    given_of,
     output_option,
     read_input,
     reading_options,
@@ -65,22 +66,27 @@ _CHAINS = {
 @click.argument("data", type=Input(dir_okay=True))
 @output_option("Model file to write.", required=True)
 @click.option(
-    "--events", type=EVENTS, help="Number of elementary events.  [default: 8; with --bayes by the size of the table]"
+    "--events", type=EVENTS, help="Number of elementary events.  [default: by the size of the table; 8 with --point]"
 )
 @click.option(
     "--levels",
     type=LevelsOption(),
     metavar="2|auto|V,V,...",
     help="Values of an item in an event: 2 (it happens or not), auto for a grid, or the grid on the scale from 0 to 1. "
-    " [default: 2; auto with --bayes]",
+    " [default: auto; 2 where a ridge or a solver is given]",
 )
-@click.option("--bayes", is_flag=True, help="Sample models from the posterior and average them: slower, more accurate.")
+@click.option(
+    "--bayes/--point",
+    default=None,
+    help="Draw models and average them, which predicts best, or learn one model, which is quicker and easier to read.  "
+    "[default: --bayes, unless an option of the other is given]",
+)
 @click.option(
     "--likelihood",
     type=click.Choice(["auto", "gaussian", "bernoulli", "categorical"]),
     default="auto",
     show_default=True,
-    help="With --bayes: ratings with noise, yes and no, or one of few ratings.",
+    help="Of draws: ratings with noise, yes and no, or one of few ratings.",
 )
 @click.option("--chains", type=COUNT, help="Of draws: independent chains.  [default: by the size of the table]")
 @click.option("--burn-in", type=COUNT, help="Of draws: sweeps of each chain not kept.  [default: likewise]")
@@ -92,10 +98,10 @@ _CHAINS = {
     is_flag=True,
     help="Only what happened is recorded (clicks, purchases): everything else counts as a no of small weight.",
 )
-@click.option("--user-reg", default=10.0, type=Finite(), show_default=True, help="Ridge on theta.")
-@click.option("--item-reg", default=0.0, type=Finite(), show_default=True, help="Ridge on psi.")
+@click.option("--user-reg", type=Finite(), help="Ridge on theta.  [default: learned; 10 for a descent]")
+@click.option("--item-reg", type=Finite(), help="Ridge on psi.  [default: learned; 0 for a descent]")
 @click.option("--prior", type=click.Choice(["mean", "uniform"]), default="mean", show_default=True)
-@click.option("--simplex-solver", default="pairwise", show_default=True)
+@click.option("--simplex-solver", default="active_set", show_default=True)
 @click.option("--binary-solver", default="auto", show_default=True)
 @click.option("--level-solver", default="coordinate", show_default=True, help="With several levels.")
 @click.option("--max-iter", default=100, type=COUNT, show_default=True, help="Limit on sweeps.")
@@ -137,10 +143,11 @@ def command(
 
     \b
     Examples:
-      kolmogorov fit ratings.csv --events 8 -o model.km
+      kolmogorov fit ratings.csv -o model.km
+      kolmogorov fit ratings.csv --point --events 8 -o model.km
       kolmogorov fit u.data --maximum 5 --user-reg 30 --test-size 0.2 -o ml.km
       kolmogorov fit u.data --maximum 5 --levels auto --events 4 -o ml.km
-      kolmogorov fit u.data --maximum 5 --bayes --test-size 0.2 -o ml.km
+      kolmogorov fit u.data --maximum 5 --test-size 0.2 -o ml.km
       kolmogorov fit u.data --maximum 5 --bayes --likelihood categorical --max-seconds 60 -o ml.km
       kolmogorov fit clicks.csv --only-yes --events 32 --test-size 0.2 -o clicks.km
       kolmogorov fit table.kmt --dask local:4 -o model.km
@@ -179,12 +186,14 @@ def _learn(
     from kolmogorov._support.wording import shown
     from kolmogorov.data.split import check_share
 
-    bayes, only_yes = options.pop("bayes"), options.pop("only_yes")
+    only_yes, wanted = options.pop("only_yes"), options.pop("bayes")
+    bayes = not (given_of(_POINT) or options["execution"]) if wanted is None else wanted
     refuse_given(_POINT if bayes else _CHAINS, "does not go with --bayes" if bayes else "goes only with --bayes")
     layout = {name: options.pop(name) for name in LAYOUT}
     scale = {name: options.pop(name) for name in SCALE}
     given = {parameter: options.pop(name) for name, parameter in _CHAINS.items()}
     shape = {"n_events": events, "levels": options.pop("levels")} | (given if bayes else {})
+    shape |= {name: options.pop(name) for name in ("user_reg", "item_reg")} if not bayes else {}
     shape = {name: value for name, value in shape.items() if value is not None}
     if not bayes:
         options["unobserved"] = "auto" if only_yes else 0.0
@@ -207,6 +216,7 @@ def _learn(
         train, test = observations, None
         if test_size is not None:
             train, test = observations.split(test_size, random_state=seed, by="user" if only_yes else "entry")
+    say.print(_choice(unfitted, train, wanted is None))
     if bayes:
         sampled = _sample(unfitted, train, test, say)
         sampled.save(output)
@@ -227,6 +237,20 @@ def _learn(
     if not bayes and model.interrupted_:
         # What was asked for is not all there; a script should know.
         raise click.exceptions.Exit(INTERRUPTED)
+
+
+def _choice(model: Any, train: Any, by_default: bool) -> str:
+    """Say in one line which model is learned, and why."""
+    from kolmogorov.data import Observations
+
+    if not model.has_draws:
+        soft = "one model with soft values and learned ridges: quick, and easy to read"
+        return f"Learning {soft}." if model.learns_ridges else "Learning one model by descent, with the settings given."
+    why = " Draws predict best; --point learns one model in a tenth of the time." if by_default else ""
+    if not isinstance(train, Observations):
+        return f"Drawing models.{why}"
+    plan = model.plan(train)
+    return f"Drawing models: {plan.n_chains} chains of {plan.n_sweeps} sweeps, {plan.n_events} events.{why}"
 
 
 def _unfitted(bayes: bool, seed: int, jobs: int, shape: dict[str, Any], options: dict[str, Any]) -> Any:
