@@ -46,7 +46,7 @@ class Average:
 def averaged(
     plan: Plan, table: Observations, features: Features, seed: int, dealer: Threads, on_sweep: Callable[[Sweep], Any]
 ) -> Average:
-    """Run one chain; `on_sweep` may end it, and Ctrl-C does once something was averaged."""
+    """Run one chain; `on_sweep` may end it, and so may Ctrl-C after the first sweep."""
     chain = plan.chain(table, features, seed, 0, dealer)
     state = chain.start()
     theta, values = np.zeros_like(state.theta), np.zeros_like(state.psi)
@@ -65,9 +65,11 @@ def averaged(
             if stopping:
                 break
     except KeyboardInterrupt:
-        if not kept:
+        if not history:
             raise
         interrupted = True
+        if not kept:
+            theta, values, kept = state.theta.copy(), state.psi.copy(), 1
     theta /= theta.sum(axis=1, keepdims=True)
     soft = (values / kept).astype(np.float32).astype(np.float64)
     return Average(theta, soft, *_ridges(plan, table, state), tuple(history), interrupted)
