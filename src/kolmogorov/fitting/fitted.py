@@ -13,6 +13,7 @@ from kolmogorov._support.invariants import check_among, check_array, check_betwe
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import LARGEST_RIDGE
 from kolmogorov.data import Observations
+from kolmogorov.data.levels import FURTHEST_LEVEL
 from kolmogorov.errors import InvariantError
 from kolmogorov.fitting.history import Sweep, history_array, history_of
 from kolmogorov.fitting.objective import Mass
@@ -39,11 +40,11 @@ class Fitted(Trained):
     history : tuple of Sweep
     levels : float64[L] or None
         The values of a many-valued model; None for the paper's two, and where psi is relaxed.
-    soft : float64[n_items, D] or None
-        Means over what psi may be, given the data; where they are known they predict, and psi, the levels nearest to
-        them, is what rules are read off.
+    soft : Fitted or None
+        A companion that predicts in place of this one: thetas and values that are means over what they may be. What can
+        be read, rules and supports, is of this one.
     ridges : float64[2] or None
-        Those on theta and psi that were learned with the model; with them new users and items are placed.
+        Of a companion: the ridges on theta and psi that were learned, with which new users are placed.
     """
 
     theta: Floats
@@ -52,7 +53,7 @@ class Fitted(Trained):
     training: Observations
     history: tuple[Sweep, ...]
     levels: Floats | None = None
-    soft: Floats | None = None
+    soft: Fitted | None = None
     ridges: Floats | None = None
 
     @property
@@ -67,17 +68,11 @@ class Fitted(Trained):
         theta = np.where(self.user_seen[:, None], self.theta, population)
         return np.vstack([theta, population])
 
-    @property
-    def values(self) -> NDArray[Any]:
-        """What predicts: psi, or the means over what it may be."""
-        return self.psi if self.soft is None else self.soft
-
     @cached_property
     def psi_or_average(self) -> Floats:
-        """What predicts, with one more row, the mean over the items observed; it also stands for the others."""
-        values = self.values
-        average = values[self.item_seen].mean(axis=0)
-        psi = np.where(self.item_seen[:, None], values, average)
+        """Psi as floats with one more row, the mean over the items observed; it also stands for the others."""
+        average = self.psi[self.item_seen].mean(axis=0)
+        psi = np.where(self.item_seen[:, None], self.psi, average)
         return np.vstack([psi, average])
 
     @cached_property
@@ -97,6 +92,8 @@ class Fitted(Trained):
 
     def at_rows(self, users: Rows, items: Rows) -> Floats:
         """Return Pr(X[u, i] = 1) for aligned rows."""
+        if self.soft is not None:
+            return self.soft.at_rows(users, items)
         out = np.empty(users.size)
         rows = (users.astype(np.int64, copy=False), items.astype(np.int64, copy=False))
         pair_products(self.theta_or_population, self.psi_or_average, *rows, out)
@@ -122,6 +119,8 @@ class Fitted(Trained):
 
     def of_users(self, users: Rows) -> Floats:
         """Return the probabilities of all items for some users."""
+        if self.soft is not None:
+            return self.soft.of_users(users)
         return self.of_thetas(self.theta_or_population[users])
 
     def of_thetas(self, theta: Floats) -> Floats:
@@ -142,6 +141,8 @@ class Fitted(Trained):
 
     def contributions(self, user: int, item: int) -> tuple[Floats, Floats]:
         """Return the user's probability of each event, and what each adds to the probability of the item."""
+        if self.soft is not None:
+            return self.soft.contributions(user, item)
         theta = self.theta_or_population[user]
         return theta, theta * self.psi_or_average[item]
 
@@ -165,9 +166,9 @@ class Fitted(Trained):
         if self.levels is not None:
             arrays |= {"psi": self.codes, "levels": self.levels}
         if self.soft is not None:
-            arrays["soft"] = self.soft.astype(np.float32)
-        if self.ridges is not None:
-            arrays["ridges"] = self.ridges
+            assert self.soft.ridges is not None
+            arrays |= {"soft_theta": self.soft.theta.astype(np.float32), "soft_psi": self.soft.psi.astype(np.float32)}
+            arrays |= {"soft_ridges": self.soft.ridges, "soft_centre": self.soft.centre}
         return {"n_events": self.n_events}, arrays | training_arrays(self.training)
 
     @classmethod
@@ -191,8 +192,7 @@ class Fitted(Trained):
             training=parts.training(),
             history=history,
             levels=levels,
-            soft=parts.array("soft", 2, "float32").astype(np.float64) if "soft" in parts.arrays else None,
-            ridges=parts.array("ridges", 1, "float64") if "ridges" in parts.arrays else None,
+            soft=_restored_soft(parts) if "soft_theta" in parts.arrays else None,
         )
 
     def validate_numbers(self) -> None:
@@ -205,20 +205,31 @@ class Fitted(Trained):
         check_array("the centre", self.centre, np.float64, (size,))
         check_simplex("theta", self.theta)
         check_simplex("the centre", self.centre)
-        if self.levels is None:
+        if self.ridges is not None:
+            check_array("the ridges", self.ridges, np.float64, (2,))
+            check_between("the ridges", self.ridges, 0.0, LARGEST_RIDGE)
+            check_between("psi", self.psi, -FURTHEST_LEVEL, FURTHEST_LEVEL)
+        elif self.levels is None:
             check_between("psi", self.psi, 0.0, 1.0)
         else:
             check_levels(self.levels)
             check_among("psi", self.psi, self.levels)
         if self.soft is not None:
-            low, high = (0.0, 1.0) if self.levels is None else self.levels[[0, -1]]
-            check_array("soft", self.soft, np.float64, (len(self.items), size))
-            check_between("soft", self.soft, float(np.float32(low)), float(np.float32(high)))
-        if self.ridges is not None:
-            check_array("the ridges", self.ridges, np.float64, (2,))
-            check_between("the ridges", self.ridges, 0.0, LARGEST_RIDGE)
+            self.soft.validate_numbers()
         for sweep in self.history:
             sweep.validate()
+
+
+def _restored_soft(parts: StoredParts) -> Fitted:
+    theta = parts.array("soft_theta", 2, "float32").astype(np.float64)
+    return Fitted(
+        theta=theta,
+        psi=parts.array("soft_psi", 2, "float32").astype(np.float64),
+        centre=parts.array("soft_centre", 1, "float64"),
+        training=parts.training(),
+        history=(),
+        ridges=parts.array("soft_ridges", 1, "float64"),
+    )
 
 
 def overlap(share: Floats, psi: Floats, item: int) -> Floats:

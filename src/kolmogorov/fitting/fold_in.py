@@ -30,7 +30,7 @@ def new_users(
     start = np.tile(fitted.centre, (view.indptr.size - 1, 1))
     step = HalfStep(solver, ridge, fitted.centre, seed=0, sweep=0, side=USER_SIDE, unobserved=unobserved)
     with one_blas_thread(), Threads(n_jobs) as dealer:
-        theta, _ = step.run(view, fitted.psi_or_average, start, dealer, fitted.values.astype(np.float64))
+        theta, _ = step.run(view, fitted.psi_or_average, start, dealer, fitted.psi.astype(np.float64))
     theta[view.counts == 0] = fitted.theta_or_population[-1]
     return theta
 

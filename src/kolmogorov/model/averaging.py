@@ -55,12 +55,12 @@ def averaged_model(
     training: Observations,
     settings: SimplexModel | None = None,
     levels: Floats | None = None,
-    **more: Floats | None,
+    soft: Fitted | None = None,
 ) -> Any:
     """Make an ordinary model of averaged parameters; guests are placed with the settings of the models averaged."""
     seen = training.rows.counts > 0
     centre = theta[seen].mean(axis=0)
-    fitted = Fitted(theta, psi, centre, training, history=(), levels=levels, **more)
+    fitted = Fitted(theta, psi, centre, training, history=(), levels=levels, soft=soft)
     kept = ("user_reg", "item_reg", "prior", "unobserved", "simplex_solver", "n_jobs")
     options: dict[str, Any] = {} if settings is None else {name: getattr(settings, name) for name in kept}
     kind: Any = KolmogorovModel if settings is None else type(settings)
@@ -115,11 +115,15 @@ def bagged(
         table = _reweighted(observations, rng) if bootstrap else observations
         fits.append(single.fit(table, keep_interrupted=False).fitted_)
     theta, psi = stacked([fit.theta for fit in fits]), np.concatenate([fit.psi for fit in fits], axis=1)
-    more: dict[str, Floats | None] = {}
-    if fits[0].soft is not None:
-        more["soft"] = np.concatenate([fit.soft for fit in fits], axis=1)
-        more["ridges"] = np.mean([fit.ridges for fit in fits], axis=0)
-    return averaged_model(theta, psi, by_users(observations), base, fits[0].levels, **more)
+    soft = [fit.soft for fit in fits if fit.soft is not None]
+    return averaged_model(theta, psi, by_users(observations), base, fits[0].levels, _averaged(soft) if soft else None)
+
+
+def _averaged(fits: list[Fitted]) -> Fitted:
+    """Put companions side by side, as the models that they belong to."""
+    theta, psi = stacked([fit.theta for fit in fits]), np.concatenate([fit.psi for fit in fits], axis=1)
+    ridges = np.mean([fit.ridges for fit in fits if fit.ridges is not None], axis=0)
+    return Fitted(theta, psi, theta[fits[0].user_seen].mean(axis=0), fits[0].training, (), ridges=ridges)
 
 
 def _reweighted(observations: Observations, rng: np.random.Generator) -> Observations:

@@ -4,33 +4,34 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.threads import one_blas_thread
+from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import LARGEST_RIDGE, Either, Optional, Real, Word
-from kolmogorov._support.warn import warn
-from kolmogorov.data import Observations
 from kolmogorov.data.levels import Levels, LevelsRequirement, has_two
-from kolmogorov.data.trainable import check_trainable
-from kolmogorov.errors import ConvergenceWarning, ParameterError
+from kolmogorov.data.observations import Observations, View
+from kolmogorov.errors import ParameterError
 from kolmogorov.execution import Dask, Threads
+from kolmogorov.fitting import fold_in
 from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.fitting.history import Sweep
 from kolmogorov.fitting.objective import Prior
 from kolmogorov.fitting.state import Run, State
-from kolmogorov.fitting.trained import by_users, checked
+from kolmogorov.fitting.trained import checked
 from kolmogorov.model.interpretation import PointInterpretation
 from kolmogorov.model.simplex_model import SimplexModel
-from kolmogorov.sampling.average import Average, averaged
-from kolmogorov.sampling.emission import placed
+from kolmogorov.sampling.average import averaged
 from kolmogorov.sampling.features import pattern_features
+from kolmogorov.sampling.grid import on_grid
 from kolmogorov.sampling.plan import Plan, level_grid, likelihood_of
 from kolmogorov.sampling.sizes import feature_count
 from kolmogorov.solvers import RowSolver, resolve
-from kolmogorov.surface.tables import table_of
+from kolmogorov.surface.recommender import Rank
 
 #: lambda_u of the paper's Table V on MovieLens 100K, by the number of events.
 _PRINTED_USER_REG = {4: 10.0, 8: 30.0, 16: 40.0, 24: 60.0}
@@ -48,20 +49,21 @@ _PRINTED_DESCENT: dict[str, Any] = {
 }
 
 
-#: Prior, weight of unobserved entries, and solvers for items and users, where they are left as they are.
-_USUAL = ("mean", 0.0, "auto", "coordinate", "active_set")
-#: Sweeps of the chain whose average is a model with soft values, and with fewer ratings than so many for each user and
-#: item, of which less is known and more must be averaged.
+#: Sweeps of the chain whose average soft values are, and with fewer ratings than so many for each user and item, of
+#: which less is known and more must be averaged.
 _SWEEPS, _SPARSE_SWEEPS, _SPARSE = 100, 250, 10
+#: Beyond so many ratings hard values predict nearly as well, and the chain takes longer than the descent.
+_MOST_RATINGS = 20_000_000
 
 
 class KolmogorovModel(PointInterpretation, SimplexModel):
     """Learn Pr(X[u, i] = 1) = theta_u . psi_i with theta_u on the simplex and psi_i in {0, 1}^n_events.
 
-    Left to itself it learns how much to shrink, as the average of one short chain: theta is a mean, and an item has
-    soft values, means over what it may be in each event; these predict, and the levels nearest to them (`psi_`) are
-    what rules are read off. With ridges given, or two levels, or a solver, it is the paper's model: a descent to hard
-    values, of which theta_u . psi_i is exactly what is predicted. `as_in_paper` sets everything as the paper does.
+    A descent finds theta and psi. Left to itself, the model then learns how much to shrink, by the average of a short
+    chain that starts there: soft values, means over what an item may be in each event, and thetas that go with them.
+    These predict and recommend; supports, rules and events are read off theta and psi. With a ridge given, two levels
+    asked for, or another prior there are no soft values, and theta_u . psi_i is exactly what is predicted, as in the
+    paper; `as_in_paper` sets everything as it does.
 
     Parameters
     ----------
@@ -70,13 +72,13 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
     levels : 2, "auto", sequence of float or None
         The values that an item may take in an event, on the probability scale. 2 is the paper's model: it happens or
         not. A list gives a grid, which may reach beyond 0 and 1; "auto" takes the step of the ratings, or a fifth, and
-        reaches two steps beyond either end. None is 2 for a descent; for soft values a grid that reaches one scale
-        beyond either end, and for 0/1 data a few chances of a yes.
+        reaches two steps beyond either end. None is 2 with soft values beside it.
     user_reg : float or "auto"
-        Ridge on theta: how strongly a user is drawn to the prior. "auto" learns it, or is 10 for a descent.
+        Ridge on theta: how strongly a user is drawn to the prior. "auto" is 10 for the descent, and learned for soft
+        values.
     item_reg : float or "auto"
         Ridge on psi: the price of each event in an item's support. With several levels it draws them to the mean of the
-        training data. "auto" learns it, or is 0 for a descent.
+        training data. "auto" is 0 for the descent, and learned for soft values.
     prior : {"mean", "uniform"}
         What theta shrinks to: the mean theta of all users, learned along, or the uniform distribution.
     unobserved : float or "auto"
@@ -87,7 +89,7 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         How the users' and the items' small problems are solved, the latter with two levels and with several;
         `kolmogorov.solvers.names` lists them.
     max_iter : int
-        Limit on sweeps. Soft values take 100, or 250 where ratings are few, unless it is less than 100.
+        Limit on sweeps of the descent.
     tol : float
         Stop when a sweep lowers the objective by less than this share of it.
     n_init : int
@@ -233,87 +235,58 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
 
     @property
     def _levels(self) -> Levels:
-        fitted = getattr(self, "fitted_", None)
-        if self.levels is None and fitted is not None and fitted.levels is not None:
-            grid: Levels = fitted.levels.tolist()
-            return grid
         return 2 if self.levels is None else self.levels
 
     # --- soft values --------------------------------------------------------------------------------------
 
     @property
-    def learns_ridges(self) -> bool:
-        """Whether `fit` learns how much to shrink, and so has soft values: where nothing of a descent is asked for."""
-        usual = (self.prior, self.unobserved, self.binary_solver, self.level_solver, self.simplex_solver) == _USUAL
-        here = self.execution is None and self.checkpoint is None
+    def softens(self) -> bool:
+        """Whether `fit` ends with a companion of soft values that predicts: where it is left how much to shrink."""
+        left_open = self.user_reg == "auto" and self.item_reg == "auto" and self.prior == "mean"
         two = self.levels is not None and has_two(self.levels)
-        return bool(self.user_reg == "auto" and self.item_reg == "auto" and usual and here and not two)
+        return bool(left_open and not two and self.unobserved == 0.0 and self.execution is None)
 
     def fit(self, X: Any, y: None = None, *, start: Run[State] | None = None, keep_interrupted: bool = True) -> Self:
         """Learn from a table; see `SimplexModel.fit`."""
-        if hasattr(self, "fitted_"):
-            del self.fitted_
-        if start is not None or not self.learns_ridges:
-            return super().fit(X, y, start=start, keep_interrupted=keep_interrupted)
-        self.check_parameters()
-        table = table_of(self, X, reset=True)
-        table.check_intact()
-        check_trainable(table)
-        plan, seed = self._plan(table), base_seed(self.random_state)
+        super().fit(X, y, start=start, keep_interrupted=keep_interrupted)
+        if self.softens and start is None and not self.interrupted_ and len(self.fitted_.training) <= _MOST_RATINGS:
+            self.adopt(checked(replace(self.fitted_, soft=self._softened(self.fitted_))))
+        return self
+
+    def _softened(self, hard: Fitted) -> Fitted:
+        """Average a short chain that starts from the descent's end."""
+        table = hard.training
+        plan = self._plan(table)
+        assert plan.levels is not None
         with one_blas_thread(), Threads(self.n_jobs) as dealer:
             features = pattern_features(table, feature_count(table))
-            runs = []
-            for init in range(int(self.n_init)):
-                runs.append(averaged(plan, table, features, seed + init, dealer, self._on_sweep))
-                if runs[-1].interrupted:
-                    break
-        run = min(runs, key=lambda found: found.history[-1].rmse)
-        self.interrupted_ = runs[-1].interrupted
-        if self.interrupted_:
-            if not keep_interrupted:
-                raise KeyboardInterrupt
-            warn(f"Interrupted in sweep {len(run.history) + 1}; the average so far is kept.", ConvergenceWarning)
-        return self.adopt(checked(_averaged(run, table, plan)))
+            run = averaged(plan, table, features, base_seed(self.random_state), dealer, hard)
+        self.interrupted_ = run.interrupted
+        theta = on_grid(run.theta).astype(np.float64)
+        centre = theta[hard.user_seen].mean(axis=0)
+        ridges = np.array([run.user_reg, run.item_reg])
+        return Fitted(theta, run.values, centre, table, history=(), ridges=ridges)
 
     def _plan(self, table: Observations) -> Plan:
         """Plan one short chain, the second half of which is averaged."""
         likelihood = likelihood_of(table)
-        levels = "auto" if self.levels is None else self.levels
         sparse = len(table) < _SPARSE * (table.n_users + table.n_items)
         n_sweeps = _SPARSE_SWEEPS if sparse else _SWEEPS
-        if self.max_iter < _SWEEPS:
-            n_sweeps = int(self.max_iter)
-        burn_in = min(n_sweeps - 1, n_sweeps // 2)
         return Plan(
             likelihood=likelihood,
-            levels=level_grid(levels, table, likelihood),
+            levels=level_grid("auto", table, likelihood),
             n_events=int(self.n_events),
             n_chains=1,
-            burn_in=burn_in,
-            n_samples=n_sweeps - burn_in,
+            burn_in=n_sweeps // 2,
+            n_samples=n_sweeps - n_sweeps // 2,
             thin=1,
             n_classes=1,
             concentration=None,
         )
 
-
-def _averaged(run: Average, table: Observations, plan: Plan) -> Fitted:
-    """Freeze the average of a chain. A user without observations is the population."""
-    assert plan.levels is not None
-    seen = table.rows.counts > 0
-    theta = run.theta.copy()
-    centre = theta[seen].mean(axis=0)
-    theta[~seen] = centre
-    psi = plan.levels[placed(run.values, plan.levels)]
-    for array in (theta, psi, run.values):
-        array.setflags(write=False)
-    return Fitted(
-        theta=theta,
-        psi=psi,
-        centre=centre,
-        training=by_users(table),
-        history=run.history,
-        levels=plan.levels,
-        soft=run.values,
-        ridges=np.array([run.user_reg, run.item_reg]),
-    )
+    def _guest_scores(self, view: View, rank: Rank) -> tuple[Floats, Floats | None]:
+        soft = self.fitted_.soft
+        if soft is None or soft.ridges is None:
+            return super()._guest_scores(view, rank)
+        solver = self._problem().user_solver
+        return soft.of_thetas(fold_in.new_users(soft, view, solver, float(soft.ridges[0]), 0.0, self.n_jobs)), None

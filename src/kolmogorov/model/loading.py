@@ -111,7 +111,11 @@ def _check_levels(model: Model, fitted: Any) -> None:
     """What is asked of the levels stands in the parameters, and what they are in the arrays."""
     asked = getattr(model, "levels", 2)
     # With "auto" or None the table has decided, which may have been for two.
-    same = asked is None or isinstance(asked, str) or np.array_equal((0.0, 1.0) if has_two(asked) else asked, _grid(fitted))
+    same = (
+        asked is None
+        or isinstance(asked, str)
+        or np.array_equal((0.0, 1.0) if has_two(asked) else asked, _grid(fitted))
+    )
     if not same:
         raise InvariantError("the parameter levels and the levels of the items do not belong together")
 

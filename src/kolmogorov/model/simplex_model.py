@@ -190,10 +190,7 @@ class SimplexModel(EventModel):
 
     @property
     def _ridges(self) -> tuple[float, float]:
-        """Ridges on theta and psi, in numbers: those that a fit learned, or those given."""
-        fitted = getattr(self, "fitted_", None)
-        if fitted is not None and fitted.ridges is not None:
-            return float(fitted.ridges[0]), float(fitted.ridges[1])
+        """Ridges on theta and psi, in numbers."""
         given = zip((self.user_reg, self.item_reg), USUAL_RIDGES, strict=True)
         user_reg, item_reg = (usual if value == "auto" else float(value) for value, usual in given)
         return user_reg, item_reg

@@ -163,11 +163,12 @@ def _settings(model: EventModel) -> str:
     """Say how the model was found."""
     if not model.has_draws and model.fitted_.levels is not None:
         return (
-            f"{len(model.fitted_.levels)} levels, user_reg {model.get_params()['user_reg']:g}; predictions are tested "
+            f"{len(model.fitted_.levels)} levels, user_reg {model.get_params()['user_reg']}; predictions are tested "
             "with all of them, events, order, rules and users are shown for ratings that mean yes"
         )
     if not model.has_draws:
-        return f"user_reg {model.get_params()['user_reg']:g}, item_reg {model.get_params()['item_reg']:g}"
+        soft = "; soft values predict" if getattr(model.fitted_, "soft", None) is not None else ""
+        return f"user_reg {model.get_params()['user_reg']}, item_reg {model.get_params()['item_reg']}{soft}"
     posterior = model.fitted_
     return f"{posterior.n_draws} draws of {posterior.n_events} events from {posterior.n_chains} chains"
 

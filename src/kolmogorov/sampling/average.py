@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kolmogorov._support.callbacks import says_stop
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
 from kolmogorov.execution import Threads
-from kolmogorov.fitting.history import Sweep
-from kolmogorov.sampling.chain import Chain, ChainState, noise_of
+from kolmogorov.fitting.fitted import Fitted
+from kolmogorov.sampling.chain import ChainState
+from kolmogorov.sampling.emission import placed
 from kolmogorov.sampling.features import Features
 from kolmogorov.sampling.plan import Plan
+
+#: How far the start is moved off the edges of the simplex, and off certainty.
+_BLUR = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +30,6 @@ class Average:
         Between the levels; exact in four bytes.
     user_reg, item_reg : float
         The ridges that the learned priors amount to, in the units of a point model's objective.
-    history : tuple of Sweep
-        The objective is the squared error alone: a chain does not descend.
     interrupted : bool
     """
 
@@ -39,46 +37,41 @@ class Average:
     values: Floats
     user_reg: float
     item_reg: float
-    history: tuple[Sweep, ...]
     interrupted: bool
 
 
-def averaged(
-    plan: Plan, table: Observations, features: Features, seed: int, dealer: Threads, on_sweep: Callable[[Sweep], Any]
-) -> Average:
-    """Run one chain; `on_sweep` may end it, and so may Ctrl-C after the first sweep."""
+def averaged(plan: Plan, table: Observations, features: Features, seed: int, dealer: Threads, begin: Fitted) -> Average:
+    """Run one chain from where a descent ended; after Ctrl-C return the average so far."""
     chain = plan.chain(table, features, seed, 0, dealer)
-    state = chain.start()
+    state = _begun(chain.start(), plan, begin)
     theta, values = np.zeros_like(state.theta), np.zeros_like(state.psi)
-    history: list[Sweep] = []
     kept, interrupted = 0, False
     try:
         for index in range(1, plan.n_sweeps + 1):
-            began = time.perf_counter()
             state = chain.sweep(state, index, learning=index <= plan.burn_in)
-            history.append(_record(chain, state, index, time.perf_counter() - began))
-            stopping = says_stop(on_sweep(history[-1]))
-            if plan.keeps(index) or stopping:
+            if plan.keeps(index):
                 theta += state.theta
                 values += state.psi
                 kept += 1
-            if stopping:
-                break
     except KeyboardInterrupt:
-        if not history:
-            raise
         interrupted = True
-        if not kept:
-            theta, values, kept = state.theta.copy(), state.psi.copy(), 1
+    if not kept:
+        theta, values, kept = state.theta.copy(), state.psi.copy(), 1
     theta /= theta.sum(axis=1, keepdims=True)
+    seen = table.rows.counts > 0
+    theta[~seen] = theta[seen].mean(axis=0)
     soft = (values / kept).astype(np.float32).astype(np.float64)
-    return Average(theta, soft, *_ridges(plan, table, state), tuple(history), interrupted)
+    return Average(theta, soft, *_ridges(plan, table, state), interrupted)
 
 
-def _record(chain: Chain, state: ChainState, index: int, seconds: float) -> Sweep:
-    squares, mass = noise_of(chain, state.theta, state.psi)
-    error = float(squares.sum())
-    return Sweep(index, error, float(np.sqrt(error / mass.sum())), 0.5 * seconds, 0.5 * seconds)
+def _begun(state: ChainState, plan: Plan, hard: Fitted) -> ChainState:
+    """Return the state nearest to a model: thetas off the simplex's edges, values off the grid's ends."""
+    assert plan.levels is not None
+    theta = (1.0 - _BLUR) * hard.theta + _BLUR / plan.n_events
+    psi = hard.psi.astype(np.float64)
+    if plan.likelihood != "gaussian":
+        psi = _BLUR + (1.0 - 2.0 * _BLUR) * np.clip(psi, 0.0, 1.0)
+    return replace(state, theta=theta, psi=plan.levels[placed(psi, plan.levels)])
 
 
 def _ridges(plan: Plan, table: Observations, state: ChainState) -> tuple[float, float]:

@@ -144,9 +144,13 @@ class EventModel(TransformerMixin, Recommender):  # type: ignore[misc]
     def _guests(self, observations: Observations, rank: Rank) -> tuple[list[Any], list[Rows], Floats, Floats | None]:
         known = known_part(self.fitted_, observations.rescaled(self.fitted_.scale))
         view = fold_in.view_of(self.fitted_, known, "users")
-        _, _, shown, scores = self._placed(self._new_thetas(view), rank)
+        shown, scores = self._guest_scores(view, rank)
         seen = [view.indices[view.indptr[row] : view.indptr[row + 1]] for row in range(len(shown))]
         return observations.users.ids.tolist(), seen, shown, scores
+
+    def _guest_scores(self, view: View, rank: Rank) -> tuple[Floats, Floats | None]:
+        """Return what is predicted for new users, and what lists go by where that is something else."""
+        return self._placed(self._new_thetas(view), rank)[2:]
 
     def _placed(self, theta: Any, rank: Rank) -> tuple[list[Any], list[Rows], Floats, Floats | None]:
         rows = np.atleast_2d(np.asarray(theta, dtype=np.float64))

@@ -244,8 +244,8 @@ def _choice(model: Any, train: Any, by_default: bool) -> str:
     from kolmogorov.data import Observations
 
     if not model.has_draws:
-        soft = "one model with soft values and learned ridges: quick, and easy to read"
-        return f"Learning {soft}." if model.learns_ridges else "Learning one model by descent, with the settings given."
+        soft = "one model, and soft values to predict with: quick, and easy to read"
+        return f"Learning {soft}." if model.softens else "Learning one model, with the settings given."
     why = " Draws predict best; --point learns one model in a tenth of the time." if by_default else ""
     if not isinstance(train, Observations):
         return f"Drawing models.{why}"
