@@ -15,7 +15,7 @@ from kolmogorov.sampling.emission import placed
 from kolmogorov.sampling.features import Features
 from kolmogorov.sampling.plan import Plan
 
-#: How far the start is moved off the edges of the simplex, and off certainty.
+#: How far the start is moved off certainty.
 _BLUR = 0.1
 
 
@@ -65,9 +65,9 @@ def averaged(plan: Plan, table: Observations, features: Features, seed: int, dea
 
 
 def _begun(state: ChainState, plan: Plan, hard: Fitted) -> ChainState:
-    """Return the state nearest to a model: thetas off the simplex's edges, values off the grid's ends."""
+    """Return the state near a model: thetas halfway to equal ones, which chains leave sooner, values off certainty."""
     assert plan.levels is not None
-    theta = (1.0 - _BLUR) * hard.theta + _BLUR / plan.n_events
+    theta = 0.5 * hard.theta + 0.5 / plan.n_events
     psi = hard.psi.astype(np.float64)
     if plan.likelihood != "gaussian":
         psi = _BLUR + (1.0 - 2.0 * _BLUR) * np.clip(psi, 0.0, 1.0)
