@@ -285,7 +285,7 @@ def graded_contingency(observations, j, i, at_j, at_i):
 
 
 def graded_probabilities(draws, cuts):
-    """By (j, a, i, b): the share of draws in which x_j >= a implies x_i >= b and neither is trivial."""
+    """By (j, a, i, b): the share of draws in which x_j >= a implies x_i >= b."""
     found = {}
     n = len(draws[0])
     for j, i in itertools.permutations(range(n), 2):
@@ -293,7 +293,7 @@ def graded_probabilities(draws, cuts):
             held = 0
             for psi in draws:
                 left, right = psi[j] >= cuts[a] - 1e-6, psi[i] >= cuts[b] - 1e-6
-                held += left.any() and not left.all() and not right.all() and (right | ~left).all()
+                held += (right | ~left).all()
             found[j, a, i, b] = held / len(draws)
     return found
 
@@ -328,6 +328,8 @@ def list_scores(listed, relevant, k):
         1 / (hits[0] + 1) if hits else 0.0,
         float(bool(hits)),
     )
+
+
 def softmax(logs):
     """Probabilities from logarithms of weights."""
     weights = np.exp(np.asarray(logs) - np.max(logs))

@@ -41,6 +41,9 @@ def test_tune_tries_levels(shell, ratings, tmp_path):
     assert "0,0.5,1" in result.output
     assert "auto" in result.output
     assert "levels" not in shell("tune", ratings, *options[:-2]).output
+    refused = shell("tune", ratings, "--model", "relaxed", "--levels", "auto")
+    assert refused.exit_code == 2
+    assert "does not go with --model relaxed" in " ".join(refused.output.split())
 
 
 def test_solve_takes_levels(shell, tmp_path):

@@ -5,6 +5,7 @@ from click.testing import CliRunner
 import kolmogorov as km
 from kolmogorov.cli import main
 from kolmogorov.errors import ParameterError
+from kolmogorov.model.tuning import shortened
 
 
 def test_the_best_setting_of_a_grid_is_found_and_refitted(zoo):
@@ -153,3 +154,9 @@ def test_the_models_own_callback_is_still_called(zoo):
     model = km.KolmogorovModel(callback=lambda sweep: seen.append(sweep.sweep))
     km.tune(zoo, model=model, n_events=2, user_reg=1.0, item_reg=0.0, folds=2, max_seconds=60)
     assert len(seen) > 4
+
+
+def test_sizes_that_suit_the_table_are_shortened_too():
+    short = shortened(km.BayesianKolmogorovModel(), 0.1)
+    assert (short.burn_in, short.n_samples) == (15, 4)
+    assert shortened(km.BayesianKolmogorovModel(), 1.0).burn_in == "auto"

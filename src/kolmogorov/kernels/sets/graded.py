@@ -6,8 +6,6 @@ the smaller the support. The first `full` of an item's statements hold in every 
 
 from __future__ import annotations
 
-import numpy as np
-
 from kolmogorov._support.jit import kernel
 
 
@@ -61,49 +59,3 @@ def list_graded(words, others, full, empty, ends, first, last, offset, out):
                 if b > reached:
                     out[k, 0], out[k, 1], out[k, 2], out[k, 3] = j, a, i, b - 1
                     k += 1
-
-
-@kernel
-def graded_holds(words, others, full, empty, j, a, i, counts):
-    """Write to counts[b] in how many draws statement a of item j implies statement b of item i, neither being trivial.
-
-    Arrays have the draws for their first axis.
-    """
-    counts[:] = 0
-    for k in range(words.shape[0]):
-        if a < full[k, j] or a >= empty[k, j]:
-            continue
-        b = full[k, i]
-        while b < counts.size and lies_inside(words[k], others[k], j, a, i, b):
-            counts[b] += 1
-            b += 1
-
-
-@kernel
-def list_probable(words, others, full, empty, least, first, last, offset, out, counts_out, found):
-    """Write the rules that begin with the items first..last and hold in at least `least` draws.
-
-    For every statement a of j the highest b that holds so often is taken, and kept where no lower a has one as high.
-    Item j's rules begin at out[(j - offset) * n * T], and found[j - offset] is their number; counts_out has the draws
-    of each.
-    """
-    n, n_grades = words.shape[1], words.shape[2]
-    counts = np.empty(n_grades, dtype=np.int64)
-    for j in range(first, last):
-        k = (j - offset) * n * n_grades
-        start = k
-        for i in range(n):
-            if i == j:
-                continue
-            reached = -1
-            for a in range(n_grades):
-                graded_holds(words, others, full, empty, j, a, i, counts)
-                b = n_grades - 1
-                while b > reached and counts[b] < least:
-                    b -= 1
-                if b > reached:
-                    reached = b
-                    out[k, 0], out[k, 1], out[k, 2], out[k, 3] = j, a, i, b
-                    counts_out[k] = counts[b]
-                    k += 1
-        found[j - offset] = k - start
