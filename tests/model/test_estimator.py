@@ -246,7 +246,7 @@ def test_it_works_in_a_pipeline_and_a_grid_search(zoo):
     [
         ({"n_events": 0}, "KolmogorovModel: 'n_events' must be an integer >= 1, got 0."),
         ({"n_events": 2.5}, "'n_events' must be an integer"),
-        ({"user_reg": -1}, "'user_reg' must be a number from 0 to 1e.12, got -1"),
+        ({"user_reg": -1}, "'user_reg' must be a number from 0 to 1e.12 or 'auto', got -1"),
         ({"item_reg": np.inf}, "'item_reg' must be a number from 0"),
         ({"prior": "flat"}, "'prior' must be one of 'mean', 'uniform', got 'flat'"),
         ({"binary_solver": "exhaustive", "n_events": 31}, "at most 30 variables"),

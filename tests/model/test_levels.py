@@ -246,7 +246,7 @@ def test_similar_items_share_their_values(fitted):
     assert len(fitted.similar_items(item, n=4)) == 4
 
 
-@pytest.mark.parametrize("levels", [3, True, "many", [0.5], [1, 0], [0, np.nan], [0, 11], list(range(70)), None])
+@pytest.mark.parametrize("levels", [3, True, "many", [0.5], [1, 0], [0, np.nan], [0, 11], list(range(70))])
 def test_wrong_levels_are_named(stars, levels):
     with pytest.raises(ParameterError, match="'levels' must be 2, 'auto', or a list of 2 to 64 increasing numbers"):
         km.KolmogorovModel(levels=levels).fit(stars)

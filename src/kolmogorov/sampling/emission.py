@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
 
-#: The chance that an answer goes astray from its value, and that it then goes one answer further, and so on.
-ASTRAY, FURTHER = 0.3, 0.3
+#: The chance that an answer goes astray from its value: so much for each other answer, at most the second number; and
+#: that it then goes one answer further, and so on.
+ASTRAY, MOST_ASTRAY, FURTHER = 0.1, 0.3, 0.3
 #: Where chances of a yes may lie: no answer is impossible.
 INSIDE = (1e-3, 1.0 - 1e-3)
 
@@ -46,8 +47,9 @@ class Emission:
         """A value is one of the answers themselves, from which some go astray to the neighbours."""
         distance = np.abs(np.subtract.outer(np.arange(answers.size), np.arange(answers.size)))
         table = np.where(distance == 0, 0.0, FURTHER**distance)
-        table *= ASTRAY / table.sum(axis=1, keepdims=True)
-        table[np.diag_indices(answers.size)] = 1.0 - ASTRAY
+        astray = min(ASTRAY * (answers.size - 1), MOST_ASTRAY)
+        table *= astray / table.sum(axis=1, keepdims=True)
+        table[np.diag_indices(answers.size)] = 1.0 - astray
         return cls(answers, table, answers)
 
     @property

@@ -20,14 +20,13 @@ from kolmogorov.kernels.draws.values import draw_thetas, draw_values
 from kolmogorov.sampling.chain import EMISSION
 from kolmogorov.sampling.emission import Emission, emission_of, placed
 from kolmogorov.sampling.posterior import Posterior
+from kolmogorov.sampling.values import usual_precision
 from kolmogorov.solvers.samplers import SimplexSampler
 
 #: Sweeps over a new row for each draw, and how many of the last are averaged.
 _SWEEPS, _LAST = 12, 8
 #: Rounds over the values of a new item.
 _ROUNDS = 12
-#: What is added to the variance of items' values, so that its inverse exists however few items there are.
-_LEAST_VARIANCE = 1e-3
 
 
 def new_thetas(posterior: Posterior, view: View, n_jobs: int | None) -> Floats:
@@ -173,8 +172,7 @@ def _new_values(posterior: Posterior, view: View, k: int) -> NDArray[Any]:
     noisy = posterior.likelihood == "gaussian"
     position = levels if noisy else _emission(posterior).position
     known = position[_codes(posterior, k)[posterior.item_seen]]
-    variance = np.atleast_2d(np.cov(known, rowvar=False)) if len(known) > 1 else np.zeros((known.shape[1],) * 2)
-    pull = np.linalg.inv(variance + _LEAST_VARIANCE * np.eye(len(variance)))
+    pull = usual_precision(known - known.mean(axis=0))
     centre = np.tile(known.mean(axis=0), (n, 1))
     start = placed(centre, position)
     fresh = np.empty_like(start)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,8 +64,8 @@ class ValuePrior:
         rows, columns = np.linalg.cholesky(np.linalg.inv(gram)), np.linalg.cholesky(np.linalg.inv(self.precision))
         slopes = mean + rows @ rng.standard_normal(mean.shape) @ columns.T
         left = values - known @ slopes
-        scatter = _VARIANCE * size * np.eye(size) + left.T @ left
-        return replace(self, slopes=slopes, precision=_wishart(size + _FREEDOM + n, np.linalg.inv(scatter), rng))
+        drawn = _wishart(size + _FREEDOM + n, np.linalg.inv(_scatter(left)), rng)
+        return replace(self, slopes=slopes, precision=drawn)
 
     def arrays(self) -> dict[str, Floats]:
         """Return what a checkpoint holds of this; features are found anew."""
@@ -83,6 +84,18 @@ class ValuePrior:
         check_between("the items' precision", self.precision, -SENSIBLE[1], SENSIBLE[1])
         if not (self.precision == self.precision.T).all() or np.linalg.eigvalsh(self.precision)[0] <= 0.0:
             raise InvariantError("the items' precision must be symmetric and positive definite")
+
+
+def usual_precision(left: Floats) -> Floats:
+    """Return the mean of the precision's posterior given values without their means."""
+    n, size = left.shape
+    mean: Floats = (size + _FREEDOM + n) * np.linalg.inv(_scatter(left))
+    return (mean + mean.T) / 2.0
+
+
+def _scatter(left: Floats) -> Any:
+    size = left.shape[1]
+    return _VARIANCE * size * np.eye(size) + left.T @ left
 
 
 def _with_ones(features: Floats) -> Floats:
