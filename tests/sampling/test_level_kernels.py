@@ -94,7 +94,7 @@ def test_thetas_have_their_exact_distribution(rng):
     values, weights, centre = rng.random(5), 1 + rng.random(5), rng.dirichlet(np.ones(size))
     precision, pull = 4.0, 3.0
     theta, out = np.full((n, size), 1 / size), np.empty((n, size))
-    given_ = (np.full(n, precision), psi, theta, pull, np.tile(centre, (n, 1)), 40)
+    given_ = (np.full(n, precision), psi, np.empty((0, 0)), theta, pull, np.tile(centre, (n, 1)), 40)
     draw_thetas(*copies(values, weights, n), *given_, seeds(n=n), 0, n, out)
     np.testing.assert_allclose(out.sum(axis=1), 1.0)
     assert (out >= 0).all()

@@ -27,6 +27,7 @@ from kolmogorov._support.validation import (
     OneOf,
     Optional,
     Positive,
+    Real,
     Requirement,
     Word,
     check_parameters,
@@ -34,9 +35,11 @@ from kolmogorov._support.validation import (
 from kolmogorov._support.warn import warn
 from kolmogorov.data.levels import MOST_LEVELS, Levels, LevelsRequirement
 from kolmogorov.data.observations import Observations
+from kolmogorov.data.options import LARGEST_WEIGHT
 from kolmogorov.data.trainable import check_any, check_trainable
 from kolmogorov.errors import ConvergenceWarning, DataError, ParameterError
 from kolmogorov.execution import Dask, Threads
+from kolmogorov.fitting.objective import usual_weight
 from kolmogorov.fitting.trained import checked
 from kolmogorov.model.drawn import DrawnModel
 from kolmogorov.sampling.checkpoint import ChainCheckpoint, SamplerState
@@ -59,6 +62,7 @@ _RULES: dict[str, Requirement] = {
     "thin": Either(Integer(1), Word("auto")),
     "item_classes": Integer(1),
     "n_features": Either(Integer(0), Word("auto")),
+    "unobserved": Either(Real(0.0, LARGEST_WEIGHT), Word("auto")),
     "max_seconds": Optional(Positive()),
     "concentration": Optional(Between(0.0, LARGEST_RIDGE)),
     "execution": Optional(Instance(Dask)),
@@ -102,6 +106,9 @@ class BayesianKolmogorovModel(DrawnModel):
     concentration : float, optional
         Of theta's prior: its precision with noise, the sum of its Dirichlet's parameters with yes/no data. By default
         it is learned: with noise during burn-in, with yes/no data all along.
+    unobserved : float or "auto"
+        Where only yes is recorded: what every entry that was not observed weighs, as a no. "auto" takes a weight by the
+        density of the table. It goes with normal noise and several levels, and lies below all weights.
     max_seconds : float, optional
         Time for the chains: their length, and then their number, is cut to what fits. The draws then depend on how
         fast the machine is. Not on a cluster.
@@ -147,6 +154,7 @@ class BayesianKolmogorovModel(DrawnModel):
         item_classes: int = 8,
         n_features: int | Auto = "auto",
         concentration: float | None = None,
+        unobserved: float | Auto = 0.0,
         max_seconds: float | None = None,
         random_state: Any = None,
         n_jobs: int | None = -1,
@@ -165,6 +173,7 @@ class BayesianKolmogorovModel(DrawnModel):
         self.item_classes = item_classes
         self.n_features = n_features
         self.concentration = concentration
+        self.unobserved = unobserved
         self.max_seconds = max_seconds
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -194,7 +203,7 @@ class BayesianKolmogorovModel(DrawnModel):
         if test is not None and not isinstance(test, Observations):
             raise DataError(f"'test' must be Observations, got {type(test).__name__}.")
         table.check_intact()
-        check_trainable(table)
+        check_trainable(table, only_yes=self.unobserved != 0.0)
         if test is not None:
             check_any(test, "to test on")
         sampler = self._sampler(table, None if test is None else test.rescaled(table.scale))
@@ -250,7 +259,23 @@ class BayesianKolmogorovModel(DrawnModel):
             thin=chosen("thin"),
             n_classes=int(self.item_classes),
             concentration=None if self.concentration is None else float(self.concentration),
+            unobserved=self._unobserved(table, likelihood),
         )
+
+    def _unobserved(self, table: Observations, likelihood: str) -> float:
+        if self.unobserved == 0.0:
+            return 0.0
+        if likelihood != "gaussian" or level_grid(self.levels, table, likelihood) is None:
+            raise ParameterError("'unobserved' goes with likelihood 'gaussian' and several levels.")
+        least = 1.0 if table.weights is None else float(table.weights.min())
+        cells = table.n_users * table.n_items
+        # Just below the weights of what was observed: then all cells weigh the same.
+        most = least * (1.0 - 1e-6)
+        if self.unobserved == "auto":
+            return min(usual_weight(len(table), cells), most)
+        if float(self.unobserved) > least:
+            raise ParameterError(f"'unobserved' must not exceed the least weight, {least:g}, got {self.unobserved:g}.")
+        return min(float(self.unobserved), most)
 
     def _sizes(self, table: Observations) -> Sizes:
         likelihood = self._likelihood(table)
@@ -262,7 +287,7 @@ class BayesianKolmogorovModel(DrawnModel):
 
     def _likelihood(self, table: Observations) -> str:
         if self.likelihood == "auto":
-            return likelihood_of(table)
+            return likelihood_of(table) if self.unobserved == 0.0 else "gaussian"
         if self.likelihood == "bernoulli" and not table.is_binary:
             raise DataError("likelihood 'bernoulli' is for values 0 and 1; these data have others. Use 'gaussian'.")
         if self.likelihood != "gaussian" and table.weights is not None and (table.weights % 1.0).any():
@@ -283,6 +308,8 @@ class BayesianKolmogorovModel(DrawnModel):
         text = repr((shape, plan.likelihood, table.fingerprint()))
         if plan.levels is not None:
             text += repr(plan.levels.tolist())
+        if plan.unobserved:
+            text += repr(plan.unobserved)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def _on_sweep(self, draw: SamplingProgress) -> bool:

@@ -10,9 +10,11 @@ import numpy as np
 
 from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov._support.typing import Floats
+from kolmogorov.data.observations import View
 from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.emissions import draw_emissions, draw_emitted
 from kolmogorov.kernels.draws.values import draw_thetas, draw_values
+from kolmogorov.kernels.rows.products import residual_squares
 from kolmogorov.sampling.chain import PRIORS, START, Chain, ChainState, noise_of
 from kolmogorov.sampling.concentration import stepped
 from kolmogorov.sampling.dirichlet import redrawn_alpha
@@ -80,9 +82,24 @@ class LevelChain(Chain):
 
 
 class GaussianLevelChain(LevelChain):
-    """Answers are theta_u . x_i plus normal noise whose variance depends on the user."""
+    """Answers are theta_u . x_i plus normal noise whose variance depends on the user.
+
+    Parameters
+    ----------
+    unobserved : float
+        What every entry that was not observed weighs, as an answer of 0; below all weights.
+    **options
+        As for `LevelChain`.
+    """
 
     prior_names = ("concentration", "noise", "noise_shape")
+
+    def __init__(self, *given: Any, unobserved: float = 0.0, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.unobserved = unobserved
+        if unobserved:
+            self.seen_users, self.seen_items = np.ones_like(self.seen_users), np.ones_like(self.seen_items)
+            self.mass = self.mass + unobserved * (self.observations.n_items - self.observations.rows.counts)
 
     def priors(self, state: ChainState) -> dict[str, float]:
         """Return the concentration of theta, fixed after burn-in, the usual deviation of the noise, and its shape."""
@@ -97,7 +114,7 @@ class GaussianLevelChain(LevelChain):
         psi = self._items(state, precision, index)
         theta = self._thetas(state, psi, precision, index)
         prior = NoisePrior(state.scale, state.shape, self.noise_rate * self.noise_shape / state.shape)
-        noise, prior = prior.redrawn(*noise_of(self, theta, psi), rng)
+        noise, prior = prior.redrawn(*self._residuals(theta, psi), rng)
         shape, scale = redrawn_shape(prior.shape, prior.scale, noise, rng)
         users, items = state.users, state.items
         if learning:
@@ -109,10 +126,15 @@ class GaussianLevelChain(LevelChain):
 
     def _items(self, state: ChainState, precision: Floats, index: int) -> Floats:
         columns = self.observations.columns
-        table = (columns.indptr, columns.indices, columns.values, columns.weights)
         codes = placed(state.psi, self.levels)
         fresh = np.empty_like(codes)
-        given = (precision, state.theta, codes, self.levels, state.items.centre, state.items.precision, _ROUNDS)
+        pull, centre = state.items.precision, state.items.centre
+        if self.unobserved:
+            # That all was said to be 0 by everyone, a little, is one more normal prior, around 0.
+            everyone = pull + self.unobserved * (precision * state.theta.T) @ state.theta
+            centre, pull = centre @ pull @ np.linalg.inv(everyone), everyone
+        table = corrected(columns, self.unobserved)
+        given = (precision, state.theta, codes, self.levels, centre, pull, _ROUNDS)
 
         def share(first: int, last: int) -> None:
             seeds = row_seeds(self.seed, index, ITEM_SIDE, np.arange(first, last))
@@ -122,10 +144,10 @@ class GaussianLevelChain(LevelChain):
         return self.levels[fresh]
 
     def _thetas(self, state: ChainState, psi: Floats, precision: Floats, index: int) -> Floats:
-        rows = self.observations.rows
-        table = (rows.indptr, rows.indices, rows.values, rows.weights)
-        users = state.users
-        given = (precision, psi, state.theta, users.concentration, users.centre, _USER_ROUNDS)
+        rows, users = self.observations.rows, state.users
+        table = corrected(rows, self.unobserved)
+        whole = self.unobserved * psi.T @ psi if self.unobserved else np.empty((0, 0))
+        given = (precision, psi, whole, state.theta, users.concentration, users.centre, _USER_ROUNDS)
         theta = np.empty_like(state.theta)
 
         def share(first: int, last: int) -> None:
@@ -134,6 +156,26 @@ class GaussianLevelChain(LevelChain):
 
         self.dealer.deal(share, len(theta), 1, rows.indptr, self.n_events * self.n_events)
         return theta
+
+    def _residuals(self, theta: Floats, psi: Floats) -> tuple[Floats, Floats]:
+        """Return each user's residual sum of squares and number of answers, those not given counted by their weight."""
+        squares, mass = noise_of(self, theta, psi)
+        if self.unobserved:
+            rows = self.observations.rows
+            said = np.empty(len(theta))
+            nothing = (rows.indptr, rows.indices, np.zeros_like(rows.values), np.empty(0))
+            residual_squares(*nothing, theta, psi, 0, len(theta), said)
+            squares = squares + self.unobserved * np.maximum(((theta @ (psi.T @ psi)) * theta).sum(axis=1) - said, 0.0)
+        return squares, mass
+
+
+def corrected(view: View, unobserved: float) -> tuple[Any, ...]:
+    """Return a table's arrays: weights without what the whole table already counts, values that make up for it."""
+    if not unobserved:
+        return view.indptr, view.indices, view.values, view.weights
+    weights = view.weights if view.weights.size else np.ones_like(view.values)
+    left = weights - unobserved
+    return view.indptr, view.indices, view.values * weights / left, left
 
 
 class AnswerChain(LevelChain):

@@ -19,6 +19,7 @@ from kolmogorov.kernels.draws.gibbs import draw_answers, draw_bits
 from kolmogorov.kernels.draws.values import draw_thetas, draw_values
 from kolmogorov.sampling.chain import EMISSION
 from kolmogorov.sampling.emission import Emission, emission_of, placed
+from kolmogorov.sampling.levels import corrected
 from kolmogorov.sampling.posterior import Posterior
 from kolmogorov.sampling.values import usual_precision
 from kolmogorov.solvers.samplers import SimplexSampler
@@ -72,9 +73,10 @@ def _noisy_thetas(posterior: Posterior, k: int, view: View, population: Floats, 
 def _level_thetas(posterior: Posterior, k: int, view: View, population: Floats, dealer: Threads) -> Floats:
     n = view.counts.size
     precision = np.full(n, 1.0 / float(posterior.noise[k].mean()))
-    given = (precision, posterior.psi[k].astype(np.float64))
+    psi = posterior.psi[k].astype(np.float64)
+    given = (precision, psi, posterior.unobserved * psi.T @ psi if posterior.unobserved else np.empty((0, 0)))
     prior = (concentration(posterior, k, population), np.tile(population, (n, 1)))
-    table = (view.indptr, view.indices, view.values, view.weights)
+    table = corrected(view, posterior.unobserved)
 
     def sweep(theta: Floats, seeds: NDArray[np.uint64], first: int, last: int, out: Floats) -> None:
         draw_thetas(*table, *given, theta, *prior, 2, seeds, first, last, out)
@@ -177,8 +179,11 @@ def _new_values(posterior: Posterior, view: View, k: int) -> NDArray[Any]:
     start = placed(centre, position)
     fresh = np.empty_like(start)
     if noisy:
-        table = (view.indptr, view.indices, view.values, view.weights)
+        table = corrected(view, posterior.unobserved)
         precision = 1.0 / posterior.noise[k].astype(np.float64)
+        if posterior.unobserved:
+            everyone = pull + posterior.unobserved * (precision * theta.T) @ theta
+            centre, pull = centre @ pull @ np.linalg.inv(everyone), everyone
         given = (precision, theta, start, levels, centre, pull, _ROUNDS)
         draw_values(*table, *given, _seeds(k, 0, ITEM_SIDE, n), 0, n, fresh)
     else:

@@ -36,6 +36,7 @@ class Plan:
     thin: int
     n_classes: int
     concentration: float | None
+    unobserved: float = 0.0
 
     @property
     def n_sweeps(self) -> int:
@@ -61,6 +62,8 @@ class Plan:
             more = {"item_features": features.items, "levels": self.levels}
             if self.kind is AnswerChain:
                 more["emission"] = emission_of(self.likelihood, self.levels, table)
+            else:
+                more["unobserved"] = self.unobserved
         return self.kind(
             table,
             features.users,

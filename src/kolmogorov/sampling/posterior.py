@@ -60,6 +60,8 @@ class Posterior(Trained):
         Numbers of the priors by name, on which chains that have settled agree.
     levels : float64[L] or None
         The values; None for the paper's two.
+    unobserved : float
+        What an entry that was not observed weighed, as a no.
     """
 
     theta: NDArray[np.float32]
@@ -70,6 +72,7 @@ class Posterior(Trained):
     training: Observations
     priors: dict[str, Floats] = field(default_factory=dict)
     levels: Floats | None = None
+    unobserved: float = 0.0
 
     @property
     def n_draws(self) -> int:
@@ -312,6 +315,8 @@ class Posterior(Trained):
         }
         if self.levels is not None:
             arrays["levels"] = self.levels
+        if self.unobserved:
+            arrays["unobserved"] = np.array([self.unobserved])
         return meta, arrays | training_arrays(self.training)
 
     @classmethod
@@ -340,6 +345,7 @@ class Posterior(Trained):
                 if name.startswith("prior_")
             },
             levels=levels,
+            unobserved=float(parts.array("unobserved", 1, "float64")[0]) if "unobserved" in parts.arrays else 0.0,
         )
 
     def validate_numbers(self) -> None:
@@ -360,6 +366,9 @@ class Posterior(Trained):
             check_positive(f"the prior's {name}", values)
 
     def _validate_levels(self) -> None:
+        least = 1.0 if self.training.weights is None else float(self.training.weights.min())
+        if not 0.0 <= self.unobserved < least or (self.unobserved and self.likelihood != "gaussian"):
+            raise InvariantError("the weight of what was not observed must lie below all weights")
         if self.levels is None:
             if self.likelihood == "categorical":
                 raise InvariantError("the likelihood 'categorical' goes with several levels")

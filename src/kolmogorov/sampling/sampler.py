@@ -90,6 +90,7 @@ class Sampler:
             training=by_users(self.table),
             priors={name: np.array([sample.priors[name] for sample in samples]) for name in self.plan.prior_names},
             levels=self.plan.levels,
+            unobserved=self.plan.unobserved,
         )
 
     def run(self, dealer: Threads) -> None:

@@ -95,10 +95,13 @@ def draw_values(
 
 
 @kernel
-def draw_thetas(indptr, indices, values, weights, precision, psi, theta, pull, centre, rounds, seeds, first, last, out):
+def draw_thetas(
+    indptr, indices, values, weights, precision, psi, whole, theta, pull, centre, rounds, seeds, first, last, out
+):
     """Draw each user's theta: a normal distribution on the simplex, of its answers and of a prior around `centre`.
 
-    Normal equations are made row by row in one small matrix, so that a share of rows needs no more memory than one.
+    `whole`, where it is not empty, is added to the sum over a row's partners before that is weighed by the row's
+    precision. Normal equations are made row by row in one small matrix: a share of rows needs no more memory than one.
     """
     size = theta.shape[1]
     gram, moment, nothing = np.empty((1, size, size)), np.empty((1, size)), np.zeros(size)
@@ -110,6 +113,6 @@ def draw_thetas(indptr, indices, values, weights, precision, psi, theta, pull, c
             x[d] = theta[row, d]
             w[d] = precision[row] * w[d] + pull * centre[row, d]
             for e in range(size):
-                Q[d, e] *= precision[row]
+                Q[d, e] = precision[row] * (Q[d, e] + (whole[d, e] if whole.size else 0.0))
             Q[d, d] += pull
         move_pairs(Q, w, x, slope, seeds[row - first], rounds)
