@@ -85,8 +85,9 @@ def mixture_quantile(centre, spread, level, near, out):
     draws = centre.shape[1]
     for n in range(centre.shape[0]):
         low, high = centre[n, 0], centre[n, 0]
-        first, second = 0.0, 0.0
+        first, second, least = 0.0, 0.0, spread[n, 0]
         for k in range(draws):
+            least = min(least, spread[n, k])
             low = min(low, centre[n, k] - 9.0 * spread[n, k])
             high = max(high, centre[n, k] + 9.0 * spread[n, k])
             first += centre[n, k] / draws
@@ -109,7 +110,7 @@ def mixture_quantile(centre, spread, level, near, out):
             if not low <= x + step <= high:
                 step = 0.5 * (low + high) - x
             x += step
-            if abs(step) <= _CLOSE * whole:
+            if abs(step) <= _CLOSE * least:
                 break
         out[n] = x
 
