@@ -221,7 +221,7 @@ def _chosen(word: str) -> list[str]:
     return [given[5:] for given in sys.argv if given.startswith(f"{word}=")]
 
 
-def compare(part: str, title: str, splits: list[tuple[Observations, Observations]], only: tuple[str, ...] = ()) -> None:
+def compare(part: str, title: str, splits: list[tuple[Observations, Observations]], chosen: list[str]) -> None:
     """Make a table with one row per method."""
     words = f"{title}; mean and standard deviation over {len(splits)}; one thread for each method"
     table = Table(f"accuracy-{part}", words, f"python benchmarks/accuracy.py {part}", COLUMNS)
