@@ -1,8 +1,8 @@
 """Accuracy of Kolmogorov models beside their peers: errors, seconds, peak memory, coverage of intervals.
 
 MovieLens 100K, random 80/20 (five seeds) and the official u1 to u5; MovieLens 1M, random 80/20 and 90/10. Every method
-runs in a process of its own, on one thread. `python benchmarks/accuracy.py 100k u 1m 1m90 likelihoods binary time` runs
-parts, in this order of naming; `only=NAME` and `skip=NAME` choose methods whose names contain NAME, `jobs=16` runs so
+runs in a process of its own, on one thread. `python benchmarks/accuracy.py 100k u 1m 1m90 likelihoods choices binary time`
+runs parts, in this order of naming; `only=NAME` and `skip=NAME` choose methods whose names contain NAME, `jobs=16` runs so
 many processes side by side. Settings were chosen on splits with seeds of 100 and above.
 """
 
@@ -268,6 +268,41 @@ def _likelihood(likelihood: Any, train: Observations, test: Observations, seed: 
     return scores["rmse_rating"], scores["log_score"], scores["calibration"], scores["coverage_90"], seconds
 
 
+#: What is changed from the defaults of draws, to see what each is worth.
+CHOICES: dict[str, dict[str, Any]] = {
+    "as it is": {},
+    "values reach two steps beyond the scale": {"levels": [k / 5 for k in range(-2, 8)]},
+    "values stay inside the scale": {"levels": [k / 5 for k in range(6)]},
+    "two values": {"levels": 2, "n_events": 24},
+    "without features of the pattern": {"n_features": 0},
+    "10 features of the pattern": {"n_features": 10},
+    "8 events": {"n_events": 8},
+    "24 events": {"n_events": 24},
+    "one chain": {"n_chains": 1},
+    "a third of the burn-in": {"burn_in": 50},
+    "concentration 30": {"concentration": 30.0},
+}
+
+
+def compare_choices() -> None:
+    """What the choices behind draws are worth, on a split that no other table reports."""
+    columns = [Column("draws"), Column("RMSE, stars", ".4f"), Column("seconds", ".1f")]
+    title = "MovieLens 100K, random 80/20, one split; 4 chains where nothing else is said; one thread"
+    table = Table("accuracy-choices", title, "python benchmarks/accuracy.py choices", columns)
+    train, test = movielens("ml-100k").split(0.2, random_state=100)
+    for words, found in zip(CHOICES, each(_choice, [(words, train, test) for words in CHOICES]), strict=True):
+        table.add(words, *found)
+    finish(table)
+
+
+def _choice(words: str, train: Observations, test: Observations) -> tuple[float, float]:
+    began = time.perf_counter()
+    options = {"n_chains": 4, **CHOICES[words]}
+    model = km.BayesianKolmogorovModel(random_state=0, n_jobs=1, **options).fit(train)
+    seconds = time.perf_counter() - began
+    return model.evaluate(test)["rmse_rating"], seconds
+
+
 def compare_binary() -> None:
     """Make tables of log loss and Brier score on 0/1 data."""
     zoo = km.datasets.load("zoo")
@@ -350,6 +385,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "1m": random_1m,
     "1m90": ninety_1m,
     "likelihoods": compare_likelihoods,
+    "choices": compare_choices,
     "binary": compare_binary,
     "time": compare_time,
 }
