@@ -1,9 +1,9 @@
 """Accuracy of Kolmogorov models beside their peers: errors, seconds, peak memory, coverage of intervals.
 
 MovieLens 100K, random 80/20 (five seeds) and the official u1 to u5; MovieLens 1M, random 80/20 and 90/10. Every method
-runs in a process of its own, on one thread. `python benchmarks/accuracy.py 100k u 1m 1m90 likelihoods choices binary time`
-runs parts, in this order of naming; `only=NAME` and `skip=NAME` choose methods whose names contain NAME, `jobs=16` runs so
-many processes side by side. Settings were chosen on splits with seeds of 100 and above.
+runs in a process of its own, on one thread. `python benchmarks/accuracy.py PART...` runs parts in this order of naming:
+100k u 1m 1m90 likelihoods choices binary time. `only=NAME` and `skip=NAME` choose methods whose names contain NAME,
+`jobs=16` runs so many processes side by side. Settings were chosen on splits with seeds of 100 and above.
 """
 
 from __future__ import annotations
