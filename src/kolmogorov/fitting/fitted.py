@@ -155,6 +155,11 @@ class Fitted(Trained):
         """The one model whose events can be named: itself."""
         return self
 
+    @cached_property
+    def hard(self) -> Fitted:
+        """This model without its companion."""
+        return self if self.soft is None else replace(self, soft=None)
+
     def stored(self) -> Parts:
         """Return what a file holds of this: numbers and arrays by name."""
         arrays = {

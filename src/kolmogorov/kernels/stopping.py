@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from numba import config
 from numba.core import types
 from numba.extending import intrinsic
 
@@ -19,6 +20,12 @@ def _read(typing_context: Any, cell: Any) -> Any:
         return builder.load_atomic(array.data, "monotonic", 8)
 
     return types.int64(cell), generate
+
+
+if config.DISABLE_JIT:
+    # As Python nothing is moved, and an intrinsic cannot be called.
+    def _read(cell):  # type: ignore[no-redef]
+        return cell[0]
 
 
 @kernel
