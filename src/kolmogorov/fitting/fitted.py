@@ -157,7 +157,7 @@ class Fitted(Trained):
 
     @cached_property
     def hard(self) -> Fitted:
-        """This model without its companion."""
+        """The model without its companion."""
         return self if self.soft is None else replace(self, soft=None)
 
     def stored(self) -> Parts:
@@ -221,6 +221,8 @@ class Fitted(Trained):
             check_among("psi", self.psi, self.levels)
         if self.soft is not None:
             self.soft.validate_numbers()
+            if self.soft.n_events != size:
+                raise InvariantError(f"soft values are of {self.soft.n_events} events, and the model has {size}")
         for sweep in self.history:
             sweep.validate()
 
