@@ -11,8 +11,7 @@ from numba.extending import intrinsic
 from kolmogorov._support.jit import kernel
 
 
-@intrinsic  # type: ignore[misc]
-def _read(typing_context: Any, cell: Any) -> Any:
+def _load(typing_context: Any, cell: Any) -> Any:
     """Read cell[0] as an atomic load: a plain one could be moved out of the loop that waits for it to change."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -22,10 +21,8 @@ def _read(typing_context: Any, cell: Any) -> Any:
     return types.int64(cell), generate
 
 
-if config.DISABLE_JIT:
-    # As Python nothing is moved, and an intrinsic cannot be called.
-    def _read(cell):  # type: ignore[no-redef]
-        return cell[0]
+# As Python nothing is moved, and an intrinsic cannot be called.
+_read: Any = (lambda cell: cell[0]) if config.DISABLE_JIT else intrinsic(_load)  # type: ignore[attr-defined]
 
 
 @kernel
