@@ -33,7 +33,7 @@ def zoo_files(shell, tmp_path_factory):
     folder = tmp_path_factory.mktemp("zoo")
     ratings, model = folder / "zoo.csv", folder / "zoo.km"
     assert shell("data", "export", "zoo", "-o", ratings).exit_code == 0
-    fitted = shell("fit", ratings, "--events", 3, "--test-size", 0.2, "-q", "-o", model)
+    fitted = shell("fit", ratings, "--point", "--events", 3, "--test-size", 0.2, "-q", "-o", model)
     assert fitted.exit_code == 0, fitted.output
     return ratings, model
 

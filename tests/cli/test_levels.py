@@ -21,7 +21,9 @@ def ratings(tmp_path_factory):
     ("said", "grid"), [("auto", np.arange(-2, 8) / 5), ("0,0.5,1", [0, 0.5, 1]), ("2", [0, 1]), ("0,1", [0, 1])]
 )
 def test_fit_takes_levels(shell, ratings, tmp_path, said, grid):
-    result = shell("fit", ratings, "--levels", said, "--events", 2, "--test-size", 0.2, "-o", tmp_path / "m.km")
+    result = shell(
+        "fit", ratings, "--point", "--levels", said, "--events", 2, "--test-size", 0.2, "-o", tmp_path / "m.km"
+    )
     assert result.exit_code == 0, result.output
     assert km.load(tmp_path / "m.km").levels_ == pytest.approx(grid)
     assert ("log_score" in result.output) == (len(grid) > 2)

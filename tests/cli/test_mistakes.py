@@ -80,9 +80,9 @@ def test_too_little_memory(shell, zoo_files, tmp_path, monkeypatch):
     def greedy(self, *args, **kwargs):
         np.empty(2**50)
 
-    # The real thing, --events 1000000, may do harm on a machine that lends more memory than it has.
+    # The real thing, many events, may do harm on a machine that lends more memory than it has.
     monkeypatch.setattr(KolmogorovModel, "fit", greedy)
-    output = one_sentence(shell("fit", zoo_files[0], "--events", 1_000_000, "-o", tmp_path / "m.km"))
+    output = one_sentence(shell("fit", zoo_files[0], "--point", "-o", tmp_path / "m.km"))
     assert "There is not enough memory (Unable to allocate 8.00 PiB" in output
     assert "A smaller --events needs less." in output
 
@@ -356,7 +356,7 @@ def test_quiet_means_errors_only(shell, zoo_files, tmp_path, monkeypatch):
         return fit(self, *args, **kwargs)
 
     monkeypatch.setattr(KolmogorovModel, "fit", warning)
-    arguments = ("fit", zoo_files[0], "--events", 2, "-o", tmp_path / "m.km")
+    arguments = ("fit", zoo_files[0], "--point", "--events", 2, "-o", tmp_path / "m.km")
     assert "kolmogorov: not settled\n" in shell(*arguments).stderr
     assert shell(*arguments, "-q").output == ""
 

@@ -45,7 +45,7 @@ def test_words_and_marks_go_all_the_way(shell, votes, titles, tmp_path):
     assert shell("data", "pack", votes, *MEANING, "--titles", titles, "-o", table).exit_code == 0
     assert km.Observations.open(table).items.name(2) == "Motion number 2"
     for data, more in ((votes, (*MEANING, "--titles", titles)), (table, ())):
-        fitted = shell("fit", data, *more, "--events", 2, "-o", model)
+        fitted = shell("fit", data, *more, "--point", "--events", 2, "-o", model)
         assert fitted.exit_code == 0, fitted.output
         assert "Motion number" in fitted.output
         assert "Motion number" in shell("recommend", model, "--user", "v0", "--include-seen").output

@@ -326,10 +326,38 @@ def sampled(ratings):
 
 
 def test_options_of_the_other_fit_are_refused(ratings, tmp_path):
-    for wrong in (["--bayes", "--user-reg", 3], ["--chains", 7]):
-        result = run("fit", ratings, *wrong, "-o", tmp_path / "x.km")
+    wrong = {
+        ("--bayes", "--user-reg", 3): "--user-reg: does not go with --bayes.",
+        ("--point", "--chains", 7): "--chains: goes only with --bayes.",
+        ("--n-init", 2, "--thin", 7): "--thin: goes only with --bayes, and --n-init asks for one model.",
+    }
+    for options, sentence in wrong.items():
+        result = run("fit", ratings, *options, "-o", tmp_path / "x.km")
         assert result.exit_code == 2
-        assert "--bayes" in result.output
+        assert sentence in result.output
+    assert not (tmp_path / "x.km").exists()
+
+
+def test_models_are_drawn_unless_one_is_asked_for(ratings, tmp_path):
+    path = tmp_path / "m.km"
+    few = ["--chains", 2, "--burn-in", 10, "--samples", 4, "--thin", 1, "--events", 3]
+    for options, kind, soft, words in (
+        (few, km.BayesianKolmogorovModel, None, "Drawing models: 2 chains of 14 sweeps, 3 events. Draws predict best"),
+        (["--bayes", *few], km.BayesianKolmogorovModel, None, "Drawing models: 2 chains of 14 sweeps, 3 events.\n"),
+        (["--point"], km.KolmogorovModel, True, "Learning one model, and soft values to predict with"),
+        (["--n-init", 2], km.KolmogorovModel, True, "Learning one model, and soft values to predict with"),
+        (["--user-reg", 3], km.KolmogorovModel, False, "Learning one model, with the settings given.\n"),
+        (["--point", "--levels", 2], km.KolmogorovModel, False, "Learning one model, with the settings given.\n"),
+    ):
+        result = run("fit", ratings, *options, "-o", path)
+        assert result.exit_code == 0, result.output
+        assert words in result.output
+        learned = km.load(path)
+        assert type(learned) is kind
+        if soft is not None:
+            assert (learned.fitted_.soft is not None) == soft
+            assert "most telling" in result.output
+        assert run("fit", ratings, *options, "-q", "-o", path).output == ""
 
 
 def test_draws_predict_with_intervals(sampled, model, tmp_path):
@@ -372,7 +400,7 @@ def test_rules_of_draws(tmp_path):
     assert all("milk" in line for line in about.output.splitlines()[1:])
     assert run("rules", model, "--kind", "exclusion").exit_code == 2
     point = str(tmp_path / "p.km")
-    run("fit", "dataset:zoo", "-o", point)
+    run("fit", "dataset:zoo", "--point", "-o", point)
     assert run("rules", point, "--min-probability", "0.5").exit_code == 2
 
 
@@ -414,7 +442,7 @@ def test_sizes_of_chains_are_automatic_and_time_is_kept(stars, tmp_path):
     assert km.load(model).get_params()["n_events"] == "auto"
     assert run("fit", stars, "--bayes", "--max-seconds", -1, "-o", tmp_path / "x.km").exit_code != 0
     for wrong in (["--max-seconds", 3], ["--likelihood", "gaussian"]):
-        refused = run("fit", stars, *wrong, "-o", tmp_path / "x.km")
+        refused = run("fit", stars, "--point", *wrong, "-o", tmp_path / "x.km")
         assert refused.exit_code == 2
         assert "--bayes" in refused.output
 

@@ -55,7 +55,13 @@ def test_every_fit_is_checked_at_its_end(zoo, name, monkeypatch):
         seen.append(found)
         return checked(found, *remedy)
 
-    modules = ("model.simplex_model", "model.kolmogorov", "model.bayesian", "baselines.factorization", "baselines.svdpp")
+    modules = (
+        "model.simplex_model",
+        "model.kolmogorov",
+        "model.bayesian",
+        "baselines.factorization",
+        "baselines.svdpp",
+    )
     for module in modules:
         monkeypatch.setattr(f"kolmogorov.{module}.checked", spy)
     model = MODELS[name].fit(zoo)

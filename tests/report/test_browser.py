@@ -182,8 +182,10 @@ def test_the_page_solves_any_problem_on_the_simplex(visit, zoo_page, rng):
             assert value <= expected + 1e-8 * max(1.0, abs(expected))
 
 
-def test_what_if_with_draws_is_near_fold_in(visit, drawn_model, drawn_page, rng):
-    """The library draws new users some times for each draw; the page takes the most probable of each."""
+def test_what_if_with_draws_is_near_fold_in(visit, drawn_model, drawn_page, rng, monkeypatch):
+    """The library draws new users some times for each draw, the page oftener; here both do it at length."""
+    monkeypatch.setattr("kolmogorov.sampling.new_rows._SWEEPS", 120)
+    monkeypatch.setattr("kolmogorov.sampling.new_rows._LAST", 100)
     page = visit(drawn_page)
     for _ in range(10):
         rows, said = random_answers(rng, drawn_model, [0.0, 1.0])

@@ -155,6 +155,11 @@ class Fitted(Trained):
         """The one model whose events can be named: itself."""
         return self
 
+    @cached_property
+    def hard(self) -> Fitted:
+        """The model without its companion."""
+        return self if self.soft is None else replace(self, soft=None)
+
     def stored(self) -> Parts:
         """Return what a file holds of this: numbers and arrays by name."""
         arrays = {
@@ -216,6 +221,8 @@ class Fitted(Trained):
             check_among("psi", self.psi, self.levels)
         if self.soft is not None:
             self.soft.validate_numbers()
+            if self.soft.n_events != size:
+                raise InvariantError(f"soft values are of {self.soft.n_events} events, and the model has {size}")
         for sweep in self.history:
             sweep.validate()
 

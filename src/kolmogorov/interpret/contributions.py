@@ -162,7 +162,7 @@ def explain(
         Contribution(event.number, float(theta[d]), float(psi[d]), float(amounts[d]), event.items)
         for d, event in enumerate(describe(fitted.consensus, n_items))
     ]
-    probability = float(np.clip(amounts.sum(), 0.0, 1.0)) if fitted.levels is not None else float(amounts.sum())
+    probability = float(np.clip(amounts.sum(), 0.0, 1.0))
     return Explanation(
         user=user,
         item=item,

@@ -43,7 +43,7 @@ class EventItems:
         fitted = self.fitted
         rows = fitted.training.rows
         users = fitted.training.user_rows().astype(np.int64)
-        chance = np.maximum(fitted.at_rows(users, rows.indices.astype(np.int64)), 1e-3)
+        chance = np.maximum(fitted.hard.at_rows(users, rows.indices.astype(np.int64)), 1e-3)
         shape = (len(fitted.users), len(fitted.items))
         yes = csr_array((rows.values / chance, rows.indices, rows.indptr), shape=shape)
         return np.asarray(yes.T @ fitted.theta) * np.maximum(fitted.psi.astype(np.float64), 0.0)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from numba import config
 from numba.core import types
 from numba.extending import intrinsic
 
 from kolmogorov._support.jit import kernel
 
 
-@intrinsic  # type: ignore[misc]
-def _read(typing_context: Any, cell: Any) -> Any:
+def _load(typing_context: Any, cell: Any) -> Any:
     """Read cell[0] as an atomic load: a plain one could be moved out of the loop that waits for it to change."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -19,6 +19,10 @@ def _read(typing_context: Any, cell: Any) -> Any:
         return builder.load_atomic(array.data, "monotonic", 8)
 
     return types.int64(cell), generate
+
+
+# As Python nothing is moved, and an intrinsic cannot be called.
+_read: Any = (lambda cell: cell[0]) if config.DISABLE_JIT else intrinsic(_load)  # type: ignore[attr-defined]
 
 
 @kernel

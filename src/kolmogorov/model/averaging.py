@@ -18,7 +18,9 @@ from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.fitting.trained import by_users
 from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.model.simplex_model import SimplexModel
+from kolmogorov.sampling.grid import on_grid
 from kolmogorov.sampling.posterior import stacked
+from kolmogorov.solvers import resolve
 
 Floats = NDArray[np.float64]
 
@@ -66,6 +68,9 @@ def averaged_model(
     kind: Any = KolmogorovModel if settings is None else type(settings)
     if levels is not None:
         options["levels"] = levels.tolist()
+    solver = resolve("simplex", options.get("simplex_solver", "active_set"))
+    if solver.max_variables is not None and theta.shape[1] > solver.max_variables:
+        options["simplex_solver"] = solver.unlimited
     return kind(n_events=theta.shape[1], **options).adopt(fitted)
 
 
@@ -120,8 +125,9 @@ def bagged(
 
 
 def _averaged(fits: list[Fitted]) -> Fitted:
-    """Put companions side by side, as the models that they belong to."""
-    theta, psi = stacked([fit.theta for fit in fits]), np.concatenate([fit.psi for fit in fits], axis=1)
+    """Put companions side by side, as the models that they belong to; exact in four bytes, as they are."""
+    theta = on_grid(stacked([fit.theta for fit in fits])).astype(np.float64)
+    psi = np.concatenate([fit.psi for fit in fits], axis=1)
     ridges = np.mean([fit.ridges for fit in fits if fit.ridges is not None], axis=0)
     return Fitted(theta, psi, theta[fits[0].user_seen].mean(axis=0), fits[0].training, (), ridges=ridges)
 

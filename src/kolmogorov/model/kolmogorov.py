@@ -13,9 +13,10 @@ from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import LARGEST_RIDGE, Either, Optional, Real, Word
+from kolmogorov._support.warn import warn
 from kolmogorov.data.levels import Levels, LevelsRequirement, has_two
 from kolmogorov.data.observations import Observations, View
-from kolmogorov.errors import ParameterError
+from kolmogorov.errors import ConvergenceWarning, ParameterError
 from kolmogorov.execution import Dask, Threads
 from kolmogorov.fitting import fold_in
 from kolmogorov.fitting.fitted import Fitted
@@ -251,6 +252,10 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         super().fit(X, y, start=start, keep_interrupted=keep_interrupted)
         if self.softens and start is None and not self.interrupted_ and len(self.fitted_.training) <= _MOST_RATINGS:
             self.adopt(checked(replace(self.fitted_, soft=self._softened(self.fitted_))))
+            if self.interrupted_:
+                if not keep_interrupted:
+                    raise KeyboardInterrupt
+                warn("Interrupted while soft values were averaged; the average so far is kept.", ConvergenceWarning)
         return self
 
     def _softened(self, hard: Fitted) -> Fitted:

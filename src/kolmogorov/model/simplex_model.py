@@ -173,7 +173,7 @@ class SimplexModel(EventModel):
         check_writable(self.checkpoint)
         problem = engine.problem
         # Everything but the seed that shapes the sweeps; the item solver names the levels, if there are several.
-        shape: list[Any] = [int(self.n_events), self._ridges[0], self._ridges[1]]
+        shape: list[Any] = [int(self.n_events), self.ridges[0], self.ridges[1]]
         shape += [self.prior, int(self.n_init)]
         shape += [self.unobserved] if self.unobserved else []
         solvers = [repr(problem.user_solver), repr(problem.item_solver)]
@@ -189,19 +189,19 @@ class SimplexModel(EventModel):
         )
 
     @property
-    def _ridges(self) -> tuple[float, float]:
-        """Ridges on theta and psi, in numbers."""
+    def ridges(self) -> tuple[float, float]:
+        """Ridges of the descent on theta and psi, in numbers."""
         given = zip((self.user_reg, self.item_reg), USUAL_RIDGES, strict=True)
         user_reg, item_reg = (usual if value == "auto" else float(value) for value, usual in given)
         return user_reg, item_reg
 
     def _new_thetas(self, view: View) -> Floats:
         solver = self._problem().user_solver
-        return fold_in.new_users(self.fitted_, view, solver, self._ridges[0], self.unobserved_, self.n_jobs)
+        return fold_in.new_users(self.fitted_, view, solver, self.ridges[0], self.unobserved_, self.n_jobs)
 
     def _new_psis(self, view: View) -> NDArray[Any]:
         solver = self._problem().on(self.fitted_.levels).item_solver
-        return fold_in.new_items(self.fitted_, view, solver, self._ridges[1], self.unobserved_, self.n_jobs)
+        return fold_in.new_items(self.fitted_, view, solver, self.ridges[1], self.unobserved_, self.n_jobs)
 
     # --- learned attributes -----------------------------------------------------------------------------
 
@@ -255,7 +255,7 @@ class SimplexModel(EventModel):
         for solver in (user_solver, item_solver):
             solver.check_size(int(self.n_events))
         rest = self.unobserved if self.unobserved == "auto" else float(self.unobserved)
-        objective = Objective(self._ridges[0], self._ridges[1], self.prior, rest)
+        objective = Objective(self.ridges[0], self.ridges[1], self.prior, rest)
         return Problem(user_solver, item_solver, objective, self._levels)
 
     def _on_sweep(self, sweep: Sweep) -> bool:

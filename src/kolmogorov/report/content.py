@@ -30,6 +30,10 @@ from kolmogorov.surface.event_model import EventModel
 from kolmogorov.surface.held_out import held_out
 
 Progress = Callable[[str], Any]
+_SOFT = (
+    "soft values, which shrink as the data ask for, predict and place new users; events, order and rules are read off "
+    "the hard ones"
+)
 
 
 @dataclass(frozen=True)
@@ -167,8 +171,8 @@ def _settings(model: EventModel) -> str:
             "with all of them, events, order, rules and users are shown for ratings that mean yes"
         )
     if not model.has_draws:
-        soft = "; soft values predict" if getattr(model.fitted_, "soft", None) is not None else ""
-        return f"user_reg {model.get_params()['user_reg']}, item_reg {model.get_params()['item_reg']}{soft}"
+        given = f"user_reg {model.get_params()['user_reg']}, item_reg {model.get_params()['item_reg']}"
+        return given if model.fitted_.soft is None else f"{given}; {_SOFT}"
     posterior = model.fitted_
     return f"{posterior.n_draws} draws of {posterior.n_events} events from {posterior.n_chains} chains"
 

@@ -43,25 +43,38 @@ def members(model: EventModel, rows: Rows) -> dict[str, Any]:
     """Describe the models by which the page predicts, for the users that it shows.
 
     Each has the psis of all items, the thetas of the users shown, and what fold-in needs: the centre that theta is
-    drawn to, and how strongly. `groups` says which named event each of its events is counted to.
+    drawn to, and how strongly. `groups` says which named event each of its events is counted to. Where there are soft
+    values they predict, and lie anywhere `between` two numbers; their events are those of the model they belong to.
     """
     found = model.fitted_
     if isinstance(found, Posterior):
         return _drawn(found, rows)
+    assert isinstance(found, Fitted)
+    if found.soft is not None:
+        assert found.soft.ridges is not None
+        psi = found.soft.psi_or_average[:-1]
+        low, high = float(psi.min()), float(psi.max())
+        values = shares((psi - low) / max(high - low, 1e-9))
+        return _single(found.soft, rows, values, float(found.soft.ridges[0])) | {"levels": [], "between": [low, high]}
     levels, codes = _levels(found)
+    ridge = model.ridges[0]  # type: ignore[attr-defined]
+    return _single(found, rows, _coded(codes, levels), ridge) | {"levels": levels}
+
+
+def _single(found: Fitted, rows: Rows, psi: str, ridge: float) -> dict[str, Any]:
     return {
         "fine": True,
         "floor": 0.0,
         "likelihood": "gaussian",
-        "levels": levels,
+        "between": None,
         "n_all": 1,
         "models": [
             {
-                "psi": _coded(codes, levels),
+                "psi": psi,
                 "theta": shares(found.theta[rows]),
                 "centre": found.centre.tolist(),
                 "population": found.theta_or_population[-1].tolist(),
-                "ridge": float(model.get_params()["user_reg"]),
+                "ridge": ridge,
                 "groups": list(range(found.n_events)),
             }
         ],
@@ -97,6 +110,7 @@ def _drawn(posterior: Posterior, rows: Rows) -> dict[str, Any]:
         "floor": posterior.floor,
         "likelihood": posterior.likelihood,
         "levels": levels,
+        "between": None,
         "n_all": posterior.n_draws,
         "models": models,
     }

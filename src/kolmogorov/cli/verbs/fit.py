@@ -73,7 +73,7 @@ _CHAINS = {
     type=LevelsOption(),
     metavar="2|auto|V,V,...",
     help="Values of an item in an event: 2 (it happens or not), auto for a grid, or the grid on the scale from 0 to 1. "
-    " [default: auto; 2 where a ridge or a solver is given]",
+    " [default: auto; 2 for one model]",
 )
 @click.option(
     "--bayes/--point",
@@ -187,56 +187,71 @@ def _learn(
     from kolmogorov.data.split import check_share
 
     only_yes, wanted = options.pop("only_yes"), options.pop("bayes")
-    bayes = not (given_of(_POINT) or options["execution"]) if wanted is None else wanted
-    refuse_given(_POINT if bayes else _CHAINS, "does not go with --bayes" if bayes else "goes only with --bayes")
+    bayes = _draws(wanted, options)
     layout = {name: options.pop(name) for name in LAYOUT}
     scale = {name: options.pop(name) for name in SCALE}
-    given = {parameter: options.pop(name) for name, parameter in _CHAINS.items()}
-    shape = {"n_events": events, "levels": options.pop("levels")} | (given if bayes else {})
-    shape |= {name: options.pop(name) for name in ("user_reg", "item_reg")} if not bayes else {}
-    shape = {name: value for name, value in shape.items() if value is not None}
     if not bayes:
         options["unobserved"] = "auto" if only_yes else 0.0
     # What is wrong with the settings is said before a file is read, which may take minutes.
-    unfitted: Any = _unfitted(bayes, seed, jobs, shape, options)
-    unfitted.check_parameters()
+    model = _unfitted(bayes, {"n_events": events, "random_state": seed, "n_jobs": jobs}, options)
+    model.check_parameters()
     if test_size is not None:
         check_share(test_size)
     files = _parquet_files(data) if options["execution"] and test_size is None and not bayes else []
     train: Any
+    test = None
     if files:
-        from kolmogorov.execution import distributed_table
-
-        refuse_given(["wide", "titles"], "does not go with parquet files that a cluster reads")
-        more = {name: reading_settings(layout)[name] for name in DISTRIBUTED} | scale
-        train, test = distributed_table(options["execution"], files, **more), None
+        train = _remote(files, layout, scale, options["execution"])
     else:
-        observations = read_input(data, layout, **scale)
-        say.print(str(observations))
-        train, test = observations, None
+        train = read_input(data, layout, **scale)
+        say.print(str(train))
         if test_size is not None:
-            train, test = observations.split(test_size, random_state=seed, by="user" if only_yes else "entry")
-    say.print(_choice(unfitted, train, wanted is None))
-    if bayes:
-        sampled = _sample(unfitted, train, test, say)
-        sampled.save(output)
-        if not say.quiet:
-            _scores(sampled, train, test, f"{sampled.posterior_.n_draws} draws")
-    else:
-        model = unfitted
-        _fit_with_bar(model, train, say)
-        model.save(output)
-        if not say.quiet:
-            table = model.fitted_.training if files else train
-            if only_yes:
-                _announce(model, say)
-            if not only_yes or test is not None:
-                _scores(model, table, test, f"{model.n_iter_} sweeps", ranking=only_yes)
-            _events(model)
+            train, test = train.split(test_size, random_state=seed, by="user" if only_yes else "entry")
+    say.print(_choice(model, train, wanted is None))
+    (_sample if bayes else _fit_with_bar)(model, train, test, say)
+    model.save(output)
+    if not say.quiet:
+        _results(model, model.fitted_.training if files else train, test, say)
     say.print(f"Model written to {shown(output)}")
     if not bayes and model.interrupted_:
         # What was asked for is not all there; a script should know.
         raise click.exceptions.Exit(INTERRUPTED)
+
+
+def _draws(wanted: bool | None, options: dict[str, Any]) -> bool:
+    """Tell whether models are drawn: as asked, or unless something of a single model is asked for."""
+    single = given_of(_POINT)
+    bayes = not (single or options["execution"]) if wanted is None else wanted
+    if bayes:
+        refuse_given(_POINT, "does not go with --bayes")
+    elif wanted is None:
+        asked = ", ".join(single) or "--dask"
+        refuse_given(_CHAINS, f"goes only with --bayes, and {asked} asks for one model")
+    else:
+        refuse_given(_CHAINS, "goes only with --bayes")
+    return bayes
+
+
+def _remote(files: list[str], layout: dict[str, Any], scale: dict[str, Any], execution: Any) -> Any:
+    """Return the table of parquet files that the workers of a cluster read."""
+    from kolmogorov.execution import distributed_table
+
+    refuse_given(["wide", "titles"], "does not go with parquet files that a cluster reads")
+    more = {name: reading_settings(layout)[name] for name in DISTRIBUTED} | scale
+    return distributed_table(execution, files, **more)
+
+
+def _results(model: Any, train: Any, test: Observations | None, say: Any) -> None:
+    """Show scores, and of a single model its events."""
+    if model.has_draws:
+        _scores(model, train, test, f"{model.posterior_.n_draws} draws")
+        return
+    only_yes = model.unobserved != 0.0
+    if only_yes:
+        _announce(model, say)
+    if not only_yes or test is not None:
+        _scores(model, train, test, f"{model.n_iter_} sweeps", ranking=only_yes)
+    _events(model)
 
 
 def _choice(model: Any, train: Any, by_default: bool) -> str:
@@ -253,15 +268,18 @@ def _choice(model: Any, train: Any, by_default: bool) -> str:
     return f"Drawing models: {plan.n_chains} chains of {plan.n_sweeps} sweeps, {plan.n_events} events.{why}"
 
 
-def _unfitted(bayes: bool, seed: int, jobs: int, shape: dict[str, Any], options: dict[str, Any]) -> Any:
-    """Make the model that the options describe."""
+def _unfitted(bayes: bool, given: dict[str, Any], options: dict[str, Any]) -> Any:
+    """Make the model that the options describe; what is None is left to it."""
     from kolmogorov.model.bayesian import BayesianKolmogorovModel
     from kolmogorov.model.kolmogorov import KolmogorovModel
 
     if bayes:
-        places = {name: options[name] for name in ("checkpoint", "execution")}
-        return BayesianKolmogorovModel(random_state=seed, n_jobs=jobs, **shape, **places)
-    return KolmogorovModel(random_state=seed, n_jobs=jobs, **shape, **options)
+        kept = {"levels": "levels", "checkpoint": "checkpoint", "execution": "execution"} | _CHAINS
+        given = given | {parameter: options[name] for name, parameter in kept.items()}
+    else:
+        given = given | {name: value for name, value in options.items() if name not in _CHAINS}
+    kind: Any = BayesianKolmogorovModel if bayes else KolmogorovModel
+    return kind(**{name: value for name, value in given.items() if value is not None})
 
 
 def _parquet_files(data: str) -> list[str]:
@@ -273,7 +291,8 @@ def _parquet_files(data: str) -> list[str]:
     return (sorted(glob(data)) or [data]) if is_parquet(data) else []
 
 
-def _fit_with_bar(model: KolmogorovModel, train: Observations, say: Any) -> None:
+def _fit_with_bar(model: KolmogorovModel, train: Observations, test: Observations | None, say: Any) -> None:
+    """Fit with a bar that shows the error on what is learned from; what is held out waits."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     parts = (
@@ -316,9 +335,7 @@ def _first_interrupt(say: Any) -> Iterator[Event]:
         signal.signal(signal.SIGINT, before)
 
 
-def _sample(
-    model: BayesianKolmogorovModel, train: Observations, test: Observations | None, say: Any
-) -> BayesianKolmogorovModel:
+def _sample(model: BayesianKolmogorovModel, train: Observations, test: Observations | None, say: Any) -> None:
     """Sample with a bar that shows the running held-out error."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -334,7 +351,7 @@ def _sample(
             bar.update(task, total=whole, completed=sum(done.values()), description=error)
 
         model.callback = advance
-        return model.fit(train, test=test)
+        model.fit(train, test=test)
 
 
 def _announce(model: KolmogorovModel, say: Any) -> None:

@@ -5,6 +5,8 @@ const N_ITEMS = ITEMS.names.length;
 const N_EVENTS = SUMMARY.n_events;
 const USERS = DATA.users;
 const LEVELS = DATA.members.levels;
+// The ends of soft values, which are no levels.
+const BETWEEN = DATA.members.between;
 const FLOOR = DATA.members.floor;
 // Which side is pixels: the items of pictures that are users, or the other way round.
 const [PIXEL_ITEMS, PIXEL_USERS] = [DATA.pixels === "items", DATA.pixels === "users"];
@@ -30,8 +32,16 @@ function bytesOf(text) {
   return bytes;
 }
 
+/** Numbers from 0 to 1, of 16 bits each. */
+function sharesOf(bytes) {
+  const found = new Float64Array(bytes.length / 2);
+  for (let k = 0; k < found.length; k++) found[k] = (bytes[2 * k] | (bytes[2 * k + 1] << 8)) / 65535;
+  return found;
+}
+
 function valuesOf(text, count) {
   const bytes = bytesOf(text);
+  if (BETWEEN) return sharesOf(bytes).map((share) => BETWEEN[0] + share * (BETWEEN[1] - BETWEEN[0]));
   const values = new Float64Array(count);
   for (let k = 0; k < count; k++) values[k] = BINARY ? (bytes[k >> 3] >> (k & 7)) & 1 : LEVELS[bytes[k]];
   return values;
@@ -43,10 +53,7 @@ const MODELS = DATA.members.models.map((model) => {
   const psi = once(() => valuesOf(model.psi, N_ITEMS * size));
   const theta = once(() => {
     const bytes = bytesOf(model.theta);
-    if (!DATA.members.fine) return Float64Array.from(bytes, (byte) => byte / 255);
-    const found = new Float64Array(bytes.length / 2);
-    for (let k = 0; k < found.length; k++) found[k] = (bytes[2 * k] | (bytes[2 * k + 1] << 8)) / 65535;
-    return found;
+    return DATA.members.fine ? sharesOf(bytes) : Float64Array.from(bytes, (byte) => byte / 255);
   });
   return { ...model, size, psi, theta };
 });
