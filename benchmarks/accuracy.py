@@ -194,7 +194,7 @@ METHODS: dict[str, Callable[[Observations, Observations, int], tuple[Any, float 
 }
 
 
-_BAYESIAN = ["user and item biases", "myfm, rank 8", "myfm, rank 16", "myfm, rank 32"]
+_BAYESIAN = ["user and item biases", "myfm, rank 16", "myfm, rank 32"]
 
 
 def _needs(method: str) -> str | None:
