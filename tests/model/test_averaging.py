@@ -32,3 +32,15 @@ def test_relaxed_models_are_averaged_too(visits):
     assert bag.fold_in(visits).shape == (visits.n_users, 9)
     with pytest.raises(ParameterError, match="'model' must be a KolmogorovModel or a NonnegativeModel, got SVDpp"):
         bagged(visits, 2, model=SVDpp())
+
+
+def test_averages_of_many_events_place_guests(zoo):
+    from kolmogorov.model.averaging import averaged_model
+
+    one = KolmogorovModel(3, user_reg=0.3, random_state=0).fit(zoo)
+    copies = 200
+    theta, psi = np.tile(one.theta_ / copies, copies), np.tile(one.psi_, copies)
+    many = averaged_model(theta, psi, zoo, one)
+    assert many.n_events == 600
+    assert many.fold_in(zoo).shape == (zoo.n_users, 600)
+    assert len(many.recommend(guest={"milk": 1}, n=2)) == 2

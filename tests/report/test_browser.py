@@ -167,6 +167,25 @@ def test_what_if_is_fold_in(visit, zoo_model, zoo_page, tmp_path, name, rng):
         assert np.abs(np.array(predicted) - model.inverse_transform(expected)[0])[seen].max() < 1e-6
 
 
+def test_soft_values_predict_on_the_page(visit, zoo, tmp_path, rng):
+    """Users are predicted as `predict` does, and what-if places guests as `recommend` does."""
+    model = KolmogorovModel(5, random_state=0).fit(zoo)
+    model.report(tmp_path / "soft.html", zoo)
+    page = visit((tmp_path / "soft.html").as_uri())
+    names = model.items_.ids.tolist()
+    for row in (0, 7, 50):
+        shown = page.evaluate("(user) => [...predictAll(thetasOf(user))]", row)
+        assert shown == pytest.approx(model.predict([model.users_.ids[row]] * len(names), names), abs=1e-3)
+    for _ in range(5):
+        rows, said = random_answers(rng, model, [0.0, 1.0])
+        _, predicted = page.evaluate(FOLD, [[int(row), float(value)] for row, value in zip(rows, said, strict=True)])
+        guest = dict(zip(model.items_.ids[rows].tolist(), said.tolist(), strict=True))
+        found = model.recommend(guest=guest, n=len(names), min_count=1)
+        expected = dict(zip(found["item"], found["probability"], strict=True))
+        assert expected == pytest.approx({item: predicted[names.index(item)] for item in expected}, abs=1e-3)
+    assert "soft values" in page.locator("main").inner_text()
+
+
 def test_the_page_solves_any_problem_on_the_simplex(visit, zoo_page, rng):
     """Objectives beside those of the library's solver, singular matrices among them."""
     page = visit(zoo_page)
