@@ -67,6 +67,8 @@ _RULES: dict[str, Requirement] = {
 }
 
 
+#: For users, where nothing else is said; with more events than it takes, `pairwise`.
+USUAL_SOLVER = "active_set"
 #: Ridges of a descent whose user gave none.
 USUAL_RIDGES = (10.0, 0.0)
 
@@ -251,6 +253,9 @@ class SimplexModel(EventModel):
 
     def _problem(self) -> Problem:
         user_solver = resolve("simplex", self.simplex_solver)
+        most = user_solver.max_variables
+        if self.simplex_solver == USUAL_SOLVER and most is not None and self.n_events > most:
+            user_solver = resolve("simplex", "pairwise")
         item_solver = resolve(self.item_family, self._item_solver)
         for solver in (user_solver, item_solver):
             solver.check_size(int(self.n_events))
