@@ -149,7 +149,15 @@ def check_model(model):
     assert psi.shape[-2:-1] == (len(fitted.items),)
     assert (theta >= 0).all()
     assert np.allclose(theta.sum(axis=-1), 1.0, atol=1e-5)
-    if getattr(model, "levels", 2) != 2:
+    soft = getattr(fitted, "soft", None)
+    if soft is not None:
+        assert soft.theta.shape == theta.shape
+        assert soft.psi.shape == psi.shape
+        assert (soft.theta >= 0).all()
+        assert np.allclose(soft.theta.sum(axis=-1), 1.0, atol=1e-5)
+        assert (np.abs(soft.psi) <= 10).all()
+        assert (soft.ridges >= 0).all()
+    if getattr(model, "levels", 2) not in (2, None):
         grid = fitted.levels
         assert 2 <= len(grid) <= 64
         assert (np.diff(grid) > 0).all()
