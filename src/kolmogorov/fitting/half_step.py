@@ -15,6 +15,8 @@ from kolmogorov.kernels.rows.quadratic import keep_better
 from kolmogorov.solvers import RowSolver
 
 USER_SIDE, ITEM_SIDE = 0, 1
+#: So many points (a power of two) that are gone through take as long as an entry of a Gram matrix in a share of rows.
+_POINTS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +53,13 @@ class HalfStep:
             gram, moment = partners.equations(view, first, last, self.ridge, self.centre)
             result[first:last], values[first:last] = self.solved(gram, moment, current[first:last], first)
 
-        dealer.deal(share, n_rows, size * size, view.indptr, size * size)
+        dealer.deal(share, n_rows, self._row_entries(size), view.indptr, size * size)
         return result, values
+
+    def _row_entries(self, size: int) -> int:
+        """Return what bounds the rows of a share: their Gram matrices, or the points that are gone through for each."""
+        points = 1 << max(size - _POINTS, 0) if self.solver.name == "exhaustive" else 0
+        return max(size * size, points)
 
     def solved(self, gram: Floats, moment: Floats, start: Floats, first: int) -> tuple[Floats, Floats]:
         """Solve rows from their normal equations; `first` is the number of the first of them."""
