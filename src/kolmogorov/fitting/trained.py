@@ -105,11 +105,6 @@ class Trained(ABC):
         rows = self.training.rows
         return rows.indices[rows.indptr[user] : rows.indptr[user + 1]]
 
-    def answers_of(self, user: int) -> Floats:
-        """Return what a user said to the items of `seen_by`, on the probability scale."""
-        rows = self.training.rows
-        return rows.values[rows.indptr[user] : rows.indptr[user + 1]]
-
     def known_rows(self, users: Rows, items: Rows) -> tuple[Rows, Rows]:
         """Give users and items without observations the row of the unknown."""
         sides = ((self.user_seen, users), (self.item_seen, items))

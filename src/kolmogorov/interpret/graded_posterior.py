@@ -122,16 +122,7 @@ class GradedPosteriorRelations:
     def to_frame(self, min_probability: float = 0.5, backend: str | None = None) -> Any:
         """Return the probable implications as a data frame: both sides, thresholds in rating units, probability."""
         found, share = self.implications(min_probability)
-        at = self._posterior.scale.rating(self.grades.marks)
-        names = [[self.items.name(row) for row in found[:, side].tolist()] for side in (0, 2)]
-        columns = {
-            "antecedent": names[0],
-            "antecedent_at": at[found[:, 1]],
-            "consequent": names[1],
-            "consequent_at": at[found[:, 3]],
-            "probability": share,
-        }
-        return to_frame(columns, backend)
+        return to_frame(self.consensus.columns(found) | {"probability": share}, backend)
 
     def rules(
         self,

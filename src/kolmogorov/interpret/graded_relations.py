@@ -96,18 +96,20 @@ class GradedRelations:
         """Return implications in words, thresholds in rating units."""
         return [(self._statement(j, a), self._statement(i, b)) for j, a, i, b in implications.tolist()]
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return all implications as a data frame: antecedent, antecedent_at, consequent, consequent_at."""
-        found = self.implications
+    def columns(self, implications: Rows) -> dict[str, Any]:
+        """Return implications as columns: antecedent, antecedent_at, consequent, consequent_at, in rating units."""
         at = self._fitted.scale.rating(self.grades.marks)
-        names = [[self.items.name(row) for row in found[:, side].tolist()] for side in (0, 2)]
-        columns = {
+        names = [[self.items.name(row) for row in implications[:, side].tolist()] for side in (0, 2)]
+        return {
             "antecedent": names[0],
-            "antecedent_at": at[found[:, 1]],
+            "antecedent_at": at[implications[:, 1]],
             "consequent": names[1],
-            "consequent_at": at[found[:, 3]],
+            "consequent_at": at[implications[:, 3]],
         }
-        return to_frame(columns, backend)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return all implications as a data frame; see `columns`."""
+        return to_frame(self.columns(self.implications), backend)
 
     def rules(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -113,11 +113,6 @@ class Result:
     claims: list[Claim] = field(default_factory=list)
     sentences: list[str] = field(default_factory=list)
     shown: bool = True
-
-
-def by_key(parts: Iterable[Part], found: Mapping[str, Any]) -> list[Any]:
-    """Return what was found for the parts, in their order; those left out are None."""
-    return [found.get(part.key) for part in parts]
 
 
 def one_of(values: Iterable[Any]) -> str:
