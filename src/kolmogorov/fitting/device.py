@@ -39,7 +39,7 @@ _MOST_LEVELS = 256
 #: Gap of a user's problem that counts as none, relative to the largest diagonal entry of its matrix; and its moves.
 _GAP, _MOVES = 1e-7, 2_000
 #: Bytes of the normal equations of a batch.
-_BATCH = 1 << 27
+_BATCH = 1 << 26
 #: Bytes of shared memory that a block of threads may ask for without being granted more.
 _SHARED = 48 << 10
 _ROWS_OF_TOTAL = 4096
