@@ -1,0 +1,286 @@
+"""All chains at once on a GPU: rows are drawn there, the few numbers of the priors here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.seeds import generator
+from kolmogorov._support.typing import Floats
+from kolmogorov.data.observations import View
+from kolmogorov.errors import ExecutionError, ParameterError
+from kolmogorov.execution import Cuda
+from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE
+from kolmogorov.kernels.device import function
+from kolmogorov.sampling.chain import PRIORS, ChainState, Sample
+from kolmogorov.sampling.emission import placed
+from kolmogorov.sampling.levels import ROUNDS, USER_ROUNDS, GaussianLevelChain, corrected
+from kolmogorov.sampling.plan import Plan
+from kolmogorov.sampling.priors import PRIOR_DRAWS
+from kolmogorov.sampling.together import (
+    Described,
+    learned_values,
+    located_users,
+    redrawn_noise,
+    stepped_concentration,
+)
+
+#: Side of the draws from the users' prior, beside those of users and items.
+_PRIOR_SIDE = 4
+#: Rows with more entries are summed by several warps.
+_LONG, _WARPS = 512, 8
+#: Sums over rows are made in so many parts at most, of so many rows at least.
+_PARTS, _PART = 64, 128
+#: Threads that share out sums; the share of the free memory that chains may take.
+_THREADS, _SHARE = 256, 0.8
+#: The most events: a row's equations lie in the memory that a block shares.
+_MOST_EVENTS = 64
+_NOTHING = np.int64(0)
+
+
+def check_on_device(plan: Plan) -> None:
+    """Raise where chains of a kind are not drawn on a GPU."""
+    if plan.kind is not GaussianLevelChain:
+        found = "two levels" if plan.levels is None else f"likelihood '{plan.likelihood}'"
+        raise ParameterError(
+            f"On a GPU models are drawn with likelihood 'gaussian' and several levels, got {found}. "
+            "Leave out 'execution', or set likelihood='gaussian' and levels='auto'."
+        )
+    if plan.n_events > _MOST_EVENTS:
+        raise ParameterError(
+            f"On a GPU models are drawn with at most {_MOST_EVENTS} events, got n_events={plan.n_events}."
+        )
+
+
+def fitting_chains(cuda: Cuda, chain: GaussianLevelChain) -> int:
+    """Return how many chains the device's free memory holds at once."""
+    table, size = chain.observations, chain.n_events
+    free, _ = cuda.cupy.cuda.runtime.memGetInfo()
+    fixed = 2 * 12 * len(table) + 4 * (chain.features.size + chain.item_features.size)
+    n_features = 1 + max(chain.features.shape[1], chain.item_features.shape[1], size)
+    own = 4 * size * table.n_users + 5 * size * table.n_items + 4 * table.n_users + 8 * size * n_features * (_PARTS + 4)
+    count = int((_SHARE * free - fixed) // own)
+    if count < 1:
+        raise ExecutionError(
+            f"A chain of this table takes {(fixed + own) / 1e9:,.1f} GB of the GPU's memory, and {free / 1e9:,.1f} GB are "
+            "free. Take fewer events (n_events), or leave out 'execution'."
+        )
+    return count
+
+
+class _Side:
+    """A view of the table on the device, and what is known of its rows."""
+
+    def __init__(self, cuda: Cuda, view: View, unobserved: float, described: Described, partners: int) -> None:
+        xp, (indptr, indices, values, weights) = cuda.cupy, corrected(view, unobserved)
+        self.indptr, self.indices = xp.asarray(np.asarray(indptr, np.int64)), xp.asarray(np.asarray(indices, np.int32))
+        self.values = xp.asarray(np.asarray(values, np.float32))
+        self.weights: Any = xp.asarray(np.asarray(weights, np.float32)) if weights.size else _NOTHING
+        self.described = described
+        self.features = xp.asarray(described.features)
+        self.counted = xp.asarray(described.counted)
+        self.seen = xp.asarray(described.seen.astype(np.float32))
+        self.n_rows, self.n_partners = len(indptr) - 1, partners
+        # Those that take longest begin first.
+        order = np.argsort(-view.counts, kind="stable").astype(np.int32)
+        n_long = int((view.counts > _LONG).sum())
+        self.runs = [
+            (xp.asarray(rows), warps) for rows, warps in ((order[:n_long], _WARPS), (order[n_long:], 1)) if len(rows)
+        ]
+
+    @property
+    def table(self) -> tuple[Any, ...]:
+        """Arguments of a kernel: its entries."""
+        return self.indptr, self.indices, self.values, self.weights
+
+    @property
+    def n_features(self) -> np.int32:
+        return np.int32(self.features.shape[1])
+
+
+class DeviceChains:
+    """Several Gaussian chains of many-valued models on a GPU, swept in step.
+
+    A chain's draws depend on its own seed and on the table. Its rows are drawn from the streams of a chain on threads,
+    with sums in single precision: the draws of the two part after some sweeps, and are as good.
+
+    Parameters
+    ----------
+    cuda : Cuda
+    chains : list of GaussianLevelChain
+        As they would run on threads; of one table.
+    states : list of ChainState
+        Where they are.
+    """
+
+    def __init__(self, cuda: Cuda, chains: list[GaussianLevelChain], states: list[ChainState]) -> None:
+        self.cuda, self.chains = cuda, chains
+        any_chain, xp = chains[0], cuda.cupy
+        self.levels, self.unobserved, size = any_chain.levels, any_chain.unobserved, any_chain.n_events
+        table = any_chain.observations
+        described = Described.of(any_chain.item_features, any_chain.seen_items)
+        self.items = _Side(cuda, table.columns, self.unobserved, described, table.n_users)
+        described = Described.of(any_chain.features, any_chain.seen_users)
+        self.users = _Side(cuda, table.rows, self.unobserved, described, table.n_items)
+        self.size = size
+        self.seeds = xp.asarray(np.array([chain.seed for chain in chains], dtype=np.uint64))
+        self.grid, self.mass = xp.asarray(self.levels), xp.asarray(any_chain.mass)
+        self.squares = xp.asarray(_squares(table.rows))
+        who = np.resize(np.flatnonzero(any_chain.seen_users), PRIOR_DRAWS)
+        self.who = xp.asarray(who.astype(np.int32))
+        self._take_up(states)
+
+    def _take_up(self, states: list[ChainState]) -> None:
+        xp = self.cuda.cupy
+        psi = np.array([state.psi for state in states])
+        self.theta = xp.asarray(np.array([state.theta for state in states], dtype=np.float32))
+        self.codes, self.psi = xp.asarray(placed(psi, self.levels)), xp.asarray(psi.astype(np.float32))
+        self.noise = xp.asarray(np.array([state.noise for state in states], dtype=np.float32))
+        self.prior_draws = xp.asarray(np.array([state.users.prior_draws for state in states], dtype=np.float32))
+        self.slopes = np.array([state.items.slopes for state in states])
+        self.precision = np.array([state.items.precision for state in states])
+        self.located = np.array([np.vstack([state.users.mean, state.users.slopes]) for state in states])
+        self.concentration = np.array([state.users.concentration for state in states])
+        self.scale = np.array([state.scale for state in states])
+        self.shape = np.array([state.shape for state in states])
+        self._given = states
+
+    # --- one sweep ------------------------------------------------------------------------------------------------
+
+    def sweep(self, index: int, *, learning: bool) -> None:
+        """Draw everything of every chain once; what `GaussianLevelChain.sweep` does."""
+        self.chains[0].observations.check_intact()
+        self._draw_values(index)
+        self._draw_thetas(index)
+        xp, n = self.cuda.cupy, len(self.chains)
+        sums = xp.empty((n, 2), dtype=np.float64)
+        function("draws/sums.cu", "add_noise", D=self.size)(
+            (n,), (_THREADS,), (self.noise, np.int64(self.users.n_rows), sums)
+        )
+        rngs = [generator(chain.seed, PRIORS, index) for chain in self.chains]
+        rates = np.array([chain.noise_rate * chain.noise_shape for chain in self.chains]) / self.shape
+        self.scale, self.shape = redrawn_noise(
+            self.scale, self.shape, rates, self.users.n_rows, xp.asnumpy(sums), rngs
+        )
+        if learning:
+            self._learn(index, rngs)
+
+    def _draw_values(self, index: int) -> None:
+        items, xp = self.items, self.cuda.cupy
+        whole: Any = _NOTHING
+        if self.unobserved:
+            # That all was said to be 0 by everyone, a little, is one more normal prior, around 0.
+            whole = self._products(self.users, self.theta, self.theta, self.unobserved, noise=self.noise)
+        tilt = xp.asarray((self.slopes @ self.precision).astype(np.float32))
+        table = (*items.table, self.noise, self.theta, np.int64(items.n_partners), np.int64(items.n_rows))
+        prior = (self.grid, items.features, items.n_features, tilt, xp.asarray(self.precision), whole)
+        rest = (np.int32(ROUNDS), self.seeds, np.int32(index), np.int32(ITEM_SIDE), self.codes, self.psi)
+        self._draw("draw_values", items, (*table, *prior, *rest))
+
+    def _draw_thetas(self, index: int) -> None:
+        users, xp = self.users, self.cuda.cupy
+        whole: Any = _NOTHING
+        if self.unobserved:
+            whole = self._products(self.items, self.psi, self.psi, self.unobserved)
+        tilt = xp.asarray((self.concentration[:, None, None] * self.located).astype(np.float32))
+        table = (*users.table, self.psi, np.int64(users.n_partners), np.int64(users.n_rows))
+        prior = (users.features, users.n_features, tilt, xp.asarray(self.concentration), whole, np.int32(USER_ROUNDS))
+        noise = (self.squares, self.mass, xp.asarray(self.scale), xp.asarray(self.shape))
+        rest = (self.seeds, np.int32(index), np.int32(USER_SIDE), self.theta, self.noise)
+        self._draw("draw_thetas", users, (*table, *prior, *noise, *rest))
+
+    def _draw(self, name: str, side: _Side, given: tuple[Any, ...]) -> None:
+        for rows, warps in side.runs:
+            kernel = function("draws/values.cu", name, D=self.size, L=len(self.levels), WARPS=warps)
+            kernel((len(rows), len(self.chains)), (32 * warps,), (rows, *given))
+
+    def _products(
+        self, side: _Side, left: Any, right: Any, factor: float = 1.0, *, seen: bool = False, noise: Any = _NOTHING
+    ) -> Any:
+        """Return sums over a side's rows of products of two arrays' rows; those of `left` may be the same for all."""
+        xp, n, n_left = self.cuda.cupy, len(self.chains), left.shape[-1]
+        per = max(_PART, -(-side.n_rows // _PARTS))
+        runs, size = -(-side.n_rows // per), n_left * self.size
+        parts, out = xp.empty((n, runs, size), dtype=np.float64), xp.empty((n, n_left, self.size), dtype=np.float64)
+        how = (np.int32(n_left), np.int32(left.ndim == 3), side.seen if seen else _NOTHING, noise)
+        function("draws/sums.cu", "add_products", D=self.size)(
+            (runs, n), (_THREADS,), (left, *how, right, np.int64(side.n_rows), np.int64(per), parts)
+        )
+        function("draws/sums.cu", "add_parts", D=self.size)(
+            (-(-size // _THREADS), n), (_THREADS,), (parts, np.int32(runs), np.int32(size), np.float64(factor), out)
+        )
+        return out
+
+    def _learn(self, index: int, rngs: list[np.random.Generator]) -> None:
+        """Learn the priors of both sides."""
+        users, items, numpy = self.users, self.items, self.cuda.cupy.asnumpy
+        cross = numpy(self._products(users, users.counted, self.theta))
+        squares = numpy(self._products(users, self.theta, self.theta, seen=True))
+        of_items = [
+            numpy(self._products(items, items.counted, self.psi)),
+            numpy(self._products(items, self.psi, self.psi, seen=True)),
+        ]
+        self.located = located_users(users.described, cross)
+        if self.chains[0].concentration is None:
+            whole = np.trace(squares, axis1=1, axis2=2)
+            self.concentration = stepped_concentration(
+                users.described, self.located, cross, whole, self.concentration, self._distances(index)
+            )
+        self.slopes, self.precision = learned_values(items.described, *of_items, self.precision, rngs)
+
+    def _distances(self, index: int) -> Floats:
+        """Draw from the users' prior; return how far the draws are from their centres, squared."""
+        users, xp, n = self.users, self.cuda.cupy, len(self.chains)
+        distance = xp.empty((n, PRIOR_DRAWS), dtype=np.float64)
+        by = xp.asarray(self.located.astype(np.float32))
+        prior = (self.who, np.int32(PRIOR_DRAWS), users.features, users.n_features, by, xp.asarray(self.concentration))
+        rest = (np.int32(USER_ROUNDS), self.seeds, np.int32(index), np.int32(_PRIOR_SIDE), self.prior_draws, distance)
+        function("draws/gibbs.cu", "draw_simplex", D=self.size)((PRIOR_DRAWS, n), (32,), (*prior, *rest))
+        found: Floats = xp.asnumpy(distance)
+        return found
+
+    # --- what is kept ---------------------------------------------------------------------------------------------
+
+    def samples(self) -> list[Sample]:
+        """Return the models of the states."""
+        return [chain.sample(state) for chain, state in zip(self.chains, self.states(), strict=True)]
+
+    def states(self) -> list[ChainState]:
+        """Return the states as chains on threads have them."""
+        numpy = self.cuda.cupy.asnumpy
+        theta, noise = _on_simplex(numpy(self.theta)), numpy(self.noise).astype(np.float64)
+        psi, drawn = self.levels[numpy(self.codes)], _on_simplex(numpy(self.prior_draws))
+        return [
+            replace(
+                state,
+                theta=theta[k],
+                psi=psi[k],
+                noise=noise[k],
+                items=replace(state.items, slopes=self.slopes[k], precision=self.precision[k]),
+                users=replace(
+                    state.users,
+                    mean=self.located[k, 0],
+                    slopes=self.located[k, 1:],
+                    concentration=float(self.concentration[k]),
+                    prior_draws=drawn[k],
+                ),
+                scale=float(self.scale[k]),
+                shape=float(self.shape[k]),
+            )
+            for k, state in enumerate(self._given)
+        ]
+
+
+def _on_simplex(theta: NDArray[np.float32]) -> Floats:
+    wide = theta.astype(np.float64)
+    total: Floats = wide / wide.sum(axis=-1, keepdims=True)
+    return total
+
+
+def _squares(rows: View) -> Floats:
+    """Return each user's sum of squared answers, each times its weight."""
+    squares = rows.values**2 * (rows.weights if rows.weights.size else 1.0)
+    return np.bincount(rows.owners(0, len(rows.counts)), weights=squares, minlength=len(rows.counts))
