@@ -3,7 +3,8 @@
 // Blocks of rows: the sum of theta over rows with `counted`, and of the squares of all, to `out`[block, P + 1].
 extern "C" __global__ void user_totals(long long n_rows, long long rows_of_block, const float* theta,
                                        const unsigned char* counted, double* out) {
-    __shared__ double sums[256], squares[256];
+    extern __shared__ double room[];
+    double *sums = room, *squares = room + blockDim.x;
     const int d = threadIdx.x % P, lane = threadIdx.x / P, lanes = blockDim.x / P;
     const long long top = blockIdx.x * rows_of_block;
     const long long end = top + rows_of_block < n_rows ? top + rows_of_block : n_rows;
