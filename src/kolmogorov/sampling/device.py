@@ -34,11 +34,10 @@ _PRIOR_SIDE = 4
 _LONG, _WARPS = 512, 8
 #: Sums over rows are made in so many parts at most, of so many rows at least.
 _PARTS, _PART = 64, 128
-#: Threads that share out sums; the share of the free memory that chains may take.
-_THREADS, _SHARE = 256, 0.8
+#: Threads that share out sums.
+_THREADS = 256
 #: The most events: a row's equations lie in the memory that a block shares.
 _MOST_EVENTS = 64
-_NOTHING = np.int64(0)
 
 
 def check_on_device(plan: Plan) -> None:
@@ -56,17 +55,16 @@ def check_on_device(plan: Plan) -> None:
 
 
 def fitting_chains(cuda: Cuda, chain: GaussianLevelChain) -> int:
-    """Return how many chains the device's free memory holds at once."""
-    table, size = chain.observations, chain.n_events
-    free, _ = cuda.cupy.cuda.runtime.memGetInfo()
+    """Return how many chains the device's memory holds at once."""
+    table, size, budget = chain.observations, chain.n_events, cuda.budget()
     fixed = 2 * 12 * len(table) + 4 * (chain.features.size + chain.item_features.size)
     n_features = 1 + max(chain.features.shape[1], chain.item_features.shape[1], size)
     own = 4 * size * table.n_users + 5 * size * table.n_items + 4 * table.n_users + 8 * size * n_features * (_PARTS + 4)
-    count = int((_SHARE * free - fixed) // own)
+    count = (budget - fixed) // own
     if count < 1:
         raise ExecutionError(
-            f"A chain of this table takes {(fixed + own) / 1e9:,.1f} GB of the GPU's memory, and {free / 1e9:,.1f} GB are "
-            "free. Take fewer events (n_events), or leave out 'execution'."
+            f"A chain of this table takes {(fixed + own) / 1e9:,.1f} GB of the GPU's memory, of which "
+            f"{budget / 1e9:,.1f} GB may be used. Take fewer events (n_events), or leave out 'execution'."
         )
     return count
 
@@ -78,10 +76,10 @@ class _Side:
         xp, (indptr, indices, values, weights) = cuda.cupy, corrected(view, unobserved)
         self.indptr, self.indices = xp.asarray(np.asarray(indptr, np.int64)), xp.asarray(np.asarray(indices, np.int32))
         self.values = xp.asarray(np.asarray(values, np.float32))
-        self.weights: Any = xp.asarray(np.asarray(weights, np.float32)) if weights.size else _NOTHING
+        self.weighted = bool(weights.size)
+        self.weights = xp.asarray(np.asarray(weights, np.float32)) if weights.size else self.values
         self.described = described
         self.features = xp.asarray(described.features)
-        self.counted = xp.asarray(described.counted)
         self.seen = xp.asarray(described.seen.astype(np.float32))
         self.n_rows, self.n_partners = len(indptr) - 1, partners
         # Those that take longest begin first.
@@ -133,6 +131,9 @@ class DeviceChains:
         self.who = xp.asarray(who.astype(np.int32))
         self._take_up(states)
 
+    def __len__(self) -> int:
+        return len(self.chains)
+
     def _take_up(self, states: list[ChainState]) -> None:
         xp = self.cuda.cupy
         psi = np.array([state.psi for state in states])
@@ -155,36 +156,28 @@ class DeviceChains:
         self.chains[0].observations.check_intact()
         self._draw_values(index)
         self._draw_thetas(index)
-        xp, n = self.cuda.cupy, len(self.chains)
-        sums = xp.empty((n, 2), dtype=np.float64)
-        function("draws/sums.cu", "add_noise", D=self.size)(
-            (n,), (_THREADS,), (self.noise, np.int64(self.users.n_rows), sums)
-        )
         rngs = [generator(chain.seed, PRIORS, index) for chain in self.chains]
         rates = np.array([chain.noise_rate * chain.noise_shape for chain in self.chains]) / self.shape
         self.scale, self.shape = redrawn_noise(
-            self.scale, self.shape, rates, self.users.n_rows, xp.asnumpy(sums), rngs
+            self.scale, self.shape, rates, self.users.n_rows, self._noise_sums(), rngs
         )
         if learning:
             self._learn(index, rngs)
 
     def _draw_values(self, index: int) -> None:
         items, xp = self.items, self.cuda.cupy
-        whole: Any = _NOTHING
-        if self.unobserved:
-            # That all was said to be 0 by everyone, a little, is one more normal prior, around 0.
-            whole = self._products(self.users, self.theta, self.theta, self.unobserved, noise=self.noise)
-        tilt = xp.asarray((self.slopes @ self.precision).astype(np.float32))
+        pull, tilt = xp.asarray(self.precision), xp.asarray((self.slopes @ self.precision).astype(np.float32))
+        # That all was said to be 0 by everyone, a little, is one more normal prior, around 0.
+        part, theta = self.unobserved, self.theta
+        whole = self._products(self.users, theta, theta, part, self.noise) if part else pull
         table = (*items.table, self.noise, self.theta, np.int64(items.n_partners), np.int64(items.n_rows))
-        prior = (self.grid, items.features, items.n_features, tilt, xp.asarray(self.precision), whole)
+        prior = (self.grid, items.features, items.n_features, tilt, pull, whole)
         rest = (np.int32(ROUNDS), self.seeds, np.int32(index), np.int32(ITEM_SIDE), self.codes, self.psi)
         self._draw("draw_values", items, (*table, *prior, *rest))
 
     def _draw_thetas(self, index: int) -> None:
         users, xp = self.users, self.cuda.cupy
-        whole: Any = _NOTHING
-        if self.unobserved:
-            whole = self._products(self.items, self.psi, self.psi, self.unobserved)
+        whole = self._products(self.items, self.psi, self.psi, self.unobserved) if self.unobserved else self.mass
         tilt = xp.asarray((self.concentration[:, None, None] * self.located).astype(np.float32))
         table = (*users.table, self.psi, np.int64(users.n_partners), np.int64(users.n_rows))
         prior = (users.features, users.n_features, tilt, xp.asarray(self.concentration), whole, np.int32(USER_ROUNDS))
@@ -193,52 +186,72 @@ class DeviceChains:
         self._draw("draw_thetas", users, (*table, *prior, *noise, *rest))
 
     def _draw(self, name: str, side: _Side, given: tuple[Any, ...]) -> None:
+        n, size, n_levels = len(self.chains), self.size, len(self.levels)
+        constants = {"D": size, "L": n_levels, "WEIGHTED": int(side.weighted), "WHOLE": int(self.unobserved > 0.0)}
         for rows, warps in side.runs:
-            kernel = function("draws/values.cu", name, D=self.size, L=len(self.levels), WARPS=warps)
-            kernel((len(rows), len(self.chains)), (32 * warps,), (rows, *given))
+            kernel = function("draws/values.cu", name, WARPS=warps, **constants)
+            tiles = 4 * warps * (32 if size <= 32 else 4) * (size + 1)
+            room = 8 * (size * size + 5 * size + n_levels) + tiles
+            kernel((len(rows) * n,), (32 * warps,), (rows, np.int32(n), *given), shared_mem=room)
 
-    def _products(
-        self, side: _Side, left: Any, right: Any, factor: float = 1.0, *, seen: bool = False, noise: Any = _NOTHING
-    ) -> Any:
-        """Return sums over a side's rows of products of two arrays' rows; those of `left` may be the same for all."""
+    def _noise_sums(self) -> Floats:
+        xp, n = self.cuda.cupy, len(self.chains)
+        sums = xp.empty((n, 2), dtype=np.float64)
+        kernel = function("draws/sums.cu", "add_noise", D=self.size)
+        kernel((n,), (_THREADS,), (self.noise, np.int64(self.users.n_rows), sums), shared_mem=16 * _THREADS)
+        found: Floats = xp.asnumpy(sums)
+        return found
+
+    def _products(self, side: _Side, left: Any, right: Any, factor: float = 1.0, noise: Any = None) -> Any:
+        """Return a factor times sums over a side's rows of products of rows; those of `left` may be the same for all.
+
+        With `noise` each is divided by it and all rows count; without, those seen.
+        """
         xp, n, n_left = self.cuda.cupy, len(self.chains), left.shape[-1]
         per = max(_PART, -(-side.n_rows // _PARTS))
         runs, size = -(-side.n_rows // per), n_left * self.size
         parts, out = xp.empty((n, runs, size), dtype=np.float64), xp.empty((n, n_left, self.size), dtype=np.float64)
-        how = (np.int32(n_left), np.int32(left.ndim == 3), side.seen if seen else _NOTHING, noise)
-        function("draws/sums.cu", "add_products", D=self.size)(
-            (runs, n), (_THREADS,), (left, *how, right, np.int64(side.n_rows), np.int64(per), parts)
-        )
+        how = (np.int32(n_left), np.int32(left.ndim == 3), side.seen if noise is None else noise)
+        given = (left, *how, np.int32(noise is not None), right, np.int64(side.n_rows), np.int32(runs), np.int64(per))
+        function("draws/sums.cu", "add_products", D=self.size)((runs * n,), (_THREADS,), (*given, parts))
         function("draws/sums.cu", "add_parts", D=self.size)(
-            (-(-size // _THREADS), n), (_THREADS,), (parts, np.int32(runs), np.int32(size), np.float64(factor), out)
+            (-(-size * n // _THREADS),),
+            (_THREADS,),
+            (parts, np.int32(n), np.int32(runs), np.int32(size), np.float64(factor), out),
         )
         return out
 
     def _learn(self, index: int, rngs: list[np.random.Generator]) -> None:
         """Learn the priors of both sides."""
         users, items, numpy = self.users, self.items, self.cuda.cupy.asnumpy
-        cross = numpy(self._products(users, users.counted, self.theta))
-        squares = numpy(self._products(users, self.theta, self.theta, seen=True))
-        of_items = [
-            numpy(self._products(items, items.counted, self.psi)),
-            numpy(self._products(items, self.psi, self.psi, seen=True)),
-        ]
-        self.located = located_users(users.described, cross)
+        of_users, of_items = (
+            (numpy(self._products(side, side.features, right)), numpy(self._products(side, right, right)))
+            for side, right in ((users, self.theta), (items, self.psi))
+        )
+        self.located = located_users(users.described, of_users[0])
         if self.chains[0].concentration is None:
-            whole = np.trace(squares, axis1=1, axis2=2)
+            squares = np.trace(of_users[1], axis1=1, axis2=2)
             self.concentration = stepped_concentration(
-                users.described, self.located, cross, whole, self.concentration, self._distances(index)
+                users.described, self.located, of_users[0], squares, self.concentration, self._distances(index)
             )
         self.slopes, self.precision = learned_values(items.described, *of_items, self.precision, rngs)
 
     def _distances(self, index: int) -> Floats:
         """Draw from the users' prior; return how far the draws are from their centres, squared."""
-        users, xp, n = self.users, self.cuda.cupy, len(self.chains)
+        users, xp, n, size = self.users, self.cuda.cupy, len(self.chains), self.size
         distance = xp.empty((n, PRIOR_DRAWS), dtype=np.float64)
         by = xp.asarray(self.located.astype(np.float32))
-        prior = (self.who, np.int32(PRIOR_DRAWS), users.features, users.n_features, by, xp.asarray(self.concentration))
-        rest = (np.int32(USER_ROUNDS), self.seeds, np.int32(index), np.int32(_PRIOR_SIDE), self.prior_draws, distance)
-        function("draws/gibbs.cu", "draw_simplex", D=self.size)((PRIOR_DRAWS, n), (32,), (*prior, *rest))
+        whose = (self.who, np.int32(n), np.int32(PRIOR_DRAWS), users.features, users.n_features, by)
+        how = (
+            xp.asarray(self.concentration),
+            np.int32(USER_ROUNDS),
+            self.seeds,
+            np.int32(index),
+            np.int32(_PRIOR_SIDE),
+        )
+        kernel = function("draws/gibbs.cu", "draw_simplex", D=size)
+        room = 8 * (size * size + 3 * size)
+        kernel((PRIOR_DRAWS * n,), (32,), (*whose, *how, self.prior_draws, distance), shared_mem=room)
         found: Floats = xp.asnumpy(distance)
         return found
 
@@ -283,4 +296,5 @@ def _on_simplex(theta: NDArray[np.float32]) -> Floats:
 def _squares(rows: View) -> Floats:
     """Return each user's sum of squared answers, each times its weight."""
     squares = rows.values**2 * (rows.weights if rows.weights.size else 1.0)
-    return np.bincount(rows.owners(0, len(rows.counts)), weights=squares, minlength=len(rows.counts))
+    n = len(rows.counts)
+    return np.bincount(rows.owners(0, n), weights=squares, minlength=n).astype(np.float64)

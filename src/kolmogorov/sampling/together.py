@@ -43,11 +43,6 @@ class Described:
         return cls(whole, seen, known.T @ known)
 
     @property
-    def counted(self) -> NDArray[np.float32]:
-        """The features, 0 for rows that were not seen: their products with other columns are sums over those seen."""
-        return np.ascontiguousarray(self.features * self.seen[:, None].astype(np.float32))
-
-    @property
     def n_seen(self) -> int:
         """Rows that priors are learned from."""
         return int(self.seen.sum())

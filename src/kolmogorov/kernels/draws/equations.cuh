@@ -10,12 +10,11 @@
 #define PER_LANE ((PAIRS + 31) / 32)
 #define TILE (D <= 32 ? 32 : 4)              // entries
 
-// Sums of w f f^T to q[D * D] and of w p f to m[D], shared by the block; the weight of an entry is `weights`[entry], or 1,
-// over `noise`[partner], or 1.
+// Sums of w f f^T to q[D * D] and of w p f to m[D], shared by the block as `tiles`[WARPS * TILE * WIDE] are. The weight of an
+// entry is, where WEIGHTED, `weights`[entry], or else 1, over `noise`[partner] unless that is null.
 __device__ inline void row_equations(long long begin, long long end, const int* indices, const float* values,
-                                     const float* weights, const float* noise, const float* factors, double* q,
-                                     double* m) {
-    __shared__ float tiles[WARPS * TILE * WIDE];
+                                     const float* weights, const float* noise, const float* factors, float* tiles,
+                                     double* q, double* m) {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     float* tile = tiles + warp * TILE * WIDE;
     int at[PER_LANE];
@@ -36,7 +35,7 @@ __device__ inline void row_equations(long long begin, long long end, const int* 
         float root = 0.f;
         if (lane < here) {
             partner = indices[first + lane];
-            float w = weights ? weights[first + lane] : 1.f;
+            float w = WEIGHTED ? weights[first + lane] : 1.f;
             if (noise) w /= noise[partner];
             root = sqrtf(w);
             tile[lane * WIDE + D] = root * values[first + lane];

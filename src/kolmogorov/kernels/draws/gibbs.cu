@@ -1,13 +1,17 @@
 // Draws from the users' prior itself, by which its concentration is learned. One warp draws a row of a chain.
+//
+// D events; a block shares 8 (D^2 + 3 D) bytes.
 #include "draws/gibbs.cuh"
+
+extern __shared__ double room[];
 
 // Draw rows on the simplex around the centres of the users `who`, each a sum of features times `by`; and write how far from
 // them they are, squared. `out`[chain, row, D] holds the draws before.
-extern "C" __global__ void draw_simplex(const int* who, int n_rows, const float* features, int n_features, const float* by,
+extern "C" __global__ void draw_simplex(const int* who, int n_chains, int n_rows, const float* features, int n_features, const float* by,
                                         const double* pull, int rounds, const unsigned long long* seeds, int sweep,
                                         int side, float* out, double* distance) {
-    __shared__ double q[D * D], w[D], x[D], slope[D];
-    const long long row = blockIdx.x, chain = blockIdx.y, own = (chain * n_rows + row) * D;
+    double *q = room, *w = room + D * D, *x = w + D, *slope = x + D;
+    const long long row = blockIdx.x / n_chains, chain = blockIdx.x % n_chains, own = (chain * n_rows + row) * D;
     const int lane = threadIdx.x;
     const double held = pull[chain];
     for (int k = lane; k < D * D; k += 32) q[k] = k / D == k % D ? held : 0.0;

@@ -1,12 +1,23 @@
 // Draws of many-valued models whose answers have normal noise, of all chains at once: values of items on a grid, thetas of
-// users. One block draws a row of a chain, `rows`[blockIdx.x] of chain blockIdx.y: its WARPS warps sum, the first one draws.
+// users. One block draws a row of a chain: its WARPS warps sum, the first one draws.
 //
-// D events, L values, WARPS warps. Draws are those of `values.py` from the same streams, to rounding.
+// D events, L values. WEIGHTED: entries have weights. WHOLE: `whole`[chain] is added to the sum over a row's entries. Draws are
+// those of `values.py` from the same streams, to rounding. A block shares 8 (D^2 + 5 D + L) + 4 WARPS TILE WIDE bytes.
 #include "draws/equations.cuh"
 #include "draws/gibbs.cuh"
 
 #define NEVER -40.0
 #define LEAST_NOISE 1e-6
+
+extern __shared__ double room[];
+#define Q room
+#define M (room + D * D)
+#define X (room + D * D + D)
+#define SLOPE (room + D * D + 2 * D)
+#define PULLED (room + D * D + 3 * D)
+#define PLACES reinterpret_cast<int*>(room + D * D + 4 * D)
+#define CHANCES (room + D * D + 5 * D)
+#define TILES reinterpret_cast<float*>(room + D * D + 5 * D + L)
 
 // A place in a grid given the log weights in `weight`[L], which are overwritten by their cumulated sums.
 __device__ inline int draw_place(double* weight, unsigned long long& state) {
@@ -40,22 +51,22 @@ __device__ inline int draw_place(double* weight, unsigned long long& state) {
 // Draw each item's value in each event given the others, `rounds` times. `codes` are places in `grid`, `psi` the values.
 //
 // An item's values have a normal prior with the precision `pull`, around a mean whose product with it is the sum of the
-// item's features times `tilt`. `whole`, where there is one, is added to the sum over an item's users.
-extern "C" __global__ void draw_values(const int* rows, const long long* indptr, const int* indices, const float* values,
+// item's features times `tilt`.
+extern "C" __global__ void draw_values(const int* rows, int n_chains, const long long* indptr, const int* indices, const float* values,
                                        const float* weights, const float* noise, const float* theta, long long n_users,
                                        long long n_items, const double* grid, const float* features, int n_features,
                                        const float* tilt, const double* pull, const double* whole, int rounds,
                                        const unsigned long long* seeds, int sweep, int side, unsigned char* codes,
                                        float* psi) {
-    __shared__ double q[D * D], m[D], x[D], slope[D], weight[L];
-    __shared__ int now[D];
-    const long long row = rows[blockIdx.x], chain = blockIdx.y;
+    double *q = Q, *m = M, *x = X, *slope = SLOPE, *weight = CHANCES;
+    int* now = PLACES;
+    const long long row = rows[blockIdx.x / n_chains], chain = blockIdx.x % n_chains;
     row_equations(indptr[row], indptr[row + 1], indices, values, weights, noise + chain * n_users,
-                  theta + chain * n_users * D, q, m);
+                  theta + chain * n_users * D, TILES, q, m);
     if (threadIdx.x >= 32) return;
     const int lane = threadIdx.x;
     const long long own = (chain * n_items + row) * D;
-    for (int k = lane; k < D * D; k += 32) q[k] += pull[chain * D * D + k] + (whole ? whole[chain * D * D + k] : 0.0);
+    for (int k = lane; k < D * D; k += 32) q[k] += pull[chain * D * D + k] + (WHOLE ? whole[chain * D * D + k] : 0.0);
     for (int d = lane; d < D; d += 32) {
         now[d] = codes[own + d];
         x[d] = grid[now[d]];
@@ -99,21 +110,21 @@ extern "C" __global__ void draw_values(const int* rows, const long long* indptr,
 //
 // The prior of theta has the precision `pull`[chain]; features times `tilt` are its mean times that. The variance of the
 // noise is InverseGamma(shape, scale) before; `squares`[row] is the sum of w p^2 of a user, `mass`[row] that of w.
-extern "C" __global__ void draw_thetas(const int* rows, const long long* indptr, const int* indices, const float* values,
+extern "C" __global__ void draw_thetas(const int* rows, int n_chains, const long long* indptr, const int* indices, const float* values,
                                        const float* weights, const float* psi, long long n_items, long long n_users,
                                        const float* features, int n_features, const float* tilt, const double* pull,
                                        const double* whole, int rounds, const double* squares, const double* mass,
                                        const double* scale, const double* shape, const unsigned long long* seeds,
                                        int sweep, int side, float* theta, float* noise) {
-    __shared__ double q[D * D], m[D], w[D], x[D], slope[D];
-    const long long row = rows[blockIdx.x], chain = blockIdx.y;
-    row_equations(indptr[row], indptr[row + 1], indices, values, weights, nullptr, psi + chain * n_items * D, q, m);
+    double *q = Q, *m = M, *x = X, *slope = SLOPE, *w = PULLED;
+    const long long row = rows[blockIdx.x / n_chains], chain = blockIdx.x % n_chains;
+    row_equations(indptr[row], indptr[row + 1], indices, values, weights, nullptr, psi + chain * n_items * D, TILES, q, m);
     if (threadIdx.x >= 32) return;
     const int lane = threadIdx.x;
     const long long own = (chain * n_users + row) * D;
     const double precision = 1.0 / noise[chain * n_users + row], held = pull[chain];
     for (int k = lane; k < D * D; k += 32) {
-        q[k] = precision * (q[k] + (whole ? whole[chain * D * D + k] : 0.0));
+        q[k] = precision * (q[k] + (WHOLE ? whole[chain * D * D + k] : 0.0));
         if (k / D == k % D) q[k] += held;
     }
     double total = 0.0;
