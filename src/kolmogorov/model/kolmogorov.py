@@ -17,7 +17,7 @@ from kolmogorov._support.warn import warn
 from kolmogorov.data.levels import Levels, LevelsRequirement, has_two
 from kolmogorov.data.observations import Observations, View
 from kolmogorov.errors import ConvergenceWarning, ParameterError
-from kolmogorov.execution import Dask, Threads
+from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.fitting import fold_in
 from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.fitting.history import Sweep
@@ -99,8 +99,8 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         The same seed gives the same bits on any number of threads.
     n_jobs : int or None
         Threads; -1 for all processors, None for one.
-    execution : kolmogorov.execution.Dask, optional
-        A cluster to fit on instead of threads.
+    execution : kolmogorov.execution.Dask or kolmogorov.execution.Cuda, optional
+        A cluster or a GPU to fit on instead of threads; there are no soft values then.
     callback : callable, optional
         Called with the `Sweep` record after every sweep; returning True ends the fit.
     verbose : int
@@ -163,7 +163,7 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         n_init: int = 1,
         random_state: Any = None,
         n_jobs: int | None = -1,
-        execution: Dask | None = None,
+        execution: Cuda | Dask | None = None,
         callback: Callable[[Sweep], Any] | None = None,
         verbose: int = 0,
         checkpoint: str | os.PathLike[str] | None = None,

@@ -34,9 +34,9 @@ from kolmogorov._support.validation import (
 from kolmogorov.data.levels import Levels
 from kolmogorov.data.observations import Observations, View
 from kolmogorov.data.options import LARGEST_WEIGHT
-from kolmogorov.execution import Dask, Threads
+from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.execution.tables import is_distributed
-from kolmogorov.fitting import fold_in, sharded
+from kolmogorov.fitting import device, fold_in, sharded
 from kolmogorov.fitting.checkpoint import Checkpoint
 from kolmogorov.fitting.engine import Engine, Problem, opened_engine
 from kolmogorov.fitting.fitted import Fitted
@@ -50,7 +50,7 @@ from kolmogorov.solvers.registry import parameter_of
 from kolmogorov.surface.event_model import EventModel
 from kolmogorov.surface.tables import table_of
 
-assert sharded  # so that its engine is known
+assert device and sharded  # so that their engines are known
 
 _RULES: dict[str, Requirement] = {
     "n_events": Integer(1),
@@ -61,7 +61,7 @@ _RULES: dict[str, Requirement] = {
     "max_iter": Integer(1),
     "tol": Real(0.0),
     "n_init": Integer(1),
-    "execution": Optional(Instance(Dask)),
+    "execution": Optional(Either(Instance(Cuda), Instance(Dask))),
     "callback": Callback(),
     "verbose": Flag(),
 }
@@ -98,7 +98,7 @@ class SimplexModel(EventModel):
     n_init: int
     random_state: Any
     n_jobs: int | None
-    execution: Dask | None
+    execution: Cuda | Dask | None
     callback: Any
     verbose: int
     checkpoint: str | os.PathLike[str] | None
@@ -161,7 +161,7 @@ class SimplexModel(EventModel):
         fitted = _fitted(run, observations, engine.seen_users, binary=self._binary, levels=engine.problem.grid)
         return self.adopt(checked(fitted))
 
-    def _table(self, X: Any, execution: Dask | Threads) -> Any:
+    def _table(self, X: Any, execution: Cuda | Dask | Threads) -> Any:
         """Return what the engine takes: observations, or what workers of a cluster can load themselves."""
         if not isinstance(execution, Dask) or not is_distributed(X):
             return table_of(self, X, reset=True)
