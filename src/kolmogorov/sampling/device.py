@@ -69,24 +69,30 @@ def fitting_chains(cuda: Cuda, chain: GaussianLevelChain) -> int:
     return count
 
 
+def _sent(cuda: Cuda, array: Any, kind: type = np.float32) -> Any:
+    """Return a copy on the device, as kernels read it: row by row."""
+    return cuda.cupy.asarray(np.ascontiguousarray(array, dtype=kind))
+
+
 class _Side:
     """A view of the table on the device, and what is known of its rows."""
 
     def __init__(self, cuda: Cuda, view: View, unobserved: float, described: Described, partners: int) -> None:
-        xp, (indptr, indices, values, weights) = cuda.cupy, corrected(view, unobserved)
-        self.indptr, self.indices = xp.asarray(np.asarray(indptr, np.int64)), xp.asarray(np.asarray(indices, np.int32))
-        self.values = xp.asarray(np.asarray(values, np.float32))
+        indptr, indices, values, weights = corrected(view, unobserved)
+        self.indptr, self.indices = _sent(cuda, indptr, np.int64), _sent(cuda, indices, np.int32)
+        self.values = _sent(cuda, values)
         self.weighted = bool(weights.size)
-        self.weights = xp.asarray(np.asarray(weights, np.float32)) if weights.size else self.values
+        self.weights = _sent(cuda, weights) if self.weighted else self.values
         self.described = described
-        self.features = xp.asarray(described.features)
-        self.seen = xp.asarray(described.seen.astype(np.float32))
+        self.features, self.seen = _sent(cuda, described.features), _sent(cuda, described.seen)
         self.n_rows, self.n_partners = len(indptr) - 1, partners
         # Those that take longest begin first.
-        order = np.argsort(-view.counts, kind="stable").astype(np.int32)
+        order = np.argsort(-view.counts, kind="stable")
         n_long = int((view.counts > _LONG).sum())
         self.runs = [
-            (xp.asarray(rows), warps) for rows, warps in ((order[:n_long], _WARPS), (order[n_long:], 1)) if len(rows)
+            (_sent(cuda, rows, np.int32), warps)
+            for rows, warps in ((order[:n_long], _WARPS), (order[n_long:], 1))
+            if len(rows)
         ]
 
     @property
@@ -116,7 +122,7 @@ class DeviceChains:
 
     def __init__(self, cuda: Cuda, chains: list[GaussianLevelChain], states: list[ChainState]) -> None:
         self.cuda, self.chains = cuda, chains
-        any_chain, xp = chains[0], cuda.cupy
+        any_chain = chains[0]
         self.levels, self.unobserved, size = any_chain.levels, any_chain.unobserved, any_chain.n_events
         table = any_chain.observations
         described = Described.of(any_chain.item_features, any_chain.seen_items)
@@ -124,23 +130,21 @@ class DeviceChains:
         described = Described.of(any_chain.features, any_chain.seen_users)
         self.users = _Side(cuda, table.rows, self.unobserved, described, table.n_items)
         self.size = size
-        self.seeds = xp.asarray(np.array([chain.seed for chain in chains], dtype=np.uint64))
-        self.grid, self.mass = xp.asarray(self.levels), xp.asarray(any_chain.mass)
-        self.squares = xp.asarray(_squares(table.rows))
-        who = np.resize(np.flatnonzero(any_chain.seen_users), PRIOR_DRAWS)
-        self.who = xp.asarray(who.astype(np.int32))
+        self.seeds = _sent(cuda, [chain.seed for chain in chains], np.uint64)
+        self.grid, self.mass = _sent(cuda, self.levels, np.float64), _sent(cuda, any_chain.mass, np.float64)
+        self.squares = _sent(cuda, _squares(table.rows), np.float64)
+        self.who = _sent(cuda, np.resize(np.flatnonzero(any_chain.seen_users), PRIOR_DRAWS), np.int32)
         self._take_up(states)
 
     def __len__(self) -> int:
         return len(self.chains)
 
     def _take_up(self, states: list[ChainState]) -> None:
-        xp = self.cuda.cupy
-        psi = np.array([state.psi for state in states])
-        self.theta = xp.asarray(np.array([state.theta for state in states], dtype=np.float32))
-        self.codes, self.psi = xp.asarray(placed(psi, self.levels)), xp.asarray(psi.astype(np.float32))
-        self.noise = xp.asarray(np.array([state.noise for state in states], dtype=np.float32))
-        self.prior_draws = xp.asarray(np.array([state.users.prior_draws for state in states], dtype=np.float32))
+        cuda, psi = self.cuda, np.array([state.psi for state in states])
+        self.codes, self.psi = _sent(cuda, placed(psi, self.levels), np.uint8), _sent(cuda, psi)
+        self.theta = _sent(cuda, [state.theta for state in states])
+        self.noise = _sent(cuda, [state.noise for state in states])
+        self.prior_draws = _sent(cuda, [state.users.prior_draws for state in states])
         self.slopes = np.array([state.items.slopes for state in states])
         self.precision = np.array([state.items.precision for state in states])
         self.located = np.array([np.vstack([state.users.mean, state.users.slopes]) for state in states])
@@ -165,8 +169,8 @@ class DeviceChains:
             self._learn(index, rngs)
 
     def _draw_values(self, index: int) -> None:
-        items, xp = self.items, self.cuda.cupy
-        pull, tilt = xp.asarray(self.precision), xp.asarray((self.slopes @ self.precision).astype(np.float32))
+        items, cuda = self.items, self.cuda
+        pull, tilt = _sent(cuda, self.precision, np.float64), _sent(cuda, self.slopes @ self.precision)
         # That all was said to be 0 by everyone, a little, is one more normal prior, around 0.
         part, theta = self.unobserved, self.theta
         whole = self._products(self.users, theta, theta, part, self.noise) if part else pull
@@ -176,12 +180,12 @@ class DeviceChains:
         self._draw("draw_values", items, (*table, *prior, *rest))
 
     def _draw_thetas(self, index: int) -> None:
-        users, xp = self.users, self.cuda.cupy
+        users, cuda = self.users, self.cuda
         whole = self._products(self.items, self.psi, self.psi, self.unobserved) if self.unobserved else self.mass
-        tilt = xp.asarray((self.concentration[:, None, None] * self.located).astype(np.float32))
+        pull, tilt = _sent(cuda, self.concentration, np.float64), self.concentration[:, None, None] * self.located
         table = (*users.table, self.psi, np.int64(users.n_partners), np.int64(users.n_rows))
-        prior = (users.features, users.n_features, tilt, xp.asarray(self.concentration), whole, np.int32(USER_ROUNDS))
-        noise = (self.squares, self.mass, xp.asarray(self.scale), xp.asarray(self.shape))
+        prior = (users.features, users.n_features, _sent(cuda, tilt), pull, whole, np.int32(USER_ROUNDS))
+        noise = (self.squares, self.mass, _sent(cuda, self.scale, np.float64), _sent(cuda, self.shape, np.float64))
         rest = (self.seeds, np.int32(index), np.int32(USER_SIDE), self.theta, self.noise)
         self._draw("draw_thetas", users, (*table, *prior, *noise, *rest))
 
@@ -240,10 +244,10 @@ class DeviceChains:
         """Draw from the users' prior; return how far the draws are from their centres, squared."""
         users, xp, n, size = self.users, self.cuda.cupy, len(self.chains), self.size
         distance = xp.empty((n, PRIOR_DRAWS), dtype=np.float64)
-        by = xp.asarray(self.located.astype(np.float32))
+        by, pull = _sent(self.cuda, self.located), _sent(self.cuda, self.concentration, np.float64)
         whose = (self.who, np.int32(n), np.int32(PRIOR_DRAWS), users.features, users.n_features, by)
         how = (
-            xp.asarray(self.concentration),
+            pull,
             np.int32(USER_ROUNDS),
             self.seeds,
             np.int32(index),
