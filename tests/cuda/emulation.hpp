@@ -56,6 +56,7 @@ struct Fiber {
     std::vector<char> stack = std::vector<char>(1 << 17);
     bool done = false;
     int meeting = 0;
+    int barriers = 0;
 };
 static std::vector<std::unique_ptr<Fiber>> fibers;
 static ucontext_t scheduler;
@@ -103,10 +104,12 @@ void launch(int blocks, int threads, F f) {
     slots[1].assign(threads, 0);
     for (int b = 0; b < blocks; ++b) {
         blockIdx.x = b;
-        fibers.clear();
+        while ((int)fibers.size() < threads) fibers.push_back(std::make_unique<Fiber>());
+        fibers.resize(threads);
         for (int t = 0; t < threads; ++t) {
-            fibers.push_back(std::make_unique<Fiber>());
-            Fiber& fiber = *fibers.back();
+            Fiber& fiber = *fibers[t];
+            fiber.done = false;
+            fiber.meeting = fiber.barriers = 0;
             getcontext(&fiber.context);
             fiber.context.uc_stack.ss_sp = fiber.stack.data();
             fiber.context.uc_stack.ss_size = fiber.stack.size();
@@ -125,6 +128,16 @@ void launch(int blocks, int threads, F f) {
         }
     }
 }
+
+// Wait until all threads of the block that are left have come here; warps may come from meetings of their own.
+inline void wait_for_all() {
+    const int mine = ++fibers[current]->barriers;
+    for (bool missing = true; missing;) {
+        yield();
+        missing = false;
+        for (const auto& fiber : fibers) missing |= !fiber->done && fiber->barriers < mine;
+    }
+}
 }  // namespace emulation
 
 template <typename T>
@@ -141,6 +154,11 @@ inline T __shfl_down_sync(unsigned, T value, int by) {
     const int lane = threadIdx.x & 31;
     return emulation::meet(value)[lane + by < 32 ? lane + by : lane];
 }
+template <typename T>
+inline T __shfl_up_sync(unsigned, T value, int by) {
+    const int lane = threadIdx.x & 31;
+    return emulation::meet(value)[lane >= by ? lane - by : lane];
+}
 inline unsigned __ballot_sync(unsigned, bool mine) {
     const auto met = emulation::meet((int)mine);
     unsigned word = 0;
@@ -150,7 +168,7 @@ inline unsigned __ballot_sync(unsigned, bool mine) {
 inline bool __any_sync(unsigned mask, bool mine) { return __ballot_sync(mask, mine) != 0; }
 inline bool __all_sync(unsigned mask, bool mine) { return __ballot_sync(mask, mine) == 0xffffffffu; }
 inline void __syncwarp(unsigned = 0xffffffffu) { emulation::meet(0); }
-inline void __syncthreads() { emulation::meet(0); }
+inline void __syncthreads() { emulation::wait_for_all(); }
 
 // As `multiply` in warp.cuh, with inputs cut to 11 bits as the tensor cores do.
 inline void emulated_multiply(float c[4], const float a[4], const float b[2]) {

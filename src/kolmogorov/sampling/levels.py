@@ -26,7 +26,7 @@ from kolmogorov.sampling.values import ValuePrior
 #: The start: how far an item's values are from its mean answer, and theta's concentration.
 _START_SPREAD, _START_CONCENTRATION = 0.3, 30.0
 #: How often a sweep goes over an item's values, and over the pairs of a user's events.
-_ROUNDS, _USER_ROUNDS = 2, 2
+ROUNDS, USER_ROUNDS = 2, 2
 #: Sweeps in which the Dirichlet prior of theta stays as it starts.
 _HELD = 30
 
@@ -134,7 +134,7 @@ class GaussianLevelChain(LevelChain):
             everyone = pull + self.unobserved * (precision * state.theta.T) @ state.theta
             centre, pull = centre @ pull @ np.linalg.inv(everyone), everyone
         table = corrected(columns, self.unobserved)
-        given = (precision, state.theta, codes, self.levels, centre, pull, _ROUNDS)
+        given = (precision, state.theta, codes, self.levels, centre, pull, ROUNDS)
 
         def share(first: int, last: int) -> None:
             seeds = row_seeds(self.seed, index, ITEM_SIDE, np.arange(first, last))
@@ -147,7 +147,7 @@ class GaussianLevelChain(LevelChain):
         rows, users = self.observations.rows, state.users
         table = corrected(rows, self.unobserved)
         whole = self.unobserved * psi.T @ psi if self.unobserved else np.empty((0, 0))
-        given = (precision, psi, whole, state.theta, users.concentration, users.centre, _USER_ROUNDS)
+        given = (precision, psi, whole, state.theta, users.concentration, users.centre, USER_ROUNDS)
         theta = np.empty_like(state.theta)
 
         def share(first: int, last: int) -> None:
