@@ -37,7 +37,7 @@ MOST_EVENTS = 64
 _ENUMERATED = 16
 _MOST_LEVELS = 256
 #: Gap of a user's problem that counts as none, relative to the largest diagonal entry of its matrix; and its moves.
-_GAP, _MOVES = 1e-8, 2_000
+_GAP, _MOVES = 5e-8, 500
 #: Bytes of the normal equations of a batch.
 _BATCH = 1 << 26
 #: Bytes of shared memory that a block of threads may ask for without being granted more.
