@@ -289,9 +289,9 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
             concentration=None,
         )
 
-    def _guest_scores(self, view: View, rank: Rank) -> tuple[Floats, Floats | None]:
+    def _guest_scores(self, view: View, rank: Rank) -> Callable[[slice], tuple[Floats, Floats | None]]:
         soft = self.fitted_.soft
         if soft is None or soft.ridges is None:
             return super()._guest_scores(view, rank)
-        solver = self._problem().user_solver
-        return soft.of_thetas(fold_in.new_users(soft, view, solver, float(soft.ridges[0]), 0.0, self.n_jobs)), None
+        theta = fold_in.new_users(soft, view, self._problem().user_solver, float(soft.ridges[0]), 0.0, self.n_jobs)
+        return self._theta_scores(soft, theta, "probability")
