@@ -101,6 +101,20 @@ def test_noise_is_drawn_given_what_is_left(table, cuda):
     np.testing.assert_allclose(found[1].noise, np.maximum((1e-6 + 0.5 * residual) * drawn, 1e-6), rtol=1e-3)
 
 
+@needs_compiler
+def test_what_is_kept_is_what_chains_on_threads_keep(table, cuda):
+    chains = [_chain(table, seed) for seed in (5, 6)]
+    states = [chain.start() for chain in chains]
+    batch = DeviceChains(cuda, chains, states)
+    for chain, state, mine in zip(chains, batch.states(), batch.samples(), strict=True):
+        yours = chain.sample(state)
+        for name in ("theta", "psi", "noise"):
+            assert np.array_equal(getattr(mine, name), getattr(yours, name))
+            assert getattr(mine, name).dtype == getattr(yours, name).dtype
+        assert mine.priors == pytest.approx(yours.priors)
+        mine.validate(table.n_users, table.n_items, 4, LEVELS)
+
+
 def _prior_state(table, chain):
     state = chain.start()
     for index in (1, 2):

@@ -17,6 +17,7 @@ from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.device import function
 from kolmogorov.sampling.chain import PRIORS, ChainState, Sample
 from kolmogorov.sampling.emission import placed
+from kolmogorov.sampling.grid import STEPS
 from kolmogorov.sampling.levels import ROUNDS, USER_ROUNDS, GaussianLevelChain, corrected
 from kolmogorov.sampling.plan import Plan
 from kolmogorov.sampling.priors import PRIOR_DRAWS
@@ -263,7 +264,18 @@ class DeviceChains:
 
     def samples(self) -> list[Sample]:
         """Return the models of the states."""
-        return [chain.sample(state) for chain, state in zip(self.chains, self.states(), strict=True)]
+        xp, n_rows = self.cuda.cupy, len(self.chains) * self.users.n_rows
+        on_grid = xp.empty(self.theta.shape, dtype=np.float32)
+        kernel = function("draws/grid.cu", "put_on_grid", D=self.size)
+        kernel((-(-n_rows // _THREADS),), (_THREADS,), (self.theta, np.int64(n_rows), np.float64(STEPS), on_grid))
+        usual = np.sqrt(self.scale / self.shape)
+        priors = zip(GaussianLevelChain.prior_names, (self.concentration, usual, self.shape), strict=True)
+        numbers = {name: values.tolist() for name, values in priors}
+        drawn = zip(*(xp.asnumpy(array).copy() for array in (on_grid, self.psi, self.noise)), strict=True)
+        return [
+            Sample(theta, psi, noise, {name: values[k] for name, values in numbers.items()})
+            for k, (theta, psi, noise) in enumerate(drawn)
+        ]
 
     def states(self) -> list[ChainState]:
         """Return the states as chains on threads have them."""
