@@ -48,7 +48,7 @@ inline float __uint_as_float(unsigned bits) {
 }
 // What `extern __shared__` arrays of these names are.
 alignas(16) float shared[1 << 17];
-alignas(16) double room[1 << 13];
+alignas(16) double room[1 << 17];
 
 namespace emulation {
 struct Fiber {
@@ -187,4 +187,14 @@ inline void emulated_multiply(float c[4], const float a[4], const float b[2]) {
         for (int k = 0; k < 8; ++k)
             c[h] += all[4 * (row % 8) + k % 4][row / 8 + 2 * (k / 4)] * other[4 * column + k % 4][k / 4];
     }
+}
+
+inline void emulated_multiply(double c[2], double a, double b) {
+    const auto met = emulation::meet(a);
+    double all[32];
+    for (int lane = 0; lane < 32; ++lane) all[lane] = met[lane];
+    const auto other = emulation::meet(b);
+    const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
+    for (int h = 0; h < 2; ++h)
+        for (int k = 0; k < 4; ++k) c[h] += all[4 * g + k] * other[4 * (2 * t + h) + k];
 }

@@ -39,7 +39,7 @@ _MOST_LEVELS = 256
 #: Gap of a user's problem that counts as none, relative to the largest diagonal entry of its matrix; and its moves.
 _GAP, _MOVES = 1e-7, 2_000
 #: Bytes of the normal equations of a batch.
-_BATCH = 1 << 27
+_BATCH = 1 << 26
 #: Bytes of shared memory that a block of threads may ask for without being granted more.
 _SHARED = 48 << 10
 _ROWS_OF_TOTAL = 4096
@@ -99,7 +99,7 @@ class DeviceEngine:
         resident = _table_bytes(table) < cuda.budget() // 2
         self._users = DeviceSide(cuda, table.rows, resident=resident)
         self._items = DeviceSide(cuda, table.columns, resident=resident)
-        self._grid = None if self.problem.grid is None else self._cupy.asarray(self.problem.grid.astype(np.float32))
+        self._grid = None if self.problem.grid is None else self._cupy.asarray(self.problem.grid)
         #: The largest gap of a user's problem in the last sweep, relative to the scale of its data.
         self.gap = 0.0
 
@@ -203,12 +203,12 @@ class DeviceEngine:
         half_step = np.uint64(half_step_seed(seed, index, ITEM_SIDE)[0])
         length, enumerated = constants["P"], self._grid is None and size <= _ENUMERATED
         if enumerated:
-            solver = _Launch("binary/enumeration.cu", "enumerate_all", constants, _enumeration_room(size))
+            solver = _Launch("binary/enumeration.cu", "enumerate_all", constants, 8 * _enumeration_room(size))
         elif self._grid is None:
-            solver = _Launch("binary/flips.cu", "multi_start", constants, length * length + length + 32 * size)
+            solver = _Launch("binary/flips.cu", "multi_start", constants, 8 * (length * length + length + 32 * size))
         else:
-            room = length * length + length + 64 * size
-            solver = _Launch("levels/moves.cu", "multi_start", constants, room, common=_MOST_LEVELS)
+            room = 8 * (length * length + length + 64 * size)
+            solver = _Launch("levels/moves.cu", "multi_start", constants, room, common=8 * _MOST_LEVELS)
         for batch in self._equations(self._items, state.theta, size):
             first, last = batch.first, batch.last
             given: tuple[Any, ...] = (base, pull)
@@ -229,9 +229,9 @@ class DeviceEngine:
         theta = cupy.empty_like(state.theta)
         values = cupy.empty(len(theta), dtype=np.float64)
         gaps = cupy.empty(len(theta), dtype=np.float32)
-        constants = {"D": size, "P": length, "G": lanes}
+        constants = {"D": size, "P": length, "G": lanes, "BITS": int(self._grid is None)}
         rows = 32 // lanes
-        solver = _Launch("rows/simplex.cu", "pairwise_descent", constants, rows * (length * length + 2 * length), rows=rows)
+        solver = _Launch("rows/simplex.cu", "pairwise_descent", constants, 4 * rows * (length * length + 2 * length), rows=rows)
         for batch in self._equations(self._users, psi, size):
             first, last = batch.first, batch.last
             given = (base, pull, state.theta[first:last], np.float32(_GAP), np.int32(_MOVES))
@@ -242,14 +242,14 @@ class DeviceEngine:
     def _equations(self, side: DeviceSide, factors: Any, size: int) -> Iterator[Batch]:
         """Sum the normal equations of batch after batch of rows; a batch is there until the next."""
         cupy, length = self._cupy, row_length(size)
-        room = 4 * length * (length + 1)
-        limit = max(1, _BATCH // room)
-        most = max(limit, side.most_segments)
         bits = factors.dtype == np.uint64
+        kind = np.dtype(np.float32 if bits else np.float64)
+        limit = max(1, _BATCH // (kind.itemsize * length * (length + 1)))
+        most = max(limit, side.most_segments)
         constants = {"D": size, "P": length, "BITS": int(bits), "WEIGHTED": int(side.weighted), "CODED": int(side.coded)}
         kernel = function("rows/gram.cu", "normal_equations", **constants)
-        gram = cupy.empty((most, length, length), dtype=np.float32)
-        moment = cupy.empty((most, length), dtype=np.float32)
+        gram = cupy.empty((most, length, length), dtype=kind)
+        moment = cupy.empty((most, length), dtype=kind)
         shift = np.float32(self.problem.unobserved)
         for block, entries in side.blocks():
             for first, last in block.batches(limit):
@@ -271,7 +271,7 @@ class DeviceEngine:
         pull[:size] = ridge * centre
         if self.problem.unobserved:
             base[:size, :size] += self.problem.unobserved * self._products(everyone, size)
-        return self._cupy.asarray(base.astype(np.float32)), self._cupy.asarray(pull.astype(np.float32))
+        return self._cupy.asarray(base), self._cupy.asarray(pull)
 
     def _products(self, factors: Any, size: int) -> Floats:
         """Sum the products of all rows of factors, or of bits."""
@@ -333,15 +333,15 @@ class Batch:
 
 
 class _Launch:
-    """A solver's kernel with its layout: so many floats of shared memory and so many rows for each warp."""
+    """A solver's kernel with its layout: so many bytes of shared memory and so many rows for each warp."""
 
     def __init__(
         self, path: str, name: str, constants: dict[str, int], room: int, *, rows: int = 1, common: int = 0
     ) -> None:
         self._kernel = function(path, name, **constants)
         self._rows = rows
-        self._warps = max(1, min(8, (_SHARED - 4 * common) // (4 * room)))
-        self._shared = 4 * (common + self._warps * room)
+        self._warps = max(1, min(8, (_SHARED - common) // room))
+        self._shared = common + self._warps * room
         if self._shared > _SHARED:
             self._kernel.max_dynamic_shared_size_bytes = self._shared
 
@@ -354,7 +354,7 @@ class _Launch:
 
 
 def _enumeration_room(size: int) -> int:
-    """Return the floats that the enumeration of a row needs: see `enumerate_all`."""
+    """Return the numbers that the enumeration of a row needs: see `enumerate_all`."""
     length, lanes = row_length(size), min(size, 5)
     registers = min(size - lanes, 4)
     high = size - lanes - registers

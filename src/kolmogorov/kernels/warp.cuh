@@ -5,8 +5,9 @@
 
 #define ALL 0xffffffffu
 #define HUGE_VALUE 3.0e38f
+#define HUGE_NUMBER 1.0e300
 
-// A number that the tensor cores take as it is: the leading 11 bits. What is left over is such a number too, nearly.
+// A number that the tensor cores take as it is, with 11 bits; what is left over is nearly one too.
 __device__ inline float leading(float x) { return __uint_as_float(__float_as_uint(x) & 0xffffe000u); }
 
 // c += a b for a tile of 16 x 8, a being 16 x 8 and b 8 x 8. Lane 4 g + t holds rows g and g + 8 of a at columns t and t + 4,
@@ -23,40 +24,43 @@ __device__ inline void multiply(float c[4], const float a[4], const float b[2]) 
 #endif
 }
 
+// c += a b in double precision for a tile of 8 x 8, a being 8 x 4 and b 4 x 8. Lane 4 g + t holds row g of a at column t,
+// column g of b at row t, and row g of c at columns 2 t and 2 t + 1.
+__device__ inline void multiply(double c[2], double a, double b) {
+#ifdef EMULATED
+    emulated_multiply(c, a, b);
+#else
+    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+                 : "+d"(c[0]), "+d"(c[1])
+                 : "d"(a), "d"(b));
+#endif
+}
+
 // Write a row's matrix to q[P * P] and its moment to m[P]: its segments summed in their order, plus `base` and `pull`.
-// Only the lower half of what was summed is looked at.
-__device__ inline void load_row(const float* gram, const float* moment, long long first, long long last, const float* base,
-                                const float* pull, float* q, float* m) {
+// Only what is on and below the diagonal of the sums is looked at.
+template <typename From, typename To>
+__device__ inline void load_row(const From* gram, const From* moment, long long first, long long last,
+                                const double* base, const double* pull, To* q, To* m) {
     const int lane = threadIdx.x & 31;
-    for (int k = 4 * lane; k < P * P; k += 128) {
-        float4 sum = make_float4(0.f, 0.f, 0.f, 0.f);
-        for (long long s = first; s < last; ++s) {
-            const float4 part = *reinterpret_cast<const float4*>(gram + s * P * P + k);
-            sum.x += part.x;
-            sum.y += part.y;
-            sum.z += part.z;
-            sum.w += part.w;
-        }
-        *reinterpret_cast<float4*>(q + k) = sum;
+    for (int k = lane; k < D * P; k += 32) {
+        const int d = k / P, e = k % P;
+        if (e > d) continue;
+        From sum = From(0);
+        for (long long s = first; s < last; ++s) sum += gram[s * P * P + k];
+        const To whole = To(sum + base[k]);
+        q[d * P + e] = whole;
+        q[e * P + d] = whole;
     }
     for (int d = lane; d < P; d += 32) {
-        float sum = 0.f;
+        From sum = From(0);
         for (long long s = first; s < last; ++s) sum += moment[s * P + d];
-        m[d] = sum + pull[d];
-    }
-    __syncwarp();
-    for (int k = lane; k < D * D; k += 32) {
-        const int d = k / D, e = k % D;
-        if (e > d) continue;
-        const float sum = q[d * P + e] + base[d * P + e];
-        q[d * P + e] = sum;
-        q[e * P + d] = sum;
+        m[d] = To(sum + pull[d]);
     }
     __syncwarp();
 }
 
 // The value x^T q x - 2 x^T m of a point given by bits; every lane returns it.
-__device__ inline double value_of_bits(const float* q, const float* m, unsigned long long bits) {
+__device__ inline double value_of_bits(const double* q, const double* m, unsigned long long bits) {
     const int lane = threadIdx.x & 31;
     double total = 0.0;
     for (int d = lane; d < D; d += 32) {

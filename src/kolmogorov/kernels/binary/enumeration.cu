@@ -10,94 +10,94 @@
 
 // As `pairwise_descent`; `bits` holds the points, of which bit d is the coordinate d.
 extern "C" __global__ void enumerate_all(long long n_rows, const long long* segments, long long offset,
-                                         const float* gram, const float* moment, const float* base, const float* pull,
+                                         const double* gram, const double* moment, const double* base, const double* pull,
                                          const unsigned long long* start, unsigned long long* out, double* values) {
     // q, m, the high bits' own values, what lanes and registers add to them.
     const int SIZE = P * P + P + (1 << H) + H * 32 + H * STATES;
-    extern __shared__ float shared[];
+    extern __shared__ double room[];
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     const long long row = blockIdx.x * (long long)(blockDim.x >> 5) + warp;
     if (row >= n_rows) return;
-    float* q = shared + warp * SIZE;
-    float* m = q + P * P;
-    float* high = m + P;
-    float* by_lane = high + (1 << H);
-    float* by_register = by_lane + H * 32;
+    double* q = room + warp * SIZE;
+    double* m = q + P * P;
+    double* high = m + P;
+    double* by_lane = high + (1 << H);
+    double* by_register = by_lane + H * 32;
     load_row(gram, moment, segments[row] - offset, segments[row + 1] - offset, base, pull, q, m);
     for (int code = lane; code < (1 << H); code += 32) {
-        float value = 0.f;
+        double value = 0.0;
         for (int k = 0; k < H; ++k) {
             if (!((code >> k) & 1)) continue;
             const int d = LANE_BITS + R + k;
-            value += q[d * P + d] - 2.f * m[d];
+            value += q[d * P + d] - 2.0 * m[d];
             for (int l = 0; l < k; ++l)
-                if ((code >> l) & 1) value += 2.f * q[d * P + LANE_BITS + R + l];
+                if ((code >> l) & 1) value += 2.0 * q[d * P + LANE_BITS + R + l];
         }
         high[code] = value;
     }
     for (int k = 0; k < H; ++k) {
-        const float* line = q + (LANE_BITS + R + k) * P;
-        float mine = 0.f;
+        const double* line = q + (LANE_BITS + R + k) * P;
+        double mine = 0.0;
         for (int b = 0; b < LANE_BITS; ++b)
-            if ((lane >> b) & 1) mine += 2.f * line[b];
+            if ((lane >> b) & 1) mine += 2.0 * line[b];
         by_lane[k * 32 + lane] = mine;
         if (lane < STATES) {
-            float added = 0.f;
+            double added = 0.0;
             for (int b = 0; b < R; ++b)
-                if ((lane >> b) & 1) added += 2.f * line[LANE_BITS + b];
+                if ((lane >> b) & 1) added += 2.0 * line[LANE_BITS + b];
             by_register[k * STATES + lane] = added;
         }
     }
     // The lane's own bits, and all states of the register bits beside them.
-    float off = 0.f;
+    double off = 0.0;
     for (int b = 0; b < LANE_BITS; ++b) {
         if (!((lane >> b) & 1)) continue;
-        off += q[b * P + b] - 2.f * m[b];
+        off += q[b * P + b] - 2.0 * m[b];
         for (int c = 0; c < b; ++c)
-            if ((lane >> c) & 1) off += 2.f * q[b * P + c];
+            if ((lane >> c) & 1) off += 2.0 * q[b * P + c];
     }
-    float current[STATES];
-    current[0] = 0.f;
+    double current[STATES];
+    current[0] = 0.0;
 #pragma unroll
     for (int b = 0; b < R; ++b) {
         const int d = LANE_BITS + b;
-        float alone = q[d * P + d] - 2.f * m[d];
+        double alone = q[d * P + d] - 2.0 * m[d];
         for (int c = 0; c < LANE_BITS; ++c)
-            if ((lane >> c) & 1) alone += 2.f * q[d * P + c];
+            if ((lane >> c) & 1) alone += 2.0 * q[d * P + c];
 #pragma unroll
         for (int s = 0; s < (1 << b); ++s) {
-            float with = current[s] + alone;
+            double with = current[s] + alone;
             for (int c = 0; c < b; ++c)
-                if ((s >> c) & 1) with += 2.f * q[d * P + LANE_BITS + c];
+                if ((s >> c) & 1) with += 2.0 * q[d * P + LANE_BITS + c];
             current[s + (1 << b)] = with;
         }
     }
     __syncwarp();
-    float best = HUGE_VALUE;
+    double best = HUGE_NUMBER;
     int best_code = 0, code = 0;
     for (int step = 0; step < (1 << H); ++step) {
         if (step) {
             const int k = __ffs(step) - 1;
             code ^= 1 << k;
-            const float sign = (code >> k) & 1 ? 1.f : -1.f;
+            const double sign = (code >> k) & 1 ? 1.0 : -1.0;
             off += sign * by_lane[k * 32 + lane];
-            const float* added = by_register + k * STATES;
+            const double* added = by_register + k * STATES;
 #pragma unroll
             for (int s = 0; s < STATES; ++s) current[s] += sign * added[s];
         }
-        float least = current[0];
+        double least = current[0];
 #pragma unroll
-        for (int s = 1; s < STATES; ++s) least = fminf(least, current[s]);
-        const float here = high[code] + off + least;
+        for (int s = 1; s < STATES; ++s) least = fmin(least, current[s]);
+        const double here = high[code] + off + least;
         if (here < best) {
             best = here;
             best_code = code;
         }
     }
-    if (D < 5 && lane >= (1 << D)) best = HUGE_VALUE;
+    if (D < 5 && lane >= (1 << D)) best = HUGE_NUMBER;
     int winner = lane;
     for (int o = 16; o; o >>= 1) {
-        const float value = __shfl_xor_sync(ALL, best, o);
+        const double value = __shfl_xor_sync(ALL, best, o);
         const int other_code = __shfl_xor_sync(ALL, best_code, o), other = __shfl_xor_sync(ALL, winner, o);
         if (value < best || (value == best && other < winner)) {
             best = value;

@@ -1,75 +1,75 @@
 // Stage one of both half-steps: the normal equations of segments of rows. One warp a segment, on the tensor cores.
 //
-// BITS: partners are bits, one word each. WEIGHTED: entries have weights. CODED: values are numbers of `book`.
+// BITS: partners are bits, one word each; then the products are exact in few bits, and sums are float. Otherwise partners are
+// floats, and sums are double: with few entries many supports of an item fit nearly as well, and rounding should not choose
+// among them. WEIGHTED: entries have weights. CODED: values are numbers of `book`.
 #include "warp.cuh"
 
-#define BLOCKS (P / 8)                    // of eight factors
-#define TALL (P == 8 ? 1 : P / 16)        // tiles of 16 rows
-#define TILES (P == 8 ? 1 : TALL * (TALL + 1))  // of 16 x 8 with an entry on or below the diagonal
+#define BLOCKS (P / 8)  // of eight factors
 
-// sum of (w - shift) f f^T to `gram`[segment, P, P], on and below the diagonal, and sum of w p f to `moment`[segment, P].
-//
-// A number is split into two that the tensor cores take, of which three products are summed: as good as float32. They round
-// sums towards zero, so that every 32 entries are summed apart and added up by the ordinary units.
-extern "C" __global__ void normal_equations(long long n_segments, const long long* begin, const int* length,
-                                            const int* indices, const void* values, const float* book,
-                                            const float* weights, const void* factors, float shift, float* gram,
-                                            float* moment) {
-    const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
-    const long long segment = blockIdx.x * (long long)(blockDim.x >> 5) + (threadIdx.x >> 5);
-    if (segment >= n_segments) return;
-    const long long start = begin[segment];
-    const int n = length[segment];
-    float sum[TILES][4] = {}, m[BLOCKS] = {};
-    for (int k0 = 0; k0 < n; k0 += 32) {
-        const long long k = start + k0 + lane;
-        int partner = -1;
-        float p = 0.f, w = 1.f;
-        if (k0 + lane < n) {
-            partner = indices[k];
+// One entry as lanes read it: the partner, the weight less `shift`, and the weighted value.
+struct Entry {
+    int partner;
+    float weight, answer;
+};
+
+__device__ inline Entry entry(long long k, const int* indices, const void* values, const float* book,
+                              const float* weights, float shift) {
 #if CODED
-            p = book[static_cast<const unsigned short*>(values)[k]];
+    const float p = book[static_cast<const unsigned short*>(values)[k]];
 #else
-            p = static_cast<const float*>(values)[k];
+    const float p = static_cast<const float*>(values)[k];
 #endif
 #if WEIGHTED
-            w = weights[k];
-            p *= w;
+    return {indices[k], weights[k] - shift, weights[k] * p};
+#else
+    return {indices[k], 1.f - shift, p};
 #endif
+}
+
+#if BITS
+#define TALL (P == 8 ? 1 : P / 16)              // tiles of 16 rows
+#define TILES (P == 8 ? 1 : TALL * (TALL + 1))  // of 16 x 8 with an entry on or below the diagonal
+typedef float Sum;
+
+// The tensor cores round sums towards zero, so that with weights every 32 entries are summed apart.
+__device__ inline void sum_segment(long long start, int n, const int* indices, const void* values, const float* book,
+                                   const float* weights, const void* factors, float shift, float* gram, float* moment) {
+    const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
+    float sum[TILES][4] = {}, m[BLOCKS] = {};
+    for (int k0 = 0; k0 < n; k0 += 32) {
+        Entry mine = {-1, 0.f, 0.f};
+        unsigned long long bits = 0ull;
+        if (k0 + lane < n) {
+            mine = entry(start + k0 + lane, indices, values, book, weights, shift);
+            bits = static_cast<const unsigned long long*>(factors)[mine.partner];
         }
+#if WEIGHTED
         float part[TILES][4] = {};
+#else
+        float(&part)[TILES][4] = sum;
+#endif
 #pragma unroll
         for (int h = 0; h < 4; ++h) {
             if (k0 + 8 * h >= n) break;
-            float f[BLOCKS][2], low[BLOCKS][2], a[BLOCKS][2], a_low[BLOCKS][2];
+            float f[BLOCKS][2], a[BLOCKS][2], rest[BLOCKS][2];
 #pragma unroll
             for (int side = 0; side < 2; ++side) {
                 const int from = 8 * h + t + 4 * side;
-                const int other = __shfl_sync(ALL, partner, from);
-                const float answer = __shfl_sync(ALL, p, from);
+                const unsigned long long word = __shfl_sync(ALL, bits, from);
+                const float answer = __shfl_sync(ALL, mine.answer, from);
 #if WEIGHTED
-                const float weight = __shfl_sync(ALL, w, from) - shift;
-#endif
-#if BITS
-                const unsigned long long word =
-                    other < 0 ? 0ull : static_cast<const unsigned long long*>(factors)[other];
+                const float weight = __shfl_sync(ALL, mine.weight, from);
 #endif
 #pragma unroll
                 for (int b = 0; b < BLOCKS; ++b) {
-#if BITS
-                    const float x = (word >> (8 * b + g)) & 1ull ? 1.f : 0.f;
-#else
-                    const float x = other < 0 ? 0.f : static_cast<const float*>(factors)[(long long)other * P + 8 * b + g];
-#endif
-                    m[b] += answer * x;
-                    f[b][side] = leading(x);
-                    low[b][side] = x - f[b][side];
+                    f[b][side] = (word >> (8 * b + g)) & 1ull ? 1.f : 0.f;
+                    m[b] += answer * f[b][side];
 #if WEIGHTED
-                    a[b][side] = leading(weight * x);
-                    a_low[b][side] = weight * x - a[b][side];
+                    a[b][side] = leading(weight) * f[b][side];
+                    rest[b][side] = (weight - leading(weight)) * f[b][side];
 #else
                     a[b][side] = f[b][side];
-                    a_low[b][side] = low[b][side];
 #endif
                 }
             }
@@ -77,36 +77,35 @@ extern "C" __global__ void normal_equations(long long n_segments, const long lon
 #pragma unroll
             for (int i = 0; i < TALL; ++i) {
                 const int next = P == 8 ? 0 : 2 * i + 1;
-                const float zero = P == 8 ? 0.f : 1.f;
-                const float high[4] = {a[2 * i][0], zero * a[next][0], a[2 * i][1], zero * a[next][1]};
-                const float rest[4] = {a_low[2 * i][0], zero * a_low[next][0], a_low[2 * i][1], zero * a_low[next][1]};
+                const float there = P == 8 ? 0.f : 1.f;
+                const float high[4] = {a[2 * i][0], there * a[next][0], a[2 * i][1], there * a[next][1]};
+#if WEIGHTED
+                const float low[4] = {rest[2 * i][0], there * rest[next][0], rest[2 * i][1], there * rest[next][1]};
+#endif
 #pragma unroll
                 for (int j = 0; j <= next; ++j) {
                     multiply(part[tile], high, f[j]);
-#if !BITS
-                    multiply(part[tile], high, low[j]);
-#endif
-#if !BITS || WEIGHTED
-                    multiply(part[tile], rest, f[j]);
+#if WEIGHTED
+                    multiply(part[tile], low, f[j]);
 #endif
                     ++tile;
                 }
             }
         }
+#if WEIGHTED
 #pragma unroll
         for (int tile = 0; tile < TILES; ++tile)
 #pragma unroll
             for (int c = 0; c < 4; ++c) sum[tile][c] += part[tile][c];
+#endif
     }
-    float* out = gram + segment * P * P;
     const float scale = WEIGHTED ? 1.f : 1.f - shift;
     int tile = 0;
 #pragma unroll
     for (int i = 0; i < TALL; ++i) {
-        const int next = P == 8 ? 0 : 2 * i + 1;
 #pragma unroll
-        for (int j = 0; j <= next; ++j) {
-            float* at = out + (16 * i + g) * P + 8 * j + 2 * t;
+        for (int j = 0; j <= (P == 8 ? 0 : 2 * i + 1); ++j) {
+            float* at = gram + (16 * i + g) * P + 8 * j + 2 * t;
             *reinterpret_cast<float2*>(at) = make_float2(scale * sum[tile][0], scale * sum[tile][1]);
             if (P > 8) *reinterpret_cast<float2*>(at + 8 * P) = make_float2(scale * sum[tile][2], scale * sum[tile][3]);
             ++tile;
@@ -116,6 +115,66 @@ extern "C" __global__ void normal_equations(long long n_segments, const long lon
     for (int b = 0; b < BLOCKS; ++b) {
         m[b] += __shfl_xor_sync(ALL, m[b], 1);
         m[b] += __shfl_xor_sync(ALL, m[b], 2);
-        if (t == 0) moment[segment * P + 8 * b + g] = m[b];
+        if (t == 0) moment[8 * b + g] = m[b];
     }
+}
+#else
+#define TILES (BLOCKS * (BLOCKS + 1) / 2)
+typedef double Sum;
+
+__device__ inline void sum_segment(long long start, int n, const int* indices, const void* values, const float* book,
+                                   const float* weights, const void* factors, float shift, double* gram,
+                                   double* moment) {
+    const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
+    double sum[TILES][2] = {}, m[BLOCKS] = {};
+    for (int k0 = 0; k0 < n; k0 += 32) {
+        Entry mine = {-1, 0.f, 0.f};
+        if (k0 + lane < n) mine = entry(start + k0 + lane, indices, values, book, weights, shift);
+#pragma unroll
+        for (int h = 0; h < 8; ++h) {
+            if (k0 + 4 * h >= n) break;
+            const int partner = __shfl_sync(ALL, mine.partner, 4 * h + t);
+            const float answer = __shfl_sync(ALL, mine.answer, 4 * h + t);
+            const double weight = WEIGHTED ? __shfl_sync(ALL, mine.weight, 4 * h + t) : 1.f;
+            double f[BLOCKS];
+#pragma unroll
+            for (int b = 0; b < BLOCKS; ++b) {
+                f[b] = partner < 0 ? 0.f : static_cast<const float*>(factors)[(long long)partner * P + 8 * b + g];
+                m[b] += answer * f[b];
+            }
+            int tile = 0;
+#pragma unroll
+            for (int i = 0; i < BLOCKS; ++i)
+#pragma unroll
+                for (int j = 0; j <= i; ++j) multiply(sum[tile++], WEIGHTED ? weight * f[i] : f[i], f[j]);
+        }
+    }
+    const double scale = WEIGHTED ? 1.0 : 1.0 - shift;
+    int tile = 0;
+#pragma unroll
+    for (int i = 0; i < BLOCKS; ++i)
+#pragma unroll
+        for (int j = 0; j <= i; ++j, ++tile) {
+            double* at = gram + (8 * i + g) * P + 8 * j + 2 * t;
+            at[0] = scale * sum[tile][0];
+            at[1] = scale * sum[tile][1];
+        }
+#pragma unroll
+    for (int b = 0; b < BLOCKS; ++b) {
+        m[b] += __shfl_xor_sync(ALL, m[b], 1);
+        m[b] += __shfl_xor_sync(ALL, m[b], 2);
+        if (t == 0) moment[8 * b + g] = m[b];
+    }
+}
+#endif
+
+// sum of (w - shift) f f^T to `gram`[segment, P, P], on and below the diagonal, and sum of w p f to `moment`[segment, P].
+extern "C" __global__ void normal_equations(long long n_segments, const long long* begin, const int* length,
+                                            const int* indices, const void* values, const float* book,
+                                            const float* weights, const void* factors, float shift, Sum* gram,
+                                            Sum* moment) {
+    const long long segment = blockIdx.x * (long long)(blockDim.x >> 5) + (threadIdx.x >> 5);
+    if (segment >= n_segments) return;
+    sum_segment(begin[segment], length[segment], indices, values, book, weights, factors, shift,
+                gram + segment * P * P, moment + segment * P);
 }

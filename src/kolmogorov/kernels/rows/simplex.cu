@@ -1,9 +1,17 @@
 // Stage two for users: quadratic programs over the probability simplex. G lanes a row, each with K of its coordinates.
+//
+// BITS: the normal equations are float, otherwise double; see `normal_equations`.
 #include "warp.cuh"
+
+#if BITS
+typedef float Sum;
+#else
+typedef double Sum;
+#endif
 
 #define K ((D + G - 1) / G)
 #define ROWS (32 / G)  // of a warp
-#define REFRESHES 4
+#define ROUNDS 4
 
 struct Least {
     float value;
@@ -51,9 +59,10 @@ __device__ inline double refresh(const float* q, const float* m, const float x[K
     return total(value);
 }
 
-// Move mass between pairs of coordinates until the gap of every row of the warp is below `tol` of its scale.
-__device__ inline float descend(const float* q, float x[K], float g[K], int mine, float tol, int max_iter) {
-    float diagonal[K], scale = 1e-30f, gap = 0.f;
+// Move mass between pairs of coordinates until the gap of every row of the warp is below `tol` of its scale; return the number
+// of moves.
+__device__ inline int descend(const float* q, float x[K], float g[K], int mine, float tol, int max_iter, float& gap) {
+    float diagonal[K], scale = 1e-30f;
 #pragma unroll
     for (int k = 0; k < K; ++k) {
         diagonal[k] = mine + G * k < D ? q[(mine + G * k) * (P + 1)] : 0.f;
@@ -62,7 +71,8 @@ __device__ inline float descend(const float* q, float x[K], float g[K], int mine
 #pragma unroll
     for (int o = G / 2; o; o >>= 1) scale = fmaxf(scale, __shfl_xor_sync(ALL, scale, o));
     bool stuck = false;
-    for (int move = 0;; ++move) {
+    int move = 0;
+    for (;; ++move) {
         Least low = {HUGE_VALUE, D};
         float inner = 0.f;
 #pragma unroll
@@ -109,14 +119,15 @@ __device__ inline float descend(const float* q, float x[K], float g[K], int mine
             }
         }
     }
-    return gap / scale;
+    gap /= scale;
+    return move;
 }
 
 // Solve rows whose segments are `segments`[row] to [row + 1] less `offset`; write x, its value, and its gap over the scale of
 // the row's data. A row that does not get better stays as it is.
 extern "C" __global__ void pairwise_descent(long long n_rows, const long long* segments, long long offset,
-                                            const float* gram, const float* moment, const float* base,
-                                            const float* pull, const float* start, float tol, int max_iter, float* out,
+                                            const Sum* gram, const Sum* moment, const double* base,
+                                            const double* pull, const float* start, float tol, int max_iter, float* out,
                                             double* values, float* gaps) {
     extern __shared__ float shared[];
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, group = lane / G, mine = lane % G;
@@ -139,17 +150,16 @@ extern "C" __global__ void pairwise_descent(long long n_rows, const long long* s
     const double old = refresh(q, m, x, point, g, mine);
     double reached = old;
     float gap = 0.f;
-    for (int round = 0; round < REFRESHES; ++round) {
-        gap = descend(q, x, g, mine, tol, round + 1 < REFRESHES ? max_iter : 0);
-        if (round + 1 < REFRESHES) {
-            float sum = 0.f;
+    // What the moves add up to is computed again, until that shows nothing more to do.
+    for (int round = 0; round < ROUNDS; ++round) {
+        if (descend(q, x, g, mine, tol, round + 1 < ROUNDS ? max_iter : 0, gap) == 0) break;
+        float sum = 0.f;
 #pragma unroll
-            for (int k = 0; k < K; ++k) sum += x[k];
-            sum = total(sum);
+        for (int k = 0; k < K; ++k) sum += x[k];
+        sum = total(sum);
 #pragma unroll
-            for (int k = 0; k < K; ++k) x[k] /= sum;
-            reached = refresh(q, m, x, point, g, mine);
-        }
+        for (int k = 0; k < K; ++k) x[k] /= sum;
+        reached = refresh(q, m, x, point, g, mine);
     }
     const bool worse = reached > old;
     if (top + group >= n_rows) return;
