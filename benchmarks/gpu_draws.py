@@ -15,7 +15,7 @@ from harness import Column, Table, finish, machine, movielens
 import kolmogorov as km
 from kolmogorov import BayesianKolmogorovModel, Observations
 from kolmogorov.execution import Cuda, Threads
-from kolmogorov.sampling.device import DeviceChains
+from kolmogorov.sampling.device_gaussian import GaussianDeviceChains
 from kolmogorov.sampling.features import pattern_features
 from kolmogorov.sampling.levels import GaussianLevelChain
 
@@ -102,7 +102,7 @@ def same_sweep(cuda: Cuda, table: Observations, size: int, unobserved: float) ->
         for index in range(1, 6):
             state = chain.sweep(state, index, learning=True)
         theirs = chain.sweep(state, 6, learning=True)
-    batches = [DeviceChains(cuda, [chain, chain], [state, state]) for _ in range(2)]
+    batches = [GaussianDeviceChains(cuda, [chain, chain], [state, state]) for _ in range(2)]
     for batch in batches:
         batch.sweep(6, learning=True)
     (ours, twin), (again, _) = (batch.states() for batch in batches)
@@ -237,7 +237,7 @@ def one(train: Observations, test: Observations, chains: int, events: int, execu
 
 def parts(cuda: Cuda, table: Observations, n: int, size: int) -> None:
     """Print milliseconds of the parts of a sweep, which builds the kernels too."""
-    batch = DeviceChains(
+    batch = GaussianDeviceChains(
         cuda, (chains := [chain_of(table, k, size, 0.0, Threads(1)) for k in range(n)]), [c.start() for c in chains]
     )
     batch.sweep(1, learning=True)
@@ -251,10 +251,10 @@ def parts(cuda: Cuda, table: Observations, n: int, size: int) -> None:
         took.setdefault(name, []).append(1e3 * (time.perf_counter() - began))
 
     for index in range(2, 12):
-        timed("values", lambda k=index: batch._draw_values(k))
-        timed("thetas and noise", lambda k=index: batch._draw_thetas(k))
+        timed("values", lambda k=index: batch.draw_values(k))
+        timed("thetas and noise", lambda k=index: batch.draw_thetas(k))
         rngs = [np.random.default_rng(k) for k in range(n)]
-        timed("priors", lambda k=index, r=rngs: batch._learn(k, r))
+        timed("priors", lambda k=index, r=rngs: batch.learn(k, r))
         timed("learning sweep", lambda k=index: batch.sweep(k, learning=True))
         timed("other sweep", lambda k=index: batch.sweep(k, learning=False))
         timed("draws kept", batch.samples)
