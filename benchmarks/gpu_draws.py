@@ -166,8 +166,8 @@ def same_answers(cuda: Cuda, ratings: Observations, size: int, likelihood: str) 
     pull = ours.alpha.sum() / theirs.alpha.sum() - 1.0
     good = same and other_values < 2e-3 and apart < 0.02 and abs(spread - 1.0) < 0.02
     print(
-        f"{'ok ' if good else 'NOT'} a sweep, {likelihood}, D = {size}: {other_values:.1e} of values differ, mean thetas "
-        f"by {apart:.4f}, their spread {spread:.3f}, concentration {pull:+.3f}, same bits {same}",
+        f"{'ok ' if good else 'NOT'} a sweep, {likelihood}, D = {size}: {other_values:.1e} of values differ, mean "
+        f"thetas by {apart:.4f}, their spread {spread:.3f}, concentration {pull:+.3f}, same bits {same}",
         flush=True,
     )
     return good
