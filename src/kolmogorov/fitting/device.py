@@ -37,7 +37,7 @@ MOST_EVENTS = 64
 _ENUMERATED = 16
 _MOST_LEVELS = 256
 #: Gap of a user's problem that counts as none, relative to the largest diagonal entry of its matrix; and its moves.
-_GAP, _MOVES = 1e-7, 2_000
+_GAP, _MOVES = 5e-8, 500
 #: Bytes of the normal equations of a batch.
 _BATCH = 1 << 26
 #: Bytes of shared memory that a block of threads may ask for without being granted more.
@@ -231,7 +231,7 @@ class DeviceEngine:
         gaps = cupy.empty(len(theta), dtype=np.float32)
         constants = {"D": size, "P": length, "G": lanes, "BITS": int(self._grid is None)}
         rows = 32 // lanes
-        solver = _Launch("rows/simplex.cu", "pairwise_descent", constants, 4 * rows * (length * length + 2 * length), rows=rows)
+        solver = _Launch("rows/simplex.cu", "pairwise_descent", constants, 4 * rows * (length * length + 2 * length + max(4, lanes)), rows=rows)
         for batch in self._equations(self._users, psi, size):
             first, last = batch.first, batch.last
             given = (base, pull, state.theta[first:last], np.float32(_GAP), np.int32(_MOVES))
@@ -358,7 +358,7 @@ def _enumeration_room(size: int) -> int:
     length, lanes = row_length(size), min(size, 5)
     registers = min(size - lanes, 4)
     high = size - lanes - registers
-    return length * length + length + (1 << high) + 32 * high + (high << registers)
+    return (length * length + length + (1 << high) + 32 * high + (high << registers) + 3) // 4 * 4
 
 
 def _table(entries: Entries, book: Any) -> tuple[Any, ...]:

@@ -36,26 +36,36 @@ __device__ inline void multiply(double c[2], double a, double b) {
 #endif
 }
 
-// Write a row's matrix to q[P * P] and its moment to m[P]: its segments summed in their order, plus `base` and `pull`.
-// Only what is on and below the diagonal of the sums is looked at.
-template <typename From, typename To>
+// Write a row's matrix to q[P * P] and its moment to m[P]: its segments summed in their order, plus `base` and `pull`. So many
+// lanes load it together, of which this is number `mine`; a warp may load several rows at once. Only what is on and below the
+// diagonal of the sums is looked at.
+template <int LANES, typename From, typename To>
 __device__ inline void load_row(const From* gram, const From* moment, long long first, long long last,
-                                const double* base, const double* pull, To* q, To* m) {
-    const int lane = threadIdx.x & 31;
-    for (int k = lane; k < D * P; k += 32) {
-        const int d = k / P, e = k % P;
-        if (e > d) continue;
-        From sum = From(0);
-        for (long long s = first; s < last; ++s) sum += gram[s * P * P + k];
-        const To whole = To(sum + base[k]);
-        q[d * P + e] = whole;
-        q[e * P + d] = whole;
+                                const double* base, const double* pull, int mine, To* q, To* m) {
+    struct alignas(4 * sizeof(From) < 16 ? 4 * sizeof(From) : 16) Four {
+        From at[4];
+    };
+#pragma unroll 4
+    for (int k = 4 * mine; k < D * P; k += 4 * LANES) {
+        // Past the diagonal nothing was written.
+        if (k % P > k / P) continue;
+        Four sum = *reinterpret_cast<const Four*>(gram + first * P * P + k);
+        for (long long s = first + 1; s < last; ++s) {
+            const Four more = *reinterpret_cast<const Four*>(gram + s * P * P + k);
+#pragma unroll
+            for (int j = 0; j < 4; ++j) sum.at[j] += more.at[j];
+        }
+#pragma unroll
+        for (int j = 0; j < 4; ++j) q[k + j] = To(sum.at[j] + base[k + j]);
     }
-    for (int d = lane; d < P; d += 32) {
+    for (int d = mine; d < P; d += LANES) {
         From sum = From(0);
         for (long long s = first; s < last; ++s) sum += moment[s * P + d];
         m[d] = To(sum + pull[d]);
     }
+    __syncwarp();
+    for (int d = 1; d < D; ++d)
+        for (int e = mine; e < d; e += LANES) q[e * P + d] = q[d * P + e];
     __syncwarp();
 }
 

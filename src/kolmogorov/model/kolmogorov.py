@@ -53,6 +53,8 @@ _PRINTED_DESCENT: dict[str, Any] = {
 #: Sweeps of the chain whose average soft values are, and with fewer ratings than so many for each user and item, of
 #: which less is known and more must be averaged.
 _SWEEPS, _SPARSE_SWEEPS, _SPARSE = 100, 250, 10
+#: Sweeps of a chain that only compares settings, at least.
+_LEAST_SWEEPS = 50
 #: Beyond so many ratings hard values predict nearly as well, and the chain takes longer than the descent.
 _MOST_RATINGS = 20_000_000
 
@@ -247,21 +249,29 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         two = self.levels is not None and has_two(self.levels)
         return bool(left_open and not two and self.unobserved == 0.0 and self.execution is None)
 
-    def fit(self, X: Any, y: None = None, *, start: Run[State] | None = None, keep_interrupted: bool = True) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: None = None,
+        *,
+        start: Run[State] | None = None,
+        keep_interrupted: bool = True,
+        effort: float = 1.0,
+    ) -> Self:
         """Learn from a table; see `SimplexModel.fit`."""
         super().fit(X, y, start=start, keep_interrupted=keep_interrupted)
         if self.softens and start is None and not self.interrupted_ and len(self.fitted_.training) <= _MOST_RATINGS:
-            self.adopt(checked(replace(self.fitted_, soft=self._softened(self.fitted_))))
+            self.adopt(checked(replace(self.fitted_, soft=self._softened(self.fitted_, effort))))
             if self.interrupted_:
                 if not keep_interrupted:
                     raise KeyboardInterrupt
                 warn("Interrupted while soft values were averaged; the average so far is kept.", ConvergenceWarning)
         return self
 
-    def _softened(self, hard: Fitted) -> Fitted:
+    def _softened(self, hard: Fitted, effort: float) -> Fitted:
         """Average a short chain that starts from the descent's end."""
         table = hard.training
-        plan = self._plan(table)
+        plan = self._plan(table, effort)
         assert plan.levels is not None
         with one_blas_thread(), Threads(self.n_jobs) as dealer:
             features = pattern_features(table, feature_count(table))
@@ -272,11 +282,11 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         ridges = np.array([run.user_reg, run.item_reg])
         return Fitted(theta, run.values, centre, table, history=(), ridges=ridges)
 
-    def _plan(self, table: Observations) -> Plan:
+    def _plan(self, table: Observations, effort: float) -> Plan:
         """Plan one short chain, the second half of which is averaged."""
         likelihood = likelihood_of(table)
         sparse = len(table) < _SPARSE * (table.n_users + table.n_items)
-        n_sweeps = _SPARSE_SWEEPS if sparse else _SWEEPS
+        n_sweeps = max(_LEAST_SWEEPS, round(effort * (_SPARSE_SWEEPS if sparse else _SWEEPS)))
         return Plan(
             likelihood=likelihood,
             levels=level_grid("auto", table, likelihood),
@@ -289,9 +299,9 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
             concentration=None,
         )
 
-    def _guest_scores(self, view: View, rank: Rank) -> tuple[Floats, Floats | None]:
+    def _guest_scores(self, view: View, rank: Rank) -> Callable[[slice], tuple[Floats, Floats | None]]:
         soft = self.fitted_.soft
         if soft is None or soft.ridges is None:
             return super()._guest_scores(view, rank)
-        solver = self._problem().user_solver
-        return soft.of_thetas(fold_in.new_users(soft, view, solver, float(soft.ridges[0]), 0.0, self.n_jobs)), None
+        theta = fold_in.new_users(soft, view, self._problem().user_solver, float(soft.ridges[0]), 0.0, self.n_jobs)
+        return self._theta_scores(soft, theta, "probability")

@@ -121,9 +121,22 @@ class SimplexModel(EventModel):
         """The values that an item may take in an event, where they form a set of several."""
         return 2
 
+    @property
+    def softens(self) -> bool:
+        """Whether `fit` ends with a companion of soft values that predicts."""
+        return False
+
     # --- learning ---------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: None = None, *, start: Run[State] | None = None, keep_interrupted: bool = True) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: None = None,
+        *,
+        start: Run[State] | None = None,
+        keep_interrupted: bool = True,
+        effort: float = 1.0,
+    ) -> Self:
         """Learn from a table.
 
         Parameters
@@ -139,6 +152,8 @@ class SimplexModel(EventModel):
         keep_interrupted : bool
             After Ctrl-C keep the best state so far, with a warning and `interrupted_` set; otherwise the interrupt is
             passed on.
+        effort : float
+            Share of its usual length that the chain behind soft values takes, for searches that compare settings.
         """
         problem = self.check_parameters()
         execution = self.execution or Threads(self.n_jobs)

@@ -57,7 +57,7 @@ def ranking_scores(
     def share(first: int, last: int) -> None:
         lists = np.empty((last - first, min(k, counts.size)), dtype=np.int64)
         mine = rows[first:last]
-        best_items(of_users(mine), mine, seen.indptr, seen.indices, counts, lists)
+        best_items(of_users(mine), mine, seen.indptr, seen.indices, counts, 0, lists)
         scores.add(first, lists)
 
     with one_blas_thread(), Threads(n_jobs) as dealer:

@@ -8,12 +8,36 @@
 #define H (D - LANE_BITS - R)
 #define STATES (1 << R)
 
+struct alignas(16) Pair {
+    double a, b;
+};
+
+// The values of all states of the register bits, given the lane's own bits.
+__device__ inline void fill_states(const double* q, const double* m, double current[STATES]) {
+    const int lane = threadIdx.x & 31;
+    current[0] = 0.0;
+#pragma unroll
+    for (int b = 0; b < R; ++b) {
+        const int d = LANE_BITS + b;
+        double alone = q[d * P + d] - 2.0 * m[d];
+        for (int c = 0; c < LANE_BITS; ++c)
+            if ((lane >> c) & 1) alone += 2.0 * q[d * P + c];
+#pragma unroll
+        for (int s = 0; s < (1 << b); ++s) {
+            double with = current[s] + alone;
+            for (int c = 0; c < b; ++c)
+                if ((s >> c) & 1) with += 2.0 * q[d * P + LANE_BITS + c];
+            current[s + (1 << b)] = with;
+        }
+    }
+}
+
 // As `pairwise_descent`; `bits` holds the points, of which bit d is the coordinate d.
 extern "C" __global__ void enumerate_all(long long n_rows, const long long* segments, long long offset,
                                          const double* gram, const double* moment, const double* base, const double* pull,
                                          const unsigned long long* start, unsigned long long* out, double* values) {
     // q, m, the high bits' own values, what lanes and registers add to them.
-    const int SIZE = P * P + P + (1 << H) + H * 32 + H * STATES;
+    const int SIZE = (P * P + P + (1 << H) + H * 32 + H * STATES + 3) / 4 * 4;
     extern __shared__ double room[];
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     const long long row = blockIdx.x * (long long)(blockDim.x >> 5) + warp;
@@ -23,7 +47,7 @@ extern "C" __global__ void enumerate_all(long long n_rows, const long long* segm
     double* high = m + P;
     double* by_lane = high + (1 << H);
     double* by_register = by_lane + H * 32;
-    load_row(gram, moment, segments[row] - offset, segments[row + 1] - offset, base, pull, q, m);
+    load_row<32>(gram, moment, segments[row] - offset, segments[row + 1] - offset, base, pull, lane, q, m);
     for (int code = lane; code < (1 << H); code += 32) {
         double value = 0.0;
         for (int k = 0; k < H; ++k) {
@@ -57,21 +81,7 @@ extern "C" __global__ void enumerate_all(long long n_rows, const long long* segm
             if ((lane >> c) & 1) off += 2.0 * q[b * P + c];
     }
     double current[STATES];
-    current[0] = 0.0;
-#pragma unroll
-    for (int b = 0; b < R; ++b) {
-        const int d = LANE_BITS + b;
-        double alone = q[d * P + d] - 2.0 * m[d];
-        for (int c = 0; c < LANE_BITS; ++c)
-            if ((lane >> c) & 1) alone += 2.0 * q[d * P + c];
-#pragma unroll
-        for (int s = 0; s < (1 << b); ++s) {
-            double with = current[s] + alone;
-            for (int c = 0; c < b; ++c)
-                if ((s >> c) & 1) with += 2.0 * q[d * P + LANE_BITS + c];
-            current[s + (1 << b)] = with;
-        }
-    }
+    fill_states(q, m, current);
     __syncwarp();
     double best = HUGE_NUMBER;
     int best_code = 0, code = 0;
@@ -81,9 +91,12 @@ extern "C" __global__ void enumerate_all(long long n_rows, const long long* segm
             code ^= 1 << k;
             const double sign = (code >> k) & 1 ? 1.0 : -1.0;
             off += sign * by_lane[k * 32 + lane];
-            const double* added = by_register + k * STATES;
+            const Pair* added = reinterpret_cast<const Pair*>(by_register + k * STATES);
 #pragma unroll
-            for (int s = 0; s < STATES; ++s) current[s] += sign * added[s];
+            for (int s = 0; s < STATES; s += 2) {
+                current[s] += sign * added[s / 2].a;
+                current[s + 1] += sign * added[s / 2].b;
+            }
         }
         double least = current[0];
 #pragma unroll
@@ -94,28 +107,35 @@ extern "C" __global__ void enumerate_all(long long n_rows, const long long* segm
             best_code = code;
         }
     }
+    // Which of the registers it was: their values at the best code, without what was rounded on the way.
+    fill_states(q, m, current);
+    for (int k = 0; k < H; ++k)
+        if ((best_code >> k) & 1)
+#pragma unroll
+            for (int s = 0; s < STATES; ++s) current[s] += by_register[k * STATES + s];
+    int state = 0;
+#pragma unroll
+    for (int s = 1; s < STATES; ++s)
+        if (current[s] < current[0]) {
+            current[0] = current[s];
+            state = s;
+        }
+    int bits = lane | (state << LANE_BITS) | (best_code << (LANE_BITS + R));
     if (D < 5 && lane >= (1 << D)) best = HUGE_NUMBER;
-    int winner = lane;
     for (int o = 16; o; o >>= 1) {
         const double value = __shfl_xor_sync(ALL, best, o);
-        const int other_code = __shfl_xor_sync(ALL, best_code, o), other = __shfl_xor_sync(ALL, winner, o);
-        if (value < best || (value == best && other < winner)) {
+        const int other = __shfl_xor_sync(ALL, bits, o);
+        if (value < best || (value == best && other < bits)) {
             best = value;
-            best_code = other_code;
-            winner = other;
+            bits = other;
         }
     }
-    // Which of the winner's registers it was: all of them are looked at again, exactly.
     unsigned long long found = start[row];
     double reached = value_of_bits(q, m, found);
-    for (int s = 0; s < STATES; ++s) {
-        const unsigned long long bits = (unsigned long long)winner | ((unsigned long long)s << LANE_BITS) |
-                                        ((unsigned long long)best_code << (LANE_BITS + R));
-        const double value = value_of_bits(q, m, bits);
-        if (value < reached) {
-            reached = value;
-            found = bits;
-        }
+    const double value = value_of_bits(q, m, bits);
+    if (value < reached) {
+        reached = value;
+        found = bits;
     }
     if (lane == 0) {
         out[row] = found;

@@ -55,7 +55,7 @@ extern "C" __global__ void multi_start(long long n_rows, const long long* segmen
     double* q = room + warp * (P * P + P + 32 * D);
     double* m = q + P * P;
     double* slope = m + P + lane;
-    load_row(gram, moment, segments[row] - offset, segments[row + 1] - offset, base, pull, q, m);
+    load_row<32>(gram, moment, segments[row] - offset, segments[row + 1] - offset, base, pull, lane, q, m);
     const unsigned long long old = start[row];
     unsigned long long state = row_seed(half_step, first + row) + lane * 0x9E3779B97F4A7C15ull;
     unsigned long long x = lane == 0 ? old : lane == 1 ? 0ull : next_random(state);

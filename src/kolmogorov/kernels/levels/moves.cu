@@ -123,7 +123,7 @@ extern "C" __global__ void multi_start(long long n_rows, const long long* segmen
     double* x = m + P + lane;
     double* slope = x + 32 * D;
     for (int l = lane; l < n_levels; l += 32) grid[l] = levels[l];
-    load_row(gram, moment, segments[row] - offset, segments[row + 1] - offset, base, pull, q, m);
+    load_row<32>(gram, moment, segments[row] - offset, segments[row + 1] - offset, base, pull, lane, q, m);
     double size = 0.0;
     for (int d = 0; d < D; ++d) {
         // As float32 has it; the level itself is a little beside.

@@ -12,6 +12,7 @@ typedef double Sum;
 #define K ((D + G - 1) / G)
 #define ROWS (32 / G)  // of a warp
 #define ROUNDS 4
+#define ROOM (P * P + 2 * P + (G < 4 ? 4 : G))  // of a row; neighbours begin at other banks of the shared memory
 
 struct Least {
     float value;
@@ -131,19 +132,14 @@ extern "C" __global__ void pairwise_descent(long long n_rows, const long long* s
                                             double* values, float* gaps) {
     extern __shared__ float shared[];
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, group = lane / G, mine = lane % G;
-    float* room = shared + warp * ROWS * (P * P + 2 * P);
     const long long top = (blockIdx.x * (long long)(blockDim.x >> 5) + warp) * ROWS;
     if (top >= n_rows) return;
-    for (int r = 0; r < ROWS; ++r) {
-        // Rows past the last are its copies, so that all lanes do the same.
-        const long long row = min(top + r, n_rows - 1);
-        float* q = room + r * (P * P + 2 * P);
-        load_row(gram, moment, segments[row] - offset, segments[row + 1] - offset, base, pull, q, q + P * P);
-    }
+    // Rows past the last are its copies, so that all lanes do the same.
     const long long row = min(top + group, n_rows - 1);
-    const float* q = room + group * (P * P + 2 * P);
-    const float* m = q + P * P;
-    float* point = room + group * (P * P + 2 * P) + P * P + P;
+    float* q = shared + (warp * ROWS + group) * ROOM;
+    float* m = q + P * P;
+    float* point = m + P;
+    load_row<G>(gram, moment, segments[row] - offset, segments[row + 1] - offset, base, pull, mine, q, m);
     float x[K], g[K], first[K];
 #pragma unroll
     for (int k = 0; k < K; ++k) first[k] = x[k] = mine + G * k < D ? start[row * P + mine + G * k] : 0.f;
