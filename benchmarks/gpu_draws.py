@@ -15,9 +15,10 @@ from harness import Column, Table, finish, machine, movielens
 import kolmogorov as km
 from kolmogorov import BayesianKolmogorovModel, Observations
 from kolmogorov.execution import Cuda, Threads
-from kolmogorov.sampling.device import DeviceChains
+from kolmogorov.sampling.device_answers import AnswerDeviceChains
+from kolmogorov.sampling.device_gaussian import GaussianDeviceChains
 from kolmogorov.sampling.features import pattern_features
-from kolmogorov.sampling.levels import GaussianLevelChain
+from kolmogorov.sampling.levels import AnswerChain, GaussianLevelChain
 
 LEVELS = np.arange(-5, 11) / 5.0
 #: Numbers of events, and whether entries have weights and what is not observed has one.
@@ -30,6 +31,10 @@ CASES = [
     (33, False, 0.0),
     (64, False, 0.0),
 ]
+#: The same for chains whose answers are one of a few.
+ANSWERS = [(1, "bernoulli"), (8, "bernoulli"), (16, "categorical"), (40, "bernoulli")]
+#: What is liked, on the probability scale.
+LIKES = 0.8
 #: 200 sweeps.
 LENGTH = {"burn_in": 120, "n_samples": 20, "thin": 4}
 COLUMNS = [
@@ -42,6 +47,13 @@ COLUMNS = [
     Column("whole fit, s", ".2f"),
     Column("test RMSE, stars", ".4f"),
     Column("inside 90%", ".3f"),
+]
+LIKED = [
+    Column("where"),
+    Column("chains", "d"),
+    Column("whole fit, s", ".2f"),
+    Column("Brier score", ".4f"),
+    Column("accuracy", ".1%"),
 ]
 
 
@@ -66,7 +78,8 @@ def check(cuda: Cuda) -> int:
         ratings.user_rows(), ratings.item_rows(), ratings.values, weights=1.0 + ratings.user_rows() % 3
     )
     good = [same_sweep(cuda, weighted if weights else ratings, size, unobserved) for size, weights, unobserved in CASES]
-    good += [same_bits(cuda, ratings), same_errors(cuda, ratings), same_posterior(cuda)]
+    good += [same_answers(cuda, ratings, size, likelihood) for size, likelihood in ANSWERS]
+    good += [same_bits(cuda, ratings), same_errors(cuda, ratings), same_posterior(cuda), same_likes(cuda, ratings)]
     return len(good) - sum(good)
 
 
@@ -102,7 +115,7 @@ def same_sweep(cuda: Cuda, table: Observations, size: int, unobserved: float) ->
         for index in range(1, 6):
             state = chain.sweep(state, index, learning=True)
         theirs = chain.sweep(state, 6, learning=True)
-    batches = [DeviceChains(cuda, [chain, chain], [state, state]) for _ in range(2)]
+    batches = [GaussianDeviceChains(cuda, [chain, chain], [state, state]) for _ in range(2)]
     for batch in batches:
         batch.sweep(6, learning=True)
     (ours, twin), (again, _) = (batch.states() for batch in batches)
@@ -123,6 +136,59 @@ def same_sweep(cuda: Cuda, table: Observations, size: int, unobserved: float) ->
         f"log noise {noise:+.3f}, concentration {pull:+.3f}, precision {trace:+.3f}, same bits {same}",
         flush=True,
     )
+    return good
+
+
+def same_answers(cuda: Cuda, ratings: Observations, size: int, likelihood: str) -> bool:
+    """Sweep from the same state: values are those of a chain on threads; the events behind answers are drawn anew."""
+    table = likes(ratings) if likelihood == "bernoulli" else ratings
+    plan = BayesianKolmogorovModel(size, likelihood=likelihood).plan(table)
+    features = pattern_features(table, 10)
+    with Threads(-1) as dealer:
+        chain = plan.chain(table, features, 1, 0, dealer)
+        assert isinstance(chain, AnswerChain)
+        state = chain.start()
+        for index in range(1, 41):
+            state = chain.sweep(state, index, learning=True)
+        theirs = chain.sweep(state, 41, learning=True)
+    batches = [AnswerDeviceChains(cuda, [chain, chain], [state, state]) for _ in range(2)]
+    for batch in batches:
+        batch.sweep(41, learning=True)
+    (ours, twin), (again, _) = (batch.states() for batch in batches)
+    same = all(
+        np.array_equal(getattr(ours, name), getattr(other, name))
+        for name in ("theta", "psi")
+        for other in (twin, again)
+    )
+    other_values = float((ours.psi != theirs.psi).mean())
+    apart = float(np.abs(ours.theta.mean(axis=0) - theirs.theta.mean(axis=0)).max())
+    spread = float(ours.theta.std() / max(theirs.theta.std(), 1e-12)) if size > 1 else 1.0
+    pull = ours.alpha.sum() / theirs.alpha.sum() - 1.0
+    good = same and other_values < 2e-3 and apart < 0.02 and abs(spread - 1.0) < 0.02
+    print(
+        f"{'ok ' if good else 'NOT'} a sweep, {likelihood}, D = {size}: {other_values:.1e} of values differ, mean "
+        f"thetas by {apart:.4f}, their spread {spread:.3f}, concentration {pull:+.3f}, same bits {same}",
+        flush=True,
+    )
+    return good
+
+
+def likes(ratings: Observations) -> Observations:
+    """Return who likes what: yes from four stars on."""
+    return Observations.from_arrays(ratings.user_rows(), ratings.item_rows(), (ratings.values >= LIKES).astype(float))
+
+
+def same_likes(cuda: Cuda, ratings: Observations) -> bool:
+    """Brier scores of whole fits to yes and no agree."""
+    train, test = likes(ratings).split(0.2, random_state=0)
+    host, device = (
+        BayesianKolmogorovModel(8, n_chains=8, random_state=0, execution=execution, **LENGTH)
+        .fit(train)
+        .evaluate(test)["brier"]
+        for execution in (None, cuda)
+    )
+    good = abs(host - device) < 1e-3
+    print(f"{'ok ' if good else 'NOT'} Brier score of yes and no: threads {host:.5f}, GPU {device:.5f}", flush=True)
     return good
 
 
@@ -193,7 +259,8 @@ def inside(model: BayesianKolmogorovModel, test: Observations) -> float:
 
 def figures(cuda: Cuda) -> None:
     """Measure fits after the kernels were built: seconds in sweeps, of the whole fit, and the test error."""
-    table = Table("gpu-draws", "Chains on a GPU", "python benchmarks/gpu_draws.py", COLUMNS)
+    title = "Chains on a GPU; four fifths of a table to learn from, one to test on"
+    table = Table("gpu-draws", title, "python benchmarks/gpu_draws.py", COLUMNS)
     hundred, million = (movielens(name).split(0.2, random_state=0) for name in ("ml-100k", "ml-1m"))
     for words, (train, test), chains, events, execution in (
         ("MovieLens 100K", hundred, 8, 8, None),
@@ -201,21 +268,34 @@ def figures(cuda: Cuda) -> None:
         ("MovieLens 100K", hundred, 64, 8, cuda),
         ("MovieLens 100K", hundred, 8, 14, cuda),
         ("MovieLens 100K", hundred, 64, 14, cuda),
+        ("MovieLens 1M", million, 4, 24, None),
         ("MovieLens 1M", million, 4, 24, cuda),
         ("MovieLens 1M", million, 16, 24, cuda),
     ):
         if execution is not None:
             parts(cuda, train, chains, events)
-        table.add(
-            words,
-            "threads" if execution is None else "GPU",
-            chains,
-            events,
-            200,
-            *one(train, test, chains, events, execution),
-        )
-        print(table.rows[-1], flush=True)
-    finish(table)
+        where = "threads" if execution is None else "GPU"
+        table.add(words, where, chains, events, 200, *one(train, test, chains, events, execution))
+    likes_table = Table("gpu-draws-likes", "Yes and no: four stars and more", "python benchmarks/gpu_draws.py", LIKED)
+    train, test = likes(movielens("ml-100k")).split(0.2, random_state=0)
+    for chains, execution in ((8, None), (8, cuda), (64, cuda)):
+        if execution is not None:
+            liked(train, test, chains, execution, burn_in=1, n_samples=1, thin=1)
+        where = "threads" if execution is None else "GPU"
+        likes_table.add(where, chains, *liked(train, test, chains, execution, **LENGTH))
+    finish(table, likes_table)
+
+
+def liked(
+    train: Observations, test: Observations, chains: int, execution: Cuda | None, **length: int
+) -> tuple[float, float, float]:
+    """Fit yes and no once; return seconds, Brier score and accuracy."""
+    model = BayesianKolmogorovModel(8, n_chains=chains, random_state=0, execution=execution, **length)
+    began = time.perf_counter()
+    model.fit(train)
+    whole = time.perf_counter() - began
+    scores = model.evaluate(test)
+    return whole, scores["brier"], scores["accuracy"]
 
 
 def one(train: Observations, test: Observations, chains: int, events: int, execution: Cuda | None) -> tuple[float, ...]:
@@ -237,7 +317,7 @@ def one(train: Observations, test: Observations, chains: int, events: int, execu
 
 def parts(cuda: Cuda, table: Observations, n: int, size: int) -> None:
     """Print milliseconds of the parts of a sweep, which builds the kernels too."""
-    batch = DeviceChains(
+    batch = GaussianDeviceChains(
         cuda, (chains := [chain_of(table, k, size, 0.0, Threads(1)) for k in range(n)]), [c.start() for c in chains]
     )
     batch.sweep(1, learning=True)
@@ -251,10 +331,10 @@ def parts(cuda: Cuda, table: Observations, n: int, size: int) -> None:
         took.setdefault(name, []).append(1e3 * (time.perf_counter() - began))
 
     for index in range(2, 12):
-        timed("values", lambda k=index: batch._draw_values(k))
-        timed("thetas and noise", lambda k=index: batch._draw_thetas(k))
+        timed("values", lambda k=index: batch.draw_values(k))
+        timed("thetas and noise", lambda k=index: batch.draw_thetas(k))
         rngs = [np.random.default_rng(k) for k in range(n)]
-        timed("priors", lambda k=index, r=rngs: batch._learn(k, r))
+        timed("priors", lambda k=index, r=rngs: batch.learn(k, r))
         timed("learning sweep", lambda k=index: batch.sweep(k, learning=True))
         timed("other sweep", lambda k=index: batch.sweep(k, learning=False))
         timed("draws kept", batch.samples)

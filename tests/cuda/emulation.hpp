@@ -167,6 +167,7 @@ inline unsigned __ballot_sync(unsigned, bool mine) {
 }
 inline bool __any_sync(unsigned mask, bool mine) { return __ballot_sync(mask, mine) != 0; }
 inline bool __all_sync(unsigned mask, bool mine) { return __ballot_sync(mask, mine) == 0xffffffffu; }
+inline int atomicAdd(int* place, int by) { return (*place += by) - by; }
 inline void __syncwarp(unsigned = 0xffffffffu) { emulation::meet(0); }
 inline void __syncthreads() { emulation::wait_for_all(); }
 

@@ -119,7 +119,7 @@ class BayesianKolmogorovModel(DrawnModel):
         Threads; -1 for all processors, None for one.
     execution : kolmogorov.execution.Dask or kolmogorov.execution.Cuda, optional
         A cluster on which the chains run, each as a task on one thread: the draws are the same. Or a GPU on which they
-        all run at once, with normal noise and several levels: the draws are others, the same from run to run.
+        all run at once, with several levels: the draws are others, the same from run to run.
     callback : callable, optional
         Called with a `SamplingProgress` after every sweep of every chain, on a cluster after every chain; returning
         True ends sampling, at the first draw kept if there is none yet. Chains that are ended early are left out unless

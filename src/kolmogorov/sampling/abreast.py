@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from kolmogorov.execution import Cuda, Threads
 from kolmogorov.sampling.chain import Chain, ChainState, Sample
-from kolmogorov.sampling.device import DeviceChains, fitting_chains
-from kolmogorov.sampling.levels import GaussianLevelChain
+from kolmogorov.sampling.device import fitting_chains
+from kolmogorov.sampling.device_answers import SCRATCH, AnswerDeviceChains
+from kolmogorov.sampling.device_gaussian import GaussianDeviceChains
+from kolmogorov.sampling.levels import AnswerChain, LevelChain
 
 Make = Callable[[int, Threads], Chain]
 
@@ -70,8 +72,11 @@ def chains_on_threads(dealer: Threads, make: Make, numbers: range, states: list[
 def chains_on_device(cuda: Cuda, make: Make, numbers: range, states: list[ChainState]) -> Iterator[Abreast]:
     """Open as many chains of some numbers as the device's memory holds."""
     dealer = Threads(1)
-    first = cast(GaussianLevelChain, make(numbers[0], dealer))
-    n = len(states) or min(fitting_chains(cuda, first), len(numbers))
-    chains = [first, *(cast(GaussianLevelChain, make(number, dealer)) for number in numbers[1:n])]
+    first = make(numbers[0], dealer)
+    assert isinstance(first, LevelChain)
+    answers = isinstance(first, AnswerChain)
+    n = len(states) or min(fitting_chains(cuda, first, SCRATCH if answers else 0), len(numbers))
+    chains: list[Any] = [first, *(make(number, dealer) for number in numbers[1:n])]
+    opened = AnswerDeviceChains if answers else GaussianDeviceChains
     with cuda.guarded("Run fewer chains at once: execution=Cuda(memory=...) with less than is free."):
-        yield DeviceChains(cuda, chains, states or [chain.start() for chain in chains])
+        yield opened(cuda, chains, states or [chain.start() for chain in chains])

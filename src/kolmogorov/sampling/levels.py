@@ -28,7 +28,7 @@ _START_SPREAD, _START_CONCENTRATION = 0.3, 30.0
 #: How often a sweep goes over an item's values, and over the pairs of a user's events.
 ROUNDS, USER_ROUNDS = 2, 2
 #: Sweeps in which the Dirichlet prior of theta stays as it starts.
-_HELD = 30
+HELD = 30
 
 
 class LevelChain(Chain):
@@ -219,7 +219,7 @@ class AnswerChain(LevelChain):
         self.dealer.deal(user_share, len(theta), 1, rows.indptr, 4 * self.n_events)
         alpha = state.alpha
         # At first users are alike because events are; learned from that, alpha would keep them so.
-        if not learning or index > _HELD:
+        if not learning or index > HELD:
             fixed = self.concentration is not None
             alpha = redrawn_alpha(alpha, theta[self.seen_users], rng, total_fixed=fixed)
         items = state.items.learned(emission.position[fresh], self.seen_items, rng) if learning else state.items

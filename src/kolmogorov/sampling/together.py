@@ -65,19 +65,21 @@ def learned_values(
         One for each chain.
     """
     n_features, size = cross.shape[1:]
-    gram = items.gram + np.diag(shrinkage(n_features))
-    rows = np.linalg.cholesky(np.linalg.inv(gram))
+    spread = np.linalg.inv(items.gram + np.diag(shrinkage(n_features)))
     columns = np.linalg.cholesky(np.linalg.inv(precision))
-    freedom = size + FREEDOM + items.n_seen
-    noise = np.array([rng.standard_normal((n_features, size)) for rng in rngs])
-    triangle = np.array([bartlett(freedom, size, rng) for rng in rngs])
-    slopes = np.linalg.solve(gram, cross) + rows @ noise @ _turned(columns)
+    freedom = size + FREEDOM + items.n_seen - np.arange(size)
+    drawn = [
+        (rng.standard_normal((n_features, size)), rng.standard_normal((size, size)), rng.chisquare(freedom))
+        for rng in rngs
+    ]
+    noise, normals, squares = (np.array(part) for part in zip(*drawn, strict=True))
+    slopes = spread @ cross + np.linalg.cholesky(spread) @ noise @ _turned(columns)
     fitted = _turned(slopes) @ cross
     left = square - fitted - _turned(fitted) + _turned(slopes) @ items.gram @ slopes
     scatter = VARIANCE * size * np.eye(size) + (left + _turned(left)) / 2.0
-    root = np.linalg.cholesky(np.linalg.inv(scatter)) @ triangle
-    drawn = root @ _turned(root)
-    return slopes, (drawn + _turned(drawn)) / 2.0
+    root = np.linalg.cholesky(np.linalg.inv(scatter)) @ bartlett(normals, squares)
+    found = root @ _turned(root)
+    return slopes, (found + _turned(found)) / 2.0
 
 
 def located_users(users: Described, cross: Floats) -> Floats:
@@ -85,7 +87,7 @@ def located_users(users: Described, cross: Floats) -> Floats:
     mean = cross[:, :1] / users.n_seen
     gram = users.gram[1:, 1:]
     about = cross[:, 1:] - users.gram[1:, :1] * mean
-    slopes = np.linalg.solve(gram + FEATURE_RIDGE * np.eye(len(gram)), about)
+    slopes = np.linalg.inv(gram + FEATURE_RIDGE * np.eye(len(gram))) @ about
     return np.concatenate([mean, slopes], axis=1)
 
 

@@ -109,13 +109,17 @@ def _with_ones(features: Floats) -> Floats:
 
 def _wishart(freedom: int, scale: Floats, rng: np.random.Generator) -> Floats:
     """Draw a Wishart matrix by Bartlett's decomposition."""
-    root = np.linalg.cholesky(scale) @ bartlett(freedom, len(scale), rng)
+    size = len(scale)
+    root = np.linalg.cholesky(scale) @ bartlett(
+        rng.standard_normal((size, size)), rng.chisquare(freedom - np.arange(size))
+    )
     drawn: Floats = root @ root.T
     return (drawn + drawn.T) / 2.0
 
 
-def bartlett(freedom: int, size: int, rng: np.random.Generator) -> Floats:
-    """Draw the triangle whose product with its transpose is a Wishart matrix of unit scale."""
-    lower = np.tril(rng.standard_normal((size, size)), -1)
-    lower[np.diag_indices(size)] = np.sqrt(rng.chisquare(freedom - np.arange(size)))
+def bartlett(normals: Floats, squares: Floats) -> Floats:
+    """Return the triangle, or one of each row, whose product with its transpose is a Wishart matrix of unit scale."""
+    lower = np.tril(normals, -1)
+    places = np.arange(lower.shape[-1])
+    lower[..., places, places] = np.sqrt(squares)
     return lower

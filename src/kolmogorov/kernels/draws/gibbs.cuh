@@ -4,6 +4,8 @@
 #include "randomness.cuh"
 
 #define EVERY_LANE 0xffffffffu
+#define FEW 16       // Up to so many draws are made one by one.
+#define NEVER -40.0  // A log weight so far below the best is never drawn.
 
 // The stream of a row; as `_support/seeds.row_seeds`.
 __device__ inline unsigned long long stream(unsigned long long seed, int sweep, int side, long long row) {
@@ -66,6 +68,25 @@ __device__ inline double gamma_number(unsigned long long& state, double shape) {
     }
 }
 
+// A binomial number, in a number of steps that grows with the logarithm of n (Devroye 1986, X.4.4).
+__device__ inline int binomial(unsigned long long& state, int n, double p) {
+    int found = 0;
+    while (n > FEW) {
+        const int i = (n + 1) / 2;
+        const double a = gamma_number(state, i), b = gamma_number(state, n + 1 - i), middle = a / (a + b);
+        if (middle <= p) {
+            found += i;
+            n -= i;
+            p = (p - middle) / (1.0 - middle);
+        } else {
+            n = i - 1;
+            p = p / middle;
+        }
+    }
+    for (int k = 0; k < n; ++k) found += uniform(state) < p;
+    return found;
+}
+
 __device__ inline double lane_sum(double x) {
     for (int o = 16; o; o >>= 1) x += __shfl_xor_sync(EVERY_LANE, x, o);
     return x;
@@ -77,6 +98,35 @@ __device__ inline double lane_max(double x) {
         x = other > x ? other : x;
     }
     return x;
+}
+
+// A place given log weights, `weight`[n] shared by the lanes, which are overwritten by their cumulated sums.
+__device__ inline int draw_place(double* weight, int n, unsigned long long& state) {
+    const int lane = threadIdx.x & 31;
+    double best = weight[0];
+    for (int k = lane; k < n; k += 32) best = weight[k] > best ? weight[k] : best;
+    best = lane_max(best);
+    double carried = 0.0;
+    for (int first = 0; first < n; first += 32) {
+        const int k = first + lane;
+        const double below = k < n ? weight[k] - best : NEVER;
+        double sum = below > NEVER ? exp(below) : 0.0;
+        for (int o = 1; o < 32; o <<= 1) {
+            const double before = __shfl_up_sync(EVERY_LANE, sum, o);
+            if (lane >= o) sum += before;
+        }
+        sum += carried;
+        carried = __shfl_sync(EVERY_LANE, sum, 31);
+        if (k < n) weight[k] = sum;
+    }
+    const double goal = uniform(state) * carried;
+    int place = 0;
+    for (int first = 0; first < n; first += 32) {
+        const int k = first + lane;
+        place += __popc(__ballot_sync(EVERY_LANE, k < n - 1 && weight[k] < goal));
+    }
+    __syncwarp();
+    return place;
 }
 
 // Move mass between pairs of coordinates of one point on the simplex, in place: each move is a truncated normal.

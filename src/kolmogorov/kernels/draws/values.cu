@@ -6,7 +6,6 @@
 #include "draws/equations.cuh"
 #include "draws/gibbs.cuh"
 
-#define NEVER -40.0
 #define LEAST_NOISE 1e-6
 
 extern __shared__ double room[];
@@ -18,35 +17,6 @@ extern __shared__ double room[];
 #define PLACES reinterpret_cast<int*>(room + D * D + 4 * D)
 #define CHANCES (room + D * D + 5 * D)
 #define TILES reinterpret_cast<float*>(room + D * D + 5 * D + L)
-
-// A place in a grid given the log weights in `weight`[L], which are overwritten by their cumulated sums.
-__device__ inline int draw_place(double* weight, unsigned long long& state) {
-    const int lane = threadIdx.x & 31;
-    double best = weight[0];
-    for (int k = lane; k < L; k += 32) best = weight[k] > best ? weight[k] : best;
-    best = lane_max(best);
-    double carried = 0.0;
-    for (int first = 0; first < L; first += 32) {
-        const int k = first + lane;
-        const double below = k < L ? weight[k] - best : NEVER;
-        double sum = below > NEVER ? exp(below) : 0.0;
-        for (int o = 1; o < 32; o <<= 1) {
-            const double before = __shfl_up_sync(EVERY_LANE, sum, o);
-            if (lane >= o) sum += before;
-        }
-        sum += carried;
-        carried = __shfl_sync(EVERY_LANE, sum, 31);
-        if (k < L) weight[k] = sum;
-    }
-    const double goal = uniform(state) * carried;
-    int place = 0;
-    for (int first = 0; first < L; first += 32) {
-        const int k = first + lane;
-        place += __popc(__ballot_sync(EVERY_LANE, k < L - 1 && weight[k] < goal));
-    }
-    __syncwarp();
-    return place;
-}
 
 // Draw each item's value in each event given the others, `rounds` times. `codes` are places in `grid`, `psi` the values.
 //
@@ -88,7 +58,7 @@ extern "C" __global__ void draw_values(const int* rows, int n_chains, const long
                 weight[k] = step * (rise - 0.5 * square * step);
             }
             __syncwarp();
-            const int place = draw_place(weight, state);
+            const int place = draw_place(weight, L, state);
             if (place == now[d]) continue;
             const double step = grid[place] - from;
             __syncwarp();
