@@ -1,4 +1,4 @@
-"""What mkdocs does not do by itself: patterns in the nav, pages from outside docs/, verbs, and a site that fetches nothing."""
+"""What mkdocs does not do: patterns in the nav, pages from outside docs/, verbs, and a site that fetches nothing."""
 
 import inspect
 import posixpath
@@ -63,7 +63,7 @@ def on_post_build(config):
 
 
 def _expanded(section, docs):
-    (title, entries), = section.items()
+    ((title, entries),) = section.items()
     pages = []
     for entry in entries:
         if isinstance(entry, str) and "*" in entry:
@@ -77,6 +77,7 @@ def _expanded(section, docs):
 def _verbs():
     """Return what the verbs of the command line say of themselves, as Markdown."""
     import click
+
     from kolmogorov.cli import main
 
     top = click.Context(main, info_name="kolmogorov")
@@ -104,7 +105,11 @@ def _prose(text):
     for paragraph in inspect.cleandoc(text).split("\n\n"):
         if paragraph.startswith("\b\n"):
             title, _, rest = paragraph.removeprefix("\b\n").partition("\n")
-            shown.append(f"{title}\n\n```text\n{inspect.cleandoc(rest)}\n```" if title.endswith(":") else f"```text\n{title}\n{rest}\n```")
+            shown.append(
+                f"{title}\n\n```text\n{inspect.cleandoc(rest)}\n```"
+                if title.endswith(":")
+                else f"```text\n{title}\n{rest}\n```"
+            )
         else:
             shown.append(paragraph)
     return "\n\n".join(shown)

@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+
 from pages import blocks, differs, lines_of, pictures, played
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -16,7 +17,7 @@ CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 PAGES = [*sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("api/*.md")), *sorted(DOCS.glob("measured/*.md"))]
 DOCUMENTS = [ROOT / "README.md", CONTRIBUTING, *PAGES]
 #: Names that a recipe makes up, or that are made.
-INVENTED = {"my_method.py", "my_verb.py", "table7.py", "fig9.py"}
+INVENTED = {"my_method.py", "my_verb.py", "my_page.md", "table7.py", "fig9.py"}
 #: Pages that are made by a command, or that have a shape of their own.
 WRITTEN_ELSEWHERE = {"paper.md", "gpu.md", "use_gpu.md", "peers.md"}
 SITE = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
