@@ -33,8 +33,9 @@ lint: $(VENV)/dev.stamp             ## ruff, mypy, and the layers of the archite
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Not --quiet: what is not shown is not counted, and nothing would fail.
 docs: $(VENV)/docs.stamp            ## build the documentation into site/, strictly: a broken link or reference fails
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo "site/index.html; with search: $(BIN)/python -m http.server --directory site"
 
 examples: $(VENV)/dev.stamp $(VENV)/kernels.stamp   ## put what the examples of the docs print and draw in its place

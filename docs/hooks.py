@@ -116,4 +116,5 @@ def _prose(text):
 
 
 def _cell(text):
-    return " ".join(text.replace("|", "\\|").split())
+    """Return text as a cell of a table; brackets would be taken for references."""
+    return " ".join(re.sub(r"([|\[])", r"\\\1", text).split())
