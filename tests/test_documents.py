@@ -41,6 +41,10 @@ def test_links_lead_somewhere():
             assert (path.parent / target).exists(), f"{path.name} links to {target}"
 
 
+def test_the_readme_is_two_screens():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 100
+
+
 def test_the_two_commands_are_targets_of_the_makefile():
     targets = (ROOT / "Makefile").read_text(encoding="utf-8")
     for command in re.findall(r"^    make (\w+)", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE):
