@@ -26,7 +26,7 @@ def _answer(rng: np.random.Generator, values: Floats) -> Floats:
 _POLL = Poll(
     kinds=("age", "district"),
     groups={
-        "Young": (50, (4.0, 1.5, 0.5, 5.0, 0.5)),
+        "Young": (50, (5.0, 1.0, 0.3, 4.0, 0.3)),
         "Middle": (70, (1.5, 3.5, 5.0, 0.5, 1.0)),
         "Old": (40, (1.0, 3.0, 0.3, 0.2, 6.0)),
     },
@@ -36,7 +36,7 @@ _POLL = Poll(
         "Centre": (2.0, 0.0, 0.0, 1.0, 0.0),
         "Fields": (0.0, 1.5, 1.0, 0.0, 2.0),
     },
-    concentration=1.0,
+    concentration=0.7,
     silent=0.15,
     answer=_answer,
     scale=ReadingOptions(minimum=_LOWEST, maximum=_HIGHEST),
