@@ -51,6 +51,12 @@ def test_the_index_leads_to_every_page():
     assert {path.stem for path in FOLDER.glob("*.md")} == {*build.PAGES, "index"}
 
 
+def test_links_lead_somewhere():
+    for path in FOLDER.glob("*.md"):
+        for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8")):
+            assert (FOLDER / target).exists(), f"{path.name} links to {target}"
+
+
 def test_pictures_are_small():
     for path in FOLDER.glob("*.png"):
         assert path.stat().st_size < LARGEST_PICTURE, path.name

@@ -29,7 +29,7 @@ _PICTURE = re.compile(r"^# picture: (.*)\n?", re.MULTILINE)
 _SETTING = re.compile(r"^# gallery: (\w+) (\S+)\n", re.MULTILINE)
 _FIRST = """# Gallery
 
-Tables, and what models say about them. Every page is a script that was executed: the output and the pictures are its own
+Tables, and what models say about them. Every page is a script that was executed: output and pictures are its own
 (`make gallery`; a test executes the scripts and compares).
 """
 
@@ -99,7 +99,7 @@ def execute(name: str) -> Page:
                 page.pictures[file] = _drawn(plt.figure(number))
                 page.text += f"\n![{caption}]({file})\n"
             plt.close("all")
-    page.text += f"\nThe script: [{name}.py]({name}.py).\n"
+    page.text += f"\nThe script is `docs/gallery/{name}.py`.\n"
     return page
 
 

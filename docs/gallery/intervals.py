@@ -62,4 +62,4 @@ for few, many in ((1, 5), (6, 15), (16, 40)):
 # %%
 # **What it means.** An interval has two parts: what the model does not know of a person, which shrinks with every
 # answer, and the noise of answers, which does not. A single model gives the mean alone; take draws where a decision
-# depends on how sure it is.
+# depends on how sure it is. Read on: [draws](../bayes.md).

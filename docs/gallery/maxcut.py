@@ -58,5 +58,5 @@ ax.axis("off")
 
 # %%
 # **What it means.** Any problem of the form x^T S x - 2 x^T v over bits will do: max-cut, number partitioning, Ising
-# models, QUBO files (`km.bqp.read`, `km.bqp.from_dimod`). `Solution.lower_bound` says how far the answer can be from
-# the best, whichever solver found it.
+# models, QUBO files (`km.bqp.read`, `km.bqp.from_dimod`). Where a solver knows a lower bound, `Solution.lower_bound`
+# says how far its answer can be from the best. Read on: [solvers](../solvers.md).

@@ -20,9 +20,7 @@ print(ratings)
 # Number of events and regularisation, by cross-validation of the training part. Means and biases stand beside the
 # result.
 threads = km.KolmogorovModel(n_jobs=-1)
-found = km.tune(
-    train, model=threads, n_events=(4, 8, 16), user_reg=(20.0, 40.0, 80.0), item_reg=(0.0, 0.1, 0.3), random_state=0
-)
+found = km.tune(train, model=threads, n_events=(4, 8), user_reg=(5.0, 10.0, 20.0), item_reg=(0.0, 0.1), random_state=0)
 model = found.model
 print(found)
 print(f"the tuned model       {model.evaluate(test)['rmse_rating']:.3f} stars of held-out error")
@@ -30,7 +28,7 @@ for name, guess in km.metrics.simple_guesses(train, test.user_rows(), test.item_
     print(f"{name:22}{km.metrics.evaluate(test.values, guess, None, 5)['rmse_rating']:.3f}")
 
 # %%
-# A model whose every prediction is theta · psi is there to be read. What predicts best is the model with nothing set,
+# A model whose every prediction is theta · psi is there to be read. More accurate is the model with nothing set,
 # which has soft values beside the supports.
 soft = km.KolmogorovModel(random_state=0, n_jobs=-1).fit(train)
 print(f"nothing set           {soft.evaluate(test)['rmse_rating']:.3f}")
@@ -45,16 +43,16 @@ model.plot.events()
 # four stars or more.
 rules = model.relations(min_ratings=50).rules(train, likes=0.8, max_rules=500)
 totals = rules.on(test).totals()
-print(f"{totals['rules']:.0f} rules held in {totals['confidence']:.0%} of {totals['pairs']:.0f} held-out cases; "
-      f"base rate {totals['base_rate']:.0%}")  # fmt: skip
+print(f"{len(rules)} rules held in {totals['confidence']:.0%} of {totals['pairs']:.0f} held-out cases")
+print(f"base rate {totals['base_rate']:.0%}")
 for rule in rules[:5]:
     print(f"{rule.antecedent} ⇒ {rule.consequent}")
 
 # %%
 # Films like another, and a list for someone who is not in the data.
 alien = ratings.items.parse("Alien (1979)")
-print(model.similar_items(alien, n=3)["title"].tolist())
-print(model.recommend(guest={"Alien (1979)": 5, "Blade Runner (1982)": 5, "Titanic (1997)": 2}, n=3)["title"].tolist())
+print(soft.similar_items(alien, n=3)["title"].tolist())
+print(soft.recommend(guest={"Alien (1979)": 5, "Blade Runner (1982)": 5, "Titanic (1997)": 2}, n=3)["title"].tolist())
 
 # %%
 # One file to explore it all, which opens from disk and needs no network.
@@ -64,4 +62,5 @@ print(f"movielens.html, {Path('movielens.html').stat().st_size / 1e6:.1f} MB")
 # %%
 # **What it means.** Stars are noisy, and biases alone go far: a plain Kolmogorov model is about as accurate as they
 # are, the one with soft values clearly more. What the plain one adds is that it can be read: events with names, and
-# rules between films that hold on ratings it never saw more often than the films' base rates would have it.
+# rules between films that hold on ratings it never saw more often than the films' base rates would have it. Read on:
+# [the report](../report.md).

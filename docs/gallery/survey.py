@@ -71,4 +71,5 @@ print(rules.on(survey))
 # %%
 # **What it means.** Answers on a scale are not coin flips between its ends, and a model that gives every statement a
 # value in each event has the smaller error. Its events are the planted ones, their values right to a fraction of a
-# point. Graded rules speak of the upper end of the scale, where base rates are low, so look at their lift.
+# point. Graded rules speak of the upper end of the scale, where base rates are low, so look at their lift. Read on:
+# [many-valued models](../levels.md).

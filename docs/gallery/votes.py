@@ -72,4 +72,4 @@ print(model.explain("country-north-1", "Subsidise wind farms on farmland"))
 # **What it means.** The events are opinions, not parties: Union has two of them, and the liberal one belongs to the
 # City more than to any party. Who wants the higher carbon tax wants the lower ones; the model read that ladder off
 # the votes alone. On held-out votes it tells as many right as the planted truth does, which is as far as anyone can
-# get: each vote was a draw.
+# get: each vote was a draw. Read on: [rules](../rules.md).
