@@ -41,8 +41,8 @@ class Script:
     Attributes
     ----------
     name, title, introduction : str
-    cells : list of (str, str)
-        Prose and code.
+    cells : list of (str, str, int)
+        Prose, code, and the number of lines before the code.
     settings : dict
         What `# gallery:` lines say.
     """
@@ -50,17 +50,18 @@ class Script:
     name: str
     title: str
     introduction: str
-    cells: list[tuple[str, str]]
+    cells: list[tuple[str, str, int]]
     settings: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def read(cls, name: str) -> "Script":
         """Take a script apart."""
         text = (HERE / f"{name}.py").read_text(encoding="utf-8")
-        settings = dict(_SETTING.findall(text))
-        head, *cells = _CELL.split(_SETTING.sub("", text))
-        title, _, introduction = (ast.get_docstring(ast.parse(head)) or "").partition("\n\n")
-        return cls(name, title.rstrip("."), introduction, [_parted(cell) for cell in cells], settings)
+        title, _, introduction = (ast.get_docstring(ast.parse(text)) or "").partition("\n\n")
+        starts = [found.end() for found in _CELL.finditer(text)]
+        ends = [*(found.start() for found in _CELL.finditer(text)), len(text)][1:]
+        cells = [_parted(text, start, end) for start, end in zip(starts, ends, strict=True)]
+        return cls(name, title, introduction, cells, dict(_SETTING.findall(text)))
 
 
 @dataclass
@@ -86,11 +87,12 @@ def execute(name: str) -> Page:
     page = Page(f"# {script.title}\n\n{script.introduction}\n")
     namespace: dict[str, Any] = {"__name__": "__main__"}
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), mpl.rc_context({"figure.dpi": 90}):
-        for prose, code in script.cells:
+        for prose, code, before in script.cells:
             said, caption = io.StringIO(), "; ".join(_PICTURE.findall(code)) or script.title
-            code = _PICTURE.sub("", code).strip("\n")
             with contextlib.redirect_stdout(said):
-                exec(compile(code, f"{name}.py", "exec"), namespace)
+                # Tracebacks and warnings name the lines of the script.
+                exec(compile("\n" * before + code, str(HERE / f"{name}.py"), "exec"), namespace)
+            code = _PICTURE.sub("", code).strip("\n")
             page.text += f"\n{prose}\n\n```python\n{code}\n```\n" if code else f"\n{prose}\n"
             if said.getvalue():
                 page.text += f"\n```output\n{_trimmed(said.getvalue())}\n```\n"
@@ -124,11 +126,12 @@ def missing(script: Script) -> str:
     return f"MovieLens is not here: set KOLMOGOROV_DATA to the folder that holds {needed}"
 
 
-def _parted(cell: str) -> tuple[str, str]:
+def _parted(text: str, start: int, stop: int) -> tuple[str, str, int]:
     """Part the comments that a cell begins with from its code."""
-    lines = cell.splitlines()
+    lines = text[start:stop].splitlines()
     end = next((k for k, line in enumerate(lines) if not line.startswith("#") or _PICTURE.match(line)), len(lines))
-    return "\n".join(line.removeprefix("#").removeprefix(" ") for line in lines[:end]), "\n".join(lines[end:])
+    prose = "\n".join(line.removeprefix("#").removeprefix(" ") for line in lines[:end])
+    return prose, "\n".join(lines[end:]), text.count("\n", 0, start) + end
 
 
 def _trimmed(text: str) -> str:
