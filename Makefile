@@ -13,7 +13,7 @@ else
 COVERAGE := $(BIN)/python -m pytest -n auto --dist loadgroup --cov=kolmogorov --cov-report=term:skip-covered $(TESTS)
 endif
 
-.PHONY: demo test coverage lint bench tables paper pictures gallery clean help
+.PHONY: demo test coverage lint bench tables paper pictures clean help
 
 help:            ## show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -58,6 +58,7 @@ paper: $(VENV)/bench.stamp $(VENV)/kernels.stamp   ## compute the paper's tables
 pictures: $(VENV)/dev.stamp $(VENV)/kernels.stamp   ## take the screenshots of the report into docs/ (needs chromium)
 	$(BIN)/python docs/pictures.py
 
+.PHONY: gallery
 gallery: $(VENV)/dev.stamp $(VENV)/kernels.stamp   ## execute the scripts of the gallery and write their pages into docs/gallery/
 	$(BIN)/python docs/gallery/build.py
 

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 DOCUMENTS = [ROOT / "README.md", CONTRIBUTING, *sorted((ROOT / "docs").glob("*.md"))]
 #: Names that a recipe makes up, or that are made.
-INVENTED = {"my_page.py", "my_method.py", "my_verb.py", "table7.py", "fig9.py"}
+INVENTED = {"my_method.py", "my_verb.py", "table7.py", "fig9.py"}
 BLOCK = re.compile(r"^```(python|console|output)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
