@@ -69,7 +69,19 @@ for antecedent, consequent in relations.named(relations.implications):
 print(model.explain("country-north-1", "Subsidise wind farms on farmland"))
 
 # %%
+# One roll call may flatter, and settings were chosen while looking at this one. Here are four more, drawn from other
+# seeds and learned in the same way.
+for seed in range(1, 5):
+    other = km.datasets.truth("votes", random_state=seed)
+    learned, hidden = other.observations.split(test_size=0.2, random_state=0)
+    fitted = km.KolmogorovModel(6, user_reg=1.0, n_init=20, random_state=0).fit(learned)
+    expected = (other.theta @ other.psi.T)[hidden.user_rows(), hidden.item_rows()]
+    best = ((expected > 0.5) == (hidden.values > 0.5)).mean()
+    print(f"seed {seed}: the model {fitted.evaluate(hidden)['accuracy']:.1%}, the planted truth {best:.1%}")
+
+# %%
 # **What it means.** The events are opinions, not parties: Union has two of them, and the liberal one belongs to the
-# City more than to any party. Who wants the higher carbon tax wants the lower ones; the model read that ladder off
-# the votes alone. On held-out votes it tells as many right as the planted truth does, which is as far as anyone can
-# get: each vote was a draw. Read on: [rules](../rules.md).
+# City more than to any other region. Who wants the higher carbon tax wants the lower ones; the model read that ladder
+# off the votes alone. On the held-out votes of the other seeds it is 1.3 to 2.4 points below the planted truth, which
+# nobody can beat in the long run since each vote was a draw; that the two are equal on the first roll call is luck.
+# Read on: [rules](../rules.md).
