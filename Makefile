@@ -66,6 +66,10 @@ paper: $(VENV)/bench.stamp $(VENV)/kernels.stamp   ## compute the paper's tables
 pictures: $(VENV)/dev.stamp $(VENV)/kernels.stamp   ## take the screenshots of the report into docs/ (needs chromium)
 	$(BIN)/python docs/pictures.py
 
+.PHONY: gallery
+gallery: $(VENV)/dev.stamp $(VENV)/kernels.stamp   ## execute the scripts of the gallery and write their pages into docs/gallery/
+	$(BIN)/python docs/gallery/build.py
+
 # The report's tests look at it in a browser: the system's, or playwright's own where it can be had.
 $(VENV)/browser.stamp: $(VENV)/dev.stamp
 	$(BIN)/python tests/browser.py
