@@ -13,7 +13,7 @@ else
 COVERAGE := $(BIN)/python -m pytest -n auto --dist loadgroup --cov=kolmogorov --cov-report=term:skip-covered $(TESTS)
 endif
 
-.PHONY: demo test coverage lint bench tables paper pictures clean help
+.PHONY: demo test coverage lint dist bench tables paper pictures clean help
 
 help:            ## show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -33,6 +33,11 @@ lint: $(VENV)/dev.stamp             ## ruff, mypy, and the layers of the archite
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+dist: $(VENV)/dev.stamp             ## build wheel and sdist into dist/, install each into an empty environment and use it
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+	KOLMOGOROV_DIST=dist $(BIN)/python -m pytest tests/test_distribution.py -m 'dist or not dist'
+
 bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks that the README quotes
 	$(BIN)/python benchmarks/movielens.py
 	$(BIN)/python benchmarks/train.py
@@ -45,6 +50,8 @@ bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks 
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/only_yes.py
 	$(BIN)/python benchmarks/attack.py
+	$(BIN)/python benchmarks/install.py
+	$(BIN)/python benchmarks/peers.py
 
 tables: $(VENV)/dev.stamp   ## put the results of benchmarks into the README and the docs
 	$(BIN)/python benchmarks/render.py
@@ -64,7 +71,7 @@ $(VENV)/browser.stamp: $(VENV)/dev.stamp
 	touch $@
 
 clean:           ## remove the environment and every cache
-	rm -rf $(VENV) .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/pip.stamp:
@@ -86,5 +93,5 @@ $(VENV)/dev.stamp: $(VENV)/pip.stamp pyproject.toml
 	touch $@
 
 $(VENV)/bench.stamp: $(VENV)/dev.stamp pyproject.toml
-	$(PIP) install --editable '.[bench,sdp]'
+	$(PIP) install --editable '.[bench,sdp]' --group peers
 	touch $@

@@ -74,6 +74,7 @@ def _ask(model: Any, table: Observations) -> None:
     """Ask a model what verbs ask."""
     known, items = table.users.ids[0], table.items.ids
     model.predict(table)
+    model.evaluate(table)
     model.evaluate(table, ranking=True)
     model.recommend(known, n=3)
     model.recommend(guest={items[0]: table.scale.rating(1.0), items[1]: table.scale.rating(0.0)}, n=3)
