@@ -6,9 +6,13 @@ import sys
 
 import pytest
 
-#: Runs verbs one after another in one process, and says of each how many kernels it compiled.
+#: Runs verbs one after another in one process, as if the core alone were installed, and says of each how many kernels
+#: it compiled.
 VERBS = """
 import sys
+
+sys.modules.update(dict.fromkeys(("pandas", "polars", "pyarrow")))
+
 from numba.core import event
 
 from kolmogorov._support.jit import compiled_kernels

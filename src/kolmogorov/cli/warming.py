@@ -76,9 +76,9 @@ def _ask(model: Any, table: Observations) -> None:
     model.predict(table)
     model.evaluate(table)
     model.evaluate(table, ranking=True)
-    model.recommend(known, n=3)
-    model.recommend(guest={items[0]: table.scale.rating(1.0), items[1]: table.scale.rating(0.0)}, n=3)
-    model.similar_items(items[0], n=3)
+    # Their columns, for which no library of data frames is needed.
+    model.recommendations(known, 3)
+    model.recommendations(table.subset(table.user_rows() < 2), 3)
     model.explain(known, items[0])
     model.relations().rules(table)
 
