@@ -13,7 +13,7 @@ else
 COVERAGE := $(BIN)/python -m pytest -n auto --dist loadgroup --cov=kolmogorov --cov-report=term:skip-covered $(TESTS)
 endif
 
-.PHONY: demo test coverage lint docs examples bench tables paper pictures clean help
+.PHONY: demo test coverage lint docs examples gallery dist bench tables paper pictures clean help
 
 help:            ## show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -41,6 +41,11 @@ docs: $(VENV)/docs.stamp            ## build the documentation into site/, stric
 examples: $(VENV)/dev.stamp $(VENV)/kernels.stamp   ## put what the examples of the docs print and draw in its place
 	$(BIN)/python docs/examples.py
 
+dist: $(VENV)/dev.stamp             ## build wheel and sdist into dist/, install each into an empty environment and use it
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+	KOLMOGOROV_DIST=dist $(BIN)/python -m pytest tests/test_distribution.py -m 'dist or not dist'
+
 bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks that the docs quote
 	$(BIN)/python benchmarks/movielens.py
 	$(BIN)/python benchmarks/train.py
@@ -53,6 +58,8 @@ bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks 
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/only_yes.py
 	$(BIN)/python benchmarks/attack.py
+	$(BIN)/python benchmarks/install.py
+	$(BIN)/python benchmarks/peers.py
 
 tables: $(VENV)/dev.stamp   ## put the results of benchmarks into the docs
 	$(BIN)/python benchmarks/render.py
@@ -66,7 +73,6 @@ paper: $(VENV)/bench.stamp $(VENV)/kernels.stamp   ## compute the paper's tables
 pictures: $(VENV)/dev.stamp $(VENV)/kernels.stamp   ## take the screenshots of the report into docs/ (needs chromium)
 	$(BIN)/python docs/pictures.py
 
-.PHONY: gallery
 gallery: $(VENV)/dev.stamp $(VENV)/kernels.stamp   ## execute the scripts of the gallery and write their pages into docs/gallery/
 	$(BIN)/python docs/gallery/build.py
 
@@ -76,7 +82,7 @@ $(VENV)/browser.stamp: $(VENV)/dev.stamp
 	touch $@
 
 clean:           ## remove the environment and every cache
-	rm -rf $(VENV) .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis site
+	rm -rf $(VENV) .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis site dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/pip.stamp:
@@ -102,5 +108,5 @@ $(VENV)/docs.stamp: $(VENV)/pip.stamp pyproject.toml
 	touch $@
 
 $(VENV)/bench.stamp: $(VENV)/dev.stamp pyproject.toml
-	$(PIP) install --editable '.[bench,sdp]'
+	$(PIP) install --editable '.[bench,sdp]' --group peers
 	touch $@

@@ -129,7 +129,7 @@ def test_data_and_doctor(ratings):
     doctor = run("doctor").output
     for word in ("numba", "BLAS", "usable processors", "kernel cache", "extra parquet"):
         assert word in doctor
-    assert "Kernels ready" in run("doctor", "--warm-up").output
+    assert "Kernels ready" in run("doctor", "--warm").output
 
 
 def test_fit_takes_named_datasets_and_layout_options(tmp_path):
