@@ -1,9 +1,9 @@
 """Fits on an NVIDIA GPU: agreement with the processors, and seconds of half-steps.
 
 `python benchmarks/gpu.py --check` compares with the engine on threads. `python benchmarks/gpu.py [sweeps] [large]
-[movielens] [recommend] [draws]` measures: 10^7 and 10^8 planted ratings, with `large` 10^9, at 8, 16 and 32 events, MovieLens 1M,
-lists for all users, and chains. Times of half-steps are of the device, from CUDA events; the two rates they are compared
-with are measured in the same run.
+[movielens] [recommend] [draws]` measures: 10^7 and 10^8 planted ratings, with `large` 10^9, at 8, 16 and 32 events,
+MovieLens 1M, lists for all users, and chains. Half-steps are timed on the host, the device having finished, and their
+sums by CUDA events; the two rates these are compared with are measured in the same run.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ def main() -> None:
 def problem(*, user_reg: float = 10.0, item_reg: float = 0.0, unobserved: float = 0.0, levels: Any = 2) -> Problem:
     family = "binary" if levels == 2 else "levels"
     item_solver = resolve(family, "auto" if levels == 2 else "coordinate")
-    return Problem(resolve("simplex", "active_set"), item_solver, Objective(user_reg, item_reg, "mean", unobserved), levels)
+    return Problem(
+        resolve("simplex", "active_set"), item_solver, Objective(user_reg, item_reg, "mean", unobserved), levels
+    )
 
 
 CASES: dict[str, tuple[int, dict[str, Any]]] = {
@@ -98,7 +100,7 @@ def same_sweeps(cuda: Cuda, words: str, table: Observations, size: int, options:
         host = ThreadedEngine(problem(**options), table, dealer)
         device = DeviceEngine(problem(**options), table, cuda)
         state = host.start(np.random.default_rng(0), size)
-        before, differences, steps, same, gap = np.inf, [], [], True, 0.0
+        differences, steps, same, gap = [], [], True, 0.0
         for index in range(1, 4):
             new, record = host.sweep(state, index, 1)
             found, ours = device.sweep(device.spread(state), index, 1)
@@ -108,7 +110,7 @@ def same_sweeps(cuda: Cuda, words: str, table: Observations, size: int, options:
             _, further = device.sweep(found, index + 1, 1)
             steps.append(further.objective / ours.objective - 1.0)
             gap = max(gap, device.gap)
-            before, state = record.objective, new
+            state = new
     exact = options.get("levels", 2) == 2 and size <= 16
     # Beyond what is enumerated two searches from different points end at different ones, and users follow.
     close = max(map(abs, differences)) <= 1e-5 if exact else max(differences) <= 1e-4
@@ -144,7 +146,10 @@ def same_answers(cuda: Cuda, ratings: Observations) -> bool:
     (host, items, ndcg), (device, others, other) = found
     apart, alike = float(np.abs(host - device).max()), float((items == others).mean())
     good = apart < 1e-6 and alike > 0.999 and abs(ndcg - other) < 1e-3
-    print(f"{'ok ' if good else 'NOT'} predictions differ by {apart:.1e}, lists agree in {alike:.2%}, nDCG {ndcg:.5f} {other:.5f}")
+    print(
+        f"{'ok ' if good else 'NOT'} predictions differ by {apart:.1e}, lists agree in {alike:.2%}, "
+        f"nDCG {ndcg:.5f} {other:.5f}"
+    )
     return good
 
 
@@ -154,7 +159,9 @@ def same_errors(cuda: Cuda, ratings: Observations) -> bool:
     for seed in range(5):
         train, test = ratings.split(0.2, random_state=seed)
         fits = [
-            km.KolmogorovModel(8, user_reg=10.0, item_reg=0.0, levels=2, random_state=seed, execution=execution).fit(train)
+            km.KolmogorovModel(8, user_reg=10.0, item_reg=0.0, levels=2, random_state=seed, execution=execution).fit(
+                train
+            )
             for execution in (None, cuda)
         ]
         errors.append([fit.evaluate(test)["rmse"] for fit in fits])
@@ -283,7 +290,9 @@ def rates(cuda: Cuda) -> tuple[float, float]:
 def sweeps(cuda: Cuda, sizes: tuple[int, ...] = (10**7, 10**8), name: str = "gpu") -> None:
     """Measure half-steps by parts, beside 16 threads and alternating least squares written plainly."""
     copy, flops = rates(cuda)
-    table = Table(name, "Planted ratings, one GPU", f"python benchmarks/gpu.py {'sweeps' if name == 'gpu' else 'large'}", SWEEPS)
+    table = Table(
+        name, "Planted ratings, one GPU", f"python benchmarks/gpu.py {'sweeps' if name == 'gpu' else 'large'}", SWEEPS
+    )
     for n in sizes:
         data = planted(cuda, n)
         for size in (8, 16, 32):
@@ -342,7 +351,7 @@ def beside(cuda: Cuda, data: Planted, size: int, n: int) -> tuple[float | None, 
 
 
 def least_squares(cuda: Cuda, data: Planted, size: int) -> float:
-    """Alternate ridge regressions: all Gram matrices as one sparse product with the products of factors. Ours, and plain."""
+    """Alternate ridge regressions, with all Gram matrices as one sparse product: ours, and plain."""
     cp = cuda.cupy
     from cupyx.scipy.sparse import csr_matrix
 
@@ -375,16 +384,29 @@ def large(cuda: Cuda) -> None:
 def fit_movielens(cuda: Cuda) -> None:
     """Twenty sweeps of MovieLens 1M at D = 24, after compilation, beside all threads."""
     ratings = movielens("ml-1m")
-    columns = [Column("where"), Column("20 sweeps, ms", ",.0f"), Column("whole fit, ms", ",.0f"), Column("training RMSE", ".4f")]
+    columns = [
+        Column("where"),
+        Column("20 sweeps, ms", ",.0f"),
+        Column("whole fit, ms", ",.0f"),
+        Column("training RMSE", ".4f"),
+    ]
     table = Table("gpu-movielens", "MovieLens 1M, D = 24", "python benchmarks/gpu.py movielens", columns)
     for words, execution in (("GPU", cuda), ("all threads", None)):
         rows = []
         for _ in range(3):
-            model = km.KolmogorovModel(24, user_reg=10.0, item_reg=0.0, levels=2, max_iter=20, tol=0.0, random_state=0, execution=execution)
+            model = km.KolmogorovModel(
+                24, user_reg=10.0, item_reg=0.0, levels=2, max_iter=20, tol=0.0, random_state=0, execution=execution
+            )
             began = time.perf_counter()
             model.fit(ratings)
             whole = time.perf_counter() - began
-            rows.append((1e3 * sum(s.user_seconds + s.item_seconds for s in model.history_), 1e3 * whole, model.history_[-1].rmse))
+            rows.append(
+                (
+                    1e3 * sum(s.user_seconds + s.item_seconds for s in model.history_),
+                    1e3 * whole,
+                    model.history_[-1].rmse,
+                )
+            )
         table.add(words, *min(rows))
     finish(table)
 
@@ -414,7 +436,13 @@ def draws(cuda: Cuda) -> None:
     gpu_draws.figures(cuda)
 
 
-PARTS: dict[str, Callable[[Cuda], None]] = {"sweeps": sweeps, "large": large, "movielens": fit_movielens, "recommend": recommend, "draws": draws}
+PARTS: dict[str, Callable[[Cuda], None]] = {
+    "sweeps": sweeps,
+    "large": large,
+    "movielens": fit_movielens,
+    "recommend": recommend,
+    "draws": draws,
+}
 
 if __name__ == "__main__":
     main()

@@ -41,8 +41,8 @@ class Cuda:
     device : int
         Number of the GPU, where there are several.
     memory : int or str, optional
-        Bytes of its memory to use at most, such as ``"8GB"``; by default nine tenths of what is free. A table that needs
-        more is sent in blocks in every sweep.
+        Bytes of its memory to use at most, such as ``"8GB"``; by default nine tenths of what is free. A table that
+        needs more is sent in blocks in every sweep.
 
     Examples
     --------
@@ -110,7 +110,9 @@ class Cuda:
             yield
         except self.cupy.cuda.memory.OutOfMemoryError as error:
             free = self.found().free
-            raise ExecutionError(f"The GPU's memory is too small ({free / 1e9:.1f} GB free): {error} {advice}") from None
+            raise ExecutionError(
+                f"The GPU's memory is too small ({free / 1e9:.1f} GB free): {error} {advice}"
+            ) from None
         except self.cupy.cuda.compiler.CompileException as error:
             raise ExecutionError(f"A GPU kernel could not be built: {error}") from None
         except self.cupy.cuda.runtime.CUDARuntimeError as error:
@@ -127,12 +129,9 @@ def _no_device(runtime: Any, error: Exception) -> str:
             version = 0
         if version:
             return (
-                f"The NVIDIA driver is too old: it is for CUDA {version // 1000}.{version % 1000 // 10}, and CuPy was built "
-                f"for {runtime.runtimeGetVersion() // 1000}. Update the driver, or install the CuPy for it, such as "
-                "cupy-cuda12x."
+                f"The NVIDIA driver is too old: it is for CUDA {version // 1000}.{version % 1000 // 10}, and CuPy was "
+                f"built for {runtime.runtimeGetVersion() // 1000}. Update the driver, or install the CuPy for it, such "
+                "as cupy-cuda12x."
             )
         return "There is no NVIDIA driver here, so no GPU can be used. Fit without execution, or install the driver."
     return f"There is no NVIDIA GPU here ({text}). Fit without execution."
-
-
-

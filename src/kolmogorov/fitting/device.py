@@ -25,7 +25,7 @@ from kolmogorov.errors import ParameterError
 from kolmogorov.execution import Cuda
 from kolmogorov.execution.device_table import Block, DeviceSide, Entries
 from kolmogorov.fitting.engine import Problem, opened_engine
-from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE
+from kolmogorov.fitting.half_step import ITEM_SIDE
 from kolmogorov.fitting.history import Sweep
 from kolmogorov.fitting.objective import Mass, UserTotals
 from kolmogorov.fitting.state import State
@@ -138,7 +138,9 @@ class DeviceEngine:
         """Send a state to the device."""
         size = state.centre.size
         if size > MOST_EVENTS:
-            raise ParameterError(f"On a GPU a model has at most {MOST_EVENTS} events, got {size}. Fit without execution.")
+            raise ParameterError(
+                f"On a GPU a model has at most {MOST_EVENTS} events, got {size}. Fit without execution."
+            )
         theta = self._padded(state.theta)
         if self._grid is None:
             words = state.psi.astype(np.uint64) @ (np.uint64(1) << np.arange(size, dtype=np.uint64))
@@ -173,7 +175,9 @@ class DeviceEngine:
         self._table.check_intact()
         objective, size = self.problem.objective, state.centre.size
         centre = objective.centre(state.total, int(self._seen.sum()))
-        with self._cuda.guarded("Give it fewer events, or less of it with 'memory': what does not fit is sent in blocks."):
+        with self._cuda.guarded(
+            "Give it fewer events, or less of it with 'memory': what does not fit is sent in blocks."
+        ):
             began = time.perf_counter()
             psi = self._item_step(state, index, seed)
             self._wait()
@@ -231,7 +235,13 @@ class DeviceEngine:
         gaps = cupy.empty(len(theta), dtype=np.float32)
         constants = {"D": size, "P": length, "G": lanes, "BITS": int(self._grid is None)}
         rows = 32 // lanes
-        solver = _Launch("rows/simplex.cu", "pairwise_descent", constants, 4 * rows * (length * length + 2 * length + max(4, lanes)), rows=rows)
+        solver = _Launch(
+            "rows/simplex.cu",
+            "pairwise_descent",
+            constants,
+            4 * rows * (length * length + 2 * length + max(4, lanes)),
+            rows=rows,
+        )
         for batch in self._equations(self._users, psi, size):
             first, last = batch.first, batch.last
             given = (base, pull, state.theta[first:last], np.float32(_GAP), np.int32(_MOVES))
@@ -246,7 +256,13 @@ class DeviceEngine:
         kind = np.dtype(np.float32 if bits else np.float64)
         limit = max(1, _BATCH // (kind.itemsize * length * (length + 1)))
         most = max(limit, side.most_segments)
-        constants = {"D": size, "P": length, "BITS": int(bits), "WEIGHTED": int(side.weighted), "CODED": int(side.coded)}
+        constants = {
+            "D": size,
+            "P": length,
+            "BITS": int(bits),
+            "WEIGHTED": int(side.weighted),
+            "CODED": int(side.coded),
+        }
         kernel = function("rows/gram.cu", "normal_equations", **constants)
         gram = cupy.empty((most, length, length), dtype=kind)
         moment = cupy.empty((most, length), dtype=kind)
@@ -254,12 +270,9 @@ class DeviceEngine:
         for block, entries in side.blocks():
             for first, last in block.batches(limit):
                 begin, end = int(block.ends[first]), int(block.ends[last])
-                kernel(
-                    (-(-(end - begin) // 8),),
-                    (256,),
-                    (np.int64(end - begin), block.begin[begin:end], block.length[begin:end], *_table(entries, side.book))
-                    + (factors, shift, gram, moment),
-                )
+                segments = (np.int64(end - begin), block.begin[begin:end], block.length[begin:end])
+                arguments = (*segments, *_table(entries, side.book), factors, shift, gram, moment)
+                kernel((-(-(end - begin) // 8),), (256,), arguments)
                 yield Batch(block, first, last, begin, gram, moment)
 
     def _ridge(self, ridge: float, centre: Floats, everyone: Any) -> tuple[Any, Any]:
@@ -377,8 +390,8 @@ def _check_solvers(problem: Problem) -> None:
         if solver.name not in known or solver.family == "box":
             raise ParameterError(
                 f"Solver '{solver.name}' does not run on a GPU; for this family there are "
-                f"{' and '.join(repr(name) for name in known)}, each solved by the kernel of its size. Leave it out, or fit "
-                "without execution."
+                f"{' and '.join(repr(name) for name in known)}, each solved by the kernel of its size. Leave it "
+                "out, or fit without execution."
             )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from kolmogorov._support.optional import require
 from kolmogorov._support.progress import notice
@@ -12,7 +13,7 @@ FOLDER = Path(__file__).parent
 _said = False
 
 
-def function(path: str, name: str, **constants: int):
+def function(path: str, name: str, **constants: int) -> Any:
     """Return the kernel `name` of the file `path` in this folder, built for the current device with some constants.
 
     CuPy keeps what was built on disk, so that this takes a second or so once per machine.
@@ -22,7 +23,7 @@ def function(path: str, name: str, **constants: int):
 
 
 @cache
-def _built(device: int, path: str, constants: tuple[tuple[str, int], ...]):
+def _built(device: int, path: str, constants: tuple[tuple[str, int], ...]) -> Any:
     global _said
     if not _said:
         _said = True

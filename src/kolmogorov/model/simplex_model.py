@@ -50,7 +50,9 @@ from kolmogorov.solvers.registry import parameter_of
 from kolmogorov.surface.event_model import EventModel
 from kolmogorov.surface.tables import table_of
 
-assert device and sharded  # so that their engines are known
+# So that their engines are known.
+assert device
+assert sharded
 
 _RULES: dict[str, Requirement] = {
     "n_events": Integer(1),

@@ -54,9 +54,7 @@ class DeviceModel:
             out[part] = cupy.asnumpy(found)
         return out
 
-    def lists(
-        self, users: Rows, seen: View, counts: NDArray[np.int64], n: int, min_count: int
-    ) -> tuple[Rows, Floats]:
+    def lists(self, users: Rows, seen: View, counts: NDArray[np.int64], n: int, min_count: int) -> tuple[Rows, Floats]:
         """Return each user's n best items that he was not observed with, -1 for none, and their probabilities."""
         cupy = self._cupy
         k = min(n, self._n_items)
@@ -77,7 +75,9 @@ class DeviceModel:
             reached = cupy.empty((size, k), dtype=np.float32)
             asked = (np.int64(size), np.int32(self._size), np.int32(self._n_items), self._theta, psi)
             rows = cupy.asarray(users[part].astype(np.int64))
-            kernel((-(-size // _WARPS),), (32 * _WARPS,), (*asked, rows, *table, *common, best, reached), shared_mem=room)
+            kernel(
+                (-(-size // _WARPS),), (32 * _WARPS,), (*asked, rows, *table, *common, best, reached), shared_mem=room
+            )
             chosen[part], scores[part] = cupy.asnumpy(best), cupy.asnumpy(reached)
         return chosen, scores
 

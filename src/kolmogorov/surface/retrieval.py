@@ -34,8 +34,8 @@ def ranking_scores(
 ) -> dict[str, float]:
     """Rank all items for every user of `test`, leave out those of the training, and look where the liked ones are.
 
-    Items are ranked by what `of_users` returns for some rows of the training: a score for each of its items. `elsewhere`
-    may make the lists of all of them at once, or return None.
+    Items are ranked by what `of_users` returns for some rows of the training: a score for each of its items.
+    `elsewhere` may make the lists of all of them at once, or return None.
     """
     liked = test.subset(test.values >= likes)
     strangers = Strangers(unknown)
