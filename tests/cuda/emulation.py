@@ -66,7 +66,17 @@ extern "C" void run_{name}(int blocks, int threads, {parameters}) {{
 }}
 """
     # What would be misaligned on a device ends the process here.
-    flags = ["-O1", "-std=c++17", "-fsanitize=alignment", "-fsanitize-undefined-trap-on-error", "-shared", "-fPIC", f"-I{FOLDER}", f"-I{HERE}"]
+    flags = [
+        "-O1",
+        "-U_FORTIFY_SOURCE",
+        "-std=c++17",
+        "-fsanitize=alignment",
+        "-fsanitize-undefined-trap-on-error",
+        "-shared",
+        "-fPIC",
+        f"-I{FOLDER}",
+        f"-I{HERE}",
+    ]
     flags += [f"-D{key}={value}" for key, value in constants]
     parts = [text, *map(str, flags), (HERE / "emulation.hpp").read_text()]
     parts += [file.read_text() for file in sorted(FOLDER.rglob("*.cu*"))]
