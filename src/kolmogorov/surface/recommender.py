@@ -15,12 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from kolmogorov import metrics
 from kolmogorov._support.optional import to_frame
-from kolmogorov._support.typing import Floats
+from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import Boolean, Integer, OneOf, Optional, Real, Requirement, check_parameters
 from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.data.observations import View
 from kolmogorov.errors import DataError
 from kolmogorov.fitting.trained import Trained
+from kolmogorov.surface.device import lists_on, pairs_on
 from kolmogorov.surface.frames import pair_frame
 from kolmogorov.surface.guests import observations_of
 from kolmogorov.surface.ids import Strangers, Unknown, pair_rows, rows_in_blocks
@@ -90,8 +91,11 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
                 return pairs.appended(self.predict(pairs.users, pairs.items, output=output, unknown=unknown))
             return self._in_units(self._completed(users), output)
         rows, single = pair_rows(self.fitted_, users, items, unknown)
-        result = self._in_units(self.fitted_.at_rows(*rows), output)
+        result = self._in_units(self._at_rows(*rows), output)
         return float(result[0]) if single else result
+
+    def _at_rows(self, users: Rows, items: Rows) -> Floats:
+        return pairs_on(getattr(self, "execution", None), self.fitted_, users, items)
 
     def _is_table(self, X: Any) -> bool:
         """Tell a frame with the columns that were learned from, whatever they are called."""
@@ -150,14 +154,21 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         check_parameters("evaluate", {"ranking": ranking, "k": k, "likes": likes}, _EVALUATE)
         if ranking:
             fitted, n_jobs = self.fitted_, getattr(self, "n_jobs", None)
-            return ranking_scores(fitted.training, fitted.of_users, test, int(k), float(likes), unknown, n_jobs)
+            seen, counts, execution = fitted.training.rows, fitted.item_counts, getattr(self, "execution", None)
+
+            def elsewhere(rows: Rows) -> Rows | None:
+                found = lists_on(execution, fitted, rows, seen, counts, int(k), 0)
+                return None if found is None else found[0]
+
+            options = (int(k), float(likes), unknown, n_jobs)
+            return ranking_scores(fitted.training, fitted.of_users, test, *options, elsewhere=elsewhere)
         scores = metrics.Scores(test.scale.span, test.is_binary)
         fitted, wholes = self.fitted_, None
         if fitted.levels is not None and fitted.points is not None:
             wholes = metrics.DistributionScores(fitted.points)
         for part, users, items in rows_in_blocks(fitted, test, unknown):
             values, weights = test.values[part], None if test.weights is None else test.weights[part]
-            scores.add(values, fitted.at_rows(users, items), weights)
+            scores.add(values, self._at_rows(users, items), weights)
             if wholes is not None:
                 for few in _few_at_a_time(len(users)):
                     heavy = None if weights is None else weights[few]
@@ -247,7 +258,11 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         def scored(part: slice) -> tuple[Floats, Floats | None]:
             return fitted.of_users(rows[part]), fitted.lower_of_users(rows[part], LOWER) if lower else None
 
-        return Askers(ids, rows, fitted.training.rows, scored)
+        def elsewhere(rows: Rows, n: int, min_count: int) -> tuple[Rows, Floats] | None:
+            seen, execution = fitted.training.rows, getattr(self, "execution", None)
+            return None if lower else lists_on(execution, fitted, rows, seen, fitted.item_counts, n, min_count)
+
+        return Askers(ids, rows, fitted.training.rows, scored, elsewhere)
 
     def _guests(self, observations: Observations, rank: Rank) -> Askers:
         """Return guests and what they rated; where rows can be placed."""
