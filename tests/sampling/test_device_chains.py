@@ -120,6 +120,21 @@ def test_noise_is_drawn_given_what_is_left(table, cuda):
 
 
 @needs_compiler
+def test_noise_is_inverse_gamma(table, cuda):
+    chains = [_chain(table, seed, n_events=3) for seed in range(40)]
+    state = chains[0].start()
+    batch = GaussianDeviceChains(cuda, chains, [state] * len(chains))
+    batch.draw_thetas(1)
+    off = []
+    for mine in batch.states():
+        residual, mass = chains[0]._residuals(mine.theta, mine.psi)
+        shape = state.shape + 0.5 * mass
+        off.append(((state.scale + 0.5 * residual) / mine.noise - shape) / np.sqrt(shape))
+    assert abs(np.mean(off)) < 4.0 / np.sqrt(np.size(off))
+    assert 0.8 < np.var(off) < 1.25
+
+
+@needs_compiler
 def test_what_is_kept_is_what_chains_on_threads_keep(table, cuda):
     chains = [_chain(table, seed) for seed in (5, 6)]
     states = [chain.start() for chain in chains]
