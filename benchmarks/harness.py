@@ -157,13 +157,16 @@ def _child(work: Callable[..., Any], args: tuple[Any, ...], pipe: Any) -> None:
 # --- peers and results -----------------------------------------------------------------------------------------------
 
 
-def peer(module: str, extra: str = "bench") -> bool:
-    """Tell whether a peer is installed; where it is not, say once how to install it, and save no table without it."""
+def peer(module: str, extra: str | None = "bench") -> bool:
+    """Tell whether a peer is installed; where it is not, say once how to install it, and save no table without it.
+
+    `extra` is None for a peer that belongs to no extra.
+    """
     if find_spec(module) is not None:
         return True
     if module not in _ABSENT:
-        _ABSENT[module] = extra
-        print(f"{module} is not installed and is left out. Install it with: pip install 'kolmogorov[{extra}]'")
+        _ABSENT[module] = f"'kolmogorov[{extra}]'" if extra else module
+        print(f"{module} is not installed and is left out. Install it with: pip install {_ABSENT[module]}")
     return False
 
 

@@ -3,6 +3,7 @@
 import csv
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from kolmogorov.paper import ITEMS, Effort, item
 from kolmogorov.paper.document import write_document, write_items
 from kolmogorov.paper.printed import TABLE_6
 from kolmogorov.paper.result import CONTRADICTED, NOT_REPRODUCED, REPRODUCED, Part, verdict
-from kolmogorov.paper.runner import compute, presented, stored
+from kolmogorov.paper.runner import compute, environments, presented, stored
 from kolmogorov.paper.tables.table6 import taste
 
 QUICK = Effort(quick=True)
@@ -112,10 +113,23 @@ def test_parts_are_stored_and_taken_up_again(tmp_path):
     assert len(told) == 1
     compute(["fig6"], tmp_path, QUICK, say=told.append, fresh=True)
     assert len(told) == 2
-    # What another version computed is computed again.
+    # What another version computed stands, unless it computed something else.
     record["environment"]["kolmogorov"] = "0.0.0"
-    (tmp_path / "parts" / f"{part.key}.json").write_text(json.dumps(record))
+    path = tmp_path / "parts" / f"{part.key}.json"
+    path.write_text(json.dumps(record))
+    assert stored(tmp_path, part) == record
+    assert environments(tmp_path, QUICK)[0].startswith("kolmogorov 0.0.0, Python")
+    record["protocol"] += 1
+    path.write_text(json.dumps(record))
     assert stored(tmp_path, part) is None
+
+
+def test_the_stored_reproduction_is_whole():
+    folder = Path(__file__).resolve().parents[2] / "docs" / "paper"
+    missing = [part.key for name in ITEMS for part in item(name).parts(Effort(quick=False)) if not stored(folder, part)]
+    assert missing == []
+    page = (folder.parent / "paper.md").read_text("utf-8")
+    assert all(where in page for where in environments(folder, Effort(quick=False)))
 
 
 def test_shares_divide_the_parts(tmp_path, monkeypatch):

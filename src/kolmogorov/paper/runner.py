@@ -19,6 +19,9 @@ from kolmogorov.paper.registry import ITEMS, item
 from kolmogorov.paper.result import Effort, Part, Result
 
 Say = Callable[[str], None]
+#: Of what the parts compute. A change of the library that leaves it alone leaves what is stored valid, and one that
+#: changes what a part finds raises it; what is stored under another number is computed anew.
+PROTOCOL = 1
 
 
 def compute(
@@ -30,7 +33,7 @@ def compute(
     fresh: bool = False,
     share: tuple[int, int] = (1, 1),
 ) -> None:
-    """Compute the parts that `folder` does not hold yet for this version.
+    """Compute the parts that `folder` does not hold yet under this protocol.
 
     With share = (k, n) only every n-th part is looked at, from the k-th on, so that n machines can divide the work.
     """
@@ -46,7 +49,8 @@ def compute(
         say(f"{name}: {part.key}")
         began = time.perf_counter()
         data = part.compute()
-        record = {"seconds": round(time.perf_counter() - began, 2), "environment": environment(), "data": data}
+        seconds = round(time.perf_counter() - began, 2)
+        record = {"protocol": PROTOCOL, "seconds": seconds, "environment": environment(), "data": data}
         write_text(_file(folder, part), json.dumps(record) + "\n")
 
 
@@ -65,12 +69,13 @@ def presented(name: str, folder: Path, effort: Effort) -> tuple[Result, float] |
 
 
 def stored(folder: Path, part: Part) -> dict[str, Any] | None:
-    """Return the record of a part, where the folder holds one of this version."""
+    """Return the record of a part, where the folder holds one of this protocol, by whichever version of the library."""
     try:
         record: dict[str, Any] = json.loads(_file(folder, part).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return record if record.get("environment", {}).get("kolmogorov") == __version__ else None
+    # Version 0.1.0 wrote the first protocol, and no number.
+    return record if record.get("protocol", 1) == PROTOCOL else None
 
 
 def environment() -> dict[str, Any]:
@@ -93,8 +98,8 @@ def environments(folder: Path, effort: Effort) -> list[str]:
             if record is not None:
                 where = record["environment"]
                 seen[
-                    f"Python {where['python']}, numpy {where['numpy']}, {where['machine']}, {where['processors']} "
-                    "processors"
+                    f"kolmogorov {where['kolmogorov']}, Python {where['python']}, numpy {where['numpy']}, "
+                    f"{where['machine']}, {where['processors']} processors"
                 ] = None
     return list(seen)
 

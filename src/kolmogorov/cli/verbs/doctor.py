@@ -8,7 +8,7 @@ from kolmogorov.cli.verb import Verb
 
 
 @click.command("doctor", cls=Verb)
-@click.option("--warm-up", is_flag=True, help="Compile the kernels now, so that the first fit need not.")
+@click.option("--warm", "--warm-up", is_flag=True, help="Only compile the kernels now, so that no other verb need.")
 @click.option(
     "--clean",
     "folder",
@@ -18,16 +18,20 @@ from kolmogorov.cli.verb import Verb
     type=click.Path(exists=True, file_okay=False),
     help="Only remove what killed runs left in a directory, by default this one.",
 )
-def command(warm_up: bool, folder: str | None) -> None:
+def command(warm: bool, folder: str | None) -> None:
     """Print versions, threads, BLAS, cache locations, and which extras are installed.
 
     A run that is killed leaves hidden files such as .model.km.0123456789abcdef0123.part beside what it was writing. The
     next run that writes there removes them, and so does --clean; those that a process still writes are left alone, and
     so are those of other machines until they have not been written for a week.
 
+    Kernels are compiled when they are first called, and kept beside the package, or in NUMBA_CACHE_DIR. --warm compiles
+    what fit, predict, recommend, explain and rules call; an image of a container should be built with it.
+
     \b
     Examples:
       kolmogorov doctor
+      kolmogorov doctor --warm
       kolmogorov doctor --clean results
     """
     from kolmogorov.cli.display import console, table
@@ -35,19 +39,34 @@ def command(warm_up: bool, folder: str | None) -> None:
     if folder is not None:
         _clean(folder)
         return
+    if warm:
+        _warm()
+        return
     facts = _facts()
     console().print(table("kolmogorov doctor", {"what": list(facts), "is": list(facts.values())}))
-    if warm_up:
-        import time
 
-        from kolmogorov import KolmogorovModel, datasets
 
-        began = time.perf_counter()
-        toy = datasets.load("toy")
-        for solver in ("exhaustive", "local_search"):
-            model = KolmogorovModel(4, binary_solver=solver, max_iter=2, random_state=0).fit(toy)
-            model.evaluate(toy)
-        console().print(f"Kernels ready in {time.perf_counter() - began:.1f} s")
+def _warm() -> None:
+    from kolmogorov._support.progress import silence
+    from kolmogorov._support.wording import shown
+    from kolmogorov.cli.display import console
+    from kolmogorov.cli.warming import warm
+
+    total, seconds = 0, 0.0
+    with silence():
+        for words, compiled, took in warm():
+            console().print(f"{took:6.1f} s  {compiled:3d} compiled  {words}")
+            total, seconds = total + compiled, seconds + took
+    kept = f"kept in {shown(_cache())}" if _cache() else "for this process alone: there is no place to keep them"
+    console().print(f"Kernels ready in {seconds:.1f} s: {total} compiled, {kept}.")
+
+
+def _cache() -> str | None:
+    """Return where compiled kernels are kept, if anywhere."""
+    from kolmogorov.kernels.rows.gram import normal_equations
+
+    stats = getattr(normal_equations, "stats", None)
+    return stats.cache_path if stats is not None else None
 
 
 def _clean(folder: str) -> None:
@@ -61,6 +80,17 @@ def _clean(folder: str) -> None:
             console().print(f"{what} {shown(path)}")
     if not removed and not kept:
         console().print(f"Nothing was left in {shown(folder)}")
+
+
+def _device() -> str:
+    """Say which GPU there is, or why there is none."""
+    from kolmogorov.errors import KolmogorovError
+    from kolmogorov.execution import Cuda
+
+    try:
+        return str(Cuda().found())
+    except KolmogorovError as error:
+        return f"none: {error}"
 
 
 def _facts() -> dict[str, str]:
@@ -77,7 +107,6 @@ def _facts() -> dict[str, str]:
     from kolmogorov._support.optional import extras, missing
     from kolmogorov._support.threads import usable_cpus
     from kolmogorov.data.datasets.storage import data_directories
-    from kolmogorov.kernels.rows.gram import normal_equations
 
     facts = {"kolmogorov": __version__, "Python": sys.version.split()[0], "platform": platform.platform()}
     for package in ("numpy", "scipy", "numba", "scikit-learn", "threadpoolctl", "narwhals", "click", "rich"):
@@ -90,9 +119,8 @@ def _facts() -> dict[str, str]:
     facts["BLAS"] = ", ".join(sorted(set(blas))) or "unknown"
     facts["usable processors"] = str(usable_cpus())
     facts["compiler"] = "disabled" if getattr(numba.config, "DISABLE_JIT", False) else "numba"
-    stats = getattr(normal_equations, "stats", None)
-    cache = stats.cache_path if stats is not None else None
-    facts["kernel cache"] = str(cache) if cache else "none: compiled in every process"
+    facts["kernel cache"] = _cache() or "none: compiled in every process"
+    facts["GPU"] = _device()
     facts["datasets"] = ", ".join(map(str, data_directories()))
     known = extras()
     for extra, packages in known.items():

@@ -115,6 +115,9 @@ _CHAINS = {
     callback=check_address,
     help="Fit on a Dask cluster: local:N for N processes here, or a scheduler's address such as tcp://host:8786.",
 )
+@click.option(
+    "--gpu", is_flag=True, help="Fit on an NVIDIA GPU: all chains at once, or one model; needs the extra 'cuda'."
+)
 @click.option("--shard-ratings", default=1_000_000, show_default=True, help="With --dask: ratings in a shard, about.")
 @click.option("--test-size", type=Finite(), help="Hold out this share of the entries and report errors on it.")
 @click.option("--checkpoint", type=Output(), help="File to go on from after a crash.")
@@ -131,6 +134,7 @@ def command(
     test_size: float | None,
     quiet: bool,
     dask: str | None,
+    gpu: bool,
     shard_ratings: int,
     **options: Any,
 ) -> None:
@@ -151,6 +155,7 @@ def command(
       kolmogorov fit u.data --maximum 5 --bayes --likelihood categorical --max-seconds 60 -o ml.km
       kolmogorov fit clicks.csv --only-yes --events 32 --test-size 0.2 -o clicks.km
       kolmogorov fit table.kmt --dask local:4 -o model.km
+      kolmogorov fit table.kmt --gpu --point --events 16 -o model.km
       kolmogorov fit votes.csv --map yes=1,abstain=0.5,no=0 --missing absent --titles motions.csv -o votes.km
       zcat votes.tsv.gz | kolmogorov fit - -o votes.km
     """
@@ -163,12 +168,18 @@ def command(
         raise click.UsageError("A model is written to a file, not to standard output.")
     if dask is None:
         refuse_given(["shard_ratings"], "goes only with --dask")
+    elif gpu:
+        raise click.UsageError("--gpu does not go with --dask.")
     say = console(stderr=True)
     say.quiet = quiet
     with ExitStack() as stack:
         if quiet:
             stack.enter_context(silence())
-        options["execution"] = None if dask is None else stack.enter_context(cluster(dask, shard_ratings))
+        options["execution"] = None
+        if dask is not None:
+            options["execution"] = stack.enter_context(cluster(dask, shard_ratings))
+        elif gpu:
+            options["execution"] = _device()
         _learn(data, output, events, seed, jobs, test_size, say, options)
 
 
@@ -197,7 +208,7 @@ def _learn(
     model.check_parameters()
     if test_size is not None:
         check_share(test_size)
-    files = _parquet_files(data) if options["execution"] and test_size is None and not bayes else []
+    files = _parquet_files(data) if _is_cluster(options["execution"]) and test_size is None and not bayes else []
     train: Any
     test = None
     if files:
@@ -218,10 +229,25 @@ def _learn(
         raise click.exceptions.Exit(INTERRUPTED)
 
 
+def _device() -> Any:
+    """Return the GPU, which must be there before a file is read."""
+    from kolmogorov.execution import Cuda
+
+    cuda = Cuda()
+    cuda.found()
+    return cuda
+
+
+def _is_cluster(execution: Any) -> bool:
+    from kolmogorov.execution import Dask
+
+    return isinstance(execution, Dask)
+
+
 def _draws(wanted: bool | None, options: dict[str, Any]) -> bool:
     """Tell whether models are drawn: as asked, or unless something of a single model is asked for."""
     single = given_of(_POINT)
-    bayes = not (single or options["execution"]) if wanted is None else wanted
+    bayes = not (single or _is_cluster(options["execution"])) if wanted is None else wanted
     if bayes:
         refuse_given(_POINT, "does not go with --bayes")
     elif wanted is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from kolmogorov._support.jit import kernel
+from kolmogorov.kernels.copying import copy_to
 from kolmogorov.kernels.stopping import stopped
 
 
@@ -169,7 +170,7 @@ def sphere_search(factor, centre, radius, signs, sums, level, stage, best, budge
         sums[level] = total
         if level == 0:
             radius = total
-            best[:] = signs
+            copy_to(best, signs)
             continue
         level -= 1
         stage[level] = 0

@@ -12,6 +12,7 @@ import numpy as np
 
 from kolmogorov._support.jit import kernel
 from kolmogorov.kernels.binary.lanczos import ritz_pairs
+from kolmogorov.kernels.copying import copy_to
 from kolmogorov.kernels.stopping import stopped
 
 # Columns of the array `counts` that the descents fill in.
@@ -188,7 +189,7 @@ def descend_dual(lifted, how, start, dual, counts, phases, trace, points, stop):
     for iteration in range(how.max_iter):
         if trace.size > 0:
             trace[iteration] = h
-            points[iteration] = dual
+            copy_to(points[iteration], dual)
         dual_gradient(how.gamma, values, vectors, gradient)
         phases[phase] += 1
         t = how.step
@@ -209,7 +210,7 @@ def descend_dual(lifted, how, start, dual, counts, phases, trace, points, stop):
             break
     if trace.size > 0:
         trace[counts[ITERATIONS]] = h
-        points[counts[ITERATIONS]] = dual
+        copy_to(points[counts[ITERATIONS]], dual)
     return values, vectors
 
 

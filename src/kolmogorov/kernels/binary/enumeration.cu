@@ -83,6 +83,10 @@ extern "C" __global__ void enumerate_all(long long n_rows, const long long* segm
     double current[STATES];
     fill_states(q, m, current);
     __syncwarp();
+    // Where users of an item never meet an event its bit does not matter. Such points differ by rounding alone, and the one
+    // with the smaller code is taken.
+    double noise = 0.0;
+    for (int d = 0; d < D; ++d) noise = fmax(noise, 1e-14 * (q[d * P + d] + fabs(m[d])));
     double best = HUGE_NUMBER;
     int best_code = 0, code = 0;
     for (int step = 0; step < (1 << H); ++step) {
@@ -102,7 +106,7 @@ extern "C" __global__ void enumerate_all(long long n_rows, const long long* segm
 #pragma unroll
         for (int s = 1; s < STATES; ++s) least = fmin(least, current[s]);
         const double here = high[code] + off + least;
-        if (here < best) {
+        if (here < best - noise || (here < best + noise && code < best_code)) {
             best = here;
             best_code = code;
         }
@@ -116,7 +120,7 @@ extern "C" __global__ void enumerate_all(long long n_rows, const long long* segm
     int state = 0;
 #pragma unroll
     for (int s = 1; s < STATES; ++s)
-        if (current[s] < current[0]) {
+        if (current[s] < current[0] - noise) {
             current[0] = current[s];
             state = s;
         }
@@ -125,17 +129,17 @@ extern "C" __global__ void enumerate_all(long long n_rows, const long long* segm
     for (int o = 16; o; o >>= 1) {
         const double value = __shfl_xor_sync(ALL, best, o);
         const int other = __shfl_xor_sync(ALL, bits, o);
-        if (value < best || (value == best && other < bits)) {
+        if (value < best - noise || (value < best + noise && other < bits)) {
             best = value;
             bits = other;
         }
     }
-    unsigned long long found = start[row];
+    unsigned long long found = __shfl_sync(ALL, bits, 0);
     double reached = value_of_bits(q, m, found);
-    const double value = value_of_bits(q, m, bits);
-    if (value < reached) {
-        reached = value;
-        found = bits;
+    const double old = value_of_bits(q, m, start[row]);
+    if (reached > old + noise) {
+        reached = old;
+        found = start[row];
     }
     if (lane == 0) {
         out[row] = found;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kolmogorov._support.jit import kernel
+from kolmogorov.kernels.copying import copy_to
 from kolmogorov.kernels.randomness import next_random
 from kolmogorov.kernels.stopping import stopped
 
@@ -115,6 +116,6 @@ def multi_start(gram, moment, start, seeds, n_starts, stop, x):
             reached = refresh(s, v, trial, slope)
             if reached < best:
                 best = reached
-                x[row] = trial
+                copy_to(x[row], trial)
             if stopped(stop):
                 break

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kolmogorov._support.jit import kernel
+from kolmogorov.kernels.copying import copy_to
 
 
 @kernel
@@ -53,7 +54,7 @@ def tridiagonalise(matrix, start, delta, basis, diagonal, off):
         Output: alpha_1, ..., alpha_m and beta_1 = 0, beta_2, ..., beta_{m+1}.
     """
     n = start.size
-    basis[0] = start
+    copy_to(basis[0], start)
     off[0] = 0.0
     for j in range(n):
         p = basis[j]

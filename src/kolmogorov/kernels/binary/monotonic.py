@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kolmogorov._support.jit import kernel
+from kolmogorov.kernels.copying import copy_to
 from kolmogorov.kernels.rows.quadratic import value
 from kolmogorov.kernels.stopping import stopped
 
@@ -84,8 +85,8 @@ def branch_reduce_bound(gram, moment, max_nodes, stop, x):
     high = np.empty(size)
     while depth > 0 and nodes < max_nodes and not stopped(stop):
         depth -= 1
-        low[:] = lows[depth]
-        high[:] = highs[depth]
+        copy_to(low, lows[depth])
+        copy_to(high, highs[depth])
         nodes += 1
         bound = reduce_box(gram, moment, low, high, best)
         if bound == np.inf:
@@ -94,7 +95,7 @@ def branch_reduce_bound(gram, moment, max_nodes, stop, x):
             here = value(gram, moment, corner)
             if here < best:
                 best = here
-                x[:] = corner
+                copy_to(x, corner)
         branch = -1
         weight = -1.0
         for d in range(size):
@@ -109,12 +110,12 @@ def branch_reduce_bound(gram, moment, max_nodes, stop, x):
         if branch < 0:
             continue
         # A box splits into two; the later one in the stack is looked at first.
-        lows[depth] = low
-        highs[depth] = high
+        copy_to(lows[depth], low)
+        copy_to(highs[depth], high)
         highs[depth, branch] = 0.0
-        lows[depth + 1] = low
+        copy_to(lows[depth + 1], low)
         lows[depth + 1, branch] = 1.0
-        highs[depth + 1] = high
+        copy_to(highs[depth + 1], high)
         bounds[depth] = bound
         bounds[depth + 1] = bound
         depth += 2

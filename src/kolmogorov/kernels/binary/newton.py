@@ -15,6 +15,7 @@ from kolmogorov.kernels.binary.dual import (
     dual_value,
     shifted,
 )
+from kolmogorov.kernels.copying import copy_to
 from kolmogorov.kernels.stopping import stopped
 
 # From here on products of matrices pay for the copies they need.
@@ -161,7 +162,7 @@ def newton_dual(lifted, gamma, tol, max_iter, dual, counts, trace, points, stop)
     for iteration in range(max_iter):
         if trace.size > 0:
             trace[iteration] = h
-            points[iteration] = dual
+            copy_to(points[iteration], dual)
         if norm <= tol or stopped(stop):
             break
         direction = newton_direction(gamma, values, vectors, gradient, max(min(0.1, 0.1 * norm), 1e-6), stop)
@@ -198,10 +199,11 @@ def newton_dual(lifted, gamma, tol, max_iter, dual, counts, trace, points, stop)
         counts[ITERATIONS] += 1
         if not moved:
             break
-        dual[:], gradient[:] = trial, gradient_new
+        copy_to(dual, trial)
+        copy_to(gradient, gradient_new)
         h, norm, values, vectors = h_new, norm_new, values_new, vectors_new
     counts[CONVERGED] = 1 if norm <= tol else 0
     if trace.size > 0:
         trace[counts[ITERATIONS]] = h
-        points[counts[ITERATIONS]] = dual
+        copy_to(points[counts[ITERATIONS]], dual)
     return values, vectors

@@ -11,6 +11,7 @@ import numpy as np
 
 from kolmogorov._support.jit import kernel
 from kolmogorov.kernels.binary.flips import descend, refresh, rounding_noise
+from kolmogorov.kernels.copying import copy_to
 from kolmogorov.kernels.randomness import next_random
 from kolmogorov.kernels.stopping import stopped
 
@@ -50,7 +51,7 @@ def walk(s, side, gain, here, noise, patience, limit, until, best_side, state, s
     size = gain.size
     tenure = size // 100 + 1
     until[:] = 0
-    best_side[:] = side
+    copy_to(best_side, side)
     best = here
     last = 0
     move = 0
@@ -74,7 +75,7 @@ def walk(s, side, gain, here, noise, patience, limit, until, best_side, state, s
             if here + noise[chosen] < best:
                 last = move
             best = here
-            best_side[:] = side
+            copy_to(best_side, side)
     return move, state
 
 
@@ -107,7 +108,7 @@ def halfway(s, side, gain, here, target, differing, middle):
         differing[pick] = differing[count]
         if step >= first and here < best:
             best = here
-            middle[:] = side
+            copy_to(middle, side)
     return distance
 
 
@@ -152,7 +153,7 @@ def place_in_pool(values, pool, filled, value, side):
 def keep_best_alone(values, pool, untried):
     """Begin a pool again with its best member; return how many members it has."""
     top = np.argmin(values)
-    pool[0] = pool[top]
+    copy_to(pool[0], pool[top])
     values[0] = values[top]
     values[1:] = np.inf
     untried[:, :] = True
@@ -189,7 +190,7 @@ def relinked_search(gram, moment, seeds, pool_size, patience, moves, stop, x):
         state = seeds[row] ^ np.uint64(0xA24BAED4963EE407)
         rounding_noise(s, v, noise)
         best = refresh(s, v, x[row], gain)
-        trial[:] = x[row]
+        copy_to(trial, x[row])
         filled = done = 0
         untried[:, :], values[:] = True, np.inf
         while done < moves and not stopped(stop):
@@ -215,17 +216,17 @@ def relinked_search(gram, moment, seeds, pool_size, patience, moves, stop, x):
             value = refresh(s, v, trial, gain)
             if value < best:
                 best = value
-                x[row] = trial
+                copy_to(x[row], trial)
             place = place_in_pool(values, pool, filled, value, found)
             if place >= 0:
-                pool[place] = found
+                copy_to(pool[place], found)
                 values[place] = value
                 untried[place, :] = True
                 untried[:, place] = True
                 filled = max(filled, place + 1)
         # Walks flip one bit at a time; what two flips can gain is taken at the end.
-        trial[:] = x[row]
+        copy_to(trial, x[row])
         refresh(s, v, trial, gain)
         descend(s, trial, gain, noise, stop)
         if refresh(s, v, trial, gain) < best:
-            x[row] = trial
+            copy_to(x[row], trial)

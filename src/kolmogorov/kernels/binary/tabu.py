@@ -6,6 +6,7 @@ import numpy as np
 
 from kolmogorov._support.jit import kernel
 from kolmogorov.kernels.binary.flips import descend, flip, refresh, rounding_noise
+from kolmogorov.kernels.copying import copy_to
 from kolmogorov.kernels.randomness import next_random
 from kolmogorov.kernels.stopping import stopped
 
@@ -43,7 +44,7 @@ def wander(s, v, x, best_x, reached, moves, noise, state, stop):
         until[chosen] = move + tenure + int(bits % np.uint64(tenure + 8))
         if here < best:
             best = here
-            best_x[:] = x
+            copy_to(best_x, x)
     return state
 
 
@@ -78,7 +79,7 @@ def tabu_search(gram, moment, seeds, moves, restarts, stop, x):
         for attempt in range(restarts):
             if stopped(stop):
                 break
-            walker[:] = best_x
+            copy_to(walker, best_x)
             if attempt > 0:
                 for d in range(size):
                     state, bits = next_random(state)
@@ -92,4 +93,4 @@ def tabu_search(gram, moment, seeds, moves, restarts, stop, x):
             value = refresh(s, v, candidate, slope)
             if value < best:
                 best = value
-                best_x[:] = candidate
+                copy_to(best_x, candidate)

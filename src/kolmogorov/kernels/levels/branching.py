@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from kolmogorov._support.jit import kernel
+from kolmogorov.kernels.copying import copy_to
 from kolmogorov.kernels.stopping import stopped
 
 
@@ -61,7 +62,7 @@ def level_search(factor, centre, shift, levels, radius, budget, stop, best):
         stage[k] += 1
         if k == 0:
             radius = sums[0]
-            best[:] = x
+            copy_to(best, x)
             continue
         k -= 1
         stage[k] = 0

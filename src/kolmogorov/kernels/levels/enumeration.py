@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kolmogorov._support.jit import kernel
+from kolmogorov.kernels.copying import copy_to
 from kolmogorov.kernels.rows.quadratic import value
 from kolmogorov.kernels.rows.simplex import gradient
 
@@ -39,7 +40,7 @@ def enumerate_levels(gram, moment, levels, x):
                 there = here + t * (2.0 * slope[0] + t * s[0, 0])
                 if there < best:
                     best = there
-                    best_point[:] = point
+                    copy_to(best_point, point)
                     best_point[0] = levels[p]
             k = 1
             while k < size and not 0 <= place[k] + way[k] <= last:
@@ -57,4 +58,4 @@ def enumerate_levels(gram, moment, levels, x):
             if steps % _FRESH == 0:
                 gradient(s, v, point, slope)
                 here = value(s, v, point)
-        x[row] = best_point
+        copy_to(x[row], best_point)

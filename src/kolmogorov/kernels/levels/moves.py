@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from kolmogorov._support.jit import kernel
+from kolmogorov.kernels.copying import copy_to
 from kolmogorov.kernels.randomness import next_random
 from kolmogorov.kernels.rows.quadratic import value
 from kolmogorov.kernels.rows.simplex import gradient
@@ -190,6 +191,6 @@ def multi_start(gram, moment, levels, start, seeds, n_starts, stop, out):
             reached = value(s, v, x)
             if reached < best:
                 best = reached
-                out[row] = x
+                copy_to(out[row], x)
             if stopped(stop):
                 break

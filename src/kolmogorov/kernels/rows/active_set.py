@@ -93,7 +93,7 @@ def active_set(gram, moment, x, tol, max_iter, stop, gaps, iterations):
         gap = np.inf
         while rounds < max_iter and not stopped(stop):
             rounds += 1
-            count = 0
+            count = np.int64(0)  # a plain 0 would have what it is handed to compiled twice
             for d in range(size):
                 if inside[d]:
                     support[count] = d

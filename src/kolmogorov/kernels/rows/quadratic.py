@@ -27,7 +27,8 @@ def keep_better(gram, moment, previous, x, values):
         new = value(gram[row], moment[row], x[row])
         old = value(gram[row], moment[row], previous[row])
         if new > old:
-            x[row] = previous[row]
+            for d in range(x.shape[1]):
+                x[row, d] = previous[row, d]
             new = old
         values[row] = new
 

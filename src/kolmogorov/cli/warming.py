@@ -1,0 +1,93 @@
+"""`kolmogorov doctor --warm`: compiles what the verbs need before anybody waits for it, by small runs of each."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kolmogorov.data import Observations
+
+#: Chains that are as short as chains can be.
+_SHORT: dict[str, Any] = {"n_chains": 2, "burn_in": 2, "n_samples": 2, "thin": 1}
+
+
+def warm() -> Iterator[tuple[str, int, float]]:
+    """Run the steps one after another; yield what each is, how many kernels it compiled, and its seconds."""
+    from kolmogorov._support.jit import compiled_kernels
+
+    answers, ratings = _tables()
+    for words, step in STEPS.items():
+        before, began = compiled_kernels(), time.perf_counter()
+        with warnings.catch_warnings():
+            # Two sweeps settle nothing, and are not meant to.
+            warnings.simplefilter("ignore")
+            step(answers, ratings)
+        yield words, compiled_kernels() - before, time.perf_counter() - began
+
+
+def _tables() -> tuple[Observations, Observations]:
+    """Make a small table of yes and no and one of ratings; what is compiled depends on kinds, not on sizes."""
+    import numpy as np
+
+    from kolmogorov import Observations, datasets
+
+    answers = datasets.planted(n_users=30, n_items=20, binary=True, random_state=0).observations
+    stars = np.random.default_rng(0).integers(1, 6, 600).astype(float)
+    ratings = Observations.from_arrays(*np.divmod(np.arange(600), 20), stars, maximum=5)
+    return answers, ratings
+
+
+def _point(answers: Observations, ratings: Observations) -> None:
+    from kolmogorov import KolmogorovModel
+
+    for solver in ("exhaustive", "local_search"):
+        model = KolmogorovModel(4, user_reg=1.0, binary_solver=solver, max_iter=2, random_state=0).fit(answers)
+    _ask(model, answers)
+    KolmogorovModel(4, user_reg=1.0, max_iter=2, random_state=0).fit(ratings).evaluate(ratings)
+
+
+def _soft(answers: Observations, ratings: Observations) -> None:
+    from kolmogorov import KolmogorovModel
+
+    for table in (answers, ratings):
+        _ask(KolmogorovModel(4, max_iter=2, random_state=0).fit(table), table)
+
+
+def _levels(answers: Observations, ratings: Observations) -> None:
+    from kolmogorov import KolmogorovModel
+
+    _ask(KolmogorovModel(4, levels="auto", user_reg=1.0, max_iter=2, random_state=0).fit(ratings), ratings)
+
+
+def _drawn(table: Observations) -> None:
+    from kolmogorov import BayesianKolmogorovModel
+
+    model = BayesianKolmogorovModel(4, random_state=0, **_SHORT).fit(table)
+    model.predict_interval(table)
+    _ask(model, table)
+
+
+def _ask(model: Any, table: Observations) -> None:
+    """Ask a model what verbs ask."""
+    known, items = table.users.ids[0], table.items.ids
+    model.predict(table)
+    model.evaluate(table)
+    model.evaluate(table, ranking=True)
+    # Their columns, for which no library of data frames is needed.
+    model.recommendations(known, 3)
+    model.recommendations(table.subset(table.user_rows() < 2), 3)
+    model.explain(known, items[0])
+    model.relations().rules(table)
+
+
+#: What is compiled, in the order in which newcomers meet it.
+STEPS: dict[str, Callable[[Any, Any], None]] = {
+    "one model: fit, predict, recommend, explain, rules": _point,
+    "soft values beside it": _soft,
+    "draws of yes and no": lambda answers, ratings: _drawn(answers),
+    "draws of ratings": lambda answers, ratings: _drawn(ratings),
+    "many-valued models": _levels,
+}
