@@ -68,6 +68,7 @@ extern "C" void run_{name}(int blocks, int threads, {parameters}) {{
     # What would be misaligned on a device ends the process here.
     flags = [
         "-O1",
+        "-U_FORTIFY_SOURCE",
         "-std=c++17",
         "-fsanitize=alignment",
         "-fsanitize-undefined-trap-on-error",

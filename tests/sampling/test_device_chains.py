@@ -11,7 +11,7 @@ from kolmogorov import BayesianKolmogorovModel, Observations
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.execution import Cuda, Threads
 from kolmogorov.sampling import device
-from kolmogorov.sampling.concentration import stepped
+from kolmogorov.sampling.concentration import scored, stepped
 from kolmogorov.sampling.device_gaussian import GaussianDeviceChains
 from kolmogorov.sampling.features import pattern_features
 from kolmogorov.sampling.levels import GaussianLevelChain
@@ -86,6 +86,24 @@ def test_a_sweep_draws_what_chains_on_threads_do(table, cuda, monkeypatch, n_eve
 
 
 @needs_compiler
+def test_priors_are_learned_from_what_was_drawn(table, cuda):
+    chains = [_chain(table, seed) for seed in (5, 6)]
+    states = [chain.sweep(chain.start(), 1, learning=True) for chain in chains]
+    batch = GaussianDeviceChains(cuda, chains, states)
+    batch.sweep(2, learning=True)
+    for chain, state, mine in zip(chains, states, batch.states(), strict=True):
+        users = state.users.located(mine.theta, chain.seen_users)
+        np.testing.assert_allclose(mine.users.mean, users.mean, atol=1e-6)
+        np.testing.assert_allclose(mine.users.slopes, users.slopes, atol=1e-6)
+        seen = np.flatnonzero(chain.seen_users)
+        usual = ((mine.users.prior_draws - users.centre[np.resize(seen, 256)]) ** 2).sum(axis=1)
+        found = ((mine.theta - users.centre)[seen] ** 2).sum(axis=1).mean()
+        step = scored(state.users.concentration, len(seen), found, usual.mean(), usual.var())
+        assert mine.users.concentration == pytest.approx(step, rel=1e-4)
+        assert np.corrcoef(mine.items.precision.ravel(), state.items.precision.ravel())[0, 1] > 0.5
+
+
+@needs_compiler
 def test_noise_is_drawn_given_what_is_left(table, cuda):
     chain = _chain(table, unobserved=0.2, n_events=3)
     state = replace(chain.start(), scale=1e6)
@@ -99,6 +117,21 @@ def test_noise_is_drawn_given_what_is_left(table, cuda):
     residual, _ = chain._residuals(found[1].theta, found[1].psi)
     drawn = found[0].noise / 1e6
     np.testing.assert_allclose(found[1].noise, np.maximum((1e-6 + 0.5 * residual) * drawn, 1e-6), rtol=1e-3)
+
+
+@needs_compiler
+def test_noise_is_inverse_gamma(table, cuda):
+    chains = [_chain(table, seed, n_events=3) for seed in range(40)]
+    state = chains[0].start()
+    batch = GaussianDeviceChains(cuda, chains, [state] * len(chains))
+    batch.draw_thetas(1)
+    off = []
+    for mine in batch.states():
+        residual, mass = chains[0]._residuals(mine.theta, mine.psi)
+        shape = state.shape + 0.5 * mass
+        off.append(((state.scale + 0.5 * residual) / mine.noise - shape) / np.sqrt(shape))
+    assert abs(np.mean(off)) < 4.0 / np.sqrt(np.size(off))
+    assert 0.8 < np.var(off) < 1.25
 
 
 @needs_compiler
@@ -175,7 +208,15 @@ def test_noise_priors_are_redrawn_as_by_each_chain():
     assert (shape[0], scale[0]) == pytest.approx(redrawn_shape(3.0, prior.scale, noise, rng))
 
 
-SHORT = {"n_chains": 3, "burn_in": 6, "n_samples": 2, "thin": 2, "random_state": 0, "n_features": 2}
+SHORT = {
+    "n_chains": 3,
+    "burn_in": 6,
+    "n_samples": 2,
+    "thin": 2,
+    "random_state": 0,
+    "n_features": 2,
+    "concentration": 20.0,
+}
 
 
 @needs_compiler
@@ -185,7 +226,7 @@ def test_a_fit_is_the_same_from_run_to_run_and_in_waves(table, cuda, monkeypatch
         BayesianKolmogorovModel(3, execution=cuda, callback=seen.append, **SHORT).fit(table),
         BayesianKolmogorovModel(3, execution=cuda, **SHORT).fit(table),
     ]
-    monkeypatch.setattr("kolmogorov.sampling.abreast.fitting_chains", lambda cuda, chain: 2)
+    monkeypatch.setattr("kolmogorov.sampling.abreast.fitting_chains", lambda *given: 2)
     models.append(BayesianKolmogorovModel(3, execution=cuda, **SHORT).fit(table))
     for other in models[1:]:
         assert np.array_equal(models[0].posterior_.theta, other.posterior_.theta)
@@ -206,9 +247,13 @@ def test_a_checkpoint_goes_on_to_the_same_draws(table, cuda, monkeypatch, tmp_pa
     kept = {"checkpoint": tmp_path / "chains.km", "execution": cuda, **SHORT}
     with pytest.raises(RuntimeError, match="cut"):
         BayesianKolmogorovModel(3, callback=broken, **kept).fit(table)
+    cut = kept["checkpoint"].read_bytes()
     model = BayesianKolmogorovModel(3, **kept).fit(table)
     assert np.array_equal(model.posterior_.psi, whole.posterior_.psi)
     np.testing.assert_allclose(model.posterior_.theta, whole.posterior_.theta, atol=1e-4)
+    kept["checkpoint"].write_bytes(cut)
+    on_threads = BayesianKolmogorovModel(3, **kept | {"execution": None}).fit(table)
+    assert on_threads.posterior_.n_chains == 3
 
 
 @pytest.mark.parametrize("more", [{"levels": 2}, {"n_events": 65}])
