@@ -19,7 +19,7 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     installations) the kernel is compiled again in each process instead of failing at import.
     """
     # Nobody takes a kernel's address; without that wrapper a tenth less is compiled.
-    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     try:
         return _announced(numba.njit(cache=True, **options)(function))
     except RuntimeError:
