@@ -11,6 +11,7 @@ LensKit is in no extra, since it brings PyTorch: `pip install lenskit`, or `pip 
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -40,6 +41,7 @@ Predicted = tuple[Any, float | None]
 def main() -> None:
     """Run the parts that were asked for."""
     print(machine())
+    os.environ.setdefault("TQDM_DISABLE", "1")  # myfm's progress
     for part in sys.argv[1:] or PARTS:
         finish(PARTS[part]())
 

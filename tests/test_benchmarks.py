@@ -3,6 +3,7 @@
 import importlib
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,22 @@ def test_a_run_without_a_peer_is_not_saved(module, monkeypatch, tmp_path, capsys
     harness.finish(table)
     assert written == ["t"]
     assert "not saved: without no_such_peer" in capsys.readouterr().out
+
+
+def test_tags_of_wheels(module):
+    fits = module("install").fits
+    here = f"cp3{sys.version_info.minor}"
+    assert all(fits(*tags) for tags in ((here, here), ("cp39", "abi3"), ("py3", "none"), ("py2.py3", "none")))
+    assert not any(fits(*tags) for tags in (("cp39", "cp39"), (here, f"{here}t"), ("cp399", "abi3"), ("py2", "none")))
+
+
+def test_lists_of_peers_have_the_settings_that_were_chosen_for_them(module):
+    peers = module("peers")
+    chosen = peers.chosen_before()
+    for method, (_, _, grid) in peers.LISTERS.items():
+        assert grid is not None or method in chosen
+    assert set(chosen["ALS (implicit)"]) == {"factors", "reg", "alpha"}
+    assert isinstance(chosen["ALS (implicit)"]["factors"], int)
 
 
 def test_the_environment_names_no_machine(module):

@@ -11,7 +11,14 @@ import pytest
 VERBS = """
 import sys
 
-sys.modules.update(dict.fromkeys(("pandas", "polars", "pyarrow")))
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name in ("pandas", "polars", "pyarrow"):
+            raise ModuleNotFoundError(name)
+
+
+sys.meta_path.insert(0, Absent())
 
 from numba.core import event
 
