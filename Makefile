@@ -44,6 +44,7 @@ bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks 
 	$(BIN)/python benchmarks/uncertainty.py
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/only_yes.py
+	$(BIN)/python benchmarks/sparse.py
 	$(BIN)/python benchmarks/attack.py
 
 tables: $(VENV)/dev.stamp   ## put the results of benchmarks into the README and the docs
