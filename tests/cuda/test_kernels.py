@@ -1,9 +1,9 @@
 """Kernels for GPUs, run on the host, against slow twins."""
 
-import naive
 import numpy as np
 import pytest
 
+import naive
 from cuda import emulation
 from kolmogorov.fitting.device import lanes_of_row, row_length
 from kolmogorov.solvers import resolve
@@ -38,7 +38,9 @@ def test_normal_equations(size, bits, weighted):
             for k in range(begin[segment], begin[segment] + LENGTHS[segment])
         ]
         plain, answer = naive.normal_equations(entries, factors.astype(float), 0.0, np.zeros(length))
-        ones, _ = naive.normal_equations([(j, p, 1.0) for j, p, _ in entries], factors.astype(float), 0.0, np.zeros(length))
+        ones, _ = naive.normal_equations(
+            [(j, p, 1.0) for j, p, _ in entries], factors.astype(float), 0.0, np.zeros(length)
+        )
         below = np.tril_indices(length)
         tolerance = 2e-6 * max(LENGTHS[segment], 1)
         np.testing.assert_allclose(gram[segment][below], (plain - float(shift) * ones)[below], atol=tolerance)
@@ -161,13 +163,3 @@ def test_moves_end_on_levels_where_no_pair_helps(size):
     np.testing.assert_allclose(values, problems.values(x), rtol=1e-12, atol=1e-12)
     for q, m, row in zip(problems.whole, problems.answer, x, strict=True):
         assert naive.is_two_move_optimal(q, m, levels, row)
-
-
-def test_same_seed_same_streams_as_on_the_host(tmp_path):
-    from kolmogorov._support.seeds import half_step_seed, mixed, row_seeds
-
-    # `row_seed` in randomness.cuh is the last step of `row_seeds`.
-    rows = np.arange(5)
-    with np.errstate(over="ignore"):
-        by_hand = mixed(half_step_seed(3, 2, 1) + np.uint64(0x9E3779B97F4A7C15) * (rows.astype(np.uint64) + np.uint64(1)))
-    np.testing.assert_array_equal(by_hand, row_seeds(3, 2, 1, rows))
