@@ -57,6 +57,7 @@ bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks 
 	$(BIN)/python benchmarks/uncertainty.py
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/only_yes.py
+	$(BIN)/python benchmarks/sparse.py
 	$(BIN)/python benchmarks/attack.py
 	$(BIN)/python benchmarks/first_run.py
 	$(BIN)/python benchmarks/install.py

@@ -143,10 +143,11 @@ def test_grids_follow_the_table(zoo):
 
     assert usual_values(km.KolmogorovModel(), zoo) == {"n_events": (2, 4, 8)}
     dense = usual_values(km.KolmogorovModel(), zoo, given=("item_reg",))
-    sparse = usual_values(km.KolmogorovModel(unobserved="auto"), zoo.subset(zoo.item_rows() < 2))
+    sparse = usual_values(km.KolmogorovModel(unobserved="auto"), zoo.subset(zoo.item_rows() < 2), given=("user_reg",))
     assert min(dense["user_reg"]) < min(sparse["user_reg"]) == 1.0
     assert "unobserved" not in dense
     assert len(sparse["unobserved"]) == 3
+    assert {*usual_values(km.KolmogorovModel(unobserved="auto"), zoo)} == {"n_events", "unobserved"}
     assert usual_values(km.MatrixFactorization(), zoo)["n_factors"] == (5, 10, 20)
 
 

@@ -17,7 +17,7 @@ _SPARSE = 10
 #: Weights of unobserved entries, as multiples of the usual one.
 _WEIGHTS = (0.3, 1.0, 3.0)
 #: What says that the ridges are to be searched for, where a model would otherwise learn them.
-_OF_DESCENTS = ("user_reg", "item_reg", "levels", "prior", "unobserved", "execution")
+_OF_DESCENTS = ("user_reg", "item_reg", "levels", "prior", "execution")
 
 
 def usual_values(model: Any, table: Observations, given: Collection[str] = ()) -> dict[str, Any]:
@@ -36,8 +36,8 @@ def usual_values(model: Any, table: Observations, given: Collection[str] = ()) -
         return values
     values["n_events"] = next(events for most, events in _EVENTS if len(table) <= most)
     if model.softens and not any(name in given for name in _OF_DESCENTS):
-        return {"n_events": values["n_events"]}
-    if len(table) < _SPARSE * table.n_users:
+        del values["user_reg"], values["item_reg"]
+    elif len(table) < _SPARSE * table.n_users:
         values["user_reg"] = tuple(ridge for ridge in values["user_reg"] if ridge >= 1.0)
     if model.unobserved:
         usual = usual_weight(len(table), table.n_users * table.n_items)

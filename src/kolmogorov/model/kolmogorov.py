@@ -19,9 +19,11 @@ from kolmogorov.data.observations import Observations, View
 from kolmogorov.errors import ConvergenceWarning, ParameterError
 from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.fitting import fold_in
+from kolmogorov.fitting.engine import opened_engine
 from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.fitting.history import Sweep
-from kolmogorov.fitting.objective import Prior
+from kolmogorov.fitting.multi_start import MultiStart
+from kolmogorov.fitting.objective import Objective, Prior
 from kolmogorov.fitting.state import Run, State
 from kolmogorov.fitting.trained import checked
 from kolmogorov.model.interpretation import PointInterpretation
@@ -55,6 +57,8 @@ _PRINTED_DESCENT: dict[str, Any] = {
 _SWEEPS, _SPARSE_SWEEPS, _SPARSE = 100, 250, 10
 #: Sweeps of a chain that only compares settings, at least.
 _LEAST_SWEEPS = 50
+#: Where the unobserved counts: ridges on theta and on values, and sweeps, of the descent over values of any size.
+_RELAXED_RIDGES, _RELAXED_SWEEPS = (120.0, 0.3), 6
 #: Beyond so many ratings hard values predict nearly as well, and the chain takes longer than the descent.
 _MOST_RATINGS = 20_000_000
 
@@ -64,6 +68,7 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
 
     A descent finds theta and psi. Left to itself, the model then learns how much to shrink, by the average of a short
     chain that starts there: soft values, means over what an item may be in each event, and thetas that go with them.
+    Where the unobserved counts, a second descent finds them, over values that may be any number.
     These predict and recommend; supports, rules and events are read off theta and psi. With a ridge given, two levels
     asked for, or another prior there are no soft values, and theta_u . psi_i is exactly what is predicted, as in the
     paper; `as_in_paper` sets everything as it does.
@@ -247,7 +252,7 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         """Whether `fit` ends with a companion of soft values that predicts: where it is left how much to shrink."""
         left_open = self.user_reg == "auto" and self.item_reg == "auto" and self.prior == "mean"
         two = self.levels is not None and has_two(self.levels)
-        return bool(left_open and not two and self.unobserved == 0.0 and self.execution is None)
+        return bool(left_open and not two and self.execution is None)
 
     def fit(
         self,
@@ -261,7 +266,8 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         """Learn from a table; see `SimplexModel.fit`."""
         super().fit(X, y, start=start, keep_interrupted=keep_interrupted)
         if self.softens and start is None and not self.interrupted_ and len(self.fitted_.training) <= _MOST_RATINGS:
-            self.adopt(checked(replace(self.fitted_, soft=self._softened(self.fitted_, effort))))
+            soft = self._relaxed(self.fitted_) if self.unobserved else self._softened(self.fitted_, effort)
+            self.adopt(checked(replace(self.fitted_, soft=soft)))
             if self.interrupted_:
                 if not keep_interrupted:
                     raise KeyboardInterrupt
@@ -281,6 +287,26 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         centre = theta[hard.user_seen].mean(axis=0)
         ridges = np.array([run.user_reg, run.item_reg])
         return Fitted(theta, run.values, centre, table, history=(), ridges=ridges)
+
+    def _relaxed(self, hard: Fitted) -> Fitted:
+        """Go on from the descent's end with values that may be any number, where the unobserved counts as a no.
+
+        What was not observed is known of every pair, so that there is enough to settle values without a chain.
+        """
+        problem = replace(
+            self._problem(),
+            item_solver=resolve("ridge", "cholesky"),
+            objective=Objective(*_RELAXED_RIDGES, "mean", self.unobserved_),
+        )
+        start = Run(State(hard.theta, hard.psi.astype(np.float64), hard.centre))
+        with one_blas_thread(), opened_engine(Threads(self.n_jobs), problem, hard.training) as engine:
+            run = MultiStart(
+                engine, hard.n_events, base_seed(self.random_state), 1, _RELAXED_SWEEPS, 0.0, start=start
+            ).run()
+        self.interrupted_ = run.interrupted
+        theta = on_grid(run.state.theta).astype(np.float64)
+        psi = run.state.psi.astype(np.float32).astype(np.float64)
+        return Fitted(theta, psi, theta.mean(axis=0), hard.training, history=(), ridges=np.array(_RELAXED_RIDGES))
 
     def _plan(self, table: Observations, effort: float) -> Plan:
         """Plan one short chain, the second half of which is averaged."""
@@ -303,5 +329,7 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         soft = self.fitted_.soft
         if soft is None or soft.ridges is None:
             return super()._guest_scores(view, rank)
-        theta = fold_in.new_users(soft, view, self._problem().user_solver, float(soft.ridges[0]), 0.0, self.n_jobs)
+        theta = fold_in.new_users(
+            soft, view, self._problem().user_solver, float(soft.ridges[0]), self.unobserved_, self.n_jobs
+        )
         return self._theta_scores(soft, theta, "probability")

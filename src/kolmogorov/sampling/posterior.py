@@ -297,13 +297,19 @@ class Posterior(Trained):
         """For the events of all draws side by side, the group of similar ones that each belongs to."""
         size = min(self.n_events, _NAMED_EVENTS)
         supports = np.concatenate(list(self.psi[:, self.item_seen]), axis=1).T
-        mass = self.thetas(np.flatnonzero(self.user_seen)).mean(axis=0) + 1e-12
+        mass = self._event_mass
         distinct = len(np.unique(supports, axis=0))
         with one_blas_thread():
             found = KMeans(min(size, distinct), n_init=1, random_state=0).fit(
                 supports.astype(np.float32), sample_weight=mass
             )
         return found.labels_.astype(np.int64)
+
+    @property
+    def _event_mass(self) -> Floats:
+        """The population's probability of every event of all draws side by side."""
+        means = [draw[self.user_seen].mean(axis=0, dtype=np.float64) for draw in self.theta]
+        return np.concatenate(means) / self.n_draws + 1e-12
 
     @cached_property
     def consensus(self) -> Fitted:
@@ -312,11 +318,13 @@ class Posterior(Trained):
         An item happens in a gathered event if it does in most of the mass behind it; one with several values takes the
         one nearest to their mean over that mass.
         """
-        labels = self.event_groups
+        labels, mass = self.event_groups, self._event_mass
         gather = np.zeros((labels.size, labels.max() + 1))
         gather[np.arange(labels.size), labels] = 1.0
-        theta = stacked(self.theta) @ gather
-        mass = self.thetas(np.flatnonzero(self.user_seen)).mean(axis=0) + 1e-12
+        # Draw by draw: the thetas of all of them side by side are large.
+        theta = np.zeros((len(self.users), gather.shape[1]))
+        for draw, its in zip(self.theta, gather.reshape(self.n_draws, self.n_events, -1), strict=True):
+            theta += draw @ its
         inside = (np.concatenate(list(self.psi), axis=1) * mass) @ gather / (mass @ gather)
         theta /= theta.sum(axis=1, keepdims=True)
         psi = inside > 0.5 if self.levels is None else self.levels[placed(inside, self.levels)]

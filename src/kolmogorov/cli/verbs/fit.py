@@ -51,6 +51,8 @@ _POINT = (
     "tol",
     "n_init",
 )
+#: Events with --only-yes: lists gain by more than can be read at a glance.
+_LISTING_EVENTS = 32
 #: Options of chains, and the parameters of the model that they are.
 _CHAINS = {
     "likelihood": "likelihood",
@@ -66,7 +68,9 @@ _CHAINS = {
 @click.argument("data", type=Input(dir_okay=True))
 @output_option("Model file to write.", required=True)
 @click.option(
-    "--events", type=EVENTS, help="Number of elementary events.  [default: by the size of the table; 8 with --point]"
+    "--events",
+    type=EVENTS,
+    help="Number of elementary events.  [default: by the size of the table; 8 with --point, 32 with --only-yes]",
 )
 @click.option(
     "--levels",
@@ -153,7 +157,7 @@ def command(
       kolmogorov fit u.data --maximum 5 --levels auto --events 4 -o ml.km
       kolmogorov fit u.data --maximum 5 --test-size 0.2 -o ml.km
       kolmogorov fit u.data --maximum 5 --bayes --likelihood categorical --max-seconds 60 -o ml.km
-      kolmogorov fit clicks.csv --only-yes --events 32 --test-size 0.2 -o clicks.km
+      kolmogorov fit clicks.csv --only-yes --test-size 0.2 -o clicks.km
       kolmogorov fit table.kmt --dask local:4 -o model.km
       kolmogorov fit table.kmt --gpu --point --events 16 -o model.km
       kolmogorov fit votes.csv --map yes=1,abstain=0.5,no=0 --missing absent --titles motions.csv -o votes.km
@@ -203,6 +207,8 @@ def _learn(
     scale = {name: options.pop(name) for name in SCALE}
     if not bayes:
         options["unobserved"] = "auto" if only_yes else 0.0
+    if only_yes and events is None:
+        events = _LISTING_EVENTS
     # What is wrong with the settings is said before a file is read, which may take minutes.
     model = _unfitted(bayes, {"n_events": events, "random_state": seed, "n_jobs": jobs}, options)
     model.check_parameters()
