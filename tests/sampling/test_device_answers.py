@@ -35,13 +35,13 @@ def _table(*, weighted, answers=2):
     return Observations.from_arrays(users, items, said, maximum=answers - 1, minimum=0, **weights)
 
 
-def _chain(table, likelihood, seed=5, n_events=4):
+def _chain(table, likelihood, seed=5):
     features = pattern_features(table, 2)
     emission = emission_of(likelihood, CHANCES, table)
     return AnswerChain(
         table,
         features.users,
-        n_events=n_events,
+        n_events=4,
         n_classes=1,
         concentration=None,
         seed=seed,
@@ -53,18 +53,12 @@ def _chain(table, likelihood, seed=5, n_events=4):
 
 
 @pytest.mark.parametrize(
-    ("likelihood", "weighted", "n_events", "long"),
-    [
-        ("bernoulli", False, 4, 512),
-        ("bernoulli", True, 3, 4),
-        ("categorical", False, 4, 4),
-        ("bernoulli", False, 1, 512),
-    ],
+    ("likelihood", "weighted", "long"), [("bernoulli", False, 512), ("bernoulli", True, 4), ("categorical", False, 512)]
 )
-def test_values_are_those_of_chains_on_threads(cuda, monkeypatch, likelihood, weighted, n_events, long):
+def test_values_are_those_of_chains_on_threads(cuda, monkeypatch, likelihood, weighted, long):
     monkeypatch.setattr(device, "_LONG", long)
     table = _table(weighted=weighted, answers=5 if likelihood == "categorical" else 2)
-    chains = [_chain(table, likelihood, seed, n_events) for seed in (5, 6)]
+    chains = [_chain(table, likelihood, seed) for seed in (5, 6)]
     states = [chain.sweep(chain.start(), 1, learning=True) for chain in chains]
     batch = AnswerDeviceChains(cuda, chains, states)
     batch.sweep(2, learning=True)
@@ -72,7 +66,7 @@ def test_values_are_those_of_chains_on_threads(cuda, monkeypatch, likelihood, we
         yours = chain.sweep(state, 2, learning=True)
         assert np.array_equal(mine.psi, yours.psi)
         np.testing.assert_allclose(mine.items.precision, yours.items.precision, rtol=1e-4)
-        mine.validate(table.n_users, table.n_items, n_events, chain.levels)
+        mine.validate(table.n_users, table.n_items, 4, chain.levels)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -101,9 +95,10 @@ def test_thetas_are_dirichlet_given_the_events(cuda, weighted):
 @pytest.mark.parametrize("likelihood", ["bernoulli", "categorical"])
 def test_a_fit_is_the_same_from_run_to_run_and_settles(cuda, likelihood):
     table = _table(weighted=False, answers=5 if likelihood == "categorical" else 2)
+    levels = "auto" if likelihood == "categorical" else tuple(CHANCES)
     short = {"n_chains": 2, "burn_in": 32, "n_samples": 4, "thin": 1, "random_state": 0, "n_features": 2}
     models = [
-        BayesianKolmogorovModel(3, likelihood=likelihood, execution=execution, **short).fit(table)
+        BayesianKolmogorovModel(4, likelihood=likelihood, levels=levels, execution=execution, **short).fit(table)
         for execution in (cuda, cuda, None)
     ]
     assert np.array_equal(models[0].posterior_.theta, models[1].posterior_.theta)

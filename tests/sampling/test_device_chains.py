@@ -68,12 +68,11 @@ def _chain(table, seed=5, **more):
 
 
 @needs_compiler
-@pytest.mark.parametrize(("n_events", "weighted", "unobserved"), [(4, False, 0.0), (4, True, 0.2), (1, True, 0.0)])
-@pytest.mark.parametrize("long", [512, 6])
-def test_a_sweep_draws_what_chains_on_threads_do(table, cuda, monkeypatch, n_events, weighted, unobserved, long):
+@pytest.mark.parametrize(("weighted", "unobserved", "long"), [(False, 0.0, 512), (True, 0.2, 6)])
+def test_a_sweep_draws_what_chains_on_threads_do(table, cuda, monkeypatch, weighted, unobserved, long):
     monkeypatch.setattr(device, "_LONG", long)
     table = _weighted(table) if weighted else table
-    chains = [_chain(table, seed, n_events=n_events, unobserved=unobserved) for seed in (5, 6)]
+    chains = [_chain(table, seed, unobserved=unobserved) for seed in (5, 6)]
     states = [chain.sweep(chain.start(), 1, learning=True) for chain in chains]
     batch = GaussianDeviceChains(cuda, chains, states)
     with cuda:
@@ -82,7 +81,7 @@ def test_a_sweep_draws_what_chains_on_threads_do(table, cuda, monkeypatch, n_eve
         yours = chain.sweep(state, 2, learning=False)
         assert np.array_equal(mine.psi, yours.psi)
         np.testing.assert_allclose(mine.theta, yours.theta, atol=1e-5)
-        mine.validate(table.n_users, table.n_items, n_events, LEVELS)
+        mine.validate(table.n_users, table.n_items, 4, LEVELS)
 
 
 @needs_compiler
@@ -105,7 +104,7 @@ def test_priors_are_learned_from_what_was_drawn(table, cuda):
 
 @needs_compiler
 def test_noise_is_drawn_given_what_is_left(table, cuda):
-    chain = _chain(table, unobserved=0.2, n_events=3)
+    chain = _chain(table, unobserved=0.2)
     state = replace(chain.start(), scale=1e6)
     # With so large a scale the gamma number alone is random, and equal for equal residuals; without one it is divided.
     found = []
@@ -121,7 +120,7 @@ def test_noise_is_drawn_given_what_is_left(table, cuda):
 
 @needs_compiler
 def test_noise_is_inverse_gamma(table, cuda):
-    chains = [_chain(table, seed, n_events=3) for seed in range(40)]
+    chains = [_chain(table, seed) for seed in range(40)]
     state = chains[0].start()
     batch = GaussianDeviceChains(cuda, chains, [state] * len(chains))
     batch.draw_thetas(1)
@@ -223,11 +222,11 @@ SHORT = {
 def test_a_fit_is_the_same_from_run_to_run_and_in_waves(table, cuda, monkeypatch):
     seen = []
     models = [
-        BayesianKolmogorovModel(3, execution=cuda, callback=seen.append, **SHORT).fit(table),
-        BayesianKolmogorovModel(3, execution=cuda, **SHORT).fit(table),
+        BayesianKolmogorovModel(4, execution=cuda, callback=seen.append, **SHORT).fit(table),
+        BayesianKolmogorovModel(4, execution=cuda, **SHORT).fit(table),
     ]
     monkeypatch.setattr("kolmogorov.sampling.abreast.fitting_chains", lambda *given: 2)
-    models.append(BayesianKolmogorovModel(3, execution=cuda, **SHORT).fit(table))
+    models.append(BayesianKolmogorovModel(4, execution=cuda, **SHORT).fit(table))
     for other in models[1:]:
         assert np.array_equal(models[0].posterior_.theta, other.posterior_.theta)
         assert np.array_equal(models[0].posterior_.psi, other.posterior_.psi)
@@ -237,7 +236,7 @@ def test_a_fit_is_the_same_from_run_to_run_and_in_waves(table, cuda, monkeypatch
 
 @needs_compiler
 def test_a_checkpoint_goes_on_to_the_same_draws(table, cuda, monkeypatch, tmp_path):
-    whole = BayesianKolmogorovModel(3, execution=cuda, **SHORT).fit(table)
+    whole = BayesianKolmogorovModel(4, execution=cuda, **SHORT).fit(table)
 
     def broken(draw):
         if draw.sweep == 7:
@@ -246,13 +245,13 @@ def test_a_checkpoint_goes_on_to_the_same_draws(table, cuda, monkeypatch, tmp_pa
     monkeypatch.setattr("kolmogorov.sampling.sampler._PAUSE", 0.0)
     kept = {"checkpoint": tmp_path / "chains.km", "execution": cuda, **SHORT}
     with pytest.raises(RuntimeError, match="cut"):
-        BayesianKolmogorovModel(3, callback=broken, **kept).fit(table)
+        BayesianKolmogorovModel(4, callback=broken, **kept).fit(table)
     cut = kept["checkpoint"].read_bytes()
-    model = BayesianKolmogorovModel(3, **kept).fit(table)
+    model = BayesianKolmogorovModel(4, **kept).fit(table)
     assert np.array_equal(model.posterior_.psi, whole.posterior_.psi)
     np.testing.assert_allclose(model.posterior_.theta, whole.posterior_.theta, atol=1e-4)
     kept["checkpoint"].write_bytes(cut)
-    on_threads = BayesianKolmogorovModel(3, **kept | {"execution": None}).fit(table)
+    on_threads = BayesianKolmogorovModel(4, **kept | {"execution": None}).fit(table)
     assert on_threads.posterior_.n_chains == 3
 
 
@@ -264,4 +263,4 @@ def test_what_is_not_drawn_there_is_refused(table, cuda, more):
 
 def test_a_device_that_is_too_small_is_named(table, cuda, monkeypatch):
     with pytest.raises(ExecutionError, match="takes .* GB of the GPU's memory"):
-        BayesianKolmogorovModel(3, execution=Cuda(memory=1000), **SHORT).fit(table)
+        BayesianKolmogorovModel(4, execution=Cuda(memory=1000), **SHORT).fit(table)
