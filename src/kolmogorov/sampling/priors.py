@@ -141,6 +141,25 @@ class UserPrior:
         slopes = np.linalg.solve(known.T @ known + ridge, known.T @ (theta[seen] - mean))
         return replace(self, mean=mean, slopes=slopes)
 
+    def shrunk(self, theta: Floats, seen: NDArray[np.bool_]) -> UserPrior:
+        """Fit mean and slopes as `located` does, with the ridge that the thetas suggest (by rounds of EM).
+
+        Features that say nothing of thetas must not be believed.
+        """
+        known, mean = self.features[seen], theta[seen].mean(axis=0)
+        apart = theta[seen] - mean
+        slopes = np.zeros_like(self.slopes)
+        if slopes.size:
+            gram, moment, total = known.T @ known, known.T @ apart, float((apart**2).sum())
+            ridge = _FEATURE_RIDGE
+            for _ in range(_RIDGE_ROUNDS):
+                inverse = np.linalg.inv(gram + ridge * np.eye(len(gram)))
+                slopes = inverse @ moment
+                variance = max(total - float((slopes * moment).sum()), _TINY) / apart.size
+                energy = float((slopes**2).sum()) / variance + apart.shape[1] * float(np.trace(inverse))
+                ridge = (1.0 + slopes.size) / (1.0 / _FEATURE_RIDGE + energy)
+        return replace(self, mean=mean, slopes=slopes)
+
     def learned(self, theta: Floats, seen: NDArray[np.bool_], rng: np.random.Generator, *, spread: bool) -> UserPrior:
         """Fit mean and slopes to the thetas of the users observed, and with `spread` the concentration too.
 
@@ -172,7 +191,7 @@ _PRIOR_DRAWS = 128
 PRIOR_DRAWS = 256
 _LARGEST_STEP = 0.2
 _CONCENTRATIONS = (0.1, 1e4)
-_FEATURE_RIDGE = 20.0
+_FEATURE_RIDGE, _RIDGE_ROUNDS = 20.0, 5
 
 
 @dataclass(frozen=True, eq=False)
