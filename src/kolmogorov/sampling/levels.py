@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +32,14 @@ _ROUNDS, _USER_ROUNDS = 2, 2
 _HELD = 30
 
 
+def value_variance(*, noisy: bool) -> float:
+    """Return what the prior of values' precision is around, as a variance by event.
+
+    With noisy ratings it has to be small: events that are not needed must be able to have nearly the same values.
+    """
+    return 0.01 if noisy else 0.1
+
+
 class LevelChain(Chain):
     """What the chains of many-valued models share: a plain start from the items' means, and a prior of values.
 
@@ -44,13 +52,11 @@ class LevelChain(Chain):
         As for `Chain`.
     """
 
-    #: What the prior of values' precision is around, as a variance by event.
-    value_variance: ClassVar[float]
-
     def __init__(self, *given: Any, item_features: Floats, levels: Floats, **options: Any) -> None:
         super().__init__(*given, **options)
         self.item_features = item_features
         self.levels = levels
+        self.value_variance = value_variance(noisy=False)
         self.seen_items = self.observations.columns.counts > 0
 
     def start(self) -> ChainState:
@@ -101,11 +107,11 @@ class GaussianLevelChain(LevelChain):
     """
 
     prior_names = ("concentration", "noise", "noise_shape")
-    value_variance = 0.01
 
     def __init__(self, *given: Any, unobserved: float = 0.0, **options: Any) -> None:
         super().__init__(*given, **options)
         self.unobserved = unobserved
+        self.value_variance = value_variance(noisy=not unobserved)
         if unobserved:
             self.seen_users, self.seen_items = np.ones_like(self.seen_users), np.ones_like(self.seen_items)
             self.mass = self.mass + unobserved * (self.observations.n_items - self.observations.rows.counts)
@@ -149,7 +155,8 @@ class GaussianLevelChain(LevelChain):
         shape, scale = redrawn_shape(prior.shape, prior.scale, noise, rng)
         users, items = state.users, state.items
         if learning:
-            users = users.shrunk(theta, self.seen_users)
+            # Where only yes is recorded the pattern is the answers, and would be believed beside them.
+            users = (users.located if self.unobserved else users.shrunk)(theta, self.seen_users)
             if self.concentration is None:
                 users = stepped(users, theta, self.seen_users, rng)
             items = items.learned(psi, self.seen_items, self.value_variance, rng)
@@ -213,7 +220,6 @@ class AnswerChain(LevelChain):
     """Answers are one of a few: an event is drawn from theta_u, and in it the item's value gives each its chance."""
 
     prior_names = ("concentration",)
-    value_variance = 0.1
 
     def __init__(self, *given: Any, emission: Emission, **options: Any) -> None:
         super().__init__(*given, **options)

@@ -19,7 +19,7 @@ from kolmogorov.kernels.draws.gibbs import draw_answers, draw_bits
 from kolmogorov.kernels.draws.values import draw_thetas, draw_values
 from kolmogorov.sampling.chain import EMISSION
 from kolmogorov.sampling.emission import Emission, emission_of, placed
-from kolmogorov.sampling.levels import AnswerChain, GaussianLevelChain, corrected
+from kolmogorov.sampling.levels import corrected, value_variance
 from kolmogorov.sampling.posterior import Posterior
 from kolmogorov.sampling.values import usual_precision
 from kolmogorov.solvers.samplers import SimplexSampler
@@ -173,9 +173,8 @@ def _new_values(posterior: Posterior, view: View, k: int) -> NDArray[Any]:
     theta = np.ascontiguousarray(posterior.theta[k], dtype=np.float64)
     noisy = posterior.likelihood == "gaussian"
     position = levels if noisy else _emission(posterior).position
-    kind = GaussianLevelChain if noisy else AnswerChain
     known = position[_codes(posterior, k)[posterior.item_seen]]
-    pull = usual_precision(known - known.mean(axis=0), kind.value_variance)
+    pull = usual_precision(known - known.mean(axis=0), value_variance(noisy=noisy and not posterior.unobserved))
     centre = np.tile(known.mean(axis=0), (n, 1))
     start = placed(centre, position)
     fresh = np.empty_like(start)

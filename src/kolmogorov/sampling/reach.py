@@ -39,6 +39,7 @@ def value_grid(table: Observations, n_events: int) -> Floats:
     each = len(table) / max(int((table.columns.counts > 0).sum()), 1)
     wanted = deviation * n_events / math.sqrt(max(each, 1.0)) / _STEPS
     most = base * (MOST_LEVELS - 3) / (high - low)
-    parts = max(1, min(math.ceil(base / max(wanted, 1e-9)), math.floor(most)))
+    # Where only yes is recorded answers do not differ, and say nothing of the step.
+    parts = max(1, min(math.ceil(base / wanted), math.floor(most))) if wanted > 0.0 else 1
     inside = round(parts / base)
     return np.arange(math.floor(low * inside), math.ceil(high * inside) + 1) / inside
