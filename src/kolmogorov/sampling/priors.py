@@ -142,9 +142,10 @@ class UserPrior:
         return replace(self, mean=mean, slopes=slopes)
 
     def shrunk(self, theta: Floats, seen: NDArray[np.bool_]) -> UserPrior:
-        """Fit mean and slopes as `located` does, with the ridge that the thetas suggest (by rounds of EM).
+        """Fit mean and slopes as `located` does, with the ridge that makes the thetas likely.
 
-        Features that say nothing of thetas must not be believed.
+        Features that say nothing of thetas must not be believed. The rounds are MacKay's: the ridge is the number of
+        slopes that are determined by the thetas over the sum of their squares.
         """
         known, mean = self.features[seen], theta[seen].mean(axis=0)
         apart = theta[seen] - mean
@@ -156,8 +157,8 @@ class UserPrior:
                 inverse = np.linalg.inv(gram + ridge * np.eye(len(gram)))
                 slopes = inverse @ moment
                 variance = max(total - float((slopes * moment).sum()), _TINY) / apart.size
-                energy = float((slopes**2).sum()) / variance + apart.shape[1] * float(np.trace(inverse))
-                ridge = (1.0 + slopes.size) / (1.0 / _FEATURE_RIDGE + energy)
+                determined = slopes.size - ridge * apart.shape[1] * float(np.trace(inverse))
+                ridge = (1.0 + determined) / (1.0 / _FEATURE_RIDGE + float((slopes**2).sum()) / variance)
         return replace(self, mean=mean, slopes=slopes)
 
     def learned(self, theta: Floats, seen: NDArray[np.bool_], rng: np.random.Generator, *, spread: bool) -> UserPrior:

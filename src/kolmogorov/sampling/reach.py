@@ -33,9 +33,9 @@ def value_grid(table: Observations, n_events: int) -> Floats:
     [-1.0, 2.0]
     """
     mean, deviation = float(table.values.mean()), float(table.values.std())
-    reach = _DEVIATIONS * math.sqrt(n_events) * deviation
-    low, high = min(-_REACH, mean - reach), max(1.0 + _REACH, mean + reach)
     base = step_of(table)
+    reach = min(_DEVIATIONS * math.sqrt(n_events) * deviation, base * (MOST_LEVELS // 2 - 2))
+    low, high = min(-_REACH, mean - reach), max(1.0 + _REACH, mean + reach)
     each = len(table) / max(int((table.columns.counts > 0).sum()), 1)
     wanted = deviation * n_events / math.sqrt(max(each, 1.0)) / _STEPS
     most = base * (MOST_LEVELS - 3) / (high - low)
