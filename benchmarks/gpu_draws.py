@@ -157,8 +157,9 @@ def priors_off(chain: GaussianLevelChain, before: ChainState, after: ChainState)
     inverses = float((1.0 / after.noise).sum())
     scaled = NoisePrior(before.scale, before.shape, rate).rescaled(len(after.noise), inverses, rng)
     shape, scale = redrawn_shape(scaled.shape, scaled.scale, after.noise, rng)
-    items = before.items.learned(after.psi, chain.seen_items, rng)
-    users = before.users.located(after.theta, chain.seen_users)
+    items = before.items.learned(after.psi, chain.seen_items, chain.value_variance, rng)
+    fitted = before.users.located if chain.unobserved else before.users.shrunk
+    users = fitted(after.theta, chain.seen_users)
     seen = np.flatnonzero(chain.seen_users)
     drawn = after.users.prior_draws
     usual = ((drawn - users.centre[np.resize(seen, len(drawn))]) ** 2).sum(axis=1)

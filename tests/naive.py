@@ -343,6 +343,13 @@ def softmax(logs):
     return weights / weights.sum()
 
 
+def normal_row(values, weights, precision, factors, centre, pull):
+    """Mean and covariance of a row without bounds, given answers with normal noise and a normal prior."""
+    whole = precision * sum(w * np.outer(f, f) for w, f in zip(weights, factors, strict=True)) + pull
+    moment = precision * sum(w * v * f for w, v, f in zip(weights, values, factors, strict=True)) + pull @ centre
+    return np.linalg.solve(whole, moment), np.linalg.inv(whole)
+
+
 def value_distribution(theta, values, heavy, grid, centre, pull):
     """Probabilities of all vectors of an item's values (first event most significant), answers with normal noise."""
     logs = []

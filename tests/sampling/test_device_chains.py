@@ -22,6 +22,7 @@ from kolmogorov.sampling.together import (
     learned_values,
     located_users,
     redrawn_noise,
+    shrunk_users,
     stepped_concentration,
 )
 from kolmogorov.sampling.values import ValuePrior
@@ -166,12 +167,14 @@ def test_values_are_learned_as_by_each_chain(table):
         items,
         np.array([cross, cross]),
         np.array([square, square]),
+        np.array([state.items.slopes] * 2),
         np.array([state.items.precision] * 2),
+        0.03,
         [np.random.default_rng(k) for k in (7, 8)],
     )
     for k, seed in enumerate((7, 8)):
         prior = ValuePrior(given, state.items.slopes, state.items.precision)
-        expected = prior.learned(state.psi, chain.seen_items, np.random.default_rng(seed))
+        expected = prior.learned(state.psi, chain.seen_items, 0.03, np.random.default_rng(seed))
         np.testing.assert_allclose(drawn[0][k], expected.slopes, rtol=1e-8, atol=1e-10)
         np.testing.assert_allclose(drawn[1][k], expected.precision, rtol=1e-8)
 
@@ -187,10 +190,13 @@ def test_users_are_learned_as_by_each_chain(table, n_features, monkeypatch):
     prior = UserPrior.start(features, 4, 30.0, 256)
     expected = prior.located(theta, seen)
     np.testing.assert_allclose(located[0], np.vstack([expected.mean, expected.slopes]), atol=1e-12)
+    squares = (theta[seen] ** 2).sum()
+    shrunk = shrunk_users(users, np.array([cross, cross]), np.array([squares, squares]))
+    likely = prior.shrunk(theta, seen)
+    np.testing.assert_allclose(shrunk[1], np.vstack([likely.mean, likely.slopes]), atol=1e-10)
     mine = stepped(expected, theta, seen, np.random.default_rng(4))
     centre = expected.centre[np.resize(np.flatnonzero(seen), 256)]
     distance = ((mine.prior_draws - centre) ** 2).sum(axis=1)
-    squares = (theta[seen] ** 2).sum()
     found = stepped_concentration(
         users, located[:1], cross[None], np.array([squares]), np.array([30.0]), distance[None]
     )

@@ -10,7 +10,7 @@ from scipy.special import ndtri
 import naive
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov.kernels.draws.averages import answer_shares, level_shares, low_quantile, mixture_quantile
-from kolmogorov.kernels.draws.emissions import draw_emissions, draw_emitted
+from kolmogorov.kernels.draws.emissions import draw_emissions, draw_emitted, settle_emitted
 from kolmogorov.kernels.draws.gibbs import gamma, uniform
 from kolmogorov.kernels.draws.values import draw_place, draw_thetas, draw_values
 from kolmogorov.sampling.emission import Emission, placed
@@ -121,6 +121,14 @@ def test_thetas_behind_answers_are_those_of_the_twin(seed, size, n_answers):
         part = slice(indptr[u], indptr[u + 1])
         given_ = (answers[part], items[part], codes, emission, theta[u], alpha, seeds(n=7)[u], uniform, gamma)
         np.testing.assert_allclose(out[u], naive.emitted_theta(*given_), rtol=1e-12)
+    mean, now = np.empty_like(theta), theta.copy()
+    settle_emitted(*table, codes, emission, now, alpha, seeds(n=5), 3, 0, 7, mean)
+    kept = []
+    for one in seeds(n=5):
+        draw_emitted(*table, codes, emission, theta, alpha, np.repeat(one, 7), 0, 7, out)
+        theta = out.copy()
+        kept.append(theta)
+    np.testing.assert_allclose(mean, np.mean(kept[-3:], axis=0), rtol=1e-12)
 
 
 def test_many_equal_answers_are_drawn_as_if_one_by_one():

@@ -19,7 +19,7 @@ MOST_LEVELS, FURTHEST_LEVEL = 64, 10.0
 CHANCES = (0.002, 0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98, 0.998)
 #: The step of a grid where the ratings' own is finer or coarser, with the two between which that serves.
 _USUAL_STEP, _FINEST_STEP, _COARSEST_STEP = 0.2, 0.15, 0.25
-#: Steps by which a grid reaches beyond either end of the scale, unless told otherwise.
+#: Steps by which a grid reaches beyond either end of the scale.
 _REACH = 2
 #: Ratings looked at to find their step.
 _LOOK = 1 << 20
@@ -49,7 +49,7 @@ class LevelsRequirement:
         )
 
 
-def grid_of(levels: Levels, table: Observations, *, chances: bool = False, reach: float | None = None) -> Floats | None:
+def grid_of(levels: Levels, table: Observations, *, chances: bool = False) -> Floats | None:
     """Return the values of a many-valued model for a table; None for the paper's two.
 
     Parameters
@@ -58,8 +58,6 @@ def grid_of(levels: Levels, table: Observations, *, chances: bool = False, reach
     table : Observations
     chances : bool
         Answers are yes or no, and a value is the chance of a yes: "auto" stays inside (0, 1).
-    reach : float, optional
-        How far "auto" goes beyond either end of the scale, in scales; by default two steps.
 
     Examples
     --------
@@ -69,25 +67,24 @@ def grid_of(levels: Levels, table: Observations, *, chances: bool = False, reach
     [-0.4, -0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4]
     """
     if isinstance(levels, str):
-        return np.array(CHANCES) if chances else _reaching(_step_of(table), reach)
+        return np.array(CHANCES) if chances else _reaching(step_of(table))
     if isinstance(levels, numbers.Integral):
         return None
     grid = np.asarray(levels, dtype=np.float64)
     return None if np.array_equal(grid, (0.0, 1.0)) else grid
 
 
-def _step_of(table: Observations) -> float:
+def step_of(table: Observations) -> float:
     """Return the distance of neighbouring ratings where it makes a grid of sensible size, or else the usual one."""
     found = np.unique(table.values[:_LOOK].round(9))
     step = float(np.diff(found).min()) if 2 <= found.size <= MOST_LEVELS else 0.0
     return step if _FINEST_STEP <= step <= _COARSEST_STEP else _USUAL_STEP
 
 
-def _reaching(step: float, reach: float | None) -> Floats:
+def _reaching(step: float) -> Floats:
     """Return multiples of a step from below 0 to above 1."""
     inside = round(1.0 / step)
-    beyond = _REACH if reach is None else round(reach * inside)
-    return np.arange(-beyond, inside + beyond + 1) / inside
+    return np.arange(-_REACH, inside + _REACH + 1) / inside
 
 
 def has_two(levels: Levels) -> bool:

@@ -33,7 +33,7 @@ from kolmogorov._support.validation import (
     check_parameters,
 )
 from kolmogorov._support.warn import warn
-from kolmogorov.data.levels import MOST_LEVELS, Levels, LevelsRequirement
+from kolmogorov.data.levels import MOST_LEVELS, Levels, LevelsRequirement, has_two
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.options import LARGEST_WEIGHT
 from kolmogorov.data.trainable import check_any, check_trainable
@@ -255,7 +255,7 @@ class BayesianKolmogorovModel(DrawnModel):
 
         return Plan(
             likelihood=likelihood,
-            levels=level_grid(self.levels, table, likelihood),
+            levels=level_grid(self.levels, table, likelihood, chosen("n_events")),
             n_events=chosen("n_events"),
             n_chains=chosen("n_chains"),
             burn_in=chosen("burn_in"),
@@ -269,7 +269,7 @@ class BayesianKolmogorovModel(DrawnModel):
     def _unobserved(self, table: Observations, likelihood: str) -> float:
         if self.unobserved == 0.0:
             return 0.0
-        if likelihood != "gaussian" or level_grid(self.levels, table, likelihood) is None:
+        if likelihood != "gaussian" or has_two(self.levels):
             raise ParameterError("'unobserved' goes with likelihood 'gaussian' and several levels.")
         least = 1.0 if table.weights is None else float(table.weights.min())
         cells = table.n_users * table.n_items
@@ -283,8 +283,7 @@ class BayesianKolmogorovModel(DrawnModel):
 
     def _sizes(self, table: Observations) -> Sizes:
         likelihood = self._likelihood(table)
-        several = level_grid(self.levels, table, likelihood) is not None
-        return suited(table, several_values=several, answers=likelihood != "gaussian")
+        return suited(table, several_values=not has_two(self.levels), answers=likelihood != "gaussian")
 
     def _n_features(self, table: Observations) -> int:
         return self._sizes(table).n_features if self.n_features == "auto" else int(self.n_features)

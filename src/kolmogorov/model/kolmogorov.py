@@ -315,7 +315,7 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         n_sweeps = max(_LEAST_SWEEPS, round(effort * (_SPARSE_SWEEPS if sparse else _SWEEPS)))
         return Plan(
             likelihood=likelihood,
-            levels=level_grid("auto", table, likelihood),
+            levels=level_grid("auto", table, likelihood, int(self.n_events)),
             n_events=int(self.n_events),
             n_chains=1,
             burn_in=n_sweeps // 2,

@@ -13,6 +13,7 @@ from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.sampling.chain import ChainState
 from kolmogorov.sampling.emission import placed
 from kolmogorov.sampling.features import Features
+from kolmogorov.sampling.levels import LevelChain
 from kolmogorov.sampling.plan import Plan
 
 #: How far the start is moved off certainty.
@@ -43,7 +44,8 @@ class Average:
 def averaged(plan: Plan, table: Observations, features: Features, seed: int, dealer: Threads, begin: Fitted) -> Average:
     """Run one chain from where a descent ended; after Ctrl-C return the average so far."""
     chain = plan.chain(table, features, seed, 0, dealer)
-    state = _begun(chain.start(), plan, begin)
+    assert isinstance(chain, LevelChain)
+    state = _begun(chain.plain_start(), plan, begin)
     theta, values = np.zeros_like(state.theta), np.zeros_like(state.psi)
     kept, interrupted = 0, False
     try:

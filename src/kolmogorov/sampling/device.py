@@ -185,7 +185,8 @@ class DeviceChains(ABC, Generic[AnyChain]):
         """Learn the items' priors."""
         items, psi = self.items, self.psi
         cross, square = self.sums(items, items.features, psi), self.sums(items, psi, psi)
-        self.slopes, self.precision = learned_values(items.described, cross, square, self.precision, rngs)
+        given = (self.slopes, self.precision, self.chains[0].value_variance)
+        self.slopes, self.precision = learned_values(items.described, cross, square, *given, rngs)
 
     # --- what is kept ---------------------------------------------------------------------------------------------
 

@@ -16,7 +16,13 @@ from kolmogorov.sampling.chain import PRIORS, ChainState
 from kolmogorov.sampling.device import THREADS, DeviceChains, DeviceSide, on_simplex, sent
 from kolmogorov.sampling.levels import ROUNDS, USER_ROUNDS, GaussianLevelChain, corrected
 from kolmogorov.sampling.priors import PRIOR_DRAWS
-from kolmogorov.sampling.together import Generators, located_users, redrawn_noise, stepped_concentration
+from kolmogorov.sampling.together import (
+    Generators,
+    located_users,
+    redrawn_noise,
+    shrunk_users,
+    stepped_concentration,
+)
 
 #: Side of the draws from the users' prior, beside those of users and items.
 _PRIOR_SIDE = 4
@@ -102,9 +108,12 @@ class GaussianDeviceChains(DeviceChains[GaussianLevelChain]):
         """Learn the priors of both sides."""
         users, theta = self.users, self.theta
         cross = self.sums(users, users.features, theta)
-        self.located = located_users(users.described, cross)
+        squares = np.trace(self.sums(users, theta, theta), axis1=1, axis2=2)
+        if self.unobserved:
+            self.located = located_users(users.described, cross)
+        else:
+            self.located = shrunk_users(users.described, cross, squares)
         if self.chains[0].concentration is None:
-            squares = np.trace(self.sums(users, theta, theta), axis1=1, axis2=2)
             self.concentration = stepped_concentration(
                 users.described, self.located, cross, squares, self.concentration, self._distances(index)
             )

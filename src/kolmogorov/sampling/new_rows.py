@@ -14,18 +14,20 @@ from kolmogorov.data.observations import View
 from kolmogorov.execution import Threads
 from kolmogorov.fitting.equations import Partners
 from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE
-from kolmogorov.kernels.draws.emissions import draw_emissions, draw_emitted
+from kolmogorov.kernels.draws.emissions import draw_emissions, settle_emitted
 from kolmogorov.kernels.draws.gibbs import draw_answers, draw_bits
 from kolmogorov.kernels.draws.values import draw_thetas, draw_values
 from kolmogorov.sampling.chain import EMISSION
 from kolmogorov.sampling.emission import Emission, emission_of, placed
-from kolmogorov.sampling.levels import corrected
+from kolmogorov.sampling.levels import corrected, value_variance
 from kolmogorov.sampling.posterior import Posterior
 from kolmogorov.sampling.values import usual_precision
 from kolmogorov.solvers.samplers import SimplexSampler
 
 #: Sweeps over a new row for each draw, and how many of the last are averaged.
 _SWEEPS, _LAST = 12, 8
+#: The same where an event is drawn for every answer: from one event to another there is a longer way.
+_ANSWER_SWEEPS, _LAST_ANSWERS = 120, 80
 #: Rounds over the values of a new item.
 _ROUNDS = 12
 
@@ -89,11 +91,15 @@ def _answering_thetas(posterior: Posterior, k: int, view: View, population: Floa
     emission = _emission(posterior)
     table = (view.indptr, view.indices, emission.codes(view.values), view.weights)
     codes = _codes(posterior, k)
+    seeds = row_seeds(k, 0, USER_SIDE, np.arange(_ANSWER_SWEEPS))
+    theta = np.tile(population, (view.counts.size, 1))
+    found = np.empty_like(theta)
 
-    def sweep(theta: Floats, seeds: NDArray[np.uint64], first: int, last: int, out: Floats) -> None:
-        draw_emitted(*table, codes, emission.chances, theta, alpha, seeds, first, last, out)
+    def share(first: int, last: int) -> None:
+        settle_emitted(*table, codes, emission.chances, theta, alpha, seeds, _LAST_ANSWERS, first, last, found)
 
-    return _averaged(sweep, k, view.counts.size, population, dealer)
+    dealer.deal(share, len(theta), 1, view.indptr, _ANSWER_SWEEPS * population.size)
+    return found
 
 
 def _averaged(sweep: Any, k: int, n: int, population: Floats, dealer: Threads) -> Floats:
@@ -174,7 +180,7 @@ def _new_values(posterior: Posterior, view: View, k: int) -> NDArray[Any]:
     noisy = posterior.likelihood == "gaussian"
     position = levels if noisy else _emission(posterior).position
     known = position[_codes(posterior, k)[posterior.item_seen]]
-    pull = usual_precision(known - known.mean(axis=0))
+    pull = usual_precision(known - known.mean(axis=0), value_variance(noisy=noisy and not posterior.unobserved))
     centre = np.tile(known.mean(axis=0), (n, 1))
     start = placed(centre, position)
     fresh = np.empty_like(start)

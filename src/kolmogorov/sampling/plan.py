@@ -16,9 +16,8 @@ from kolmogorov.sampling.chain import BernoulliChain, Chain, GaussianChain
 from kolmogorov.sampling.emission import INSIDE, emission_of
 from kolmogorov.sampling.features import Features
 from kolmogorov.sampling.levels import AnswerChain, GaussianLevelChain
+from kolmogorov.sampling.reach import value_grid
 
-#: How far the values of ratings reach beyond either end of the scale, in scales.
-_REACH = 1.0
 #: Share of the sweeps that fit into a given time which are not kept.
 _BURN_IN_SHARE = 0.6
 
@@ -100,17 +99,15 @@ def likelihood_of(table: Observations) -> str:
     return "bernoulli" if table.is_binary and whole else "gaussian"
 
 
-def level_grid(levels: Levels, table: Observations, likelihood: str) -> Floats | None:
-    """Return the values that chains draw from; None for the paper's two.
-
-    For ratings "auto" reaches one scale beyond either end: thetas are far from the corners of the simplex, and what
-    they average must make up for it.
-    """
+def level_grid(levels: Levels, table: Observations, likelihood: str, n_events: int) -> Floats | None:
+    """Return the values that chains draw from; None for the paper's two."""
     if likelihood == "categorical":
         if isinstance(levels, str):
             return emission_of(likelihood, np.empty(0), table).levels
         raise ParameterError("With likelihood 'categorical' the levels are the ratings themselves: levels='auto'.")
-    grid = grid_of(levels, table, chances=likelihood == "bernoulli", reach=_REACH)
+    if likelihood == "gaussian" and isinstance(levels, str):
+        return value_grid(table, n_events)
+    grid = grid_of(levels, table, chances=likelihood == "bernoulli")
     if likelihood == "bernoulli" and grid is not None and not INSIDE[0] <= grid[0] <= grid[-1] <= INSIDE[1]:
         raise ParameterError(
             f"With likelihood 'bernoulli' levels are chances of a yes, each from {INSIDE[0]:g} to {INSIDE[1]:g}; got "

@@ -19,7 +19,7 @@ from kolmogorov.sampling.limits import SENSIBLE
 Floats = NDArray[np.float64]
 # Items are grouped by how often they were observed, since what is seen often is liked more often.
 _BUCKETS = 6
-_TINY = 1e-9
+TINY = 1e-9
 _LEAST_NOISE = 1e-6
 
 
@@ -68,7 +68,7 @@ class ItemPrior:
     @property
     def logit(self) -> Floats:
         """Log odds of each bit; float64[n_items, D]."""
-        safe = np.clip(self.frequency, _TINY, 1.0 - _TINY)
+        safe = np.clip(self.frequency, TINY, 1.0 - TINY)
         odds: Floats = (np.log(safe) - np.log1p(-safe))[self.member]
         return odds
 
@@ -77,7 +77,7 @@ class ItemPrior:
         n_classes = len(self.frequency)
         member = np.eye(n_classes)[self.member]
         count, ones = member.sum(axis=0), member.T @ psi
-        frequency = np.clip(rng.beta(1.0 + ones, 1.0 + count[:, None] - ones), _TINY, 1.0 - _TINY)
+        frequency = np.clip(rng.beta(1.0 + ones, 1.0 + count[:, None] - ones), TINY, 1.0 - TINY)
         weights = rng.gamma(1.0 + np.eye(self.bucket.max() + 1)[self.bucket].T @ member)
         weights /= weights.sum(axis=1, keepdims=True)
         log_density = psi @ np.log(frequency).T + (1.0 - psi) @ np.log1p(-frequency).T + np.log(weights)[self.bucket]
@@ -141,6 +141,26 @@ class UserPrior:
         slopes = np.linalg.solve(known.T @ known + ridge, known.T @ (theta[seen] - mean))
         return replace(self, mean=mean, slopes=slopes)
 
+    def shrunk(self, theta: Floats, seen: NDArray[np.bool_]) -> UserPrior:
+        """Fit mean and slopes as `located` does, with the ridge that makes the thetas likely.
+
+        Features that say nothing of thetas must not be believed. The rounds are MacKay's: the ridge is the number of
+        slopes that are determined by the thetas over the sum of their squares.
+        """
+        known, mean = self.features[seen], theta[seen].mean(axis=0)
+        apart = theta[seen] - mean
+        slopes = np.zeros_like(self.slopes)
+        if slopes.size:
+            gram, moment, total = known.T @ known, known.T @ apart, float((apart**2).sum())
+            ridge = FEATURE_RIDGE
+            for _ in range(RIDGE_ROUNDS):
+                inverse = np.linalg.inv(gram + ridge * np.eye(len(gram)))
+                slopes = inverse @ moment
+                variance = max(total - float((slopes * moment).sum()), TINY) / apart.size
+                determined = slopes.size - ridge * apart.shape[1] * float(np.trace(inverse))
+                ridge = (1.0 + determined) / (1.0 / FEATURE_RIDGE + float((slopes**2).sum()) / variance)
+        return replace(self, mean=mean, slopes=slopes)
+
     def learned(self, theta: Floats, seen: NDArray[np.bool_], rng: np.random.Generator, *, spread: bool) -> UserPrior:
         """Fit mean and slopes to the thetas of the users observed, and with `spread` the concentration too.
 
@@ -172,8 +192,8 @@ _PRIOR_DRAWS = 128
 PRIOR_DRAWS = 256
 _LARGEST_STEP = 0.2
 _CONCENTRATIONS = (0.1, 1e4)
-#: What slopes are shrunk by: as by so many users.
-FEATURE_RIDGE = 20.0
+#: What slopes are shrunk by: as by so many users, or in so many rounds by as many as makes them likely.
+FEATURE_RIDGE, RIDGE_ROUNDS = 20.0, 5
 
 
 @dataclass(frozen=True, eq=False)

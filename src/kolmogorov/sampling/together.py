@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from kolmogorov._support.typing import Floats
 from kolmogorov.sampling.concentration import scored
 from kolmogorov.sampling.noise import shape_given
-from kolmogorov.sampling.priors import FEATURE_RIDGE, NoisePrior
-from kolmogorov.sampling.values import FREEDOM, VARIANCE, bartlett, shrinkage
+from kolmogorov.sampling.priors import FEATURE_RIDGE, RIDGE_ROUNDS, TINY, NoisePrior
+from kolmogorov.sampling.values import FREEDOM, bartlett, drawn_shrinkage
 
 Generators = Sequence[np.random.Generator]
 
@@ -49,7 +49,13 @@ class Described:
 
 
 def learned_values(
-    items: Described, cross: Floats, square: Floats, precision: Floats, rngs: Generators
+    items: Described,
+    cross: Floats,
+    square: Floats,
+    slopes: Floats,
+    precision: Floats,
+    variance: float,
+    rngs: Generators,
 ) -> tuple[Floats, Floats]:
     """Draw slopes and precisions of the items' priors; what `ValuePrior.learned` draws from the same generators.
 
@@ -60,12 +66,16 @@ def learned_values(
         Sums of features times values.
     square : float64[C, D, D]
         Sums of products of values.
-    precision : float64[C, D, D]
+    slopes, precision : float64[C, k, D], float64[C, D, D]
+        Those before.
+    variance : float
+        By event, what the precision's prior is around.
     rngs : sequence of Generator
         One for each chain.
     """
     n_features, size = cross.shape[1:]
-    spread = np.linalg.inv(items.gram + np.diag(shrinkage(n_features)))
+    ridges = [drawn_shrinkage(*given) for given in zip(slopes, precision, rngs, strict=True)]
+    spread = np.linalg.inv(items.gram + np.array([np.diag(ridge) for ridge in ridges]))
     columns = np.linalg.cholesky(np.linalg.inv(precision))
     freedom = size + FREEDOM + items.n_seen - np.arange(size)
     drawn = [
@@ -76,7 +86,7 @@ def learned_values(
     slopes = spread @ cross + np.linalg.cholesky(spread) @ noise @ _turned(columns)
     fitted = _turned(slopes) @ cross
     left = square - fitted - _turned(fitted) + _turned(slopes) @ items.gram @ slopes
-    scatter = VARIANCE * size * np.eye(size) + (left + _turned(left)) / 2.0
+    scatter = variance * size * np.eye(size) + (left + _turned(left)) / 2.0
     root = np.linalg.cholesky(np.linalg.inv(scatter)) @ bartlett(normals, squares)
     found = root @ _turned(root)
     return slopes, (found + _turned(found)) / 2.0
@@ -89,6 +99,31 @@ def located_users(users: Described, cross: Floats) -> Floats:
     about = cross[:, 1:] - users.gram[1:, :1] * mean
     slopes = np.linalg.inv(gram + FEATURE_RIDGE * np.eye(len(gram))) @ about
     return np.concatenate([mean, slopes], axis=1)
+
+
+def shrunk_users(users: Described, cross: Floats, squares: Floats) -> Floats:
+    """Return what `located_users` does, with the ridges that make the thetas likely, as `UserPrior.shrunk` has it.
+
+    `squares` are the sums of squares of thetas. All chains have the same features, so that one turn of the axes makes
+    every system to be solved diagonal.
+    """
+    mean = cross[:, :1] / users.n_seen
+    if cross.shape[1] == 1:
+        return mean
+    about = cross[:, 1:] - users.gram[1:, :1] * mean
+    total = squares - users.n_seen * (mean**2).sum(axis=(1, 2))
+    lengths, axes = np.linalg.eigh(users.gram[1:, 1:])
+    turned = axes.T @ about
+    n_slopes, size = about[0].size, about.shape[2]
+    ridge = np.full(len(cross), FEATURE_RIDGE)
+    slopes = np.zeros_like(turned)
+    for _ in range(RIDGE_ROUNDS):
+        inverse = 1.0 / (lengths + ridge[:, None])
+        slopes = inverse[:, :, None] * turned
+        variance = np.maximum(total - (slopes * turned).sum(axis=(1, 2)), TINY) / (users.n_seen * size)
+        determined = n_slopes - ridge * size * inverse.sum(axis=1)
+        ridge = (1.0 + determined) / (1.0 / FEATURE_RIDGE + (slopes**2).sum(axis=(1, 2)) / variance)
+    return np.concatenate([mean, axes @ slopes], axis=1)
 
 
 def stepped_concentration(

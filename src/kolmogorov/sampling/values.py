@@ -13,10 +13,10 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.errors import InvariantError
 from kolmogorov.sampling.limits import SENSIBLE
 
-#: What slopes are shrunk by: hardly for the mean, as by so many items for features.
-MEAN_RIDGE, FEATURE_RIDGE = 0.1, 20.0
-#: Of the precision's Wishart prior: variance by event and degrees of freedom beyond the number of events.
-VARIANCE, FREEDOM = 0.1, 2
+#: What slopes are shrunk by: hardly for the mean; for features it is Gamma, with this mean and shape.
+_MEAN_RIDGE, _FEATURE_RIDGE, _RIDGE_SHAPE = 0.1, 20.0, 0.5
+#: Degrees of freedom of the precision's Wishart prior beyond the number of events.
+FREEDOM = 2
 #: The spread of values before anything is known.
 _START_SPREAD = 0.3
 
@@ -53,16 +53,20 @@ class ValuePrior:
         """The mean of each item; float64[n_items, D]."""
         return self.features @ self.slopes
 
-    def learned(self, x: Floats, seen: NDArray[np.bool_], rng: np.random.Generator) -> ValuePrior:
-        """Draw slopes, then the precision, given the values of the items observed, as if those were continuous."""
+    def learned(self, x: Floats, seen: NDArray[np.bool_], variance: float, rng: np.random.Generator) -> ValuePrior:
+        """Draw slopes, then the precision, given the values of the items observed, as if those were continuous.
+
+        How much slopes are shrunk is drawn first: features that say nothing must not be believed. `variance` by event
+        is what the precision's Wishart prior is around.
+        """
         known, values = self.features[seen], x[seen]
         n, size = values.shape
-        gram = known.T @ known + np.diag(shrinkage(known.shape[1]))
+        gram = known.T @ known + np.diag(drawn_shrinkage(self.slopes, self.precision, rng))
         mean = np.linalg.solve(gram, known.T @ values)
         rows, columns = np.linalg.cholesky(np.linalg.inv(gram)), np.linalg.cholesky(np.linalg.inv(self.precision))
         slopes = mean + rows @ rng.standard_normal(mean.shape) @ columns.T
         left = values - known @ slopes
-        drawn = _wishart(size + FREEDOM + n, np.linalg.inv(_scatter(left)), rng)
+        drawn = _wishart(size + FREEDOM + n, np.linalg.inv(_scatter(left, variance)), rng)
         return replace(self, slopes=slopes, precision=drawn)
 
     def arrays(self) -> dict[str, Floats]:
@@ -84,23 +88,27 @@ class ValuePrior:
             raise InvariantError("the items' precision must be symmetric and positive definite")
 
 
-def shrinkage(n_features: int) -> Floats:
-    """Return the ridge of each row of the slopes."""
-    ridge = np.full(n_features, FEATURE_RIDGE)
-    ridge[0] = MEAN_RIDGE
-    return ridge
+def drawn_shrinkage(slopes: Floats, precision: Floats, rng: np.random.Generator) -> Floats:
+    """Draw what each row of the slopes is shrunk by, given the slopes; the first are those of the mean."""
+    shrinkage = np.full(len(slopes), _MEAN_RIDGE)
+    if len(slopes) > 1:
+        others = slopes[1:]
+        energy = float(((others @ precision) * others).sum())
+        rate = _RIDGE_SHAPE / _FEATURE_RIDGE + 0.5 * energy
+        shrinkage[1:] = rng.gamma(_RIDGE_SHAPE + 0.5 * others.size) / rate
+    return shrinkage
 
 
-def usual_precision(left: Floats) -> Floats:
+def usual_precision(left: Floats, variance: float) -> Floats:
     """Return the mean of the precision's posterior given values without their means."""
     n, size = left.shape
-    mean: Floats = (size + FREEDOM + n) * np.linalg.inv(_scatter(left))
+    mean: Floats = (size + FREEDOM + n) * np.linalg.inv(_scatter(left, variance))
     return (mean + mean.T) / 2.0
 
 
-def _scatter(left: Floats) -> Any:
+def _scatter(left: Floats, variance: float) -> Any:
     size = left.shape[1]
-    return VARIANCE * size * np.eye(size) + left.T @ left
+    return variance * size * np.eye(size) + left.T @ left
 
 
 def _with_ones(features: Floats) -> Floats:

@@ -103,3 +103,23 @@ def draw_emitted(indptr, indices, answers, weights, codes, emission, theta, alph
         for d in range(size):
             # All can be too small for a float where alpha is tiny and nothing was observed.
             out[row, d] = weight[d] / total if total > 0.0 else 1.0 / size
+
+
+@kernel
+def settle_emitted(indptr, indices, answers, weights, codes, emission, theta, alpha, seeds, kept, first, last, out):
+    """Draw thetas again and again, once for each of `seeds`, and return the means of the last `kept` draws.
+
+    The same seeds serve every row; `theta`, the start, is overwritten.
+    """
+    n = seeds.size
+    for row in range(first, last):
+        for d in range(theta.shape[1]):
+            out[row, d] = 0.0
+        for k in range(n):
+            # A row of theta is read before it is written.
+            draw_emitted(
+                indptr, indices, answers, weights, codes, emission, theta, alpha, seeds[k : k + 1], row, row + 1, theta
+            )
+            if k >= n - kept:
+                for d in range(theta.shape[1]):
+                    out[row, d] += theta[row, d] / kept
