@@ -92,7 +92,7 @@ def test_priors_are_learned_from_what_was_drawn(table, cuda):
     batch = GaussianDeviceChains(cuda, chains, states)
     batch.sweep(2, learning=True)
     for chain, state, mine in zip(chains, states, batch.states(), strict=True):
-        users = state.users.located(mine.theta, chain.seen_users)
+        users = state.users.shrunk(mine.theta, chain.seen_users)
         np.testing.assert_allclose(mine.users.mean, users.mean, atol=1e-6)
         np.testing.assert_allclose(mine.users.slopes, users.slopes, atol=1e-6)
         seen = np.flatnonzero(chain.seen_users)
