@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol
 
+from kolmogorov._support.threads import usable_cpus
 from kolmogorov.execution import Cuda, Threads
 from kolmogorov.sampling.chain import Chain, ChainState, Sample
 from kolmogorov.sampling.device import fitting_chains
@@ -79,4 +80,10 @@ def chains_on_device(cuda: Cuda, make: Make, numbers: range, states: list[ChainS
     chains: list[Any] = [first, *(make(number, dealer) for number in numbers[1:n])]
     opened = AnswerDeviceChains if answers else GaussianDeviceChains
     with cuda.guarded("Run fewer chains at once: execution=Cuda(memory=...) with less than is free."):
-        yield opened(cuda, chains, states or [chain.start() for chain in chains])
+        yield opened(cuda, chains, states or _started(chains))
+
+
+def _started(chains: list[Any]) -> list[ChainState]:
+    """Start chains on the host, on all its threads."""
+    with ThreadPoolExecutor(min(usable_cpus(), len(chains))) as pool:
+        return list(pool.map(lambda chain: chain.start(), chains))
