@@ -80,7 +80,7 @@ def mixture_quantile(centre, spread, level, near, out):
     """Write the quantile of equal mixtures of normals: row n mixes centre[n, k] with spread[n, k].
 
     Newton's steps from where the quantile of one normal would be (`near` deviations from its mean), and halves of what
-    is left where a step would leave it.
+    is left where a step would leave it or not get nearer.
     """
     draws = centre.shape[1]
     for n in range(centre.shape[0]):
@@ -94,6 +94,7 @@ def mixture_quantile(centre, spread, level, near, out):
             second += (centre[n, k] * centre[n, k] + spread[n, k] * spread[n, k]) / draws
         whole = sqrt(max(second - first * first, 0.0))
         x = min(max(first + near * whole, low), high)
+        last = high - low
         for _ in range(_STEPS):
             below, density = 0.0, 0.0
             for k in range(draws):
@@ -107,8 +108,10 @@ def mixture_quantile(centre, spread, level, near, out):
                 high = x
             # The density lacks its constant, 1 / sqrt(2 pi).
             step = _SQRT_TWO_PI * missing / density if density > 0.0 else high - low
-            if not low <= x + step <= high:
+            # Between narrow parts Newton's steps may go to and fro: one that is not half the last is no progress.
+            if not low <= x + step <= high or 2.0 * abs(step) > abs(last):
                 step = 0.5 * (low + high) - x
+            last = step
             x += step
             if abs(step) <= _CLOSE * least:
                 break
