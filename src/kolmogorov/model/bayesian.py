@@ -81,11 +81,12 @@ class BayesianKolmogorovModel(DrawnModel):
     Parameters
     ----------
     n_events : int or "auto"
-        Of each draw. "auto" takes more for more ratings: 8 for 5,000, 14 for 100,000, 24 for a million.
+        Of each draw. "auto" takes more for more ratings: 8 for 5,000, 14 for 100,000, 24 for a million; fewer where
+        users or items have few ratings each.
     levels : "auto", 2 or sequence of float
         The values that an item may take in an event, on the probability scale; 2 is the paper's model, in which it
-        happens or not. "auto" takes, for ratings, a grid that reaches one scale beyond either end, and for 0/1 data a
-        few chances of a yes.
+        happens or not. "auto" takes, for ratings, a grid that reaches at least one scale beyond either end, and for 0/1
+        data a few chances of a yes.
     likelihood : {"auto", "gaussian", "bernoulli", "categorical"}
         Answers with normal noise, of a variance that depends on the user; yes and no; or one of few ratings, which an
         event of each answer's own gives. "auto" takes "bernoulli" for 0/1 data and "gaussian" for others.
@@ -283,7 +284,8 @@ class BayesianKolmogorovModel(DrawnModel):
 
     def _sizes(self, table: Observations) -> Sizes:
         likelihood = self._likelihood(table)
-        return suited(table, several_values=not has_two(self.levels), answers=likelihood != "gaussian")
+        several, only_yes = not has_two(self.levels), self.unobserved != 0.0
+        return suited(table, several_values=several, answers=likelihood != "gaussian", only_yes=only_yes)
 
     def _n_features(self, table: Observations) -> int:
         return self._sizes(table).n_features if self.n_features == "auto" else int(self.n_features)

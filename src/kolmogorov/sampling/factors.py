@@ -17,6 +17,9 @@ from kolmogorov.sampling.values import ValuePrior
 
 _SWEEPS = 30
 _LEAST_NOISE = 1e-6
+#: Values begin so many times closer to their means than what would explain all answers: what is not there must not
+#: have to be unlearned, which takes long where rows are short.
+_SMALL = 30.0
 #: The least share of an event, in equal shares: thetas leave the very edge slowly.
 _LEAST_SHARE = 1e-3
 
@@ -72,7 +75,9 @@ def drawn_factors(
     noise = max(float(np.var(table.values)), 1e-4)
     items = ValuePrior.start(features, size, 0.0)
     items.slopes[0, 0] = float(table.values.mean())
-    items = replace(items, precision=np.eye(size) * size / noise)
+    precision = np.full(size, _SMALL * size / noise)
+    precision[0] = 1.0 / noise
+    items = replace(items, precision=np.diag(precision))
     users = np.column_stack([np.ones(table.n_users), rng.standard_normal((table.n_users, size - 1))])
     rows = table.rows
     squares = np.empty(table.n_users)
