@@ -58,7 +58,7 @@ _SWEEPS, _SPARSE_SWEEPS, _SPARSE = 100, 250, 10
 #: Sweeps of a chain that only compares settings, at least.
 _LEAST_SWEEPS = 50
 #: Where the unobserved counts: ridges on theta and on values, and sweeps, of the descent over values of any size.
-_RELAXED_RIDGES, _RELAXED_SWEEPS = (120.0, 0.3), 6
+_RELAXED_RIDGES, _RELAXED_SWEEPS = (60.0, 0.5), 6
 #: Beyond so many ratings hard values predict nearly as well, and the chain takes longer than the descent.
 _MOST_RATINGS = 20_000_000
 
