@@ -13,7 +13,7 @@ else
 COVERAGE := $(BIN)/python -m pytest -n auto --dist loadgroup --cov=kolmogorov --cov-report=term:skip-covered $(TESTS)
 endif
 
-.PHONY: demo test coverage lint dist bench tables paper pictures clean help
+.PHONY: demo test coverage lint docs examples gallery dist bench tables paper pictures clean help
 
 help:            ## show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -33,12 +33,20 @@ lint: $(VENV)/dev.stamp             ## ruff, mypy, and the layers of the archite
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Not --quiet: what is not shown is not counted, and nothing would fail.
+docs: $(VENV)/docs.stamp            ## build the documentation into site/, strictly: a broken link or reference fails
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	@echo "site/index.html; with search: $(BIN)/python -m http.server --directory site"
+
+examples: $(VENV)/dev.stamp $(VENV)/kernels.stamp   ## put what the examples of the docs print and draw in its place
+	$(BIN)/python docs/examples.py
+
 dist: $(VENV)/dev.stamp             ## build wheel and sdist into dist/, install each into an empty environment and use it
 	rm -rf dist
 	$(BIN)/python -m hatchling build
 	KOLMOGOROV_DIST=dist $(BIN)/python -m pytest tests/test_distribution.py -m 'dist or not dist'
 
-bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks that the README quotes
+bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks that the docs quote
 	$(BIN)/python benchmarks/movielens.py
 	$(BIN)/python benchmarks/train.py
 	$(BIN)/python benchmarks/scaling.py
@@ -49,12 +57,13 @@ bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks 
 	$(BIN)/python benchmarks/uncertainty.py
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/only_yes.py
+	$(BIN)/python benchmarks/sparse.py
 	$(BIN)/python benchmarks/attack.py
 	$(BIN)/python benchmarks/first_run.py
 	$(BIN)/python benchmarks/install.py
 	$(BIN)/python benchmarks/peers.py
 
-tables: $(VENV)/dev.stamp   ## put the results of benchmarks into the README and the docs
+tables: $(VENV)/dev.stamp   ## put the results of benchmarks into the docs
 	$(BIN)/python benchmarks/render.py
 
 paper: $(VENV)/bench.stamp $(VENV)/kernels.stamp   ## compute the paper's tables and figures into docs/ (up to an hour; goes on where it stopped)
@@ -66,13 +75,16 @@ paper: $(VENV)/bench.stamp $(VENV)/kernels.stamp   ## compute the paper's tables
 pictures: $(VENV)/dev.stamp $(VENV)/kernels.stamp   ## take the screenshots of the report into docs/ (needs chromium)
 	$(BIN)/python docs/pictures.py
 
+gallery: $(VENV)/dev.stamp $(VENV)/kernels.stamp   ## execute the scripts of the gallery and write their pages into docs/gallery/
+	$(BIN)/python docs/gallery/build.py
+
 # The report's tests look at it in a browser: the system's, or playwright's own where it can be had.
 $(VENV)/browser.stamp: $(VENV)/dev.stamp
 	$(BIN)/python tests/browser.py
 	touch $@
 
 clean:           ## remove the environment and every cache
-	rm -rf $(VENV) dist .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis site dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/pip.stamp:
@@ -91,6 +103,10 @@ $(VENV)/core.stamp: $(VENV)/pip.stamp pyproject.toml
 
 $(VENV)/dev.stamp: $(VENV)/pip.stamp pyproject.toml
 	$(PIP) install --editable '.[pandas,polars,parquet,sdp,qubo,paper,report,plot,graph,dask]' --group dev
+	touch $@
+
+$(VENV)/docs.stamp: $(VENV)/pip.stamp pyproject.toml
+	$(PIP) install --editable '.[docs]'
 	touch $@
 
 $(VENV)/bench.stamp: $(VENV)/dev.stamp pyproject.toml

@@ -1,4 +1,4 @@
-"""The paper's Table V on its own split, for the README: taken from what `kolmogorov paper all --out docs/paper` stored.
+"""The paper's Table V on its own split, for docs/: taken from what `kolmogorov paper all --out docs/paper` stored.
 
 Test error on u1.test after training on u1.base with the printed parameters, by the paper's solver and by the exact one,
 and what the models reach as they are when nothing is set.

@@ -1,4 +1,4 @@
-"""Put the tables of benchmarks/results into README.md and docs/*.md: python benchmarks/render.py [--check].
+"""Put the tables of benchmarks/results into README.md and docs/: python benchmarks/render.py [--check].
 
 A place in a document is marked by two comments, and everything between them is replaced::
 
@@ -25,7 +25,9 @@ ABSENT = "Not measured yet.\n"
 
 def documents(root: Path = ROOT) -> list[Path]:
     """Return the documents that may hold tables."""
-    return [root / "README.md", root / "benchmarks" / "README.md", *sorted((root / "docs").glob("*.md"))]
+    docs = root / "docs"
+    pages = [*docs.glob("*.md"), *docs.glob("measured/*.md")]
+    return [root / "README.md", root / "benchmarks" / "README.md", *sorted(pages)]
 
 
 def rendered(text: str, folder: Path = RESULTS) -> str:

@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/bayes.md and print their numbers: intervals, calibration, probabilities of rules."""
+"""Draw the pictures of docs/measured and print their numbers: intervals, calibration, probabilities of rules."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from harness import Column, Table, finish, machine, movielens, reliability
 
 import kolmogorov as km
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+DOCS = Path(__file__).resolve().parents[1] / "docs" / "measured"
 LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 PROBABILITIES = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9)
 LIKES = 0.8
@@ -79,7 +79,7 @@ def intervals(model: km.BayesianKolmogorovModel, test: km.Observations) -> None:
     right.plot([1.5, 5], [1.5, 5], "--", color="0.6")
     right.plot(points[:, 0], points[:, 1], "o-")
     right.set(title="Calibration, twelve equal groups", xlabel="mean prediction, stars", ylabel="mean rating")
-    figure.savefig(DOCS / "bayes-intervals.png", dpi=110)
+    figure.savefig(DOCS / "intervals.png", dpi=110)
 
 
 def calibration() -> None:
@@ -98,7 +98,7 @@ def calibration() -> None:
         axis.plot(points[:, 0], points[:, 1], style, label=likelihood)
     axis.set(title="Ink in held-out pixels of digits", xlabel="mean prediction", ylabel="share of yes")
     axis.legend()
-    figure.savefig(DOCS / "bayes-calibration.png", dpi=110)
+    figure.savefig(DOCS / "calibration.png", dpi=110)
 
 
 def rules(model: km.BayesianKolmogorovModel, train: km.Observations, test: km.Observations) -> None:
@@ -125,7 +125,7 @@ def rules(model: km.BayesianKolmogorovModel, train: km.Observations, test: km.Ob
         ylabel="%",
     )
     axis.legend()
-    figure.savefig(DOCS / "bayes-rules.png", dpi=110)
+    figure.savefig(DOCS / "rules.png", dpi=110)
 
 
 def _figures(totals: dict[str, float]) -> list[float]:

@@ -308,10 +308,17 @@ def full_table(observations, unobserved):
     return values, weights
 
 
-def best_list(scores, seen, counts, k):
+def best_list(scores, seen, counts, k, least=0):
     """The k items of one user with the largest scores that he was not observed with; ties to the more observed."""
-    allowed = [i for i in range(len(scores)) if i not in seen]
+    allowed = [i for i in range(len(scores)) if i not in seen and counts[i] >= least]
     return sorted(allowed, key=lambda i: (-round(scores[i], 12), -counts[i], i))[:k]
+
+
+def low_quantile(values, level):
+    """The quantile of some numbers, by a straight line between the two that are next to it in order."""
+    ordered, place = sorted(values), level * (len(values) - 1)
+    low, high = ordered[int(place)], ordered[min(int(place) + 1, len(values) - 1)]
+    return low + (place - int(place)) * (high - low)
 
 
 def list_scores(listed, relevant, k):

@@ -1,63 +1,63 @@
-"""The README and the docs do what they print: their Python and shell examples run, in order, in an empty folder.
+"""The README and the docs do what they print: their examples run, in order, in an empty folder (tests/pages.py).
 
-A block called output says what the block before it prints, to the letter.
+Pages say first what they are good for, how-tos show what they print, and the reference has every public name.
 """
 
-import contextlib
-import io
-import os
+import json
 import re
-import shlex
-import subprocess
-import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from pages import blocks, differs, lines_of, pictures, played
+
 ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
-DOCUMENTS = [ROOT / "README.md", CONTRIBUTING, *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("api/*.md")), *sorted(DOCS.glob("measured/*.md"))]
+DOCUMENTS = [ROOT / "README.md", CONTRIBUTING, *PAGES]
 #: Names that a recipe makes up, or that are made.
-INVENTED = {"my_method.py", "my_verb.py", "table7.py", "fig9.py"}
-BLOCK = re.compile(r"^```(python|console|output)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-
-
-def blocks(path):
-    return BLOCK.findall(path.read_text(encoding="utf-8"))
+INVENTED = {"my_method.py", "my_verb.py", "my_page.md", "table7.py", "fig9.py"}
+#: Pages that are made by a command, or that have a shape of their own.
+WRITTEN_ELSEWHERE = {"paper.md", "gpu.md", "use_gpu.md", "peers.md"}
+SITE = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("path", [p for p in DOCUMENTS if blocks(p)], ids=lambda p: p.name)
 def test_examples_run(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    namespace, printed = {}, ""
-    for language, text in blocks(path):
-        if language == "output":
-            assert lines_of(printed) == lines_of(text)
-        elif language == "python":
-            with contextlib.redirect_stdout(io.StringIO()) as said:
-                exec(compile(text, str(path), "exec"), namespace)
-            printed = said.getvalue()
-        else:
-            printed = "".join(run(line[2:]) for line in text.splitlines() if line.startswith("$ "))
-
-
-def run(line):
-    command = shlex.split(line)
-    assert command[0] == "kolmogorov"
-    # The width of tables is that of the terminal, of which there is none.
-    environment = {**os.environ, "COLUMNS": "100"}
-    done = subprocess.run([sys.executable, "-m", *command], check=True, capture_output=True, env=environment)
-    return done.stdout.decode("utf-8")
-
-
-def lines_of(text):
-    return [line.rstrip() for line in text.strip().splitlines()]
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    for block, printed in played(path):
+        if differs(block, printed):
+            assert lines_of(printed) == lines_of(block["text"]), "python docs/examples.py puts it right"
+    for name in pictures(path):
+        assert Path(name).exists(), f"{path.name} shows {name} and does not draw it"
+        assert (DOCS / "images" / name).exists()
 
 
 def test_links_lead_somewhere():
     for path in DOCUMENTS:
         for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8")):
             assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def test_the_readme_is_two_screens():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 100
+
+
+def test_numbers_of_the_readme_are_those_that_were_measured():
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    results = {
+        name: json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))["rows"]
+        for name in ("accuracy-100k", "train")
+    }
+    stars = {row[0]: row[1] for row in results["accuracy-100k"]}
+    named = ["KM, draws", "KM, point", "user and item biases", "Surprise SVD", "cmfrec", "myfm, rank 8"]
+    assert [name for name in named if f" {stars[name]:.3f}" not in readme] == []
+    assert [row[0] for row in results["train"] if f"{row[1]:.2f} s on" not in readme] == []
+    claims = re.search(r"Of (\d+) claims: .*?(\d+) reproduced", (DOCS / "paper.md").read_text(encoding="utf-8"))
+    assert f"Of the paper's {claims[1]} claims {claims[2]} are reproduced" in readme
 
 
 def test_the_two_commands_are_targets_of_the_makefile():
@@ -79,3 +79,42 @@ def test_the_citation_has_the_version():
     from kolmogorov import __version__
 
     assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def section(title):
+    """Return the pages of a section of the site that are there; a pattern stands for those of others."""
+    entries = re.search(rf"^  - {title}:\n((?:      - .*\n)+)", SITE, re.MULTILINE)[1]
+    return [DOCS / name for name in re.findall(r"- (\S+\.md)$", entries, re.MULTILINE) if "*" not in name]
+
+
+@pytest.mark.parametrize("path", [p for p in PAGES if p.name not in WRITTEN_ELSEWHERE], ids=lambda p: p.stem)
+def test_a_page_says_first_what_it_is_good_for(path):
+    title, _, first = path.read_text(encoding="utf-8").partition("\n\n")
+    assert title.startswith("# ")
+    assert first.startswith("After this page you "), f"{path.name} should say what its reader can do after it"
+
+
+@pytest.mark.parametrize("path", section("How-to"), ids=lambda p: p.stem)
+def test_a_how_to_shows_what_it_prints(path):
+    assert any(block["kind"] in ("output", "roughly") for block in blocks(path))
+
+
+def test_the_reference_has_every_public_name():
+    import kolmogorov as km
+    from kolmogorov.solvers import registry
+
+    described = set(re.findall(r"^::: (\S+)$", "\n".join(path.read_text("utf-8") for path in PAGES), re.MULTILINE))
+    wanted = {f"kolmogorov.{name}" for name in km.__all__ if name != "__version__"} | {"kolmogorov.testing"}
+    wanted |= {target.replace(":", ".") for family in registry._TARGETS.values() for target in family.values()}
+    assert wanted <= described
+
+
+def test_pictures_are_small():
+    for path in (DOCS / "images").iterdir():
+        assert path.stat().st_size < 100_000, path.name
+
+
+def test_extras_are_all_on_the_page_about_installing():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    text = (DOCS / "install.md").read_text(encoding="utf-8")
+    assert [name for name in extras if f"| `{name}` |" not in text] == []

@@ -42,12 +42,67 @@ def test_planted_tables_come_from_their_model():
         datasets.planted(n_events=0)
 
 
+def test_the_planted_roll_call():
+    truth = datasets.truth("votes")
+    votes = truth.observations
+    assert (votes.n_users, votes.n_items) == (120, 60)
+    assert votes.is_binary
+    assert 0.88 < len(votes) / 7200 < 0.92
+    assert (truth.theta.shape, truth.psi.shape, len(truth.events)) == ((120, 6), (60, 6), 6)
+    row = truth.observations.items.encode(["Tax carbon at 60 a tonne"])[0]
+    assert [name for name, yes in zip(truth.events, truth.psi[row], strict=True) if yes] == ["welfare", "green"]
+    assert {part: int((truth.groups["party"] == part).sum()) for part in np.unique(truth.groups["party"])} == {
+        "Country": 24, "Green": 20, "Labour": 40, "Union": 36,
+    }  # fmt: skip
+    member = votes.users.encode(["green-coast-1"])[0]
+    assert (truth.groups["party"][member], truth.groups["region"][member]) == ("Green", "Coast")
+
+
+def test_the_planted_survey():
+    truth = datasets.truth("survey")
+    survey = truth.observations
+    assert (survey.n_users, survey.n_items, survey.minimum, survey.maximum) == (160, 40, 1.0, 5.0)
+    assert np.unique(survey.scale.rating(survey.values)).tolist() == [1, 2, 3, 4, 5]
+    assert np.unique(truth.psi).tolist() == [0, 0.25, 0.5, 0.75, 1]
+    assert {len(names) for names in truth.groups.values()} == {160}
+
+
+@pytest.mark.parametrize("name", ["votes", "survey"])
+def test_polls_come_from_their_truth(name):
+    """Answers are, on average, what the planted model expects of them, group by group of its probabilities."""
+    truth = datasets.truth(name, random_state=1)
+    obs = truth.observations
+    np.testing.assert_allclose(truth.theta.sum(axis=1), 1)
+    expected = np.einsum("nd,nd->n", truth.theta[obs.user_rows()], truth.psi[obs.item_rows()].astype(float))
+    for part in np.array_split(np.argsort(expected), 5):
+        error = obs.values[part].std() / np.sqrt(part.size)
+        # Answers of a survey that go astray are cut at the ends of the scale, by up to 0.025.
+        assert abs(obs.values[part].mean() - expected[part].mean()) < 4 * error + 0.025 * (name == "survey")
+
+
+@pytest.mark.parametrize("name", ["votes", "survey", "planted"])
+def test_a_seed_fixes_a_planted_table(name):
+    one, same, other = (datasets.load(name, random_state=seed) for seed in (3, 3, 4))
+    assert one.fingerprint() == same.fingerprint() == datasets.truth(name, random_state=3).observations.fingerprint()
+    assert one.fingerprint() != other.fingerprint()
+    assert "planted" in f"{name} {datasets.names()[name]}"
+
+
+def test_the_truth_is_known_of_planted_tables_only():
+    with pytest.raises(ParameterError, match="Nobody knows the truth behind 'zoo'; planted are planted, votes, survey"):
+        datasets.truth("zoo")
+    with pytest.raises(ParameterError, match="Unknown dataset 'vote'.*Did you mean 'votes'"):
+        datasets.truth("vote")
+    with pytest.raises(ParameterError, match="'votes' does not take these options: seed"):
+        datasets.truth("votes", seed=1)
+
+
 def test_unknown_names_are_told():
     with pytest.raises(ParameterError, match=r"Unknown dataset 'ml-1k'.*Did you mean 'ml-1m'|'ml-100k'"):
         datasets.load("ml-1k")
     with pytest.raises(ParameterError, match="official folds"):
         datasets.folds("zoo")
-    assert set(datasets.names()) >= {"zoo", "digits", "toy", "planted", "ml-100k", "ml-1m"}
+    assert set(datasets.names()) >= {"zoo", "digits", "toy", "planted", "votes", "survey", "ml-100k", "ml-1m"}
 
 
 def test_movielens_100k(data_directory):

@@ -8,26 +8,32 @@ from hypothesis import strategies as st
 import kolmogorov as km
 import naive
 from kolmogorov import Observations
+from kolmogorov.data.observations import View
 from kolmogorov.errors import DataError, ParameterError, UnknownIdWarning
 from kolmogorov.kernels.ranking import best_items, list_scores
+from kolmogorov.surface.ranking import best
 
 NAMES = ("recall", "precision", "ndcg", "map", "mrr", "hit_rate")
 
 
-@given(st.integers(0, 10_000), st.integers(1, 9), st.integers(1, 14), st.booleans())
-def test_best_items_against_the_slow_twin(seed, k, n_items, tied):
+@given(st.integers(0, 10_000), st.integers(1, 9), st.integers(1, 14), st.booleans(), st.integers(0, 2))
+def test_best_items_against_the_slow_twin(seed, k, n_items, tied, least):
     rng = np.random.default_rng(seed)
     scores = rng.integers(0, 3, (4, n_items)) / 7.0 if tied else rng.random((4, n_items))
     seen = rng.random((4, n_items)) < 0.3
     counts = rng.integers(0, 3, n_items)
     indptr = np.concatenate(([0], np.cumsum(seen.sum(axis=1)))).astype(np.int64)
-    users = np.array([0, 1, 2, 3, 4])
+    # What somebody was observed with need not be in order.
+    indices = np.concatenate([rng.permutation(np.flatnonzero(row)) for row in seen]).astype(np.int32)
+    users, scores = np.arange(5), np.vstack([scores, scores[0]])
     out = np.empty((5, k), dtype=np.int64)
-    best_items(np.vstack([scores, scores[0]]), users, indptr, np.nonzero(seen)[1].astype(np.int32), counts, out)
+    best_items(scores, users, indptr, indices, counts, least, out)
+    view = View(indptr, indices, np.ones(indices.size), np.empty(0))
     for row in range(5):
         taken = set(np.flatnonzero(seen[row])) if row < 4 else set()
-        expected = naive.best_list(scores[row % 4], taken, counts, k)
+        expected = naive.best_list(scores[row], taken, counts, k, least)
         assert out[row].tolist() == expected + [-1] * (k - len(expected))
+        assert best(scores[[row]], users[[row]], view, counts, k, least)[0].tolist() == expected
 
 
 @given(st.integers(0, 10_000), st.integers(1, 8))
@@ -129,7 +135,7 @@ def test_the_same_as_implicit(halves):
             users = np.asarray(ids).astype(np.int64)
             lists = np.empty((len(users), N), dtype=np.int64)
             rows, counts = train.rows, model.fitted_.item_counts
-            best_items(model.fitted_.of_users(users), users, rows.indptr, rows.indices, counts, lists)
+            best_items(model.fitted_.of_users(users), users, rows.indptr, rows.indices, counts, 0, lists)
             return lists.astype(np.int32), np.zeros_like(lists, dtype=np.float32)
 
     def matrix(table):

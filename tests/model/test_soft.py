@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import naive
 from forgery import forged
 from kolmogorov import KolmogorovModel, NonnegativeModel, Observations, bagged, load, metrics
 from kolmogorov.errors import ConvergenceWarning, FileFormatError, UnknownIdWarning
@@ -74,9 +75,7 @@ def test_a_model_predicts_with_soft_values(model):
     assert found["probability"].tolist() == pytest.approx(np.sort(expected[3])[::-1][:5], abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    "settings", [{"user_reg": 10.0}, {"item_reg": 0.0}, {"levels": 2}, {"prior": "uniform"}, {"unobserved": 0.1}]
-)
+@pytest.mark.parametrize("settings", [{"user_reg": 10.0}, {"item_reg": 0.0}, {"levels": 2}, {"prior": "uniform"}])
 def test_no_soft_values_where_something_is_settled(zoo, settings):
     fitted = KolmogorovModel(3, max_iter=3, random_state=0, **settings).fit(zoo)
     assert not fitted.softens
@@ -222,3 +221,67 @@ def test_an_interrupt_while_averaging(zoo, monkeypatch):
     assert model.fitted_.soft is not None
     with pytest.raises(KeyboardInterrupt):
         KolmogorovModel(2, random_state=0).fit(zoo, keep_interrupted=False)
+
+
+# --- where the unobserved counts as a no ----------------------------------------------------------------------------
+
+
+def visits(seed=0):
+    """Only yes is recorded, of what tastes lead to."""
+    rng = np.random.default_rng(seed)
+    theta, psi = rng.dirichlet(np.full(5, 0.2), 200), rng.random((90, 5)) < 0.2
+    users, items = np.nonzero(rng.random((200, 90)) < 0.6 * theta @ psi.T)
+    return Observations.from_arrays(users, items, np.ones(users.size))
+
+
+@pytest.fixture(scope="module")
+def halves():
+    return visits().split(0.2, random_state=0, by="user")
+
+
+@pytest.fixture(scope="module")
+def visitors(halves):
+    return KolmogorovModel(6, unobserved="auto", random_state=0, n_jobs=1).fit(halves[0])
+
+
+def test_soft_values_of_only_yes_make_better_lists(halves, visitors):
+    hard = KolmogorovModel(6, unobserved="auto", user_reg=10.0, item_reg=0.0, random_state=0).fit(halves[0])
+    np.testing.assert_array_equal(visitors.psi_, hard.psi_)
+    assert hard.fitted_.soft is None
+    scores = [model.evaluate(halves[1], ranking=True)["ndcg"] for model in (hard, visitors)]
+    assert scores[0] < scores[1]
+
+
+def test_soft_thetas_of_only_yes_are_best_for_their_values(halves, visitors):
+    train, soft = halves[0], visitors.fitted_.soft
+    values, weights = naive.full_table(train, visitors.unobserved_)
+    ridge, centre = soft.ridges[0], soft.centre
+    rng = np.random.default_rng(0)
+
+    def cost(user, theta):
+        return weights[user] @ (soft.psi @ theta - values[user]) ** 2 + ridge * ((theta - centre) ** 2).sum()
+
+    for user in range(20):
+        others = 0.8 * soft.theta[user] + 0.2 * rng.dirichlet(np.ones(6), 30)
+        best = cost(user, soft.theta[user])
+        # The centre moved once more after the last sweep.
+        assert min(cost(user, theta) for theta in others) > best - 1e-2 * best
+
+
+def test_soft_values_of_only_yes_have_the_same_bits_on_threads_and_from_a_file(halves, visitors, tmp_path):
+    again = KolmogorovModel(6, unobserved="auto", random_state=0, n_jobs=3).fit(halves[0])
+    np.testing.assert_array_equal(again.fitted_.soft.theta, visitors.fitted_.soft.theta)
+    np.testing.assert_array_equal(again.fitted_.soft.psi, visitors.fitted_.soft.psi)
+    visitors.save(tmp_path / "model.km")
+    loaded = load(tmp_path / "model.km")
+    np.testing.assert_array_equal(loaded.fitted_.soft.psi, visitors.fitted_.soft.psi)
+    np.testing.assert_array_equal(loaded.predict(*pairs_of(visitors)), visitors.predict(*pairs_of(visitors)))
+
+
+def test_guests_of_only_yes_get_the_lists_of_users_like_them(halves, visitors):
+    train = halves[0]
+    user = int(train.rows.counts.argmax())
+    seen = train.items.ids[train.rows.indices[train.rows.indptr[user] : train.rows.indptr[user + 1]]]
+    mine = visitors.recommendations(train.users.ids[user], n=5)["item"].tolist()
+    theirs = visitors.recommendations(guest=dict.fromkeys(seen.tolist(), 1), n=5)["item"].tolist()
+    assert len({*mine} & {*theirs}) >= 4

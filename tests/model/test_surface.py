@@ -147,6 +147,18 @@ def test_recommendations(model, table):
     assert first == model.recommend("dolphin", n=3)["item"].tolist()
 
 
+def test_lists_of_many_are_those_of_each(model, table, monkeypatch):
+    ids = table[0].users.ids[:7].tolist()
+    # Three users at a time.
+    monkeypatch.setattr("kolmogorov.surface.ranking._SCORES", 3 * table[0].n_items + 1)
+    many = model.recommendations(ids, n=4)
+    each = [model.recommendations(user, n=4) for user in ids]
+    assert many["user"].tolist() == [user for user, one in zip(ids, each, strict=True) for _ in one["item"]]
+    assert many["item"].tolist() == [item for one in each for item in one["item"]]
+    for column in set(each[0]) & {"probability", "lower"}:
+        np.testing.assert_allclose(many[column], np.concatenate([one[column] for one in each]), atol=1e-12)
+
+
 def test_what_few_saw_is_not_recommended():
     rng = np.random.default_rng(0)
     users, items = np.nonzero(rng.random((60, 50)) < 0.4)

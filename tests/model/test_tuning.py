@@ -141,12 +141,26 @@ def test_draws_are_tuned_by_shorter_chains(zoo):
 def test_grids_follow_the_table(zoo):
     from kolmogorov.model.grids import usual_values
 
-    dense = usual_values(km.KolmogorovModel(), zoo)
-    sparse = usual_values(km.KolmogorovModel(unobserved="auto"), zoo.subset(zoo.item_rows() < 2))
+    assert usual_values(km.KolmogorovModel(), zoo) == {"n_events": (2, 4, 8)}
+    dense = usual_values(km.KolmogorovModel(), zoo, given=("item_reg",))
+    sparse = usual_values(km.KolmogorovModel(unobserved="auto"), zoo.subset(zoo.item_rows() < 2), given=("user_reg",))
     assert min(dense["user_reg"]) < min(sparse["user_reg"]) == 1.0
     assert "unobserved" not in dense
     assert len(sparse["unobserved"]) == 3
+    assert {*usual_values(km.KolmogorovModel(unobserved="auto"), zoo)} == {"n_events", "unobserved"}
     assert usual_values(km.MatrixFactorization(), zoo)["n_factors"] == (5, 10, 20)
+
+
+def test_what_is_learned_is_not_searched_for(zoo):
+    train, test = zoo.split(test_size=0.3, random_state=0)
+    found = km.tune(train, folds=2)
+    assert {*found.best.parameters} == {"n_events"}
+    assert found.model.fitted_.soft is not None
+    # Whoever gives a ridge is shown what ridges do, of models without soft values.
+    given = km.tune(train, folds=2, n_events=4, item_reg=0.0)
+    assert len({trial.user_reg for trial in given.trials}) > 3
+    assert given.model.fitted_.soft is None
+    assert found.model.evaluate(test)["rmse"] < 1.02 * given.model.evaluate(test)["rmse"]
 
 
 def test_the_models_own_callback_is_still_called(zoo):

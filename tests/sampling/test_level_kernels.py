@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import ndtri
 
 import naive
 from kolmogorov._support.seeds import row_seeds
-from kolmogorov.kernels.draws.averages import answer_shares, level_shares, mixture_quantile
+from kolmogorov.kernels.draws.averages import answer_shares, level_shares, low_quantile, mixture_quantile
 from kolmogorov.kernels.draws.emissions import draw_emissions, draw_emitted
 from kolmogorov.kernels.draws.gibbs import gamma, uniform
 from kolmogorov.kernels.draws.values import draw_place, draw_thetas, draw_values
@@ -166,6 +166,7 @@ def test_shares_of_answers_are_those_of_the_twin(rng):
 
 @given(st.integers(0, 2**32 - 1), st.floats(0.001, 0.999), st.sampled_from([1e-3, 0.1, 1.0]), st.integers(1, 7))
 @settings(max_examples=60, deadline=None)
+@example(354, 0.625, 1e-3, 7)
 def test_quantiles_of_mixtures(seed, level, spread, n_draws):
     rng = np.random.default_rng(seed)
     centre = rng.choice([0.0, 0.5, 1.0], (9, n_draws)) + 0.01 * rng.normal(size=(9, n_draws))
@@ -176,3 +177,13 @@ def test_quantiles_of_mixtures(seed, level, spread, n_draws):
     above = stats.norm.cdf(out[:, None] + 1e-7, centre, wide).mean(axis=1)
     assert (below <= level + 1e-9).all()
     assert (above >= level - 1e-9).all()
+
+
+@given(st.integers(0, 10_000), st.integers(1, 30), st.floats(0.0, 1.0))
+def test_low_quantiles_against_the_slow_twin(seed, n_draws, level):
+    said = np.random.default_rng(seed).integers(0, 9, (n_draws, 2, 70)) / 8.0
+    out = np.empty((2, 70))
+    low_quantile(said, level, out)
+    expected = [[naive.low_quantile(said[:, n, i], level) for i in range(70)] for n in range(2)]
+    np.testing.assert_allclose(out, expected, atol=1e-12)
+    np.testing.assert_allclose(out, np.quantile(said, level, axis=0), atol=1e-12)

@@ -49,10 +49,16 @@ def generator(random_state: Any, *path: int) -> np.random.Generator:
 def row_seeds(seed: int, sweep: int, side: int, rows: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Hash (seed, sweep, side, row) into one 64-bit seed per row (splitmix64)."""
     with np.errstate(over="ignore"):
+        return mixed(half_step_seed(seed, sweep, side) + _GAMMA * (rows.astype(np.uint64) + np.uint64(1)))
+
+
+def half_step_seed(seed: int, sweep: int, side: int) -> NDArray[np.uint64]:
+    """Hash (seed, sweep, side), which with the number of a row gives its seed."""
+    with np.errstate(over="ignore"):
         state = np.array([seed], dtype=np.uint64)
         for part in (sweep, side):
             state = mixed(state + _GAMMA * np.uint64(part + 1))
-        return mixed(state + _GAMMA * (rows.astype(np.uint64) + np.uint64(1)))
+        return state
 
 
 def mixed(z: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -23,7 +23,7 @@ from kolmogorov.data.trainable import check_trainable
 from kolmogorov.execution import Threads
 from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE, HalfStep
 from kolmogorov.fitting.history import Sweep
-from kolmogorov.fitting.objective import Mass, Objective, UserTotals
+from kolmogorov.fitting.objective import Mass, Objective, UserTotals, squares_of
 from kolmogorov.fitting.state import S, State
 from kolmogorov.solvers import LevelSolver, RowSolver
 
@@ -180,7 +180,7 @@ class ThreadedEngine:
         theta, values = user_step.run(self._table.rows, psi, state.theta, self._dealer)
         ended = time.perf_counter()
         totals = UserTotals.of(theta, values, centre, seen)
-        reached, rmse = objective.quality(totals, psi - self._item_centre, centre, len(theta), self._mass)
+        reached, rmse = objective.quality(totals, squares_of(psi, self._item_centre), centre, len(theta), self._mass)
         return State(theta, psi, centre), Sweep(index, reached, rmse, ended - between, between - began)
 
 

@@ -113,13 +113,20 @@ class Objective:
         """Return the best centre given the sum of the thetas of the users observed."""
         return np.full_like(total, 1.0 / total.size) if self.prior == "uniform" else total / n_seen
 
-    def quality(self, totals: UserTotals, psi: Floats, centre: Floats, n_users: int, mass: Mass) -> tuple[float, float]:
-        """Return the objective and the training RMSE; psi is measured from what its ridge draws to."""
+    def quality(
+        self, totals: UserTotals, squares: float, centre: Floats, n_users: int, mass: Mass
+    ) -> tuple[float, float]:
+        """Return the objective and the training RMSE; `squares` sums those of psi less what its ridge draws to."""
         ridge = self.user_reg * totals.distance
-        ones = self.item_reg * float((psi**2).sum())
+        ones = self.item_reg * squares
         pull = self.user_reg * n_users * float(centre @ centre)
         squared_error = max(totals.value + pull - ridge + mass.squares, 0.0)
         return squared_error + ridge + ones, float(np.sqrt(squared_error / mass.count))
+
+
+def squares_of(psi: Floats, centre: float) -> float:
+    """Return the sum of the squared distances of psi from what its ridge draws to."""
+    return float(((psi - centre) ** 2).sum())
 
 
 def usual_weight(n_entries: int, n_cells: int) -> float:

@@ -33,7 +33,7 @@ from kolmogorov.fitting.engine import Problem, opened_engine
 from kolmogorov.fitting.equations import Partners
 from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE, HalfStep
 from kolmogorov.fitting.history import Sweep
-from kolmogorov.fitting.objective import Mass, Objective, UserTotals
+from kolmogorov.fitting.objective import Mass, Objective, UserTotals, squares_of
 from kolmogorov.fitting.state import State
 
 Equations = tuple[Floats, Floats]
@@ -171,7 +171,8 @@ class ShardedEngine:
         new = self._state(blocks, psi, centre)
         totals = self._totals(new)
         ended = time.perf_counter()
-        reached, rmse = objective.quality(totals, psi - self._item_centre, centre, self._table.n_users, self._mass)
+        squares = squares_of(psi, self._item_centre)
+        reached, rmse = objective.quality(totals, squares, centre, self._table.n_users, self._mass)
         return new, Sweep(index, reached, rmse, ended - between, between - began)
 
     def _state(self, blocks: list[Any], psi: Floats, centre: Floats) -> SpreadState:

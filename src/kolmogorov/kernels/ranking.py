@@ -18,7 +18,7 @@ def _comes_before(score, count, item, other_score, other_count, other_item):
 
 
 @kernel
-def best_items(scores, users, indptr, indices, counts, out):
+def best_items(scores, users, indptr, indices, counts, least, out):
     """Write the items with the largest scores of every row to `out`, best first, but for those observed; -1 for none.
 
     Scores that differ by less than a millionth of a millionth are a tie, which goes to the item with more observations
@@ -30,21 +30,25 @@ def best_items(scores, users, indptr, indices, counts, out):
     users : int64[n]
         Whose observations are left out; the number past the last stands for somebody without any.
     indptr, indices : int64[n_users + 1], int32[nnz]
-        The observations by users; items increase.
+        The observations by users.
     counts : int64[n_items]
+    least : int
+        Items with fewer observations in all are left out too.
     out : int64[n, k]
         Output, overwritten.
     """
     n_items, k = scores.shape[1], out.shape[1]
     best = np.empty(k)
+    hidden = counts < least
     for row in range(scores.shape[0]):
-        held = 0
-        place = end = 0
+        begin = end = 0
         if users[row] < indptr.size - 1:
-            place, end = indptr[users[row]], indptr[users[row] + 1]
+            begin, end = indptr[users[row]], indptr[users[row] + 1]
+        for place in range(begin, end):
+            hidden[indices[place]] = True
+        held = 0
         for item in range(n_items):
-            if place < end and indices[place] == item:
-                place += 1
+            if hidden[item]:
                 continue
             score = np.floor(scores[row, item] * 1e12 + 0.5)
             if held == k and score < best[k - 1]:
@@ -65,6 +69,8 @@ def best_items(scores, users, indptr, indices, counts, out):
             out[row, at] = item
         for j in range(held, k):
             out[row, j] = -1
+        for place in range(begin, end):
+            hidden[indices[place]] = counts[indices[place]] < least
 
 
 @kernel

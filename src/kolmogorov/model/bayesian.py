@@ -38,12 +38,13 @@ from kolmogorov.data.observations import Observations
 from kolmogorov.data.options import LARGEST_WEIGHT
 from kolmogorov.data.trainable import check_any, check_trainable
 from kolmogorov.errors import ConvergenceWarning, DataError, ParameterError
-from kolmogorov.execution import Dask, Threads
+from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.fitting.objective import usual_weight
 from kolmogorov.fitting.trained import checked
 from kolmogorov.model.drawn import DrawnModel
 from kolmogorov.sampling.checkpoint import ChainCheckpoint, SamplerState
 from kolmogorov.sampling.convergence import convergence_of
+from kolmogorov.sampling.device import check_on_device
 from kolmogorov.sampling.features import pattern_features, user_features
 from kolmogorov.sampling.plan import Plan, level_grid, likelihood_of
 from kolmogorov.sampling.sampler import Sampler, SamplingProgress
@@ -65,7 +66,7 @@ _RULES: dict[str, Requirement] = {
     "unobserved": Either(Real(0.0, LARGEST_WEIGHT), Word("auto")),
     "max_seconds": Optional(Positive()),
     "concentration": Optional(Between(0.0, LARGEST_RIDGE)),
-    "execution": Optional(Instance(Dask)),
+    "execution": Optional(Either(Instance(Cuda), Instance(Dask))),
     "callback": Callback(),
     "verbose": Flag(),
 }
@@ -116,8 +117,9 @@ class BayesianKolmogorovModel(DrawnModel):
         The same integer gives the same bits on any number of threads.
     n_jobs : int or None
         Threads; -1 for all processors, None for one.
-    execution : kolmogorov.execution.Dask, optional
-        A cluster on which the chains run, each as a task on one thread. The draws are the same.
+    execution : kolmogorov.execution.Dask or kolmogorov.execution.Cuda, optional
+        A cluster on which the chains run, each as a task on one thread: the draws are the same. Or a GPU on which they
+        all run at once, with several levels: the draws are others, the same from run to run.
     callback : callable, optional
         Called with a `SamplingProgress` after every sweep of every chain, on a cluster after every chain; returning
         True ends sampling, at the first draw kept if there is none yet. Chains that are ended early are left out unless
@@ -158,7 +160,7 @@ class BayesianKolmogorovModel(DrawnModel):
         max_seconds: float | None = None,
         random_state: Any = None,
         n_jobs: int | None = -1,
-        execution: Dask | None = None,
+        execution: Cuda | Dask | None = None,
         callback: Callable[[SamplingProgress], Any] | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         verbose: int = 0,
@@ -219,6 +221,8 @@ class BayesianKolmogorovModel(DrawnModel):
 
     def _sampler(self, table: Observations, test: Observations | None) -> Sampler:
         plan, seed = self.plan(table), base_seed(self.random_state)
+        if isinstance(self.execution, Cuda):
+            check_on_device(plan)
         count = self._n_features(table)
         with one_blas_thread():
             features = (user_features if plan.levels is None else pattern_features)(table, count)
@@ -237,7 +241,7 @@ class BayesianKolmogorovModel(DrawnModel):
         """Raise for the first parameter that is not in order."""
         check_parameters(type(self).__name__, self.get_params(deep=False), _RULES)
         thread_count(self.n_jobs)
-        if self.max_seconds is not None and self.execution is not None:
+        if self.max_seconds is not None and isinstance(self.execution, Dask):
             raise ParameterError("'max_seconds' does not go with 'execution': chains on a cluster are not cut short.")
 
     def plan(self, table: Observations) -> Plan:

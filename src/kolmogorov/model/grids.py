@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from kolmogorov.data import Observations
@@ -15,10 +16,14 @@ _EVENTS = ((2_000, (2, 4, 8)), (300_000, (4, 8, 16)), (float("inf"), (8, 16, 24)
 _SPARSE = 10
 #: Weights of unobserved entries, as multiples of the usual one.
 _WEIGHTS = (0.3, 1.0, 3.0)
+#: What says that the ridges are to be searched for, where a model would otherwise learn them.
+_OF_DESCENTS = ("user_reg", "item_reg", "levels", "prior", "execution")
 
 
-def usual_values(model: Any, table: Observations) -> dict[str, Any]:
-    """Return what `tune` tries of each parameter unless it is told otherwise.
+def usual_values(model: Any, table: Observations, given: Collection[str] = ()) -> dict[str, Any]:
+    """Return what `tune` tries of each parameter unless it is told otherwise; `given` are those that it was told.
+
+    A model that learns how much to shrink needs no search for ridges: it predicts better than with any of them.
 
     Examples
     --------
@@ -30,7 +35,9 @@ def usual_values(model: Any, table: Observations) -> dict[str, Any]:
     if not isinstance(model, SimplexModel):
         return values
     values["n_events"] = next(events for most, events in _EVENTS if len(table) <= most)
-    if len(table) < _SPARSE * table.n_users:
+    if model.softens and not any(name in given for name in _OF_DESCENTS):
+        del values["user_reg"], values["item_reg"]
+    elif len(table) < _SPARSE * table.n_users:
         values["user_reg"] = tuple(ridge for ridge in values["user_reg"] if ridge >= 1.0)
     if model.unobserved:
         usual = usual_weight(len(table), table.n_users * table.n_items)

@@ -17,11 +17,13 @@ from kolmogorov._support.warn import warn
 from kolmogorov.data.levels import Levels, LevelsRequirement, has_two
 from kolmogorov.data.observations import Observations, View
 from kolmogorov.errors import ConvergenceWarning, ParameterError
-from kolmogorov.execution import Dask, Threads
+from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.fitting import fold_in
+from kolmogorov.fitting.engine import opened_engine
 from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.fitting.history import Sweep
-from kolmogorov.fitting.objective import Prior
+from kolmogorov.fitting.multi_start import MultiStart
+from kolmogorov.fitting.objective import Objective, Prior
 from kolmogorov.fitting.state import Run, State
 from kolmogorov.fitting.trained import checked
 from kolmogorov.model.interpretation import PointInterpretation
@@ -53,6 +55,10 @@ _PRINTED_DESCENT: dict[str, Any] = {
 #: Sweeps of the chain whose average soft values are, and with fewer ratings than so many for each user and item, of
 #: which less is known and more must be averaged.
 _SWEEPS, _SPARSE_SWEEPS, _SPARSE = 100, 250, 10
+#: Sweeps of a chain that only compares settings, at least.
+_LEAST_SWEEPS = 50
+#: Where the unobserved counts: ridges on theta and on values, and sweeps, of the descent over values of any size.
+_RELAXED_RIDGES, _RELAXED_SWEEPS = (120.0, 0.3), 6
 #: Beyond so many ratings hard values predict nearly as well, and the chain takes longer than the descent.
 _MOST_RATINGS = 20_000_000
 
@@ -62,6 +68,7 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
 
     A descent finds theta and psi. Left to itself, the model then learns how much to shrink, by the average of a short
     chain that starts there: soft values, means over what an item may be in each event, and thetas that go with them.
+    Where the unobserved counts, a second descent finds them, over values that may be any number.
     These predict and recommend; supports, rules and events are read off theta and psi. With a ridge given, two levels
     asked for, or another prior there are no soft values, and theta_u . psi_i is exactly what is predicted, as in the
     paper; `as_in_paper` sets everything as it does.
@@ -99,8 +106,8 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         The same seed gives the same bits on any number of threads.
     n_jobs : int or None
         Threads; -1 for all processors, None for one.
-    execution : kolmogorov.execution.Dask, optional
-        A cluster to fit on instead of threads.
+    execution : kolmogorov.execution.Dask or kolmogorov.execution.Cuda, optional
+        A cluster or a GPU to fit on instead of threads; there are no soft values then.
     callback : callable, optional
         Called with the `Sweep` record after every sweep; returning True ends the fit.
     verbose : int
@@ -163,7 +170,7 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         n_init: int = 1,
         random_state: Any = None,
         n_jobs: int | None = -1,
-        execution: Dask | None = None,
+        execution: Cuda | Dask | None = None,
         callback: Callable[[Sweep], Any] | None = None,
         verbose: int = 0,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -245,23 +252,32 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         """Whether `fit` ends with a companion of soft values that predicts: where it is left how much to shrink."""
         left_open = self.user_reg == "auto" and self.item_reg == "auto" and self.prior == "mean"
         two = self.levels is not None and has_two(self.levels)
-        return bool(left_open and not two and self.unobserved == 0.0 and self.execution is None)
+        return bool(left_open and not two and self.execution is None)
 
-    def fit(self, X: Any, y: None = None, *, start: Run[State] | None = None, keep_interrupted: bool = True) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: None = None,
+        *,
+        start: Run[State] | None = None,
+        keep_interrupted: bool = True,
+        effort: float = 1.0,
+    ) -> Self:
         """Learn from a table; see `SimplexModel.fit`."""
         super().fit(X, y, start=start, keep_interrupted=keep_interrupted)
         if self.softens and start is None and not self.interrupted_ and len(self.fitted_.training) <= _MOST_RATINGS:
-            self.adopt(checked(replace(self.fitted_, soft=self._softened(self.fitted_))))
+            soft = self._relaxed(self.fitted_) if self.unobserved else self._softened(self.fitted_, effort)
+            self.adopt(checked(replace(self.fitted_, soft=soft)))
             if self.interrupted_:
                 if not keep_interrupted:
                     raise KeyboardInterrupt
                 warn("Interrupted while soft values were averaged; the average so far is kept.", ConvergenceWarning)
         return self
 
-    def _softened(self, hard: Fitted) -> Fitted:
+    def _softened(self, hard: Fitted, effort: float) -> Fitted:
         """Average a short chain that starts from the descent's end."""
         table = hard.training
-        plan = self._plan(table)
+        plan = self._plan(table, effort)
         assert plan.levels is not None
         with one_blas_thread(), Threads(self.n_jobs) as dealer:
             features = pattern_features(table, feature_count(table))
@@ -272,11 +288,31 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         ridges = np.array([run.user_reg, run.item_reg])
         return Fitted(theta, run.values, centre, table, history=(), ridges=ridges)
 
-    def _plan(self, table: Observations) -> Plan:
+    def _relaxed(self, hard: Fitted) -> Fitted:
+        """Go on from the descent's end with values that may be any number, where the unobserved counts as a no.
+
+        What was not observed is known of every pair, so that there is enough to settle values without a chain.
+        """
+        problem = replace(
+            self._problem(),
+            item_solver=resolve("ridge", "cholesky"),
+            objective=Objective(*_RELAXED_RIDGES, "mean", self.unobserved_),
+        )
+        start = Run(State(hard.theta, hard.psi.astype(np.float64), hard.centre))
+        with one_blas_thread(), opened_engine(Threads(self.n_jobs), problem, hard.training) as engine:
+            run = MultiStart(
+                engine, hard.n_events, base_seed(self.random_state), 1, _RELAXED_SWEEPS, 0.0, start=start
+            ).run()
+        self.interrupted_ = run.interrupted
+        theta = on_grid(run.state.theta).astype(np.float64)
+        psi = run.state.psi.astype(np.float32).astype(np.float64)
+        return Fitted(theta, psi, theta.mean(axis=0), hard.training, history=(), ridges=np.array(_RELAXED_RIDGES))
+
+    def _plan(self, table: Observations, effort: float) -> Plan:
         """Plan one short chain, the second half of which is averaged."""
         likelihood = likelihood_of(table)
         sparse = len(table) < _SPARSE * (table.n_users + table.n_items)
-        n_sweeps = _SPARSE_SWEEPS if sparse else _SWEEPS
+        n_sweeps = max(_LEAST_SWEEPS, round(effort * (_SPARSE_SWEEPS if sparse else _SWEEPS)))
         return Plan(
             likelihood=likelihood,
             levels=level_grid("auto", table, likelihood),
@@ -289,9 +325,11 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
             concentration=None,
         )
 
-    def _guest_scores(self, view: View, rank: Rank) -> tuple[Floats, Floats | None]:
+    def _guest_scores(self, view: View, rank: Rank) -> Callable[[slice], tuple[Floats, Floats | None]]:
         soft = self.fitted_.soft
         if soft is None or soft.ridges is None:
             return super()._guest_scores(view, rank)
-        solver = self._problem().user_solver
-        return soft.of_thetas(fold_in.new_users(soft, view, solver, float(soft.ridges[0]), 0.0, self.n_jobs)), None
+        theta = fold_in.new_users(
+            soft, view, self._problem().user_solver, float(soft.ridges[0]), self.unobserved_, self.n_jobs
+        )
+        return self._theta_scores(soft, theta, "probability")

@@ -34,9 +34,9 @@ from kolmogorov._support.validation import (
 from kolmogorov.data.levels import Levels
 from kolmogorov.data.observations import Observations, View
 from kolmogorov.data.options import LARGEST_WEIGHT
-from kolmogorov.execution import Dask, Threads
+from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.execution.tables import is_distributed
-from kolmogorov.fitting import fold_in, sharded
+from kolmogorov.fitting import device, fold_in, sharded
 from kolmogorov.fitting.checkpoint import Checkpoint
 from kolmogorov.fitting.engine import Engine, Problem, opened_engine
 from kolmogorov.fitting.fitted import Fitted
@@ -50,7 +50,9 @@ from kolmogorov.solvers.registry import parameter_of
 from kolmogorov.surface.event_model import EventModel
 from kolmogorov.surface.tables import table_of
 
-assert sharded  # so that its engine is known
+# So that their engines are known.
+assert device
+assert sharded
 
 _RULES: dict[str, Requirement] = {
     "n_events": Integer(1),
@@ -61,7 +63,7 @@ _RULES: dict[str, Requirement] = {
     "max_iter": Integer(1),
     "tol": Real(0.0),
     "n_init": Integer(1),
-    "execution": Optional(Instance(Dask)),
+    "execution": Optional(Either(Instance(Cuda), Instance(Dask))),
     "callback": Callback(),
     "verbose": Flag(),
 }
@@ -98,7 +100,7 @@ class SimplexModel(EventModel):
     n_init: int
     random_state: Any
     n_jobs: int | None
-    execution: Dask | None
+    execution: Cuda | Dask | None
     callback: Any
     verbose: int
     checkpoint: str | os.PathLike[str] | None
@@ -121,9 +123,22 @@ class SimplexModel(EventModel):
         """The values that an item may take in an event, where they form a set of several."""
         return 2
 
+    @property
+    def softens(self) -> bool:
+        """Whether `fit` ends with a companion of soft values that predicts."""
+        return False
+
     # --- learning ---------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: None = None, *, start: Run[State] | None = None, keep_interrupted: bool = True) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: None = None,
+        *,
+        start: Run[State] | None = None,
+        keep_interrupted: bool = True,
+        effort: float = 1.0,
+    ) -> Self:
         """Learn from a table.
 
         Parameters
@@ -139,6 +154,8 @@ class SimplexModel(EventModel):
         keep_interrupted : bool
             After Ctrl-C keep the best state so far, with a warning and `interrupted_` set; otherwise the interrupt is
             passed on.
+        effort : float
+            Share of its usual length that the chain behind soft values takes, for searches that compare settings.
         """
         problem = self.check_parameters()
         execution = self.execution or Threads(self.n_jobs)
@@ -161,7 +178,7 @@ class SimplexModel(EventModel):
         fitted = _fitted(run, observations, engine.seen_users, binary=self._binary, levels=engine.problem.grid)
         return self.adopt(checked(fitted))
 
-    def _table(self, X: Any, execution: Dask | Threads) -> Any:
+    def _table(self, X: Any, execution: Cuda | Dask | Threads) -> Any:
         """Return what the engine takes: observations, or what workers of a cluster can load themselves."""
         if not isinstance(execution, Dask) or not is_distributed(X):
             return table_of(self, X, reset=True)

@@ -42,6 +42,8 @@ _LENGTHS = {"max_iter": 4, "n_epochs": 3, "burn_in": 10, "n_samples": 4}
 #: What these come to, about, where a model suits them to the table.
 _SUITED = {"burn_in": 150, "n_samples": 20}
 _RULES: dict[str, Requirement] = {"max_seconds": Optional(Positive()), "k": Integer(1)}
+#: Share of the chains behind soft values that is enough to tell settings apart.
+_SOFT_EFFORT = 0.25
 #: Settings that a notebook shows.
 _SHOWN = 10
 
@@ -177,9 +179,10 @@ def tune(
         Called with each `Trial` as it is known, its number from 1, and the number of all; returning True ends the
         search, and the best trial so far wins.
     **grid : number or sequence of numbers
-        The values to try of each parameter. By default `n_events`, `user_reg` and `item_reg` for point models,
-        `n_events` for draws, `n_factors` and `reg` for factor models, by the size of the table, and `unobserved` where
-        it is not 0; give one value to fix a parameter.
+        The values to try of each parameter. By default `n_events` for draws and for point models that learn how much
+        to shrink; `user_reg` and `item_reg` besides for point models that do not, or where either is given; `n_factors`
+        and `reg` for factor models; all by the size of the table; and `unobserved` where it is not 0. Give one value to
+        fix a parameter.
 
     Examples
     --------
@@ -291,7 +294,7 @@ class Search:
         scores: dict[int, float] = {}
         for number in sorted(numbers, key=lambda number: self.settings[number].get("user_reg", 0.0), reverse=True):
             model = self.budget.limited(clone(base).set_params(**self.settings[number]))
-            model.fit(train, start=start, keep_interrupted=False)
+            model.fit(train, start=start, keep_interrupted=False, effort=_SOFT_EFFORT)
             fitted = model.fitted_
             start = Run(State(fitted.theta, fitted.psi.astype(np.float64), fitted.centre))
             scores[number] = self._judged(model, test)
@@ -339,7 +342,7 @@ def _settings(model: Any, grid: dict[str, Any], observations: Observations) -> l
     for name in grid:
         if name not in known:
             raise ParameterError(f"{type(model).__name__} has no parameter {name!r} to tune.{nearest(name, known)}")
-    values: Grid = {name: _listed(tried) for name, tried in {**usual_values(model, observations), **grid}.items()}
+    values: Grid = {name: _listed(tried) for name, tried in {**usual_values(model, observations, grid), **grid}.items()}
     for name, tried in values.items():
         if not tried:
             raise ParameterError(f"Every part of the grid needs at least one value; {name!r} has none.")

@@ -35,7 +35,13 @@ def stepped(users: UserPrior, theta: Floats, seen: NDArray[np.bool_], rng: np.ra
     usual = ((drawn - centre[who]) ** 2).sum(axis=1)
     found = float(((theta[seen] - centre[seen]) ** 2).sum(axis=1).mean())
     n = int(seen.sum())
-    information = n * max(0.25 * pull * pull * float(usual.var()), _LEAST_INFORMATION) + _SPREAD**-2
-    slope = n * 0.5 * pull * (float(usual.mean()) - found) + (_USUAL - math.log(pull)) * _SPREAD**-2
+    concentration = scored(pull, n, found, float(usual.mean()), float(usual.var()))
+    return replace(users, prior_draws=drawn, concentration=concentration)
+
+
+def scored(pull: float, n: int, found: float, usual: float, variance: float) -> float:
+    """Return the concentration after the step, given the mean square distance of `n` thetas and that of prior draws."""
+    information = n * max(0.25 * pull * pull * variance, _LEAST_INFORMATION) + _SPREAD**-2
+    slope = n * 0.5 * pull * (usual - found) + (_USUAL - math.log(pull)) * _SPREAD**-2
     step = min(max(slope / information, -_LARGEST_STEP), _LARGEST_STEP)
-    return replace(users, prior_draws=drawn, concentration=min(max(pull * math.exp(step), _LEAST), _MOST))
+    return min(max(pull * math.exp(step), _LEAST), _MOST)

@@ -21,7 +21,14 @@ def redrawn_alpha(alpha: Floats, theta: Floats, rng: np.random.Generator, *, tot
     of them by one factor.
     """
     logs = np.log(np.maximum(theta, 1e-300)).sum(axis=0).tolist()
-    n, current = len(theta), alpha.tolist()
+    return alpha_given(alpha, logs, len(theta), rng, total_fixed=total_fixed)
+
+
+def alpha_given(
+    alpha: Floats, logs: list[float], n: int, rng: np.random.Generator, *, total_fixed: bool = False
+) -> Floats:
+    """Do the same given the sums of the logarithms of `n` thetas."""
+    current = alpha.tolist()
     for step in _STEPS:
         if total_fixed:
             _move_between_pairs(current, logs, n, step, rng)

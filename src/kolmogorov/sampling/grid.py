@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 
-_STEPS = 1 << 15
+#: Of the grid, from 0 to 1.
+STEPS = 1 << 15
 
 
 def on_grid(theta: Floats) -> NDArray[np.float32]:
@@ -18,19 +19,19 @@ def on_grid(theta: Floats) -> NDArray[np.float32]:
     >>> bool((on_grid(np.array([[0.1, 0.2, 0.7]])).sum(axis=1) == 1.0).all())
     True
     """
-    scaled = np.asarray(theta, dtype=np.float64) * _STEPS
+    scaled = np.asarray(theta, dtype=np.float64) * STEPS
     whole = np.floor(scaled)
-    missing = np.rint(_STEPS - whole.sum(axis=1)).astype(np.int64)
+    missing = np.rint(STEPS - whole.sum(axis=1)).astype(np.int64)
     rank = np.argsort(np.argsort(whole - scaled, axis=1, kind="stable"), axis=1, kind="stable")
     whole += rank < missing[:, None]
-    return (whole / _STEPS).astype(np.float32)
+    return (whole / STEPS).astype(np.float32)
 
 
 def packed_thetas(theta: NDArray[np.float32]) -> NDArray[np.uint16]:
     """Return thetas of the grid as counts of its steps, for a file."""
-    return np.rint(theta * np.float32(_STEPS)).astype(np.uint16)
+    return np.rint(theta * np.float32(STEPS)).astype(np.uint16)
 
 
 def unpacked_thetas(counts: NDArray[np.uint16]) -> NDArray[np.float32]:
     """Undo `packed_thetas`."""
-    return counts.astype(np.float32) / np.float32(_STEPS)
+    return counts.astype(np.float32) / np.float32(STEPS)

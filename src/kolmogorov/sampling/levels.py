@@ -26,9 +26,9 @@ from kolmogorov.sampling.values import ValuePrior
 #: The start: how far an item's values are from its mean answer, and theta's concentration.
 _START_SPREAD, _START_CONCENTRATION = 0.3, 30.0
 #: How often a sweep goes over an item's values, and over the pairs of a user's events.
-_ROUNDS, _USER_ROUNDS = 2, 2
+ROUNDS, USER_ROUNDS = 2, 2
 #: Sweeps in which the Dirichlet prior of theta stays as it starts.
-_HELD = 30
+HELD = 30
 
 
 class LevelChain(Chain):
@@ -134,7 +134,7 @@ class GaussianLevelChain(LevelChain):
             everyone = pull + self.unobserved * (precision * state.theta.T) @ state.theta
             centre, pull = centre @ pull @ np.linalg.inv(everyone), everyone
         table = corrected(columns, self.unobserved)
-        given = (precision, state.theta, codes, self.levels, centre, pull, _ROUNDS)
+        given = (precision, state.theta, codes, self.levels, centre, pull, ROUNDS)
 
         def share(first: int, last: int) -> None:
             seeds = row_seeds(self.seed, index, ITEM_SIDE, np.arange(first, last))
@@ -147,7 +147,7 @@ class GaussianLevelChain(LevelChain):
         rows, users = self.observations.rows, state.users
         table = corrected(rows, self.unobserved)
         whole = self.unobserved * psi.T @ psi if self.unobserved else np.empty((0, 0))
-        given = (precision, psi, whole, state.theta, users.concentration, users.centre, _USER_ROUNDS)
+        given = (precision, psi, whole, state.theta, users.concentration, users.centre, USER_ROUNDS)
         theta = np.empty_like(state.theta)
 
         def share(first: int, last: int) -> None:
@@ -219,7 +219,7 @@ class AnswerChain(LevelChain):
         self.dealer.deal(user_share, len(theta), 1, rows.indptr, 4 * self.n_events)
         alpha = state.alpha
         # At first users are alike because events are; learned from that, alpha would keep them so.
-        if not learning or index > _HELD:
+        if not learning or index > HELD:
             fixed = self.concentration is not None
             alpha = redrawn_alpha(alpha, theta[self.seen_users], rng, total_fixed=fixed)
         items = state.items.learned(emission.position[fresh], self.seen_items, rng) if learning else state.items

@@ -21,8 +21,15 @@ def redrawn_shape(shape: float, scale: float, noise: Floats, rng: np.random.Gene
 
     scale / shape, around which variances lie, stays: what moves is how far they are from it.
     """
-    usual, n = scale / shape, noise.size
     logs, inverses = float(np.log(noise).sum()), float((1.0 / noise).sum())
+    return shape_given(shape, scale, noise.size, logs, inverses, rng)
+
+
+def shape_given(
+    shape: float, scale: float, n: int, logs: float, inverses: float, rng: np.random.Generator
+) -> tuple[float, float]:
+    """Do the same given what the steps need of `n` variances: the sums of their logarithms and of their inverses."""
+    usual = scale / shape
 
     def log_density(a: float) -> float:
         likelihood = n * (a * math.log(a * usual) - math.lgamma(a)) - (a + 1.0) * logs - a * usual * inverses

@@ -25,6 +25,7 @@ from kolmogorov.kernels.draws.averages import (
     answer_shares,
     draw_products,
     level_shares,
+    low_quantile,
     mean_products,
     mixture_quantile,
 )
@@ -37,6 +38,9 @@ from kolmogorov.sampling.grid import on_grid, packed_thetas, unpacked_thetas
 _BLOCK = 1 << 22
 #: Pairs times draws that one thread goes through before others could have begun.
 _FEW = 1 << 16
+#: The same for numbers of draws times all items. Items gone through at once are so many that their share of scratch
+#: comes to this, and users so many that what all draws say of these items stays near.
+_MANY, _ITEM_ENTRIES, _SOME = 1 << 22, 1 << 9, 8
 #: Events that are named when draws are put into words, at most.
 _NAMED_EVENTS = 12
 
@@ -94,8 +98,13 @@ class Posterior(Trained):
     @cached_property
     def _theta(self) -> NDArray[np.float32]:
         """Theta with one more row per draw, the population."""
-        mean = self.theta[:, self.user_seen].mean(axis=1, keepdims=True)
-        return np.concatenate([self.theta, mean], axis=1)
+        return np.concatenate([self.theta, self._population[:, None]], axis=1)
+
+    @cached_property
+    def _population(self) -> NDArray[np.float32]:
+        """The mean theta of each draw over the users observed."""
+        mean: NDArray[np.float32] = self.theta[:, self.user_seen].mean(axis=1)
+        return mean
 
     @cached_property
     def _psi(self) -> NDArray[np.float32]:
@@ -228,22 +237,48 @@ class Posterior(Trained):
     def thetas(self, users: Rows) -> Floats:
         """Return the thetas of all draws side by side, each draw with an equal share; float64[n, n_draws * D]."""
         known, _ = self.known_rows(users, np.empty(0, dtype=np.int64))
-        return stacked(self._theta[:, known])
+        past = known == len(self.users)
+        chosen = self.theta[:, np.where(past, 0, known)]
+        if past.any():
+            chosen[:, past] = self._population[:, None]
+        return stacked(chosen)
 
     def of_thetas(self, theta: Floats) -> Floats:
         """Return the mean predictions of all items for thetas of all draws side by side."""
-        total = np.zeros((len(theta), len(self.items)))
-        for part, psi in self._by_draw(theta):
-            total += part @ psi.T
+        total = np.empty((len(theta), len(self.items)))
+
+        def share(first: int, last: int) -> None:
+            np.matmul(theta, self._values(first, last), out=total[:, first:last])
+
+        self._dealt_items(share, len(theta))
         return np.clip(self._floored(total), 0.0, 1.0)
 
     def lower_of_thetas(self, theta: Floats, level: float) -> Floats:
         """Return what all but a share `level` of the draws exceed, for thetas of all draws side by side."""
         out = np.empty((len(theta), len(self.items)))
-        for row in range(len(theta)):
-            said = [self.n_draws * (part @ psi.T)[0] for part, psi in self._by_draw(theta[row : row + 1])]
-            out[row] = np.quantile(np.array(said), level, axis=0)
+        by_draw = (self.n_draws * theta).reshape(len(theta), self.n_draws, self.n_events).transpose(1, 0, 2).copy()
+
+        def share(first: int, last: int) -> None:
+            psi = self._values(first, last).reshape(self.n_draws, self.n_events, last - first)
+            for begin in range(0, len(theta), _SOME):
+                said = by_draw[:, begin : begin + _SOME] @ psi
+                if len(theta) == 1:
+                    # The first kernel of a process takes longer to load than one user's answer.
+                    out[:, first:last] = np.quantile(said, level, axis=0)
+                else:
+                    low_quantile(said, level, out[begin : begin + _SOME, first:last])
+
+        self._dealt_items(share, len(theta))
         return np.clip(self._floored(out), 0.0, 1.0)
+
+    def _values(self, first: int, last: int) -> Floats:
+        """Return psi of some items as thetas of all draws are side by side: float64[n_draws * D, n]."""
+        return self.psi[:, first:last].transpose(0, 2, 1).reshape(-1, last - first).astype(np.float64)
+
+    def _dealt_items(self, share: Callable[[int, int], None], n_users: int) -> None:
+        """Go through the items in shares that processors keep near, with all of them where that is worth while."""
+        with one_blas_thread(), Threads(-1 if n_users * self.psi[..., 0].size > _MANY else None) as dealer:
+            dealer.deal(share, len(self.items), _ITEM_ENTRIES)
 
     def similar_to(self, item: int) -> Floats:
         """Return, for every item, the mass of the shared events over that of the events of either, mean over draws."""
@@ -251,11 +286,6 @@ class Posterior(Trained):
         low = 0.0 if self.levels is None else self.levels[0]
         found = [overlap(share.astype(np.float64), psi.astype(np.float64) - low, item) for share, psi in shares]
         return np.mean(found, axis=0)
-
-    def _by_draw(self, theta: Floats) -> Any:
-        size = self.n_events
-        for k in range(self.n_draws):
-            yield theta[:, k * size : (k + 1) * size], self._psi[k, :-1]
 
     def _floored(self, chance: Floats) -> Floats:
         return self.floor + (1.0 - 2.0 * self.floor) * chance
@@ -267,13 +297,19 @@ class Posterior(Trained):
         """For the events of all draws side by side, the group of similar ones that each belongs to."""
         size = min(self.n_events, _NAMED_EVENTS)
         supports = np.concatenate(list(self.psi[:, self.item_seen]), axis=1).T
-        mass = self.thetas(np.flatnonzero(self.user_seen)).mean(axis=0) + 1e-12
+        mass = self._event_mass
         distinct = len(np.unique(supports, axis=0))
         with one_blas_thread():
             found = KMeans(min(size, distinct), n_init=1, random_state=0).fit(
                 supports.astype(np.float32), sample_weight=mass
             )
         return found.labels_.astype(np.int64)
+
+    @property
+    def _event_mass(self) -> Floats:
+        """The population's probability of every event of all draws side by side."""
+        means = [draw[self.user_seen].mean(axis=0, dtype=np.float64) for draw in self.theta]
+        return np.concatenate(means) / self.n_draws + 1e-12
 
     @cached_property
     def consensus(self) -> Fitted:
@@ -282,11 +318,13 @@ class Posterior(Trained):
         An item happens in a gathered event if it does in most of the mass behind it; one with several values takes the
         one nearest to their mean over that mass.
         """
-        labels = self.event_groups
+        labels, mass = self.event_groups, self._event_mass
         gather = np.zeros((labels.size, labels.max() + 1))
         gather[np.arange(labels.size), labels] = 1.0
-        theta = stacked(self.theta) @ gather
-        mass = self.thetas(np.flatnonzero(self.user_seen)).mean(axis=0) + 1e-12
+        # Draw by draw: the thetas of all of them side by side are large.
+        theta = np.zeros((len(self.users), gather.shape[1]))
+        for draw, its in zip(self.theta, gather.reshape(self.n_draws, self.n_events, -1), strict=True):
+            theta += draw @ its
         inside = (np.concatenate(list(self.psi), axis=1) * mass) @ gather / (mass @ gather)
         theta /= theta.sum(axis=1, keepdims=True)
         psi = inside > 0.5 if self.levels is None else self.levels[placed(inside, self.levels)]

@@ -137,7 +137,7 @@ class UserPrior:
         """Fit mean and slopes to the thetas of the users observed."""
         mean = theta[seen].mean(axis=0)
         known = self.features[seen]
-        ridge = _FEATURE_RIDGE * np.eye(known.shape[1])
+        ridge = FEATURE_RIDGE * np.eye(known.shape[1])
         slopes = np.linalg.solve(known.T @ known + ridge, known.T @ (theta[seen] - mean))
         return replace(self, mean=mean, slopes=slopes)
 
@@ -172,7 +172,8 @@ _PRIOR_DRAWS = 128
 PRIOR_DRAWS = 256
 _LARGEST_STEP = 0.2
 _CONCENTRATIONS = (0.1, 1e4)
-_FEATURE_RIDGE = 20.0
+#: What slopes are shrunk by: as by so many users.
+FEATURE_RIDGE = 20.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,5 +189,9 @@ class NoisePrior:
         noise = (self.scale + 0.5 * residual) / rng.gamma(self.shape + 0.5 * count)
         # A table that can be fitted exactly would draw the noise to nothing.
         noise = np.maximum(noise, _LEAST_NOISE)
-        scale = rng.gamma(1.0 + self.shape * len(noise)) / (self.rate + float((1.0 / noise).sum()))
-        return noise, NoisePrior(float(scale), self.shape, self.rate)
+        return noise, self.rescaled(len(noise), float((1.0 / noise).sum()), rng)
+
+    def rescaled(self, n: int, inverses: float, rng: np.random.Generator) -> NoisePrior:
+        """Draw the scale given the sum of `n` inverse variances."""
+        scale = rng.gamma(1.0 + self.shape * n) / (self.rate + inverses)
+        return NoisePrior(float(scale), self.shape, self.rate)

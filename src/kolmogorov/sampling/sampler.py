@@ -1,23 +1,22 @@
-"""Chains from their start to their last draw: side by side here, or each as a task of a cluster."""
+"""Chains from their start to their last draw: side by side here or on a GPU, or each as a task of a cluster."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov.data import Observations
-from kolmogorov.execution import Dask, Threads
+from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.fitting.trained import by_users
-from kolmogorov.sampling.chain import Sample
+from kolmogorov.sampling.abreast import Abreast, chains_on_device, chains_on_threads
+from kolmogorov.sampling.chain import Chain, Sample
 from kolmogorov.sampling.checkpoint import ChainCheckpoint, SamplerState
 from kolmogorov.sampling.features import Features
 from kolmogorov.sampling.plan import Plan
@@ -68,8 +67,8 @@ class Sampler:
         self._began = self._written = time.monotonic()
         self._rounds = 0
 
-    def execute(self, execution: Threads | Dask) -> None:
-        """Run all chains, on threads here or as tasks of a cluster."""
+    def execute(self, execution: Threads | Cuda | Dask) -> None:
+        """Run all chains, on threads here, on a GPU, or as tasks of a cluster."""
         with execution as place:
             if isinstance(place, Dask):
                 self.run_on(place)
@@ -93,55 +92,56 @@ class Sampler:
             unobserved=self.plan.unobserved,
         )
 
-    def run(self, dealer: Threads) -> None:
-        """Go through the chains, as many side by side as there are threads; what threads are left go to their rows."""
+    def run(self, place: Threads | Cuda) -> None:
+        """Go through the chains, as many side by side as there are threads, or as the memory of a GPU holds."""
         progress = self.progress
         for chain in progress.samples:
             self._look(*chain)
         while progress.chain < self.plan.n_chains and self._worth_another():
-            n = len(progress.current) or min(dealer.n_threads, self.plan.n_chains - progress.chain)
-            with ExitStack() as stack:
-                dealers = [stack.enter_context(Threads(max(1, dealer.n_threads // n))) for _ in range(n)]
-                pool = stack.enter_context(ThreadPoolExecutor(n)) if n > 1 else None
-                if self._run_abreast(dealers, pool):
+            with self._opened(place) as abreast:
+                if self._run_abreast(abreast):
                     return
-            progress.chain, progress.sweep, progress.current = progress.chain + n, 0, []
+            progress.chain, progress.sweep, progress.current = progress.chain + len(abreast), 0, []
             self._rounds += 1
             self._write()
 
-    def _run_abreast(self, dealers: list[Threads], pool: ThreadPoolExecutor | None) -> bool:
+    @contextmanager
+    def _opened(self, place: Threads | Cuda) -> Iterator[Abreast]:
+        """Make the next chains, or take up those under way."""
+        progress, plan = self.progress, self.plan
+
+        def make(number: int, dealer: Threads) -> Chain:
+            return plan.chain(self.table, self.features, progress.seed, number, dealer)
+
+        numbers = range(progress.chain, progress.chain + len(progress.current) if progress.current else plan.n_chains)
+        given = (make, numbers, progress.current)
+        with (
+            chains_on_device(place, *given) if isinstance(place, Cuda) else chains_on_threads(place, *given) as abreast
+        ):
+            if not progress.current:
+                progress.samples += [[] for _ in range(len(abreast))]
+            yield abreast
+
+    def _run_abreast(self, abreast: Abreast) -> bool:
         """Sweep some chains in step until their last draw; tell whether sampling is to end before that."""
         progress, stopping = self.progress, False
-        numbers = range(progress.chain, progress.chain + len(dealers))
-        chains = [
-            self.plan.chain(self.table, self.features, progress.seed, number, own)
-            for number, own in zip(numbers, dealers, strict=True)
-        ]
-        spread: Callable[..., Any] = map if pool is None else pool.map
-        if not progress.current:
-            progress.current = list(spread(lambda chain: chain.start(), chains))
-            progress.samples += [[] for _ in chains]
         began, first = time.monotonic(), progress.sweep
         while progress.sweep < self.plan.n_sweeps:
             index = progress.sweep + 1
-            learning = index <= self.plan.burn_in
-            progress.current = list(
-                spread(lambda c, s, k=index, now=learning: c.sweep(s, k, learning=now), chains, progress.current)
-            )
+            abreast.sweep(index, learning=index <= self.plan.burn_in)
             progress.sweep = index
             if self.plan.keeps(index):
-                for chain, state, samples in zip(
-                    chains, progress.current, progress.samples[progress.chain :], strict=True
-                ):
-                    samples.append(chain.sample(state))
-                    self._look(samples[-1])
-            for number in numbers:
+                for samples, sample in zip(progress.samples[progress.chain :], abreast.samples(), strict=True):
+                    samples.append(sample)
+                    self._look(sample)
+            for number in range(progress.chain, progress.chain + len(abreast)):
                 stopping = self.on_draw(self._draw(number, index)) or stopping
             if (stopping or self._left() <= 0.0) and any(progress.samples):
                 return True
             if index - first == _TRIAL and progress.chain == 0:
                 self._fit_into_time((time.monotonic() - began) / _TRIAL)
-            if time.monotonic() - self._written > _PAUSE:
+            if self.keeper is not None and time.monotonic() - self._written > _PAUSE:
+                progress.current = abreast.states()
                 self._write()
         return False
 

@@ -14,9 +14,9 @@ from kolmogorov.errors import InvariantError
 from kolmogorov.sampling.limits import SENSIBLE
 
 #: What slopes are shrunk by: hardly for the mean, as by so many items for features.
-_MEAN_RIDGE, _FEATURE_RIDGE = 0.1, 20.0
+MEAN_RIDGE, FEATURE_RIDGE = 0.1, 20.0
 #: Of the precision's Wishart prior: variance by event and degrees of freedom beyond the number of events.
-_VARIANCE, _FREEDOM = 0.1, 2
+VARIANCE, FREEDOM = 0.1, 2
 #: The spread of values before anything is known.
 _START_SPREAD = 0.3
 
@@ -57,14 +57,12 @@ class ValuePrior:
         """Draw slopes, then the precision, given the values of the items observed, as if those were continuous."""
         known, values = self.features[seen], x[seen]
         n, size = values.shape
-        shrinkage = np.full(known.shape[1], _FEATURE_RIDGE)
-        shrinkage[0] = _MEAN_RIDGE
-        gram = known.T @ known + np.diag(shrinkage)
+        gram = known.T @ known + np.diag(shrinkage(known.shape[1]))
         mean = np.linalg.solve(gram, known.T @ values)
         rows, columns = np.linalg.cholesky(np.linalg.inv(gram)), np.linalg.cholesky(np.linalg.inv(self.precision))
         slopes = mean + rows @ rng.standard_normal(mean.shape) @ columns.T
         left = values - known @ slopes
-        drawn = _wishart(size + _FREEDOM + n, np.linalg.inv(_scatter(left)), rng)
+        drawn = _wishart(size + FREEDOM + n, np.linalg.inv(_scatter(left)), rng)
         return replace(self, slopes=slopes, precision=drawn)
 
     def arrays(self) -> dict[str, Floats]:
@@ -86,16 +84,23 @@ class ValuePrior:
             raise InvariantError("the items' precision must be symmetric and positive definite")
 
 
+def shrinkage(n_features: int) -> Floats:
+    """Return the ridge of each row of the slopes."""
+    ridge = np.full(n_features, FEATURE_RIDGE)
+    ridge[0] = MEAN_RIDGE
+    return ridge
+
+
 def usual_precision(left: Floats) -> Floats:
     """Return the mean of the precision's posterior given values without their means."""
     n, size = left.shape
-    mean: Floats = (size + _FREEDOM + n) * np.linalg.inv(_scatter(left))
+    mean: Floats = (size + FREEDOM + n) * np.linalg.inv(_scatter(left))
     return (mean + mean.T) / 2.0
 
 
 def _scatter(left: Floats) -> Any:
     size = left.shape[1]
-    return _VARIANCE * size * np.eye(size) + left.T @ left
+    return VARIANCE * size * np.eye(size) + left.T @ left
 
 
 def _with_ones(features: Floats) -> Floats:
@@ -105,8 +110,16 @@ def _with_ones(features: Floats) -> Floats:
 def _wishart(freedom: int, scale: Floats, rng: np.random.Generator) -> Floats:
     """Draw a Wishart matrix by Bartlett's decomposition."""
     size = len(scale)
-    lower = np.tril(rng.standard_normal((size, size)), -1)
-    lower[np.diag_indices(size)] = np.sqrt(rng.chisquare(freedom - np.arange(size)))
-    root = np.linalg.cholesky(scale) @ lower
+    root = np.linalg.cholesky(scale) @ bartlett(
+        rng.standard_normal((size, size)), rng.chisquare(freedom - np.arange(size))
+    )
     drawn: Floats = root @ root.T
     return (drawn + drawn.T) / 2.0
+
+
+def bartlett(normals: Floats, squares: Floats) -> Floats:
+    """Return the triangle, or one of each row, whose product with its transpose is a Wishart matrix of unit scale."""
+    lower = np.tril(normals, -1)
+    places = np.arange(lower.shape[-1])
+    lower[..., places, places] = np.sqrt(squares)
+    return lower

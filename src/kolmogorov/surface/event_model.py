@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,14 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kolmogorov._support.threads import one_blas_thread
-from kolmogorov._support.typing import Floats, Rows
+from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
 from kolmogorov.data.observations import View
 from kolmogorov.errors import DataError
 from kolmogorov.fitting import fold_in
 from kolmogorov.surface.guests import known_part
 from kolmogorov.surface.ids import Unknown, pair_rows
-from kolmogorov.surface.ranking import LOWER
+from kolmogorov.surface.ranking import LOWER, Askers
 from kolmogorov.surface.recommender import Rank, Recommender
 from kolmogorov.surface.tables import table_of
 
@@ -108,6 +109,12 @@ class EventModel(TransformerMixin, Recommender):  # type: ignore[misc]
     def inverse_transform(self, theta: Any) -> Floats:
         """Return the probabilities of all items for given thetas: an array of shape (n, n_items)."""
         check_is_fitted(self)
+        rows = self._checked_thetas(theta)
+        with one_blas_thread():
+            found: Floats = self.fitted_.of_thetas(rows)
+            return found
+
+    def _checked_thetas(self, theta: Any) -> Floats:
         try:
             rows = np.asarray(theta, dtype=np.float64)
         except (TypeError, ValueError):
@@ -116,9 +123,7 @@ class EventModel(TransformerMixin, Recommender):  # type: ignore[misc]
             raise DataError("theta must hold finite numbers, got NaN or infinity.")
         if rows.ndim != 2 or rows.shape[1] != self._n_columns:
             raise DataError(f"theta must have shape (n, {self._n_columns}), got {rows.shape}.")
-        with one_blas_thread():
-            found: Floats = self.fitted_.of_thetas(rows)
-            return found
+        return rows
 
     def score(self, X: Any, y: None = None) -> float:
         """Return minus the RMSE on the probability scale, so that larger is better.
@@ -141,22 +146,30 @@ class EventModel(TransformerMixin, Recommender):  # type: ignore[misc]
     def _completed(self, X: Any) -> Floats:
         return self.inverse_transform(self.transform(X))
 
-    def _guests(self, observations: Observations, rank: Rank) -> tuple[list[Any], list[Rows], Floats, Floats | None]:
+    def _guests(self, observations: Observations, rank: Rank) -> Askers:
         known = known_part(self.fitted_, observations.rescaled(self.fitted_.scale))
         view = fold_in.view_of(self.fitted_, known, "users")
-        shown, scores = self._guest_scores(view, rank)
-        seen = [view.indices[view.indptr[row] : view.indptr[row + 1]] for row in range(len(shown))]
-        return observations.users.ids.tolist(), seen, shown, scores
+        ids = observations.users.ids.tolist()
+        return Askers(ids, np.arange(len(ids)), view, self._guest_scores(view, rank))
 
-    def _guest_scores(self, view: View, rank: Rank) -> tuple[Floats, Floats | None]:
-        """Return what is predicted for new users, and what lists go by where that is something else."""
-        return self._placed(self._new_thetas(view), rank)[2:]
+    def _guest_scores(self, view: View, rank: Rank) -> Callable[[slice], tuple[Floats, Floats | None]]:
+        """Return what says, for a part of new users, what is predicted and what lists go by where that differs."""
+        return self._theta_scores(self.fitted_, self._new_thetas(view), rank)
 
-    def _placed(self, theta: Any, rank: Rank) -> tuple[list[Any], list[Rows], Floats, Floats | None]:
-        rows = np.atleast_2d(np.asarray(theta, dtype=np.float64))
-        shown = self.inverse_transform(rows)
-        scores = self.fitted_.lower_of_thetas(rows, LOWER) if self._ranks_lower(rank) else None
-        return list(range(len(rows))), [np.empty(0, dtype=np.int64)] * len(rows), shown, scores
+    def _placed(self, theta: Any, rank: Rank) -> Askers:
+        rows = self._checked_thetas(np.atleast_2d(theta))
+        nobody = View(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0), np.empty(0))
+        past = np.zeros(len(rows), dtype=np.int64)
+        return Askers(list(range(len(rows))), past, nobody, self._theta_scores(self.fitted_, rows, rank))
+
+    def _theta_scores(self, fitted: Any, theta: Floats, rank: Rank) -> Callable[[slice], tuple[Floats, Floats | None]]:
+        lower = self._ranks_lower(rank)
+
+        def scored(part: slice) -> tuple[Floats, Floats | None]:
+            with one_blas_thread():
+                return fitted.of_thetas(theta[part]), fitted.lower_of_thetas(theta[part], LOWER) if lower else None
+
+        return scored
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats, Rows
+from kolmogorov.data.observations import View
+from kolmogorov.execution import Threads
 from kolmogorov.fitting.trained import Trained
+from kolmogorov.kernels.ranking import best_items
 
 #: An item that fewer people were observed with is not recommended, unless that leaves too little to choose from.
 ENOUGH = 5
@@ -16,6 +21,8 @@ ENOUGH = 5
 _CHOICE, _LEAST_CHOICE = 4, 40
 #: Share of the draws that a lower bound leaves below it.
 LOWER = 0.1
+#: Scores held at once, and those that one thread goes through before others could have begun.
+_SCORES, _MANY = 1 << 22, 1 << 17
 
 
 def usual_count(counts: NDArray[np.int64], n: int) -> int:
@@ -33,20 +40,88 @@ def usual_count(counts: NDArray[np.int64], n: int) -> int:
     return int(min(ENOUGH, most[wanted - 1])) if wanted else 1
 
 
-def best(scores: Floats, counts: NDArray[np.int64], seen: NDArray[Any], n: int, min_count: int) -> Rows:
-    """Return the n items with the largest scores and enough observations that are not in `seen`.
+@dataclass(frozen=True, eq=False)
+class Askers:
+    """People who want lists.
+
+    Attributes
+    ----------
+    ids : list
+    rows : int64[n]
+        Their rows in `seen`; the row past the last for somebody who was observed with nothing.
+    seen : View
+        What they were observed with, which is not recommended again.
+    scored : callable
+        For a part of them the probabilities of all items, and what to rank by where that is something else.
+    elsewhere : callable, optional
+        Given rows, the length of lists and the least count, the lists of all at once and their probabilities, or None
+        where it cannot.
+    """
+
+    ids: list[Any]
+    rows: Rows
+    seen: View
+    scored: Callable[[slice], tuple[Floats, Floats | None]]
+    elsewhere: Callable[[Rows, int, int], tuple[Rows, Floats] | None] | None = None
+
+    def lists(self, counts: NDArray[np.int64], n: int, min_count: int, *, exclude_seen: bool) -> Iterator[Listed]:
+        """Yield everybody's n best items, some people at a time, so that their scores fit into memory."""
+        some = max(1, _SCORES // max(counts.size, 1))
+        rows = self.rows if exclude_seen else np.full_like(self.rows, self.seen.indptr.size - 1)
+        found = None if self.elsewhere is None else self.elsewhere(rows, n, min_count)
+        if found is not None:
+            owner, place = np.nonzero(found[0] >= 0)
+            yield Listed(owner, found[0][owner, place], found[1][owner, place], None)
+            return
+        for first in range(0, len(self.ids), some):
+            part = slice(first, first + some)
+            shown, other = self.scored(part)
+            chosen = best(shown if other is None else other, rows[part], self.seen, counts, n, min_count)
+            owner, place = np.nonzero(chosen >= 0)
+            items = chosen[owner, place]
+            yield Listed(first + owner, items, shown[owner, items], None if other is None else other[owner, items])
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """Rows of lists: whose, which item, its probability, and what it was ranked by where that is something else."""
+
+    askers: Rows
+    items: Rows
+    probability: Floats
+    lower: Floats | None
+
+
+def best(scores: Floats, users: Rows, seen: View, counts: NDArray[np.int64], n: int, min_count: int) -> Rows:
+    """Return each row's n items with the largest scores and enough observations, but for those seen; -1 for none.
 
     Ties go to the item with more observations, then to the smaller row number.
     """
+    if len(scores) == 1:
+        return _best_of_one(scores[0], users[0], seen, counts, n, min_count)[None]
+    out = np.empty((len(scores), min(n, counts.size)), dtype=np.int64)
+
+    def share(first: int, last: int) -> None:
+        rows = users[first:last]
+        best_items(scores[first:last], rows, seen.indptr, seen.indices, counts, min_count, out[first:last])
+
+    with Threads(-1 if scores.size > _MANY else None) as dealer:
+        dealer.deal(share, len(scores), 1)
+    return out
+
+
+def _best_of_one(scores: Floats, user: int, seen: View, counts: NDArray[np.int64], n: int, min_count: int) -> Rows:
+    """Do the same for one row: the first kernel of a process takes longer to load than this list to make."""
     allowed = counts >= min_count
-    allowed[seen] = False
+    if user < seen.indptr.size - 1:
+        allowed[seen.indices[seen.indptr[user] : seen.indptr[user + 1]]] = False
     candidates = np.flatnonzero(allowed)
+    rounded = scores[candidates].round(12)
     if candidates.size > 4 * n:
         # Sort only what can be among the best.
-        least = np.partition(scores[candidates], candidates.size - n)[candidates.size - n]
-        candidates = candidates[scores[candidates].round(12) >= round(float(least), 12)]
-    order = np.lexsort((-counts[candidates], -scores[candidates].round(12)))[:n]
-    return candidates[order]
+        near = rounded >= np.partition(rounded, candidates.size - n)[candidates.size - n]
+        candidates, rounded = candidates[near], rounded[near]
+    return candidates[np.lexsort((-counts[candidates], -rounded))[:n]]
 
 
 def as_columns(fitted: Trained, rows: Rows, probability: Floats) -> dict[str, NDArray[Any]]:

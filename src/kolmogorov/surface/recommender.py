@@ -18,12 +18,14 @@ from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import Boolean, Integer, OneOf, Optional, Real, Requirement, check_parameters
 from kolmogorov.data import Observations, Scale, Vocabulary
+from kolmogorov.data.observations import View
 from kolmogorov.errors import DataError
 from kolmogorov.fitting.trained import Trained
+from kolmogorov.surface.device import lists_on, pairs_on
 from kolmogorov.surface.frames import pair_frame
 from kolmogorov.surface.guests import observations_of
 from kolmogorov.surface.ids import Strangers, Unknown, pair_rows, rows_in_blocks
-from kolmogorov.surface.ranking import LOWER, as_columns, best, usual_count
+from kolmogorov.surface.ranking import LOWER, Askers, as_columns, best, usual_count
 from kolmogorov.surface.retrieval import LIKES, ranking_scores
 from kolmogorov.surface.saving import save
 from kolmogorov.surface.tables import check_evaluable
@@ -89,8 +91,11 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
                 return pairs.appended(self.predict(pairs.users, pairs.items, output=output, unknown=unknown))
             return self._in_units(self._completed(users), output)
         rows, single = pair_rows(self.fitted_, users, items, unknown)
-        result = self._in_units(self.fitted_.at_rows(*rows), output)
+        result = self._in_units(self._at_rows(*rows), output)
         return float(result[0]) if single else result
+
+    def _at_rows(self, users: Rows, items: Rows) -> Floats:
+        return pairs_on(getattr(self, "execution", None), self.fitted_, users, items)
 
     def _is_table(self, X: Any) -> bool:
         """Tell a frame with the columns that were learned from, whatever they are called."""
@@ -149,14 +154,21 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         check_parameters("evaluate", {"ranking": ranking, "k": k, "likes": likes}, _EVALUATE)
         if ranking:
             fitted, n_jobs = self.fitted_, getattr(self, "n_jobs", None)
-            return ranking_scores(fitted.training, fitted.of_users, test, int(k), float(likes), unknown, n_jobs)
+            seen, counts, execution = fitted.training.rows, fitted.item_counts, getattr(self, "execution", None)
+
+            def elsewhere(rows: Rows) -> Rows | None:
+                found = lists_on(execution, fitted, rows, seen, counts, int(k), 0)
+                return None if found is None else found[0]
+
+            options = (int(k), float(likes), unknown, n_jobs)
+            return ranking_scores(fitted.training, fitted.of_users, test, *options, elsewhere=elsewhere)
         scores = metrics.Scores(test.scale.span, test.is_binary)
         fitted, wholes = self.fitted_, None
         if fitted.levels is not None and fitted.points is not None:
             wholes = metrics.DistributionScores(fitted.points)
         for part, users, items in rows_in_blocks(fitted, test, unknown):
             values, weights = test.values[part], None if test.weights is None else test.weights[part]
-            scores.add(values, fitted.at_rows(users, items), weights)
+            scores.add(values, self._at_rows(users, items), weights)
             if wholes is not None:
                 for few in _few_at_a_time(len(users)):
                     heavy = None if weights is None else weights[few]
@@ -224,62 +236,56 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         if sum(given is not None for given in (users, guest, theta)) != 1:
             raise DataError("Give users, a guest, or theta for guests, and only one of them.")
         if theta is not None:
-            return self._tabled(*self._placed(theta, rank), n, min_count, exclude_seen, named=True)
-        if guest is not None:
-            found = self._guests(observations_of(self.fitted_, guest), rank)
-            return self._tabled(*found, n, min_count, exclude_seen, named=False)
-        if isinstance(users, Observations):
-            return self._tabled(*self._guests(users, rank), n, min_count, exclude_seen, named=True)
-        ids = [users] if np.ndim(users) == 0 else list(users)
-        strangers = Strangers(unknown)
-        rows = strangers.rows_of(self.fitted_.users, self.fitted_.user_seen, ids, "user")
-        strangers.tell()
-        known = [row < len(self.fitted_.users) for row in rows]
-        seen = [self.fitted_.seen_by(row) if k else _NOBODY for row, k in zip(rows, known, strict=True)]
-        shown, scores = self.fitted_.of_users(rows), None
-        if self._ranks_lower(rank):
-            scores = self.fitted_.lower_of_users(rows, LOWER)
-        named = np.ndim(users) > 0
-        return self._tabled(ids, seen, shown, scores, n, min_count, exclude_seen, named=named)
+            askers, named = self._placed(theta, rank), True
+        elif guest is not None:
+            askers, named = self._guests(observations_of(self.fitted_, guest), rank), False
+        elif isinstance(users, Observations):
+            askers, named = self._guests(users, rank), True
+        else:
+            askers, named = self._known(users, rank, unknown), np.ndim(users) > 0
+        return self._tabled(askers, n, min_count, exclude_seen=exclude_seen, named=named)
 
     def _ranks_lower(self, rank: Rank) -> bool:
         return rank == "lower"
 
-    def _guests(self, observations: Observations, rank: Rank) -> tuple[list[Any], list[Rows], Floats, Floats | None]:
-        """Return guests, what they rated, probabilities of all items, and what to rank by; where rows can be placed."""
+    def _known(self, users: Any, rank: Rank, unknown: Unknown) -> Askers:
+        """Return users by their ids; one that is unknown stands for the population."""
+        ids = [users] if np.ndim(users) == 0 else list(users)
+        strangers, fitted, lower = Strangers(unknown), self.fitted_, self._ranks_lower(rank)
+        rows = strangers.rows_of(fitted.users, fitted.user_seen, ids, "user")
+        strangers.tell()
+
+        def scored(part: slice) -> tuple[Floats, Floats | None]:
+            return fitted.of_users(rows[part]), fitted.lower_of_users(rows[part], LOWER) if lower else None
+
+        def elsewhere(rows: Rows, n: int, min_count: int) -> tuple[Rows, Floats] | None:
+            seen, execution = fitted.training.rows, getattr(self, "execution", None)
+            return None if lower else lists_on(execution, fitted, rows, seen, fitted.item_counts, n, min_count)
+
+        return Askers(ids, rows, fitted.training.rows, scored, elsewhere)
+
+    def _guests(self, observations: Observations, rank: Rank) -> Askers:
+        """Return guests and what they rated; where rows can be placed."""
         raise DataError(f"{type(self).__name__} cannot place guests; give ids of users it was fitted to.")
 
-    def _placed(self, theta: Any, rank: Rank) -> tuple[list[Any], list[Rows], Floats, Floats | None]:
+    def _placed(self, theta: Any, rank: Rank) -> Askers:
         """Return the same for thetas of guests, who are numbered from 0."""
         raise DataError(f"{type(self).__name__} has no thetas; give ids of users it was fitted to.")
 
     def _tabled(
-        self,
-        ids: list[Any],
-        seen: list[Any],
-        shown: Floats,
-        scores: Floats | None,
-        n: int,
-        min_count: int | None,
-        exclude_seen: bool,
-        *,
-        named: bool,
+        self, askers: Askers, n: int, min_count: int | None, *, exclude_seen: bool, named: bool
     ) -> dict[str, NDArray[Any]]:
         counts = self.fitted_.item_counts
         least = usual_count(counts, n) if min_count is None else int(min_count)
+        whole = all(isinstance(each, (int, np.integer)) for each in askers.ids)
+        ids = np.empty(len(askers.ids), dtype=np.int64 if whole else object)
+        ids[:] = askers.ids
         parts = []
-        for number, identifier in enumerate(ids):
-            taken = seen[number] if exclude_seen else _NOBODY
-            order = shown[number] if scores is None else scores[number]
-            rows = best(order, counts, taken, n, least)
-            columns = as_columns(self.fitted_, rows, shown[number, rows])
-            if scores is not None:
-                columns["lower"] = scores[number, rows]
-            if named:
-                whole = all(isinstance(other, (int, np.integer)) for other in ids)
-                owner = np.full(len(rows), identifier, dtype=np.int64 if whole else object)
-                columns = {"user": owner, **columns}
-            parts.append(columns)
+        for listed in askers.lists(counts, int(n), least, exclude_seen=exclude_seen):
+            columns = as_columns(self.fitted_, listed.items, listed.probability)
+            if listed.lower is not None:
+                columns["lower"] = listed.lower
+            parts.append({"user": ids[listed.askers], **columns} if named else columns)
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
 
     def similar_items(self, item: Any, n: int = 10, *, min_count: int | None = None) -> Any:
@@ -301,7 +307,8 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         row = int(Strangers("error", fixed=True).rows_of(fitted.items, fitted.item_seen, [item], "item")[0])
         likeness = fitted.similar_to(row)
         least = usual_count(fitted.item_counts, n) if min_count is None else int(min_count)
-        rows = best(likeness, fitted.item_counts, np.array([row]), n, least)
+        itself = View(np.array([0, 1]), np.array([row], dtype=np.int32), np.ones(1), np.empty(0))
+        rows = best(likeness[None], np.zeros(1, dtype=np.int64), itself, fitted.item_counts, n, least)[0]
         columns = as_columns(fitted, rows, likeness[rows])
         kept = {name: columns[name] for name in columns if name not in ("probability", "rating", "count")}
         return to_frame({**kept, "similarity": likeness[rows], "count": columns["count"]})
@@ -341,4 +348,3 @@ def _few_at_a_time(n: int) -> Iterator[slice]:
 
 
 _FEW = 1 << 16
-_NOBODY: NDArray[np.int32] = np.empty(0, dtype=np.int32)

@@ -29,10 +29,13 @@ def ranking_scores(
     likes: float,
     unknown: Unknown = "ignore",
     n_jobs: int | None = None,
+    *,
+    elsewhere: Callable[[Rows], Rows | None] | None = None,
 ) -> dict[str, float]:
     """Rank all items for every user of `test`, leave out those of the training, and look where the liked ones are.
 
     Items are ranked by what `of_users` returns for some rows of the training: a score for each of its items.
+    `elsewhere` may make the lists of all of them at once, or return None.
     """
     liked = test.subset(test.values >= likes)
     strangers = Strangers(unknown)
@@ -57,9 +60,13 @@ def ranking_scores(
     def share(first: int, last: int) -> None:
         lists = np.empty((last - first, min(k, counts.size)), dtype=np.int64)
         mine = rows[first:last]
-        best_items(of_users(mine), mine, seen.indptr, seen.indices, counts, lists)
+        best_items(of_users(mine), mine, seen.indptr, seen.indices, counts, 0, lists)
         scores.add(first, lists)
 
+    made = None if elsewhere is None else elsewhere(rows)
+    if made is not None:
+        scores.add(0, made)
+        return scores.result()
     with one_blas_thread(), Threads(n_jobs) as dealer:
         dealer.deal(share, asked.size, max(1, counts.size // _LIGHT))
     return scores.result()

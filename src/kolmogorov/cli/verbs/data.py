@@ -14,7 +14,7 @@ from kolmogorov.cli.options import (
     scale_options,
     titles_option,
 )
-from kolmogorov.cli.paths import DatasetName, Input
+from kolmogorov.cli.paths import DATASET, DatasetName, Input
 from kolmogorov.cli.verb import Verb, safe_cells_option
 
 
@@ -62,9 +62,13 @@ def describe(data: str, minimum: float | None, maximum: float | None, scaling: s
     import numpy as np
 
     from kolmogorov.cli.display import console, table
+    from kolmogorov.data import datasets
 
     observations = read_input(data, layout, minimum=minimum, maximum=maximum, scaling=scaling)
     console().print(str(observations))
+    if data.startswith(DATASET):
+        name = data.removeprefix(DATASET)
+        console().print(f"{name}: {datasets.names()[name]}")
     ratings = observations.scale.rating(observations.values)
     per_user, per_item = observations.rows.counts, observations.columns.counts
     rows = [("ratings", ratings), ("per user", per_user), ("per item", per_item)]

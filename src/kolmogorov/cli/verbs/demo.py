@@ -17,42 +17,83 @@ if TYPE_CHECKING:
 
 
 @click.command("demo", cls=Verb)
-@click.argument("what", type=click.Choice(["zoo", "digits"]), default="zoo")
+@click.argument("what", type=click.Choice(["zoo", "digits", "votes", "survey"]), default="zoo")
 @click.option("--seed", default=0, show_default=True)
 def command(what: str, seed: int) -> None:
-    """Learn animals and their traits (zoo), or handwritten digits and their pixels (digits).
+    """Learn a small table and show what was learned.
+
+    Animals and their traits (zoo), handwritten digits and their pixels (digits), a roll call (votes), answers from 1 to
+    5 (survey). The last two are planted: made up, drawn from a model that is known.
 
     \b
     Examples:
       kolmogorov demo
       kolmogorov demo digits
+      kolmogorov demo votes
     """
-    (_zoo if what == "zoo" else _digits)(seed)
+    {"zoo": _zoo, "digits": _digits, "votes": _votes, "survey": _survey}[what](seed)
 
 
 def _zoo(seed: int) -> None:
+    from kolmogorov.cli.display import console
+
+    model = _yes_or_no("zoo", 5, ("animals", "trait"), seed)
+    console().print("\nWhy the dolphin gives milk:")
+    console().print(str(model.explain("dolphin", "milk")))
+
+
+def _votes(seed: int) -> None:
+    from kolmogorov.cli.display import console
+
+    model = _yes_or_no("votes", 6, ("members", "motion"), seed, n_items=4)
+    console().print("\nWhy green-coast-1 votes for a carbon tax:")
+    console().print(str(model.explain("green-coast-1", "Tax carbon at 60 a tonne")))
+
+
+def _yes_or_no(name: str, n_events: int, nouns: tuple[str, str], seed: int, n_items: int = 20) -> KolmogorovModel:
+    """Show a table of yes and no, and return the model."""
     from kolmogorov import KolmogorovModel, datasets
     from kolmogorov.cli.display import console, table
 
     out = console()
-    zoo = datasets.load("zoo")
-    train, test = zoo.split(test_size=0.2, random_state=seed)
-    out.print(f"Zoo: {zoo.n_users} animals × {zoo.n_items} yes/no traits; {len(test)} of {len(zoo)} cells held out.\n")
-    model = KolmogorovModel(n_events=5, user_reg=0.3, n_init=10, random_state=seed).fit(train)
+    obs = datasets.load(name)
+    train, test = obs.split(test_size=0.2, random_state=seed)
+    out.print(f"{name.capitalize()}: {datasets.names()[name]}. {len(test):,} of {len(obs):,} cells held out.\n")
+    model = KolmogorovModel(n_events=n_events, user_reg=0.3, n_init=10, random_state=seed).fit(train)
     guess = constant_guess(train, test)
     accuracy = model.evaluate(test)["accuracy"]
-    out.print(f"Held-out cells told right: {accuracy:.1%}   (best constant guess per trait: {guess:.1%})\n")
-    out.print(_events_table(model))
+    out.print(f"Held-out cells told right: {accuracy:.1%}   (best constant guess per {nouns[1]}: {guess:.1%})\n")
+    out.print(_events_table(model, nouns, n_items))
     out.print("\nStrongest implications, learned from the training cells and counted over the whole table:")
-    rules = model.relations().rules(train, max_rules=10).on(zoo)
+    rules = model.relations().rules(train, max_rules=10).on(obs)
     columns: dict[str, list[Any]] = {
         "rule": [f"{left} ⇒ {right}" for left, right in zip(*rules.names(), strict=True)],
         "holds for": [f"{held} of {seen}" for held, seen in zip(rules.held, rules.support, strict=True)],
         "without the if": [f"{rate:.0%}" for rate in rules.base_rate],
     }
     out.print(table(None, columns))
-    out.print("\nWhy the dolphin gives milk:")
-    out.print(str(model.explain("dolphin", "milk")))
+    return model
+
+
+def _survey(seed: int) -> None:
+    from kolmogorov import KolmogorovModel, datasets, metrics
+    from kolmogorov.cli.display import console
+
+    out = console()
+    obs = datasets.load("survey")
+    train, test = obs.split(test_size=0.2, random_state=seed)
+    out.print(f"Survey: {datasets.names()['survey']}. {len(test):,} of {len(obs):,} answers held out.\n")
+    levels = [0.0, 0.25, 0.5, 0.75, 1.0]
+    model = KolmogorovModel(n_events=5, levels=levels, user_reg=0.1, n_init=10, random_state=seed).fit(train)
+    guess = metrics.simple_guesses(train, test.user_rows(), test.item_rows())["item means"]
+    errors = [
+        metrics.evaluate(test.values, guess, None, test.scale.span)["rmse_rating"],
+        model.evaluate(test)["rmse_rating"],
+    ]
+    out.print(f"Held-out error: {errors[1]:.2f}   (each statement's mean: {errors[0]:.2f}; answers from 1 to 5)\n")
+    out.print(_events_table(model, ("people", "statement"), n_items=4))
+    out.print("\nStrongest graded implications, learned from the training cells and counted over the whole table:")
+    out.print(str(model.relations().rules(train, max_rules=8).on(obs)))
 
 
 def constant_guess(train: Observations, test: Observations) -> float:
@@ -64,11 +105,11 @@ def constant_guess(train: Observations, test: Observations) -> float:
     return float((reaching[test.item_rows()] == (test.values == 1.0)).mean())
 
 
-def _events_table(model: KolmogorovModel) -> Any:
-    """Describe events by their traits and by the animals that are almost surely in them."""
+def _events_table(model: KolmogorovModel, nouns: tuple[str, str], n_items: int) -> Any:
+    """Describe events by their items and by the users that are almost surely in them."""
     from kolmogorov.cli.display import table
 
-    described = model.events(n_items=20)
+    described = model.events(n_items=n_items)
     examples = []
     for event in described:
         order = model.theta_[:, event.number].argsort()[::-1][:4]
@@ -78,8 +119,8 @@ def _events_table(model: KolmogorovModel) -> Any:
         {
             "event": [event.number for event in described],
             "share": [f"{event.share:.0%}" for event in described],
-            "traits": [", ".join(event.items) for event in described],
-            "animals most in it": examples,
+            f"{nouns[1]}s": [", ".join(event.items) for event in described],
+            f"{nouns[0]} most in it": examples,
         },
     )
 

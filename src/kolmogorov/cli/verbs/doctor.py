@@ -82,6 +82,17 @@ def _clean(folder: str) -> None:
         console().print(f"Nothing was left in {shown(folder)}")
 
 
+def _device() -> str:
+    """Say which GPU there is, or why there is none."""
+    from kolmogorov.errors import KolmogorovError
+    from kolmogorov.execution import Cuda
+
+    try:
+        return str(Cuda().found())
+    except KolmogorovError as error:
+        return f"none: {error}"
+
+
 def _facts() -> dict[str, str]:
     import os
     import platform
@@ -109,6 +120,7 @@ def _facts() -> dict[str, str]:
     facts["usable processors"] = str(usable_cpus())
     facts["compiler"] = "disabled" if getattr(numba.config, "DISABLE_JIT", False) else "numba"
     facts["kernel cache"] = _cache() or "none: compiled in every process"
+    facts["GPU"] = _device()
     facts["datasets"] = ", ".join(map(str, data_directories()))
     known = extras()
     for extra, packages in known.items():

@@ -51,6 +51,8 @@ _POINT = (
     "tol",
     "n_init",
 )
+#: Events with --only-yes: lists gain by more than can be read at a glance.
+_LISTING_EVENTS = 32
 #: Options of chains, and the parameters of the model that they are.
 _CHAINS = {
     "likelihood": "likelihood",
@@ -66,7 +68,9 @@ _CHAINS = {
 @click.argument("data", type=Input(dir_okay=True))
 @output_option("Model file to write.", required=True)
 @click.option(
-    "--events", type=EVENTS, help="Number of elementary events.  [default: by the size of the table; 8 with --point]"
+    "--events",
+    type=EVENTS,
+    help="Number of elementary events.  [default: by the size of the table; 8 with --point, 32 with --only-yes]",
 )
 @click.option(
     "--levels",
@@ -115,6 +119,9 @@ _CHAINS = {
     callback=check_address,
     help="Fit on a Dask cluster: local:N for N processes here, or a scheduler's address such as tcp://host:8786.",
 )
+@click.option(
+    "--gpu", is_flag=True, help="Fit on an NVIDIA GPU: all chains at once, or one model; needs the extra 'cuda'."
+)
 @click.option("--shard-ratings", default=1_000_000, show_default=True, help="With --dask: ratings in a shard, about.")
 @click.option("--test-size", type=Finite(), help="Hold out this share of the entries and report errors on it.")
 @click.option("--checkpoint", type=Output(), help="File to go on from after a crash.")
@@ -131,6 +138,7 @@ def command(
     test_size: float | None,
     quiet: bool,
     dask: str | None,
+    gpu: bool,
     shard_ratings: int,
     **options: Any,
 ) -> None:
@@ -149,8 +157,9 @@ def command(
       kolmogorov fit u.data --maximum 5 --levels auto --events 4 -o ml.km
       kolmogorov fit u.data --maximum 5 --test-size 0.2 -o ml.km
       kolmogorov fit u.data --maximum 5 --bayes --likelihood categorical --max-seconds 60 -o ml.km
-      kolmogorov fit clicks.csv --only-yes --events 32 --test-size 0.2 -o clicks.km
+      kolmogorov fit clicks.csv --only-yes --test-size 0.2 -o clicks.km
       kolmogorov fit table.kmt --dask local:4 -o model.km
+      kolmogorov fit table.kmt --gpu --point --events 16 -o model.km
       kolmogorov fit votes.csv --map yes=1,abstain=0.5,no=0 --missing absent --titles motions.csv -o votes.km
       zcat votes.tsv.gz | kolmogorov fit - -o votes.km
     """
@@ -163,12 +172,18 @@ def command(
         raise click.UsageError("A model is written to a file, not to standard output.")
     if dask is None:
         refuse_given(["shard_ratings"], "goes only with --dask")
+    elif gpu:
+        raise click.UsageError("--gpu does not go with --dask.")
     say = console(stderr=True)
     say.quiet = quiet
     with ExitStack() as stack:
         if quiet:
             stack.enter_context(silence())
-        options["execution"] = None if dask is None else stack.enter_context(cluster(dask, shard_ratings))
+        options["execution"] = None
+        if dask is not None:
+            options["execution"] = stack.enter_context(cluster(dask, shard_ratings))
+        elif gpu:
+            options["execution"] = _device()
         _learn(data, output, events, seed, jobs, test_size, say, options)
 
 
@@ -192,12 +207,14 @@ def _learn(
     scale = {name: options.pop(name) for name in SCALE}
     if not bayes:
         options["unobserved"] = "auto" if only_yes else 0.0
+    if only_yes and events is None:
+        events = _LISTING_EVENTS
     # What is wrong with the settings is said before a file is read, which may take minutes.
     model = _unfitted(bayes, {"n_events": events, "random_state": seed, "n_jobs": jobs}, options)
     model.check_parameters()
     if test_size is not None:
         check_share(test_size)
-    files = _parquet_files(data) if options["execution"] and test_size is None and not bayes else []
+    files = _parquet_files(data) if _is_cluster(options["execution"]) and test_size is None and not bayes else []
     train: Any
     test = None
     if files:
@@ -218,10 +235,25 @@ def _learn(
         raise click.exceptions.Exit(INTERRUPTED)
 
 
+def _device() -> Any:
+    """Return the GPU, which must be there before a file is read."""
+    from kolmogorov.execution import Cuda
+
+    cuda = Cuda()
+    cuda.found()
+    return cuda
+
+
+def _is_cluster(execution: Any) -> bool:
+    from kolmogorov.execution import Dask
+
+    return isinstance(execution, Dask)
+
+
 def _draws(wanted: bool | None, options: dict[str, Any]) -> bool:
     """Tell whether models are drawn: as asked, or unless something of a single model is asked for."""
     single = given_of(_POINT)
-    bayes = not (single or options["execution"]) if wanted is None else wanted
+    bayes = not (single or _is_cluster(options["execution"])) if wanted is None else wanted
     if bayes:
         refuse_given(_POINT, "does not go with --bayes")
     elif wanted is None:

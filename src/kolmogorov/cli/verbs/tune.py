@@ -73,8 +73,12 @@ def _worded(tried: Any) -> str:
     metavar="2|auto|V,V,...",
     help="Values of an item in an event; may be repeated to try several.  [default: the model's own]",
 )
-@click.option("--user-reg", callback=_numbers, help="Values to try.  [default: 0.3,1,3,10,30,100]")
-@click.option("--item-reg", callback=_numbers, help="Values to try.  [default: 0,0.1]")
+@click.option(
+    "--user-reg",
+    callback=_numbers,
+    help="Values to try.  [default: learned; with other options of a descent 0.3,1,3,10,30,100]",
+)
+@click.option("--item-reg", callback=_numbers, help="Values to try.  [default: likewise, 0,0.1]")
 @click.option("--only-yes", is_flag=True, help="Only what happened is recorded: choose by the lists of ten items.")
 @click.option("--folds", default=3, show_default=True, type=COUNT)
 @click.option("--max-seconds", type=Finite(), help="Time for all of it; then the best so far is taken.")

@@ -11,11 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kolmogorov._support.validation import nearest
 from kolmogorov.data.observations import Observations
 from kolmogorov.errors import ParameterError
+
+if TYPE_CHECKING:
+    from kolmogorov.data.datasets.synthetic import Planted
 
 _LOADERS = {
     "zoo": ("kolmogorov.data.datasets.zoo:load_zoo", "101 animals × 15 yes/no traits; bundled"),
@@ -25,11 +28,25 @@ _LOADERS = {
         "20 × 40 uniform numbers, the paper's D1; generated",
     ),
     "planted": ("kolmogorov.data.datasets.synthetic:load_planted", "sampled from a known model; generated"),
+    "votes": (
+        "kolmogorov.data.datasets.votes:load_votes",
+        "120 members × 60 motions, yes or no: a planted roll call; generated",
+    ),
+    "survey": (
+        "kolmogorov.data.datasets.survey:load_survey",
+        "160 people × 40 statements, 1 to 5: a planted survey; generated",
+    ),
     "ml-100k": (
         "kolmogorov.data.datasets.movielens:load_ml_100k",
         "MovieLens 100K, the paper's D2; downloaded",
     ),
     "ml-1m": ("kolmogorov.data.datasets.movielens:load_ml_1m", "MovieLens 1M, the paper's D3; downloaded"),
+}
+#: Tables that are drawn from a known model, and what draws both.
+_TRUTHS = {
+    "planted": "kolmogorov.data.datasets.synthetic:planted",
+    "votes": "kolmogorov.data.datasets.votes:votes",
+    "survey": "kolmogorov.data.datasets.survey:survey",
 }
 
 
@@ -38,24 +55,46 @@ def load(name: str, **options: Any) -> Observations:
 
     Parameters
     ----------
-    name : {"zoo", "digits", "toy", "planted", "ml-100k", "ml-1m"}
+    name : {"zoo", "digits", "toy", "planted", "votes", "survey", "ml-100k", "ml-1m"}
+        `planted`, `votes` and `survey` are made up: drawn from a model that `truth` returns.
     **options
-        `toy`: `random_state`. `planted`: see `planted`. The others have none.
+        `toy`, `votes`, `survey`: `random_state`. `planted`: see `planted`. The others have none.
 
     Examples
     --------
     >>> load("toy")
     Observations: 800 of 20 users × 40 items (100.0% observed), p = r
     """
-    if name not in _LOADERS:
-        raise ParameterError(f"Unknown dataset {name!r}; known: {', '.join(_LOADERS)}.{nearest(str(name), _LOADERS)}")
-    try:
-        observations: Observations = _function(_LOADERS[name][0])(**options)
-    except TypeError as error:
-        if not options or "unexpected keyword" not in str(error):
-            raise
-        raise ParameterError(f"Dataset '{name}' does not take these options: {', '.join(options)}.") from None
+    _check_known(name)
+    observations: Observations = _made(name, _LOADERS[name][0], options)
     return observations
+
+
+def truth(name: str, **options: Any) -> Planted:
+    """Return a planted table together with the model that it was drawn from.
+
+    Parameters
+    ----------
+    name : {"planted", "votes", "survey"}
+    **options
+        Those of `load`; with the same ones the observations are the same.
+
+    Returns
+    -------
+    Planted
+        `observations`, `theta` and `psi`; `events` and `groups` where they have names.
+
+    Examples
+    --------
+    >>> known = truth("votes")
+    >>> known.theta.shape, known.psi.shape, known.events[:2]
+    ((120, 6), (60, 6), ('welfare', 'market'))
+    """
+    _check_known(name)
+    if name not in _TRUTHS:
+        raise ParameterError(f"Nobody knows the truth behind {name!r}; planted are {', '.join(_TRUTHS)}.")
+    known: Planted = _made(name, _TRUTHS[name], options)
+    return known
 
 
 def folds(name: str = "ml-100k") -> list[tuple[Observations, Observations]]:
@@ -72,11 +111,25 @@ def names() -> dict[str, str]:
     return {name: about for name, (_, about) in _LOADERS.items()}
 
 
-def planted(**options: Any) -> Any:
+def planted(**options: Any) -> Planted:
     """Sample a table from a known model; see `kolmogorov.data.datasets.synthetic.planted`."""
     from kolmogorov.data.datasets.synthetic import planted as sample
 
     return sample(**options)
+
+
+def _check_known(name: str) -> None:
+    if name not in _LOADERS:
+        raise ParameterError(f"Unknown dataset {name!r}; known: {', '.join(_LOADERS)}.{nearest(str(name), _LOADERS)}")
+
+
+def _made(name: str, target: str, options: dict[str, Any]) -> Any:
+    try:
+        return _function(target)(**options)
+    except TypeError as error:
+        if not options or "unexpected keyword" not in str(error):
+            raise
+        raise ParameterError(f"Dataset '{name}' does not take these options: {', '.join(options)}.") from None
 
 
 def _function(target: str) -> Callable[..., Any]:
@@ -85,4 +138,4 @@ def _function(target: str) -> Callable[..., Any]:
     return function
 
 
-__all__ = ["folds", "load", "names", "planted"]
+__all__ = ["folds", "load", "names", "planted", "truth"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,25 @@ from kolmogorov.data.vocabulary import Vocabulary
 
 @dataclass(frozen=True, eq=False)
 class Planted:
-    """A sampled table with the truth it was sampled from."""
+    """A sampled table with the truth it was sampled from.
+
+    Attributes
+    ----------
+    observations : Observations
+    theta : float64[n_users, D]
+    psi : bool or float64[n_items, D]
+        Whether an item happens in an event, or its value there, on the scale from 0 to 1.
+    events : tuple of str
+        What the events are called, where they have names.
+    groups : mapping of str to array[n_users]
+        What is known of each user, such as a party.
+    """
 
     observations: Observations
     theta: Floats
-    psi: NDArray[np.bool_]
+    psi: NDArray[Any]
+    events: tuple[str, ...] = ()
+    groups: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
 
 def load_toy(random_state: Any = 0) -> Observations:

@@ -11,6 +11,8 @@ from kolmogorov._support.jit import kernel
 _HALF, _SQRT_TWO_PI = sqrt(0.5), sqrt(2.0 * pi)
 #: Steps towards a quantile at most, and the size of the last, in deviations; the error is then that squared.
 _STEPS, _CLOSE = 60, 1e-5
+#: Pairs whose smallest draws are sought at once.
+_SIDE_BY_SIDE = 64
 
 
 @kernel
@@ -80,7 +82,7 @@ def mixture_quantile(centre, spread, level, near, out):
     """Write the quantile of equal mixtures of normals: row n mixes centre[n, k] with spread[n, k].
 
     Newton's steps from where the quantile of one normal would be (`near` deviations from its mean), and halves of what
-    is left where a step would leave it.
+    is left where a step would leave it or is not half as long as the one before.
     """
     draws = centre.shape[1]
     for n in range(centre.shape[0]):
@@ -94,6 +96,7 @@ def mixture_quantile(centre, spread, level, near, out):
             second += (centre[n, k] * centre[n, k] + spread[n, k] * spread[n, k]) / draws
         whole = sqrt(max(second - first * first, 0.0))
         x = min(max(first + near * whole, low), high)
+        before = 2.0 * (high - low)
         for _ in range(_STEPS):
             below, density = 0.0, 0.0
             for k in range(draws):
@@ -107,12 +110,44 @@ def mixture_quantile(centre, spread, level, near, out):
                 high = x
             # The density lacks its constant, 1 / sqrt(2 pi).
             step = _SQRT_TWO_PI * missing / density if density > 0.0 else high - low
-            if not low <= x + step <= high:
+            # Between two peaks the density is nearly 0, and steps that do not shrink could go to and fro for ever.
+            if not low <= x + step <= high or abs(step) > 0.5 * before:
                 step = 0.5 * (low + high) - x
+            before = abs(step)
             x += step
             if abs(step) <= _CLOSE * least:
                 break
         out[n] = x
+
+
+@kernel
+def low_quantile(said, level, out):
+    """Write to out[n, i] the quantile of said[:, n, i] over draws, between neighbours by a straight line.
+
+    The smallest ones are kept in order, for several items side by side: each draw goes down the row and leaves the
+    smaller of two in every place, without a branch.
+    """
+    draws, width = said.shape[0], said.shape[2]
+    place = level * (draws - 1)
+    below = int(place)
+    kept = min(below + 2, draws)
+    least = np.empty((kept, _SIDE_BY_SIDE))
+    value = np.empty(_SIDE_BY_SIDE)
+    for n in range(said.shape[1]):
+        for begin in range(0, width, _SIDE_BY_SIDE):
+            some = min(_SIDE_BY_SIDE, width - begin)
+            least[:] = np.inf
+            for k in range(draws):
+                for i in range(some):
+                    value[i] = said[k, n, begin + i]
+                for j in range(min(k + 1, kept)):
+                    for i in range(_SIDE_BY_SIDE):
+                        low, high = least[j, i], value[i]
+                        least[j, i] = low if low < high else high
+                        value[i] = high if low < high else low
+            for i in range(some):
+                low, high = least[below, i], least[kept - 1, i]
+                out[n, begin + i] = low + (place - below) * (high - low)
 
 
 @kernel

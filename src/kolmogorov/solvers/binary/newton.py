@@ -18,8 +18,8 @@ from kolmogorov.solvers.stopping import stop_cell
 class Newton(BinarySolver):
     """Newton's method on h_gamma (Qi and Sun 2006, Borsdorf and Higham 2010), then Gaussian rounding.
 
-    <X, A> + |X|^2 / (2 gamma) is |X + gamma A|^2 / (2 gamma) up to a constant, so the relaxation projects -gamma A onto
-    the correlation matrices. Convergence is quadratic: some eight iterations to a gradient norm of 1e-8.
+    `<X, A> + |X|^2 / (2 gamma)` is `|X + gamma A|^2 / (2 gamma)` up to a constant, so the relaxation projects -gamma A
+    onto the correlation matrices. Convergence is quadratic: some eight iterations to a gradient norm of 1e-8.
 
     Parameters
     ----------

@@ -1,0 +1,120 @@
+"""What mkdocs does not do: patterns in the nav, pages from outside docs/, verbs, and a site that fetches nothing."""
+
+import inspect
+import posixpath
+import re
+from pathlib import Path
+
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File
+
+ROOT = Path(__file__).resolve().parents[1]
+#: Documents of the repository that are pages of the site too.
+OUTSIDE = {
+    "contributing.md": "CONTRIBUTING.md",
+    "changes.md": "CHANGELOG.md",
+    "benchmarks.md": "benchmarks/README.md",
+}
+VERBS = "<!-- verbs -->"
+LINK = re.compile(r"(\]\()([^)#:\s]+)((?:#[^)\s]*)?\))")
+#: What a browser fetches as soon as it shows a page. Links that wait to be followed may lead anywhere.
+FETCHED = re.compile(r"""<(?:script|img|iframe|source|link)\b[^>]*\b(?:src|href)=["']?(https?:)?//[^>]*>""")
+
+
+def on_config(config):
+    """Let a pattern in the nav stand for the pages that match it."""
+    config.nav = [_expanded(section, Path(config.docs_dir)) for section in config.nav]
+    config.nav = [section for section in config.nav if all(section.values())]
+    return config
+
+
+def on_files(files, config):
+    """Add the documents that live outside docs/."""
+    for page, source in OUTSIDE.items():
+        files.append(File.generated(config, page, content=(ROOT / source).read_text(encoding="utf-8")))
+    return files
+
+
+def on_page_markdown(markdown, page, **_):
+    """Lead links that leave docs/ to the pages that stand for their targets, and put the verbs in their place."""
+    source = OUTSIDE.get(page.file.src_uri, f"docs/{page.file.src_uri}")
+    folder = posixpath.dirname(page.file.src_uri)
+    places = {outside: inside for inside, outside in OUTSIDE.items()} | {"README.md": "index.md"}
+
+    def led(match):
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(source), match[2]))
+        if target in places:
+            inside = places[target]
+        elif target.startswith("docs/"):
+            inside = target.removeprefix("docs/")
+        else:
+            return match[0]
+        return match[1] + posixpath.relpath(inside, folder or ".") + match[3]
+
+    return LINK.sub(led, markdown).replace(VERBS, _verbs() if VERBS in markdown else "")
+
+
+def on_post_build(config):
+    """Refuse a site that would fetch something from elsewhere."""
+    for path in Path(config.site_dir).rglob("*.html"):
+        found = FETCHED.search(path.read_text(encoding="utf-8"))
+        if found:
+            raise PluginError(f"{path.name} would fetch something: {found[0]}")
+
+
+def _expanded(section, docs):
+    ((title, entries),) = section.items()
+    pages = []
+    for entry in entries:
+        if isinstance(entry, str) and "*" in entry:
+            found = {path.relative_to(docs).as_posix() for path in docs.glob(entry)}
+            pages += sorted(found, key=lambda name: (not name.endswith("index.md"), name))
+        else:
+            pages.append(entry)
+    return {title: pages}
+
+
+def _verbs():
+    """Return what the verbs of the command line say of themselves, as Markdown."""
+    import click
+
+    from kolmogorov.cli import main
+
+    top = click.Context(main, info_name="kolmogorov")
+    return "\n".join(_verb(main.get_command(top, name), top, name) for name in main.list_commands(top))
+
+
+def _verb(command, parent, name, depth=2):
+    import click
+
+    context = click.Context(command, info_name=name, parent=parent)
+    usage = command.get_usage(context).removeprefix("Usage: ")
+    lines = [f"{'#' * depth} {context.command_path}", "", _prose(command.help), "", f"```text\n{usage}\n```", ""]
+    records = [parameter.get_help_record(context) for parameter in command.get_params(context)]
+    if rows := [record for record in records if record and record[1] and "--help" not in record[0]]:
+        lines += ["| option | |", "|---|---|"]
+        lines += [f"| `{names}` | {_cell(about)} |" for names, about in rows]
+    below = command.list_commands(context) if isinstance(command, click.Group) else ()
+    lines += [_verb(command.get_command(context, each), context, each, depth + 1) for each in below]
+    return "\n".join([*lines, ""])
+
+
+def _prose(text):
+    """Return a docstring as click reads it: a paragraph after \\b keeps its lines."""
+    shown = []
+    for paragraph in inspect.cleandoc(text).split("\n\n"):
+        if paragraph.startswith("\b\n"):
+            title, _, rest = paragraph.removeprefix("\b\n").partition("\n")
+            shown.append(
+                f"{title}\n\n```text\n{inspect.cleandoc(rest)}\n```"
+                if title.endswith(":")
+                else f"```text\n{title}\n{rest}\n```"
+            )
+        else:
+            shown.append(paragraph)
+    return "\n\n".join(shown)
+
+
+def _cell(text):
+    """Return text as a cell of a table; brackets would be taken for references."""
+    return " ".join(re.sub(r"([|\[])", r"\\\1", text).split())

@@ -1,0 +1,137 @@
+"""An NVIDIA GPU: is there one, what it is called, how much it holds, and what is said where it does not work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from kolmogorov._support.optional import require
+from kolmogorov._support.validation import Integer, byte_count, check_parameters
+from kolmogorov.errors import ExecutionError
+
+#: Share of the free memory of a device that a fit takes.
+_SHARE = 0.9
+#: The oldest devices whose tensor cores take the numbers that kernels give them.
+_LEAST_CAPABILITY = 80
+
+
+@dataclass(frozen=True)
+class Device:
+    """What is known of a GPU."""
+
+    name: str
+    capability: int
+    memory: int
+    free: int
+    driver: int
+    runtime: int
+
+    def __str__(self) -> str:
+        driver = f"driver for CUDA {self.driver // 1000}.{self.driver % 1000 // 10}"
+        return f"{self.name}, {self.memory / 1e9:.0f} GB, {driver}"
+
+
+class Cuda:
+    """Run fits on an NVIDIA GPU (extra ``cuda``).
+
+    Parameters
+    ----------
+    device : int
+        Number of the GPU, where there are several.
+    memory : int or str, optional
+        Bytes of its memory to use at most, such as ``"8GB"``; by default nine tenths of what is free. A table that
+        needs more is sent in blocks in every sweep.
+
+    Examples
+    --------
+    >>> model = KolmogorovModel(16, execution=Cuda())  # doctest: +SKIP
+    """
+
+    def __init__(self, device: int = 0, *, memory: int | str | None = None) -> None:
+        check_parameters("Cuda", {"device": device}, {"device": Integer(0)})
+        self.device = int(device)
+        self.memory = None if memory is None else byte_count(memory, "memory")
+        self.cupy = require("cupy", extra="cuda", purpose="Cuda")
+
+    def __deepcopy__(self, memo: Any) -> Cuda:
+        # scikit-learn's clone copies parameters; a module cannot be copied.
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A model that is pickled leaves the device behind: what comes out of the pickle is None.
+        return type(None), ()
+
+    def __repr__(self) -> str:
+        return f"Cuda({self.device})"
+
+    def __enter__(self) -> Cuda:
+        found = self.found()
+        if found.capability < _LEAST_CAPABILITY:
+            raise ExecutionError(
+                f"{found.name} has compute capability {found.capability / 10:.1f}; GPU kernels need 8.0 (Ampere, 2020) "
+                "or later. Fit without execution."
+            )
+        self._scope = self.cupy.cuda.Device(self.device)
+        self._scope.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.cupy.get_default_memory_pool().free_all_blocks()
+        self.cupy.get_default_pinned_memory_pool().free_all_blocks()
+        self._scope.__exit__(*error)
+
+    def found(self) -> Device:
+        """Return what is known of the device; raise where there is none."""
+        runtime = self.cupy.cuda.runtime
+        try:
+            count = runtime.getDeviceCount()
+        except Exception as error:
+            raise ExecutionError(_no_device(runtime, error)) from None
+        if self.device >= count:
+            raise ExecutionError(f"There is no GPU {self.device}: {count} found, counted from 0.")
+        properties = runtime.getDeviceProperties(self.device)
+        with self.cupy.cuda.Device(self.device):
+            free, memory = runtime.memGetInfo()
+        capability = 10 * int(properties["major"]) + int(properties["minor"])
+        name = properties["name"].decode() if isinstance(properties["name"], bytes) else str(properties["name"])
+        return Device(name, capability, memory, free, runtime.driverGetVersion(), runtime.runtimeGetVersion())
+
+    def budget(self) -> int:
+        """Return the bytes that a fit may take now."""
+        free = int(_SHARE * self.found().free)
+        return free if self.memory is None else min(self.memory, free)
+
+    @contextmanager
+    def guarded(self, advice: str) -> Iterator[None]:
+        """Turn errors of the device into plain words; `advice` is what to do where its memory is too small."""
+        try:
+            yield
+        except self.cupy.cuda.memory.OutOfMemoryError as error:
+            free = self.found().free
+            raise ExecutionError(
+                f"The GPU's memory is too small ({free / 1e9:.1f} GB free): {error} {advice}"
+            ) from None
+        except self.cupy.cuda.compiler.CompileException as error:
+            raise ExecutionError(f"A GPU kernel could not be built: {error}") from None
+        except self.cupy.cuda.runtime.CUDARuntimeError as error:
+            raise ExecutionError(f"The GPU failed: {error}. 'kolmogorov doctor' shows what was found.") from None
+
+
+def _no_device(runtime: Any, error: Exception) -> str:
+    """Say why there is no device, and what to do."""
+    text = str(error)
+    if "InsufficientDriver" in text or "insufficient" in text:
+        try:
+            version = runtime.driverGetVersion()
+        except Exception:
+            version = 0
+        if version:
+            return (
+                f"The NVIDIA driver is too old: it is for CUDA {version // 1000}.{version % 1000 // 10}, and CuPy was "
+                f"built for {runtime.runtimeGetVersion() // 1000}. Update the driver, or install the CuPy for it, such "
+                "as cupy-cuda12x."
+            )
+        return "There is no NVIDIA driver here, so no GPU can be used. Fit without execution, or install the driver."
+    return f"There is no NVIDIA GPU here ({text}). Fit without execution."

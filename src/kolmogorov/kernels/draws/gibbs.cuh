@@ -1,0 +1,181 @@
+// Draws of one row by one warp: what `gibbs.py` does, number for number. Every lane goes the same way with the same stream.
+#pragma once
+
+#include "randomness.cuh"
+
+#define EVERY_LANE 0xffffffffu
+#define FEW 16       // Up to so many draws are made one by one.
+#define NEVER -40.0  // A log weight so far below the best is never drawn.
+
+// The stream of a row; as `_support/seeds.row_seeds`.
+__device__ inline unsigned long long stream(unsigned long long seed, int sweep, int side, long long row) {
+    const unsigned long long of_sweep = row_seed(seed, sweep);
+    return row_seed(row_seed(of_sweep, side), row);
+}
+
+// A number in (0, 1).
+__device__ inline double uniform(unsigned long long& state) {
+    return ((double)(next_random(state) >> 11) + 0.5) * (1.0 / 9007199254740992.0);
+}
+
+__device__ inline double normal(unsigned long long& state) {
+    const double a = uniform(state), b = uniform(state);
+    return sqrt(-2.0 * log(a)) * cos(6.283185307179586 * b);
+}
+
+// A truncated normal for high >= 0, by rejection.
+__device__ inline double positive_or_wide(unsigned long long& state, double low, double high) {
+    if (low <= 0.0 && high - low > 2.0) {
+        while (true) {
+            const double x = normal(state);
+            if (low <= x && x <= high) return x;
+        }
+    }
+    const double near = low > 0.0 ? low : 0.0;
+    if (low <= 0.0 || high * high - low * low < 4.0) {
+        while (true) {
+            const double u = uniform(state), v = uniform(state);
+            const double x = low + u * (high - low);
+            if (log(v) <= 0.5 * (near * near - x * x)) return x;
+        }
+    }
+    const double rate = 0.5 * (low + sqrt(low * low + 4.0));
+    while (true) {
+        const double u = uniform(state), v = uniform(state);
+        const double x = low - log(u) / rate;
+        if (x <= high && log(v) <= -0.5 * (x - rate) * (x - rate)) return x;
+    }
+}
+
+__device__ inline double truncated_normal(unsigned long long& state, double low, double high) {
+    return high < 0.0 ? -positive_or_wide(state, -high, -low) : positive_or_wide(state, low, high);
+}
+
+// A gamma number (Marsaglia and Tsang 2000).
+__device__ inline double gamma_number(unsigned long long& state, double shape) {
+    double boost = 1.0;
+    if (shape < 1.0) {
+        boost = pow(uniform(state), 1.0 / shape);
+        shape += 1.0;
+    }
+    const double d = shape - 1.0 / 3.0, c = 1.0 / sqrt(9.0 * d);
+    while (true) {
+        const double x = normal(state);
+        double v = 1.0 + c * x;
+        if (v <= 0.0) continue;
+        v = v * v * v;
+        if (log(uniform(state)) < 0.5 * x * x + d - d * v + d * log(v)) return d * v * boost;
+    }
+}
+
+// A binomial number, in a number of steps that grows with the logarithm of n (Devroye 1986, X.4.4).
+__device__ inline int binomial(unsigned long long& state, int n, double p) {
+    int found = 0;
+    while (n > FEW) {
+        const int i = (n + 1) / 2;
+        const double a = gamma_number(state, i), b = gamma_number(state, n + 1 - i), middle = a / (a + b);
+        if (middle <= p) {
+            found += i;
+            n -= i;
+            p = (p - middle) / (1.0 - middle);
+        } else {
+            n = i - 1;
+            p = p / middle;
+        }
+    }
+    for (int k = 0; k < n; ++k) found += uniform(state) < p;
+    return found;
+}
+
+__device__ inline double lane_sum(double x) {
+    for (int o = 16; o; o >>= 1) x += __shfl_xor_sync(EVERY_LANE, x, o);
+    return x;
+}
+
+__device__ inline double lane_max(double x) {
+    for (int o = 16; o; o >>= 1) {
+        const double other = __shfl_xor_sync(EVERY_LANE, x, o);
+        x = other > x ? other : x;
+    }
+    return x;
+}
+
+// A place given log weights, `weight`[n] shared by the lanes, which are overwritten by their cumulated sums.
+__device__ inline int draw_place(double* weight, int n, unsigned long long& state) {
+    const int lane = threadIdx.x & 31;
+    double best = weight[0];
+    for (int k = lane; k < n; k += 32) best = weight[k] > best ? weight[k] : best;
+    best = lane_max(best);
+    double carried = 0.0;
+    for (int first = 0; first < n; first += 32) {
+        const int k = first + lane;
+        const double below = k < n ? weight[k] - best : NEVER;
+        double sum = below > NEVER ? exp(below) : 0.0;
+        for (int o = 1; o < 32; o <<= 1) {
+            const double before = __shfl_up_sync(EVERY_LANE, sum, o);
+            if (lane >= o) sum += before;
+        }
+        sum += carried;
+        carried = __shfl_sync(EVERY_LANE, sum, 31);
+        if (k < n) weight[k] = sum;
+    }
+    const double goal = uniform(state) * carried;
+    int place = 0;
+    for (int first = 0; first < n; first += 32) {
+        const int k = first + lane;
+        place += __popc(__ballot_sync(EVERY_LANE, k < n - 1 && weight[k] < goal));
+    }
+    __syncwarp();
+    return place;
+}
+
+// Move mass between pairs of coordinates of one point on the simplex, in place: each move is a truncated normal.
+//
+// q[D * D], w[D], x[D] and slope[D] are shared by the lanes; slope becomes q x - w.
+__device__ inline void move_pairs(const double* q, const double* w, double* x, double* slope, unsigned long long& state,
+                                  int rounds) {
+    const int lane = threadIdx.x & 31;
+    __syncwarp();
+    for (int d = lane; d < D; d += 32) {
+        double total = -w[d];
+        for (int e = 0; e < D; ++e) total += q[d * D + e] * x[e];
+        slope[d] = total;
+    }
+    __syncwarp();
+    if (D == 1) return;
+    for (int round = 0; round < rounds; ++round) {
+        for (int i = 0; i < D; ++i) {
+            int j = (int)(uniform(state) * (D - 1));
+            j = j < D - 2 ? j : D - 2;
+            if (j >= i) ++j;
+            const double before = x[i], room = x[i] + x[j];
+            const double curve = q[i * D + i] + q[j * D + j] - 2.0 * q[i * D + j];
+            // Standardised bounds of the new x[i]; where they are close, the density is flat.
+            const double scale = curve > 0.0 ? sqrt(curve) : 0.0;
+            const double mean = curve > 0.0 ? before - (slope[i] - slope[j]) / curve : 0.0;
+            double fresh;
+            if (scale * room < 1e-6) {
+                fresh = uniform(state) * room;
+            } else {
+                fresh = mean + truncated_normal(state, -mean * scale, (room - mean) * scale) / scale;
+                fresh = fresh > 0.0 ? fresh : 0.0;
+                fresh = fresh < room ? fresh : room;
+            }
+            const double step = fresh - before;
+            __syncwarp();
+            if (lane == 0) {
+                x[i] = fresh;
+                x[j] = room - fresh;
+            }
+            for (int e = lane; e < D; e += 32) slope[e] += step * (q[i * D + e] - q[j * D + e]);
+            __syncwarp();
+        }
+    }
+}
+
+// The prior's part of a row: the sum over its features f of f_k by[k, e], for the lanes' events.
+__device__ inline double described(const float* features, const float* by, int n_features, int e) {
+    double total = 0.0;
+    for (int k = 0; k < n_features; ++k) total += (double)features[k] * (double)by[k * D + e];
+    return total;
+}

@@ -1,0 +1,82 @@
+"""Chains that are swept in step: on threads, each a share of them, or all at once on a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from typing import Any, Protocol
+
+from kolmogorov.execution import Cuda, Threads
+from kolmogorov.sampling.chain import Chain, ChainState, Sample
+from kolmogorov.sampling.device import fitting_chains
+from kolmogorov.sampling.device_answers import SCRATCH, AnswerDeviceChains
+from kolmogorov.sampling.device_gaussian import GaussianDeviceChains
+from kolmogorov.sampling.levels import AnswerChain, LevelChain
+
+Make = Callable[[int, Threads], Chain]
+
+
+class Abreast(Protocol):
+    """Some chains, all after the same number of sweeps."""
+
+    def __len__(self) -> int: ...
+
+    def sweep(self, index: int, *, learning: bool) -> None:
+        """Draw everything of every chain once."""
+
+    def samples(self) -> list[Sample]:
+        """Return the models of their states."""
+
+    def states(self) -> list[ChainState]:
+        """Return where they are."""
+
+
+class ThreadedChains:
+    """Chains on threads of a pool, or one after another where there is none."""
+
+    def __init__(self, chains: list[Chain], states: list[ChainState], pool: ThreadPoolExecutor | None) -> None:
+        self._chains = chains
+        self._spread: Callable[..., Any] = map if pool is None else pool.map
+        self._states = states or list(self._spread(lambda chain: chain.start(), chains))
+
+    def __len__(self) -> int:
+        return len(self._chains)
+
+    def sweep(self, index: int, *, learning: bool) -> None:
+        """Draw everything of every chain once."""
+        swept = self._spread(lambda c, s: c.sweep(s, index, learning=learning), self._chains, self._states)
+        self._states = list(swept)
+
+    def samples(self) -> list[Sample]:
+        """Return the models of their states."""
+        return [chain.sample(state) for chain, state in zip(self._chains, self._states, strict=True)]
+
+    def states(self) -> list[ChainState]:
+        """Return where they are."""
+        return self._states
+
+
+@contextmanager
+def chains_on_threads(dealer: Threads, make: Make, numbers: range, states: list[ChainState]) -> Iterator[Abreast]:
+    """Open as many chains of some numbers as there are threads; what threads are left go to their rows."""
+    n = len(states) or min(dealer.n_threads, len(numbers))
+    with ExitStack() as stack:
+        dealers = [stack.enter_context(Threads(max(1, dealer.n_threads // n))) for _ in range(n)]
+        pool = stack.enter_context(ThreadPoolExecutor(n)) if n > 1 else None
+        chains = [make(number, own) for number, own in zip(numbers, dealers, strict=False)]
+        yield ThreadedChains(chains, states, pool)
+
+
+@contextmanager
+def chains_on_device(cuda: Cuda, make: Make, numbers: range, states: list[ChainState]) -> Iterator[Abreast]:
+    """Open as many chains of some numbers as the device's memory holds."""
+    dealer = Threads(1)
+    first = make(numbers[0], dealer)
+    assert isinstance(first, LevelChain)
+    answers = isinstance(first, AnswerChain)
+    n = len(states) or min(fitting_chains(cuda, first, SCRATCH if answers else 0), len(numbers))
+    chains: list[Any] = [first, *(make(number, dealer) for number in numbers[1:n])]
+    opened = AnswerDeviceChains if answers else GaussianDeviceChains
+    with cuda.guarded("Run fewer chains at once: execution=Cuda(memory=...) with less than is free."):
+        yield opened(cuda, chains, states or [chain.start() for chain in chains])

@@ -1,0 +1,225 @@
+"""The engine on a GPU, on a host that stands in for one, against the engine on threads."""
+
+import numpy as np
+import pytest
+
+import kolmogorov as km
+from kolmogorov import Observations
+from kolmogorov.errors import ExecutionError, MissingExtraError, ParameterError
+from kolmogorov.execution import Cuda, Threads
+from kolmogorov.fitting.device import DeviceEngine
+from kolmogorov.fitting.engine import Problem, ThreadedEngine
+from kolmogorov.fitting.objective import Objective
+from kolmogorov.solvers import resolve
+
+LEVELS = [-0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2]
+
+
+@pytest.fixture(scope="module")
+def table():
+    """A table with an item and a user of many entries, some of few, and a user and an item of none."""
+    rng = np.random.default_rng(0)
+    n_users, n_items = 40, 30
+    users = np.concatenate([rng.integers(n_users - 1, size=300), np.zeros(20, int), np.arange(20)])
+    items = np.concatenate([(29 * rng.random(300) ** 2).astype(int), np.arange(20), np.zeros(20, int)])
+    _, kept = np.unique(users * n_items + items, return_index=True)
+    values = rng.integers(1, 6, size=kept.size) / 5.0
+    return Observations.from_arrays(users[kept], items[kept], values, maximum=1.0)
+
+
+def problem(levels=2, **options):
+    settings = {"user_reg": 0.7, "item_reg": 0.0, "prior": "mean", "unobserved": 0.0} | options
+    solver = resolve("binary", "auto") if levels == 2 else resolve("levels", "coordinate")
+    return Problem(resolve("simplex", "active_set"), solver, Objective(**settings), levels)
+
+
+def weighted(table):
+    weights = 0.5 + np.arange(len(table)) % 3
+    return Observations.from_arrays(table.user_rows(), table.item_rows(), table.values, weights=weights, maximum=1.0)
+
+
+@pytest.mark.parametrize("heavy", [False, True])
+@pytest.mark.parametrize(
+    ("size", "options"),
+    [(1, {}), (3, {}), (3, {"item_reg": 0.2}), (3, {"prior": "uniform"}), (3, {"unobserved": 0.1}), (9, {})],
+    ids=str,
+)
+def test_sweeps_agree_with_those_on_threads(cuda, table, size, options, heavy):
+    data = weighted(table) if heavy else table
+    with Threads(1) as dealer:
+        host, device = ThreadedEngine(problem(**options), data, dealer), DeviceEngine(problem(**options), data, cuda)
+        state = host.start(np.random.default_rng(1), size)
+        there = device.spread(state)
+        for index in (1, 2, 3):
+            state, record = host.sweep(state, index, 5)
+            there, found = device.sweep(there, index, 5)
+            assert found.objective == pytest.approx(record.objective, rel=1e-5)
+            assert found.rmse == pytest.approx(record.rmse, rel=1e-4)
+            assert device.gap < 1e-6
+        back = device.collect(there)
+    # Supports that fit equally well are told apart by the last digits of the ratings.
+    assert (back.psi != state.psi).mean() < 0.07
+    back.validate(data.n_users, data.n_items, size, binary=True)
+
+
+@pytest.mark.parametrize("options", [{"item_reg": 0.3}, {"unobserved": 0.05, "item_reg": 0.3}], ids=str)
+def test_levels_never_rise_and_stay_on_the_grid(cuda, table, options):
+    engine = DeviceEngine(problem(LEVELS, **options), table, cuda)
+    state = engine.start(np.random.default_rng(1), 4)
+    objectives = []
+    for index in range(1, 6):
+        state, record = engine.sweep(state, index, 5)
+        objectives.append(record.objective)
+    back = engine.collect(state)
+    assert (np.diff(objectives) <= 1e-6 * objectives[0]).all()
+    assert np.isin(back.psi, LEVELS).all()
+    back.validate(table.n_users, table.n_items, 4, binary=False, levels=np.array(LEVELS))
+
+
+def test_first_sweep_of_levels_is_no_worse_than_on_threads(cuda, table):
+    with Threads(1) as dealer:
+        host = ThreadedEngine(problem(LEVELS, item_reg=0.3), table, dealer)
+        device = DeviceEngine(problem(LEVELS, item_reg=0.3), table, cuda)
+        state = host.start(np.random.default_rng(1), 4)
+        reached = host.sweep(state, 1, 5)[1].objective
+        assert device.sweep(device.spread(state), 1, 5)[1].objective <= reached * (1.0 + 1e-3)
+
+
+def test_same_seed_same_bits_and_blocks_do_not_matter(cuda, table):
+    def fitted(execution):
+        return km.KolmogorovModel(5, user_reg=1.0, random_state=3, max_iter=4, execution=execution).fit(table)
+
+    kept, again = fitted(cuda), fitted(cuda)
+    sent = fitted(Cuda(memory=1))
+    for other in (again, sent):
+        np.testing.assert_array_equal(kept.theta_, other.theta_)
+        np.testing.assert_array_equal(kept.psi_, other.psi_)
+
+
+def test_a_table_that_does_not_fit_is_sent_in_blocks(cuda, table):
+    assert DeviceEngine(problem(), table, cuda).resident
+    assert not DeviceEngine(problem(), table, Cuda(memory=1)).resident
+    assert not DeviceEngine(problem(), weighted(table), Cuda(memory=1)).resident
+
+
+def test_values_that_are_many_take_four_bytes(cuda):
+    rng = np.random.default_rng(0)
+    few = Observations.from_arrays(np.arange(9) // 3, np.arange(9) % 3, np.arange(9) / 8)
+    many = Observations.from_arrays(np.arange(9) // 3, np.arange(9) % 3, rng.random(9))
+    assert DeviceEngine(problem(), few, cuda)._users.coded
+    from kolmogorov.execution import device_table
+
+    saved, device_table._MOST_VALUES = device_table._MOST_VALUES, 4
+    try:
+        assert not DeviceEngine(problem(), many, cuda)._users.coded
+    finally:
+        device_table._MOST_VALUES = saved
+
+
+def test_fits_from_several_starts_callbacks_and_checkpoints(cuda, table, tmp_path):
+    path = tmp_path / "fit.check"
+    seen = []
+
+    def stop_at_three(sweep):
+        seen.append(sweep.sweep)
+        return len(seen) == 3
+
+    options = {"user_reg": 1.0, "random_state": 3, "max_iter": 6, "tol": 0.0, "execution": cuda}
+    whole = km.KolmogorovModel(4, **options).fit(table)
+    km.KolmogorovModel(4, **options, checkpoint=path, callback=stop_at_three).fit(table)
+    assert seen == [1, 2, 3]
+    rest = km.KolmogorovModel(4, **options, checkpoint=path).fit(table)
+    np.testing.assert_array_equal(rest.psi_, whole.psi_)
+    assert rest.history_[-1].objective == pytest.approx(whole.history_[-1].objective, rel=1e-6)
+    best = km.KolmogorovModel(4, **options, n_init=3).fit(table)
+    assert best.history_[-1].objective <= whole.history_[-1].objective * (1 + 1e-9)
+
+
+def test_packed_tables(cuda, table, tmp_path):
+    path = tmp_path / "table.kmt"
+    km.pack(table, path)
+    options = {"user_reg": 1.0, "random_state": 3, "max_iter": 3}
+    direct = km.KolmogorovModel(4, **options, execution=cuda).fit(table)
+    mapped = km.KolmogorovModel(4, **options, execution=Cuda(memory=1)).fit(Observations.open(path))
+    np.testing.assert_array_equal(direct.psi_, mapped.psi_)
+
+
+def test_predictions_and_lists(cuda, table):
+    train, test = table.split(0.2, random_state=0)
+    model = km.KolmogorovModel(4, user_reg=1.0, random_state=3).fit(train)
+    users = train.users.ids.tolist()
+    answers = []
+    for execution in (None, cuda):
+        model.set_params(execution=execution)
+        lists = model.recommendations(users, 5, unknown="average")
+        scores = model.evaluate(test, unknown="ignore"), model.evaluate(test, ranking=True, k=5, unknown="ignore")
+        answers.append((model.predict(train), lists, scores))
+    (host, lists, scores), (device, others, again) = answers
+    np.testing.assert_allclose(device, host, atol=1e-6)
+    np.testing.assert_array_equal(lists["item"], others["item"])
+    np.testing.assert_array_equal(lists["user"], others["user"])
+    np.testing.assert_allclose(lists["probability"], others["probability"], atol=1e-6)
+    for ours, theirs in zip(scores, again, strict=True):
+        assert ours == pytest.approx(theirs, abs=1e-6)
+
+
+# --- what is said where it does not work ----------------------------------------------------------------------------
+
+
+def test_without_cupy_the_command_is_named(monkeypatch):
+    from kolmogorov._support import optional
+
+    monkeypatch.setattr(optional, "installed", lambda module: False)
+    with pytest.raises(MissingExtraError, match=r"pip install 'kolmogorov\[cuda\]'"):
+        Cuda()
+
+
+def test_without_a_device(cupy):
+    def none():
+        raise cupy.cuda.runtime.CUDARuntimeError("cudaErrorNoDevice: no CUDA-capable device is detected")
+
+    cupy.cuda.runtime.getDeviceCount = none
+    with pytest.raises(ExecutionError, match="no NVIDIA GPU here"):
+        Cuda().found()
+
+
+def test_an_old_driver(cupy):
+    def old():
+        raise cupy.cuda.runtime.CUDARuntimeError("cudaErrorInsufficientDriver: CUDA driver version is insufficient")
+
+    cupy.cuda.runtime.getDeviceCount = old
+    cupy.cuda.runtime.driverGetVersion = lambda: 11040
+    with pytest.raises(ExecutionError, match=r"too old: it is for CUDA 11.4"):
+        Cuda().found()
+    cupy.cuda.runtime.driverGetVersion = lambda: 0
+    with pytest.raises(ExecutionError, match="no NVIDIA driver"):
+        Cuda().found()
+
+
+def test_a_device_that_is_not_there_or_too_old(monkeypatch, cupy):
+    with pytest.raises(ExecutionError, match="There is no GPU 3: 1 found"):
+        Cuda(3).found()
+    cupy.cuda.runtime.getDeviceProperties = lambda device: {"name": b"old", "major": 7, "minor": 5}
+    with pytest.raises(ExecutionError, match=r"compute capability 7.5"), Cuda():
+        pass
+
+
+def test_out_of_memory_says_what_to_do(cuda, cupy):
+    with pytest.raises(ExecutionError, match=r"memory is too small .* Do that\."), cuda.guarded("Do that."):
+        raise cupy.cuda.memory.OutOfMemoryError("Out of memory allocating 1,024 bytes.")
+
+
+def test_more_events_than_a_word_has_bits(cuda, table):
+    with pytest.raises(ParameterError, match="at most 64 events, got 65"):
+        km.KolmogorovModel(65, user_reg=1.0, execution=cuda).fit(table)
+
+
+@pytest.mark.parametrize("solver", [{"simplex_solver": "frank_wolfe"}, {"binary_solver": "gd"}])
+def test_solvers_that_have_no_kernel(cuda, table, solver):
+    with pytest.raises(ParameterError, match="does not run on a GPU"):
+        km.KolmogorovModel(4, user_reg=1.0, execution=cuda, **solver).fit(table)
+
+
+def test_relaxed_items_have_no_kernel(cuda, table):
+    with pytest.raises(ParameterError, match="does not run on a GPU"):
+        km.NonnegativeModel(4, execution=cuda).fit(table)

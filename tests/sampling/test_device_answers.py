@@ -1,0 +1,111 @@
+"""Chains on a GPU whose answers are one of a few; kernels run on the host here."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from cuda import emulation
+from cuda.host_cupy import host_cupy
+from kolmogorov import BayesianKolmogorovModel, Observations
+from kolmogorov.execution import Cuda, Threads
+from kolmogorov.sampling import device
+from kolmogorov.sampling.device_answers import AnswerDeviceChains
+from kolmogorov.sampling.emission import emission_of
+from kolmogorov.sampling.features import pattern_features
+from kolmogorov.sampling.levels import AnswerChain
+
+CHANCES = np.array([0.02, 0.3, 0.6, 0.97])
+pytestmark = pytest.mark.skipif(emulation.COMPILER is None, reason="no C++ compiler to run kernels of a GPU with")
+
+
+@pytest.fixture
+def cuda(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", host_cupy())
+    monkeypatch.setattr(device, "function", emulation.function)
+    return Cuda()
+
+
+def _table(*, weighted, answers=2):
+    rng = np.random.default_rng(0)
+    theta, chance = rng.dirichlet(np.ones(3), size=20), rng.choice(CHANCES, size=(15, 3))
+    users, items = np.nonzero(rng.random((20, 15)) < 0.4)
+    said = rng.binomial(answers - 1, (theta @ chance.T)[users, items])
+    weights = {"weights": rng.choice([1, 2, 40], size=len(users)).astype(float)} if weighted else {}
+    return Observations.from_arrays(users, items, said, maximum=answers - 1, minimum=0, **weights)
+
+
+def _chain(table, likelihood, seed=5, n_events=4):
+    features = pattern_features(table, 2)
+    emission = emission_of(likelihood, CHANCES, table)
+    return AnswerChain(
+        table,
+        features.users,
+        n_events=n_events,
+        n_classes=1,
+        concentration=None,
+        seed=seed,
+        dealer=Threads(1),
+        item_features=features.items,
+        levels=emission.levels,
+        emission=emission,
+    )
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "weighted", "n_events", "long"),
+    [
+        ("bernoulli", False, 4, 512),
+        ("bernoulli", True, 3, 4),
+        ("categorical", False, 4, 4),
+        ("bernoulli", False, 1, 512),
+    ],
+)
+def test_values_are_those_of_chains_on_threads(cuda, monkeypatch, likelihood, weighted, n_events, long):
+    monkeypatch.setattr(device, "_LONG", long)
+    table = _table(weighted=weighted, answers=5 if likelihood == "categorical" else 2)
+    chains = [_chain(table, likelihood, seed, n_events) for seed in (5, 6)]
+    states = [chain.sweep(chain.start(), 1, learning=True) for chain in chains]
+    batch = AnswerDeviceChains(cuda, chains, states)
+    batch.sweep(2, learning=True)
+    for chain, state, mine in zip(chains, states, batch.states(), strict=True):
+        yours = chain.sweep(state, 2, learning=True)
+        assert np.array_equal(mine.psi, yours.psi)
+        np.testing.assert_allclose(mine.items.precision, yours.items.precision, rtol=1e-4)
+        mine.validate(table.n_users, table.n_items, n_events, chain.levels)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_thetas_are_dirichlet_given_the_events(cuda, weighted):
+    table, n = _table(weighted=weighted), 120
+    chain = _chain(table, "bernoulli")
+    state = chain.sweep(chain.start(), 1, learning=True)
+    batch = AnswerDeviceChains(cuda, [_chain(table, "bernoulli", seed) for seed in range(n)], [state] * n)
+    batch.draw_thetas(2)
+    drawn = np.array([mine.theta for mine in batch.states()])
+    codes = chain.emission.codes(table.values)
+    places = np.abs(np.subtract.outer(state.psi, chain.levels)).argmin(axis=2)
+    chance = chain.emission.chances[places[table.item_rows()], codes[:, None]] * state.theta[table.user_rows()]
+    chance /= chance.sum(axis=1, keepdims=True)
+    times = np.ones(len(table)) if table.weights is None else table.weights
+    counts = np.zeros_like(state.theta)
+    np.add.at(counts, table.user_rows(), chance * times[:, None])
+    mass = np.bincount(table.user_rows(), weights=times, minlength=table.n_users)
+    mean = (state.alpha + counts) / (state.alpha.sum() + mass)[:, None]
+    apart = (drawn.mean(axis=0) - mean) / (drawn.std(axis=0) / np.sqrt(n) + 1e-9)
+    assert np.abs(apart).max() < 4.5
+    assert 0.6 < (apart**2).mean() < 1.5
+    np.testing.assert_allclose(batch.logs, np.log(drawn), atol=1e-4)
+
+
+@pytest.mark.parametrize("likelihood", ["bernoulli", "categorical"])
+def test_a_fit_is_the_same_from_run_to_run_and_settles(cuda, likelihood):
+    table = _table(weighted=False, answers=5 if likelihood == "categorical" else 2)
+    short = {"n_chains": 2, "burn_in": 32, "n_samples": 4, "thin": 1, "random_state": 0, "n_features": 2}
+    models = [
+        BayesianKolmogorovModel(3, likelihood=likelihood, execution=execution, **short).fit(table)
+        for execution in (cuda, cuda, None)
+    ]
+    assert np.array_equal(models[0].posterior_.theta, models[1].posterior_.theta)
+    errors = [model.evaluate(table)["rmse"] for model in models]
+    assert errors[0] == pytest.approx(errors[2], rel=0.15)

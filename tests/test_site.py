@@ -1,0 +1,75 @@
+"""What docs/hooks.py adds to mkdocs: patterns in the nav, pages from outside docs/, verbs, and no fetching."""
+
+import importlib.util
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("mkdocs", reason="needs the extra 'docs'")
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+
+@pytest.fixture(scope="module")
+def hooks():
+    spec = importlib.util.spec_from_file_location("site_hooks", DOCS / "hooks.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def led(hooks, page, text):
+    return hooks.on_page_markdown(text, SimpleNamespace(file=SimpleNamespace(src_uri=page)))
+
+
+def test_links_out_of_docs_lead_to_the_pages_that_stand_for_them(hooks):
+    assert led(hooks, "methods.md", "[a](../CONTRIBUTING.md#recipes)") == "[a](contributing.md#recipes)"
+    assert led(hooks, "measured/scale.md", "[a](../../CHANGELOG.md)") == "[a](../changes.md)"
+    assert led(hooks, "contributing.md", "[a](docs/symbols.md)") == "[a](symbols.md)"
+    assert led(hooks, "benchmarks.md", "[a](../docs/measured/scale.md)") == "[a](measured/scale.md)"
+    assert led(hooks, "faq.md", "[a](model.md#soft-values)") == "[a](model.md#soft-values)"
+    assert led(hooks, "faq.md", "[a](https://example.com/b.md)") == "[a](https://example.com/b.md)"
+
+
+def test_a_pattern_stands_for_the_pages_that_match(hooks, tmp_path):
+    (tmp_path / "gallery").mkdir()
+    for name in ("zoo", "index", "digits"):
+        (tmp_path / "gallery" / f"{name}.md").touch()
+    config = SimpleNamespace(
+        nav=[{"Gallery": ["gallery/*.md"]}, {"More": ["a.md", "b*.md"]}, {"None": ["c*.md"]}], docs_dir=tmp_path
+    )
+    expected = ["gallery/index.md", "gallery/digits.md", "gallery/zoo.md"]
+    assert hooks.on_config(config).nav == [{"Gallery": expected}, {"More": ["a.md"]}]
+
+
+def test_every_verb_and_option_is_in_the_reference(hooks):
+    import click
+
+    from kolmogorov.cli import main
+
+    text = led(hooks, "commands.md", hooks.VERBS)
+    context = click.Context(main)
+    for name in main.list_commands(context):
+        assert f"## kolmogorov {name}\n" in text
+        for parameter in main.get_command(context, name).params:
+            if isinstance(parameter, click.Option):
+                assert max(parameter.opts, key=len) in text
+    assert "kolmogorov fit ratings.csv -o model.km\n" in text
+    assert "Sentinel" not in text
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        '<script src="https://unpkg.com/x"></script>',
+        '<link rel="stylesheet" href="//fonts.example/css">',
+        "<img src='http://example.com/x.png'>",
+    ],
+)
+def test_a_site_that_fetches_is_refused(hooks, tmp_path, tag):
+    page = tmp_path / "page.html"
+    page.write_text('<a href="https://example.com">elsewhere</a><script src="assets/own.js"></script>')
+    hooks.on_post_build(SimpleNamespace(site_dir=tmp_path))
+    page.write_text(tag)
+    with pytest.raises(Exception, match="would fetch"):
+        hooks.on_post_build(SimpleNamespace(site_dir=tmp_path))
