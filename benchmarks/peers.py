@@ -216,6 +216,12 @@ def topics(train: Observations, seed: int, components: int) -> Scorer:
     return lambda rows: shares[rows] @ words
 
 
+def usual(train: Observations, seed: int, events: int) -> Scorer:
+    """Leave all but the number of events to the model."""
+    model = km.KolmogorovModel(events, unobserved="auto", random_state=seed, n_jobs=only_yes.THREADS).fit(train)
+    return lambda rows: model.fitted_.of_users(rows)
+
+
 #: What a method imports, how it is fitted, and a grid where only_yes.py has chosen nothing.
 LISTERS: dict[str, tuple[str | None, Callable[..., Scorer], dict[str, tuple[Any, ...]] | None]] = {
     "most popular": (None, only_yes.popularity, None),
@@ -225,7 +231,8 @@ LISTERS: dict[str, tuple[str | None, Callable[..., Scorer], dict[str, tuple[Any,
     "BPR (implicit)": ("implicit", only_yes.bpr, None),
     "ALS (implicit)": ("implicit", only_yes.als, None),
     "EASE (LensKit)": ("lenskit.knn", lenskit_ease, {"reg": (100.0, 300.0, 1000.0)}),
-    "`KolmogorovModel`": (None, only_yes.ours(km.KolmogorovModel, 1), None),
+    "`KolmogorovModel`, ridges given": (None, only_yes.ours(km.KolmogorovModel, 1), None),
+    "`KolmogorovModel`, ridges left to it": (None, usual, {"events": (32,)}),
     "`NonnegativeModel`": (None, only_yes.ours(km.NonnegativeModel, 1), None),
     "`bagged`, 12 of them": (None, only_yes.ours(km.NonnegativeModel, 12), None),
 }
@@ -254,15 +261,21 @@ def lists() -> Table:
         if module is not None and not _present(module):
             continue
         if grid is None:
-            setting = chosen[method]
+            setting = chosen[method.removesuffix(", ridges given")]
         else:
-            tried = list(only_yes.settings(grid))
-            scores = [in_process(listed, method, table, only_yes.CHOOSING, setting)[0] for setting in tried]
-            setting = tried[int(np.argmax(scores))]
+            setting = best_setting(method, table, list(only_yes.settings(grid)))
         found = [in_process(listed, method, table, seed, setting) for seed in only_yes.REPORTED[:2]]
         words = ", ".join(f"{parameter} {value:g}" for parameter, value in setting.items())
         result.add(method, words, *np.mean(found, axis=0))
     return result
+
+
+def best_setting(method: str, table: Observations, tried: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the setting with the best lists on a split that is not reported."""
+    if len(tried) == 1:
+        return tried[0]
+    scores = [in_process(listed, method, table, only_yes.CHOOSING, setting)[0] for setting in tried]
+    return tried[int(np.argmax(scores))]
 
 
 def chosen_before() -> dict[str, dict[str, Any]]:

@@ -61,6 +61,7 @@ def run(folder, *lines):
 def test_after_warming_nothing_is_compiled(tmp_path):
     lines = [f"u{u},i{i},{1 + (u * i) % 5}" for u in range(12) for i in range(9)]
     (tmp_path / "stars.csv").write_text("user,item,rating\n" + "\n".join(lines))
+    (tmp_path / "yes.csv").write_text("user,item,rating\n" + "\n".join(line for line in lines if line.endswith("1")))
     output, compiled = run(tmp_path, "doctor --warm")
     assert compiled[0] > 40
     # A line for each step, and the sum of them.
@@ -80,6 +81,7 @@ def test_after_warming_nothing_is_compiled(tmp_path):
         "recommend point.km --user u1",
         "explain zoo.km --user dolphin --item milk",
         "rules point.km",
+        "fit yes.csv --only-yes --events 3 -q -o yes.km",
         "evaluate zoo.km dataset:zoo",
     )
     assert dict(zip((*usual, "words"), run(tmp_path, *usual)[1], strict=True)) == dict.fromkeys((*usual, "words"), 0)

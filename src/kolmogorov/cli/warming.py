@@ -70,6 +70,15 @@ def _drawn(table: Observations) -> None:
     _ask(model, table)
 
 
+def _only_yes(answers: Observations, ratings: Observations) -> None:
+    from kolmogorov import KolmogorovModel
+
+    visits = answers.subset(answers.values == 1.0)
+    model = KolmogorovModel(4, unobserved="auto", max_iter=2, random_state=0).fit(visits)
+    model.evaluate(visits, ranking=True)
+    model.recommendations(visits.users.ids[0], 3)
+
+
 def _ask(model: Any, table: Observations) -> None:
     """Ask a model what verbs ask."""
     known, items = table.users.ids[0], table.items.ids
@@ -90,4 +99,5 @@ STEPS: dict[str, Callable[[Any, Any], None]] = {
     "draws of yes and no": lambda answers, ratings: _drawn(answers),
     "draws of ratings": lambda answers, ratings: _drawn(ratings),
     "many-valued models": _levels,
+    "tables in which only yes is recorded": _only_yes,
 }
