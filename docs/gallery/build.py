@@ -86,6 +86,7 @@ def execute(name: str) -> Page:
     script = Script.read(name)
     page = Page(f"# {script.title}\n\n{script.introduction}\n")
     namespace: dict[str, Any] = {"__name__": "__main__"}
+    plt.close("all")  # what others left open is no picture of this page
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), mpl.rc_context({"figure.dpi": 90}):
         for prose, code, before in script.cells:
             said, caption = io.StringIO(), "; ".join(_PICTURE.findall(code)) or script.title

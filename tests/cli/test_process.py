@@ -1,6 +1,7 @@
 """The command as a process that is stopped, killed and cleaned up after."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -88,7 +89,7 @@ def test_the_doctor_knows_every_extra(shell):
 
 
 def test_extras_come_from_the_metadata_or_from_the_sources(monkeypatch):
-    expected = {name: {line.split(">")[0] for line in lines} for name, lines in declared().items() if name != "all"}
+    expected = {name: {re.split("[<>;]", line)[0] for line in lines} for name, lines in declared().items() if name != "all"}
     found = optional.extras()
     assert set(found) == {*expected, "all"}
     assert {name: set(packages) for name, packages in found.items() if name != "all"} == expected
