@@ -89,7 +89,8 @@ def test_the_doctor_knows_every_extra(shell):
 
 
 def test_extras_come_from_the_metadata_or_from_the_sources(monkeypatch):
-    expected = {name: {re.split("[<>;]", line)[0] for line in lines} for name, lines in declared().items() if name != "all"}
+    lines = {name: lines for name, lines in declared().items() if name != "all"}
+    expected = {name: {re.split("[<>;]", line)[0] for line in some} for name, some in lines.items()}
     found = optional.extras()
     assert set(found) == {*expected, "all"}
     assert {name: set(packages) for name, packages in found.items() if name != "all"} == expected

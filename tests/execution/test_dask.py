@@ -416,7 +416,7 @@ def test_it_is_a_parameter_like_others(client, table, tmp_path):
     assert model.execution is dask
     model.fit(table).save(tmp_path / "m.km")
     assert km.load(tmp_path / "m.km").execution is None
-    with pytest.raises(ParameterError, match="'execution' must be an object of the class Cuda or an object of the class Dask or None"):
+    with pytest.raises(ParameterError, match="'execution' must be .* Cuda or .* Dask or None"):
         KolmogorovModel(execution="local").fit(table)
     with pytest.raises(ExecutionError, match="takes a distributed.Client"):
         Dask("tcp://nowhere:1")
