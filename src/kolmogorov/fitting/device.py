@@ -14,20 +14,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kolmogorov._support.seeds import half_step_seed
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.levels import grid_of
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.trainable import check_trainable
 from kolmogorov.errors import ParameterError
 from kolmogorov.execution import Cuda
 from kolmogorov.execution.device_table import Block, DeviceSide, Entries
-from kolmogorov.fitting.engine import Problem, opened_engine
+from kolmogorov.fitting.engine import Problem, TableEngine, opened_engine
 from kolmogorov.fitting.half_step import ITEM_SIDE
 from kolmogorov.fitting.history import Sweep
-from kolmogorov.fitting.objective import Mass, UserTotals
+from kolmogorov.fitting.objective import UserTotals
 from kolmogorov.fitting.state import State
 from kolmogorov.kernels.device import function
 
@@ -82,19 +80,14 @@ def lanes_of_row(length: int) -> int:
     return 1 << max(0, (length // 4 - 1).bit_length())
 
 
-class DeviceEngine:
-    """The engine on one table, on one GPU."""
+class DeviceEngine(TableEngine):
+    """The engine on one GPU."""
 
     def __init__(self, problem: Problem, table: Observations, cuda: Cuda) -> None:
         _check_solvers(problem)
+        super().__init__(problem, table)
         self._cuda = cuda
         self._cupy = cuda.cupy
-        self._table = table
-        mass = Mass.of(table.rows)
-        self.problem = problem.on(grid_of(problem.levels, table)).settled(mass, table.n_users, table.n_items)
-        self._mass = mass.of_table(self.problem.unobserved, table.n_users * table.n_items)
-        self._item_centre = self.problem.item_centre(self._mass)
-        self._seen = problem.objective.counted(table.rows.counts)
         self._counted = self._cupy.asarray(self._seen.view(np.uint8))
         resident = _table_bytes(table) < cuda.budget() // 2
         self._users = DeviceSide(cuda, table.rows, resident=resident)
@@ -104,35 +97,15 @@ class DeviceEngine:
         self.gap = 0.0
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of users and items."""
-        return self._table.n_users, self._table.n_items
-
-    @property
-    def seen_users(self) -> NDArray[np.bool_]:
-        """Which users the fit learns something of."""
-        return self._seen
-
-    @property
     def resident(self) -> bool:
         """Whether the table is kept on the device."""
         return self._users.resident
-
-    def fingerprint(self) -> str:
-        """Return a digest of the table."""
-        return self._table.fingerprint()
-
-    def observations(self) -> Observations:
-        """Return the table."""
-        return self._table
 
     # --- states -----------------------------------------------------------------------------------------------------
 
     def start(self, rng: np.random.Generator, n_events: int) -> DeviceState:
         """Draw the thetas that the engine on threads draws."""
-        theta = rng.dirichlet(np.ones(n_events), size=self._table.n_users)
-        psi = np.full((self._table.n_items, n_events), self.problem.first_level(self._item_centre))
-        return self.spread(State(theta, psi, np.full(n_events, 1.0 / n_events)))
+        return self.spread(self._drawn(rng, n_events))
 
     def spread(self, state: State) -> DeviceState:
         """Send a state to the device."""

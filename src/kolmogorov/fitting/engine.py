@@ -120,14 +120,13 @@ def opened_engine(execution: Any, problem: Problem, table: Any) -> AbstractConte
     raise TypeError(f"There is no engine for {type(execution).__name__}.")
 
 
-class ThreadedEngine:
-    """The engine on one table in memory, or mapped into it, with rows dealt to threads."""
+class TableEngine:
+    """What engines on one table in memory, or mapped into it, share: the problem settled, and what is known of it."""
 
-    def __init__(self, problem: Problem, table: Observations, dealer: Threads) -> None:
+    def __init__(self, problem: Problem, table: Observations) -> None:
         mass = Mass.of(table.rows)
         self.problem = problem.on(grid_of(problem.levels, table)).settled(mass, table.n_users, table.n_items)
         self._table = table
-        self._dealer = dealer
         self._seen = problem.objective.counted(table.rows.counts)
         self._mass = mass.of_table(self.problem.unobserved, table.n_users * table.n_items)
         self._item_centre = self.problem.item_centre(self._mass)
@@ -146,11 +145,27 @@ class ThreadedEngine:
         """Return a digest of the table."""
         return self._table.fingerprint()
 
-    def start(self, rng: np.random.Generator, n_events: int) -> State:
+    def observations(self) -> Observations:
+        """Return the table."""
+        return self._table
+
+    def _drawn(self, rng: np.random.Generator, n_events: int) -> State:
         """Draw theta uniformly on the simplex; psi follows from it in the first half-step."""
         theta = rng.dirichlet(np.ones(n_events), size=self._table.n_users)
         psi = np.full((self._table.n_items, n_events), self.problem.first_level(self._item_centre))
         return State(theta, psi, np.full(n_events, 1.0 / n_events))
+
+
+class ThreadedEngine(TableEngine):
+    """The engine with rows dealt to threads."""
+
+    def __init__(self, problem: Problem, table: Observations, dealer: Threads) -> None:
+        super().__init__(problem, table)
+        self._dealer = dealer
+
+    def start(self, rng: np.random.Generator, n_events: int) -> State:
+        """Draw theta uniformly on the simplex; psi follows from it in the first half-step."""
+        return self._drawn(rng, n_events)
 
     def spread(self, state: State) -> State:
         """Take over a state that was collected; here it is one already."""
@@ -159,10 +174,6 @@ class ThreadedEngine:
     def collect(self, state: State) -> State:
         """Return a state whose arrays are all here."""
         return state
-
-    def observations(self) -> Observations:
-        """Return the table."""
-        return self._table
 
     def sweep(self, state: State, index: int, seed: int) -> tuple[State, Sweep]:
         """Update the centre, every psi_i and every theta_u once; `index` counts from 1."""

@@ -66,7 +66,7 @@ def sent(cuda: Cuda, array: Any, kind: type = np.float32) -> Any:
     return cuda.cupy.asarray(np.ascontiguousarray(array, dtype=kind))
 
 
-class DeviceSide:
+class ChainSide:
     """The entries of a table by users or by items on the device, and what is known of its rows."""
 
     def __init__(self, cuda: Cuda, entries: tuple[Any, ...], kind: type, described: Described) -> None:
@@ -122,7 +122,7 @@ class DeviceChains(ABC, Generic[AnyChain]):
         self.levels, self.size = any_chain.levels, any_chain.n_events
         table = any_chain.observations
         self.items, self.users = (
-            DeviceSide(cuda, self.entries(view), self.answer_kind, Described.of(features, seen))
+            ChainSide(cuda, self.entries(view), self.answer_kind, Described.of(features, seen))
             for view, features, seen in (
                 (table.columns, any_chain.item_features, any_chain.seen_items),
                 (table.rows, any_chain.features, any_chain.seen_users),
@@ -160,7 +160,7 @@ class DeviceChains(ABC, Generic[AnyChain]):
         """Return a kernel for the number of events."""
         return function(path, name, D=self.size, **constants)
 
-    def products(self, side: DeviceSide, left: Any, right: Any, factor: float = 1.0, noise: Any = None) -> Any:
+    def products(self, side: ChainSide, left: Any, right: Any, factor: float = 1.0, noise: Any = None) -> Any:
         """Return a factor times sums over a side's rows of products of rows; those of `left` may be the same for all.
 
         With `noise` each is divided by it and all rows count; without, those seen.
@@ -176,7 +176,7 @@ class DeviceChains(ABC, Generic[AnyChain]):
         self.kernel("draws/sums.cu", "add_parts")((-(-size * n // THREADS),), (THREADS,), (parts, *sizes, out))
         return out
 
-    def sums(self, side: DeviceSide, left: Any, right: Any) -> Floats:
+    def sums(self, side: ChainSide, left: Any, right: Any) -> Floats:
         """Return `products` here."""
         found: Floats = self.cuda.cupy.asnumpy(self.products(side, left, right))
         return found

@@ -12,7 +12,7 @@ from kolmogorov.data.observations import View
 from kolmogorov.execution import Cuda
 from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.sampling.chain import PRIORS, ChainState
-from kolmogorov.sampling.device import DeviceChains, DeviceSide, sent
+from kolmogorov.sampling.device import ChainSide, DeviceChains, sent
 from kolmogorov.sampling.dirichlet import alpha_given
 from kolmogorov.sampling.levels import HELD, AnswerChain
 
@@ -78,7 +78,7 @@ class AnswerDeviceChains(DeviceChains[AnswerChain]):
         rest = (self.seeds, np.int32(index), np.int32(USER_SIDE), self.theta, self.logs)
         self._draw("draw_emitted", users, (*given, *rest), [4 * self.size for _ in users.runs])
 
-    def _draw(self, name: str, side: DeviceSide, given: tuple[Any, ...], rooms: list[int]) -> None:
+    def _draw(self, name: str, side: ChainSide, given: tuple[Any, ...], rooms: list[int]) -> None:
         n, (n_levels, n_answers) = len(self), self.emission.chances.shape
         for (rows, warps), room in zip(side.runs, rooms, strict=True):
             constants = {"L": n_levels, "R": n_answers, "WARPS": warps, "WEIGHTED": int(side.weighted)}

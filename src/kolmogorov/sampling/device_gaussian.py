@@ -13,7 +13,7 @@ from kolmogorov.data.observations import View
 from kolmogorov.execution import Cuda
 from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.sampling.chain import PRIORS, ChainState
-from kolmogorov.sampling.device import THREADS, DeviceChains, DeviceSide, on_simplex, sent
+from kolmogorov.sampling.device import THREADS, ChainSide, DeviceChains, on_simplex, sent
 from kolmogorov.sampling.levels import ROUNDS, USER_ROUNDS, GaussianLevelChain, corrected
 from kolmogorov.sampling.priors import PRIOR_DRAWS
 from kolmogorov.sampling.together import (
@@ -87,7 +87,7 @@ class GaussianDeviceChains(DeviceChains[GaussianLevelChain]):
         rest = (self.seeds, np.int32(index), np.int32(USER_SIDE), self.theta, self.noise)
         self._draw("draw_thetas", users, (*table, *prior, *noise, *rest))
 
-    def _draw(self, name: str, side: DeviceSide, given: tuple[Any, ...]) -> None:
+    def _draw(self, name: str, side: ChainSide, given: tuple[Any, ...]) -> None:
         n, size, n_levels = len(self), self.size, len(self.levels)
         constants = {"L": n_levels, "WEIGHTED": int(side.weighted), "WHOLE": int(self.unobserved > 0.0)}
         for rows, warps in side.runs:
