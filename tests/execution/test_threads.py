@@ -1,9 +1,18 @@
-"""Shares of rows on threads: Ctrl-C does not wait for what is under way."""
+"""Shares of rows on threads: all rows, once, of equal work; Ctrl-C does not wait for what is under way."""
 
 import subprocess
 import sys
+import threading
+import time
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+import kolmogorov as km
+from kolmogorov.execution import Threads
 
 CODE = """
 import os, signal, sys, threading, time
@@ -31,3 +40,72 @@ def test_ctrl_c_ends_a_fit_in_the_middle_of_a_share(threads):
         [sys.executable, "-c", CODE, str(threads)], capture_output=True, text=True, timeout=120, check=True
     )
     assert float(done.stdout) < 3.0
+
+
+@given(
+    counts=st.lists(st.integers(0, 50), max_size=60),
+    n_threads=st.integers(1, 5),
+    row_entries=st.sampled_from([1, 1 << 12, 1 << 20]),
+    costs=st.tuples(st.sampled_from([1, 1 << 20, 1 << 30]), st.integers(0, 1000)),
+)
+def test_shares_cover_every_row_once(counts, n_threads, row_entries, costs):
+    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    seen = np.zeros(len(counts), dtype=int)
+    longest = max(1, (1 << 17) // row_entries)
+
+    def work(first, last):
+        assert 0 < last - first <= longest
+        seen[first:last] += 1
+
+    with Threads(n_threads) as dealer:
+        for _ in range(2):
+            dealer.deal(work, len(counts), row_entries, indptr, *costs)
+        dealer.deal(work, len(counts), row_entries)
+    assert (seen == 3).all()
+
+
+def test_work_that_is_worth_nothing_is_one_share_and_much_work_ends_in_short_ones():
+    shares = []
+    with Threads(4) as dealer:
+        dealer.deal(lambda *share: shares.append(share), 1000, 1, np.arange(1001))
+        assert shares == [(0, 1000)]
+        shares.clear()
+        dealer.deal(lambda *share: shares.append(share), 1000, 1, np.arange(1001), 1 << 18)
+    lengths = [last - first for first, last in sorted(shares)]
+    assert len(lengths) == 20
+    assert max(lengths[:4]) == 125
+    assert max(lengths[-4:]) < 20
+
+
+def test_a_mistake_in_a_share_is_raised_and_ends_the_others():
+    done = []
+
+    def work(first, last):
+        if first == 0:
+            raise ValueError("the first")
+        time.sleep(0.01)
+        done.append(first)
+
+    with Threads(2) as dealer, pytest.raises(ValueError, match="the first"):
+        dealer.deal(work, 1000, 1 << 17)
+    assert len(done) < 900
+
+
+def test_scratch_is_a_threads_own_and_is_used_again():
+    found = {}
+
+    def work(first, last):
+        mine = dealer.scratch(10)
+        assert dealer.scratch(5).base is mine.base
+        found.setdefault(threading.get_ident(), mine.base)
+        assert found[threading.get_ident()] is mine.base
+        time.sleep(0.001)
+
+    with Threads(3) as dealer:
+        dealer.deal(work, 50, 1 << 17)
+    assert len({id(memory) for memory in found.values()}) == len(found)
+
+
+def test_a_dealer_as_a_parameter_can_be_cloned():
+    model = clone(km.KolmogorovModel(3, execution=Threads(2)))
+    assert model.execution.n_threads == 2

@@ -1,4 +1,5 @@
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -6,12 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
-from kolmogorov import KolmogorovModel, datasets
+from kolmogorov import KolmogorovModel, Observations, datasets
 from kolmogorov.execution import Threads
 from kolmogorov.fitting.engine import Problem, ThreadedEngine
 from kolmogorov.fitting.objective import Objective
 from kolmogorov.fitting.state import State
 from kolmogorov.solvers import resolve
+from kolmogorov.solvers.simplex import active_set as active_set_module
 from strategies import tables
 
 
@@ -115,3 +117,29 @@ def test_movielens_test_error(data_directory):
     train, test = datasets.load("ml-100k").split(test_size=0.2, random_state=0)
     model = KolmogorovModel(8, user_reg=30.0, random_state=0).fit(train)
     assert model.evaluate(test)["rmse"] < 0.1945
+
+
+def _counted(kernel, calls, large, *given):
+    calls.append(large)
+    kernel(*given)
+
+
+@pytest.mark.parametrize("factors", ["bits", "levels", "weights"])
+def test_rows_made_and_solved_in_one_call_are_the_same_bits(monkeypatch, factors):
+    """On many threads and large tables a share of users is one compiled call; elsewhere it is three."""
+    table = datasets.planted(n_users=90, n_items=30, n_events=4, noise=0.2, random_state=1).observations
+    options = {"levels": 2 if factors == "bits" else (-0.2, 0.3, 0.7, 1.2), "user_reg": 2.0, "max_iter": 3}
+    if factors == "weights":
+        rng = np.random.default_rng(0)
+        of_table = (table.user_rows(), table.item_rows(), table.values)
+        table = Observations.from_arrays(*of_table, weights=rng.random(table.values.size) + 0.5)
+    thetas, calls = [], []
+    for large in (0, table.values.size + 1):
+        monkeypatch.setattr("kolmogorov.fitting.half_step._LARGE", large)
+        kernel = active_set_module.active_set_rows
+        monkeypatch.setattr(active_set_module, "active_set_rows", partial(_counted, kernel, calls, large))
+        model = KolmogorovModel(4, item_reg=0.0, random_state=0, n_jobs=4, **options).fit(table)
+        monkeypatch.setattr(active_set_module, "active_set_rows", kernel)
+        thetas.append(model.theta_)
+    assert set(calls) == {0}
+    assert (thetas[0] == thetas[1]).all()

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.threads import thread_count
+from kolmogorov._support.typing import Floats
 
 #: Upper limit on the Gram matrices a share holds at once, in matrix entries (1 MiB of float64).
 _SHARE_ENTRIES = 1 << 17
 #: Shares per thread, so that a thread with easy rows takes another share instead of waiting.
 _SHARES_PER_THREAD = 4
+#: Rounds in which shares of equal work are dealt: long ones first, short ones so that threads end together.
+_ROUNDS = 5
 #: Work that is worth a share of its own, in multiplications: some hundred microseconds, many times its dispatch.
-_WORTH = 1 << 19
-#: What a row costs beside its entries, in entries: its small problem.
+_WORTH = 1 << 23
+#: The longest share, in multiplications: about a second, after which Ctrl-C is heard.
+_LONGEST = 1 << 32
+#: What a row costs beside its entries, in entries, where nothing else is said.
 _ROW_COST = 8
+#: Tables whose shares are remembered.
+_REMEMBERED = 16
 
 
 class Threads:
@@ -33,10 +43,17 @@ class Threads:
     def __init__(self, n_jobs: int | None = None) -> None:
         self.n_threads = thread_count(n_jobs)
         self._pool: ThreadPoolExecutor | None = None
+        self._own = threading.local()
+        self._ends: dict[tuple[int, ...], tuple[Any, NDArray[np.int64]]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # scikit-learn's clone copies parameters; what threads own stays with them.
+        return Threads, (self.n_threads,)
 
     def __enter__(self) -> Threads:
         if self.n_threads > 1:
-            self._pool = ThreadPoolExecutor(self.n_threads, thread_name_prefix="kolmogorov")
+            # Whoever deals is one of the threads.
+            self._pool = ThreadPoolExecutor(self.n_threads - 1, thread_name_prefix="kolmogorov")
         return self
 
     def __exit__(
@@ -45,6 +62,18 @@ class Threads:
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
+        self._own = threading.local()
+        self._ends.clear()
+
+    def scratch(self, entries: int) -> Floats:
+        """Return memory for so many numbers that is the calling thread's own; the next call gives the same again.
+
+        New memory for each share would be handed over by the system page by page, by one thread at a time.
+        """
+        held: Floats | None = getattr(self._own, "memory", None)
+        if held is None or held.size < entries:
+            held = self._own.memory = np.empty(entries)
+        return held[:entries]
 
     def deal(
         self,
@@ -53,6 +82,7 @@ class Threads:
         row_entries: int,
         indptr: NDArray[np.int64] | None = None,
         entry_cost: int = 1,
+        row_cost: int = _ROW_COST,
     ) -> None:
         """Call ``work(first, last)`` for shares that together cover ``range(n_rows)``.
 
@@ -68,32 +98,62 @@ class Threads:
             more than are worth their dispatch.
         entry_cost : int
             Multiplications that an entry costs, with `indptr`.
+        row_cost : int
+            What a row costs beside its entries, in entries, with `indptr`.
         """
         most = max(1, _SHARE_ENTRIES // max(row_entries, 1))
         if indptr is None:
             rows = max(1, min(-(-n_rows // (_SHARES_PER_THREAD * self.n_threads)), most))
             ends = np.append(np.arange(rows, n_rows, rows), n_rows)
         else:
-            ends = self._equal_ends(indptr, n_rows, most, entry_cost)
-        shares = list(zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)) if n_rows else []
-        if self._pool is None or len(shares) == 1:
-            for first, last in shares:
-                work(first, last)
-            return
-        futures = [self._pool.submit(work, first, last) for first, last in shares]
-        try:
-            for future in futures:
-                future.result()
-        except BaseException:
-            for future in futures:
-                future.cancel()
-            raise
+            ends = self._known_ends(indptr, n_rows, most, entry_cost, row_cost)
+        shares = deque(zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)) if n_rows else deque()
 
-    def _equal_ends(self, indptr: NDArray[np.int64], n_rows: int, most: int, entry_cost: int) -> NDArray[np.int64]:
-        """Return where shares end that have equal work, at most so many rows each."""
-        work = (indptr[: n_rows + 1] - indptr[0]) + _ROW_COST * np.arange(n_rows + 1)
-        worthy = max(1, int(work[-1]) * entry_cost // _WORTH)
-        count = min(worthy, _SHARES_PER_THREAD * self.n_threads)
-        cuts = np.searchsorted(work, np.linspace(0, work[-1], count + 1)[1:-1])
-        bounds = np.unique(np.concatenate([[0], cuts, np.arange(most, n_rows, most), [n_rows]]))
-        return bounds[1:]
+        lock = threading.Lock()
+
+        def take() -> None:
+            try:
+                while True:
+                    with lock:
+                        share = shares.popleft() if shares else None
+                    if share is None:
+                        return
+                    work(*share)
+            except BaseException:
+                shares.clear()
+                raise
+
+        pool = self._pool
+        helpers = 0 if pool is None else min(self.n_threads, len(shares)) - 1
+        futures = [pool.submit(take) for _ in range(helpers)] if pool is not None else []
+        take()
+        for future in futures:
+            future.result()
+
+    def _known_ends(self, indptr: NDArray[np.int64], *given: int) -> NDArray[np.int64]:
+        """Return `_equal_ends`, which are the same in every sweep."""
+        key = (id(indptr), *given)
+        if key not in self._ends:
+            if len(self._ends) >= _REMEMBERED:
+                self._ends.clear()
+            # The array is kept too: as long as it is, no other has its identity.
+            self._ends[key] = indptr, self._equal_ends(indptr, *given)
+        return self._ends[key][1]
+
+    def _equal_ends(
+        self, indptr: NDArray[np.int64], n_rows: int, most: int, entry_cost: int, row_cost: int
+    ) -> NDArray[np.int64]:
+        """Return where shares of about equal work end, at most so many rows each.
+
+        In each round the threads get half of what is left, one share each, as long as a share is worth its dispatch;
+        in the last they get all of it.
+        """
+        work = (indptr[: n_rows + 1] - indptr[0]) + row_cost * np.arange(n_rows + 1)
+        whole = max(int(work[-1]) * entry_cost, 1)
+        halves = 0.5 ** np.minimum(np.arange(1, _ROUNDS + 1), _ROUNDS - 1)
+        shares = np.repeat(halves / self.n_threads, self.n_threads)
+        longest = np.arange(1, whole // _LONGEST + 1) * (_LONGEST / whole)
+        cuts = np.concatenate([np.cumsum(np.maximum(shares, _WORTH / whole)), longest])
+        bounds = np.searchsorted(work, cuts[cuts < 1.0] * work[-1])
+        ends = np.unique(np.concatenate([bounds, np.arange(most, n_rows, most), [n_rows]]))
+        return ends[ends > 0]

@@ -89,24 +89,41 @@ class Partners:
         return partners, view.weighed(np.repeat(precision, view.counts)), None
 
     def equations(
-        self, view: View, first: int, last: int, ridge: float, centre: Floats, precision: Floats | None = None
+        self,
+        view: View,
+        first: int,
+        last: int,
+        ridge: float,
+        centre: Floats,
+        precision: Floats | None = None,
+        memory: Floats | None = None,
     ) -> tuple[Floats, Floats]:
-        """Return Gram matrices and moments of the rows `first` to `last`.
+        """Return Gram matrices and moments of the rows `first` to `last`, in new memory or in that given.
 
         A `precision` for each row of the view weighs its observations, which then have no other weights.
         """
-        gram, moment = self._sums(view, first, last, ridge, centre, precision)
+        n, size = last - first, self.factors.shape[1]
+        memory = np.empty(n * (size + 1) * size) if memory is None else memory
+        gram = memory[: n * size * size].reshape(n, size, size)
+        moment = memory[n * size * size :].reshape(n, size)
+        self._sum(view, first, last, ridge, centre, precision, gram, moment)
         if self.rest is not None:
             self._add_rest(self.rest, gram, view, first, last, ridge)
         view.forget(first, last)
         return gram, moment
 
-    def _sums(
-        self, view: View, first: int, last: int, ridge: float, centre: Floats, precision: Floats | None
-    ) -> tuple[Floats, Floats]:
+    def _sum(
+        self,
+        view: View,
+        first: int,
+        last: int,
+        ridge: float,
+        centre: Floats,
+        precision: Floats | None,
+        gram: Floats,
+        moment: Floats,
+    ) -> None:
         size = self.factors.shape[1]
-        gram = np.empty((last - first, size, size))
-        moment = np.empty((last - first, size))
         table = (view.indptr, view.indices, view.values)
         rest = (first, last, ridge, centre, gram, moment)
         if self.bits is not None:
@@ -119,7 +136,6 @@ class Partners:
             moment *= precision[first:last, None]
             gram[:, np.arange(size), np.arange(size)] += ridge
             moment += ridge * centre
-        return gram, moment
 
     def _add_rest(self, rest: Rest, gram: Floats, view: View, first: int, last: int, ridge: float) -> None:
         """Turn sums over the observed entries into sums over all, of which those observed are no longer a no."""
@@ -132,7 +148,7 @@ class Partners:
             return
         plain = View(view.indptr, view.indices, view.values, np.empty(0))
         alike = Partners(self.factors, rest.bits)
-        counted, _ = alike._sums(plain, first, last, 0.0, np.zeros(gram.shape[1]), None)
+        counted, _ = alike.equations(plain, first, last, 0.0, np.zeros(gram.shape[1]))
         counted *= rest.weight
         if rest.precision is not None:
             counted *= rest.precision[first:last, None, None]
@@ -143,6 +159,7 @@ class Partners:
 def packed_bits(factors: Floats) -> NDArray[np.uint64] | None:
     """Return factors that are all 0 or 1 as one word per row, or None where they are not or do not fit."""
     size = factors.shape[1]
-    if size > _WORD or not ((factors == 0.0) | (factors == 1.0)).all():
+    # Factors that are no bits mostly show it in the first row.
+    if size > _WORD or not all(((rows == 0.0) | (rows == 1.0)).all() for rows in (factors[:1], factors)):
         return None
     return factors.astype(np.uint64) @ (np.uint64(1) << np.arange(size, dtype=np.uint64))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.typing import Floats
@@ -15,8 +16,9 @@ from kolmogorov.kernels.rows.quadratic import keep_better
 from kolmogorov.solvers import RowSolver
 
 USER_SIDE, ITEM_SIDE = 0, 1
-#: So many points (a power of two) that are gone through take as long as an entry of a Gram matrix in a share of rows.
-_POINTS = 12
+#: From so many threads and observations on it pays to have rows made and solved in one compiled call: below, threads
+#: hardly wait for each other between calls, and some seconds of compilation more would be noticed.
+_CROWD, _LARGE = 4, 1 << 19
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,23 +50,37 @@ class HalfStep:
         partners = Partners.of(factors, view, self.unobserved, everyone)
         result = np.empty_like(current)
         values = np.empty(n_rows)
+        seeds = self._seeds(0, n_rows)
+        bits = np.empty(0, dtype=np.uint64) if partners.bits is None else partners.bits
+        table = (view.indptr, view.indices, view.values, view.weights, factors, bits, self.ridge, self.centre, current)
+
+        crowded = dealer.n_threads >= _CROWD and view.indices.size >= _LARGE
+        whole = crowded and self.solver.from_table and partners.rest is None
 
         def share(first: int, last: int) -> None:
-            gram, moment = partners.equations(view, first, last, self.ridge, self.centre)
-            result[first:last], values[first:last] = self.solved(gram, moment, current[first:last], first)
+            if whole:
+                self.solver.solve_rows(table, first, last, result, values)
+                view.forget(first, last)
+                return
+            rows = slice(first, last)
+            memory = dealer.scratch((last - first) * (size + 1) * size)
+            gram, moment = partners.equations(view, first, last, self.ridge, self.centre, memory=memory)
+            result[rows] = self._solved(gram, moment, current[rows], seeds[rows], values[rows])
 
-        dealer.deal(share, n_rows, self._row_entries(size), view.indptr, size * size)
+        squares = size * size
+        dealer.deal(share, n_rows, squares, view.indptr, squares, self.solver.row_cost(size))
         return result, values
-
-    def _row_entries(self, size: int) -> int:
-        """Return what bounds the rows of a share: their Gram matrices, or the points that are gone through for each."""
-        points = 1 << max(size - _POINTS, 0) if self.solver.name == "exhaustive" else 0
-        return max(size * size, points)
 
     def solved(self, gram: Floats, moment: Floats, start: Floats, first: int) -> tuple[Floats, Floats]:
         """Solve rows from their normal equations; `first` is the number of the first of them."""
-        rows = np.arange(self.offset + first, self.offset + first + len(start))
-        result = self.solver.solve_batch(gram, moment, start, row_seeds(self.seed, self.sweep, self.side, rows))
         values = np.empty(len(start))
+        return self._solved(gram, moment, start, self._seeds(first, len(start)), values), values
+
+    def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64], values: Floats) -> Floats:
+        result = self.solver.solve_batch(gram, moment, start, seeds)
         keep_better(gram, moment, start, result, values)
-        return result, values
+        return result
+
+    def _seeds(self, first: int, count: int) -> NDArray[np.uint64]:
+        begin = self.offset + first
+        return row_seeds(self.seed, self.sweep, self.side, np.arange(begin, begin + count))

@@ -1,4 +1,4 @@
-"""Chains that are swept in step: on threads, each a share of them, or all at once on a GPU."""
+"""Chains that run side by side: on threads, each a share of them, or all at once on a GPU."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from kolmogorov.sampling.device import fitting_chains
 from kolmogorov.sampling.device_answers import SCRATCH, AnswerDeviceChains
 from kolmogorov.sampling.device_gaussian import GaussianDeviceChains
 from kolmogorov.sampling.levels import AnswerChain, LevelChain
+from kolmogorov.sampling.plan import Plan
 
 Make = Callable[[int, Threads], Chain]
 
@@ -23,11 +24,8 @@ class Abreast(Protocol):
 
     def __len__(self) -> int: ...
 
-    def sweep(self, index: int, *, learning: bool) -> None:
-        """Draw everything of every chain once."""
-
-    def samples(self) -> list[Sample]:
-        """Return the models of their states."""
+    def run(self, sweeps: range, plan: Plan) -> list[list[Sample]]:
+        """Go through some sweeps; return each chain's models of those that the plan keeps."""
 
     def states(self) -> list[ChainState]:
         """Return where they are."""
@@ -44,14 +42,23 @@ class ThreadedChains:
     def __len__(self) -> int:
         return len(self._chains)
 
-    def sweep(self, index: int, *, learning: bool) -> None:
-        """Draw everything of every chain once."""
-        swept = self._spread(lambda c, s: c.sweep(s, index, learning=learning), self._chains, self._states)
-        self._states = list(swept)
+    def run(self, sweeps: range, plan: Plan) -> list[list[Sample]]:
+        """Go through some sweeps, each chain at its own pace: where they kept step, all would wait for Python at once.
 
-    def samples(self) -> list[Sample]:
-        """Return the models of their states."""
-        return [chain.sample(state) for chain, state in zip(self._chains, self._states, strict=True)]
+        Return each chain's models of the sweeps that the plan keeps.
+        """
+
+        def one(chain: Chain, state: ChainState) -> tuple[ChainState, list[Sample]]:
+            kept = []
+            for index in sweeps:
+                state = chain.sweep(state, index, learning=plan.learns(index))
+                if plan.keeps(index):
+                    kept.append(chain.sample(state))
+            return state, kept
+
+        swept = list(self._spread(one, self._chains, self._states))
+        self._states = [state for state, _ in swept]
+        return [kept for _, kept in swept]
 
     def states(self) -> list[ChainState]:
         """Return where they are."""

@@ -223,6 +223,11 @@ class Chain(ABC):
     def priors(self, state: ChainState) -> dict[str, float]:
         """Return the numbers that `prior_names` names."""
 
+    def row_seeds(self, index: int, side: int) -> NDArray[np.uint64]:
+        """Return the seeds of all users or items in a sweep."""
+        n_rows = self.observations.n_users if side == USER_SIDE else self.observations.n_items
+        return row_seeds(self.seed, index, side, np.arange(n_rows))
+
     def sample(self, state: ChainState) -> Sample:
         """Return the model of a state."""
         return Sample(on_grid(state.theta), self.kept(state.psi), state.noise.astype(np.float32), self.priors(state))
@@ -267,12 +272,12 @@ class GaussianChain(Chain):
         partners, view, weights = Partners.with_precision(psi, self.observations.rows, precision)
         pull, origin = state.users.concentration, np.zeros(self.n_events)
         tilt = pull * state.users.centre
-        theta = np.empty_like(state.theta)
+        theta, seeds = np.empty_like(state.theta), self.row_seeds(index, USER_SIDE)
 
         def share(first: int, last: int) -> None:
+            rows = slice(first, last)
             gram, moment = partners.equations(view, first, last, pull, origin, weights)
-            seeds = row_seeds(self.seed, index, USER_SIDE, np.arange(first, last))
-            theta[first:last] = sampler.solve_batch(gram, moment + tilt[first:last], state.theta[first:last], seeds)
+            theta[rows] = sampler.solve_batch(gram, moment + tilt[rows], state.theta[rows], seeds[rows])
 
         self.dealer.deal(share, len(theta), self.n_events * self.n_events)
         return theta
@@ -282,11 +287,10 @@ class GaussianChain(Chain):
         columns = self.observations.columns
         table = (columns.indptr, columns.indices, columns.values, columns.weights)
         given = (precision, state.theta, state.psi, state.items.logit)
-        psi = np.empty_like(state.psi)
+        psi, seeds = np.empty_like(state.psi), self.row_seeds(index, ITEM_SIDE)
 
         def share(first: int, last: int) -> None:
-            seeds = row_seeds(self.seed, index, ITEM_SIDE, np.arange(first, last))
-            draw_bits(*table, *given, _ROUNDS, seeds, first, last, psi)
+            draw_bits(*table, *given, _ROUNDS, seeds[first:last], first, last, psi)
 
         self.dealer.deal(share, len(psi), self.n_events * self.n_events)
         return psi
@@ -298,7 +302,11 @@ def noise_of(chain: Chain, theta: Floats, psi: Floats) -> tuple[Floats, Floats]:
     table = (rows.indptr, rows.indices, rows.values, rows.weights)
     squares = np.empty(len(theta))
     chain.dealer.deal(
-        lambda first, last: residual_squares(*table, theta, psi, first, last, squares), len(theta), chain.n_events
+        lambda first, last: residual_squares(*table, theta, psi, first, last, squares),
+        len(theta),
+        1,
+        rows.indptr,
+        16 * chain.n_events,
     )
     return squares, chain.mass
 
@@ -319,16 +327,15 @@ class BernoulliChain(Chain):
         rows, columns = self.observations.rows, self.observations.columns
         psi, theta = np.empty_like(state.psi), np.empty_like(state.theta)
         logit = state.items.logit
+        item_seeds, user_seeds = self.row_seeds(index, ITEM_SIDE), self.row_seeds(index, USER_SIDE)
 
         def item_share(first: int, last: int) -> None:
-            seeds = row_seeds(self.seed, index, ITEM_SIDE, np.arange(first, last))
             table = (columns.indptr, columns.indices, columns.values, columns.weights)
-            draw_answers(*table, state.theta, state.psi, logit, FLOOR, seeds, first, last, psi)
+            draw_answers(*table, state.theta, state.psi, logit, FLOOR, item_seeds[first:last], first, last, psi)
 
         def user_share(first: int, last: int) -> None:
-            seeds = row_seeds(self.seed, index, USER_SIDE, np.arange(first, last))
             table = (rows.indptr, rows.indices, said, rows.weights)
-            draw_emitted(*table, bits, EMISSION, state.theta, state.alpha, seeds, first, last, theta)
+            draw_emitted(*table, bits, EMISSION, state.theta, state.alpha, user_seeds[first:last], first, last, theta)
 
         size = self.n_events * self.n_events
         self.dealer.deal(item_share, self.observations.n_items, size)

@@ -154,6 +154,16 @@ class DeviceChains(ABC, Generic[AnyChain]):
     def sweep(self, index: int, *, learning: bool) -> None:
         """Draw everything of every chain once; what their `sweep` does on threads."""
 
+    def run(self, sweeps: range, plan: Plan) -> list[list[Sample]]:
+        """Go through some sweeps; return each chain's models of those that the plan keeps."""
+        kept: list[list[Sample]] = [[] for _ in self.chains]
+        for index in sweeps:
+            self.sweep(index, learning=plan.learns(index))
+            if plan.keeps(index):
+                for models, model in zip(kept, self.samples(), strict=True):
+                    models.append(model)
+        return kept
+
     # --- kernels --------------------------------------------------------------------------------------------------
 
     def kernel(self, path: str, name: str, **constants: int) -> Any:

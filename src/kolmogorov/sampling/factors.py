@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +24,8 @@ _LEAST_NOISE = 1e-6
 _SMALL = 30.0
 #: The least share of an event, in equal shares: thetas leave the very edge slowly.
 _LEAST_SHARE = 1e-3
+#: What the draw of a row's factors takes beside its sums, in observations.
+_ROW_COST = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,15 +83,19 @@ def drawn_factors(
     precision[0] = 1.0 / noise
     items = replace(items, precision=np.diag(precision))
     users = np.column_stack([np.ones(table.n_users), rng.standard_normal((table.n_users, size - 1))])
-    rows = table.rows
-    squares = np.empty(table.n_users)
+    rows, squares = table.rows, np.empty(table.n_users)
     for index in range(_SWEEPS):
         values = _values(table, users, items, noise, seed, index, dealer)
         users = _users(table, values, noise, seed, index, dealer)
-        residual_squares(rows.indptr, rows.indices, rows.values, rows.weights, users, values, 0, len(users), squares)
+        given = (rows.indptr, rows.indices, rows.values, rows.weights, users, values)
+        dealer.deal(partial(_squares, given, squares), len(users), 1, rows.indptr, 16 * size)
         noise = max(0.5 * float(squares.sum()) / float(rng.gamma(0.5 * mass)), _LEAST_NOISE)
         items = items.learned(values, seen, variance, rng)
     return Factors(users, values, items, noise)
+
+
+def _squares(given: tuple[Any, ...], squares: Floats, first: int, last: int) -> None:
+    residual_squares(*given, first, last, squares)
 
 
 def _values(
@@ -96,11 +104,12 @@ def _values(
     view, size = table.columns, users.shape[1]
     out = np.empty((table.n_items, size))
     given = (view.indptr, view.indices, view.values, view.weights, 1.0 / noise, users, items.centre, items.precision)
+    seeds = row_seeds(seed, index, ITEM_SIDE, np.arange(len(out)))
 
     def share(first: int, last: int) -> None:
-        draw_normals(*given, row_seeds(seed, index, ITEM_SIDE, np.arange(first, last)), first, last, out)
+        draw_normals(*given, seeds[first:last], first, last, out)
 
-    dealer.deal(share, len(out), 1, view.indptr, size * size)
+    dealer.deal(share, len(out), 1, view.indptr, size * size, _ROW_COST)
     return out
 
 
@@ -111,9 +120,10 @@ def _users(table: Observations, values: Floats, noise: float, seed: int, index: 
     left = view.values - values[view.indices, 0]
     factors, nothing, unit = np.ascontiguousarray(values[:, 1:]), np.zeros_like(out), np.eye(size - 1)
     given = (view.indptr, view.indices, left, view.weights, 1.0 / noise, factors, nothing, unit)
+    seeds = row_seeds(seed, index, USER_SIDE, np.arange(len(out)))
 
     def share(first: int, last: int) -> None:
-        draw_normals(*given, row_seeds(seed, index, USER_SIDE, np.arange(first, last)), first, last, out)
+        draw_normals(*given, seeds[first:last], first, last, out)
 
-    dealer.deal(share, len(out), 1, view.indptr, size * size)
+    dealer.deal(share, len(out), 1, view.indptr, size * size, _ROW_COST)
     return np.column_stack([np.ones(len(out)), out])

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kolmogorov._support.seeds import generator, row_seeds
+from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import View
 from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE
@@ -24,10 +25,13 @@ from kolmogorov.sampling.noise import redrawn_shape
 from kolmogorov.sampling.priors import PRIOR_DRAWS, NoisePrior, UserPrior
 from kolmogorov.sampling.values import ValuePrior
 
+Codes = NDArray[np.uint8]
 #: The start: how far an item's values are from its mean answer, and theta's concentration.
 _START_SPREAD, _START_CONCENTRATION = 0.3, 30.0
 #: How often a sweep goes over an item's values, and over the pairs of a user's events.
 ROUNDS, USER_ROUNDS = 2, 2
+#: What the moves between a user's events take, in observations, and a draw of one value, in multiplications.
+_THETA_COST, _VALUE_COST = 400, 64
 #: Sweeps in which the Dirichlet prior of theta stays as it starts.
 HELD = 30
 
@@ -58,6 +62,19 @@ class LevelChain(Chain):
         self.levels = levels
         self.value_variance = value_variance(noisy=False)
         self.seen_items = self.observations.columns.counts > 0
+        self._drawn: tuple[Floats, Codes] | None = None
+
+    def codes(self, psi: Floats) -> Codes:
+        """Return the places of values in the grid, which are known of those drawn last."""
+        if self._drawn is not None and self._drawn[0] is psi:
+            return self._drawn[1]
+        return placed(psi, self.levels)
+
+    def values(self, codes: Codes) -> Floats:
+        """Return values drawn as places."""
+        psi: Floats = self.levels[codes]
+        self._drawn = psi, codes
+        return psi
 
     def start(self) -> ChainState:
         """Start from next to nothing."""
@@ -164,7 +181,7 @@ class GaussianLevelChain(LevelChain):
 
     def _items(self, state: ChainState, precision: Floats, index: int) -> Floats:
         columns = self.observations.columns
-        codes = placed(state.psi, self.levels)
+        codes = self.codes(state.psi)
         fresh = np.empty_like(codes)
         pull, centre = state.items.precision, state.items.centre
         if self.unobserved:
@@ -173,26 +190,25 @@ class GaussianLevelChain(LevelChain):
             centre, pull = centre @ pull @ np.linalg.inv(everyone), everyone
         table = corrected(columns, self.unobserved)
         given = (precision, state.theta, codes, self.levels, centre, pull, ROUNDS)
+        seeds = self.row_seeds(index, ITEM_SIDE)
 
         def share(first: int, last: int) -> None:
-            seeds = row_seeds(self.seed, index, ITEM_SIDE, np.arange(first, last))
-            draw_values(*table, *given, seeds, first, last, fresh)
+            draw_values(*table, *given, seeds[first:last], first, last, fresh)
 
-        self.dealer.deal(share, len(codes), 1, columns.indptr, 8 * self.n_events)
-        return self.levels[fresh]
+        self.dealer.deal(share, len(codes), 1, columns.indptr, _VALUE_COST * self.n_events, 2 * len(self.levels))
+        return self.values(fresh)
 
     def _thetas(self, state: ChainState, psi: Floats, precision: Floats, index: int) -> Floats:
         rows, users = self.observations.rows, state.users
         table = corrected(rows, self.unobserved)
         whole = self.unobserved * psi.T @ psi if self.unobserved else np.empty((0, 0))
         given = (precision, psi, whole, state.theta, users.concentration, users.centre, USER_ROUNDS)
-        theta = np.empty_like(state.theta)
+        theta, seeds = np.empty_like(state.theta), self.row_seeds(index, USER_SIDE)
 
         def share(first: int, last: int) -> None:
-            seeds = row_seeds(self.seed, index, USER_SIDE, np.arange(first, last))
-            draw_thetas(*table, *given, seeds, first, last, theta)
+            draw_thetas(*table, *given, seeds[first:last], first, last, theta)
 
-        self.dealer.deal(share, len(theta), 1, rows.indptr, self.n_events * self.n_events)
+        self.dealer.deal(share, len(theta), 1, rows.indptr, self.n_events * self.n_events, _THETA_COST)
         return theta
 
     def _residuals(self, theta: Floats, psi: Floats) -> tuple[Floats, Floats]:
@@ -237,24 +253,24 @@ class AnswerChain(LevelChain):
         self.observations.check_intact()
         rng = generator(self.seed, PRIORS, index)
         rows, columns, emission = self.observations.rows, self.observations.columns, self.emission
-        codes = placed(state.psi, self.levels)
+        codes = self.codes(state.psi)
         fresh, theta = np.empty_like(codes), np.empty_like(state.theta)
         prior = (state.items.centre, state.items.precision)
+        item_seeds, user_seeds = self.row_seeds(index, ITEM_SIDE), self.row_seeds(index, USER_SIDE)
 
         def item_share(first: int, last: int) -> None:
-            seeds = row_seeds(self.seed, index, ITEM_SIDE, np.arange(first, last))
             table = (columns.indptr, columns.indices, self._by_columns, columns.weights)
             given = (state.theta, codes, emission.chances, emission.position, *prior)
-            draw_emissions(*table, *given, seeds, first, last, fresh)
+            draw_emissions(*table, *given, item_seeds[first:last], first, last, fresh)
 
         def user_share(first: int, last: int) -> None:
-            seeds = row_seeds(self.seed, index, USER_SIDE, np.arange(first, last))
             table = (rows.indptr, rows.indices, self._by_rows, rows.weights)
-            draw_emitted(*table, fresh, emission.chances, state.theta, state.alpha, seeds, first, last, theta)
+            given = (fresh, emission.chances, state.theta, state.alpha)
+            draw_emitted(*table, *given, user_seeds[first:last], first, last, theta)
 
         cost = self.n_events * len(self.levels)
-        self.dealer.deal(item_share, len(codes), 1, columns.indptr, cost)
-        self.dealer.deal(user_share, len(theta), 1, rows.indptr, 4 * self.n_events)
+        self.dealer.deal(item_share, len(codes), 1, columns.indptr, _VALUE_COST * cost)
+        self.dealer.deal(user_share, len(theta), 1, rows.indptr, _VALUE_COST * self.n_events)
         alpha = state.alpha
         # At first users are alike because events are; learned from that, alpha would keep them so.
         if not learning or index > HELD:
@@ -263,4 +279,4 @@ class AnswerChain(LevelChain):
         items = state.items
         if learning:
             items = items.learned(emission.position[fresh], self.seen_items, self.value_variance, rng)
-        return replace(state, theta=theta, psi=self.levels[fresh], items=items, alpha=alpha)
+        return replace(state, theta=theta, psi=self.values(fresh), items=items, alpha=alpha)

@@ -98,7 +98,7 @@ def _answering_thetas(posterior: Posterior, k: int, view: View, population: Floa
     def share(first: int, last: int) -> None:
         settle_emitted(*table, codes, emission.chances, theta, alpha, seeds, _LAST_ANSWERS, first, last, found)
 
-    dealer.deal(share, len(theta), 1, view.indptr, _ANSWER_SWEEPS * population.size)
+    dealer.deal(share, len(theta), 1, view.indptr, 16 * _ANSWER_SWEEPS * population.size)
     return found
 
 

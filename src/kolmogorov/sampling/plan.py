@@ -74,6 +74,10 @@ class Plan:
             **more,
         )
 
+    def learns(self, sweep: int) -> bool:
+        """Whether priors are still learned in a sweep (from 1)."""
+        return sweep <= self.burn_in
+
     def keeps(self, sweep: int) -> bool:
         """Whether the state after a sweep (from 1) is kept."""
         past = sweep - self.burn_in

@@ -25,6 +25,8 @@ from kolmogorov.sampling.posterior import Posterior, floor_of
 Floats = NDArray[np.float64]
 #: Seconds between two checkpoints.
 _PAUSE = 10.0
+#: Seconds that chains are left to themselves, about, and sweeps at most.
+_LOOK, _LONGEST = 0.5, 20
 #: Sweeps after which the length of the others is known, and the share of the time left that they may take.
 _TRIAL, _RESERVE = 5, 0.9
 
@@ -123,27 +125,41 @@ class Sampler:
             yield abreast
 
     def _run_abreast(self, abreast: Abreast) -> bool:
-        """Sweep some chains in step until their last draw; tell whether sampling is to end before that."""
+        """Sweep some chains until their last draw; tell whether sampling is to end before that."""
         progress, stopping = self.progress, False
-        began, first = time.monotonic(), progress.sweep
+        began = look = time.monotonic()
+        first = progress.sweep
+        trial = first + _TRIAL if progress.chain == 0 else -1
+        stride = 1
         while progress.sweep < self.plan.n_sweeps:
-            index = progress.sweep + 1
-            abreast.sweep(index, learning=index <= self.plan.burn_in)
-            progress.sweep = index
-            if self.plan.keeps(index):
-                for samples, sample in zip(progress.samples[progress.chain :], abreast.samples(), strict=True):
-                    samples.append(sample)
-                    self._look(sample)
-            for number in range(progress.chain, progress.chain + len(abreast)):
-                stopping = self.on_draw(self._draw(number, index)) or stopping
-            if (stopping or self._left() <= 0.0) and any(progress.samples):
-                return True
-            if index - first == _TRIAL and progress.chain == 0:
-                self._fit_into_time((time.monotonic() - began) / _TRIAL)
-            if self.keeper is not None and time.monotonic() - self._written > _PAUSE:
+            ends = [progress.sweep + stride, self.plan.n_sweeps, *([trial] if progress.sweep < trial else [])]
+            sweeps = range(progress.sweep + 1, min(ends) + 1)
+            kept = [iter(models) for models in abreast.run(sweeps, self.plan)]
+            for index in sweeps:
+                stopping = self._take(index, kept) or stopping
+                if (stopping or self._left() <= 0.0) and any(progress.samples):
+                    return True
+            now = time.monotonic()
+            stride = max(1, min(int(min(_LOOK, _PAUSE) * len(sweeps) / max(now - look, 1e-9)), _LONGEST))
+            look = now
+            if progress.sweep == trial:
+                self._fit_into_time((now - began) / _TRIAL)
+            if self.keeper is not None and now - self._written > _PAUSE:
                 progress.current = abreast.states()
                 self._write()
         return False
+
+    def _take(self, index: int, kept: list[Iterator[Sample]]) -> bool:
+        """Take over what some chains kept of a sweep, and tell of it; return whether sampling is to end."""
+        progress = self.progress
+        progress.sweep = index
+        if self.plan.keeps(index):
+            for samples, models in zip(progress.samples[progress.chain :], kept, strict=True):
+                samples.append(next(models))
+                self._look(samples[-1])
+        numbers = range(progress.chain, progress.chain + len(kept))
+        said = [self.on_draw(self._draw(number, index)) for number in numbers]
+        return any(said)
 
     # --- time -----------------------------------------------------------------------------------------------------
 

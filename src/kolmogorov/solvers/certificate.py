@@ -1,26 +1,36 @@
-"""What the convex methods share: run a kernel from a copy of the start and turn its gaps into bounds."""
+"""What the convex methods share: descend from a copy of the start, and turn the gaps that are left into bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kolmogorov.kernels.rows.quadratic import batch_values
-from kolmogorov.solvers.contract import Batch, Floats
+from kolmogorov.kernels.rows.quadratic import certify
+from kolmogorov.solvers.contract import Batch, Floats, RowSolver
 
 
-def certified(
-    kernel: Callable[..., Any], gram: Floats, moment: Floats, start: Floats, tol: float, max_iter: int, *options: Any
-) -> Batch:
-    """Run `kernel`; the optimum lies at most twice its gap below the value it reached."""
-    x = start.copy()
-    gaps = np.empty(len(x))
-    iterations = np.empty(len(x), dtype=np.int64)
-    kernel(gram, moment, x, float(tol), int(max_iter), *options, gaps, iterations)
-    values = np.empty(len(x))
-    batch_values(gram, moment, x, values)
-    scale = np.maximum(np.einsum("ndd->nd", gram).max(axis=1), 1e-300)
-    converged = gaps <= tol * scale
-    return Batch(x, values - 2.0 * gaps, iterations, converged, proved=converged)
+class Certified(RowSolver):
+    """A method that knows how far from the optimum it may have ended: at most twice its gap."""
+
+    tol: float
+
+    @abstractmethod
+    def _descend(self, gram: Floats, moment: Floats, x: Floats, gaps: Floats, iterations: NDArray[np.int64]) -> None:
+        """Improve `x`; write the gap at the end and the iterations of each row."""
+
+    def _descended(self, gram: Floats, moment: Floats, start: Floats) -> tuple[Floats, Floats, Any]:
+        x, gaps, iterations = start.copy(), np.empty(len(start)), np.empty(len(start), dtype=np.int64)
+        self._descend(gram, moment, x, gaps, iterations)
+        return x, gaps, iterations
+
+    def _points(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Floats:
+        return self._descended(gram, moment, start)[0]
+
+    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
+        x, gaps, iterations = self._descended(gram, moment, start)
+        bounds, converged = np.empty(len(x)), np.empty(len(x), dtype=bool)
+        certify(gram, moment, x, float(self.tol), gaps, bounds, converged)
+        return Batch(x, bounds, iterations, converged, proved=converged)

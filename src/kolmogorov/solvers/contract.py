@@ -118,6 +118,8 @@ class RowSolver(ABC):
     family: ClassVar[str]
     max_variables: ClassVar[int | None] = None
     exact: ClassVar[bool] = False
+    typical_cost: ClassVar[int] = 200
+    from_table: ClassVar[bool] = False
     rules: ClassVar[Mapping[str, Requirement]] = {}
 
     def __post_init__(self) -> None:
@@ -143,7 +145,19 @@ class RowSolver(ABC):
         self.check_size(moment.shape[1])
         if seeds is None:
             seeds = row_seeds(0, 0, 0, np.arange(len(moment)))
+        return self._points(gram, moment, start, seeds)
+
+    def _points(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Floats:
+        """Return what a fit needs, the points alone; for methods whose bounds are extra work."""
         return self._solve_batch(gram, moment, start, seeds).x
+
+    def solve_rows(self, table: tuple[Any, ...], first: int, last: int, out: Floats, reached: Floats) -> None:
+        """Make the normal equations of some rows, solve them and keep the better point, all in one compiled call.
+
+        The table is what `kernels.rows.gram.normal_equations` takes before the rows, with the partners as bits where
+        they are, and the points to start from; `reached` gets the values. Only solvers `from_table` can.
+        """
+        raise NotImplementedError(f"Solver '{self.name}' takes normal equations.")
 
     def solve(self, problem: QuadraticProgram, *, start: ArrayLike | None = None, random_state: Any = 0) -> Solution:
         """Solve one problem.
@@ -206,6 +220,10 @@ class RowSolver(ABC):
     def unlimited(self) -> str:
         """Name of a solver of this family that takes any size."""
 
+    def row_cost(self, size: int) -> int:
+        """Return how many observations of a row take as long as its problem, about; shares of rows are cut by it."""
+        return self.typical_cost
+
     def options(self) -> dict[str, Any]:
         """Return the options as a dictionary from which `resolve` makes the same solver again."""
         return {name: getattr(self, name) for name in self.option_names()}
@@ -241,6 +259,8 @@ class BinarySolver(RowSolver):
     """Base of the items' solvers: minimise over {0,1}^D."""
 
     family = "binary"
+    # Most methods take a millisecond or more for a row.
+    typical_cost = 100_000
     unlimited = "local_search"
 
     def _default_start(self, size: int) -> Floats:
@@ -261,6 +281,7 @@ class LevelSolver(RowSolver):
     levels: tuple[float, ...] = field(default=(0.0, 1.0), kw_only=True)
 
     family = "levels"
+    typical_cost = 8_000
     unlimited = "coordinate"
 
     def __post_init__(self) -> None:

@@ -5,8 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from kolmogorov._support.jit import kernel
+from kolmogorov.kernels.rows.gram import binary_normal_equations, normal_equations
+from kolmogorov.kernels.rows.quadratic import keep_better
 from kolmogorov.kernels.rows.simplex import gradient, normalise, pairwise_row
 from kolmogorov.kernels.stopping import stopped
+
+#: Rows whose normal equations are made at once; they stay near the processor until their problems are solved.
+_BLOCK = 32
 
 
 @kernel
@@ -123,3 +128,43 @@ def active_set(gram, moment, x, tol, max_iter, stop, gaps, iterations):
         rounds += steps
         gaps[row] = max(gap, 0.0)
         iterations[row] = rounds
+
+
+@kernel
+def active_set_rows(
+    indptr,
+    indices,
+    values,
+    weights,
+    factors,
+    bits,
+    ridge,
+    centre,
+    start,
+    tol,
+    max_iter,
+    stop,
+    first,
+    last,
+    out,
+    reached,
+):
+    """Make the normal equations of the rows `first` to `last` of a table, solve them, and keep the better point.
+
+    What `normal_equations`, or with `bits` its twin for them, `active_set` and `keep_better` do one after another, in
+    one call: a thread that has to come back to Python between them waits for all others that do.
+    """
+    size = start.shape[1]
+    gram, moment, nothing = np.empty((_BLOCK, size, size)), np.empty((_BLOCK, size)), np.empty(0)
+    gaps, iterations = np.empty(_BLOCK), np.empty(_BLOCK, dtype=np.int64)
+    for begin in range(first, last, _BLOCK):
+        end = min(begin + _BLOCK, last)
+        n = end - begin
+        if bits.size:
+            binary_normal_equations(indptr, indices, values, bits, nothing, begin, end, ridge, centre, gram, moment)
+        else:
+            normal_equations(indptr, indices, values, weights, factors, begin, end, ridge, centre, gram, moment)
+        x = out[begin:end]
+        x[:] = start[begin:end]
+        active_set(gram[:n], moment[:n], x, tol, max_iter, stop, gaps, iterations)
+        keep_better(gram[:n], moment[:n], start[begin:end], x, reached[begin:end])

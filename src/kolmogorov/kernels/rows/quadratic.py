@@ -41,6 +41,17 @@ def batch_values(gram, moment, x, values):
 
 
 @kernel
+def certify(gram, moment, x, tol, gaps, bounds, converged):
+    """Turn the gaps of convex problems into bounds, and tell which are below `tol` times the largest square."""
+    for row in range(x.shape[0]):
+        scale = 1e-300
+        for d in range(x.shape[1]):
+            scale = max(scale, gram[row, d, d])
+        converged[row] = gaps[row] <= tol * scale
+        bounds[row] = value(gram[row], moment[row], x[row]) - 2.0 * gaps[row]
+
+
+@kernel
 def rounding_allowances(gram, moment, out):
     """Write to `out` what rounding may change in x^T gram x - 2 x^T moment over {0,1}^D, row by row."""
     size = moment.shape[1]

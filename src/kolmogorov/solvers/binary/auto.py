@@ -52,6 +52,10 @@ class Auto(BinarySolver):
     name = "auto"
     rules: ClassVar = {"n_starts": Integer(1), "thorough": Boolean(), "time_limit": Optional(Positive())}
 
+    def row_cost(self, size: int) -> int:
+        """Return what the solver of this size takes."""
+        return self._chosen(size).row_cost(size)
+
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
         return self._chosen(moment.shape[1])._solve_batch(gram, moment, start, seeds)
 

@@ -28,6 +28,10 @@ class Exhaustive(BinarySolver):
     max_variables = 30
     exact = True
 
+    def row_cost(self, size: int) -> int:
+        """Return how many observations of a row take as long as going through all points, about."""
+        return max(1 << size >> 5, 16)
+
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
         x = np.empty_like(moment)
         enumerate_all(gram, moment, x)

@@ -61,6 +61,10 @@ class LocalSearch(BinarySolver):
         "time_limit": Optional(Positive()),
     }
 
+    def row_cost(self, size: int) -> int:
+        """Return how many observations of a row take as long as its descents, or its walks, about."""
+        return 400 if size <= _DESCENTS_SUFFICE or self.tabu_moves == 0 else 6_000
+
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
         x = np.empty_like(moment)
         if self.time_limit is None:

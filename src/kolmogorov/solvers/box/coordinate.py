@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.validation import Integer, Real
 from kolmogorov.kernels.rows.box import coordinate_descent
-from kolmogorov.solvers.certificate import certified
-from kolmogorov.solvers.contract import Batch, BoxSolver, Floats
+from kolmogorov.solvers.certificate import Certified
+from kolmogorov.solvers.contract import BoxSolver, Floats
 from kolmogorov.solvers.stopping import stop_cell
 
 
 @dataclass(frozen=True)
-class Coordinate(BoxSolver):
+class Coordinate(Certified, BoxSolver):
     """Minimise over one coordinate after another, exactly, to a certified gap.
 
     Parameters
@@ -40,5 +40,5 @@ class Coordinate(BoxSolver):
     exact = True
     rules: ClassVar = {"tol": Real(0.0), "max_iter": Integer(1)}
 
-    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
-        return certified(coordinate_descent, gram, moment, start, self.tol, self.max_iter, stop_cell())
+    def _descend(self, gram: Floats, moment: Floats, x: Floats, gaps: Floats, iterations: NDArray[np.int64]) -> None:
+        coordinate_descent(gram, moment, x, float(self.tol), int(self.max_iter), stop_cell(), gaps, iterations)

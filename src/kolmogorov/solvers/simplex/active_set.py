@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.validation import Integer, Real
-from kolmogorov.kernels.rows.active_set import active_set
-from kolmogorov.solvers.certificate import certified
-from kolmogorov.solvers.contract import Batch, Floats, SimplexSolver
+from kolmogorov.kernels.rows.active_set import active_set, active_set_rows
+from kolmogorov.solvers.certificate import Certified
+from kolmogorov.solvers.contract import Floats, SimplexSolver
 from kolmogorov.solvers.stopping import stop_cell
 
 
 @dataclass(frozen=True)
-class ActiveSet(SimplexSolver):
+class ActiveSet(Certified, SimplexSolver):
     """Exact in finitely many rounds where the matrix is definite; pairwise descent finishes the other rows.
 
     Parameters
@@ -38,9 +38,14 @@ class ActiveSet(SimplexSolver):
 
     name = "active_set"
     exact = True
+    from_table = True
     # Every round factors the support again: some ten seconds at this size.
     max_variables = 500
     rules: ClassVar = {"tol": Real(0.0), "max_iter": Integer(1)}
 
-    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
-        return certified(active_set, gram, moment, start, self.tol, self.max_iter, stop_cell())
+    def _descend(self, gram: Floats, moment: Floats, x: Floats, gaps: Floats, iterations: NDArray[np.int64]) -> None:
+        active_set(gram, moment, x, float(self.tol), int(self.max_iter), stop_cell(), gaps, iterations)
+
+    def solve_rows(self, table: tuple[Any, ...], first: int, last: int, out: Floats, reached: Floats) -> None:
+        """Solve some rows of a table."""
+        active_set_rows(*table, float(self.tol), int(self.max_iter), stop_cell(), first, last, out, reached)

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.validation import Boolean, Integer, Real
 from kolmogorov.kernels.rows.simplex import frank_wolfe
-from kolmogorov.solvers.certificate import certified
-from kolmogorov.solvers.contract import Batch, Floats, SimplexSolver
+from kolmogorov.solvers.certificate import Certified
+from kolmogorov.solvers.contract import Floats, SimplexSolver
 
 
 @dataclass(frozen=True)
-class FrankWolfe(SimplexSolver):
+class FrankWolfe(Certified, SimplexSolver):
     """Frank-Wolfe with exact line search; without away steps it converges like 1/k.
 
     Parameters
@@ -41,5 +41,5 @@ class FrankWolfe(SimplexSolver):
     name = "frank_wolfe"
     rules: ClassVar = {"tol": Real(0.0), "max_iter": Integer(1), "away_steps": Boolean()}
 
-    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
-        return certified(frank_wolfe, gram, moment, start, self.tol, self.max_iter, bool(self.away_steps))
+    def _descend(self, gram: Floats, moment: Floats, x: Floats, gaps: Floats, iterations: NDArray[np.int64]) -> None:
+        frank_wolfe(gram, moment, x, float(self.tol), int(self.max_iter), bool(self.away_steps), gaps, iterations)

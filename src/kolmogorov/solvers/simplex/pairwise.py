@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.validation import Integer, Real
 from kolmogorov.kernels.rows.simplex import pairwise_descent
-from kolmogorov.solvers.certificate import certified
-from kolmogorov.solvers.contract import Batch, Floats, SimplexSolver
+from kolmogorov.solvers.certificate import Certified
+from kolmogorov.solvers.contract import Floats, SimplexSolver
 
 
 @dataclass(frozen=True)
-class Pairwise(SimplexSolver):
+class Pairwise(Certified, SimplexSolver):
     """Pairwise descent with exact steps, to a certified gap.
 
     Parameters
@@ -39,5 +39,5 @@ class Pairwise(SimplexSolver):
     exact = True
     rules: ClassVar = {"tol": Real(0.0), "max_iter": Integer(1)}
 
-    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
-        return certified(pairwise_descent, gram, moment, start, self.tol, self.max_iter)
+    def _descend(self, gram: Floats, moment: Floats, x: Floats, gaps: Floats, iterations: NDArray[np.int64]) -> None:
+        pairwise_descent(gram, moment, x, float(self.tol), int(self.max_iter), gaps, iterations)
