@@ -22,7 +22,8 @@ import kolmogorov as km
 from kolmogorov import Observations
 from kolmogorov.data.observations import View
 from kolmogorov.execution import Cuda, Threads
-from kolmogorov.fitting.device import DeviceEngine, row_length
+from kolmogorov.fitting.device import DeviceEngine
+from kolmogorov.fitting.device_steps import row_length
 from kolmogorov.fitting.engine import Problem, ThreadedEngine
 from kolmogorov.fitting.objective import Objective
 from kolmogorov.solvers import resolve
@@ -303,7 +304,7 @@ def sweeps(cuda: Cuda, sizes: tuple[int, ...] = (10**7, 10**8), name: str = "gpu
 def one_size(cuda: Cuda, data: Planted, size: int, copy: float, flops: float) -> tuple[float, ...]:
     began = time.perf_counter()
     engine = DeviceEngine(problem(), data, cuda)  # type: ignore[arg-type]
-    engine._wait()
+    engine.wait()
     sent = time.perf_counter() - began
     state = engine.start(np.random.default_rng(0), size)
     records = []
@@ -314,15 +315,15 @@ def one_size(cuda: Cuda, data: Planted, size: int, copy: float, flops: float) ->
     last = records[3:]
     items, users = (1e3 * float(np.median([getattr(r, f"{side}_seconds") for r in last])) for side in ("item", "user"))
     summed = {}
-    for side, factors in ((engine._items, state.theta), (engine._users, state.psi)):
+    for side, factors in ((engine.items, state.theta), (engine.users, state.psi)):
         times = []
         for _ in range(3):
             clock = Clock(cuda.cupy)
-            for _batch in engine._equations(side, factors, size):
+            for _batch in engine.steps.equations(side, factors, size):
                 pass
             times.append(clock.lap())
         summed[side] = min(times)
-    item_sums, user_sums = summed[engine._items], summed[engine._users]
+    item_sums, user_sums = summed[engine.items], summed[engine.users]
     n, length = data.rows.indices.size, row_length(size)
     # Each entry is read twice, with its partner's factors: a row of floats, and a word.
     moved = n * (2 * 6 + 4 * length + 8) + 4 * length * length * (len(data.rows.indptr) + len(data.columns.indptr))

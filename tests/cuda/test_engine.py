@@ -106,12 +106,12 @@ def test_values_that_are_many_take_four_bytes(cuda):
     rng = np.random.default_rng(0)
     few = Observations.from_arrays(np.arange(9) // 3, np.arange(9) % 3, np.arange(9) / 8)
     many = Observations.from_arrays(np.arange(9) // 3, np.arange(9) % 3, rng.random(9))
-    assert DeviceEngine(problem(), few, cuda)._users.coded
+    assert DeviceEngine(problem(), few, cuda).users.coded
     from kolmogorov.execution import device_table
 
     saved, device_table._MOST_VALUES = device_table._MOST_VALUES, 4
     try:
-        assert not DeviceEngine(problem(), many, cuda)._users.coded
+        assert not DeviceEngine(problem(), many, cuda).users.coded
     finally:
         device_table._MOST_VALUES = saved
 

@@ -69,12 +69,15 @@ class Block:
         arrays = (ends, starts[rows] + past, length)
         return cls(first, last, ends, *(cupy.asarray(array) for array in arrays))
 
-    def batches(self, limit: int) -> Iterator[tuple[int, int]]:
-        """Yield ranges of rows, counted from the block's first, with at most so many segments, or with one row."""
-        first, n_rows = 0, self.last - self.first
-        while first < n_rows:
+    def batches(self, limit: int, row: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
+        """Yield ranges of rows, counted from the block's first, with at most so many segments, or with one row.
+
+        They are those of the rows `row` to `end` of the side.
+        """
+        first, past = max(row - self.first, 0), (self.last if end is None else min(end, self.last)) - self.first
+        while first < past:
             last = int(np.searchsorted(self.ends, self.ends[first] + limit, side="right")) - 1
-            last = min(max(last, first + 1), n_rows)
+            last = min(max(last, first + 1), past)
             yield first, last
             first = last
 
@@ -113,12 +116,15 @@ class DeviceSide:
         """Segments of the longest row."""
         return max((int(np.diff(block.ends).max()) for block in self._blocks), default=1)
 
-    def blocks(self) -> Iterator[tuple[Block, Entries]]:
-        """Yield all rows; what was yielded before may be overwritten after the next."""
+    def blocks(self, first: int = 0, last: int | None = None) -> Iterator[tuple[Block, Entries]]:
+        """Yield the rows `first` to `last`, and their neighbours; what was yielded may be overwritten after the next."""
+        end = self.n_rows if last is None else last
+        wanted = [number for number, block in enumerate(self._blocks) if block.first < end and first < block.last]
         if self._kept is not None:
-            yield from zip(self._blocks, self._kept, strict=True)
+            yield from ((self._blocks[number], self._kept[number]) for number in wanted)
             return
-        for number, block in enumerate(self._blocks):
+        for number in wanted:
+            block = self._blocks[number]
             buffer = self._buffers[number % 2]
             yield block, buffer.filled(block.first, block.last)
             buffer.released()
