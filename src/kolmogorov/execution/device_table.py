@@ -117,7 +117,7 @@ class DeviceSide:
         return max((int(np.diff(block.ends).max()) for block in self._blocks), default=1)
 
     def blocks(self, first: int = 0, last: int | None = None) -> Iterator[tuple[Block, Entries]]:
-        """Yield the rows `first` to `last`, and their neighbours; what was yielded may be overwritten after the next."""
+        """Yield rows, those from `first` to `last` among them; what was yielded may be overwritten after the next."""
         end = self.n_rows if last is None else last
         wanted = [number for number, block in enumerate(self._blocks) if block.first < end and first < block.last]
         if self._kept is not None:

@@ -43,7 +43,7 @@ class UserTotals:
     def of_sums(
         cls, value: float, total: Floats, squares: float, centre: Floats, n_centred: int, n_users: int
     ) -> UserTotals:
-        """Do the same from sums: of thetas that count, and of the squares of all; the other thetas are at the centre."""
+        """Do the same from sums, of thetas that count and of the squares of all; other thetas are at the centre."""
         everyone = total + n_centred * centre
         distance = squares - 2.0 * float(centre @ everyone) + n_users * float(centre @ centre)
         return cls(value, max(distance, 0.0), total)
