@@ -144,25 +144,6 @@ def test_packed_tables(cuda, table, tmp_path):
     np.testing.assert_array_equal(direct.psi_, mapped.psi_)
 
 
-def test_predictions_and_lists(cuda, table):
-    train, test = table.split(0.2, random_state=0)
-    model = km.KolmogorovModel(4, user_reg=1.0, random_state=3).fit(train)
-    users = train.users.ids.tolist()
-    answers = []
-    for execution in (None, cuda):
-        model.set_params(execution=execution)
-        lists = model.recommendations(users, 5, unknown="average")
-        scores = model.evaluate(test, unknown="ignore"), model.evaluate(test, ranking=True, k=5, unknown="ignore")
-        answers.append((model.predict(train), lists, scores))
-    (host, lists, scores), (device, others, again) = answers
-    np.testing.assert_allclose(device, host, atol=1e-6)
-    np.testing.assert_array_equal(lists["item"], others["item"])
-    np.testing.assert_array_equal(lists["user"], others["user"])
-    np.testing.assert_allclose(lists["probability"], others["probability"], atol=1e-6)
-    for ours, theirs in zip(scores, again, strict=True):
-        assert ours == pytest.approx(theirs, abs=1e-6)
-
-
 # --- what is said where it does not work ----------------------------------------------------------------------------
 
 
