@@ -143,7 +143,7 @@ class DeviceModel:
                 total += theta[users].astype(np.float64) @ psi[items].astype(np.float64).T
             return self._cut(total / draws), None
         theta = self._theta[:, users].astype(np.float64)
-        said = theta @ self._psi[:, items].transpose(0, 2, 1).astype(np.float64)
+        said = cupy.ascontiguousarray(theta @ self._psi[:, items].transpose(0, 2, 1).astype(np.float64))
         place = lower * (draws - 1)
         low = cupy.empty((len(users), self._n_items), dtype=np.float64)
         kernel = function("draws/averages.cu", "low_quantile", KEPT=min(int(place) + 2, draws))
