@@ -27,17 +27,9 @@ from kolmogorov.sampling.priors import NoisePrior
 
 LEVELS = np.arange(-5, 11) / 5.0
 #: Numbers of events, and whether entries have weights and what is not observed has one.
-CASES = [
-    (1, False, 0.0),
-    (4, True, 0.0),
-    (8, False, 0.0),
-    (14, False, 0.1),
-    (24, True, 0.1),
-    (33, False, 0.0),
-    (64, False, 0.0),
-]
+CASES = [(1, False, 0.0), (8, True, 0.0), (24, True, 0.1), (64, False, 0.0)]
 #: The same for chains whose answers are one of a few.
-ANSWERS = [(1, "bernoulli"), (8, "bernoulli"), (16, "categorical"), (40, "bernoulli")]
+ANSWERS = [(8, "bernoulli"), (16, "categorical")]
 #: What is liked, on the probability scale.
 LIKES = 0.8
 #: 200 sweeps.
@@ -82,9 +74,11 @@ def check(cuda: Cuda) -> int:
     weighted = Observations.from_arrays(
         ratings.user_rows(), ratings.item_rows(), ratings.values, weights=1.0 + ratings.user_rows() % 3
     )
+    began = time.perf_counter()
     good = [same_sweep(cuda, weighted if weights else ratings, size, unobserved) for size, weights, unobserved in CASES]
     good += [same_answers(cuda, ratings, size, likelihood) for size, likelihood in ANSWERS]
     good += [same_bits(cuda, ratings), same_errors(cuda, ratings), same_posterior(cuda), same_likes(cuda, ratings)]
+    print(f"chains were compared in {time.perf_counter() - began:.0f} s", flush=True)
     return len(good) - sum(good)
 
 
@@ -260,7 +254,7 @@ def same_errors(cuda: Cuda, ratings: Observations) -> bool:
     return good
 
 
-def same_posterior(cuda: Cuda, n_chains: int = 64) -> bool:
+def same_posterior(cuda: Cuda, n_chains: int = 32) -> bool:
     """On a small table that chains soon forget their start on, the means of chains are drawn from one distribution."""
     table, users, items = noisy()
     more: dict[str, Any] = {"burn_in": 60, "n_samples": 40, "thin": 3, "n_chains": n_chains, "levels": tuple(LEVELS)}

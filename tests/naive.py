@@ -403,3 +403,16 @@ def inside_share(psi, j, a, i, b):
     for draw in psi:
         held += all(draw[i, d] >= b - 1e-6 for d in range(draw.shape[1]) if draw[j, d] >= a - 1e-6)
     return held / len(psi)
+
+
+def summed_segments(gram, moment, first, last, base, pull):
+    """Add up normal equations of which only what is on and below the diagonal is known."""
+    square, line = np.array(base), np.array(pull)
+    for s in range(first, last):
+        square = square + gram[s]
+        line = line + moment[s]
+    size = len(line)
+    for i in range(size):
+        for j in range(i):
+            square[j, i] = square[i, j]
+    return square, line

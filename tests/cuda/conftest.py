@@ -7,7 +7,7 @@ import pytest
 from cuda import emulation
 from cuda.host_cupy import host_cupy
 from kolmogorov.execution import Cuda, device_table
-from kolmogorov.fitting import device as engine
+from kolmogorov.fitting import device_steps as steps
 from kolmogorov.surface import device as surface
 
 
@@ -23,10 +23,10 @@ def cuda(cupy, monkeypatch):
     """The device, with small segments and batches so that small tables have many."""
     if emulation.COMPILER is None:
         pytest.skip("no C++ compiler to run GPU kernels on the host")
-    for module in (engine, surface):
+    for module in (steps, surface):
         monkeypatch.setattr(module, "function", emulation.function)
     monkeypatch.setattr(device_table, "SEGMENT", 16)
-    monkeypatch.setattr(engine, "_BATCH", 1 << 14)
+    monkeypatch.setattr(steps, "_BATCH", 1 << 14)
     monkeypatch.setattr(surface, "WORTH_PAIRS", 1)
     monkeypatch.setattr(surface, "WORTH_SCORES", 1)
     return Cuda()

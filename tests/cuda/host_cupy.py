@@ -39,6 +39,9 @@ class _Pool:
     def free_all_blocks(self):
         pass
 
+    def free_bytes(self):
+        return 0
+
 
 class OutOfMemoryError(MemoryError):
     pass

@@ -106,12 +106,12 @@ def test_values_that_are_many_take_four_bytes(cuda):
     rng = np.random.default_rng(0)
     few = Observations.from_arrays(np.arange(9) // 3, np.arange(9) % 3, np.arange(9) / 8)
     many = Observations.from_arrays(np.arange(9) // 3, np.arange(9) % 3, rng.random(9))
-    assert DeviceEngine(problem(), few, cuda)._users.coded
+    assert DeviceEngine(problem(), few, cuda).users.coded
     from kolmogorov.execution import device_table
 
     saved, device_table._MOST_VALUES = device_table._MOST_VALUES, 4
     try:
-        assert not DeviceEngine(problem(), many, cuda)._users.coded
+        assert not DeviceEngine(problem(), many, cuda).users.coded
     finally:
         device_table._MOST_VALUES = saved
 
@@ -142,25 +142,6 @@ def test_packed_tables(cuda, table, tmp_path):
     direct = km.KolmogorovModel(4, **options, execution=cuda).fit(table)
     mapped = km.KolmogorovModel(4, **options, execution=Cuda(memory=1)).fit(Observations.open(path))
     np.testing.assert_array_equal(direct.psi_, mapped.psi_)
-
-
-def test_predictions_and_lists(cuda, table):
-    train, test = table.split(0.2, random_state=0)
-    model = km.KolmogorovModel(4, user_reg=1.0, random_state=3).fit(train)
-    users = train.users.ids.tolist()
-    answers = []
-    for execution in (None, cuda):
-        model.set_params(execution=execution)
-        lists = model.recommendations(users, 5, unknown="average")
-        scores = model.evaluate(test, unknown="ignore"), model.evaluate(test, ranking=True, k=5, unknown="ignore")
-        answers.append((model.predict(train), lists, scores))
-    (host, lists, scores), (device, others, again) = answers
-    np.testing.assert_allclose(device, host, atol=1e-6)
-    np.testing.assert_array_equal(lists["item"], others["item"])
-    np.testing.assert_array_equal(lists["user"], others["user"])
-    np.testing.assert_allclose(lists["probability"], others["probability"], atol=1e-6)
-    for ours, theirs in zip(scores, again, strict=True):
-        assert ours == pytest.approx(theirs, abs=1e-6)
 
 
 # --- what is said where it does not work ----------------------------------------------------------------------------

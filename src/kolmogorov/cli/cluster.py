@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import signal
 from collections.abc import Iterator
@@ -25,8 +26,11 @@ def check_address(context: click.Context, parameter: click.Parameter, text: str 
 
 
 @contextmanager
-def cluster(address: str, shard_ratings: int) -> Iterator[Dask]:
-    """Connect to a scheduler, or start workers here: ``local:4`` is four processes of one thread."""
+def cluster(address: str, shard_ratings: int, *, gpu: bool) -> Iterator[Dask]:
+    """Connect to a scheduler, or start workers here: ``local:4`` is four processes of one thread.
+
+    With `gpu` each worker here gets one of the GPUs in turn; workers elsewhere take the first that they see.
+    """
     from kolmogorov._support.optional import require
     from kolmogorov.errors import ExecutionError
     from kolmogorov.execution import Dask
@@ -48,11 +52,27 @@ def cluster(address: str, shard_ratings: int) -> Iterator[Dask]:
         finally:
             signal.signal(signal.SIGINT, before)
         with local, distributed.Client(local) as client:
-            yield Dask(client, shard_ratings=shard_ratings)
+            if gpu:
+                _deal_devices(client)
+            yield Dask(client, shard_ratings=shard_ratings, gpu=gpu)
         return
     try:
         client = distributed.Client(address, timeout=10)
     except (OSError, TimeoutError) as error:
         raise ExecutionError(f"There is no Dask scheduler at {address}: {error}.") from None
     with client:
-        yield Dask(client, shard_ratings=shard_ratings)
+        yield Dask(client, shard_ratings=shard_ratings, gpu=gpu)
+
+
+def _deal_devices(client: Any) -> None:
+    """Let every worker see one GPU; none of them has looked at it yet."""
+    from kolmogorov.execution import Cuda
+
+    seen = os.environ.get("CUDA_VISIBLE_DEVICES")
+    devices = seen.split(",") if seen else [str(number) for number in range(Cuda().count())]
+    for number, worker in enumerate(sorted(client.nthreads())):
+        client.run(_see, devices[number % len(devices)], workers=[worker])
+
+
+def _see(device: str) -> None:
+    os.environ["CUDA_VISIBLE_DEVICES"] = device

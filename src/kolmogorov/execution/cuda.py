@@ -67,12 +67,7 @@ class Cuda:
         return f"Cuda({self.device})"
 
     def __enter__(self) -> Cuda:
-        found = self.found()
-        if found.capability < _LEAST_CAPABILITY:
-            raise ExecutionError(
-                f"{found.name} has compute capability {found.capability / 10:.1f}; GPU kernels need 8.0 (Ampere, 2020) "
-                "or later. Fit without execution."
-            )
+        self.check()
         self._scope = self.cupy.cuda.Device(self.device)
         self._scope.__enter__()
         return self
@@ -84,11 +79,7 @@ class Cuda:
 
     def found(self) -> Device:
         """Return what is known of the device; raise where there is none."""
-        runtime = self.cupy.cuda.runtime
-        try:
-            count = runtime.getDeviceCount()
-        except Exception as error:
-            raise ExecutionError(_no_device(runtime, error)) from None
+        runtime, count = self.cupy.cuda.runtime, self.count()
         if self.device >= count:
             raise ExecutionError(f"There is no GPU {self.device}: {count} found, counted from 0.")
         properties = runtime.getDeviceProperties(self.device)
@@ -98,9 +89,26 @@ class Cuda:
         name = properties["name"].decode() if isinstance(properties["name"], bytes) else str(properties["name"])
         return Device(name, capability, memory, free, runtime.driverGetVersion(), runtime.runtimeGetVersion())
 
+    def count(self) -> int:
+        """Return how many devices there are; raise where there are none."""
+        try:
+            return int(self.cupy.cuda.runtime.getDeviceCount())
+        except Exception as error:
+            raise ExecutionError(_no_device(self.cupy.cuda.runtime, error)) from None
+
+    def check(self) -> None:
+        """Raise where there is no device, or one that kernels cannot be built for."""
+        found = self.found()
+        if found.capability < _LEAST_CAPABILITY:
+            raise ExecutionError(
+                f"{found.name} has compute capability {found.capability / 10:.1f}; GPU kernels need 8.0 (Ampere, 2020) "
+                "or later. Fit without execution."
+            )
+
     def budget(self) -> int:
         """Return the bytes that a fit may take now."""
-        free = int(_SHARE * self.found().free)
+        # What CuPy took before and holds for later is free, too.
+        free = int(_SHARE * (self.found().free + self.cupy.get_default_memory_pool().free_bytes()))
         return free if self.memory is None else min(self.memory, free)
 
     @contextmanager

@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from kolmogorov._support.optional import require
-from kolmogorov._support.validation import Integer, byte_count, check_parameters
+from kolmogorov._support.validation import Boolean, Integer, byte_count, check_parameters
 from kolmogorov._support.wording import named
 from kolmogorov.errors import ExecutionError, KolmogorovError
+from kolmogorov.execution.cuda import Cuda
 
 #: Seconds after which a cluster without workers is given up.
 _PATIENCE = 60.0
@@ -33,6 +34,9 @@ class Dask:
     block_memory : int or str
         Bytes of the normal equations of items that are under way at once, for each shard. A worker holds at most twice
         this for each of its shards: what the shards made, and what they are summed to.
+    gpu : bool
+        Fit point models on the GPUs of the workers (extra ``cuda`` there): each takes the first that it sees, which
+        ``CUDA_VISIBLE_DEVICES`` chooses. There should be one shard for each GPU, or a few.
 
     Examples
     --------
@@ -40,8 +44,17 @@ class Dask:
     >>> execution = Dask(Client("tcp://scheduler:8786"))  # doctest: +SKIP
     """
 
-    def __init__(self, client: Any = None, *, shard_ratings: int = 1_000_000, block_memory: int | str = "64MB") -> None:
+    def __init__(
+        self,
+        client: Any = None,
+        *,
+        shard_ratings: int = 1_000_000,
+        block_memory: int | str = "64MB",
+        gpu: bool = False,
+    ) -> None:
         check_parameters("Dask", {"shard_ratings": shard_ratings}, {"shard_ratings": Integer(1)})
+        check_parameters("Dask", {"gpu": gpu}, {"gpu": Boolean()})
+        self.gpu = bool(gpu)
         self.shard_ratings = int(shard_ratings)
         self.block_memory = byte_count(block_memory, "block_memory")
         distributed = require("distributed", extra="dask", purpose="Dask")
@@ -122,7 +135,9 @@ class Dask:
         alone_since: float | None = None
         while True:
             try:
-                distributed.wait(list(futures), timeout=_LOOK, return_when="ALL_COMPLETED")
+                # There may be another client, or none, that is the usual one.
+                with self.client.as_current():
+                    distributed.wait(list(futures), timeout=_LOOK, return_when="ALL_COMPLETED")
                 return
             except TimeoutError:
                 if self.client.status != "running":
@@ -151,6 +166,26 @@ class Dask:
                 )
             if version != __version__:
                 raise ExecutionError(f"The worker {worker} has kolmogorov {version}, this is {__version__}.")
+        if self.gpu:
+            with _plain_words(self.client):
+                self.client.run(device_of_worker)
+
+
+def device_of_worker(dask_worker: Any = None) -> Cuda:
+    """Return the GPU of the worker that this runs on, the first that it sees; raise where it cannot be used.
+
+    Dask says which worker it is, but for tasks, which can ask.
+    """
+    import distributed
+
+    try:
+        cuda = Cuda()
+        cuda.check()
+    except KolmogorovError as error:
+        address = (dask_worker or distributed.get_worker()).address
+        reason = str(error).removesuffix(" Fit without execution.")
+        raise ExecutionError(f"The worker {address} cannot use a GPU: {reason}") from None
+    return cuda
 
 
 def _same(thing: Any) -> Any:

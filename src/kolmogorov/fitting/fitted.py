@@ -18,7 +18,7 @@ from kolmogorov.errors import InvariantError
 from kolmogorov.fitting.history import Sweep, history_array, history_of
 from kolmogorov.fitting.objective import Mass
 from kolmogorov.fitting.stored import Parts, StoredParts, check_levels, training_arrays
-from kolmogorov.fitting.trained import Trained
+from kolmogorov.fitting.trained import Factors, Trained
 from kolmogorov.kernels.rows.products import pair_distributions, pair_products
 
 # Levels and thresholds come through divisions.
@@ -74,6 +74,12 @@ class Fitted(Trained):
         average = self.psi[self.item_seen].mean(axis=0)
         psi = np.where(self.item_seen[:, None], self.psi, average)
         return np.vstack([psi, average])
+
+    @property
+    def factors(self) -> Factors:
+        """What predictions are products of."""
+        model = self if self.soft is None else self.soft
+        return Factors(model.theta_or_population[None], model.psi_or_average[None])
 
     @cached_property
     def codes(self) -> NDArray[np.uint8]:

@@ -7,7 +7,8 @@ A sweep is made of these tasks, named so in Dask's dashboard:
 - ``broadcast-psi``, the bits of all items;
 - ``user-step`` for each shard.
 
-Every task can be made again from the table, the seed and the psis, so Dask rebuilds what a lost worker held.
+Every task can be made again from the table, the seed and the psis, so Dask rebuilds what a lost worker held. Tasks
+compute on the worker's processors (`shard_tasks`) or on its GPU (`device_shard_tasks`).
 """
 
 from __future__ import annotations
@@ -27,61 +28,22 @@ from kolmogorov.data import Observations
 from kolmogorov.data.levels import Levels, grid_of
 from kolmogorov.data.packed.shards import Shard
 from kolmogorov.data.trainable import check_trainable
-from kolmogorov.execution import Dask, Threads
+from kolmogorov.execution import Dask
 from kolmogorov.execution.tables import DistributedTable, distributed_table
+from kolmogorov.fitting.device_shard_tasks import DEVICE_TASKS
+from kolmogorov.fitting.device_steps import check_events, check_solvers
 from kolmogorov.fitting.engine import Problem, opened_engine
-from kolmogorov.fitting.equations import Partners
 from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE, HalfStep
 from kolmogorov.fitting.history import Sweep
-from kolmogorov.fitting.objective import Mass, Objective, UserTotals, squares_of
+from kolmogorov.fitting.objective import Mass, UserTotals, squares_of
+from kolmogorov.fitting.shard_tasks import HOST_TASKS, Encoded, UserBlock, added, drawn
 from kolmogorov.fitting.state import State
 
-Equations = tuple[Floats, Floats]
 #: Blocks of items that are under way at once, for each thread of the cluster, and at most.
 _WINDOW, _LARGEST_WINDOW = 2, 32
 _LEAST_ROWS = 64
 #: Ratings looked at to find their step.
 _LOOK = 1 << 20
-
-
-@dataclass(frozen=True, eq=False)
-class UserBlock:
-    """The thetas of a shard's users, and what the rest of the world needs to know of them."""
-
-    theta: Floats
-    totals: UserTotals
-
-    def __sizeof__(self) -> int:
-        return self.theta.nbytes
-
-
-@dataclass(frozen=True, eq=False)
-class Encoded:
-    """Psi for travelling: a bit for each event where it is bits, a byte where it is levels, numbers where neither."""
-
-    content: NDArray[Any]
-    n_events: int
-    grid: Floats | None = None
-
-    @classmethod
-    def of(cls, psi: Floats, grid: Floats | None) -> Encoded:
-        """Pack rows of psi."""
-        if grid is not None:
-            return cls(np.searchsorted(grid, psi).astype(np.uint8), psi.shape[1], grid)
-        bits = bool(((psi == 0.0) | (psi == 1.0)).all())
-        return cls(np.packbits(psi.astype(np.uint8), axis=1) if bits else psi, psi.shape[1])
-
-    @property
-    def psi(self) -> Floats:
-        """The rows as floats."""
-        if self.grid is not None:
-            return self.grid[self.content]
-        if self.content.dtype != np.uint8:
-            return np.array(self.content)
-        return np.unpackbits(self.content, axis=1, count=self.n_events).astype(np.float64)
-
-    def __sizeof__(self) -> int:
-        return self.content.nbytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +60,11 @@ class ShardedEngine:
     """The engine on a table in a cluster."""
 
     def __init__(self, problem: Problem, table: DistributedTable, dask: Dask) -> None:
+        if dask.gpu:
+            check_solvers(problem)
         self._table = table
         self._dask = dask
+        self._tasks = DEVICE_TASKS if dask.gpu else HOST_TASKS
         masses = dask.gather([dask.submit("sum-squares", _mass, shard) for shard in table.shards])
         mass = masses[0]
         for more in masses[1:]:
@@ -124,18 +89,23 @@ class ShardedEngine:
 
     def start(self, rng: np.random.Generator, n_events: int) -> SpreadState:
         """Let every shard draw its users' thetas from its place in the stream of random numbers."""
-        blocks = []
+        if self._dask.gpu:
+            check_events(n_events)
+        blocks, given = [], self._tasks.given
         for shard, (first, last) in zip(self._table.shards, self._table.bounds, strict=True):
             stream = rng.bit_generator.state
-            blocks.append(self._dask.submit("start-theta", _drawn, shard, stream, n_events, self.problem.objective))
+            blocks.append(
+                self._dask.submit("start-theta", drawn, given, shard, stream, n_events, self.problem.objective)
+            )
             rng.dirichlet(np.ones(n_events), size=last - first)
         psi = np.full((self._table.n_items, n_events), self.problem.first_level(self._item_centre))
         return self._state(blocks, psi, np.full(n_events, 1.0 / n_events))
 
     def spread(self, state: State) -> SpreadState:
         """Send every shard the thetas of its users."""
+        objective, given = self.problem.objective, self._tasks.given
         blocks = [
-            self._dask.submit("given-theta", _given, shard, np.array(state.theta[first:last]), self.problem.objective)
+            self._dask.submit("given-theta", given, shard, np.array(state.theta[first:last]), objective)
             for shard, (first, last) in zip(self._table.shards, self._table.bounds, strict=True)
         ]
         return self._state(blocks, state.psi, state.centre)
@@ -144,7 +114,8 @@ class ShardedEngine:
         """Bring all thetas here, a shard at a time."""
         theta = np.empty((self._table.n_users, state.centre.size))
         for block, (first, last) in zip(state.blocks, self._table.bounds, strict=True):
-            theta[first:last] = self._dask.gather([block])[0].theta
+            found = self._dask.submit("collect-theta", self._tasks.theta, block)
+            theta[first:last] = self._dask.gather([found])[0]
         return State(theta, state.psi, state.centre)
 
     def observations(self) -> Observations:
@@ -165,7 +136,7 @@ class ShardedEngine:
         user_step = replace(user_step, unobserved=problem.unobserved)
         bits = self._dask.hold("broadcast-psi", Encoded.of(psi, problem.grid))
         blocks = [
-            self._dask.submit("user-step", _stepped, shard, block, bits, user_step, objective)
+            self._dask.submit("user-step", self._tasks.stepped, shard, block, bits, user_step, objective)
             for shard, block in zip(self._table.shards, state.blocks, strict=True)
         ]
         new = self._state(blocks, psi, centre)
@@ -194,18 +165,19 @@ class ShardedEngine:
         fitting = self._dask.block_memory // (window * 8 * size * (size + 1))
         rows = max(1, min(fitting, max(_LEAST_ROWS, -(-n_items // window))))
         solved: list[Any] = []
-        others = replace(step, ridge=0.0)
+        others, equations = replace(step, ridge=0.0), self._tasks.equations
         for first in range(0, n_items, rows):
             last = min(first + rows, n_items)
             if len(solved) >= window:
                 self._dask.gather([solved[len(solved) - window]])
             sums = [
-                self._dask.submit("normal-equations", _equations, shard, block, first, last, step if k == 0 else others)
+                self._dask.submit("normal-equations", equations, shard, block, first, last, step if k == 0 else others)
                 for k, (shard, block) in enumerate(zip(self._table.shards, state.blocks, strict=True))
             ]
             start = Encoded.of(psi[first:last], self.problem.grid)
             total = self._summed(sums)
-            solved.append(self._dask.submit("solve-items", _solved, total, start, replace(step, offset=first)))
+            here = replace(step, offset=first)
+            solved.append(self._dask.submit("solve-items", self._tasks.solved, total, start, here))
         return np.concatenate([block.psi for block in self._dask.gather(solved)])
 
     def _summed(self, parts: list[Any]) -> Any:
@@ -213,7 +185,7 @@ class ShardedEngine:
         if len(parts) == 1:
             return parts[0]
         half = len(parts) // 2
-        return self._dask.submit("add-equations", _added, self._summed(parts[:half]), self._summed(parts[half:]))
+        return self._dask.submit("add-equations", added, self._summed(parts[:half]), self._summed(parts[half:]))
 
 
 # --- what tasks call ---------------------------------------------------------------------------------------------
@@ -244,50 +216,6 @@ def _values(shard: Shard) -> Floats:
 
 def _totals(block: UserBlock) -> UserTotals:
     return block.totals
-
-
-def _drawn(shard: Shard, stream: Any, n_events: int, objective: Objective) -> UserBlock:
-    """Draw thetas from the place in a stream of random numbers that belongs to the shard."""
-    bits = getattr(np.random, stream["bit_generator"])()
-    bits.state = stream
-    return _given(shard, np.random.Generator(bits).dirichlet(np.ones(n_events), size=shard.n_users), objective)
-
-
-def _given(shard: Shard, theta: Floats, objective: Objective) -> UserBlock:
-    nothing, counted = np.zeros(1), objective.counted(shard.rows.counts)
-    return UserBlock(_writable(theta), UserTotals.of(theta, nothing, theta[0], counted))
-
-
-def _stepped(shard: Shard, block: UserBlock, bits: Encoded, step: HalfStep, objective: Objective) -> UserBlock:
-    """Solve a shard's users given psi."""
-    here = replace(step, offset=shard.first, centre=_writable(step.centre))
-    with one_blas_thread(), Threads(1) as dealer:
-        theta, values = here.run(shard.rows, bits.psi, _writable(block.theta), dealer)
-    return UserBlock(theta, UserTotals.of(theta, values, here.centre, objective.counted(shard.rows.counts)))
-
-
-def _equations(shard: Shard, block: UserBlock, first: int, last: int, step: HalfStep) -> Equations:
-    """Return what a shard's users contribute to the normal equations of some items, observed with them or not."""
-    theta = _writable(block.theta)
-    partners = Partners.of(theta, shard.columns, step.unobserved)
-    return partners.equations(shard.columns, first, last, step.ridge, _writable(step.centre))
-
-
-def _added(a: Equations, b: Equations) -> Equations:
-    return a[0] + b[0], a[1] + b[1]
-
-
-def _solved(equations: Equations, start: Encoded, step: HalfStep) -> Encoded:
-    """Solve a block of items."""
-    gram, moment = map(_writable, equations)
-    with one_blas_thread():
-        psi, _ = step.solved(gram, moment, start.psi, 0)
-    return Encoded.of(psi, start.grid)
-
-
-def _writable(array: Floats) -> Floats:
-    """Copy an array that came read-only from elsewhere: kernels are compiled for writable ones."""
-    return array if array.flags.writeable else array.copy()
 
 
 @opened_engine.register

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -21,12 +22,34 @@ _LOOK, _MOST_POINTS = 1 << 20, 64
 T = TypeVar("T", bound="Trained")
 
 
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """Predictions as means over models of theta_u . psi_i; the last row of each side stands for the unknown.
+
+    Attributes
+    ----------
+    theta : float32[n_models, n_users + 1, D] or float64
+    psi : the same for items
+    floor : float
+        The chance that an answer goes against its event.
+    """
+
+    theta: NDArray[Any]
+    psi: NDArray[Any]
+    floor: float = 0.0
+
+
 class Trained(ABC):
     """Base of what models keep under `fitted_`. Rows are row numbers; the row past the last stands for the unknown."""
 
     training: Observations
     #: The values that an item may take in an event, where they are more than the paper's two.
     levels: Floats | None = None
+
+    @property
+    def factors(self) -> Factors | None:
+        """What predictions are products of; None where they are something else, too."""
+        return None
 
     # --- what it predicts -------------------------------------------------------------------------------------
 

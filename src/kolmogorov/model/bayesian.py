@@ -244,6 +244,8 @@ class BayesianKolmogorovModel(DrawnModel):
         thread_count(self.n_jobs)
         if self.max_seconds is not None and isinstance(self.execution, Dask):
             raise ParameterError("'max_seconds' does not go with 'execution': chains on a cluster are not cut short.")
+        if isinstance(self.execution, Dask) and self.execution.gpu:
+            raise ParameterError("Chains on a cluster run on threads. Leave 'gpu' out, or draw on one GPU: Cuda().")
 
     def plan(self, table: Observations) -> Plan:
         """Return what `fit` would sample for a table: sizes by its size where they are left open."""

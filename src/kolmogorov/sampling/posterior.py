@@ -20,7 +20,7 @@ from kolmogorov.errors import InvariantError
 from kolmogorov.execution import Threads
 from kolmogorov.fitting.fitted import Fitted, overlap
 from kolmogorov.fitting.stored import Parts, StoredParts, check_levels, training_arrays
-from kolmogorov.fitting.trained import Trained
+from kolmogorov.fitting.trained import Factors, Trained
 from kolmogorov.kernels.draws.averages import (
     answer_shares,
     draw_products,
@@ -111,6 +111,11 @@ class Posterior(Trained):
         """Psi as numbers with one more row per draw, the average over items."""
         mean = self.psi[:, self.item_seen].mean(axis=1, keepdims=True, dtype=np.float32)
         return np.concatenate([self.psi, mean], axis=1, dtype=np.float32)
+
+    @property
+    def factors(self) -> Factors:
+        """What predictions are means of products of."""
+        return Factors(self._theta, self._psi, self.floor)
 
     @cached_property
     def _anyone(self) -> tuple[NDArray[np.float32], NDArray[np.float32], Floats]:

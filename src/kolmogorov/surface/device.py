@@ -1,7 +1,12 @@
-"""What a fitted model says, computed on a GPU: probabilities of many pairs, and the best items of many users."""
+"""What a fitted model says, computed on a GPU: probabilities of many pairs, and the best items of many users.
+
+A model is one set of factors, or as many as there are draws. Scores are float64, so that lists are those of threads,
+ties included.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,16 +15,46 @@ from numpy.typing import NDArray
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.observations import View
 from kolmogorov.execution import Cuda
-from kolmogorov.fitting.fitted import Fitted
+from kolmogorov.fitting.trained import Trained
 from kolmogorov.kernels.device import function
 
-#: Fewer pairs, or fewer scores, are not worth sending.
+#: Fewer pairs, or fewer scores, are not worth sending; times the models that are asked.
 WORTH_PAIRS, WORTH_SCORES = 1 << 16, 1 << 22
-#: The longest list that is kept beside a warp, and users whose lists are made at once.
-LONGEST_LIST, _USERS = 256, 1 << 20
-_PAIRS = 1 << 26
-_WARPS, _TILE = 8, 128
+#: The longest list that is kept beside a warp.
+LONGEST_LIST = 256
+#: Pairs that are asked at once, and bytes of scores that are held.
+_PAIRS, _SCORES = 1 << 26, 1 << 32
+_WARPS = 8
 _ADVICE = "Predict without execution: set_params(execution=None)."
+
+
+@dataclass(frozen=True, eq=False)
+class ListRules:
+    """What goes onto lists.
+
+    Attributes
+    ----------
+    seen : View
+        What users were observed with.
+    counts : int64[n_items]
+        Observations of each item.
+    n : int
+        The length of a list.
+    min_count : int
+        Items with fewer observations are left out.
+    lower : float or None
+        Rank by what all but this share of the draws exceed, instead of by the mean.
+    """
+
+    seen: View
+    counts: NDArray[np.int64]
+    n: int
+    min_count: int
+    lower: float | None = None
+
+
+#: Items of each user, -1 for none, their probabilities, and what they were ranked by where that is something else.
+Lists = tuple[Rows, Floats, Floats | None]
 
 
 class DeviceModel:
@@ -28,75 +63,119 @@ class DeviceModel:
     Parameters
     ----------
     cuda : Cuda
-    fitted : Fitted
+    fitted : Trained
+        One with factors.
     """
 
-    def __init__(self, cuda: Cuda, fitted: Fitted) -> None:
+    def __init__(self, cuda: Cuda, fitted: Trained) -> None:
         self._cuda = cuda
         self._cupy = cuda.cupy
-        model = fitted if fitted.soft is None else fitted.soft
+        self._fitted, factors = fitted, fitted.factors
+        assert factors is not None
+        self._theta, self._psi = self._cupy.asarray(factors.theta), self._cupy.asarray(factors.psi)
+        self._floor = factors.floor
+        self._n_draws, _, self._size = self._theta.shape
         self._n_items = len(fitted.items)
-        self._size = model.n_events
-        self._theta = self._cupy.asarray(model.theta_or_population.astype(np.float32))
-        self._psi = self._cupy.asarray(model.psi_or_average.astype(np.float32))
 
     def at_rows(self, users: Rows, items: Rows) -> Floats:
-        """Return Pr(X[u, i] = 1) for aligned rows, as float32 has it."""
+        """Return the probabilities of aligned rows, the mean over draws where there are some."""
         cupy = self._cupy
         out = np.empty(users.size)
-        kernel = function("rows/products.cu", "pair_products")
+        kernel = function("rows/products.cu", "mean_products", WIDE=int(self._theta.dtype == np.float64))
+        lengths = (np.int64(self._theta.shape[1]), np.int64(self._psi.shape[1]))
+        shape = (np.int32(self._n_draws), np.int32(self._size), *lengths)
         for first in range(0, users.size, _PAIRS):
             part = slice(first, min(first + _PAIRS, users.size))
             n = part.stop - part.start
-            found = cupy.empty(n, dtype=np.float32)
-            pairs = (cupy.asarray(rows[part].astype(np.int32)) for rows in (users, items))
-            kernel((-(-n // 256),), (256,), (np.int64(n), np.int32(self._size), self._theta, self._psi, *pairs, found))
+            found = cupy.empty(n, dtype=np.float64)
+            known = self._fitted.known_rows(users[part], items[part])
+            pairs = (cupy.asarray(rows.astype(np.int32)) for rows in known)
+            kernel((-(-n // 256),), (256,), (np.int64(n), *shape, self._theta, self._psi, *pairs, found))
             out[part] = cupy.asnumpy(found)
-        return out
+        return self._floored(out)
 
-    def lists(self, users: Rows, seen: View, counts: NDArray[np.int64], n: int, min_count: int) -> tuple[Rows, Floats]:
-        """Return each user's n best items that he was not observed with, -1 for none, and their probabilities."""
+    def lists(self, users: Rows, hidden: Rows, rules: ListRules) -> Lists:
+        """Return each user's best items, but for those that the users `hidden` were observed with."""
         cupy = self._cupy
-        k = min(n, self._n_items)
-        chosen, scores = np.empty((users.size, k), dtype=np.int64), np.empty((users.size, k))
-        psi = cupy.ascontiguousarray(self._psi[: self._n_items].T)
+        k = min(rules.n, self._n_items)
+        chosen, shown = np.empty((users.size, k), dtype=np.int64), np.empty((users.size, k))
+        lower = None if rules.lower is None else np.empty((users.size, k))
+        rank = self._ranking(rules, k)
+        said = self._n_draws if lower is not None else 1
+        some = max(1, min(_SCORES, self._cuda.budget() // 4) // (8 * self._n_items * (said + 4)))
+        known, _ = self._fitted.known_rows(users, np.empty(0, dtype=np.int64))
+        for first in range(0, users.size, some):
+            part = slice(first, min(first + some, users.size))
+            mean, other = self._scores(cupy.asarray(known[part]), rules.lower)
+            best = rank(mean if other is None else other, hidden[part])
+            places = cupy.maximum(best, 0).astype(np.int64)
+            chosen[part] = cupy.asnumpy(best)
+            shown[part] = cupy.asnumpy(cupy.take_along_axis(mean, places, axis=1))
+            if lower is not None:
+                lower[part] = cupy.asnumpy(cupy.take_along_axis(other, places, axis=1))
+        return chosen, shown, lower
+
+    def _ranking(self, rules: ListRules, k: int) -> Any:
+        """Return a function from scores, and whose observations to leave out, to the best items of each row."""
+        cupy, seen = self._cupy, rules.seen
         table = (cupy.asarray(seen.indptr), np.int64(seen.indptr.size - 1))
         # One more entry, so that a search past the last finds something that is no item.
         entries = cupy.asarray(np.append(seen.indices, -1).astype(np.int32))
-        common = (entries, cupy.asarray(counts.astype(np.int32)), np.int32(min_count), np.int32(k))
+        common = (entries, cupy.asarray(rules.counts.astype(np.int32)), np.int32(rules.min_count), np.int32(k))
         kernel = function("ranking.cu", "best_items")
-        room = 4 * (_TILE * self._size + _WARPS * (self._size + 2 * k))
-        if room > 48 << 10:
-            kernel.max_dynamic_shared_size_bytes = room
-        for first in range(0, users.size, _USERS):
-            part = slice(first, min(first + _USERS, users.size))
-            size = part.stop - part.start
-            best = cupy.empty((size, k), dtype=np.int32)
-            reached = cupy.empty((size, k), dtype=np.float32)
-            asked = (np.int64(size), np.int32(self._size), np.int32(self._n_items), self._theta, psi)
-            rows = cupy.asarray(users[part].astype(np.int64))
-            kernel(
-                (-(-size // _WARPS),), (32 * _WARPS,), (*asked, rows, *table, *common, best, reached), shared_mem=room
-            )
-            chosen[part], scores[part] = cupy.asnumpy(best), cupy.asnumpy(reached)
-        return chosen, scores
+        room = 8 * _WARPS * (k + (k + 1) // 2)
+
+        def rank(scores: Any, hidden: Rows) -> Any:
+            best = cupy.empty((len(hidden), k), dtype=np.int32)
+            asked = (np.int64(len(hidden)), np.int32(self._n_items), scores, cupy.asarray(hidden.astype(np.int64)))
+            blocks = -(-len(hidden) // _WARPS)
+            kernel((blocks,), (32 * _WARPS,), (*asked, *table, *common, best), shared_mem=room)
+            return best
+
+        return rank
+
+    def _scores(self, users: Any, lower: float | None) -> tuple[Any, Any]:
+        """Return the mean over draws of all items for some users, and what all but a share of the draws exceed."""
+        cupy, draws, items = self._cupy, self._n_draws, slice(self._n_items)
+        if lower is None:
+            total = cupy.zeros((len(users), self._n_items))
+            for theta, psi in zip(self._theta, self._psi, strict=True):
+                total += theta[users].astype(np.float64) @ psi[items].astype(np.float64).T
+            return self._cut(total / draws), None
+        theta = self._theta[:, users].astype(np.float64)
+        said = cupy.ascontiguousarray(theta @ self._psi[:, items].transpose(0, 2, 1).astype(np.float64))
+        place = lower * (draws - 1)
+        low = cupy.empty((len(users), self._n_items), dtype=np.float64)
+        kernel = function("draws/averages.cu", "low_quantile", KEPT=min(int(place) + 2, draws))
+        kernel((-(-low.size // 256),), (256,), (np.int64(low.size), np.int32(draws), np.float64(place), said, low))
+        return self._cut(said.mean(axis=0)), self._cut(low)
+
+    def _cut(self, chance: Any) -> Any:
+        return self._cupy.clip(self._floored(chance), 0.0, 1.0)
+
+    def _floored(self, chance: Any) -> Any:
+        return self._floor + (1.0 - 2.0 * self._floor) * chance
 
 
-def pairs_on(execution: Any, fitted: Any, users: Rows, items: Rows) -> Floats:
+def pairs_on(execution: Any, fitted: Trained, users: Rows, items: Rows) -> Floats:
     """Return the probabilities of aligned rows, on a GPU where there is one and they are many."""
-    if not isinstance(execution, Cuda) or not isinstance(fitted, Fitted) or users.size < WORTH_PAIRS:
-        found: Floats = fitted.at_rows(users, items)
-        return found
+    if not isinstance(execution, Cuda) or users.size * _models(fitted) < WORTH_PAIRS:
+        return fitted.at_rows(users, items)
     with execution as cuda, cuda.guarded(_ADVICE):
         return DeviceModel(cuda, fitted).at_rows(users, items)
 
 
-def lists_on(
-    execution: Any, fitted: Any, users: Rows, seen: View, counts: NDArray[np.int64], n: int, min_count: int
-) -> tuple[Rows, Floats] | None:
+def lists_on(execution: Any, fitted: Trained, users: Rows, hidden: Rows, rules: ListRules) -> Lists | None:
     """Return the best items of users from a GPU, or None where there is none or they are few."""
-    few = users.size * counts.size < WORTH_SCORES or n > LONGEST_LIST
-    if few or not isinstance(execution, Cuda) or not isinstance(fitted, Fitted):
+    if not isinstance(execution, Cuda) or rules.n > LONGEST_LIST:
+        return None
+    if users.size * rules.counts.size * _models(fitted) < WORTH_SCORES:
         return None
     with execution as cuda, cuda.guarded(_ADVICE):
-        return DeviceModel(cuda, fitted).lists(users, seen, counts, n, min_count)
+        return DeviceModel(cuda, fitted).lists(users, hidden, rules)
+
+
+def _models(fitted: Trained) -> int:
+    """Return how many models are asked; none where their predictions are not products alone."""
+    factors = fitted.factors
+    return 0 if factors is None else len(factors.theta)

@@ -54,15 +54,15 @@ class Askers:
     scored : callable
         For a part of them the probabilities of all items, and what to rank by where that is something else.
     elsewhere : callable, optional
-        Given rows, the length of lists and the least count, the lists of all at once and their probabilities, or None
-        where it cannot.
+        Given rows of those whose observations are left out, the length of lists and the least count, the lists of all
+        at once, their probabilities and what they are ranked by, or None where it cannot.
     """
 
     ids: list[Any]
     rows: Rows
     seen: View
     scored: Callable[[slice], tuple[Floats, Floats | None]]
-    elsewhere: Callable[[Rows, int, int], tuple[Rows, Floats] | None] | None = None
+    elsewhere: Callable[[Rows, int, int], tuple[Rows, Floats, Floats | None] | None] | None = None
 
     def lists(self, counts: NDArray[np.int64], n: int, min_count: int, *, exclude_seen: bool) -> Iterator[Listed]:
         """Yield everybody's n best items, some people at a time, so that their scores fit into memory."""
@@ -70,8 +70,10 @@ class Askers:
         rows = self.rows if exclude_seen else np.full_like(self.rows, self.seen.indptr.size - 1)
         found = None if self.elsewhere is None else self.elsewhere(rows, n, min_count)
         if found is not None:
-            owner, place = np.nonzero(found[0] >= 0)
-            yield Listed(owner, found[0][owner, place], found[1][owner, place], None)
+            items, probability, lower = found
+            owner, place = np.nonzero(items >= 0)
+            low = None if lower is None else lower[owner, place]
+            yield Listed(owner, items[owner, place], probability[owner, place], low)
             return
         for first in range(0, len(self.ids), some):
             part = slice(first, first + some)

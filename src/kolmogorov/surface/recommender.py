@@ -21,7 +21,7 @@ from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.data.observations import View
 from kolmogorov.errors import DataError
 from kolmogorov.fitting.trained import Trained
-from kolmogorov.surface.device import lists_on, pairs_on
+from kolmogorov.surface.device import ListRules, Lists, lists_on, pairs_on
 from kolmogorov.surface.frames import pair_frame
 from kolmogorov.surface.guests import observations_of
 from kolmogorov.surface.ids import Strangers, Unknown, pair_rows, rows_in_blocks
@@ -95,7 +95,12 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         return float(result[0]) if single else result
 
     def _at_rows(self, users: Rows, items: Rows) -> Floats:
-        return pairs_on(getattr(self, "execution", None), self.fitted_, users, items)
+        return pairs_on(self._execution, self.fitted_, users, items)
+
+    @property
+    def _execution(self) -> Any:
+        """Where to compute, for models that can do so elsewhere."""
+        return getattr(self, "execution", None)
 
     def _is_table(self, X: Any) -> bool:
         """Tell a frame with the columns that were learned from, whatever they are called."""
@@ -154,10 +159,10 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         check_parameters("evaluate", {"ranking": ranking, "k": k, "likes": likes}, _EVALUATE)
         if ranking:
             fitted, n_jobs = self.fitted_, getattr(self, "n_jobs", None)
-            seen, counts, execution = fitted.training.rows, fitted.item_counts, getattr(self, "execution", None)
+            rules, execution = ListRules(fitted.training.rows, fitted.item_counts, int(k), 0), self._execution
 
             def elsewhere(rows: Rows) -> Rows | None:
-                found = lists_on(execution, fitted, rows, seen, counts, int(k), 0)
+                found = lists_on(execution, fitted, rows, rows, rules)
                 return None if found is None else found[0]
 
             options = (int(k), float(likes), unknown, n_jobs)
@@ -258,9 +263,10 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         def scored(part: slice) -> tuple[Floats, Floats | None]:
             return fitted.of_users(rows[part]), fitted.lower_of_users(rows[part], LOWER) if lower else None
 
-        def elsewhere(rows: Rows, n: int, min_count: int) -> tuple[Rows, Floats] | None:
-            seen, execution = fitted.training.rows, getattr(self, "execution", None)
-            return None if lower else lists_on(execution, fitted, rows, seen, fitted.item_counts, n, min_count)
+        def elsewhere(hidden: Rows, n: int, min_count: int) -> Lists | None:
+            level = LOWER if lower else None
+            rules = ListRules(fitted.training.rows, fitted.item_counts, n, min_count, level)
+            return lists_on(self._execution, fitted, rows, hidden, rules)
 
         return Askers(ids, rows, fitted.training.rows, scored, elsewhere)
 

@@ -120,7 +120,10 @@ _CHAINS = {
     help="Fit on a Dask cluster: local:N for N processes here, or a scheduler's address such as tcp://host:8786.",
 )
 @click.option(
-    "--gpu", is_flag=True, help="Fit on an NVIDIA GPU: all chains at once, or one model; needs the extra 'cuda'."
+    "--gpu",
+    is_flag=True,
+    help="Fit on an NVIDIA GPU: all chains at once, or one model; with --dask one model on those of the workers. Needs "
+    "the extra 'cuda'.",
 )
 @click.option("--shard-ratings", default=1_000_000, show_default=True, help="With --dask: ratings in a shard, about.")
 @click.option("--test-size", type=Finite(), help="Hold out this share of the entries and report errors on it.")
@@ -160,6 +163,7 @@ def command(
       kolmogorov fit clicks.csv --only-yes --test-size 0.2 -o clicks.km
       kolmogorov fit table.kmt --dask local:4 -o model.km
       kolmogorov fit table.kmt --gpu --point --events 16 -o model.km
+      kolmogorov fit table.kmt --gpu --dask local:8 --shard-ratings 100000000 -o model.km
       kolmogorov fit votes.csv --map yes=1,abstain=0.5,no=0 --missing absent --titles motions.csv -o votes.km
       zcat votes.tsv.gz | kolmogorov fit - -o votes.km
     """
@@ -172,8 +176,6 @@ def command(
         raise click.UsageError("A model is written to a file, not to standard output.")
     if dask is None:
         refuse_given(["shard_ratings"], "goes only with --dask")
-    elif gpu:
-        raise click.UsageError("--gpu does not go with --dask.")
     say = console(stderr=True)
     say.quiet = quiet
     with ExitStack() as stack:
@@ -181,7 +183,7 @@ def command(
             stack.enter_context(silence())
         options["execution"] = None
         if dask is not None:
-            options["execution"] = stack.enter_context(cluster(dask, shard_ratings))
+            options["execution"] = stack.enter_context(cluster(dask, shard_ratings, gpu=gpu))
         elif gpu:
             options["execution"] = _device()
         _learn(data, output, events, seed, jobs, test_size, say, options)

@@ -1,11 +1,21 @@
-// Inner products theta_u . psi_i at chosen pairs, a thread each, cut to [0, 1].
-extern "C" __global__ void pair_products(long long n, int size, const float* theta, const float* psi, const int* users,
-                                         const int* items, float* out) {
+// Inner products theta_u . psi_i at chosen pairs, a thread each: the mean over models, cut to [0, 1]. WIDE: factors are double.
+#if WIDE
+typedef double Factor;
+#else
+typedef float Factor;
+#endif
+
+// `theta`[draws, n_users, size] and `psi`[draws, n_items, size] are the factors of one model or of several.
+extern "C" __global__ void mean_products(long long n, int draws, int size, long long n_users, long long n_items,
+                                         const Factor* theta, const Factor* psi, const int* users, const int* items,
+                                         double* out) {
     const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
     if (k >= n) return;
-    const float* t = theta + (long long)users[k] * size;
-    const float* f = psi + (long long)items[k] * size;
-    float total = 0.f;
-    for (int d = 0; d < size; ++d) total += t[d] * f[d];
-    out[k] = fminf(fmaxf(total, 0.f), 1.f);
+    double total = 0.0;
+    for (int draw = 0; draw < draws; ++draw) {
+        const Factor* t = theta + (draw * n_users + users[k]) * size;
+        const Factor* f = psi + (draw * n_items + items[k]) * size;
+        for (int d = 0; d < size; ++d) total += (double)t[d] * f[d];
+    }
+    out[k] = fmin(fmax(total / draws, 0.0), 1.0);
 }
