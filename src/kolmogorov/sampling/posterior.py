@@ -428,6 +428,8 @@ class Posterior(Trained):
         least = 1.0 if self.training.weights is None else float(self.training.weights.min())
         if not 0.0 <= self.unobserved < least or (self.unobserved and self.likelihood != "gaussian"):
             raise InvariantError("the weight of what was not observed must lie below all weights")
+        if self.likelihood == "bernoulli" and not self.training.is_binary:
+            raise InvariantError("the likelihood 'bernoulli' goes with yes and no")
         if self.levels is None:
             if self.likelihood == "categorical":
                 raise InvariantError("the likelihood 'categorical' goes with several levels")
