@@ -9,12 +9,12 @@ from kolmogorov.kernels.draws.gibbs import uniform
 
 #: Chances that are multiplied before a logarithm is taken.
 _TOGETHER = 16
-#: The least share of an event, where the logarithm of a share is finite, and the shortest interval worth another try.
+#: The least share of an event, so that its logarithm stays sensible, and the shortest interval worth another try.
 _LEAST_SHARE, _SHORT = 1e-12, 1e-15
 
 
 @kernel
-def cut_log_density(chance, step, n, t, weights, begin, least, shares, alpha):
+def moved_log_density(chance, step, n, t, weights, begin, least, shares, alpha):
     """Return the log density of a move by `t` of mass between two events, whose `shares` after it are given."""
     total = 0.0
     for m in range(2):
@@ -65,11 +65,13 @@ def draw_sliced(
             if j >= i:
                 j += 1
             room = x[i] + x[j]
+            if room <= 2.0 * _LEAST_SHARE:
+                continue
             two[0], two[1], shares[0], shares[1] = alpha[i], alpha[j], x[i], x[j]
             for k in range(n):
                 of, answer = codes[indices[begin + k]], answers[begin + k]
                 step[k] = emission[of[i], answer] - emission[of[j], answer]
-            level = cut_log_density(chance, step, n, 0.0, weights, begin, least, shares, two)
+            level = moved_log_density(chance, step, n, 0.0, weights, begin, least, shares, two)
             state, u = uniform(state)
             level += np.log(u)
             low, high, t = -x[i], x[j], 0.0
@@ -77,14 +79,14 @@ def draw_sliced(
                 state, u = uniform(state)
                 t = low + u * (high - low)
                 shares[0], shares[1] = x[i] + t, x[j] - t
-                if cut_log_density(chance, step, n, t, weights, begin, least, shares, two) >= level:
+                if moved_log_density(chance, step, n, t, weights, begin, least, shares, two) >= level:
                     break
                 if t < 0.0:
                     low = t
                 else:
                     high = t
                 t = 0.0
-            x[i] = min(max(x[i] + t, 0.0), room)
-            x[j] = room - x[i]
+            fresh = min(max(x[i] + t, _LEAST_SHARE), room - _LEAST_SHARE)
             for k in range(n):
-                chance[k] += t * step[k]
+                chance[k] += (fresh - x[i]) * step[k]
+            x[i], x[j] = fresh, room - fresh
