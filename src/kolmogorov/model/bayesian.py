@@ -286,8 +286,9 @@ class BayesianKolmogorovModel(DrawnModel):
         likelihood = self._likelihood(table)
         several, only_yes = not has_two(self.levels), self.unobserved != 0.0
         # An event is drawn behind each answer but where chances are cut.
-        answers = likelihood == "categorical" or (likelihood == "bernoulli" and not isinstance(self.levels, str))
-        return suited(table, several_values=several, answers=answers, only_yes=only_yes)
+        cut = likelihood == "bernoulli" and isinstance(self.levels, str)
+        answers = likelihood != "gaussian" and not cut
+        return suited(table, several_values=several, answers=answers, cut=cut, only_yes=only_yes)
 
     def _n_features(self, table: Observations) -> int:
         return self._sizes(table).n_features if self.n_features == "auto" else int(self.n_features)
