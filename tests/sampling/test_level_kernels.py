@@ -163,7 +163,10 @@ def test_thetas_whose_chances_are_cut_stay_on_the_simplex_and_do_not_know_their_
     emission = Emission.of_chances(np.array([-2.0, 0.5, 3.0]))
     counts = rng.integers(0, 40, 7)
     indptr = np.append(0, np.cumsum(counts)).astype(np.int64)
-    items, answers = rng.integers(4, size=indptr[-1]).astype(np.int32), rng.integers(2, size=indptr[-1]).astype(np.uint8)
+    items, answers = (
+        rng.integers(4, size=indptr[-1]).astype(np.int32),
+        rng.integers(2, size=indptr[-1]).astype(np.uint8),
+    )
     codes = rng.integers(3, size=(4, size)).astype(np.uint8)
     theta, alpha = rng.dirichlet(np.full(size, 0.3), 7), rng.uniform(0.01, 3.0, size)
     given_ = (indptr, items, answers, np.empty(0), codes, emission.chances, emission.least, theta, alpha, 3)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.typing import Rows
+from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.fitting.trained import Trained
 from kolmogorov.report.packing import as_text, bits, shares
@@ -65,6 +65,7 @@ def _single(found: Fitted, rows: Rows, psi: str, ridge: float) -> dict[str, Any]
     return {
         "fine": True,
         "floor": 0.0,
+        "cut": None,
         "likelihood": "gaussian",
         "between": None,
         "n_all": 1,
@@ -93,8 +94,7 @@ def _drawn(posterior: Posterior, rows: Rows) -> dict[str, Any]:
     models = []
     for k in chosen.tolist():
         population = posterior.theta[k, posterior.user_seen].mean(axis=0, dtype=np.float64)
-        pull = concentration(posterior, k, population)
-        noise = 1.0 if posterior.likelihood == "bernoulli" else float(posterior.noise[k].mean())
+        pull, noise = _pull_and_noise(posterior, k, population)
         models.append(
             {
                 "psi": _coded(_places(posterior.psi[k], levels), levels),
@@ -108,12 +108,29 @@ def _drawn(posterior: Posterior, rows: Rows) -> dict[str, Any]:
     return {
         "fine": fine,
         "floor": posterior.floor,
+        "cut": _cut(posterior),
         "likelihood": posterior.likelihood,
         "levels": levels,
         "between": None,
         "n_all": posterior.n_draws,
         "models": models,
     }
+
+
+def _cut(posterior: Posterior) -> list[float] | None:
+    """Return what each draw is cut to before they are averaged; None where they are not."""
+    return list(posterior.bounds) if np.isfinite(posterior.bounds).all() else None
+
+
+def _pull_and_noise(posterior: Posterior, k: int, population: Floats) -> tuple[float, float]:
+    """Return how tightly thetas lie around the population, and the variance of an answer, as the page's fold-in has it.
+
+    Where chances are cut it takes least squares: a Dirichlet's precision, and what yes and no vary by.
+    """
+    pull = concentration(posterior, k, population)
+    if _cut(posterior) is not None:
+        return (pull + 1.0) * population.size, float(np.var(posterior.training.values))
+    return pull, 1.0 if posterior.likelihood == "bernoulli" else float(posterior.noise[k].mean())
 
 
 def _levels(fitted: Fitted) -> tuple[list[float], NDArray[np.int64]]:

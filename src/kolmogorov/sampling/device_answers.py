@@ -66,7 +66,15 @@ class AnswerDeviceChains(DeviceChains[AnswerChain]):
         items, cuda = self.items, self.cuda
         pull, tilt = sent(cuda, self.precision, np.float64), sent(cuda, self.slopes @ self.precision)
         sizes = (np.int64(self.users.n_rows), np.int64(items.n_rows), np.int64(items.n_entries))
-        prior = (self.chances, np.float64(self.emission.least), self.position, items.features, items.n_features, tilt, pull)
+        prior = (
+            self.chances,
+            np.float64(self.emission.least),
+            self.position,
+            items.features,
+            items.n_features,
+            tilt,
+            pull,
+        )
         rest = (self.seeds, np.int32(index), np.int32(ITEM_SIDE), self.scratch, self.codes, self.psi)
         n_levels = len(self.levels)
         room = [8 * (n_levels * (warps + 1) + 2 * self.size) for _, warps in items.runs]

@@ -142,9 +142,7 @@ class Posterior(Trained):
         mean, deviation = np.empty(users.size), np.empty(users.size)
         theta, psi, _ = self._anyone
         self._dealt(
-            lambda part: mean_products(
-                theta, psi, users[part], items[part], *self.bounds, mean[part], deviation[part]
-            ),
+            lambda part: mean_products(theta, psi, users[part], items[part], *self.bounds, mean[part], deviation[part]),
             users.size,
         )
         unknown = (users == len(self.users)) | (items == len(self.items))

@@ -70,6 +70,6 @@ function drawnEvents({ psi, size, ridge, centre }, answers, sweeps = 120, first 
 /** Thetas for a Map from items (rows) to answers on the probability scale. */
 function foldIn(answers) {
   if (!answers.size) return POPULATION;
-  const place = DATA.members.likelihood === "bernoulli" ? drawnEvents : leastSquares;
+  const place = DATA.members.likelihood === "bernoulli" && !CUT ? drawnEvents : leastSquares;
   return MODELS.map((model) => place(model, answers));
 }
