@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.typing import Floats, Rows
+from kolmogorov._support.typing import Rows
 from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.fitting.trained import Trained
 from kolmogorov.report.packing import as_text, bits, shares
@@ -94,7 +94,8 @@ def _drawn(posterior: Posterior, rows: Rows) -> dict[str, Any]:
     models = []
     for k in chosen.tolist():
         population = posterior.theta[k, posterior.user_seen].mean(axis=0, dtype=np.float64)
-        pull, noise = _pull_and_noise(posterior, k, population)
+        pull = concentration(posterior, k, population)
+        noise = 1.0 if posterior.likelihood == "bernoulli" else float(posterior.noise[k].mean())
         models.append(
             {
                 "psi": _coded(_places(posterior.psi[k], levels), levels),
@@ -120,17 +121,6 @@ def _drawn(posterior: Posterior, rows: Rows) -> dict[str, Any]:
 def _cut(posterior: Posterior) -> list[float] | None:
     """Return what each draw is cut to before they are averaged; None where they are not."""
     return list(posterior.bounds) if np.isfinite(posterior.bounds).all() else None
-
-
-def _pull_and_noise(posterior: Posterior, k: int, population: Floats) -> tuple[float, float]:
-    """Return how tightly thetas lie around the population, and the variance of an answer, as the page's fold-in has it.
-
-    Where chances are cut it takes least squares: a Dirichlet's precision, and what yes and no vary by.
-    """
-    pull = concentration(posterior, k, population)
-    if _cut(posterior) is not None:
-        return (pull + 1.0) * population.size, float(np.var(posterior.training.values))
-    return pull, 1.0 if posterior.likelihood == "bernoulli" else float(posterior.noise[k].mean())
 
 
 def _levels(fitted: Fitted) -> tuple[list[float], NDArray[np.int64]]:
