@@ -132,6 +132,36 @@ def roll_calls(rng: Generator) -> Observations:
     return table(users, items, rng.random(len(users)) < 1.0 / (1.0 + np.exp(-odds)), 0, 1)
 
 
+def blocs(rng: Generator) -> Observations:
+    """Two parties that vote apart on most of 16 motions; a member leans either way."""
+    users, items = dense_pairs(rng, 435, 16, 0.94)
+    share = np.where(rng.random((16, 1)) < 0.75, rng.choice([[0.05, 0.9], [0.9, 0.1], [0.2, 0.8]], 16), 0.55)
+    chance = share[items, (rng.random(435) < 0.6).astype(int)[users]]
+    odds = np.log(chance / (1.0 - chance)) + 0.7 * (rng.standard_normal(435)[users] * rng.choice([-1, 1], 16)[items])
+    return table(users, items, rng.random(len(users)) < 1.0 / (1.0 + np.exp(-odds)), 0, 1)
+
+
+def probit(rng: Generator) -> Observations:
+    users, items = dense_pairs(rng, 400, 16, 0.85)
+    return table(users, items, low_rank(rng, users, items, 3, 0.5, 0.6, 1.0, 0.8) > 0.0, 0, 1)
+
+
+def hundred(rng: Generator) -> Observations:
+    users, items = dense_pairs(rng, 100, 50, 0.8)
+    return table(users, items, low_rank(rng, users, items, 3, 0.5, 0.7, 1.0, 0.7) > 0.0, 0, 1)
+
+
+def sixes(rng: Generator) -> Observations:
+    users, items = sparse_pairs(rng, 1_000, 200, 6_000, 0.3, 0.6)
+    return table(users, items, low_rank(rng, users, items, 3, 0.6, 0.8, 0.8, 0.8) > -0.3, 0, 1)
+
+
+def types(rng: Generator) -> Observations:
+    users, items = dense_pairs(rng, 600, 40, 0.8)
+    kind, chance = rng.integers(5, size=600), rng.beta(0.5, 0.5, (5, 40))
+    return table(users, items, rng.random(len(users)) < chance[kind[users], items], 0, 1)
+
+
 #: By name: what is said of each, and how it is made.
 TABLES: dict[str, tuple[str, Callable[[Generator], Observations]]] = {
     "books": ("16,000 × 10,000, 6 a user, 1 to 5", books),
@@ -148,6 +178,11 @@ TABLES: dict[str, tuple[str, Callable[[Generator], Observations]]] = {
     "parties": ("435 × 16, yes/no, one dimension", parties),
     "roll calls": ("400 × 600, yes/no, two dimensions", roll_calls),
     "zoo": ("101 × 15, yes/no", zoo),
+    "blocs": ("435 × 16, yes/no, two parties", blocs),
+    "probit": ("400 × 16, yes/no, 3 factors", probit),
+    "hundred": ("100 × 50, yes/no, 3 factors", hundred),
+    "sixes": ("1,000 × 200, 6 a user, yes/no, 3 factors", sixes),
+    "types": ("600 × 40, yes/no, 5 types", types),
 }
 
 

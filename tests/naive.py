@@ -359,7 +359,7 @@ def value_distribution(theta, values, heavy, grid, centre, pull):
     return softmax(logs)
 
 
-def emission_distribution(theta, answers, times, emission, position, centre, pull):
+def emission_distribution(theta, answers, times, emission, least, position, centre, pull):
     """Probabilities of all vectors of an item's values, where answers come from events."""
     logs = []
     for codes in itertools.product(range(len(emission)), repeat=theta.shape[1]):
@@ -367,8 +367,19 @@ def emission_distribution(theta, answers, times, emission, position, centre, pul
         logs.append(-0.5 * (x - centre) @ pull @ (x - centre))
         for k, answer in enumerate(answers):
             chance = sum(theta[k, d] * emission[code, answer] for d, code in enumerate(codes))
-            logs[-1] += times[k] * np.log(chance)
+            logs[-1] += times[k] * np.log(np.clip(chance, least, 1.0 - least))
     return softmax(logs)
+
+
+def cut_thetas(answers, times, codes, emission, least, alpha, n, rng):
+    """Thetas given answers whose chances are cut, by rejection from their prior."""
+    prior = rng.dirichlet(alpha, 400_000)
+    logs = np.zeros(len(prior))
+    for answer, weight, places in zip(answers, times, codes, strict=True):
+        logs += weight * np.log(np.clip(prior @ emission[places, answer], least, 1.0 - least))
+    kept = prior[np.log(rng.random(len(prior))) < logs - logs.max()]
+    assert len(kept) >= n // 4
+    return kept[:n]
 
 
 def emitted_theta(answers, items, codes, emission, theta, alpha, state, uniform, gamma):

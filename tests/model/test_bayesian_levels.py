@@ -10,7 +10,7 @@ from forgery import forged
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets, load
 from kolmogorov.data.observations import View
 from kolmogorov.errors import DataError, FileFormatError, ParameterError
-from kolmogorov.sampling.emission import placed
+from kolmogorov.sampling.emission import CUT, placed
 
 SMALL = {"n_chains": 2, "burn_in": 30, "n_samples": 5, "thin": 2, "random_state": 0}
 STARS = np.arange(1, 6) / 5
@@ -46,7 +46,7 @@ def test_defaults_take_several_values_and_sizes_that_suit(tables):
     assert 4 <= model.posterior_.n_events <= 8
     chances = BayesianKolmogorovModel(n_chains=1, burn_in=2, n_samples=2, random_state=0).fit(tables["bernoulli"])
     assert chances.posterior_.likelihood == "bernoulli"
-    assert ((chances.posterior_.levels > 0) & (chances.posterior_.levels < 1)).all()
+    assert (chances.posterior_.levels[0], chances.posterior_.levels[-1]) == (-2.0, 3.0)
 
 
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)
@@ -55,10 +55,20 @@ def test_predictions_are_means_over_draws(models, tables, likelihood):
     posterior = model.posterior_
     draws = np.einsum("kud,kid->kui", posterior.theta.astype(float), posterior.psi.astype(float))
     rows = rows_of(table)
+    averaged = np.clip(draws.mean(axis=0), 0.0, 1.0)[rows]
+    np.testing.assert_allclose(model.as_model().predict(table), averaged, atol=1e-6)
+    if likelihood == "bernoulli":
+        draws = np.clip(draws, *CUT)
+        assert np.abs(draws.mean(axis=0)[rows] - averaged).max() > 0.01
     expected = np.clip(draws.mean(axis=0), 0.0, 1.0)[rows]
     np.testing.assert_allclose(model.predict(table), expected, atol=1e-6)
     np.testing.assert_allclose(model.predict(table, return_std=True)[1], draws.std(axis=0)[rows], atol=1e-4)
-    np.testing.assert_allclose(model.as_model().predict(table), expected, atol=1e-6)
+    ids = table.users.ids
+    whole = np.array([model.posterior_.of_users(np.array([row]))[0] for row in range(len(ids))])
+    np.testing.assert_allclose(whole[rows], expected, atol=1e-6)
+    np.testing.assert_allclose(model.posterior_.of_users(np.arange(len(ids)))[rows], expected, atol=1e-6)
+    user, item = int(rows[0][5]), int(rows[1][5])
+    assert posterior.contributions(user, item)[1].sum() == pytest.approx(draws.mean(axis=0)[user, item], abs=1e-4)
     low, high = model.predict_interval(table)
     said = table.scale.rating(table.values)
     assert ((said >= low - 1e-9) & (said <= high + 1e-9)).mean() > 0.8
@@ -72,7 +82,8 @@ def test_distributions_sum_to_one_and_have_the_mean_that_is_predicted(models, ta
     assert found.shape == (len(table), levels.size)
     assert (found >= 0).all()
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
-    np.testing.assert_allclose(np.clip(found @ levels, 0.0, 1.0), model.predict(table), atol=1e-5)
+    averaged = model if likelihood != "bernoulli" else model.as_model()
+    np.testing.assert_allclose(np.clip(found @ levels, 0.0, 1.0), averaged.predict(table), atol=1e-5)
 
 
 def predictive(posterior, table, points):
@@ -83,7 +94,7 @@ def predictive(posterior, table, points):
         cuts = (points[1:] + points[:-1]) / 2
         return naive.answer_shares(theta, psi, np.sqrt(posterior.noise), users, items, cuts)
     if posterior.likelihood == "bernoulli":
-        yes = np.clip(np.einsum("kud,kid->kui", theta, psi), 0.0, 1.0).mean(axis=0)[users, items]
+        yes = np.clip(np.einsum("kud,kid->kui", theta, psi), *CUT).mean(axis=0)[users, items]
         return np.column_stack([1.0 - yes, yes])
     out = np.zeros((len(users), points.size))
     for draw_theta, draw_psi in zip(theta, psi, strict=True):
@@ -170,7 +181,7 @@ def _parameter(name, value):
         ("gaussian", _parameter("levels", [0.0, 0.5, 1.0])),
         ("gaussian", _parameter("levels", "many")),
         ("bernoulli", _array("levels", [0.0, 0.15, 0.3, 0.5, 0.7, 0.85, 1.0])),
-        ("bernoulli", _array("levels", [-0.2, 0.15, 0.3, 0.5, 0.7, 0.85, 0.98])),
+        ("bernoulli", _array("levels", np.arange(-9, 12) * 1.5)),
         ("categorical", _array("levels", [0.2, 0.4, 0.6, 0.8])),
         ("categorical", _array("levels", [0.2, 0.4, 0.6, 0.8, 0.9, 1.0])),
     ],
@@ -298,9 +309,20 @@ def test_wrong_parameters_are_told(tables, options, words):
         BayesianKolmogorovModel(**options).fit(tables["gaussian"])
 
 
+@pytest.mark.parametrize("levels", [(0.02, 0.3, 0.7, 0.98), (0.0, 0.5, 1.0), (-0.5, 0.2, 0.8, 1.2)])
+def test_chances_may_be_given_and_no_answer_is_impossible(tables, levels):
+    """Inside (0, 1) an event is drawn behind each answer; what reaches beyond is cut."""
+    table = tables["bernoulli"]
+    model = BayesianKolmogorovModel(3, levels=levels, **SMALL).fit(table)
+    assert np.isin(model.posterior_.psi, np.float32(levels)).all()
+    draws = np.einsum("kud,kid->kui", model.posterior_.theta.astype(float), model.posterior_.psi.astype(float))
+    expected = np.clip(draws, *CUT).mean(axis=0)[rows_of(table)]
+    np.testing.assert_allclose(model.predict(table), expected, atol=1e-6)
+    assert ((expected >= CUT[0]) & (expected <= CUT[1])).all()
+    assert model.evaluate(table)["log_loss"] < 0.6
+
+
 def test_levels_and_likelihood_have_to_go_together(tables):
-    with pytest.raises(ParameterError, match="chances of a yes"):
-        BayesianKolmogorovModel(levels=[0.0, 0.5, 1.2]).fit(tables["bernoulli"])
     smooth = Observations.from_dense(np.random.default_rng(0).random((20, 20)))
     with pytest.raises(DataError, match="distinct ratings"):
         BayesianKolmogorovModel(likelihood="categorical").fit(smooth)

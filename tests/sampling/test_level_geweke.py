@@ -144,6 +144,16 @@ class ChanceWorld(ValueWorld):
         return [*self.usual(link, values), logs.mean(), (logs**2).mean(), (values**2).mean()]
 
 
+class CutWorld(ChanceWorld):
+    """The same with chances that reach beyond 0 and 1, whose sums are cut."""
+
+    grid = np.array([-0.8, 0.3, 0.6, 1.7])
+
+    def answers(self, link, rng):
+        said = np.clip(self.chance(link), self.emission.least, 1.0 - self.emission.least)
+        return (rng.random(len(said)) < said).astype(float)
+
+
 class AnswerWorld(ChanceWorld):
     """The same table with one of three ratings."""
 
@@ -153,7 +163,7 @@ class AnswerWorld(ChanceWorld):
         return {"emission": self.emission}
 
 
-@pytest.mark.parametrize("make", [ValueWorld, ChanceWorld, AnswerWorld])
+@pytest.mark.parametrize("make", [ValueWorld, ChanceWorld, CutWorld, AnswerWorld])
 def test_geweke_finds_nothing_wrong(make):
     assert np.abs(scores_of(8000, make)).max() < 4.0
 
@@ -161,8 +171,8 @@ def test_geweke_finds_nothing_wrong(make):
 _values, _thetas, _noise, _shape = (
     getattr(chain_module, name) for name in ("draw_values", "draw_thetas", "noise_of", "redrawn_shape")
 )
-_emissions, _emitted, _alpha = (
-    getattr(chain_module, name) for name in ("draw_emissions", "draw_emitted", "redrawn_alpha")
+_emissions, _emitted, _sliced, _alpha = (
+    getattr(chain_module, name) for name in ("draw_emissions", "draw_emitted", "draw_sliced", "redrawn_alpha")
 )
 
 
@@ -206,12 +216,16 @@ def _shifted_answers(indptr, indices, answers, *rest):
     _emissions(indptr, indices, answers.max() - answers, *rest)
 
 
-def _far_prior(indptr, indices, answers, weights, theta, codes, emission, position, centre, *rest):
-    _emissions(indptr, indices, answers, weights, theta, codes, emission, position, centre + 0.2, *rest)
+def _far_prior(indptr, indices, answers, weights, theta, codes, emission, least, position, centre, *rest):
+    _emissions(indptr, indices, answers, weights, theta, codes, emission, least, position, centre + 0.2, *rest)
 
 
 def _one_more(indptr, indices, answers, weights, codes, emission, theta, alpha, *rest):
     _emitted(indptr, indices, answers, weights, codes, emission, theta, alpha + 3.0, *rest)
+
+
+def _one_more_sliced(indptr, indices, answers, weights, codes, emission, least, theta, alpha, *rest):
+    _sliced(indptr, indices, answers, weights, codes, emission, least, theta, alpha + 3.0, *rest)
 
 
 def _repeated(alpha, theta, rng, **options):
@@ -231,3 +245,16 @@ def _repeated(alpha, theta, rng, **options):
 def test_geweke_finds_a_wrong_conditional_of_answers(monkeypatch, make, name, bug):
     monkeypatch.setattr(chain_module, name, bug)
     assert np.abs(scores_of(6000, make)).max() > 5.0
+
+
+@pytest.mark.parametrize(
+    ("name", "bug"),
+    [
+        ("draw_emissions", _shifted_answers),
+        ("draw_emissions", _far_prior),
+        ("draw_sliced", _one_more_sliced),
+    ],
+)
+def test_geweke_finds_a_wrong_conditional_of_what_is_cut(monkeypatch, name, bug):
+    monkeypatch.setattr(chain_module, name, bug)
+    assert np.abs(scores_of(6000, CutWorld)).max() > 5.0

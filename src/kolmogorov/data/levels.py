@@ -15,7 +15,8 @@ from kolmogorov.data.observations import Observations
 Levels = int | Sequence[float] | Literal["auto"]
 #: An item's value in an event is kept as one byte; a reach of ten scales either way is beyond all use.
 MOST_LEVELS, FURTHEST_LEVEL = 64, 10.0
-#: Chances of an item in an event where answers are yes or no; never 0 or 1, so that no answer is impossible.
+#: Chances of an item in an event where answers are yes or no and point models are learned; never 0 or 1, so that no
+#: answer is impossible.
 CHANCES = (0.002, 0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98, 0.998)
 #: The step of a grid where the ratings' own is finer or coarser, with the two between which that serves.
 _USUAL_STEP, _FINEST_STEP, _COARSEST_STEP = 0.2, 0.15, 0.25
@@ -49,15 +50,13 @@ class LevelsRequirement:
         )
 
 
-def grid_of(levels: Levels, table: Observations, *, chances: bool = False) -> Floats | None:
+def grid_of(levels: Levels, table: Observations) -> Floats | None:
     """Return the values of a many-valued model for a table; None for the paper's two.
 
     Parameters
     ----------
     levels : 2, "auto" or sequence of float
     table : Observations
-    chances : bool
-        Answers are yes or no, and a value is the chance of a yes: "auto" stays inside (0, 1).
 
     Examples
     --------
@@ -67,7 +66,7 @@ def grid_of(levels: Levels, table: Observations, *, chances: bool = False) -> Fl
     [-0.4, -0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4]
     """
     if isinstance(levels, str):
-        return np.array(CHANCES) if chances else _reaching(step_of(table))
+        return _reaching(step_of(table))
     if isinstance(levels, numbers.Integral):
         return None
     grid = np.asarray(levels, dtype=np.float64)

@@ -82,17 +82,17 @@ class BayesianKolmogorovModel(DrawnModel):
     ----------
     n_events : int or "auto"
         Of each draw. "auto" takes more for more ratings: 8 for 5,000, 14 for 100,000, 24 for a million; fewer where
-        users or items have few ratings each.
+        users or items have few ratings each, and at most 10 for yes/no data.
     levels : "auto", 2 or sequence of float
         The values that an item may take in an event, on the probability scale; 2 is the paper's model, in which it
         happens or not. "auto" takes, for ratings, a grid that reaches at least one scale beyond either end, and for 0/1
-        data a few chances of a yes.
+        data chances of a yes and beyond: what a draw says is then cut to a chance.
     likelihood : {"auto", "gaussian", "bernoulli", "categorical"}
         Answers with normal noise, of a variance that depends on the user; yes and no; or one of few ratings, which an
         event of each answer's own gives. "auto" takes "bernoulli" for 0/1 data and "gaussian" for others.
     n_chains : int or "auto"
         Independent chains, started apart; on several threads they run side by side. "auto" takes 8, and 4 from
-        300,000 ratings on.
+        300,000 ratings on, or 100,000 that are yes/no.
     burn_in : int or "auto"
         Sweeps at the start of each chain that are not kept; the priors of users and of values are learned during them.
         "auto" takes 150, and 100 from 300,000 ratings on.
@@ -287,7 +287,10 @@ class BayesianKolmogorovModel(DrawnModel):
     def _sizes(self, table: Observations) -> Sizes:
         likelihood = self._likelihood(table)
         several, only_yes = not has_two(self.levels), self.unobserved != 0.0
-        return suited(table, several_values=several, answers=likelihood != "gaussian", only_yes=only_yes)
+        # An event is drawn behind each answer but where chances are cut.
+        cut = likelihood == "bernoulli" and isinstance(self.levels, str)
+        answers = likelihood != "gaussian" and not cut
+        return suited(table, several_values=several, answers=answers, cut=cut, only_yes=only_yes)
 
     def _n_features(self, table: Observations) -> int:
         return self._sizes(table).n_features if self.n_features == "auto" else int(self.n_features)

@@ -147,7 +147,7 @@ class DrawnModel(DrawnInterpretation, EventModel):
         ----------
         n_events : int, optional
             Gather similar events until at most so many are left. By default all are kept, and the predictions are the
-            same to rounding.
+            same to rounding, but for yes/no data with values beyond 0 and 1: there each draw is cut, and here the sum.
         """
         check_is_fitted(self)
         if n_events is not None:

@@ -14,7 +14,7 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import LARGEST_RIDGE, Either, Optional, Real, Word
 from kolmogorov._support.warn import warn
-from kolmogorov.data.levels import Levels, LevelsRequirement, has_two
+from kolmogorov.data.levels import CHANCES, Levels, LevelsRequirement, has_two
 from kolmogorov.data.observations import Observations, View
 from kolmogorov.errors import ConvergenceWarning, ParameterError
 from kolmogorov.execution import Cuda, Dask, Threads
@@ -315,7 +315,7 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         n_sweeps = max(_LEAST_SWEEPS, round(effort * (_SPARSE_SWEEPS if sparse else _SWEEPS)))
         return Plan(
             likelihood=likelihood,
-            levels=level_grid("auto", table, likelihood, int(self.n_events)),
+            levels=level_grid(CHANCES if likelihood == "bernoulli" else "auto", table, likelihood, int(self.n_events)),
             n_events=int(self.n_events),
             n_chains=1,
             burn_in=n_sweeps // 2,

@@ -65,6 +65,7 @@ def _single(found: Fitted, rows: Rows, psi: str, ridge: float) -> dict[str, Any]
     return {
         "fine": True,
         "floor": 0.0,
+        "cut": None,
         "likelihood": "gaussian",
         "between": None,
         "n_all": 1,
@@ -108,12 +109,18 @@ def _drawn(posterior: Posterior, rows: Rows) -> dict[str, Any]:
     return {
         "fine": fine,
         "floor": posterior.floor,
+        "cut": _cut(posterior),
         "likelihood": posterior.likelihood,
         "levels": levels,
         "between": None,
         "n_all": posterior.n_draws,
         "models": models,
     }
+
+
+def _cut(posterior: Posterior) -> list[float] | None:
+    """Return what each draw is cut to before they are averaged; None where they are not."""
+    return list(posterior.bounds) if np.isfinite(posterior.bounds).all() else None
 
 
 def _levels(fitted: Fitted) -> tuple[list[float], NDArray[np.int64]]:

@@ -14,7 +14,7 @@ from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.sampling.chain import PRIORS, ChainState
 from kolmogorov.sampling.device import ChainSide, DeviceChains, sent
 from kolmogorov.sampling.dirichlet import alpha_given
-from kolmogorov.sampling.levels import HELD, AnswerChain
+from kolmogorov.sampling.levels import HELD, USER_ROUNDS, AnswerChain
 
 #: Bytes of scratch for an entry of a chain: the chance of its answer.
 SCRATCH = 4
@@ -24,6 +24,7 @@ class AnswerDeviceChains(DeviceChains[AnswerChain]):
     """Several `AnswerChain` on a GPU.
 
     Values are drawn from the streams of chains on threads, events from one of each answer's own: other draws, as good.
+    Thetas whose chances are cut are those of chains on threads to rounding, which a slice's ends can make larger.
     """
 
     answer_kind = np.uint8
@@ -65,24 +66,39 @@ class AnswerDeviceChains(DeviceChains[AnswerChain]):
         items, cuda = self.items, self.cuda
         pull, tilt = sent(cuda, self.precision, np.float64), sent(cuda, self.slopes @ self.precision)
         sizes = (np.int64(self.users.n_rows), np.int64(items.n_rows), np.int64(items.n_entries))
-        prior = (self.chances, self.position, items.features, items.n_features, tilt, pull)
+        prior = (
+            self.chances,
+            np.float64(self.emission.least),
+            self.position,
+            items.features,
+            items.n_features,
+            tilt,
+            pull,
+        )
         rest = (self.seeds, np.int32(index), np.int32(ITEM_SIDE), self.scratch, self.codes, self.psi)
         n_levels = len(self.levels)
         room = [8 * (n_levels * (warps + 1) + 2 * self.size) for _, warps in items.runs]
-        self._draw("draw_emissions", items, (*items.table, self.theta, *sizes, *prior, *rest), room)
+        self._draw("emissions", "draw_emissions", items, (*items.table, self.theta, *sizes, *prior, *rest), room)
 
     def draw_thetas(self, index: int) -> None:
-        """Draw the events behind every user's answers, then the user's theta."""
-        users, alpha = self.users, sent(self.cuda, self.alpha, np.float64)
-        given = (*users.table, self.codes, np.int64(self.items.n_rows), np.int64(users.n_rows), self.chances, alpha)
-        rest = (self.seeds, np.int32(index), np.int32(USER_SIDE), self.theta, self.logs)
-        self._draw("draw_emitted", users, (*given, *rest), [4 * self.size for _ in users.runs])
+        """Draw the events behind every user's answers, then the user's theta; where chances are cut, theta alone."""
+        users, alpha, emission = self.users, sent(self.cuda, self.alpha, np.float64), self.emission
+        given = (*users.table, self.codes, np.int64(self.items.n_rows), np.int64(users.n_rows))
+        when = (self.seeds, np.int32(index), np.int32(USER_SIDE))
+        if emission.cuts:
+            given = (*given, np.int64(users.n_entries), self.chances, np.float64(emission.least), alpha)
+            rest = (np.int32(USER_ROUNDS), *when, self.scratch, self.theta, self.logs)
+            room = [8 * (self.size + warps) for _, warps in users.runs]
+            self._draw("slices", "draw_sliced", users, (*given, *rest), room)
+            return
+        rest = (self.chances, alpha, *when, self.theta, self.logs)
+        self._draw("emissions", "draw_emitted", users, (*given, *rest), [4 * self.size for _ in users.runs])
 
-    def _draw(self, name: str, side: ChainSide, given: tuple[Any, ...], rooms: list[int]) -> None:
+    def _draw(self, file: str, name: str, side: ChainSide, given: tuple[Any, ...], rooms: list[int]) -> None:
         n, (n_levels, n_answers) = len(self), self.emission.chances.shape
         for (rows, warps), room in zip(side.runs, rooms, strict=True):
             constants = {"L": n_levels, "R": n_answers, "WARPS": warps, "WEIGHTED": int(side.weighted)}
-            kernel = self.kernel("draws/emissions.cu", name, **constants)
+            kernel = self.kernel(f"draws/{file}.cu", name, **constants)
             kernel((len(rows) * n,), (32 * warps,), (rows, np.int32(n), *given), shared_mem=room)
 
     def numbers(self) -> dict[str, Floats]:

@@ -14,8 +14,10 @@ from kolmogorov.data import Observations
 #: The chance that an answer goes astray from its value: so much for each other answer, at most the second number; and
 #: that it then goes one answer further, and so on.
 ASTRAY, MOST_ASTRAY, FURTHER = 0.1, 0.3, 0.3
-#: Where chances of a yes may lie: no answer is impossible.
-INSIDE = (1e-3, 1.0 - 1e-3)
+#: Between which chances of a yes are cut where values reach beyond them: no answer is impossible.
+CUT = (2e-3, 1.0 - 2e-3)
+#: Where none does, what is left of a chance when a difference of sums rounds to below 0.
+_LEAST = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,16 +31,24 @@ class Emission:
     chances : float64[L, R]
     position : float64[L]
         Where a value stands in the items' normal prior.
+    least : float
+        What a chance is cut to where values that reach beyond 0 or 1 sum to less; from above to 1 - `least`.
     """
 
     answers: Floats
     chances: Floats
     position: Floats
+    least: float = _LEAST
 
     @classmethod
     def of_chances(cls, chances: Floats) -> Emission:
-        """Answers are yes or no: a value is the chance of a yes; its place is its log odds."""
+        """Answers are yes or no: a value is the chance of a yes; its place is its log odds, or where it reaches beyond.
+
+        Values that reach beyond 0 and 1 are for averages: what a user says to an item is cut.
+        """
         table = np.column_stack([1.0 - chances, chances])
+        if reaches(chances):
+            return cls(np.array([0.0, 1.0]), table, chances, CUT[0])
         odds = np.log(chances) - np.log1p(-chances)
         return cls(np.array([0.0, 1.0]), table, 0.5 + odds / 8.0)
 
@@ -53,6 +63,11 @@ class Emission:
         return cls(answers, table, answers)
 
     @property
+    def cuts(self) -> bool:
+        """Whether there are sums of chances that are cut."""
+        return self.least > _LEAST
+
+    @property
     def levels(self) -> Floats:
         """The mean answer of each value, which is what a model predicts with."""
         mean: Floats = self.chances @ self.answers
@@ -61,6 +76,17 @@ class Emission:
     def codes(self, values: Floats) -> NDArray[np.uint8]:
         """Return the place of each observed value among the answers."""
         return np.abs(np.subtract.outer(values, self.answers)).argmin(axis=1).astype(np.uint8)
+
+
+def reaches(chances: Floats) -> bool:
+    """Tell whether chances of a yes reach beyond those that answers can have."""
+    return bool(chances[0] <= 0.0 or chances[-1] >= 1.0)
+
+
+def bounds_of(likelihood: str, levels: Floats | None) -> tuple[float, float]:
+    """Return what a draw's products are cut to: with yes and no, chances. Ratings are cut when draws are averaged."""
+    cut = likelihood == "bernoulli" and levels is not None and reaches(levels)
+    return CUT if cut else (-np.inf, np.inf)
 
 
 def emission_of(likelihood: str, levels: Floats, table: Observations) -> Emission:

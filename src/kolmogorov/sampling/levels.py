@@ -14,6 +14,7 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import View
 from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.emissions import draw_emissions, draw_emitted
+from kolmogorov.kernels.draws.slices import draw_sliced
 from kolmogorov.kernels.draws.values import draw_thetas, draw_values
 from kolmogorov.kernels.rows.products import residual_squares
 from kolmogorov.sampling.chain import PRIORS, START, Chain, ChainState, noise_of
@@ -107,6 +108,28 @@ class LevelChain(Chain):
             shape=self.noise_shape,
         )
 
+    def factor_start(self) -> ChainState:
+        """Start from factors without the simplex, which find their mode in a few sweeps where values need hundreds."""
+        plain = self.plain_start()
+        if self.n_events == 1:
+            return plain
+        rng = generator(self.seed, START, 1)
+        size, seed = self.n_events, int(rng.integers(2**63))
+        given = (size, self.value_variance, float(self.mass.sum()), seed, self.dealer, rng)
+        found = drawn_factors(self.observations, self.item_features, *given)
+        # As far from equal shares as points anywhere on the simplex are.
+        theta, x, items = found.on_simplex(1.0 / size, rng)
+        concentration = self.concentration or float(size * size)
+        return replace(
+            plain,
+            theta=theta,
+            psi=self.levels[placed(x, self.levels)],
+            noise=np.full(len(theta), found.noise),
+            items=items,
+            users=UserPrior.start(self.features, size, concentration, PRIOR_DRAWS),
+            scale=self.noise_shape * found.noise,
+        )
+
     def kept(self, psi: Floats) -> Any:
         """Return psi as draws keep it: values in four bytes."""
         return psi.astype(np.float32)
@@ -134,26 +157,8 @@ class GaussianLevelChain(LevelChain):
             self.mass = self.mass + unobserved * (self.observations.n_items - self.observations.rows.counts)
 
     def start(self) -> ChainState:
-        """Start from factors without the simplex, which find their mode in a few sweeps where values need hundreds."""
-        plain = self.plain_start()
-        if self.unobserved or self.n_events == 1:
-            return plain
-        rng = generator(self.seed, START, 1)
-        size, seed = self.n_events, int(rng.integers(2**63))
-        given = (size, self.value_variance, float(self.mass.sum()), seed, self.dealer, rng)
-        found = drawn_factors(self.observations, self.item_features, *given)
-        # As far from equal shares as points anywhere on the simplex are.
-        theta, x, items = found.on_simplex(1.0 / size, rng)
-        concentration = self.concentration or float(size * size)
-        return replace(
-            plain,
-            theta=theta,
-            psi=self.levels[placed(x, self.levels)],
-            noise=np.full(len(theta), found.noise),
-            items=items,
-            users=UserPrior.start(self.features, size, concentration, PRIOR_DRAWS),
-            scale=self.noise_shape * found.noise,
-        )
+        """Start from factors; where only yes is recorded, from next to nothing."""
+        return self.plain_start() if self.unobserved else self.factor_start()
 
     def priors(self, state: ChainState) -> dict[str, float]:
         """Return the concentration of theta, fixed after burn-in, the usual deviation of the noise, and its shape."""
@@ -244,12 +249,16 @@ class AnswerChain(LevelChain):
             emission.codes(view.values) for view in (self.observations.rows, self.observations.columns)
         )
 
+    def start(self) -> ChainState:
+        """Start from factors where values reach beyond chances, as far as factors do."""
+        return self.factor_start() if self.emission.cuts else self.plain_start()
+
     def priors(self, state: ChainState) -> dict[str, float]:
         """Return the concentration of theta: the sum of its Dirichlet prior's parameters."""
         return {"concentration": float(state.alpha.sum())}
 
     def sweep(self, state: ChainState, index: int, *, learning: bool) -> ChainState:
-        """Draw values with the events summed out, then events and thetas, then the priors."""
+        """Draw values with the events summed out, then events and thetas or thetas alone, then the priors."""
         self.observations.check_intact()
         rng = generator(self.seed, PRIORS, index)
         rows, columns, emission = self.observations.rows, self.observations.columns, self.emission
@@ -260,13 +269,17 @@ class AnswerChain(LevelChain):
 
         def item_share(first: int, last: int) -> None:
             table = (columns.indptr, columns.indices, self._by_columns, columns.weights)
-            given = (state.theta, codes, emission.chances, emission.position, *prior)
+            given = (state.theta, codes, emission.chances, emission.least, emission.position, *prior)
             draw_emissions(*table, *given, item_seeds[first:last], first, last, fresh)
 
         def user_share(first: int, last: int) -> None:
             table = (rows.indptr, rows.indices, self._by_rows, rows.weights)
-            given = (fresh, emission.chances, state.theta, state.alpha)
-            draw_emitted(*table, *given, user_seeds[first:last], first, last, theta)
+            seeds = user_seeds[first:last]
+            if emission.cuts:
+                given = (fresh, emission.chances, emission.least, state.theta, state.alpha, USER_ROUNDS)
+                draw_sliced(*table, *given, seeds, first, last, theta)
+            else:
+                draw_emitted(*table, fresh, emission.chances, state.theta, state.alpha, seeds, first, last, theta)
 
         cost = self.n_events * len(self.levels)
         self.dealer.deal(item_share, len(codes), 1, columns.indptr, _VALUE_COST * cost)

@@ -16,10 +16,11 @@ from kolmogorov.fitting.equations import Partners
 from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.emissions import draw_emissions, settle_emitted
 from kolmogorov.kernels.draws.gibbs import draw_answers, draw_bits
+from kolmogorov.kernels.draws.slices import draw_sliced
 from kolmogorov.kernels.draws.values import draw_thetas, draw_values
 from kolmogorov.sampling.chain import EMISSION
 from kolmogorov.sampling.emission import Emission, emission_of, placed
-from kolmogorov.sampling.levels import corrected, value_variance
+from kolmogorov.sampling.levels import USER_ROUNDS, corrected, value_variance
 from kolmogorov.sampling.posterior import Posterior
 from kolmogorov.sampling.values import usual_precision
 from kolmogorov.solvers.samplers import SimplexSampler
@@ -81,7 +82,7 @@ def _level_thetas(posterior: Posterior, k: int, view: View, population: Floats, 
     table = corrected(view, posterior.unobserved)
 
     def sweep(theta: Floats, seeds: NDArray[np.uint64], first: int, last: int, out: Floats) -> None:
-        draw_thetas(*table, *given, theta, *prior, 2, seeds, first, last, out)
+        draw_thetas(*table, *given, theta, *prior, USER_ROUNDS, seeds, first, last, out)
 
     return _averaged(sweep, k, n, population, dealer)
 
@@ -91,6 +92,13 @@ def _answering_thetas(posterior: Posterior, k: int, view: View, population: Floa
     emission = _emission(posterior)
     table = (view.indptr, view.indices, emission.codes(view.values), view.weights)
     codes = _codes(posterior, k)
+    if emission.cuts:
+        given = (*table, codes, emission.chances, emission.least)
+
+        def sweep(theta: Floats, seeds: NDArray[np.uint64], first: int, last: int, out: Floats) -> None:
+            draw_sliced(*given, theta, alpha, USER_ROUNDS, seeds, first, last, out)
+
+        return _averaged(sweep, k, view.counts.size, population, dealer)
     seeds = row_seeds(k, 0, USER_SIDE, np.arange(_ANSWER_SWEEPS))
     theta = np.tile(population, (view.counts.size, 1))
     found = np.empty_like(theta)
@@ -195,7 +203,7 @@ def _new_values(posterior: Posterior, view: View, k: int) -> NDArray[Any]:
     else:
         emission = _emission(posterior)
         answers = (view.indptr, view.indices, emission.codes(view.values), view.weights)
-        prior = (emission.chances, position, centre, pull)
+        prior = (emission.chances, emission.least, position, centre, pull)
         for sweep in range(_ROUNDS):
             draw_emissions(*answers, theta, start, *prior, _seeds(k, sweep, ITEM_SIDE, n), 0, n, fresh)
             start, fresh = fresh, start

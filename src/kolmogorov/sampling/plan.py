@@ -13,10 +13,10 @@ from kolmogorov.data.levels import Levels, grid_of
 from kolmogorov.errors import ParameterError
 from kolmogorov.execution import Threads
 from kolmogorov.sampling.chain import BernoulliChain, Chain, GaussianChain
-from kolmogorov.sampling.emission import INSIDE, emission_of
+from kolmogorov.sampling.emission import emission_of
 from kolmogorov.sampling.features import Features
 from kolmogorov.sampling.levels import AnswerChain, GaussianLevelChain
-from kolmogorov.sampling.reach import value_grid
+from kolmogorov.sampling.reach import REACHING, value_grid
 
 #: Share of the sweeps that fit into a given time which are not kept.
 _BURN_IN_SHARE = 0.6
@@ -109,12 +109,6 @@ def level_grid(levels: Levels, table: Observations, likelihood: str, n_events: i
         if isinstance(levels, str):
             return emission_of(likelihood, np.empty(0), table).levels
         raise ParameterError("With likelihood 'categorical' the levels are the ratings themselves: levels='auto'.")
-    if likelihood == "gaussian" and isinstance(levels, str):
-        return value_grid(table, n_events)
-    grid = grid_of(levels, table, chances=likelihood == "bernoulli")
-    if likelihood == "bernoulli" and grid is not None and not INSIDE[0] <= grid[0] <= grid[-1] <= INSIDE[1]:
-        raise ParameterError(
-            f"With likelihood 'bernoulli' levels are chances of a yes, each from {INSIDE[0]:g} to {INSIDE[1]:g}; got "
-            f"{grid[0]:g} to {grid[-1]:g}."
-        )
-    return grid
+    if isinstance(levels, str):
+        return value_grid(table, n_events) if likelihood == "gaussian" else REACHING
+    return grid_of(levels, table)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from sklearn.cluster import KMeans
 
-from kolmogorov._support.invariants import check_array, check_between, check_positive, check_simplex
+from kolmogorov._support.invariants import check_array, check_positive, check_simplex
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
@@ -31,7 +31,7 @@ from kolmogorov.kernels.draws.averages import (
 )
 from kolmogorov.metrics.distribution import shares
 from kolmogorov.sampling.chain import FLOOR, check_psi
-from kolmogorov.sampling.emission import INSIDE, emission_of, placed
+from kolmogorov.sampling.emission import bounds_of, emission_of, placed
 from kolmogorov.sampling.grid import on_grid, packed_thetas, unpacked_thetas
 
 #: Pairs times draws held at once.
@@ -93,6 +93,11 @@ class Posterior(Trained):
         """The chance that an answer goes against its event."""
         return floor_of(self.likelihood, self.levels)
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """What each draw's products are cut to before they are averaged; infinite where averages are cut."""
+        return bounds_of(self.likelihood, self.levels)
+
     # --- predictions ----------------------------------------------------------------------------------------------
 
     @cached_property
@@ -142,12 +147,13 @@ class Posterior(Trained):
         mean, deviation = np.empty(users.size), np.empty(users.size)
         theta, psi, _ = self._anyone
         self._dealt(
-            lambda part: mean_products(theta, psi, users[part], items[part], mean[part], deviation[part]), users.size
+            lambda part: mean_products(theta, psi, users[part], items[part], *self.bounds, mean[part], deviation[part]),
+            users.size,
         )
         unknown = (users == len(self.users)) | (items == len(self.items))
         if unknown.any():
             expected, nothing = np.empty(int(unknown.sum())), np.empty(int(unknown.sum()))
-            mean_products(self._theta, self._psi, users[unknown], items[unknown], expected, nothing)
+            mean_products(self._theta, self._psi, users[unknown], items[unknown], *self.bounds, expected, nothing)
             mean[unknown] = expected
         return self._floored(mean), (1.0 - 2.0 * self.floor) * deviation
 
@@ -156,7 +162,8 @@ class Posterior(Trained):
         users, items = self.known_rows(users, items)
         out = np.empty((users.size, self.n_draws))
         theta, psi, _ = self._anyone
-        self._dealt(lambda part: draw_products(theta, psi, users[part], items[part], out[part]), users.size)
+        low, high = np.clip(self.bounds, 0.0, 1.0).tolist()
+        self._dealt(lambda part: draw_products(theta, psi, users[part], items[part], low, high, out[part]), users.size)
         return self._floored(out)
 
     def distribution_at_rows(self, users: Rows, items: Rows) -> Floats:
@@ -186,9 +193,10 @@ class Posterior(Trained):
 
         With normal noise it is that of being nearest to the rating; otherwise what the events say.
         """
-        if self.likelihood != "gaussian":
-            if self.levels is None:
-                return super().distribution_at_rows(users, items) @ shares(np.array([0.0, 1.0]), points)
+        if self.likelihood == "bernoulli":
+            return super().distribution_at_rows(users, items) @ shares(np.array([0.0, 1.0]), points)
+        if self.likelihood == "categorical":
+            assert self.levels is not None
             emission = emission_of(self.likelihood, self.levels, self.training)
             return self.distribution_at_rows(users, items) @ (emission.chances @ shares(emission.answers, points))
         users, items = self.known_rows(users, items)
@@ -251,6 +259,9 @@ class Posterior(Trained):
     def of_thetas(self, theta: Floats) -> Floats:
         """Return the mean predictions of all items for thetas of all draws side by side."""
         total = np.empty((len(theta), len(self.items)))
+        if np.isfinite(self.bounds).all():
+            self._said_of_thetas(theta, lambda said, out: np.clip(said, *self.bounds).mean(axis=0, out=out), total)
+            return total
 
         def share(first: int, last: int) -> None:
             np.matmul(theta, self._values(first, last), out=total[:, first:last])
@@ -261,20 +272,26 @@ class Posterior(Trained):
     def lower_of_thetas(self, theta: Floats, level: float) -> Floats:
         """Return what all but a share `level` of the draws exceed, for thetas of all draws side by side."""
         out = np.empty((len(theta), len(self.items)))
+        # The first kernel of a process takes longer to load than one user's answer.
+        few = len(theta) == 1
+        self._said_of_thetas(
+            theta,
+            lambda said, out: np.quantile(said, level, axis=0, out=out) if few else low_quantile(said, level, out),
+            out,
+        )
+        low, high = np.clip(self.bounds, 0.0, 1.0)
+        return np.clip(self._floored(out), low, high)
+
+    def _said_of_thetas(self, theta: Floats, gathered: Callable[[Floats, Floats], Any], out: Floats) -> None:
+        """Write what `gathered` makes of what every draw says: float64[n_draws, some of the rows, some items]."""
         by_draw = (self.n_draws * theta).reshape(len(theta), self.n_draws, self.n_events).transpose(1, 0, 2).copy()
 
         def share(first: int, last: int) -> None:
             psi = self._values(first, last).reshape(self.n_draws, self.n_events, last - first)
             for begin in range(0, len(theta), _SOME):
-                said = by_draw[:, begin : begin + _SOME] @ psi
-                if len(theta) == 1:
-                    # The first kernel of a process takes longer to load than one user's answer.
-                    out[:, first:last] = np.quantile(said, level, axis=0)
-                else:
-                    low_quantile(said, level, out[begin : begin + _SOME, first:last])
+                gathered(by_draw[:, begin : begin + _SOME] @ psi, out[begin : begin + _SOME, first:last])
 
         self._dealt_items(share, len(theta))
-        return np.clip(self._floored(out), 0.0, 1.0)
 
     def _values(self, first: int, last: int) -> Floats:
         """Return psi of some items as thetas of all draws are side by side: float64[n_draws * D, n]."""
@@ -339,10 +356,12 @@ class Posterior(Trained):
         """Return the user's probability of each gathered event, and what it adds; all draws are counted in."""
         users, items = self.known_rows(np.array([user]), np.array([item]))
         theta = self.thetas(users)[0]
-        amounts = theta * np.concatenate(list(self._psi[:, items[0]]))
+        psi = self._psi[:, items[0]].astype(np.float64)
+        # What is cut off a draw is, as the floor, spread over its events as the user is.
+        said = self.n_draws * (theta.reshape(psi.shape) * psi).sum(axis=1, keepdims=True)
+        amounts = theta * (psi + np.clip(said, *self.bounds) - said).ravel()
         share = np.bincount(self.event_groups, weights=theta).astype(np.float64)
         added = np.bincount(self.event_groups, weights=amounts).astype(np.float64)
-        # The floor is spread over the events as the user is.
         return share, self.floor * share + (1.0 - 2.0 * self.floor) * added
 
     # --- files --------------------------------------------------------------------------------------------------------
@@ -412,13 +431,13 @@ class Posterior(Trained):
         least = 1.0 if self.training.weights is None else float(self.training.weights.min())
         if not 0.0 <= self.unobserved < least or (self.unobserved and self.likelihood != "gaussian"):
             raise InvariantError("the weight of what was not observed must lie below all weights")
+        if self.likelihood == "bernoulli" and not self.training.is_binary:
+            raise InvariantError("the likelihood 'bernoulli' goes with yes and no")
         if self.levels is None:
             if self.likelihood == "categorical":
                 raise InvariantError("the likelihood 'categorical' goes with several levels")
             return
         check_levels(self.levels)
-        if self.likelihood == "bernoulli":
-            check_between("the levels", self.levels, *INSIDE)
         if self.likelihood == "categorical" and self.levels.size != np.unique(self.training.values).size:
             raise InvariantError("there must be as many levels as distinct ratings")
 

@@ -14,6 +14,8 @@ from kolmogorov.data.levels import MOST_LEVELS, step_of
 _REACH = 1.0
 #: And from the mean: so many deviations of values whose averages over events are as far apart as ratings are.
 _DEVIATIONS = 2.5
+#: Chances of a yes whose averages are cut to what chances can be: as far beyond either end as two scales.
+REACHING = np.arange(-8, 13) / 4.0
 #: Steps in the deviation that the answers to an item leave open of a value.
 _STEPS = 4
 

@@ -18,6 +18,7 @@ from kolmogorov.fitting.trained import by_users
 from kolmogorov.sampling.abreast import Abreast, chains_on_device, chains_on_threads
 from kolmogorov.sampling.chain import Chain, Sample
 from kolmogorov.sampling.checkpoint import ChainCheckpoint, SamplerState
+from kolmogorov.sampling.emission import bounds_of
 from kolmogorov.sampling.features import Features
 from kolmogorov.sampling.plan import Plan
 from kolmogorov.sampling.posterior import Posterior, floor_of
@@ -242,13 +243,14 @@ class HeldOutError:
         self._users, self._items = users[known], items[known]
         self._values = test.values[known]
         self._floor = floor_of(plan.likelihood, plan.levels)
+        self._bounds = bounds_of(plan.likelihood, plan.levels)
         self._sum = np.zeros(len(self._values))
         self._count = 0
 
     def add(self, sample: Sample) -> None:
         """Take in one more draw."""
         theta = sample.theta[self._users].astype(np.float64)
-        chance = np.einsum("nd,nd->n", theta, sample.psi[self._items])
+        chance = np.clip(np.einsum("nd,nd->n", theta, sample.psi[self._items]), *self._bounds)
         self._sum += self._floor + (1.0 - 2.0 * self._floor) * chance
         self._count += 1
 

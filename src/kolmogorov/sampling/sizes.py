@@ -25,8 +25,10 @@ class Sizes:
     n_features: int
 
 
-def suited(table: Observations, *, several_values: bool, answers: bool, only_yes: bool = False) -> Sizes:
-    """Choose by the number of ratings; `answers` where an event is drawn behind each of them.
+def suited(
+    table: Observations, *, several_values: bool, answers: bool, cut: bool = False, only_yes: bool = False
+) -> Sizes:
+    """Choose by the number of ratings; `answers` where an event is drawn behind each of them, `cut` where chances are.
 
     A row with five ratings tells few events apart, however many rows there are; where only yes is recorded, what is not
     observed tells them apart as well.
@@ -37,11 +39,11 @@ def suited(table: Observations, *, several_values: bool, answers: bool, only_yes
     n = max(len(table), 1)
     if not several_values:
         return Sizes(_TWO_VALUED_EVENTS, 4, 100, 25, 8, _TWO_VALUED_FEATURES)
-    least, most, per = (5, 16, 4.5) if answers else (4, 32, 8.0)
+    least, most, per = (5, 16, 4.5) if answers else (4, 10, 6.0) if cut else (4, 32, 8.0)
     if not answers and not only_yes:
         most = _between(_EVENTS_PER_RATING * n / max(table.n_users, table.n_items, 1), least, most)
     n_events = min(_between(per * (n / 5000.0) ** 0.2, least, most), max(2, min(table.n_users, table.n_items)))
-    many = n >= (100_000 if answers else 300_000)
+    many = n >= (100_000 if answers or cut else 300_000)
     return Sizes(
         n_events=n_events,
         n_chains=4 if many else 8,

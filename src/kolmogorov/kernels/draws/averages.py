@@ -16,20 +16,20 @@ _SIDE_BY_SIDE = 64
 
 
 @kernel
-def draw_products(theta, psi, users, items, out):
-    """Write to out[n, k] what draw k says of pair n: theta[k, user] . psi[k, item]."""
+def draw_products(theta, psi, users, items, low, high, out):
+    """Write to out[n, k] what draw k says of pair n: theta[k, user] . psi[k, item], cut to `low` and `high`."""
     size = theta.shape[2]
     for n in range(users.size):
         for k in range(theta.shape[0]):
             total = 0.0
             for d in range(size):
                 total += theta[k, users[n], d] * psi[k, items[n], d]
-            out[n, k] = min(max(total, 0.0), 1.0)
+            out[n, k] = min(max(total, low), high)
 
 
 @kernel
-def mean_products(theta, psi, users, items, mean, deviation):
-    """Write each pair's mean over draws, and its standard deviation."""
+def mean_products(theta, psi, users, items, low, high, mean, deviation):
+    """Write each pair's mean over draws, each cut to `low` and `high`, and its standard deviation."""
     size, draws = theta.shape[2], theta.shape[0]
     for n in range(users.size):
         first, second = 0.0, 0.0
@@ -37,6 +37,7 @@ def mean_products(theta, psi, users, items, mean, deviation):
             total = 0.0
             for d in range(size):
                 total += theta[k, users[n], d] * psi[k, items[n], d]
+            total = min(max(total, low), high)
             first += total
             second += total * total
         first /= draws

@@ -6,17 +6,18 @@
 #include "draws/gibbs.cuh"
 
 extern __shared__ double room[];
-#define LEAST 1e-12
 #define TOGETHER 16
 
 // Draw each item's value in each event given the others, the events behind the answers summed out.
 //
-// An item's values have a normal prior at their `position`, as in `draw_values`. `chance`[chain, entry] is scratch. A block
+// Sums of chances are cut to `least` and 1 - `least`. An item's values have a normal prior at their `position`, as in
+// `draw_values`. `chance`[chain, entry] is scratch. A block
 // shares 8 (2 L + L WARPS + D + D) bytes.
 extern "C" __global__ void draw_emissions(const int* rows, int n_chains, const long long* indptr, const int* indices,
                                           const unsigned char* answers, const float* weights, const float* theta,
                                           long long n_users, long long n_items, long long n_entries,
-                                          const double* emission, const double* position, const float* features,
+                                          const double* emission, double least, const double* position,
+                                          const float* features,
                                           int n_features, const float* tilt, const double* pull,
                                           const unsigned long long* seeds, int sweep, int side, float* chance,
                                           unsigned char* codes, float* psi) {
@@ -54,9 +55,11 @@ extern "C" __global__ void draw_emissions(const int* rows, int n_chains, const l
             const double without = said[k] - share * emission[before * R + answer];
 #pragma unroll
             for (int l = 0; l < L; ++l) {
-                const double one = without + share * emission[l * R + answer], most = one > LEAST ? one : LEAST;
-                if (WEIGHTED) sum[l] += weights[k] * log(most);
-                else product[l] *= most;
+                double one = without + share * emission[l * R + answer];
+                one = one > least ? one : least;
+                one = one < 1.0 - least ? one : 1.0 - least;
+                if (WEIGHTED) sum[l] += weights[k] * log(one);
+                else product[l] *= one;
             }
             if (!WEIGHTED && ++held == TOGETHER) {
                 held = 0;

@@ -13,18 +13,17 @@ from kolmogorov.kernels.draws.values import draw_place
 
 #: Up to so many draws are made one by one.
 _FEW = 16
-#: Chances of answers are kept above this while values are exchanged: a difference of sums may round to below 0.
-_LEAST = 1e-12
 #: Chances that are multiplied before a logarithm is taken: so many of the least do not vanish.
 _TOGETHER = 16
 
 
 @kernel
 def draw_emissions(
-    indptr, indices, answers, weights, theta, codes, emission, position, centre, pull, seeds, first, last, out
+    indptr, indices, answers, weights, theta, codes, emission, least, position, centre, pull, seeds, first, last, out
 ):
     """Draw each item's value in each event given the others, the events behind the answers summed out.
 
+    Sums of chances are cut to `least` and 1 - `least`: values may reach beyond, and a difference may round to below 0.
     An item's values have a normal prior at their `position`, with the mean `centre` and the precision matrix `pull`.
     """
     size, n_values = theta.shape[1], len(emission)
@@ -52,11 +51,11 @@ def draw_emissions(
                 without = chance[k] - share * emission[now, answer]
                 if weights.size:
                     for m in range(n_values):
-                        one = max(without + share * emission[m, answer], _LEAST)
+                        one = min(max(without + share * emission[m, answer], least), 1.0 - least)
                         weight[m] += weights[begin + k] * np.log(one)
                     continue
                 for m in range(n_values):
-                    product[m] *= max(without + share * emission[m, answer], _LEAST)
+                    product[m] *= min(max(without + share * emission[m, answer], least), 1.0 - least)
                 if k % _TOGETHER == _TOGETHER - 1 or k == n - 1:
                     for m in range(n_values):
                         weight[m] += np.log(product[m])

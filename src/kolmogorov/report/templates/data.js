@@ -8,6 +8,8 @@ const LEVELS = DATA.members.levels;
 // The ends of soft values, which are no levels.
 const BETWEEN = DATA.members.between;
 const FLOOR = DATA.members.floor;
+// What each draw of a yes is cut to where its values reach beyond; null where they do not.
+const CUT = DATA.members.cut;
 // Which side is pixels: the items of pictures that are users, or the other way round.
 const [PIXEL_ITEMS, PIXEL_USERS] = [DATA.pixels === "items", DATA.pixels === "users"];
 const BINARY = LEVELS.length === 2 && LEVELS[0] === 0 && LEVELS[1] === 1;
@@ -144,7 +146,7 @@ function dots(thetas, row) {
     const [values, theta] = [psi(), thetas[k]];
     let total = 0;
     for (let d = 0; d < size; d++) total += theta[d] * values[row * size + d];
-    return clamp(FLOOR + (1 - 2 * FLOOR) * total);
+    return clamp(FLOOR + (1 - 2 * FLOOR) * total, ...(CUT ?? []));
   });
 }
 const predict = (thetas, row) => sum(dots(thetas, row)) / MODELS.length;
@@ -176,8 +178,11 @@ function contributions(thetas, row) {
   const parts = new Float64Array(N_EVENTS);
   MODELS.forEach(({ groups, psi, size }, k) => {
     const values = psi();
+    // What is cut off is spread over the events as the user is.
+    const said = CUT ? sum(range(size).map((d) => thetas[k][d] * values[row * size + d])) : 0;
+    const less = CUT ? clamp(said, ...CUT) - said : 0;
     for (let d = 0; d < size; d++)
-      parts[groups[d]] += (thetas[k][d] * (FLOOR + (1 - 2 * FLOOR) * values[row * size + d])) / MODELS.length;
+      parts[groups[d]] += (thetas[k][d] * (FLOOR + (1 - 2 * FLOOR) * values[row * size + d] + less)) / MODELS.length;
   });
   return parts;
 }

@@ -67,9 +67,56 @@ function drawnEvents({ psi, size, ridge, centre }, answers, sweeps = 120, first 
   return total.map((x) => x / mass);
 }
 
+/**
+ * Answers of yes or no whose chances are cut: mass moves between pairs of events, each move by slice sampling, and theta is
+ * averaged over the draws.
+ */
+function slicedShares({ psi, size, ridge, centre }, answers, sweeps = 80, first = 16) {
+  const [values, random, least] = [psi(), repeatable(), 1e-12];
+  const chances = [...answers].map(([row, value]) =>
+    Float64Array.from({ length: size }, (_, d) => {
+      const yes = values[row * size + d];
+      return value * yes + (1 - value) * (1 - yes);
+    }),
+  );
+  const theta = Float64Array.from(centre);
+  const total = new Float64Array(size);
+  const said = chances.map((chance) => sum(range(size).map((d) => theta[d] * chance[d])));
+  const density = (i, j, t) => {
+    const prior = (d, share) => (ridge * centre[d] - 1) * Math.log(Math.max(share, least));
+    let found = prior(i, theta[i] + t) + prior(j, theta[j] - t);
+    for (let k = 0; k < said.length; k++) found += Math.log(clamp(said[k] + t * (chances[k][i] - chances[k][j]), ...CUT));
+    return found;
+  };
+  for (let sweep = 0; sweep < sweeps; sweep++) {
+    for (let i = 0; size > 1 && i < size; i++) {
+      const other = Math.min(Math.floor(random() * (size - 1)), size - 2);
+      const j = other < i ? other : other + 1;
+      const level = density(i, j, 0) + Math.log(random());
+      let [low, high, t] = [-theta[i], theta[j], 0];
+      while (high - low > 1e-15) {
+        const tried = low + random() * (high - low);
+        if (density(i, j, tried) >= level) {
+          t = tried;
+          break;
+        }
+        if (tried < 0) low = tried;
+        else high = tried;
+      }
+      theta[i] += t;
+      theta[j] -= t;
+      for (let k = 0; k < said.length; k++) said[k] += t * (chances[k][i] - chances[k][j]);
+    }
+    if (sweep >= first) for (let d = 0; d < size; d++) total[d] += Math.max(theta[d], 0);
+  }
+  const mass = sum([...total]);
+  return total.map((x) => x / mass);
+}
+
 /** Thetas for a Map from items (rows) to answers on the probability scale. */
 function foldIn(answers) {
   if (!answers.size) return POPULATION;
-  const place = DATA.members.likelihood === "bernoulli" ? drawnEvents : leastSquares;
+  const ofYes = CUT ? slicedShares : drawnEvents;
+  const place = DATA.members.likelihood === "bernoulli" ? ofYes : leastSquares;
   return MODELS.map((model) => place(model, answers));
 }
