@@ -19,6 +19,8 @@ WORTH_PAIRS, WORTH_SCORES = 1 << 16, 1 << 22
 LONGEST_LIST, _USERS = 256, 1 << 20
 _PAIRS = 1 << 26
 _WARPS, _TILE = 8, 128
+#: Events that fit beside a block of threads.
+MOST_EVENTS = 384
 _ADVICE = "Predict without execution: set_params(execution=None)."
 
 
@@ -94,9 +96,11 @@ def pairs_on(execution: Any, fitted: Any, users: Rows, items: Rows) -> Floats:
 def lists_on(
     execution: Any, fitted: Any, users: Rows, seen: View, counts: NDArray[np.int64], n: int, min_count: int
 ) -> tuple[Rows, Floats] | None:
-    """Return the best items of users from a GPU, or None where there is none or they are few."""
+    """Return the best items of users from a GPU, or None where there is none, they are few, or events many."""
     few = users.size * counts.size < WORTH_SCORES or n > LONGEST_LIST
     if few or not isinstance(execution, Cuda) or not isinstance(fitted, Fitted):
+        return None
+    if (fitted if fitted.soft is None else fitted.soft).n_events > MOST_EVENTS:
         return None
     with execution as cuda, cuda.guarded(_ADVICE):
         return DeviceModel(cuda, fitted).lists(users, seen, counts, n, min_count)
