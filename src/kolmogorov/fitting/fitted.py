@@ -169,7 +169,9 @@ class Fitted(Trained):
         """Return one of the models that lie side by side in a companion."""
         size = self.n_events // self.n_members
         part = slice(number * size, (number + 1) * size)
-        theta, centre = self.n_members * self.theta[:, part], self.n_members * self.centre[part]
+        theta, centre = self.n_members * self.theta[:, part], self.centre[part]
+        # All of them together were rounded.
+        centre = centre / max(float(centre.sum()), _ROUNDING)
         return replace(self, theta=theta, psi=self.psi[:, part], centre=centre, n_members=1)
 
     def reaching(self, mark: float) -> Fitted:
@@ -247,7 +249,6 @@ class Fitted(Trained):
                 raise InvariantError(
                     f"soft values are of {size} events, which are not those of {self.n_members} models"
                 )
-            check_simplex("the centre of each", self.n_members * self.centre.reshape(self.n_members, -1))
         elif self.levels is None:
             check_between("psi", self.psi, 0.0, 1.0)
         else:
