@@ -18,7 +18,7 @@ from kolmogorov.errors import InvariantError
 from kolmogorov.fitting.history import Sweep, history_array, history_of
 from kolmogorov.fitting.objective import Mass
 from kolmogorov.fitting.stored import Parts, StoredParts, check_levels, training_arrays
-from kolmogorov.fitting.trained import Trained, at_items
+from kolmogorov.fitting.trained import Trained
 from kolmogorov.kernels.rows.products import pair_distributions, pair_products
 
 # Levels and thresholds come through divisions.
@@ -130,9 +130,9 @@ class Fitted(Trained):
         """Return the probabilities of all items for given thetas."""
         return np.clip(theta @ self.psi_or_average[:-1].T, 0.0, 1.0)
 
-    def lower_of_thetas(self, theta: Floats, items: Rows, level: float) -> Floats:
-        """Return lower bounds for some items of each theta; a single model has no doubt to tell."""
-        return at_items(self.of_thetas(theta), items)
+    def lower_of_thetas(self, theta: Floats, level: float) -> Floats:
+        """Return lower bounds of `of_thetas`; a single model has no doubt to tell."""
+        return self.of_thetas(theta)
 
     def similar_to(self, item: int) -> Floats:
         """Return, for every item, the population's probability of both over that of either.

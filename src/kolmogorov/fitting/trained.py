@@ -49,12 +49,9 @@ class Trained(ABC):
     def of_users(self, users: Rows) -> Floats:
         """Return the predictions of all items for some users; float64[n, n_items]."""
 
-    def lower_of_users(self, users: Rows, items: Rows, level: float) -> Floats:
-        """Return lower bounds for some items of each user, int64[n, k]; without draws there is no doubt to tell.
-
-        The item -1 is none, and gets minus infinity.
-        """
-        return at_items(self.of_users(users), items)
+    def lower_of_users(self, users: Rows, level: float) -> Floats:
+        """Return lower bounds of `of_users`; without draws there is no doubt to tell."""
+        return self.of_users(users)
 
     @abstractmethod
     def similar_to(self, item: int) -> Floats:
@@ -130,11 +127,6 @@ class Trained(ABC):
     @abstractmethod
     def validate_numbers(self) -> None:
         """Check what a fit computed: shapes, types, and what every number must be."""
-
-
-def at_items(scores: Floats, items: Rows) -> Floats:
-    """Return the scores of some items of every row; minus infinity for the item -1."""
-    return np.where(items < 0, -np.inf, np.take_along_axis(scores, np.maximum(items, 0), axis=1))
 
 
 def item_counts(observations: Observations) -> NDArray[np.int64]:

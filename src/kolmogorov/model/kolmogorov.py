@@ -11,6 +11,7 @@ import numpy as np
 
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.threads import one_blas_thread
+from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import LARGEST_RIDGE, Either, Integer, Optional, Real, Word
 from kolmogorov._support.warn import warn
 from kolmogorov.data.levels import Levels, LevelsRequirement, has_two
@@ -33,7 +34,6 @@ from kolmogorov.sampling.plan import Plan, level_grid, likelihood_of
 from kolmogorov.sampling.posterior import stacked
 from kolmogorov.sampling.sizes import feature_count
 from kolmogorov.solvers import RowSolver, resolve
-from kolmogorov.surface.ranking import Scoring
 from kolmogorov.surface.recommender import Rank
 
 #: lambda_u of the paper's Table V on MovieLens 100K, by the number of events.
@@ -330,7 +330,7 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
             concentration=None,
         )
 
-    def _guest_scores(self, view: View, rank: Rank) -> Scoring:
+    def _guest_scores(self, view: View, rank: Rank) -> Callable[[slice], tuple[Floats, Floats | None]]:
         soft = self.fitted_.soft
         if soft is None or soft.ridges is None:
             return super()._guest_scores(view, rank)

@@ -25,7 +25,7 @@ from kolmogorov.kernels.draws.averages import (
     answer_shares,
     draw_products,
     level_shares,
-    low_quantile_at,
+    low_quantile,
     mean_products,
     mixture_quantile,
 )
@@ -39,8 +39,8 @@ _BLOCK = 1 << 22
 #: Pairs times draws that one thread goes through before others could have begun.
 _FEW = 1 << 16
 #: The same for numbers of draws times all items. Items gone through at once are so many that their share of scratch
-#: comes to this.
-_MANY, _ITEM_ENTRIES = 1 << 22, 1 << 9
+#: comes to this, and users so many that what all draws say of these items stays near.
+_MANY, _ITEM_ENTRIES, _SOME = 1 << 22, 1 << 9, 8
 #: Events that are named when draws are put into words, at most.
 _NAMED_EVENTS = 12
 
@@ -230,9 +230,9 @@ class Posterior(Trained):
         """Return the mean predictions of all items for some users."""
         return self.of_thetas(self.thetas(users))
 
-    def lower_of_users(self, users: Rows, items: Rows, level: float) -> Floats:
-        """Return what all but a share `level` of the draws exceed, for some items of each user."""
-        return self.lower_of_thetas(self.thetas(users), items, level)
+    def lower_of_users(self, users: Rows, level: float) -> Floats:
+        """Return what all but a share `level` of the draws exceed."""
+        return self.lower_of_thetas(self.thetas(users), level)
 
     def thetas(self, users: Rows) -> Floats:
         """Return the thetas of all draws side by side, each draw with an equal share; float64[n, n_draws * D]."""
@@ -253,31 +253,23 @@ class Posterior(Trained):
         self._dealt_items(share, len(theta))
         return np.clip(self._floored(total), 0.0, 1.0)
 
-    def lower_of_thetas(self, theta: Floats, items: Rows, level: float) -> Floats:
-        """Return what all but a share `level` of the draws exceed, for some items of each of several thetas.
+    def lower_of_thetas(self, theta: Floats, level: float) -> Floats:
+        """Return what all but a share `level` of the draws exceed, for thetas of all draws side by side."""
+        out = np.empty((len(theta), len(self.items)))
+        by_draw = (self.n_draws * theta).reshape(len(theta), self.n_draws, self.n_events).transpose(1, 0, 2).copy()
 
-        Parameters
-        ----------
-        theta : float64[n, n_draws * D]
-            Of all draws side by side.
-        items : int64[n, k]
-            -1 for none, which is minus infinity.
-        """
-        out = np.empty(items.shape)
-        if len(theta) == 1:
-            # The first kernel of a process takes longer to load than one user's answer.
-            by_draw = self.n_draws * theta.reshape(self.n_draws, self.n_events, 1)
-            said = (self.psi[:, items[0]].astype(np.float64) @ by_draw)[..., 0]
-            out[0] = np.where(items[0] < 0, -np.inf, np.quantile(said, level, axis=0))
-        else:
-            psi = self._by_item
-            self._dealt(lambda part: low_quantile_at(theta[part], psi, items[part], level, out[part]), len(theta))
-        return np.where(items < 0, out, np.clip(self._floored(out), 0.0, 1.0))
+        def share(first: int, last: int) -> None:
+            psi = self._values(first, last).reshape(self.n_draws, self.n_events, last - first)
+            for begin in range(0, len(theta), _SOME):
+                said = by_draw[:, begin : begin + _SOME] @ psi
+                if len(theta) == 1:
+                    # The first kernel of a process takes longer to load than one user's answer.
+                    out[:, first:last] = np.quantile(said, level, axis=0)
+                else:
+                    low_quantile(said, level, out[begin : begin + _SOME, first:last])
 
-    @cached_property
-    def _by_item(self) -> NDArray[np.float32]:
-        """Psi with what all draws say of an item together."""
-        return np.ascontiguousarray(self.psi.transpose(1, 0, 2), dtype=np.float32)
+        self._dealt_items(share, len(theta))
+        return np.clip(self._floored(out), 0.0, 1.0)
 
     def _values(self, first: int, last: int) -> Floats:
         """Return psi of some items as thetas of all draws are side by side: float64[n_draws * D, n]."""

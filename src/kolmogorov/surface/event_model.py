@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,14 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kolmogorov._support.threads import one_blas_thread
-from kolmogorov._support.typing import Floats, Rows
+from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
 from kolmogorov.data.observations import View
 from kolmogorov.errors import DataError
 from kolmogorov.fitting import fold_in
 from kolmogorov.surface.guests import known_part
 from kolmogorov.surface.ids import Unknown, pair_rows
-from kolmogorov.surface.ranking import LOWER, Askers, Scoring
+from kolmogorov.surface.ranking import LOWER, Askers
 from kolmogorov.surface.recommender import Rank, Recommender
 from kolmogorov.surface.tables import table_of
 
@@ -149,31 +150,26 @@ class EventModel(TransformerMixin, Recommender):  # type: ignore[misc]
         known = known_part(self.fitted_, observations.rescaled(self.fitted_.scale))
         view = fold_in.view_of(self.fitted_, known, "users")
         ids = observations.users.ids.tolist()
-        return Askers(ids, np.arange(len(ids)), view, *self._guest_scores(view, rank))
+        return Askers(ids, np.arange(len(ids)), view, self._guest_scores(view, rank))
 
-    def _guest_scores(self, view: View, rank: Rank) -> Scoring:
-        """Return what says, for a part of new users, what is predicted, and lower bounds where lists go by them."""
+    def _guest_scores(self, view: View, rank: Rank) -> Callable[[slice], tuple[Floats, Floats | None]]:
+        """Return what says, for a part of new users, what is predicted and what lists go by where that differs."""
         return self._theta_scores(self.fitted_, self._new_thetas(view), rank)
 
     def _placed(self, theta: Any, rank: Rank) -> Askers:
         rows = self._checked_thetas(np.atleast_2d(theta))
         nobody = View(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0), np.empty(0))
         past = np.zeros(len(rows), dtype=np.int64)
-        return Askers(list(range(len(rows))), past, nobody, *self._theta_scores(self.fitted_, rows, rank))
+        return Askers(list(range(len(rows))), past, nobody, self._theta_scores(self.fitted_, rows, rank))
 
-    def _theta_scores(self, fitted: Any, theta: Floats, rank: Rank) -> Scoring:
+    def _theta_scores(self, fitted: Any, theta: Floats, rank: Rank) -> Callable[[slice], tuple[Floats, Floats | None]]:
         lower = self._ranks_lower(rank)
 
-        def scored(part: slice) -> Floats:
+        def scored(part: slice) -> tuple[Floats, Floats | None]:
             with one_blas_thread():
-                found: Floats = fitted.of_thetas(theta[part])
-                return found
+                return fitted.of_thetas(theta[part]), fitted.lower_of_thetas(theta[part], LOWER) if lower else None
 
-        def lower_of(part: slice, items: Rows) -> Floats:
-            found: Floats = fitted.lower_of_thetas(theta[part], items, LOWER)
-            return found
-
-        return scored, lower_of if lower else None
+        return scored
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

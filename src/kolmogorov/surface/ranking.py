@@ -21,8 +21,6 @@ ENOUGH = 5
 _CHOICE, _LEAST_CHOICE = 4, 40
 #: Share of the draws that a lower bound leaves below it.
 LOWER = 0.1
-#: Items whose lower bounds are looked at, at least, and for each place of a list.
-_LOOK, _LOOK_EACH = 200, 20
 #: Scores held at once, and those that one thread goes through before others could have begun.
 _SCORES, _MANY = 1 << 22, 1 << 17
 
@@ -42,10 +40,6 @@ def usual_count(counts: NDArray[np.int64], n: int) -> int:
     return int(min(ENOUGH, most[wanted - 1])) if wanted else 1
 
 
-#: What says, for a part of some people, the probabilities of all items, and lower bounds where lists go by them.
-Scoring = tuple[Callable[[slice], Floats], Callable[[slice, Rows], Floats] | None]
-
-
 @dataclass(frozen=True, eq=False)
 class Askers:
     """People who want lists.
@@ -58,10 +52,7 @@ class Askers:
     seen : View
         What they were observed with, which is not recommended again.
     scored : callable
-        For a part of them the probabilities of all items.
-    lower_of : callable, optional
-        For a part of them and some items of each, the lower bounds to rank by instead. Those with the largest
-        probabilities are looked at, 200 or twenty for each place of a list.
+        For a part of them the probabilities of all items, and what to rank by where that is something else.
     elsewhere : callable, optional
         Given rows, the length of lists and the least count, the lists of all at once and their probabilities, or None
         where it cannot.
@@ -70,8 +61,7 @@ class Askers:
     ids: list[Any]
     rows: Rows
     seen: View
-    scored: Callable[[slice], Floats]
-    lower_of: Callable[[slice, Rows], Floats] | None = None
+    scored: Callable[[slice], tuple[Floats, Floats | None]]
     elsewhere: Callable[[Rows, int, int], tuple[Rows, Floats] | None] | None = None
 
     def lists(self, counts: NDArray[np.int64], n: int, min_count: int, *, exclude_seen: bool) -> Iterator[Listed]:
@@ -85,20 +75,11 @@ class Askers:
             return
         for first in range(0, len(self.ids), some):
             part = slice(first, first + some)
-            shown, lower = self.scored(part), None
-            looked_at = n if self.lower_of is None else max(_LOOK, _LOOK_EACH * n)
-            chosen = best(shown, rows[part], self.seen, counts, looked_at, min_count)
-            if self.lower_of is not None:
-                chosen, lower = _reordered(chosen, self.lower_of(part, chosen), counts, n)
+            shown, other = self.scored(part)
+            chosen = best(shown if other is None else other, rows[part], self.seen, counts, n, min_count)
             owner, place = np.nonzero(chosen >= 0)
             items = chosen[owner, place]
-            yield Listed(first + owner, items, shown[owner, items], None if lower is None else lower[owner, place])
-
-
-def _reordered(items: Rows, lower: Floats, counts: NDArray[np.int64], n: int) -> tuple[Rows, Floats]:
-    """Return each row's n items with the largest lower bounds, and these; ties are settled as in `best`."""
-    order = np.lexsort((items, -np.where(items < 0, 0, counts[items]), -lower.round(12)), axis=1)[:, :n]
-    return np.take_along_axis(items, order, axis=1), np.take_along_axis(lower, order, axis=1)
+            yield Listed(first + owner, items, shown[owner, items], None if other is None else other[owner, items])
 
 
 @dataclass(frozen=True, eq=False)

@@ -255,17 +255,14 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         rows = strangers.rows_of(fitted.users, fitted.user_seen, ids, "user")
         strangers.tell()
 
-        def scored(part: slice) -> Floats:
-            return fitted.of_users(rows[part])
-
-        def lower_of(part: slice, items: Rows) -> Floats:
-            return fitted.lower_of_users(rows[part], items, LOWER)
+        def scored(part: slice) -> tuple[Floats, Floats | None]:
+            return fitted.of_users(rows[part]), fitted.lower_of_users(rows[part], LOWER) if lower else None
 
         def elsewhere(rows: Rows, n: int, min_count: int) -> tuple[Rows, Floats] | None:
             seen, execution = fitted.training.rows, getattr(self, "execution", None)
             return None if lower else lists_on(execution, fitted, rows, seen, fitted.item_counts, n, min_count)
 
-        return Askers(ids, rows, fitted.training.rows, scored, lower_of if lower else None, elsewhere)
+        return Askers(ids, rows, fitted.training.rows, scored, elsewhere)
 
     def _guests(self, observations: Observations, rank: Rank) -> Askers:
         """Return guests and what they rated; where rows can be placed."""

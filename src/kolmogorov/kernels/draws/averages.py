@@ -11,6 +11,8 @@ from kolmogorov._support.jit import kernel
 _HALF, _SQRT_TWO_PI = sqrt(0.5), sqrt(2.0 * pi)
 #: Steps towards a quantile at most, and the size of the last, in deviations; the error is then that squared.
 _STEPS, _CLOSE = 60, 1e-5
+#: Pairs whose smallest draws are sought at once.
+_SIDE_BY_SIDE = 64
 
 
 @kernel
@@ -119,44 +121,33 @@ def mixture_quantile(centre, spread, level, near, out):
 
 
 @kernel
-def low_quantile_at(theta, psi, items, level, out):
-    """Write to out[n, j] the quantile over draws of what they say of items[n, j]; -1 is no item, and gets -inf.
+def low_quantile(said, level, out):
+    """Write to out[n, i] the quantile of said[:, n, i] over draws, between neighbours by a straight line.
 
-    Parameters
-    ----------
-    theta : float64[n, n_draws * D]
-        Of all draws side by side, each with an equal share.
-    psi : float32[n_items, n_draws, D]
-    items : int64[n, k]
-    level : float
-    out : float64[n, k]
-        Output, overwritten.
+    The smallest ones are kept in order, for several items side by side: each draw goes down the row and leaves the
+    smaller of two in every place, without a branch.
     """
-    draws, size = psi.shape[1], psi.shape[2]
+    draws, width = said.shape[0], said.shape[2]
     place = level * (draws - 1)
     below = int(place)
     kept = min(below + 2, draws)
-    least = np.empty(kept)
-    for n in range(items.shape[0]):
-        for j in range(items.shape[1]):
-            item = items[n, j]
-            if item < 0:
-                out[n, j] = -np.inf
-                continue
+    least = np.empty((kept, _SIDE_BY_SIDE))
+    value = np.empty(_SIDE_BY_SIDE)
+    for n in range(said.shape[1]):
+        for begin in range(0, width, _SIDE_BY_SIDE):
+            some = min(_SIDE_BY_SIDE, width - begin)
+            least[:] = np.inf
             for k in range(draws):
-                said = 0.0
-                for d in range(size):
-                    said += theta[n, k * size + d] * psi[item, k, d]
-                at = min(k, kept)
-                if at == kept and said >= least[kept - 1]:
-                    continue
-                at = min(at, kept - 1)
-                while at > 0 and least[at - 1] > said:
-                    least[at] = least[at - 1]
-                    at -= 1
-                least[at] = said
-            low, high = least[below], least[kept - 1]
-            out[n, j] = draws * (low + (place - below) * (high - low))
+                for i in range(some):
+                    value[i] = said[k, n, begin + i]
+                for j in range(min(k + 1, kept)):
+                    for i in range(_SIDE_BY_SIDE):
+                        low, high = least[j, i], value[i]
+                        least[j, i] = low if low < high else high
+                        value[i] = high if low < high else low
+            for i in range(some):
+                low, high = least[below, i], least[kept - 1, i]
+                out[n, begin + i] = low + (place - below) * (high - low)
 
 
 @kernel
