@@ -7,7 +7,8 @@ import naive
 from forgery import forged
 from kolmogorov import KolmogorovModel, NonnegativeModel, Observations, bagged, load, metrics
 from kolmogorov.errors import ConvergenceWarning, FileFormatError, UnknownIdWarning
-from kolmogorov.sampling.grid import on_grid
+from kolmogorov.model import relaxation
+from kolmogorov.sampling.grid import FINE_STEPS, on_grid
 
 
 def stars(seed=0):
@@ -154,12 +155,6 @@ def _first(number):
     return value
 
 
-def _fewer_events(meta, arrays):
-    arrays["soft_theta"] = np.ones((len(arrays["soft_theta"]), 1), dtype=np.float32)
-    arrays["soft_psi"] = arrays["soft_psi"][:, :1].copy()
-    arrays["soft_centre"] = np.ones(1)
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -179,7 +174,6 @@ def _fewer_events(meta, arrays):
         _with("soft_ridges", lambda a: a[:1].copy()),
         lambda meta, arrays: arrays.pop("soft_psi"),
         lambda meta, arrays: arrays.pop("soft_ridges"),
-        _fewer_events,
     ],
 )
 def test_hostile_files_are_refused(model, tmp_path, change):
@@ -197,7 +191,8 @@ def test_a_bag_averages_soft_values_too(zoo):
     bag = bagged(zoo, 3, model=KolmogorovModel(3), random_state=0)
     soft = bag.fitted_.soft
     assert soft.theta.shape == bag.theta_.shape == (zoo.n_users, 9)
-    assert np.array_equal(soft.theta, on_grid(soft.theta))
+    assert np.array_equal(soft.theta, on_grid(soft.theta, FINE_STEPS))
+    assert soft.n_members == 3
     np.testing.assert_allclose(soft.theta.reshape(zoo.n_users, 3, 3).sum(axis=2), 1 / 3, atol=1e-4)
     expected = np.clip(soft.theta @ soft.psi.T, 0, 1)[zoo.user_rows(), zoo.item_rows()]
     np.testing.assert_allclose(bag.predict(zoo), expected, atol=1e-12)
@@ -253,19 +248,90 @@ def test_soft_values_of_only_yes_make_better_lists(halves, visitors):
 
 
 def test_soft_thetas_of_only_yes_are_best_for_their_values(halves, visitors):
-    train, soft = halves[0], visitors.fitted_.soft
-    values, weights = naive.full_table(train, visitors.unobserved_)
-    ridge, centre = soft.ridges[0], soft.centre
+    train, values_and_weights = halves[0], naive.full_table(halves[0], visitors.unobserved_)
+    alone = KolmogorovModel(6, unobserved="auto", n_soft=1, random_state=0).fit(train).fitted_.soft
     rng = np.random.default_rng(0)
+    for soft in (alone, visitors.fitted_.soft.member(0), visitors.fitted_.soft.member(15)):
+        for user in range(20):
+            said, weights = (part[user] for part in values_and_weights)
 
-    def cost(user, theta):
-        return weights[user] @ (soft.psi @ theta - values[user]) ** 2 + ridge * ((theta - centre) ** 2).sum()
+            def cost(theta, soft=soft, said=said, weights=weights):
+                distance = ((theta - soft.centre) ** 2).sum()
+                return weights @ (soft.psi @ theta - said) ** 2 + soft.ridges[0] * distance
 
-    for user in range(20):
-        others = 0.8 * soft.theta[user] + 0.2 * rng.dirichlet(np.ones(6), 30)
-        best = cost(user, soft.theta[user])
-        # The centre moved once more after the last sweep.
-        assert min(cost(user, theta) for theta in others) > best - 1e-2 * best
+            others = 0.8 * soft.theta[user] + 0.2 * rng.dirichlet(np.ones(soft.n_events), 30)
+            best = cost(soft.theta[user])
+            # The centre moved once more after the last sweep.
+            assert min(cost(theta) for theta in others) > best - 1e-2 * best
+
+
+def test_an_average_is_that_of_its_members(halves, visitors):
+    alone = KolmogorovModel(6, unobserved="auto", n_soft=1, random_state=0).fit(halves[0])
+    assert (alone.fitted_.soft.n_members, visitors.fitted_.soft.n_members) == (1, 16)
+    assert tuple(visitors.fitted_.soft.ridges) in relaxation._TRIED
+    members = [visitors.fitted_.soft.member(number) for number in range(16)]
+    together = np.mean([member.theta @ member.psi.T for member in members], axis=0)
+    found = visitors.fitted_.soft.theta @ visitors.fitted_.soft.psi.T
+    np.testing.assert_allclose(found, together, atol=1e-9)
+    assert np.std([member.psi.sum() for member in members]) > 0.1
+
+
+def test_an_average_is_explained_in_the_events_of_the_model(halves, visitors):
+    train = halves[0]
+    for user, item in ((0, 3), (7, 30), (150, 59)):
+        why = visitors.explain(train.users.ids[user], train.items.ids[item])
+        assert len(why.events) == visitors.n_events
+        assert np.clip(why.contributions.sum(), 0, 1) == pytest.approx(why.probability, abs=1e-12)
+        expected = visitors.predict(train.users.ids[user], train.items.ids[item])
+        assert why.probability == pytest.approx(expected, abs=1e-9)
+        assert sum(part.theta for part in why.events) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_large_tables_average_fewer(halves, monkeypatch):
+    table = halves[0]
+    work = len(table) + relaxation._ROW * (table.n_users + table.n_items)
+    for most, expected in ((16, 16), (15.9, 8), (7, 4), (3.9, 2), (0.1, 2)):
+        monkeypatch.setattr(relaxation, "_WORK", most * work)
+        assert relaxation.usual_members(table) == expected
+
+
+def test_a_callback_hears_of_the_descents_and_ends_them(halves):
+    heard = []
+
+    def told(sweep):
+        heard.append(sweep.sweep)
+        return len(heard) == 40
+
+    model = KolmogorovModel(4, unobserved="auto", n_soft=4, max_iter=5, tol=0.0, random_state=0, callback=told)
+    model.fit(halves[0])
+    # Five of the model, six of each of the four ridges that are tried, and one whole descent.
+    assert heard == list(range(1, 41))
+    assert model.fitted_.soft.n_members == 1 + (40 - 5 - 24 - 6) // 6
+    assert model.recommend(halves[0].users.ids[0], n=3)["item"].tolist() != []
+
+
+@pytest.mark.parametrize("at", [8, 5 + 24 + 9])
+def test_an_interrupt_keeps_what_is_whole(halves, at):
+    def told(sweep):
+        if sweep.sweep == at:
+            raise KeyboardInterrupt
+
+    model = KolmogorovModel(4, unobserved="auto", n_soft=4, max_iter=5, tol=0.0, random_state=0, callback=told)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(halves[0])
+    assert model.interrupted_
+    assert model.predict(halves[0]).shape == (len(halves[0]),)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(halves[0], keep_interrupted=False)
+
+
+@pytest.mark.parametrize("count", [5, 0, "16", 15])
+def test_files_that_count_their_models_wrong_are_refused(visitors, tmp_path, count):
+    path = tmp_path / "m.km"
+    visitors.save(path)
+    path.write_bytes(forged(path.read_bytes(), lambda meta, arrays: meta.update(n_members=count)))
+    with pytest.raises(FileFormatError):
+        load(path)
 
 
 def test_soft_values_of_only_yes_have_the_same_bits_on_threads_and_from_a_file(halves, visitors, tmp_path):

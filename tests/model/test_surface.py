@@ -265,6 +265,17 @@ def test_unknown_items_of_guests_are_left_out(event_model):
         event_model.recommend(km.Observations.from_arrays(["a"], ["warp"], [1]))
 
 
+def test_similar_items_and_reasons_go_by_titles_too():
+    rated = km.Observations.from_arrays([1, 1, 2, 2, 3, 3], [10, 20, 20, 30, 10, 30], [5, 1, 4, 2, 5, 3], maximum=5)
+    model = km.KolmogorovModel(2, random_state=0).fit(rated.with_titles(items={10: "Alien", 20: "Heat", 30: "Heat"}))
+    assert model.similar_items("Alien", n=2).equals(model.similar_items(10, n=2))
+    assert str(model.explain(1, "Alien")) == str(model.explain(1, 10))
+    with pytest.raises(UnknownIdError, match="Several items have the title 'Heat': 20, 30. Give the id."):
+        model.similar_items("Heat")
+    with pytest.raises(DataError, match="item ids are integers here, got strings such as 'Alein'.*Alien"):
+        model.similar_items("Alein")
+
+
 def test_guests_go_by_titles_too():
     rated = km.Observations.from_arrays([1, 1, 2, 2, 3], [10, 20, 10, 30, 40], [5, 1, 4, 2, 3])
     model = km.KolmogorovModel(2, random_state=0).fit(rated.with_titles(items={10: "Alien", 20: "Heat", 30: "Heat"}))

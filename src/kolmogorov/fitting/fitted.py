@@ -45,6 +45,8 @@ class Fitted(Trained):
         be read, rules and supports, is of this one.
     ridges : float64[2] or None
         Of a companion: the ridges on theta and psi that were learned, with which new users are placed.
+    n_members : int
+        Of a companion: how many models, as many events each, lie side by side in it with equal shares.
     """
 
     theta: Floats
@@ -55,6 +57,7 @@ class Fitted(Trained):
     levels: Floats | None = None
     soft: Fitted | None = None
     ridges: Floats | None = None
+    n_members: int = 1
 
     @property
     def n_events(self) -> int:
@@ -148,9 +151,34 @@ class Fitted(Trained):
     def contributions(self, user: int, item: int) -> tuple[Floats, Floats]:
         """Return the user's probability of each event, and what each adds to the probability of the item."""
         if self.soft is not None:
-            return self.soft.contributions(user, item)
+            parts = self.soft.contributions(user, item)
+            theta, amounts = (np.bincount(self.places, part, self.n_events).astype(np.float64) for part in parts)
+            return theta, amounts
         theta = self.theta_or_population[user]
         return theta, theta * self.psi_or_average[item]
+
+    @cached_property
+    def places(self) -> NDArray[np.int64]:
+        """For each event of the companion, the event here that it is counted to.
+
+        A companion that goes on from this model has the same events. One with events of its own is read by people: an
+        event is counted to the one whose probabilities vary over users most as its own do.
+        """
+        assert self.soft is not None
+        if self.soft.n_members == 1 and self.soft.n_events == self.n_events:
+            return np.arange(self.n_events)
+        theta = self.theta[self.user_seen] - self.theta[self.user_seen].mean(axis=0)
+        theta /= np.maximum(np.sqrt((theta**2).mean(axis=0)), _ROUNDING)
+        return (self.soft.theta[self.user_seen].T @ theta).argmax(axis=1)
+
+    def member(self, number: int) -> Fitted:
+        """Return one of the models that lie side by side in a companion."""
+        size = self.n_events // self.n_members
+        part = slice(number * size, (number + 1) * size)
+        theta, centre = self.n_members * self.theta[:, part], self.centre[part]
+        # All of them together were rounded.
+        centre = centre / max(float(centre.sum()), _ROUNDING)
+        return replace(self, theta=theta, psi=self.psi[:, part], centre=centre, n_members=1)
 
     def reaching(self, mark: float) -> Fitted:
         """Return the model with two levels that a threshold makes: Pr(X[u, i] >= mark) = theta_u . [x_i >= mark]."""
@@ -180,7 +208,10 @@ class Fitted(Trained):
             assert self.soft.ridges is not None
             arrays |= {"soft_theta": self.soft.theta.astype(np.float32), "soft_psi": self.soft.psi.astype(np.float32)}
             arrays |= {"soft_ridges": self.soft.ridges, "soft_centre": self.soft.centre}
-        return {"n_events": self.n_events}, arrays | training_arrays(self.training)
+        meta = {"n_events": self.n_events}
+        if self.soft is not None and self.soft.n_members > 1:
+            meta["n_members"] = self.soft.n_members
+        return meta, arrays | training_arrays(self.training)
 
     @classmethod
     def restored(cls, parts: StoredParts, *, binary: bool) -> Fitted:
@@ -220,6 +251,10 @@ class Fitted(Trained):
             check_array("the ridges", self.ridges, np.float64, (2,))
             check_between("the ridges", self.ridges, 0.0, LARGEST_RIDGE)
             check_between("psi", self.psi, -FURTHEST_LEVEL, FURTHEST_LEVEL)
+            if size % self.n_members:
+                raise InvariantError(
+                    f"soft values are of {size} events, which are not those of {self.n_members} models"
+                )
         elif self.levels is None:
             check_between("psi", self.psi, 0.0, 1.0)
         else:
@@ -227,8 +262,6 @@ class Fitted(Trained):
             check_among("psi", self.psi, self.levels)
         if self.soft is not None:
             self.soft.validate_numbers()
-            if self.soft.n_events != size:
-                raise InvariantError(f"soft values are of {self.soft.n_events} events, and the model has {size}")
         for sweep in self.history:
             sweep.validate()
 
@@ -242,6 +275,7 @@ def _restored_soft(parts: StoredParts) -> Fitted:
         training=parts.training(),
         history=(),
         ridges=parts.array("soft_ridges", 1, "float64"),
+        n_members=parts.count("n_members") if "n_members" in parts.meta else 1,
     )
 
 

@@ -18,7 +18,7 @@ from kolmogorov.interpret.reasons import Reason, reasons_for
 from kolmogorov.plot.explanation import draw_explanation
 from kolmogorov.plot.palette import colour
 from kolmogorov.sampling.posterior import Posterior
-from kolmogorov.surface.ids import Unknown, rows_of
+from kolmogorov.surface.ids import Unknown, id_of, rows_of
 
 #: Reasons that an explanation names when printed, and the least amount of an event that it names.
 _SHOWN, _LITTLE = 3, 0.0005
@@ -154,6 +154,7 @@ def explain(
 ) -> Explanation:
     """Take the probability of (user, item) apart into what each event brings, and find the rules that lead to it."""
     check_likes("explain", likes)
+    user, item = id_of(fitted.users, user, "user"), id_of(fitted.items, item, "item")
     user_row = int(rows_of(fitted.users, fitted.user_seen, [user], "user", unknown)[0])
     item_row = int(rows_of(fitted.items, fitted.item_seen, [item], "item", unknown)[0])
     theta, amounts = fitted.contributions(user_row, item_row)

@@ -18,7 +18,7 @@ from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.fitting.trained import by_users
 from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.model.simplex_model import SimplexModel
-from kolmogorov.sampling.grid import on_grid
+from kolmogorov.sampling.grid import FINE_STEPS, on_grid
 from kolmogorov.sampling.posterior import stacked
 from kolmogorov.solvers import resolve
 
@@ -116,7 +116,7 @@ def bagged(
         raise DataError(f"bagged takes Observations, got {type(observations).__name__}.")
     for number in range(n_models):
         rng = generator(seed, number)
-        single = clone(base).set_params(random_state=int(rng.integers(2**62)), checkpoint=None)
+        single = clone(base).set_params(random_state=int(rng.integers(2**62)), checkpoint=None, **_alone(base))
         table = _reweighted(observations, rng) if bootstrap else observations
         fits.append(single.fit(table, keep_interrupted=False).fitted_)
     theta, psi = stacked([fit.theta for fit in fits]), np.concatenate([fit.psi for fit in fits], axis=1)
@@ -124,12 +124,18 @@ def bagged(
     return averaged_model(theta, psi, by_users(observations), base, fits[0].levels, _averaged(soft) if soft else None)
 
 
+def _alone(base: SimplexModel) -> dict[str, Any]:
+    """Return what lets a model be averaged once, here, and not within itself before."""
+    return {"n_soft": 1} if getattr(base, "n_soft", None) == "auto" else {}
+
+
 def _averaged(fits: list[Fitted]) -> Fitted:
     """Put companions side by side, as the models that they belong to; exact in four bytes, as they are."""
-    theta = on_grid(stacked([fit.theta for fit in fits])).astype(np.float64)
+    theta = on_grid(stacked([fit.theta for fit in fits]), FINE_STEPS).astype(np.float64)
     psi = np.concatenate([fit.psi for fit in fits], axis=1)
     ridges = np.mean([fit.ridges for fit in fits if fit.ridges is not None], axis=0)
-    return Fitted(theta, psi, theta[fits[0].user_seen].mean(axis=0), fits[0].training, (), ridges=ridges)
+    centre, n_members = theta[fits[0].user_seen].mean(axis=0), sum(fit.n_members for fit in fits)
+    return Fitted(theta, psi, centre, fits[0].training, (), ridges=ridges, n_members=n_members)
 
 
 def _reweighted(observations: Observations, rng: np.random.Generator) -> Observations:

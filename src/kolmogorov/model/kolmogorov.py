@@ -12,26 +12,26 @@ import numpy as np
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.validation import LARGEST_RIDGE, Either, Optional, Real, Word
+from kolmogorov._support.validation import LARGEST_RIDGE, Either, Integer, Optional, Real, Word
 from kolmogorov._support.warn import warn
 from kolmogorov.data.levels import CHANCES, Levels, LevelsRequirement, has_two
 from kolmogorov.data.observations import Observations, View
 from kolmogorov.errors import ConvergenceWarning, ParameterError
 from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.fitting import fold_in
-from kolmogorov.fitting.engine import opened_engine
 from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.fitting.history import Sweep
-from kolmogorov.fitting.multi_start import MultiStart
-from kolmogorov.fitting.objective import Objective, Prior
+from kolmogorov.fitting.objective import Prior
 from kolmogorov.fitting.state import Run, State
 from kolmogorov.fitting.trained import checked
 from kolmogorov.model.interpretation import PointInterpretation
+from kolmogorov.model.relaxation import averaged_descents, continued, usual_members
 from kolmogorov.model.simplex_model import SimplexModel
 from kolmogorov.sampling.average import averaged
 from kolmogorov.sampling.features import pattern_features
 from kolmogorov.sampling.grid import on_grid
 from kolmogorov.sampling.plan import Plan, level_grid, likelihood_of
+from kolmogorov.sampling.posterior import stacked
 from kolmogorov.sampling.sizes import feature_count
 from kolmogorov.solvers import RowSolver, resolve
 from kolmogorov.surface.recommender import Rank
@@ -57,8 +57,6 @@ _PRINTED_DESCENT: dict[str, Any] = {
 _SWEEPS, _SPARSE_SWEEPS, _SPARSE = 100, 250, 10
 #: Sweeps of a chain that only compares settings, at least.
 _LEAST_SWEEPS = 50
-#: Where the unobserved counts: ridges on theta and on values, and sweeps, of the descent over values of any size.
-_RELAXED_RIDGES, _RELAXED_SWEEPS = (60.0, 0.5), 6
 #: Beyond so many ratings hard values predict nearly as well, and the chain takes longer than the descent.
 _MOST_RATINGS = 20_000_000
 
@@ -68,7 +66,7 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
 
     A descent finds theta and psi. Left to itself, the model then learns how much to shrink, by the average of a short
     chain that starts there: soft values, means over what an item may be in each event, and thetas that go with them.
-    Where the unobserved counts, a second descent finds them, over values that may be any number.
+    Where the unobserved counts, descents over values that may be any number find them, several of which are averaged.
     These predict and recommend; supports, rules and events are read off theta and psi. With a ridge given, two levels
     asked for, or another prior there are no soft values, and theta_u . psi_i is exactly what is predicted, as in the
     paper; `as_in_paper` sets everything as it does.
@@ -93,6 +91,10 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         What an entry that was not observed weighs, as a no, where an observation weighs one. For tables in which only
         yes is recorded: clicks, purchases, visits. 0 leaves such entries out; "auto" settles a weight by the size of
         the table, `unobserved_`.
+    n_soft : int or "auto"
+        How many descents the soft values average where the unobserved counts. 1 goes on from the end of this one, in
+        the same events; several begin at random, with events of their own, and make better lists. "auto" is 2 to 16,
+        fewer where the table is large.
     simplex_solver, binary_solver, level_solver : str or solver object
         How the users' and the items' small problems are solved, the latter with two levels and with several;
         `kolmogorov.solvers.names` lists them.
@@ -151,6 +153,7 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         "levels": Optional(LevelsRequirement()),
         "user_reg": Either(Real(0.0, LARGEST_RIDGE), Word("auto")),
         "item_reg": Either(Real(0.0, LARGEST_RIDGE), Word("auto")),
+        "n_soft": Either(Integer(1), Word("auto")),
     }
 
     def __init__(
@@ -162,6 +165,7 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         item_reg: float | Literal["auto"] = "auto",
         prior: Prior = "mean",
         unobserved: float | Literal["auto"] = 0.0,
+        n_soft: int | Literal["auto"] = "auto",
         simplex_solver: str | RowSolver = "active_set",
         binary_solver: str | RowSolver = "auto",
         level_solver: str | RowSolver = "coordinate",
@@ -181,6 +185,7 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         self.item_reg = item_reg
         self.prior = prior
         self.unobserved = unobserved
+        self.n_soft = n_soft
         self.simplex_solver = simplex_solver
         self.binary_solver = binary_solver
         self.level_solver = level_solver
@@ -266,7 +271,11 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         """Learn from a table; see `SimplexModel.fit`."""
         super().fit(X, y, start=start, keep_interrupted=keep_interrupted)
         if self.softens and start is None and not self.interrupted_ and len(self.fitted_.training) <= _MOST_RATINGS:
-            soft = self._relaxed(self.fitted_) if self.unobserved else self._softened(self.fitted_, effort)
+            try:
+                soft = self._relaxed(self.fitted_, effort) if self.unobserved else self._softened(self.fitted_, effort)
+            except KeyboardInterrupt:
+                # Too early to keep anything but the model that they would stand beside.
+                soft, self.interrupted_ = None, True
             self.adopt(checked(replace(self.fitted_, soft=soft)))
             if self.interrupted_:
                 if not keep_interrupted:
@@ -288,25 +297,21 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         ridges = np.array([run.user_reg, run.item_reg])
         return Fitted(theta, run.values, centre, table, history=(), ridges=ridges)
 
-    def _relaxed(self, hard: Fitted) -> Fitted:
-        """Go on from the descent's end with values that may be any number, where the unobserved counts as a no.
+    def _relaxed(self, hard: Fitted, effort: float) -> Fitted:
+        """Make the companion that lists go by, where the unobserved counts as a no."""
+        given = (hard, self._problem(), self.unobserved_)
+        seed, n_soft = base_seed(self.random_state), self.soft_count(hard.training)
+        if n_soft == 1 or effort < 1.0:
+            soft, self.interrupted_ = continued(*given, seed, self.n_jobs)
+        else:
+            soft, self.interrupted_ = averaged_descents(*given, n_soft, seed, self.n_jobs, self._on_sweep)
+        return soft
 
-        What was not observed is known of every pair, so that there is enough to settle values without a chain.
-        """
-        problem = replace(
-            self._problem(),
-            item_solver=resolve("ridge", "cholesky"),
-            objective=Objective(*_RELAXED_RIDGES, "mean", self.unobserved_),
-        )
-        start = Run(State(hard.theta, hard.psi.astype(np.float64), hard.centre))
-        with one_blas_thread(), opened_engine(Threads(self.n_jobs), problem, hard.training) as engine:
-            run = MultiStart(
-                engine, hard.n_events, base_seed(self.random_state), 1, _RELAXED_SWEEPS, 0.0, start=start
-            ).run()
-        self.interrupted_ = run.interrupted
-        theta = on_grid(run.state.theta).astype(np.float64)
-        psi = run.state.psi.astype(np.float32).astype(np.float64)
-        return Fitted(theta, psi, theta.mean(axis=0), hard.training, history=(), ridges=np.array(_RELAXED_RIDGES))
+    def soft_count(self, table: Observations) -> int:
+        """Return how many descents the soft values of a table average."""
+        if self.n_soft != "auto":
+            return int(self.n_soft)
+        return usual_members(table) if self.unobserved else 1
 
     def _plan(self, table: Observations, effort: float) -> Plan:
         """Plan one short chain, the second half of which is averaged."""
@@ -329,7 +334,7 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         soft = self.fitted_.soft
         if soft is None or soft.ridges is None:
             return super()._guest_scores(view, rank)
-        theta = fold_in.new_users(
-            soft, view, self._problem().user_solver, float(soft.ridges[0]), self.unobserved_, self.n_jobs
-        )
-        return self._theta_scores(soft, theta, "probability")
+        solver = self._problem().user_solver if soft.n_members == 1 else resolve("simplex", "pairwise")
+        members, ridge = (soft.member(number) for number in range(soft.n_members)), float(soft.ridges[0])
+        thetas = [fold_in.new_users(each, view, solver, ridge, self.unobserved_, self.n_jobs) for each in members]
+        return self._theta_scores(soft, stacked(thetas), "probability")

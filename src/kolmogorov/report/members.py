@@ -19,6 +19,8 @@ from kolmogorov.surface.event_model import EventModel
 
 #: Numbers of all thetas and of all psis on a page; of draws that have more, some are taken.
 _ROOM, _LEAST_DRAWS = 600_000, 8
+#: Models of a companion on a page; more would be taken for draws, between which there are intervals.
+_MOST_MEMBERS = 3
 #: Values that a relaxed psi is rounded to.
 _STEPS = 100
 
@@ -51,14 +53,25 @@ def members(model: EventModel, rows: Rows) -> dict[str, Any]:
         return _drawn(found, rows)
     assert isinstance(found, Fitted)
     if found.soft is not None:
-        assert found.soft.ridges is not None
-        psi = found.soft.psi_or_average[:-1]
-        low, high = float(psi.min()), float(psi.max())
-        values = shares((psi - low) / max(high - low, 1e-9))
-        return _single(found.soft, rows, values, float(found.soft.ridges[0])) | {"levels": [], "between": [low, high]}
+        return _softened(found, found.soft, rows)
     levels, codes = _levels(found)
     ridge = model.ridges[0]  # type: ignore[attr-defined]
     return _single(found, rows, _coded(codes, levels), ridge) | {"levels": levels}
+
+
+def _softened(found: Fitted, soft: Fitted, rows: Rows) -> dict[str, Any]:
+    """Describe a companion; of many models side by side the first few."""
+    assert soft.ridges is not None
+    psi = soft.psi_or_average[:-1]
+    low, high = float(psi.min()), float(psi.max())
+    groups = found.places.reshape(soft.n_members, -1)
+    some = [soft.member(number) for number in range(min(soft.n_members, _MOST_MEMBERS))]
+    scaled = [(each.psi_or_average[:-1] - low) / max(high - low, 1e-9) for each in some]
+    described = [
+        _single(each, rows, shares(psi), float(soft.ridges[0])) for each, psi in zip(some, scaled, strict=True)
+    ]
+    models = [one["models"][0] | {"groups": its.tolist()} for one, its in zip(described, groups, strict=False)]
+    return described[0] | {"models": models, "n_all": soft.n_members, "levels": [], "between": [low, high]}
 
 
 def _single(found: Fitted, rows: Rows, psi: str, ridge: float) -> dict[str, Any]:

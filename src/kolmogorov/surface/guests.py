@@ -15,6 +15,7 @@ from kolmogorov.data.reading.gathering import coded
 from kolmogorov.data.values import ValueReader
 from kolmogorov.errors import DataError, UnknownIdError, UnknownIdWarning
 from kolmogorov.fitting.trained import Trained
+from kolmogorov.surface.ids import id_of
 
 _NAMED = 3
 GUEST = "guest"
@@ -62,13 +63,10 @@ def _row_of(items: Vocabulary, key: Any) -> int:
     else:
         number = key if whole else int(key) if key.isascii() and key.isdecimal() and len(key) < 19 else None
         row = -1 if number is None else int(items.encode([number])[0])
-    if row >= 0 or items.labels is None or not isinstance(key, str):
+    if row >= 0 or not isinstance(key, str):
         return row
-    same = np.flatnonzero(items.labels == key)
-    if same.size > 1:
-        ids = ", ".join(map(str, items.ids[same].tolist()))
-        raise UnknownIdError(f"Several items have the title {key!r}: {ids}. Give the id.")
-    return int(same[0]) if same.size else -1
+    named = id_of(items, key, "item")
+    return -1 if named == key else int(items.encode([named])[0])
 
 
 def known_part(known: Trained, observations: Observations) -> Observations:

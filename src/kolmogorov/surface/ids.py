@@ -103,6 +103,18 @@ def _listed(ids: Any, chosen: Any) -> list[Any]:
     return listed
 
 
+def id_of(vocabulary: Vocabulary, given: Any, what: str) -> Any:
+    """Return the id of something given by it or by its title; what is neither is returned as it came."""
+    if not isinstance(given, str) or vocabulary.labels is None:
+        return given
+    if vocabulary.holds_strings and vocabulary.encode([given], what)[0] >= 0:
+        return given
+    same = vocabulary.ids[vocabulary.labels == given].tolist()
+    if len(same) > 1:
+        raise UnknownIdError(f"Several {what}s have the title {given!r}: {', '.join(map(str, same))}. Give the id.")
+    return same[0] if same else given
+
+
 def rows_of(vocabulary: Vocabulary, seen: NDArray[np.bool_], ids: Any, what: str, unknown: Unknown) -> Rows:
     """Return row numbers; an id without observations gets the last row, which holds the average."""
     strangers = Strangers(unknown)

@@ -24,7 +24,7 @@ from kolmogorov.fitting.trained import Trained
 from kolmogorov.surface.device import ListRules, Lists, lists_on, pairs_on
 from kolmogorov.surface.frames import pair_frame
 from kolmogorov.surface.guests import observations_of
-from kolmogorov.surface.ids import Strangers, Unknown, pair_rows, rows_in_blocks
+from kolmogorov.surface.ids import Strangers, Unknown, id_of, pair_rows, rows_in_blocks
 from kolmogorov.surface.ranking import LOWER, Askers, as_columns, best, usual_count
 from kolmogorov.surface.retrieval import LIKES, ranking_scores
 from kolmogorov.surface.saving import save
@@ -295,7 +295,7 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
 
     def similar_items(self, item: Any, n: int = 10, *, min_count: int | None = None) -> Any:
-        """Return the items most like one of them, as a data frame.
+        """Return the items most like one of them, which is given by its id or its title, as a data frame.
 
         For Kolmogorov models the similarity is the population's probability of both items over that of either; for
         factor models it is the cosine of the factors.
@@ -310,7 +310,8 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
             "similar_items", {"n": n, "min_count": min_count}, {k: _RECOMMEND[k] for k in ("n", "min_count")}
         )
         fitted = self.fitted_
-        row = int(Strangers("error", fixed=True).rows_of(fitted.items, fitted.item_seen, [item], "item")[0])
+        chosen = [id_of(fitted.items, item, "item")]
+        row = int(Strangers("error", fixed=True).rows_of(fitted.items, fitted.item_seen, chosen, "item")[0])
         likeness = fitted.similar_to(row)
         least = usual_count(fitted.item_counts, n) if min_count is None else int(min_count)
         itself = View(np.array([0, 1]), np.array([row], dtype=np.int32), np.ones(1), np.empty(0))

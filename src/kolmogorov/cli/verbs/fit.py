@@ -83,7 +83,7 @@ _CHAINS = {
     "--bayes/--point",
     default=None,
     help="Draw models and average them, which predicts best, or learn one model, which is quicker and easier to read.  "
-    "[default: --bayes, unless an option of the other is given]",
+    "[default: --bayes, unless an option of the other is given; with --only-yes one model, and an average for lists]",
 )
 @click.option(
     "--likelihood",
@@ -209,6 +209,7 @@ def _learn(
     scale = {name: options.pop(name) for name in SCALE}
     if not bayes:
         options["unobserved"] = "auto" if only_yes else 0.0
+        options["n_soft"] = "auto" if wanted is None else 1
     if only_yes and events is None:
         events = _LISTING_EVENTS
     # What is wrong with the settings is said before a file is read, which may take minutes.
@@ -293,8 +294,12 @@ def _choice(model: Any, train: Any, by_default: bool) -> str:
     from kolmogorov.data import Observations
 
     if not model.has_draws:
+        count = model.soft_count(train) if model.softens else 0
+        if count > 1:
+            best = f"one model to read, of {model.n_events} events, and the average of {count} others for lists"
+            return f"Learning {best}. Averages make the best lists; --point makes them from the one model, sooner."
         soft = "one model, and soft values to predict with: quick, and easy to read"
-        return f"Learning {soft}." if model.softens else "Learning one model, with the settings given."
+        return f"Learning {soft}." if count else "Learning one model, with the settings given."
     why = " Draws predict best; --point learns one model in a tenth of the time." if by_default else ""
     if not isinstance(train, Observations):
         return f"Drawing models.{why}"
@@ -337,7 +342,7 @@ def _fit_with_bar(model: KolmogorovModel, train: Observations, test: Observation
         TimeElapsedColumn(),
     )
     with Progress(*parts, console=say, transient=True, disable=say.quiet or not say.is_terminal) as bar:
-        task = bar.add_task("", total=model.max_iter)
+        task = bar.add_task("", total=None)
 
         def advance(sweep: Any) -> bool:
             bar.update(task, completed=sweep.sweep, description=f"rmse {sweep.rmse:.4f}")
