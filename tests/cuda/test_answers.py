@@ -16,6 +16,7 @@ MODELS = {
     "draws": lambda: km.BayesianKolmogorovModel(4, likelihood="gaussian", **CHAINS),
     "draws of two levels": lambda: km.BayesianKolmogorovModel(4, likelihood="gaussian", levels=2, **CHAINS),
     "yes and no": lambda: km.BayesianKolmogorovModel(4, likelihood="bernoulli", levels=2, **CHAINS),
+    "yes and no, cut": lambda: km.BayesianKolmogorovModel(4, likelihood="bernoulli", **CHAINS),
 }
 
 
@@ -32,13 +33,15 @@ def split():
 @pytest.fixture(scope="module", params=MODELS)
 def fitted(request, split):
     train, test = split
-    if request.param == "yes and no":
+    if request.param.startswith("yes and no"):
         train, test = (
             Observations.from_arrays(t.user_rows(), t.item_rows(), (t.values > 0.5).astype(float)) for t in split
         )
     model = MODELS[request.param]().fit(train)
     if request.param == "soft":
         assert model.fitted_.soft is not None
+    if request.param == "yes and no, cut":
+        assert np.isfinite(model.posterior_.bounds).all()
     return model, train, test
 
 

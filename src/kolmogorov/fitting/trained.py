@@ -32,11 +32,14 @@ class Factors:
     psi : the same for items
     floor : float
         The chance that an answer goes against its event.
+    bounds : tuple of float
+        What each model's products are cut to before they are averaged.
     """
 
     theta: NDArray[Any]
     psi: NDArray[Any]
     floor: float = 0.0
+    bounds: tuple[float, float] = (-np.inf, np.inf)
 
 
 class Trained(ABC):

@@ -120,7 +120,7 @@ class Posterior(Trained):
     @property
     def factors(self) -> Factors:
         """What predictions are means of products of."""
-        return Factors(self._theta, self._psi, self.floor)
+        return Factors(self._theta, self._psi, self.floor, self.bounds)
 
     @cached_property
     def _anyone(self) -> tuple[NDArray[np.float32], NDArray[np.float32], Floats]:
