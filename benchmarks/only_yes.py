@@ -124,11 +124,11 @@ METHODS: dict[str, tuple[Callable[..., Scorer], dict[str, tuple[Any, ...]]]] = {
     "item cosine (implicit)": (cosine, {"neighbours": (20, 50, 100, 200, 400)}),
     "ALS (implicit)": (
         als,
-        {"factors": (16, 64, 128), "reg": (5.0, 10.0, 20.0, 40.0), "alpha": (1.0, 2.0, 5.0)},
+        {"factors": (16, 32, 64, 128), "reg": (1.0, 5.0, 10.0, 20.0, 40.0), "alpha": (1.0, 2.0, 5.0)},
     ),
     "BPR (implicit)": (
         bpr,
-        {"factors": (64,), "rate": (0.005, 0.01, 0.02), "reg": (0.001, 0.01), "epochs": (50, 100)},
+        {"factors": (64, 128), "rate": (0.01, 0.02), "reg": (0.001, 0.01), "epochs": (50, 100)},
     ),
     "`fit --only-yes`": (ours("auto"), {}),
     "`fit --only-yes --point`": (ours(1), {}),

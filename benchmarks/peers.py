@@ -216,12 +216,6 @@ def topics(train: Observations, seed: int, components: int) -> Scorer:
     return lambda rows: shares[rows] @ words
 
 
-def usual(train: Observations, seed: int, events: int) -> Scorer:
-    """Leave all but the number of events to the model."""
-    model = km.KolmogorovModel(events, unobserved="auto", random_state=seed, n_jobs=only_yes.THREADS).fit(train)
-    return lambda rows: model.fitted_.of_users(rows)
-
-
 #: What a method imports, how it is fitted, and a grid where only_yes.py has chosen nothing.
 LISTERS: dict[str, tuple[str | None, Callable[..., Scorer], dict[str, tuple[Any, ...]] | None]] = {
     "most popular": (None, only_yes.popularity, None),
@@ -231,10 +225,8 @@ LISTERS: dict[str, tuple[str | None, Callable[..., Scorer], dict[str, tuple[Any,
     "BPR (implicit)": ("implicit", only_yes.bpr, None),
     "ALS (implicit)": ("implicit", only_yes.als, None),
     "EASE (LensKit)": ("lenskit.knn", lenskit_ease, {"reg": (100.0, 300.0, 1000.0)}),
-    "`KolmogorovModel`, ridges given": (None, only_yes.ours(km.KolmogorovModel, 1), None),
-    "`KolmogorovModel`, ridges left to it": (None, usual, {"events": (32,)}),
-    "`NonnegativeModel`": (None, only_yes.ours(km.NonnegativeModel, 1), None),
-    "`bagged`, 12 of them": (None, only_yes.ours(km.NonnegativeModel, 12), None),
+    "`fit --only-yes`": (None, only_yes.ours("auto"), {"events": (32,)}),
+    "`fit --only-yes --point`": (None, only_yes.ours(1), {"events": (32,)}),
 }
 
 
@@ -260,10 +252,7 @@ def lists() -> Table:
     for method, (module, _, grid) in LISTERS.items():
         if module is not None and not _present(module):
             continue
-        if grid is None:
-            setting = chosen[method.removesuffix(", ridges given")]
-        else:
-            setting = best_setting(method, table, list(only_yes.settings(grid)))
+        setting = chosen[method] if grid is None else best_setting(method, table, list(only_yes.settings(grid)))
         found = [in_process(listed, method, table, seed, setting) for seed in only_yes.REPORTED[:2]]
         words = ", ".join(f"{parameter} {value:g}" for parameter, value in setting.items())
         result.add(method, words, *np.mean(found, axis=0))
