@@ -9,6 +9,7 @@ from kolmogorov import KolmogorovModel, NonnegativeModel, Observations, bagged, 
 from kolmogorov.errors import ConvergenceWarning, FileFormatError, UnknownIdWarning
 from kolmogorov.model import relaxation
 from kolmogorov.sampling.grid import FINE_STEPS, on_grid
+from kolmogorov.surface.comparison import guess_errors
 
 
 def stars(seed=0):
@@ -351,3 +352,17 @@ def test_guests_of_only_yes_get_the_lists_of_users_like_them(halves, visitors):
     mine = visitors.recommendations(train.users.ids[user], n=5)["item"].tolist()
     theirs = visitors.recommendations(guest=dict.fromkeys(seen.tolist(), 1), n=5)["item"].tolist()
     assert len({*mine} & {*theirs}) >= 4
+
+
+def test_few_answers_of_a_user_are_averaged_with_normal_noise(monkeypatch):
+    """Yes and no of three factors, six answers a user: events cannot be told, but how much of a yes each side is."""
+    rng = np.random.default_rng(1)
+    signal = 0.5 * rng.standard_normal((1000, 3)) @ rng.standard_normal((3, 200)) + rng.standard_normal(200)
+    users, items = np.divmod(np.flatnonzero(rng.random(signal.size) < 0.03), 200)
+    answers = (signal[users, items] + rng.standard_normal(users.size) > 0.0).astype(float)
+    train, test = Observations.from_arrays(users, items, answers).split(0.2, random_state=0)
+    found = KolmogorovModel(random_state=0).fit(train).evaluate(test)["rmse"]
+    monkeypatch.setattr("kolmogorov.model.kolmogorov._FEW_ANSWERS", 0)
+    assert found < KolmogorovModel(random_state=0).fit(train).evaluate(test)["rmse"]
+    rows = np.arange(train.n_users), np.arange(train.n_items)
+    assert found < guess_errors(train, test, *rows)["user and item biases"]["rmse"]

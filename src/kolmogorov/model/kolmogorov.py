@@ -55,6 +55,9 @@ _PRINTED_DESCENT: dict[str, Any] = {
 #: Sweeps of the chain whose average soft values are, and with fewer ratings than so many for each user and item, of
 #: which less is known and more must be averaged.
 _SWEEPS, _SPARSE_SWEEPS, _SPARSE = 100, 250, 10
+#: With fewer answers of a user, yes and no are averaged with normal noise too: events cannot be told from so few, and
+#: values beyond 0 and 1 let users and items be more or less of a yes.
+_FEW_ANSWERS = 10
 #: Sweeps of a chain that only compares settings, at least.
 _LEAST_SWEEPS = 50
 #: Beyond so many ratings hard values predict nearly as well, and the chain takes longer than the descent.
@@ -316,6 +319,8 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
     def _plan(self, table: Observations, effort: float) -> Plan:
         """Plan one short chain, the second half of which is averaged."""
         likelihood = likelihood_of(table)
+        if len(table) < _FEW_ANSWERS * table.n_users:
+            likelihood = "gaussian"
         sparse = len(table) < _SPARSE * (table.n_users + table.n_items)
         n_sweeps = max(_LEAST_SWEEPS, round(effort * (_SPARSE_SWEEPS if sparse else _SWEEPS)))
         return Plan(
