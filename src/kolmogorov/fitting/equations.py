@@ -106,24 +106,6 @@ class Partners:
         memory = np.empty(n * (size + 1) * size) if memory is None else memory
         gram = memory[: n * size * size].reshape(n, size, size)
         moment = memory[n * size * size :].reshape(n, size)
-        self._sum(view, first, last, ridge, centre, precision, gram, moment)
-        if self.rest is not None:
-            self._add_rest(self.rest, gram, view, first, last, ridge)
-        view.forget(first, last)
-        return gram, moment
-
-    def _sum(
-        self,
-        view: View,
-        first: int,
-        last: int,
-        ridge: float,
-        centre: Floats,
-        precision: Floats | None,
-        gram: Floats,
-        moment: Floats,
-    ) -> None:
-        size = self.factors.shape[1]
         table = (view.indptr, view.indices, view.values)
         rest = (first, last, ridge, centre, gram, moment)
         if self.bits is not None:
@@ -136,6 +118,10 @@ class Partners:
             moment *= precision[first:last, None]
             gram[:, np.arange(size), np.arange(size)] += ridge
             moment += ridge * centre
+        if self.rest is not None:
+            self._add_rest(self.rest, gram, view, first, last, ridge)
+        view.forget(first, last)
+        return gram, moment
 
     def _add_rest(self, rest: Rest, gram: Floats, view: View, first: int, last: int, ridge: float) -> None:
         """Turn sums over the observed entries into sums over all, of which those observed are no longer a no."""
