@@ -369,9 +369,8 @@ def one(train: Observations, test: Observations, chains: int, events: int, execu
 
 def parts(cuda: Cuda, table: Observations, n: int, size: int) -> None:
     """Print milliseconds of the parts of a sweep, which builds the kernels too."""
-    batch = GaussianDeviceChains(
-        cuda, (chains := [chain_of(table, k, size, 0.0, Threads(1)) for k in range(n)]), [c.start() for c in chains]
-    )
+    chains = [chain_of(table, k, size, 0.0, Threads(1)) for k in range(n)]
+    batch = GaussianDeviceChains(cuda, chains, [chain.plain_start() for chain in chains])
     batch.sweep(1, learning=True)
     took: dict[str, list[float]] = {}
 

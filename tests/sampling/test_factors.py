@@ -9,7 +9,7 @@ from kolmogorov import BayesianKolmogorovModel, Observations
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov.execution import Threads
 from kolmogorov.kernels.draws.normals import draw_normals
-from kolmogorov.sampling.factors import Factors, drawn_factors
+from kolmogorov.sampling.factors import FactorChain, Factors, run_factors
 from kolmogorov.sampling.priors import UserPrior
 from kolmogorov.sampling.reach import value_grid
 from kolmogorov.sampling.sizes import suited
@@ -62,10 +62,12 @@ def test_on_the_simplex_products_are_the_same(seed, size):
 def test_factors_are_found_and_are_the_same_on_any_number_of_threads():
     table, whole = low_rank(0)
     found = []
-    for n in (1, 3):
+    # On one thread alone, on three in the midst of others.
+    for n, seeds in ((1, [7]), (3, [5, 7, 6])):
         with Threads(n) as dealer:
-            given_ = (np.zeros((table.n_items, 0)), 4, 0.01, float(len(table)), 7, dealer, np.random.default_rng(1))
-            found.append(drawn_factors(table, *given_))
+            given_ = (table, np.zeros((table.n_items, 0)), 4, 0.01, float(len(table)))
+            chains = [FactorChain(*given_, seed, np.random.default_rng(seed)) for seed in seeds]
+            found.append(run_factors(chains, table, 4, dealer)[seeds.index(7)])
     first, second = found
     assert (first.users == second.users).all()
     assert (first.values == second.values).all()

@@ -163,6 +163,18 @@ def test_enumeration_is_exact_at_the_edges_of_its_low_block(size, rng):
         assert got.iterations == 2**size
 
 
+@pytest.mark.parametrize("size", [2, 6, 12])
+def test_enumeration_clears_bits_that_do_not_matter(size, rng):
+    # Events that none of an item's users has; rounding along the Gray code must not decide about them.
+    for _ in range(30):
+        theta, idle = rng.dirichlet(np.ones(size), 20), rng.random(size) < 0.4
+        theta[:, idle] = 0.0
+        qp = BinaryQP(theta.T @ theta, theta.T @ rng.random(20))
+        got = resolve("binary", "exhaustive").solve(qp)
+        assert not got.x[idle].any()
+        assert got.value == pytest.approx(qp.value(naive.best_binary(qp.gram, qp.moment)), abs=1e-12)
+
+
 @given(binary_problems(max_size=12))
 @settings(max_examples=50)
 def test_local_search_ends_where_no_one_or_two_flips_help(problem):

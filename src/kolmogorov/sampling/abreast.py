@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol
 
-from kolmogorov._support.threads import usable_cpus
 from kolmogorov.execution import Cuda, Threads
 from kolmogorov.sampling.chain import Chain, ChainState, Sample
 from kolmogorov.sampling.device import fitting_chains
@@ -37,7 +36,7 @@ class ThreadedChains:
     def __init__(self, chains: list[Chain], states: list[ChainState], pool: ThreadPoolExecutor | None) -> None:
         self._chains = chains
         self._spread: Callable[..., Any] = map if pool is None else pool.map
-        self._states = states or list(self._spread(lambda chain: chain.start(), chains))
+        self._states = states
 
     def __len__(self) -> int:
         return len(self._chains)
@@ -73,24 +72,19 @@ def chains_on_threads(dealer: Threads, make: Make, numbers: range, states: list[
         dealers = [stack.enter_context(Threads(max(1, dealer.n_threads // n))) for _ in range(n)]
         pool = stack.enter_context(ThreadPoolExecutor(n)) if n > 1 else None
         chains = [make(number, own) for number, own in zip(numbers, dealers, strict=False)]
-        yield ThreadedChains(chains, states, pool)
+        yield ThreadedChains(chains, states or chains[0].started(chains, dealer), pool)
 
 
 @contextmanager
 def chains_on_device(cuda: Cuda, make: Make, numbers: range, states: list[ChainState]) -> Iterator[Abreast]:
-    """Open as many chains of some numbers as the device's memory holds."""
-    dealer = Threads(1)
-    first = make(numbers[0], dealer)
-    assert isinstance(first, LevelChain)
-    answers = isinstance(first, AnswerChain)
-    n = len(states) or min(fitting_chains(cuda, first, SCRATCH if answers else 0), len(numbers))
-    chains: list[Any] = [first, *(make(number, dealer) for number in numbers[1:n])]
+    """Open as many chains of some numbers as the device's memory holds; they start on the host, on all its threads."""
+    with Threads(-1) as dealer:
+        first = make(numbers[0], dealer)
+        assert isinstance(first, LevelChain)
+        answers = isinstance(first, AnswerChain)
+        n = len(states) or min(fitting_chains(cuda, first, SCRATCH if answers else 0), len(numbers))
+        chains: list[Any] = [first, *(make(number, dealer) for number in numbers[1:n])]
+        states = states or first.started(chains, dealer)
     opened = AnswerDeviceChains if answers else GaussianDeviceChains
     with cuda.guarded("Run fewer chains at once: execution=Cuda(memory=...) with less than is free."):
-        yield opened(cuda, chains, states or _started(chains))
-
-
-def _started(chains: list[Any]) -> list[ChainState]:
-    """Start chains on the host, on all its threads."""
-    with ThreadPoolExecutor(min(usable_cpus(), len(chains))) as pool:
-        return list(pool.map(lambda chain: chain.start(), chains))
+        yield opened(cuda, chains, states)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -199,6 +201,12 @@ class Chain(ABC):
             scale=self.noise_shape * spread,
             alpha=np.full(self.n_events, 1.0 if self.concentration is None else self.concentration / self.n_events),
         )
+
+    @classmethod
+    def started(cls, chains: Sequence[Any], dealer: Threads) -> list[ChainState]:
+        """Start some chains, side by side."""
+        with ThreadPoolExecutor(min(dealer.n_threads, len(chains))) as pool:
+            return list(pool.map(lambda chain: chain.start(), chains))
 
     def _descended(self) -> State:
         """Run the point estimate's descent."""

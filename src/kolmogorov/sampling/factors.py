@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
 
 import numpy as np
 
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
+from kolmogorov.data.observations import View
 from kolmogorov.execution import Threads
 from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE
-from kolmogorov.kernels.draws.normals import draw_normals
+from kolmogorov.kernels.draws.normals import draw_normals, leave_first
 from kolmogorov.kernels.rows.products import residual_squares
 from kolmogorov.sampling.values import ValuePrior
 
@@ -25,7 +25,9 @@ _SMALL = 30.0
 #: The least share of an event, in equal shares: thetas leave the very edge slowly.
 _LEAST_SHARE = 1e-3
 #: What the draw of a row's factors takes beside its sums, in observations.
-_ROW_COST = 200
+_ROW_COST = 60
+#: Computes rows first..last of a chain and writes them where they belong.
+Share = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,66 +66,125 @@ class Factors:
         return theta / theta.sum(axis=1, keepdims=True), self.values @ turn.T, prior
 
 
-def drawn_factors(
-    table: Observations,
-    features: Floats,
-    size: int,
-    variance: float,
-    mass: float,
-    seed: int,
-    dealer: Threads,
-    rng: np.random.Generator,
-) -> Factors:
-    """Run a chain from random factors; `variance` is that of `ValuePrior.learned`, `mass` the sum of weights."""
-    seen = table.columns.counts > 0
-    noise = max(float(np.var(table.values)), 1e-4)
-    items = ValuePrior.start(features, size, 0.0)
-    items.slopes[0, 0] = float(table.values.mean())
-    precision = np.full(size, _SMALL * size / noise)
-    precision[0] = 1.0 / noise
-    items = replace(items, precision=np.diag(precision))
-    users = np.column_stack([np.ones(table.n_users), rng.standard_normal((table.n_users, size - 1))])
-    rows, squares = table.rows, np.empty(table.n_users)
+class FactorChain:
+    """A chain of factors, from random ones.
+
+    Parameters
+    ----------
+    table : Observations
+    features : float64[n_items, k]
+    size : int
+        D, the constant included.
+    variance : float
+        As for `ValuePrior.learned`.
+    mass : float
+        The sum of weights.
+    seed : int
+        Of the draws of rows.
+    rng : Generator
+        Of the start, the noise and the prior.
+    """
+
+    def __init__(
+        self,
+        table: Observations,
+        features: Floats,
+        size: int,
+        variance: float,
+        mass: float,
+        seed: int,
+        rng: np.random.Generator,
+    ) -> None:
+        self._table, self._variance, self._mass, self._seed, self._rng = table, variance, mass, seed, rng
+        self._seen = table.columns.counts > 0
+        noise = max(float(np.var(table.values)), 1e-4)
+        items = ValuePrior.start(features, size, 0.0)
+        items.slopes[0, 0] = float(table.values.mean())
+        precision = np.full(size, _SMALL * size / noise)
+        precision[0] = 1.0 / noise
+        users = np.column_stack([np.ones(table.n_users), rng.standard_normal((table.n_users, size - 1))])
+        nothing = np.zeros((table.n_items, size))
+        self.factors = Factors(users, nothing, replace(items, precision=np.diag(precision)), noise)
+        self._squares = np.empty(table.n_users)
+        self._left = np.empty_like(table.rows.values)
+
+    def values(self, index: int) -> Share:
+        """Begin to draw the items' values given the factors of users."""
+        view, now = self._table.columns, self.factors
+        values = np.empty_like(now.values)
+        self.factors = replace(now, values=values)
+        prior = (now.items.centre, now.items.precision)
+        given = (view.indptr, view.indices, view.values, view.weights, 1.0 / now.noise, now.users, *prior)
+        seeds = row_seeds(self._seed, index, ITEM_SIDE, np.arange(len(values)))
+
+        def share(first: int, last: int) -> None:
+            draw_normals(*given, seeds[first:last], first, last, values)
+
+        return share
+
+    def users(self, index: int) -> Share:
+        """Begin to draw users' factors given what the items' first values, the same for all users, leave of answers."""
+        view, now, left = self._table.rows, self.factors, self._left
+        users = np.ones_like(now.users)
+        self.factors = replace(now, users=users)
+        rest = np.ascontiguousarray(now.values[:, 1:])
+        drawn = np.empty((len(users), rest.shape[1]))
+        prior = (np.zeros_like(drawn), np.eye(rest.shape[1]))
+        given = (view.indptr, view.indices, left, view.weights, 1.0 / now.noise, rest, *prior)
+        seeds = row_seeds(self._seed, index, USER_SIDE, np.arange(len(users)))
+
+        def share(first: int, last: int) -> None:
+            leave_first(view.indptr, view.indices, view.values, now.values, first, last, left)
+            draw_normals(*given, seeds[first:last], first, last, drawn)
+            users[first:last, 1:] = drawn[first:last]
+
+        return share
+
+    def squares(self) -> Share:
+        """Begin to sum the squares of what is left of the answers."""
+        view, now = self._table.rows, self.factors
+        given = (view.indptr, view.indices, view.values, view.weights, now.users, now.values)
+
+        def share(first: int, last: int) -> None:
+            residual_squares(*given, first, last, self._squares)
+
+        return share
+
+    def learn(self) -> None:
+        """Draw the noise and the prior of values."""
+        rng, now = self._rng, self.factors
+        noise = max(0.5 * float(self._squares.sum()) / float(rng.gamma(0.5 * self._mass)), _LEAST_NOISE)
+        items = now.items.learned(now.values, self._seen, self._variance, rng)
+        self.factors = replace(now, items=items, noise=noise)
+
+
+def run_factors(chains: Sequence[FactorChain], table: Observations, size: int, dealer: Threads) -> list[Factors]:
+    """Run chains until they have settled, all in step: what one leaves of the threads the others use."""
+    rows, columns = (_Repeated(view, len(chains)) for view in (table.rows, table.columns))
     for index in range(_SWEEPS):
-        values = _values(table, users, items, noise, seed, index, dealer)
-        users = _users(table, values, noise, seed, index, dealer)
-        given = (rows.indptr, rows.indices, rows.values, rows.weights, users, values)
-        dealer.deal(partial(_squares, given, squares), len(users), 1, rows.indptr, 16 * size)
-        noise = max(0.5 * float(squares.sum()) / float(rng.gamma(0.5 * mass)), _LEAST_NOISE)
-        items = items.learned(values, seen, variance, rng)
-    return Factors(users, values, items, noise)
+        columns.deal(dealer, [chain.values(index) for chain in chains], size * size, _ROW_COST)
+        rows.deal(dealer, [chain.users(index) for chain in chains], size * size, _ROW_COST)
+        rows.deal(dealer, [chain.squares() for chain in chains], 16 * size)
+        for chain in chains:
+            chain.learn()
+    return [chain.factors for chain in chains]
 
 
-def _squares(given: tuple[Any, ...], squares: Floats, first: int, last: int) -> None:
-    residual_squares(*given, first, last, squares)
+class _Repeated:
+    """The rows of one side of a table, once for each chain."""
 
+    def __init__(self, view: View, times: int) -> None:
+        self._n = len(view.counts)
+        self._indptr = np.append(0, np.cumsum(np.tile(view.counts, times)))
 
-def _values(
-    table: Observations, users: Floats, items: ValuePrior, noise: float, seed: int, index: int, dealer: Threads
-) -> Floats:
-    view, size = table.columns, users.shape[1]
-    out = np.empty((table.n_items, size))
-    given = (view.indptr, view.indices, view.values, view.weights, 1.0 / noise, users, items.centre, items.precision)
-    seeds = row_seeds(seed, index, ITEM_SIDE, np.arange(len(out)))
+    def deal(self, dealer: Threads, shares: Sequence[Share], *costs: int) -> None:
+        """Compute all rows of all chains."""
 
-    def share(first: int, last: int) -> None:
-        draw_normals(*given, seeds[first:last], first, last, out)
+        def work(first: int, last: int) -> None:
+            while first < last:
+                chain, row = divmod(first, self._n)
+                end = min(self._n, last - chain * self._n)
+                shares[chain](row, end)
+                first = chain * self._n + end
 
-    dealer.deal(share, len(out), 1, view.indptr, size * size, _ROW_COST)
-    return out
-
-
-def _users(table: Observations, values: Floats, noise: float, seed: int, index: int, dealer: Threads) -> Floats:
-    """Draw factors given what the items' first values, the same for all users, leave of the answers."""
-    view, size = table.rows, values.shape[1]
-    out = np.empty((table.n_users, size - 1))
-    left = view.values - values[view.indices, 0]
-    factors, nothing, unit = np.ascontiguousarray(values[:, 1:]), np.zeros_like(out), np.eye(size - 1)
-    given = (view.indptr, view.indices, left, view.weights, 1.0 / noise, factors, nothing, unit)
-    seeds = row_seeds(seed, index, USER_SIDE, np.arange(len(out)))
-
-    def share(first: int, last: int) -> None:
-        draw_normals(*given, seeds[first:last], first, last, out)
-
-    dealer.deal(share, len(out), 1, view.indptr, size * size, _ROW_COST)
-    return np.column_stack([np.ones(len(out)), out])
+        dealer.deal(work, self._n * len(shares), 1, self._indptr, *costs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import View
+from kolmogorov.execution import Threads
 from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.emissions import draw_emissions, draw_emitted
 from kolmogorov.kernels.draws.slices import draw_sliced
@@ -21,7 +23,7 @@ from kolmogorov.sampling.chain import PRIORS, START, Chain, ChainState, noise_of
 from kolmogorov.sampling.concentration import stepped
 from kolmogorov.sampling.dirichlet import redrawn_alpha
 from kolmogorov.sampling.emission import Emission, placed
-from kolmogorov.sampling.factors import drawn_factors
+from kolmogorov.sampling.factors import FactorChain, Factors, run_factors
 from kolmogorov.sampling.noise import redrawn_shape
 from kolmogorov.sampling.priors import PRIOR_DRAWS, NoisePrior, UserPrior
 from kolmogorov.sampling.values import ValuePrior
@@ -77,9 +79,55 @@ class LevelChain(Chain):
         self._drawn = psi, codes
         return psi
 
+    @property
+    def from_factors(self) -> bool:
+        """Whether chains start from factors without the simplex: these settle in a few sweeps, values in hundreds."""
+        return False
+
     def start(self) -> ChainState:
-        """Start from next to nothing."""
-        return self.plain_start()
+        """Start from factors, or from next to nothing."""
+        return self.started([self], self.dealer)[0]
+
+    @classmethod
+    def started(cls, chains: Sequence[Any], dealer: Threads) -> list[ChainState]:
+        """Start chains that differ in their seeds, on all threads of a dealer."""
+        first, states = chains[0], [chain.plain_start() for chain in chains]
+        if first.n_events == 1 or not first.from_factors:
+            return states
+        rngs = [generator(chain.seed, START, 1) for chain in chains]
+        found = run_factors(
+            [
+                FactorChain(
+                    chain.observations,
+                    chain.item_features,
+                    chain.n_events,
+                    chain.value_variance,
+                    float(chain.mass.sum()),
+                    int(rng.integers(2**63)),
+                    rng,
+                )
+                for chain, rng in zip(chains, rngs, strict=True)
+            ],
+            first.observations,
+            first.n_events,
+            dealer,
+        )
+        return [chain._placed(*given) for chain, *given in zip(chains, states, found, rngs, strict=True)]
+
+    def _placed(self, plain: ChainState, found: Factors, rng: np.random.Generator) -> ChainState:
+        """Put factors onto the simplex, as far from equal shares as points anywhere on it are."""
+        size = self.n_events
+        theta, x, items = found.on_simplex(1.0 / size, rng)
+        concentration = self.concentration or float(size * size)
+        return replace(
+            plain,
+            theta=theta,
+            psi=self.levels[placed(x, self.levels)],
+            noise=np.full(len(theta), found.noise),
+            items=items,
+            users=UserPrior.start(self.features, size, concentration, PRIOR_DRAWS),
+            scale=self.noise_shape * found.noise,
+        )
 
     def plain_start(self) -> ChainState:
         """Put items around their mean answers and users anywhere: chains find their modes from there.
@@ -108,28 +156,6 @@ class LevelChain(Chain):
             shape=self.noise_shape,
         )
 
-    def factor_start(self) -> ChainState:
-        """Start from factors without the simplex, which find their mode in a few sweeps where values need hundreds."""
-        plain = self.plain_start()
-        if self.n_events == 1:
-            return plain
-        rng = generator(self.seed, START, 1)
-        size, seed = self.n_events, int(rng.integers(2**63))
-        given = (size, self.value_variance, float(self.mass.sum()), seed, self.dealer, rng)
-        found = drawn_factors(self.observations, self.item_features, *given)
-        # As far from equal shares as points anywhere on the simplex are.
-        theta, x, items = found.on_simplex(1.0 / size, rng)
-        concentration = self.concentration or float(size * size)
-        return replace(
-            plain,
-            theta=theta,
-            psi=self.levels[placed(x, self.levels)],
-            noise=np.full(len(theta), found.noise),
-            items=items,
-            users=UserPrior.start(self.features, size, concentration, PRIOR_DRAWS),
-            scale=self.noise_shape * found.noise,
-        )
-
     def kept(self, psi: Floats) -> Any:
         """Return psi as draws keep it: values in four bytes."""
         return psi.astype(np.float32)
@@ -156,9 +182,10 @@ class GaussianLevelChain(LevelChain):
             self.seen_users, self.seen_items = np.ones_like(self.seen_users), np.ones_like(self.seen_items)
             self.mass = self.mass + unobserved * (self.observations.n_items - self.observations.rows.counts)
 
-    def start(self) -> ChainState:
-        """Start from factors; where only yes is recorded, from next to nothing."""
-        return self.plain_start() if self.unobserved else self.factor_start()
+    @property
+    def from_factors(self) -> bool:
+        """Unless only yes is recorded."""
+        return not self.unobserved
 
     def priors(self, state: ChainState) -> dict[str, float]:
         """Return the concentration of theta, fixed after burn-in, the usual deviation of the noise, and its shape."""
@@ -249,9 +276,10 @@ class AnswerChain(LevelChain):
             emission.codes(view.values) for view in (self.observations.rows, self.observations.columns)
         )
 
-    def start(self) -> ChainState:
-        """Start from factors where values reach beyond chances, as far as factors do."""
-        return self.factor_start() if self.emission.cuts else self.plain_start()
+    @property
+    def from_factors(self) -> bool:
+        """Where values reach beyond chances, as far as factors do."""
+        return bool(self.emission.cuts)
 
     def priors(self, state: ChainState) -> dict[str, float]:
         """Return the concentration of theta: the sum of its Dirichlet prior's parameters."""

@@ -52,3 +52,10 @@ def draw_normals(indptr, indices, values, weights, precision, factors, centre, p
             for e in range(d + 1, size):
                 total -= Q[e, d] * x[e]
             x[d] = total / Q[d, d]
+
+
+@kernel
+def leave_first(indptr, indices, values, factors, first, last, out):
+    """Write what the first factor of each partner leaves of the answers of rows `first` to `last`."""
+    for k in range(indptr[first], indptr[last]):
+        out[k] = values[k] - factors[indices[k], 0]
