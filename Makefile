@@ -48,7 +48,10 @@ dist: $(VENV)/dev.stamp             ## build wheel and sdist into dist/, install
 
 bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks that the docs quote
 	$(BIN)/python benchmarks/movielens.py
+	$(BIN)/python benchmarks/levels.py
+	$(BIN)/python benchmarks/spread.py
 	$(BIN)/python benchmarks/train.py
+	$(BIN)/python benchmarks/threads.py
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/exact_line.py
 	$(BIN)/python benchmarks/solvers.py
@@ -58,6 +61,7 @@ bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks 
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/only_yes.py
 	$(BIN)/python benchmarks/sparse.py
+	$(BIN)/python benchmarks/page.py
 	$(BIN)/python benchmarks/attack.py
 	$(BIN)/python benchmarks/first_run.py
 	$(BIN)/python benchmarks/install.py

@@ -43,7 +43,9 @@ def main() -> None:
     columns += [Column("MB more than the core", ",.0f"), Column("wheels for")]
     version = ".".join(map(str, sys.version_info[:2]))
     title = f"Into an empty environment on {sys.platform}, Python {version}, from an index of packages"
-    table = Table("install", title, "python benchmarks/install.py", columns)
+    command = "python benchmarks/install.py"
+    ours = Table("install", title, command, columns)
+    theirs = Table("install-peers", title, command, [*columns[:4], columns[-1]])
     with tempfile.TemporaryDirectory() as folder:
         targets, alone = wanted(Path(folder))
         core = 0.0
@@ -51,10 +53,15 @@ def main() -> None:
             found = resolved(requirement, folder)
             megabytes = sum(weight(one["download_info"]["url"]) for one in found)
             core = core or megabytes
-            more = megabytes - core if name.startswith("kolmogorov[") else None
+            more = megabytes - core if name not in ("kolmogorov", *PEERS) else None
             first = next(one for one in found if one["requested"])
-            table.add(name, first["metadata"]["version"], len(found), megabytes, more, systems(first, found))
-    finish(table, complete=alone is None)
+            extra = name.partition("[")[2].rstrip("]")
+            row = name, first["metadata"]["version"], len(found), megabytes, more, systems(first, found, extra)
+            if name not in PEERS:
+                ours.add(*row)
+            if not extra:
+                theirs.add(*row[:4], row[-1])
+    finish(ours, theirs, complete=alone is None)
 
 
 def wanted(folder: Path) -> tuple[dict[str, str], list[str] | None]:
@@ -89,17 +96,31 @@ def weight(url: str) -> float:
 # --- systems ---------------------------------------------------------------------------------------------------------
 
 
-def systems(package: dict[str, Any], found: Iterable[dict[str, Any]]) -> str:
-    """Return the systems for which the package and what it requires on every system have wheels."""
+def systems(package: dict[str, Any], found: Iterable[dict[str, Any]], extra: str) -> str:
+    """Return the systems for which the package and what it, or its extra, requires have wheels."""
     versions = {plain(one["metadata"]["name"]): one["metadata"]["version"] for one in found}
-    lines = [line for line in package["metadata"].get("requires_dist", ()) if ";" not in line]
-    required = [plain(match[0]) for line in lines if (match := re.match(r"[\w.-]+", line))]
     name = plain(package["metadata"]["name"])
+    required = {*direct(package, ""), *(direct(package, extra) if extra else ())}
     # Ours is pure Python, and may not be on the index yet.
-    asked = required if name == "kolmogorov" else [name, *required]
+    asked = required - {name} if name == "kolmogorov" else {name, *required}
     have = [wheels(one, versions[one]) for one in asked]
     common = [system for system in SYSTEMS if all(system in some for some in have)]
     return "all of them" if len(common) == len(SYSTEMS) else ", ".join(common) or "none"
+
+
+def direct(package: dict[str, Any], extra: str) -> Iterable[str]:
+    """Return the names of what a package requires on every system, or what one of its extras requires."""
+    for line in package["metadata"].get("requires_dist", ()):
+        words, _, marker = line.partition(";")
+        asked = re.search(r"""extra\s*==\s*['"]([\w-]+)""", marker)
+        if (asked[1] if asked else "") != extra or (marker and not asked):
+            continue
+        match = re.match(r"([\w.-]+)\s*(?:\[([^]]*)\])?", words)
+        assert match is not None
+        yield plain(match[1])
+        if plain(match[1]) == plain(package["metadata"]["name"]):
+            for other in match[2].split(","):
+                yield from direct(package, other.strip())
 
 
 def plain(name: str) -> str:

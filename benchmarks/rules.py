@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 import numpy as np
-from harness import machine, movielens
+from harness import Column, Table, finish, machine, movielens
 
 from kolmogorov import KolmogorovModel, Observations
 from kolmogorov.interpret import Relations, Rules
@@ -23,6 +23,16 @@ TOP = 1000
 MIN_RATINGS = 20
 # mlxtend's smallest support that ends within minutes; larger ones gave smaller lifts.
 MIN_SUPPORT = 0.02
+COLUMNS = [
+    Column("rules"),
+    Column("number", ",.0f"),
+    Column("held-out cases", ",.0f"),
+    Column("confidence", ".1%"),
+    Column("base rate", ".1%"),
+    Column("lift", ".3f"),
+    Column("items covered", ",.0f"),
+    Column("seconds", ".2f"),
+]
 
 
 def main() -> None:
@@ -34,16 +44,11 @@ def main() -> None:
             train, test = ratings.split(test_size=0.2, random_state=seed)
             for name, figures in measured(train, test, likes, seed).items():
                 rows.setdefault(name, []).append(figures)
-        print(f"\nlikes = {words}; mean over {len(SEEDS)} seeds")
-        print("| rules | number | held-out cases | confidence | base rate | lift | items covered | seconds |")
-        print("|---|---|---|---|---|---|---|---|")
+        title = f"MovieLens 100K, likes are {words}; mean over {len(SEEDS)} seeds"
+        table = Table(f"rules-{round(5 * likes)}-stars", title, "python benchmarks/rules.py", COLUMNS)
         for name, figures in rows.items():
-            n, cases, confidence, base, lift, items, seconds = np.mean(figures, axis=0)
-            print(
-                f"| {name} | {n:,.0f} | {cases:,.0f} | {confidence:.1%} | {base:.1%} | {lift:.3f} | {items:,.0f} "
-                f"| {seconds:.2f} |",
-                flush=True,
-            )
+            table.add(name, *np.mean(figures, axis=0))
+        finish(table)
 
 
 def measured(train: Observations, test: Observations, likes: float, seed: int) -> dict[str, list[float]]:

@@ -25,6 +25,7 @@ from kolmogorov.solvers import resolve
 
 SIZES = (4, 8, 12, 16, 20, 50, 100)
 COUNT = 20
+LARGE_COUNT = 10
 
 
 def by_size(*arguments, **options):
@@ -40,6 +41,16 @@ NEWTON = [
     Column("D"),
     *(Column(f"EVDs `{name}`", ".1f") for name in ("gd", "enhanced_gd", "newton")),
     *(Column(f"gradient norm `{name}`", ".1e") for name in ("gd", "newton")),
+]
+LARGE = [
+    Column("n", "d"),
+    Column("density", ".0%"),
+    Column("solver"),
+    Column("at best", ".0%"),
+    Column("mean gap", ".4%"),
+    Column("worst gap", ".4%"),
+    Column("seconds, median", ".2f"),
+    Column("longest", ".2f"),
 ]
 SOLVERS = {
     "exhaustive": ("exhaustive", {}, 20),
@@ -232,8 +243,8 @@ def best_found(problem):
 
 
 def large(count):
-    print(f"\nRandom problems, {count} each, integers from -100 to 100; gaps to the best of all and of longer runs\n")
-    print("  n   density  solver                      at best   mean gap %   worst gap %   seconds (median, longest)")
+    title = f"Random problems, {count} each, integers from -100 to 100; gaps to the best of all and of longer runs"
+    table = Table("solvers-large", title, "python benchmarks/solvers.py --only large", LARGE)
     methods = {
         "local_search": {},
         "branch_bound 0.5 s": {"time_limit": 0.5},
@@ -251,23 +262,22 @@ def large(count):
             rows[name] = np.array([a.value for a in answers]), np.array([a.seconds for a in answers])
             best = np.minimum(best, rows[name][0])
         for name, (values, seconds) in rows.items():
-            gaps = 100.0 * (values - best) / np.abs(best)
-            print(
-                f"{size:4d} {density:7.0%}  {name:26s} {np.mean(gaps == 0):8.0%} {gaps.mean():11.4f} {gaps.max():13.4f}"
-                f"{np.median(seconds):13.2f} {seconds.max():8.2f}",
-                flush=True,
-            )
+            gaps = (values - best) / np.abs(best)
+            words = f"`{name.split()[0]}`" + "".join(f", {rest}" for rest in name.split(maxsplit=1)[1:])
+            shares = (float(np.mean(gaps == 0)), float(gaps.mean()), float(gaps.max()))
+            table.add(size, density, words, *shares, float(np.median(seconds)), float(seconds.max()))
+    finish(table, complete=count == LARGE_COUNT)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--count", type=int, default=COUNT, help="problems per table entry")
+    parser.add_argument("--count", type=int, help="problems per table entry")
     parser.add_argument("--only", choices=["large"], help="print one part alone")
     arguments = parser.parse_args()
-    count = arguments.count
+    count = arguments.count or COUNT
     if arguments.only == "large":
         print(machine())
-        large(count)
+        large(arguments.count or LARGE_COUNT)
         return
     folder = data_folder()
     print(machine())
@@ -287,7 +297,7 @@ def main():
         beasley(folder / "bqp")
         if ratings is not None:
             proofs(ratings)
-    large(count)
+    large(arguments.count or LARGE_COUNT)
     print(f"\n{time.perf_counter() - began:.0f} s in all")
 
 

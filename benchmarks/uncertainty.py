@@ -30,9 +30,9 @@ def main() -> None:
     """Fit MovieLens 100K and the zoo, and look at intervals, calibration and rules on held-out data."""
     print(machine())
     train, test = movielens("ml-100k").split(test_size=0.2, random_state=0)
-    model = km.BayesianKolmogorovModel(24, random_state=0).fit(train)
+    model = km.BayesianKolmogorovModel(random_state=0).fit(train)
     intervals(model, test)
-    rules(model, train, test)
+    rules(km.BayesianKolmogorovModel(24, levels=2, random_state=0).fit(train), train, test)
     calibration()
     rhat = model.diagnostics(test)["prediction"]["rhat"]
     print(f"split R-hat of predictions: median {np.median(rhat):.2f}, 90% below {np.quantile(rhat, 0.9):.2f}")
@@ -113,7 +113,7 @@ def rules(model: km.BayesianKolmogorovModel, train: km.Observations, test: km.Ob
         table.add(f"posterior probability at least {level:.1f}", *_figures(found[-1]))
     for size in (8, 24):
         single = km.KolmogorovModel(size, user_reg=25.0, item_reg=0.1, random_state=0).fit(train)
-        totals = single.relations(min_ratings=20).rules(test, LIKES, max_rules=None).totals()
+        totals = single.relations(min_ratings=20).rules(test, LIKES, min_support=0, max_rules=None).totals()
         table.add(f"point estimate, D = {size}", *_figures(totals))
     finish(table)
     figure, axis = plt.subplots(figsize=(6, 4), layout="constrained")

@@ -29,8 +29,8 @@ _PICTURE = re.compile(r"^# picture: (.*)\n?", re.MULTILINE)
 _SETTING = re.compile(r"^# gallery: (\w+) (\S+)\n", re.MULTILINE)
 _FIRST = """# Gallery
 
-Tables, and what models say about them. Every page is a script that was executed: output and pictures are its own
-(`make gallery`; a test executes the scripts and compares).
+After these pages you have seen what models say about tables of many kinds. Every page is a script that was executed:
+output and pictures are its own (`make gallery`; a test executes the scripts and compares).
 """
 
 

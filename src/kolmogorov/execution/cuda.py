@@ -42,7 +42,7 @@ class Cuda:
         Number of the GPU, where there are several.
     memory : int or str, optional
         Bytes of its memory to use at most, such as ``"8GB"``; by default nine tenths of what is free. A table that
-        needs more is sent in blocks in every sweep.
+        would take more than half of that is sent in blocks in every sweep.
 
     Examples
     --------

@@ -81,7 +81,7 @@ class BayesianKolmogorovModel(DrawnModel):
     Parameters
     ----------
     n_events : int or "auto"
-        Of each draw. "auto" takes more for more ratings: 8 for 5,000, 14 for 100,000, 24 for a million; fewer where
+        Of each draw. "auto" takes more for more ratings: 8 for 5,000, 15 for 100,000, 23 for a million; fewer where
         users or items have few ratings each, and at most 10 for yes/no data.
     levels : "auto", 2 or sequence of float
         The values that an item may take in an event, on the probability scale; 2 is the paper's model, in which it
@@ -95,7 +95,7 @@ class BayesianKolmogorovModel(DrawnModel):
         300,000 ratings on, or 100,000 that are yes/no.
     burn_in : int or "auto"
         Sweeps at the start of each chain that are not kept; the priors of users and of values are learned during them.
-        "auto" takes 150, and 100 from 300,000 ratings on.
+        "auto" takes 150, and 100 from 300,000 ratings on, or 100,000 that are yes/no.
     n_samples : int or "auto"
         Draws kept of each chain; "auto" takes 20.
     thin : int or "auto"

@@ -18,8 +18,9 @@ def front_page(kinds: Mapping[str, int], environments: list[str], seconds: float
     return [
         "# The paper, reproduced",
         "",
-        "*Dual Optimization for Kolmogorov Model Learning Using Enhanced Gradient Descent* (Duan, Ghauch, Kim): every "
-        "table and figure beside the printed numbers, computed by `kolmogorov paper all`.",
+        "After this page you know which findings hold of *Dual Optimization for Kolmogorov Model Learning Using "
+        "Enhanced Gradient Descent* (Duan, Ghauch, Kim): every table and figure beside the printed numbers, "
+        "computed by `kolmogorov paper all`.",
         "",
         *(["**A quick run**: few sweeps, one start, little data. Its verdicts are provisional.", ""] if quick else []),
         f"Of {sum(kinds.values())} claims: {counted}. *Reproduced*: we find it. *Not reproduced*: we do not find it. "
@@ -41,7 +42,8 @@ def front_page(kinds: Mapping[str, int], environments: list[str], seconds: float
         "**What we use instead.** For the BQP: `auto` (exhaustive up to 16 events, local search above), which is exact "
         "where the paper's methods round; for the relaxation and its bound: `newton` (the dual is the "
         "nearest-correlation-matrix problem of Qi and Sun, 2006). For prediction: shrinking theta to the mean of all "
-        "users instead of to uniform, and averaging draws (`BayesianKolmogorovModel`). For reading: implications in "
+        "users instead of to uniform, soft values beside theta and psi (`KolmogorovModel()`), and averaging draws "
+        "(`BayesianKolmogorovModel`). For reading: implications in "
         "the direction that holds, each beside its base rate.",
         "",
     ]
