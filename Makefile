@@ -102,7 +102,7 @@ $(VENV)/kernels.stamp: $(VENV)/pip.stamp $(wildcard src/kolmogorov/kernels/*.py 
 	touch $@
 
 $(VENV)/core.stamp: $(VENV)/pip.stamp pyproject.toml
-	$(PIP) install --editable .
+	$(PIP) install --editable '.[pandas,report]'
 	touch $@
 
 $(VENV)/dev.stamp: $(VENV)/pip.stamp pyproject.toml

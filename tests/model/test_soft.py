@@ -366,3 +366,24 @@ def test_few_answers_of_a_user_are_averaged_with_normal_noise(monkeypatch):
     assert found < KolmogorovModel(random_state=0).fit(train).evaluate(test)["rmse"]
     rows = np.arange(train.n_users), np.arange(train.n_items)
     assert found < guess_errors(train, test, *rows)["user and item biases"]["rmse"]
+
+
+def test_small_tables_are_not_left_in_a_poor_mode():
+    # Two kinds of users and of items: from the descent's end every second chain makes all users alike.
+    rng = np.random.default_rng(0)
+    kind, taste = rng.random(12) < 0.5, rng.random(40) < 0.5
+    stars = np.where(taste[:, None] == kind, 4.5, 1.5) + 0.3 * rng.standard_normal((40, 12))
+    stars[rng.random(stars.shape) < 0.5] = np.nan
+    ratings = Observations.from_dense(np.clip(stars, 1, 5), minimum=1, maximum=5)
+    for seed in range(6):
+        train, test = ratings.split(0.2, random_state=seed)
+        assert KolmogorovModel(random_state=seed).fit(train).evaluate(test)["rmse"] < 0.2
+
+
+def test_rules_of_only_yes_count_blanks_as_no(halves):
+    train, _ = halves
+    model = KolmogorovModel(4, unobserved="auto", random_state=0).fit(train)
+    rules, filled = (model.relations(min_ratings=5).rules(*given, max_rules=5) for given in ((), (train.filled(),)))
+    assert len(rules)
+    assert (rules.base_rate < 0.9).all()
+    np.testing.assert_array_equal(rules.support, filled.support)

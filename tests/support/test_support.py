@@ -169,3 +169,8 @@ def test_compilation_is_announced_once_and_cached(tmp_path):
     ]
     assert errors[0].count("compiling numerical kernels") == 1
     assert "compiling" not in errors[1]
+
+
+def test_a_module_of_a_package_that_is_absent_is_not_installed():
+    assert optional.installed("json.decoder")
+    assert not optional.installed("no_such_package.module")

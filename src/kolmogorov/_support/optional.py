@@ -76,7 +76,11 @@ def _is_there(package: str) -> bool:
 
 def installed(module: str) -> bool:
     """Tell whether `module` could be imported, without importing it."""
-    return find_spec(module) is not None
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        # The package around it is not there.
+        return False
 
 
 def require(module: str, *, extra: str, purpose: str) -> Any:

@@ -150,7 +150,11 @@ class Answers:
             return cls(observations, trained.items, trained.scale, likes, marks=marks)
         kept = _TRAINING.get(trained.training)
         if kept is None or kept.basis.likes != likes or not _same(kept.basis.marks, marks):
-            kept = cls(trained.training, trained.items, trained.scale, likes, "the training data", marks)
+            table, words = trained.training, "the training data"
+            if (table.values == 1.0).all() and table.n_users * table.n_items <= _MOST_CELLS:
+                # Where only yes is recorded every rule would hold.
+                table, words = table.filled(), "the training data, where a blank is a no"
+            kept = cls(table, trained.items, trained.scale, likes, words, marks)
             _TRAINING[trained.training] = kept
         return kept
 
@@ -209,5 +213,7 @@ def _same(a: Floats | None, b: Floats | None) -> bool:
     return a is b or (a is not None and b is not None and np.array_equal(a, b))
 
 
+#: Cells of a table that is filled to count in it, at most.
+_MOST_CELLS = 20_000_000
 #: The answers of training data that is still in use.
 _TRAINING: WeakKeyDictionary[Observations, Answers] = WeakKeyDictionary()

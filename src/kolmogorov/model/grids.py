@@ -41,5 +41,5 @@ def usual_values(model: Any, table: Observations, given: Collection[str] = ()) -
         values["user_reg"] = tuple(ridge for ridge in values["user_reg"] if ridge >= 1.0)
     if model.unobserved:
         usual = usual_weight(len(table), table.n_users * table.n_items)
-        values["unobserved"] = tuple(min(1.0, times * usual) for times in _WEIGHTS)
+        values["unobserved"] = tuple(dict.fromkeys(min(1.0, times * usual) for times in _WEIGHTS))
     return values

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import islice
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from sklearn.base import clone
 
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.threads import one_blas_thread
@@ -27,7 +29,7 @@ from kolmogorov.fitting.trained import checked
 from kolmogorov.model.interpretation import PointInterpretation
 from kolmogorov.model.relaxation import averaged_descents, continued, usual_members
 from kolmogorov.model.simplex_model import SimplexModel
-from kolmogorov.sampling.average import averaged
+from kolmogorov.sampling.average import averaged, error_on, with_events_of
 from kolmogorov.sampling.features import pattern_features
 from kolmogorov.sampling.grid import on_grid
 from kolmogorov.sampling.plan import Plan, level_grid, likelihood_of
@@ -60,6 +62,11 @@ _SWEEPS, _SPARSE_SWEEPS, _SPARSE = 100, 250, 10
 _FEW_ANSWERS = 10
 #: Sweeps of a chain that only compares settings, at least.
 _LEAST_SWEEPS = 50
+#: Up to so many ratings the start of the chain is chosen, where it comes out of the descent's end with a larger error,
+#: by one of so many folds of them; up to fewer, whose folds are small, by all of the folds.
+_SMALL, _TINY, _FOLDS = 50_000, 5_000, 5
+#: Of fewer ratings no folds are made.
+_LEAST_FOLDED = 20
 #: Beyond so many ratings hard values predict nearly as well, and the chain takes longer than the descent.
 _MOST_RATINGS = 20_000_000
 
@@ -286,19 +293,53 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
                 warn("Interrupted while soft values were averaged; the average so far is kept.", ConvergenceWarning)
         return self
 
-    def _softened(self, hard: Fitted, effort: float) -> Fitted:
-        """Average a short chain that starts from the descent's end."""
+    def _softened(self, hard: Fitted, effort: float) -> Fitted | None:
+        """Average a short chain that starts from the descent's end.
+
+        On small tables it may leave that for a poorer mode, where users are all alike or events change places, and fits
+        the data worse than the descent did. Then it is tried on entries held out, beside a chain that starts from
+        factors and beside no soft values.
+        """
         table = hard.training
-        plan = self._plan(table, effort)
-        assert plan.levels is not None
+        soft = self._averaged(hard, effort, from_factors=False)
+        if self.interrupted_ or len(table) > _SMALL or error_on(soft, table) <= error_on(hard, table):
+            return soft
+        best = self._best_start(table, effort) if len(table) >= _LEAST_FOLDED else 2
+        return soft if best == 0 else self._averaged(hard, effort, from_factors=True) if best == 1 else None
+
+    def _best_start(self, table: Observations, effort: float) -> int:
+        """Return what has the smallest error on entries held out: the descent's end, factors, or neither."""
+        other = clone(self).set_params(callback=None, checkpoint=None, verbose=0)
+        errors = np.zeros(3)
+        folds = table.folds(_FOLDS, random_state=base_seed(self.random_state))
+        for train, test in islice(folds, _FOLDS if len(table) <= _TINY else 1):
+            if (train.values == train.values[0]).all():
+                continue
+            hard = SimplexModel.fit(other, train).fitted_
+            tried = [other._averaged(hard, effort, from_factors=start) for start in (False, True)]
+            if other.interrupted_:
+                self.interrupted_ = True
+                return 0
+            errors += [error_on(fitted, test) for fitted in (*tried, hard)]
+        return int(errors.argmin())
+
+    def _averaged(self, hard: Fitted, effort: float, *, from_factors: bool) -> Fitted:
+        """Run one chain, from the descent's end or from factors, and return what it was on average."""
+        table = hard.training
+        likelihood = likelihood_of(table)
+        if from_factors or len(table) < _FEW_ANSWERS * table.n_users:
+            likelihood = "gaussian"
+        plan = self._plan(table, effort, likelihood)
         with one_blas_thread(), Threads(self.n_jobs) as dealer:
             features = pattern_features(table, feature_count(table))
-            run = averaged(plan, table, features, base_seed(self.random_state), dealer, hard)
-        self.interrupted_ = run.interrupted
+            begin = None if from_factors else hard
+            run = averaged(plan, table, features, base_seed(self.random_state), dealer, begin)
+        self.interrupted_ = self.interrupted_ or run.interrupted
         theta = on_grid(run.theta).astype(np.float64)
         centre = theta[hard.user_seen].mean(axis=0)
         ridges = np.array([run.user_reg, run.item_reg])
-        return Fitted(theta, run.values, centre, table, history=(), ridges=ridges)
+        soft = Fitted(theta, run.values, centre, table, history=(), ridges=ridges)
+        return with_events_of(hard, soft) if from_factors else soft
 
     def _relaxed(self, hard: Fitted, effort: float) -> Fitted:
         """Make the companion that lists go by, where the unobserved counts as a no."""
@@ -316,11 +357,8 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
             return int(self.n_soft)
         return usual_members(table) if self.unobserved else 1
 
-    def _plan(self, table: Observations, effort: float) -> Plan:
+    def _plan(self, table: Observations, effort: float, likelihood: str) -> Plan:
         """Plan one short chain, the second half of which is averaged."""
-        likelihood = likelihood_of(table)
-        if len(table) < _FEW_ANSWERS * table.n_users:
-            likelihood = "gaussian"
         sparse = len(table) < _SPARSE * (table.n_users + table.n_items)
         n_sweeps = max(_LEAST_SWEEPS, round(effort * (_SPARSE_SWEEPS if sparse else _SWEEPS)))
         return Plan(

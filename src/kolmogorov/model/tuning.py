@@ -296,7 +296,8 @@ class Search:
             model = self.budget.limited(clone(base).set_params(**self.settings[number]))
             model.fit(train, start=start, keep_interrupted=False, effort=_SOFT_EFFORT)
             fitted = model.fitted_
-            start = Run(State(fitted.theta, fitted.psi.astype(np.float64), fitted.centre))
+            # Soft values come with a start of their own alone.
+            start = None if model.softens else Run(State(fitted.theta, fitted.psi.astype(np.float64), fitted.centre))
             scores[number] = self._judged(model, test)
             if self.budget.over():
                 break

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
@@ -41,11 +42,13 @@ class Average:
     interrupted: bool
 
 
-def averaged(plan: Plan, table: Observations, features: Features, seed: int, dealer: Threads, begin: Fitted) -> Average:
-    """Run one chain from where a descent ended; after Ctrl-C return the average so far."""
+def averaged(
+    plan: Plan, table: Observations, features: Features, seed: int, dealer: Threads, begin: Fitted | None
+) -> Average:
+    """Run one chain from where a descent ended, or from where draws start; after Ctrl-C return the average so far."""
     chain = plan.chain(table, features, seed, 0, dealer)
     assert isinstance(chain, LevelChain)
-    state = _begun(chain.plain_start(), plan, begin)
+    state = chain.start() if begin is None else _begun(chain.plain_start(), plan, begin)
     theta, values = np.zeros_like(state.theta), np.zeros_like(state.psi)
     kept, interrupted = 0, False
     try:
@@ -85,3 +88,16 @@ def _ridges(plan: Plan, table: Observations, state: ChainState) -> tuple[float, 
     size = len(state.alpha)
     of_items = float(np.trace(state.items.precision)) / size if plan.levels is not None else 0.0
     return noise * pull, noise * of_items
+
+
+def error_on(fitted: Fitted, table: Observations) -> float:
+    """Return the root mean square error on entries of the same users and items, on the probability scale."""
+    said = fitted.at_rows(table.user_rows(), table.item_rows())
+    return float(np.sqrt(np.mean((said - table.values) ** 2)))
+
+
+def with_events_of(model: Fitted, other: Fitted) -> Fitted:
+    """Return the other model with its events in the order in which they go best, over users, with those of a model."""
+    left, right = (theta - theta.mean(axis=0) for theta in (model.theta, other.theta))
+    _, order = linear_sum_assignment(left.T @ right, maximize=True)
+    return replace(other, theta=other.theta[:, order], psi=other.psi[:, order], centre=other.centre[order])

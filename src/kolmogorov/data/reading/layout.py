@@ -149,7 +149,7 @@ def recognise(file: TextFile, form: FileFormat, roles: Roles | None = None) -> L
         expected = "user, and one for each item" if form.wide else ", ".join(roles)
         more = advice("If another character separates them, name it with {}.", option("sep"))
         if len(first) == 2 and "value" in roles:
-            more += " Where every line is a yes, add a column of ones."
+            more += " In a list of clicks or purchases, where every line is a yes, add a column of ones."
         raise DataError(
             f"{file.name}: expected at least {least} columns ({expected}), got {len(first)} in the line "
             f"{line.strip()[:60]!r}.{more}"
