@@ -172,5 +172,7 @@ def test_compilation_is_announced_once_and_cached(tmp_path):
 
 
 def test_a_module_of_a_package_that_is_absent_is_not_installed():
+    from kolmogorov._support import optional
+
     assert optional.installed("json.decoder")
     assert not optional.installed("no_such_package.module")

@@ -29,7 +29,7 @@ from kolmogorov.fitting.trained import checked
 from kolmogorov.model.interpretation import PointInterpretation
 from kolmogorov.model.relaxation import averaged_descents, continued, usual_members
 from kolmogorov.model.simplex_model import SimplexModel
-from kolmogorov.sampling.average import averaged, error_on, with_events_of
+from kolmogorov.sampling.average import averaged, error_on, loss_on, with_events_of
 from kolmogorov.sampling.features import pattern_features
 from kolmogorov.sampling.grid import on_grid
 from kolmogorov.sampling.plan import Plan, level_grid, likelihood_of
@@ -65,6 +65,8 @@ _LEAST_SWEEPS = 50
 #: Up to so many ratings the start of the chain is chosen, where it comes out of the descent's end with a larger error,
 #: by one of so many folds of them; up to fewer, whose folds are small, by all of the folds.
 _SMALL, _TINY, _FOLDS = 50_000, 5_000, 5
+#: The share of a loss that another must be below to be clearly smaller.
+_CLEARLY = 0.95
 #: Of fewer ratings no folds are made.
 _LEAST_FOLDED = 20
 #: Beyond so many ratings hard values predict nearly as well, and the chain takes longer than the descent.
@@ -308,9 +310,9 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         return soft if best == 0 else self._averaged(hard, effort, from_factors=True) if best == 1 else None
 
     def _best_start(self, table: Observations, effort: float) -> int:
-        """Return what has the smallest error on entries held out: the descent's end, factors, or neither."""
+        """Return what has the smallest loss on entries held out: the descent's end, factors, or neither."""
         other = clone(self).set_params(callback=None, checkpoint=None, verbose=0)
-        errors = np.zeros(3)
+        losses = np.zeros(3)
         folds = table.folds(_FOLDS, random_state=base_seed(self.random_state))
         for train, test in islice(folds, _FOLDS if len(table) <= _TINY else 1):
             if (train.values == train.values[0]).all():
@@ -320,8 +322,9 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
             if other.interrupted_:
                 self.interrupted_ = True
                 return 0
-            errors += [error_on(fitted, test) for fitted in (*tried, hard)]
-        return int(errors.argmin())
+            losses += [loss_on(fitted, test) for fitted in (*tried, hard)]
+        # What is no poor mode is left only for something clearly better.
+        return int((losses * (_CLEARLY, 1.0, 1.0)).argmin())
 
     def _averaged(self, hard: Fitted, effort: float, *, from_factors: bool) -> Fitted:
         """Run one chain, from the descent's end or from factors, and return what it was on average."""
