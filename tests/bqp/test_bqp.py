@@ -8,6 +8,9 @@ from kolmogorov import bqp
 from kolmogorov.cli import main
 from kolmogorov.errors import DataError, FileFormatError, MissingExtraError, ParameterError
 
+# Its kernels take longest to compile: one process does it.
+pytestmark = pytest.mark.xdist_group("bqp")
+
 
 def test_solve_takes_matrices_and_problems():
     S, v = [[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0]

@@ -19,6 +19,9 @@ from kolmogorov.paper.result import CONTRADICTED, NOT_REPRODUCED, REPRODUCED, Pa
 from kolmogorov.paper.runner import compute, environments, presented, stored
 from kolmogorov.paper.tables.table6 import taste
 
+# What the items on the toy say is computed once.
+pytestmark = pytest.mark.xdist_group("paper")
+
 QUICK = Effort(quick=True)
 ON_TOYS = ("table1", "table2", "fig1", "fig2", "fig3", "fig5", "fig6", "speedup")
 
