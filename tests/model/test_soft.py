@@ -7,7 +7,7 @@ import naive
 from forgery import forged
 from kolmogorov import KolmogorovModel, NonnegativeModel, Observations, bagged, load, metrics
 from kolmogorov.errors import ConvergenceWarning, FileFormatError, UnknownIdWarning
-from kolmogorov.model import relaxation, softening
+from kolmogorov.model import relaxation
 from kolmogorov.sampling.grid import FINE_STEPS, on_grid
 from kolmogorov.surface.comparison import guess_errors
 
@@ -201,14 +201,16 @@ def test_a_bag_averages_soft_values_too(zoo):
 
 
 def test_an_interrupt_while_averaging(zoo, monkeypatch):
-    averaged = softening.averaged
+    from kolmogorov.model import kolmogorov
+
+    averaged = kolmogorov.averaged
 
     def interrupted(*arguments):
         run = averaged(*arguments)
         object.__setattr__(run, "interrupted", True)
         return run
 
-    monkeypatch.setattr(softening, "averaged", interrupted)
+    monkeypatch.setattr(kolmogorov, "averaged", interrupted)
     with pytest.warns(ConvergenceWarning, match="soft values"):
         model = KolmogorovModel(2, random_state=0).fit(zoo)
     assert model.interrupted_
@@ -360,7 +362,7 @@ def test_few_answers_of_a_user_are_averaged_with_normal_noise(monkeypatch):
     answers = (signal[users, items] + rng.standard_normal(users.size) > 0.0).astype(float)
     train, test = Observations.from_arrays(users, items, answers).split(0.2, random_state=0)
     found = KolmogorovModel(random_state=0).fit(train).evaluate(test)["rmse"]
-    monkeypatch.setattr("kolmogorov.model.softening._FEW_ANSWERS", 0)
+    monkeypatch.setattr("kolmogorov.model.kolmogorov._FEW_ANSWERS", 0)
     assert found < KolmogorovModel(random_state=0).fit(train).evaluate(test)["rmse"]
     rows = np.arange(train.n_users), np.arange(train.n_items)
     assert found < guess_errors(train, test, *rows)["user and item biases"]["rmse"]

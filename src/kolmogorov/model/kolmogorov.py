@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import islice
 from typing import Any, ClassVar, Literal, Self
 
+import numpy as np
 from sklearn.base import clone
 
 from kolmogorov._support.seeds import base_seed
+from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import LARGEST_RIDGE, Either, Integer, Optional, Real, Word
 from kolmogorov._support.warn import warn
-from kolmogorov.data.levels import Levels, LevelsRequirement, has_two
+from kolmogorov.data.levels import CHANCES, Levels, LevelsRequirement, has_two
 from kolmogorov.data.observations import Observations, View
 from kolmogorov.errors import ConvergenceWarning, ParameterError
-from kolmogorov.execution import Cuda, Dask
+from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.fitting import fold_in
 from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.fitting.history import Sweep
@@ -26,8 +29,12 @@ from kolmogorov.fitting.trained import checked
 from kolmogorov.model.interpretation import PointInterpretation
 from kolmogorov.model.relaxation import averaged_descents, continued, usual_members
 from kolmogorov.model.simplex_model import SimplexModel
-from kolmogorov.model.softening import softened
+from kolmogorov.sampling.average import averaged, error_on, loss_on, with_events_of
+from kolmogorov.sampling.features import pattern_features
+from kolmogorov.sampling.grid import on_grid
+from kolmogorov.sampling.plan import Plan, level_grid, likelihood_of
 from kolmogorov.sampling.posterior import stacked
+from kolmogorov.sampling.sizes import feature_count
 from kolmogorov.solvers import RowSolver, resolve
 from kolmogorov.surface.recommender import Rank
 
@@ -47,6 +54,21 @@ _PRINTED_DESCENT: dict[str, Any] = {
 }
 
 
+#: Sweeps of the chain whose average soft values are, and with fewer ratings than so many for each user and item, of
+#: which less is known and more must be averaged.
+_SWEEPS, _SPARSE_SWEEPS, _SPARSE = 100, 250, 10
+#: With fewer answers of a user, yes and no are averaged with normal noise too: events cannot be told from so few, and
+#: values beyond 0 and 1 let users and items be more or less of a yes.
+_FEW_ANSWERS = 10
+#: Sweeps of a chain that only compares settings, at least.
+_LEAST_SWEEPS = 50
+#: Up to so many ratings the start of the chain is chosen, where it comes out of the descent's end with a larger error,
+#: by one of so many folds of them; up to fewer, whose folds are small, by all of the folds.
+_SMALL, _TINY, _FOLDS = 50_000, 5_000, 5
+#: The share of a loss that another must be below to be clearly smaller.
+_CLEARLY = 0.95
+#: Of fewer ratings no folds are made.
+_LEAST_FOLDED = 20
 #: Beyond so many ratings hard values predict nearly as well, and the chain takes longer than the descent.
 _MOST_RATINGS = 20_000_000
 
@@ -274,15 +296,53 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         return self
 
     def _softened(self, hard: Fitted, effort: float) -> Fitted | None:
-        """Make the companion that predicts, where what is missing is missing."""
+        """Average a short chain that starts from the descent's end.
+
+        On small tables it may leave that for a poorer mode, where users are all alike or events change places, and fits
+        the data worse than the descent did. Then it is tried on entries held out, beside a chain that starts from
+        factors and beside no soft values.
+        """
+        table = hard.training
+        soft = self._averaged(hard, effort, from_factors=False)
+        if self.interrupted_ or len(table) > _SMALL or error_on(soft, table) <= error_on(hard, table):
+            return soft
+        best = self._best_start(table, effort) if len(table) >= _LEAST_FOLDED else 2
+        return soft if best == 0 else self._averaged(hard, effort, from_factors=True) if best == 1 else None
+
+    def _best_start(self, table: Observations, effort: float) -> int:
+        """Return what has the smallest loss on entries held out: the descent's end, factors, or neither."""
         other = clone(self).set_params(callback=None, checkpoint=None, verbose=0)
+        losses = np.zeros(3)
+        folds = table.folds(_FOLDS, random_state=base_seed(self.random_state))
+        for train, test in islice(folds, _FOLDS if len(table) <= _TINY else 1):
+            if (train.values == train.values[0]).all():
+                continue
+            hard = SimplexModel.fit(other, train).fitted_
+            tried = [other._averaged(hard, effort, from_factors=start) for start in (False, True)]
+            if other.interrupted_:
+                self.interrupted_ = True
+                return 0
+            losses += [loss_on(fitted, test) for fitted in (*tried, hard)]
+        # What is no poor mode is left only for something clearly better.
+        return int((losses * (_CLEARLY, 1.0, 1.0)).argmin())
 
-        def descended(train: Observations) -> Fitted:
-            return SimplexModel.fit(other, train, keep_interrupted=False).fitted_
-
-        given = (int(self.n_events), effort, base_seed(self.random_state), self.n_jobs)
-        soft, self.interrupted_ = softened(hard, *given, descended)
-        return soft
+    def _averaged(self, hard: Fitted, effort: float, *, from_factors: bool) -> Fitted:
+        """Run one chain, from the descent's end or from factors, and return what it was on average."""
+        table = hard.training
+        likelihood = likelihood_of(table)
+        if from_factors or len(table) < _FEW_ANSWERS * table.n_users:
+            likelihood = "gaussian"
+        plan = self._plan(table, effort, likelihood)
+        with one_blas_thread(), Threads(self.n_jobs) as dealer:
+            features = pattern_features(table, feature_count(table))
+            begin = None if from_factors else hard
+            run = averaged(plan, table, features, base_seed(self.random_state), dealer, begin)
+        self.interrupted_ = self.interrupted_ or run.interrupted
+        theta = on_grid(run.theta).astype(np.float64)
+        centre = theta[hard.user_seen].mean(axis=0)
+        ridges = np.array([run.user_reg, run.item_reg])
+        soft = Fitted(theta, run.values, centre, table, history=(), ridges=ridges)
+        return with_events_of(hard, soft) if from_factors else soft
 
     def _relaxed(self, hard: Fitted, effort: float) -> Fitted:
         """Make the companion that lists go by, where the unobserved counts as a no."""
@@ -299,6 +359,22 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         if self.n_soft != "auto":
             return int(self.n_soft)
         return usual_members(table) if self.unobserved else 1
+
+    def _plan(self, table: Observations, effort: float, likelihood: str) -> Plan:
+        """Plan one short chain, the second half of which is averaged."""
+        sparse = len(table) < _SPARSE * (table.n_users + table.n_items)
+        n_sweeps = max(_LEAST_SWEEPS, round(effort * (_SPARSE_SWEEPS if sparse else _SWEEPS)))
+        return Plan(
+            likelihood=likelihood,
+            levels=level_grid(CHANCES if likelihood == "bernoulli" else "auto", table, likelihood, int(self.n_events)),
+            n_events=int(self.n_events),
+            n_chains=1,
+            burn_in=n_sweeps // 2,
+            n_samples=n_sweeps - n_sweeps // 2,
+            thin=1,
+            n_classes=1,
+            concentration=None,
+        )
 
     def _guest_scores(self, view: View, rank: Rank) -> Callable[[slice], tuple[Floats, Floats | None]]:
         soft = self.fitted_.soft

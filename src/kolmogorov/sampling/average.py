@@ -19,6 +19,8 @@ from kolmogorov.sampling.plan import Plan
 
 #: How far the start is moved off certainty.
 _BLUR = 0.1
+#: What is less likely counts as so likely in a log loss.
+_LEAST_CHANCE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +90,20 @@ def _ridges(plan: Plan, table: Observations, state: ChainState) -> tuple[float, 
     size = len(state.alpha)
     of_items = float(np.trace(state.items.precision)) / size if plan.levels is not None else 0.0
     return noise * pull, noise * of_items
+
+
+def error_on(fitted: Fitted, table: Observations) -> float:
+    """Return the root mean square error on entries of the same users and items, on the probability scale."""
+    said = fitted.at_rows(table.user_rows(), table.item_rows())
+    return float(np.sqrt(np.mean((said - table.values) ** 2)))
+
+
+def loss_on(fitted: Fitted, table: Observations) -> float:
+    """Return the log loss with yes and no, with ratings the error as above."""
+    if not table.is_binary:
+        return error_on(fitted, table)
+    chance = fitted.at_rows(table.user_rows(), table.item_rows()).clip(_LEAST_CHANCE, 1.0 - _LEAST_CHANCE)
+    return float(-np.log(np.where(table.values > 0.5, chance, 1.0 - chance)).mean())
 
 
 def with_events_of(model: Fitted, other: Fitted) -> Fitted:

@@ -204,9 +204,7 @@ class Chain(ABC):
 
     @classmethod
     def started(cls, chains: Sequence[Any], dealer: Threads) -> list[ChainState]:
-        """Start some chains, side by side; one in the caller's thread, which hears Ctrl-C."""
-        if len(chains) == 1 or dealer.n_threads == 1:
-            return [chain.start() for chain in chains]
+        """Start some chains, side by side."""
         with ThreadPoolExecutor(min(dealer.n_threads, len(chains))) as pool:
             return list(pool.map(lambda chain: chain.start(), chains))
 
