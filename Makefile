@@ -56,6 +56,8 @@ bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks 
 	$(BIN)/python benchmarks/exact_line.py
 	$(BIN)/python benchmarks/solvers.py
 	$(BIN)/python benchmarks/rules.py
+	$(BIN)/python benchmarks/one_model.py
+	$(BIN)/python benchmarks/coherence.py
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/uncertainty.py
 	$(BIN)/python benchmarks/scale.py

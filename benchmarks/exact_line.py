@@ -31,9 +31,9 @@ def table():
 
 def item_problems(observations, n_events):
     """Normal equations of the most observed items after a few sweeps."""
-    model = KolmogorovModel(n_events, user_reg=30.0, max_iter=5, random_state=0, binary_solver="local_search").fit(
-        observations
-    )
+    model = KolmogorovModel(
+        n_events, user_reg=30.0, max_iter=5, random_state=0, item_solver="local_search", learn_from="ratings"
+    ).fit(observations)
     view = observations.columns
     n = observations.n_items
     gram, moment = np.empty((n, n_events, n_events)), np.empty((n, n_events))

@@ -177,7 +177,7 @@ def same_answers(cuda: Cuda, ratings: Observations) -> bool:
         found = []
         for execution in (None, cuda):
             model.set_params(execution=execution)
-            lists = model.recommendations(users, 10)
+            lists = model._asked(users, 10)
             scores = model.evaluate(test, ranking=True, k=10)
             found.append((model.predict(train), lists["item"], scores["ndcg"]))
         (host, items, ndcg), (device, others, other) = found
@@ -193,13 +193,19 @@ def same_answers(cuda: Cuda, ratings: Observations) -> bool:
 
 
 def answering(cuda: Cuda, size: int) -> dict[str, Any]:
-    """Return a model of each kind that answers on a device: one with supports, one with soft values, draws."""
-    point: dict[str, Any] = {"user_reg": 10.0, "item_reg": 0.0, "levels": 2, "random_state": 0, "execution": cuda}
+    """Return a model of each kind that answers on a device: one with supports, one with chances, draws."""
+    point: dict[str, Any] = {
+        "user_reg": 10.0,
+        "item_reg": 0.0,
+        "learn_from": "ratings",
+        "random_state": 0,
+        "execution": cuda,
+    }
     drawn: dict[str, Any] = {"n_chains": 4, "random_state": 0, "execution": cuda}
     return {
         "supports": km.KolmogorovModel(size, **point),
-        "soft values": km.KolmogorovModel(size, random_state=0),
-        "80 draws": km.BayesianKolmogorovModel(size, **drawn, burn_in=60, n_samples=20, thin=2),
+        "chances": km.KolmogorovModel(size, levels="chances", random_state=0, execution=cuda),
+        "80 draws": km.BayesianKolmogorovModel(size, **drawn, burn_in=60, n_samples=20),
     }
 
 
@@ -209,9 +215,7 @@ def same_errors(cuda: Cuda, ratings: Observations) -> bool:
     for seed in range(30):
         train, test = ratings.split(0.2, random_state=seed)
         fits = [
-            km.KolmogorovModel(8, user_reg=10.0, item_reg=0.0, levels=2, random_state=seed, execution=execution).fit(
-                train
-            )
+            km.KolmogorovModel(8, learn_from="ratings", random_state=seed, execution=execution).fit(train)
             for execution in (None, cuda)
         ]
         errors.append([fit.evaluate(test)["rmse"] for fit in fits])
@@ -540,7 +544,7 @@ def on_cluster(cuda: Cuda) -> None:
     data = planted(cuda, 10**7)
     ids = (Vocabulary(np.arange(size)) for size in (data.n_users, data.n_items))
     ratings = Observations(*ids, data.rows, Scale(0.0, 1.0))
-    point: dict[str, Any] = {"user_reg": 10.0, "item_reg": 0.0, "levels": 2, "random_state": 0, "tol": 0.0}
+    point: dict[str, Any] = {"user_reg": 10.0, "item_reg": 0.0, "learn_from": "ratings", "random_state": 0, "tol": 0.0}
 
     def measured(words: str, execution: Any, shards: int) -> None:
         for _ in range(2):
@@ -623,10 +627,10 @@ def recommend(cuda: Cuda) -> None:
             # Draws on threads take long enough to be timed once.
             for _ in range(1 if execution is None and model.has_draws else 4):
                 marks = [time.perf_counter()]
-                model.recommendations(users, 10)
+                model._asked(users, 10)
                 marks.append(time.perf_counter())
                 if model.has_draws:
-                    model.recommendations(users, 10, rank="probability")
+                    model._asked(users, 10, rank="probability")
                 marks.append(time.perf_counter())
                 model.predict(ratings)
                 marks.append(time.perf_counter())

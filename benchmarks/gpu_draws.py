@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,24 +17,32 @@ import kolmogorov as km
 from kolmogorov import BayesianKolmogorovModel, Observations
 from kolmogorov._support.seeds import generator
 from kolmogorov.execution import Cuda, Threads
+from kolmogorov.sampling.answering import AnswerChain
 from kolmogorov.sampling.chain import PRIORS, ChainState
 from kolmogorov.sampling.concentration import scored
 from kolmogorov.sampling.device_answers import AnswerDeviceChains
 from kolmogorov.sampling.device_gaussian import GaussianDeviceChains
 from kolmogorov.sampling.features import pattern_features
-from kolmogorov.sampling.levels import AnswerChain, GaussianLevelChain
+from kolmogorov.sampling.gaussian import GaussianChain
 from kolmogorov.sampling.noise import redrawn_shape
+from kolmogorov.sampling.plan import Plan
 from kolmogorov.sampling.priors import NoisePrior
 
-LEVELS = np.arange(-5, 11) / 5.0
-#: Numbers of events, and whether entries have weights and what is not observed has one.
-CASES = [(1, False, 0.0), (8, True, 0.0), (24, True, 0.1), (64, False, 0.0)]
+LEVELS, TWO = np.arange(-5, 11) / 5.0, np.array([0.0, 1.0])
+#: Numbers of events, whether entries have weights and what is not observed has one, and values.
+CASES = [
+    (1, False, 0.0, LEVELS),
+    (8, True, 0.0, LEVELS),
+    (8, False, 0.0, TWO),
+    (24, True, 0.1, LEVELS),
+    (64, False, 0.0, LEVELS),
+]
 #: The same for chains whose answers are one of a few.
-ANSWERS = [(8, "bernoulli"), (16, "categorical")]
+ANSWERS = [(8, "bernoulli", "auto"), (8, "bernoulli", 2), (16, "categorical", "auto")]
 #: What is liked, on the probability scale.
 LIKES = 0.8
 #: 200 sweeps.
-LENGTH = {"burn_in": 120, "n_samples": 20, "thin": 4}
+LENGTH = {"burn_in": 120, "n_samples": 20}
 COLUMNS = [
     Column("table"),
     Column("where"),
@@ -75,8 +84,8 @@ def check(cuda: Cuda) -> int:
         ratings.user_rows(), ratings.item_rows(), ratings.values, weights=1.0 + ratings.user_rows() % 3
     )
     began = time.perf_counter()
-    good = [same_sweep(cuda, weighted if weights else ratings, size, unobserved) for size, weights, unobserved in CASES]
-    good += [same_answers(cuda, ratings, size, likelihood) for size, likelihood in ANSWERS]
+    good = [same_sweep(cuda, weighted if weights else ratings, size, *more) for size, weights, *more in CASES]
+    good += [same_answers(cuda, ratings, *case) for case in ANSWERS]
     good += [same_bits(cuda, ratings), same_errors(cuda, ratings), same_posterior(cuda), same_likes(cuda, ratings)]
     print(f"chains were compared in {time.perf_counter() - began:.0f} s", flush=True)
     return len(good) - sum(good)
@@ -90,30 +99,31 @@ def some_ratings() -> Observations:
         return km.datasets.load("planted", n_users=2000, n_items=1500, n_events=8, n_observations=10**5, random_state=0)
 
 
-def chain_of(table: Observations, seed: int, size: int, unobserved: float, dealer: Threads) -> GaussianLevelChain:
+def chain_of(
+    table: Observations, seed: int, size: int, unobserved: float, levels: Any, dealer: Threads
+) -> GaussianChain:
     features = pattern_features(table, 10)
-    return GaussianLevelChain(
+    return GaussianChain(
         table,
         features.users,
         n_events=size,
-        n_classes=1,
         concentration=None,
         seed=seed,
         dealer=dealer,
         item_features=features.items,
-        levels=LEVELS,
+        levels=levels,
         unobserved=unobserved,
     )
 
 
-def same_sweep(cuda: Cuda, table: Observations, size: int, unobserved: float) -> bool:
+def same_sweep(cuda: Cuda, table: Observations, size: int, unobserved: float, levels: Any) -> bool:
     """Sweep from the same state: values and thetas are those of a chain on threads but for a few roundings.
 
     The noise has streams of its own; given the residuals it must be as far from its mean as a gamma number is. The
     priors must be those that the formulas of a chain on threads give for what was drawn.
     """
     with Threads(-1) as dealer:
-        chain = chain_of(table, 1, size, unobserved, dealer)
+        chain = chain_of(table, 1, size, unobserved, levels, dealer)
         state = chain.start()
         for index in range(1, 6):
             state = chain.sweep(state, index, learning=True)
@@ -139,15 +149,16 @@ def same_sweep(cuda: Cuda, table: Observations, size: int, unobserved: float) ->
     good = same and other_values < 2e-3 and other_thetas < 1e-2
     good = good and abs(off) < 4.0 and 0.75 < variance < 1.3 and priors < 1e-3
     print(
-        f"{'ok ' if good else 'NOT'} a sweep, D = {size}{', weights' if table.weights is not None else ''}"
-        f"{', unobserved' if unobserved else ''}: {other_values:.1e} of values and {other_thetas:.1e} of users differ, "
+        f"{'ok ' if good else 'NOT'} a sweep, D = {size}, {len(levels)} values"
+        f"{', weights' if table.weights is not None else ''}{', unobserved' if unobserved else ''}: "
+        f"{other_values:.1e} of values and {other_thetas:.1e} of users differ, "
         f"noise {off:+.2f} deviations off, of variance {variance:.2f}, priors by {priors:.0e}, same bits {same}",
         flush=True,
     )
     return good
 
 
-def priors_off(chain: GaussianLevelChain, before: ChainState, after: ChainState) -> float:
+def priors_off(chain: GaussianChain, before: ChainState, after: ChainState) -> float:
     """Return how far priors are, relatively, from those learned on the host from what was drawn."""
     rng = generator(chain.seed, PRIORS, 6)
     rate = chain.noise_rate * chain.noise_shape / before.shape
@@ -173,10 +184,10 @@ def priors_off(chain: GaussianLevelChain, before: ChainState, after: ChainState)
     return max(float(np.abs(np.subtract(a, b)).max() / np.abs(b).max()) for a, b in pairs)
 
 
-def same_answers(cuda: Cuda, ratings: Observations, size: int, likelihood: str) -> bool:
+def same_answers(cuda: Cuda, ratings: Observations, size: int, likelihood: Any, levels: Any) -> bool:
     """Sweep from the same state: values are those of a chain on threads; the events behind answers are drawn anew."""
     table = likes(ratings) if likelihood == "bernoulli" else ratings
-    plan = BayesianKolmogorovModel(size, likelihood=likelihood).plan(table)
+    plan = BayesianKolmogorovModel(size, likelihood=likelihood, levels=levels)._plan(table)
     features = pattern_features(table, 10)
     with Threads(-1) as dealer:
         chain = plan.chain(table, features, 1, 0, dealer)
@@ -200,8 +211,9 @@ def same_answers(cuda: Cuda, ratings: Observations, size: int, likelihood: str) 
     pull = ours.alpha.sum() / theirs.alpha.sum() - 1.0
     good = same and other_values < 2e-3 and apart < 0.02 and abs(spread - 1.0) < 0.02
     print(
-        f"{'ok ' if good else 'NOT'} a sweep, {likelihood}, D = {size}: {other_values:.1e} of values differ, mean "
-        f"thetas by {apart:.4f}, their spread {spread:.3f}, concentration {pull:+.3f}, same bits {same}",
+        f"{'ok ' if good else 'NOT'} a sweep, {likelihood}, D = {size}, {len(chain.levels)} values: "
+        f"{other_values:.1e} of values differ, mean thetas by {apart:.4f}, their spread {spread:.3f}, "
+        f"concentration {pull:+.3f}, same bits {same}",
         flush=True,
     )
     return good
@@ -228,7 +240,7 @@ def same_likes(cuda: Cuda, ratings: Observations) -> bool:
 
 def same_bits(cuda: Cuda, table: Observations) -> bool:
     """A fit gives the same draws twice, and chains do not depend on how many there are."""
-    short = {"burn_in": 10, "n_samples": 2, "thin": 2, "random_state": 0, "execution": cuda}
+    short = {"burn_in": 10, "n_samples": 2, "random_state": 0, "execution": cuda}
     first, second, fewer = (BayesianKolmogorovModel(8, n_chains=n, **short).fit(table).posterior_ for n in (4, 4, 3))
     good = all(
         np.array_equal(getattr(first, name)[: len(getattr(other, name))], getattr(other, name))
@@ -257,15 +269,22 @@ def same_errors(cuda: Cuda, ratings: Observations) -> bool:
     return good
 
 
+class FixedPrior(BayesianKolmogorovModel):
+    """The same with a given concentration of thetas, which chains would each learn for themselves."""
+
+    def _plan(self, table: Observations) -> Plan:
+        return replace(super()._plan(table), concentration=5.0)
+
+
 def same_posterior(cuda: Cuda, n_chains: int = 32) -> bool:
     """On a small table that chains soon forget their start on, the means of chains are drawn from one distribution."""
     table, users, items = noisy()
-    more: dict[str, Any] = {"burn_in": 60, "n_samples": 40, "thin": 3, "n_chains": n_chains, "levels": tuple(LEVELS)}
+    more: dict[str, Any] = {"burn_in": 60, "n_samples": 40, "n_chains": n_chains, "levels": tuple(LEVELS)}
     means, spreads = [], []
     for execution, seed in ((None, 0), (None, 1), (cuda, 2)):
-        model = BayesianKolmogorovModel(
-            2, likelihood="gaussian", concentration=5.0, random_state=seed, execution=execution, n_features=0, **more
-        ).fit(table)
+        model = FixedPrior(2, likelihood="gaussian", random_state=seed, execution=execution, n_features=0, **more).fit(
+            table
+        )
         draws = model.posterior_.draws(users, items).reshape(users.size, n_chains, -1)
         means.append(draws.mean(axis=2))
         spreads.append(draws.std(axis=2).mean(axis=0))
@@ -332,7 +351,7 @@ def figures(cuda: Cuda) -> None:
     train, test = likes(movielens("ml-100k")).split(0.2, random_state=0)
     for chains, execution in ((8, None), (8, cuda), (64, cuda)):
         if execution is not None:
-            liked(train, test, chains, execution, burn_in=1, n_samples=1, thin=1)
+            liked(train, test, chains, execution, burn_in=1, n_samples=1)
         where = "threads" if execution is None else "GPU"
         likes_table.add(where, chains, *liked(train, test, chains, execution, **LENGTH))
     finish(table, likes_table)
@@ -369,7 +388,7 @@ def one(train: Observations, test: Observations, chains: int, events: int, execu
 
 def parts(cuda: Cuda, table: Observations, n: int, size: int) -> None:
     """Print milliseconds of the parts of a sweep, which builds the kernels too."""
-    chains = [chain_of(table, k, size, 0.0, Threads(1)) for k in range(n)]
+    chains = [chain_of(table, k, size, 0.0, LEVELS, Threads(1)) for k in range(n)]
     batch = GaussianDeviceChains(cuda, chains, [chain.plain_start() for chain in chains])
     batch.sweep(1, learning=True)
     took: dict[str, list[float]] = {}

@@ -36,10 +36,10 @@ SOLVER_COLUMNS = [
 
 def fitted(train, seed, n_events, levels):
     """The model with cross-validated regularisation."""
-    base = KolmogorovModel(n_events, levels=levels, max_iter=30)
+    base = KolmogorovModel(n_events, levels=levels, learn_from="ratings", max_iter=30)
     found = tune(train, model=base, folds=2, random_state=seed, refit=False, n_events=n_events, **GRID)
     best = {name: found.best.parameters[name] for name in GRID}
-    return KolmogorovModel(n_events, levels=levels, random_state=seed, **best).fit(train)
+    return KolmogorovModel(n_events, levels=levels, learn_from="ratings", random_state=seed, **best).fit(train)
 
 
 def errors(ratings):
@@ -64,7 +64,9 @@ def errors(ratings):
 
 def problems(ratings, n_events):
     """Normal equations of the most observed items of a fit."""
-    model = KolmogorovModel(n_events, levels="auto", user_reg=10.0, max_iter=5, random_state=0).fit(ratings)
+    model = KolmogorovModel(
+        n_events, levels="auto", learn_from="ratings", user_reg=10.0, max_iter=5, random_state=0
+    ).fit(ratings)
     view, n = ratings.columns, ratings.n_items
     gram, moment = np.empty((n, n_events, n_events)), np.empty((n, n_events))
     table = (view.indptr, view.indices, view.values, view.weights)

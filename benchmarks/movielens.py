@@ -28,7 +28,9 @@ def validated(train, seed, n_events, **regs):
     """Mean validation RMSE of one setting."""
     scores = []
     for fold, (part, held) in enumerate(train.folds(3, random_state=seed)):
-        model = KolmogorovModel(n_events, max_iter=30, random_state=100 * seed + fold, **regs).fit(part)
+        model = KolmogorovModel(
+            n_events, learn_from="ratings", max_iter=30, random_state=100 * seed + fold, **regs
+        ).fit(part)
         scores.append(model.evaluate(held)["rmse"])
     return np.mean(scores)
 
@@ -52,7 +54,7 @@ def main():
         for seed in SEEDS:
             train, test = ratings.split(test_size=0.2, random_state=seed)
             reg = chosen(train, seed, n_events)
-            model = KolmogorovModel(n_events, random_state=seed, **reg).fit(train)
+            model = KolmogorovModel(n_events, learn_from="ratings", random_state=seed, **reg).fit(train)
             errors.append(model.evaluate(test)["rmse"])
             regs.append(f"({reg['user_reg']:g}, {reg['item_reg']:g})")
         mean, spread = np.mean(errors), np.std(errors, ddof=1)

@@ -21,7 +21,7 @@ import numpy as np
 from harness import Column, Table, finish, machine, movielens, peer
 from threadpoolctl import threadpool_limits
 
-from kolmogorov import KolmogorovModel, Observations
+from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
 from kolmogorov.fitting.objective import UNOBSERVED_MASS, usual_weight
 from kolmogorov.surface.retrieval import ranking_scores
 
@@ -102,15 +102,20 @@ def factored(model: Any, train: Observations) -> Scorer:
     return lambda rows: users[rows] @ items.T
 
 
-def ours(n_soft: int | str) -> Callable[..., Scorer]:
-    """Return a way to fit our model, as the command line does: with an average for lists, or on its own."""
+def ours(levels: Any) -> Callable[..., Scorer]:
+    """Return a way to fit our model, with the command line's number of events."""
 
-    def fit(train: Observations, seed: int, events: int = 32, mass: float = UNOBSERVED_MASS) -> Scorer:
-        weighs = weight(train, mass)
-        model = KolmogorovModel(events, unobserved=weighs, n_soft=n_soft, n_jobs=THREADS, random_state=seed).fit(train)
-        return lambda rows: model.fitted_.of_users(rows)
+    def fit(train: Observations, seed: int, events: int = 48, mass: float = UNOBSERVED_MASS) -> Scorer:
+        model = KolmogorovModel(
+            events, levels=levels, unobserved=weight(train, mass), n_jobs=THREADS, random_state=seed
+        )
+        return model.fit(train).fitted_.of_users
 
     return fit
+
+
+def drawn(train: Observations, seed: int) -> Scorer:
+    return BayesianKolmogorovModel(unobserved="auto", n_jobs=THREADS, random_state=seed).fit(train).fitted_.of_users
 
 
 def weight(train: Observations, mass: float) -> float:
@@ -130,8 +135,9 @@ METHODS: dict[str, tuple[Callable[..., Scorer], dict[str, tuple[Any, ...]]]] = {
         bpr,
         {"factors": (64, 128), "rate": (0.01, 0.02), "reg": (0.001, 0.01), "epochs": (50, 100)},
     ),
-    "`fit --only-yes`": (ours("auto"), {}),
-    "`fit --only-yes --point`": (ours(1), {}),
+    "`fit --only-yes`": (ours("chances"), {}),
+    "`fit --only-yes --levels 2`": (ours(2), {}),
+    "draws": (drawn, {}),
 }
 
 
@@ -178,7 +184,7 @@ def weights() -> Table:
     result = Table("only-yes-weight", "nDCG@10 by the weight of the unobserved", f"{COMMAND} weight", columns)
     likes, visits = likes_of_movielens(), planted_visits()
     third = likes.subset(np.random.default_rng(0).random(len(likes)) < 1 / 3)
-    fit = ours(1)
+    fit = ours("chances")
     for mass in (1, 2, 4, 8, 16, 32):
         cells = []
         for table, events in ((likes, 16), (likes, 32), (third, 16), (visits, 16)):
@@ -207,7 +213,9 @@ def rules() -> Table:
     train, test = likes_of_movielens().split(0.2, random_state=1, by="user")
     have, later = (matrix(part).toarray() > 0 for part in (train, test))
     began = time.perf_counter()
-    model = KolmogorovModel(32, user_reg=5.0, unobserved="auto", random_state=0, n_jobs=THREADS).fit(train)
+    model = KolmogorovModel(
+        32, learn_from="ratings", user_reg=5.0, unobserved="auto", random_state=0, n_jobs=THREADS
+    ).fit(train)
     # A rule is counted among all users: who is not seen to like something counts as not liking it.
     found = model.relations(min_ratings=20).rules(train.filled(), max_rules=1000)
     seconds = time.perf_counter() - began

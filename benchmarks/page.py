@@ -44,7 +44,9 @@ def main():
     for name in ("ml-100k", "ml-1m"):
         ratings = movielens(name)
         train, _ = ratings.split(test_size=0.2, random_state=0)
-        model = KolmogorovModel(EVENTS, user_reg=USER_REG, max_iter=SWEEPS, random_state=0).fit(train)
+        model = KolmogorovModel(EVENTS, learn_from="ratings", user_reg=USER_REG, max_iter=SWEEPS, random_state=0).fit(
+            train
+        )
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "page.html"
             # Kernels are compiled before the clock starts.

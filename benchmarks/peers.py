@@ -122,6 +122,7 @@ RATERS: dict[str, tuple[str | None, Callable[[Observations, Observations, int], 
     "cmfrec CMF": ("cmfrec", accuracy.cmfrec),
     "myfm, rank 8": ("myfm", accuracy.myfm(8)),
     "`KolmogorovModel()`": (None, accuracy.point),
+    '`KolmogorovModel(levels="chances")`': (None, accuracy.chances),
     "`BayesianKolmogorovModel()`": (None, accuracy.draws),
 }
 
@@ -225,8 +226,8 @@ LISTERS: dict[str, tuple[str | None, Callable[..., Scorer], dict[str, tuple[Any,
     "BPR (implicit)": ("implicit", only_yes.bpr, None),
     "ALS (implicit)": ("implicit", only_yes.als, None),
     "EASE (LensKit)": ("lenskit.knn", lenskit_ease, {"reg": (100.0, 300.0, 1000.0)}),
-    "`fit --only-yes`": (None, only_yes.ours("auto"), {"events": (32,)}),
-    "`fit --only-yes --point`": (None, only_yes.ours(1), {"events": (32,)}),
+    "`fit --only-yes`": (None, only_yes.ours("chances"), {"events": (48,)}),
+    "`fit --only-yes --levels 2`": (None, only_yes.ours(2), {"events": (48,)}),
 }
 
 
@@ -335,7 +336,7 @@ def _lenskit(train: Observations, threads: int) -> Any:
 def _ours(drawn: bool) -> Callable[[Observations, int], Any]:
     def fitted(train: Observations, threads: int) -> Any:
         if drawn:
-            chains: dict[str, Any] = {"n_chains": 2, "burn_in": 3, "n_samples": 2, "thin": 1}
+            chains: dict[str, Any] = {"n_chains": 2, "burn_in": 3, "n_samples": 2}
             model: Any = km.BayesianKolmogorovModel(8, random_state=1, n_jobs=threads, **chains)
         else:
             model = km.KolmogorovModel(8, max_iter=5, random_state=1, n_jobs=threads)

@@ -55,7 +55,7 @@ def measured(train: Observations, test: Observations, likes: float, seed: int) -
     """Return the figures of every list of rules; seconds include the fit."""
     found = {}
     began = time.perf_counter()
-    model = KolmogorovModel(8, user_reg=50.0, item_reg=0.1, random_state=seed).fit(train)
+    model = KolmogorovModel(8, learn_from="ratings", user_reg=50.0, item_reg=0.1, random_state=seed).fit(train)
     fitted = time.perf_counter() - began
     relations = model.relations(min_ratings=MIN_RATINGS)
     began = time.perf_counter()

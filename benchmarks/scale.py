@@ -67,7 +67,7 @@ GPUS = [
 ]
 #: Bytes of the memory of an H200, and the share of it up to which entries, with room to send them, are kept there.
 DEVICE, KEPT = 150e9, 0.45
-SETTINGS: dict[str, Any] = {"simplex_solver": "active_set", "user_reg": 1.0, "random_state": 0, "tol": 0.0}
+SETTINGS: dict[str, Any] = {"learn_from": "ratings", "user_reg": 1.0, "random_state": 0, "tol": 0.0}
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ def main():
     )
     results = Table("scaling", title, "python benchmarks/scaling.py", COLUMNS)
     costs = []
-    KolmogorovModel(EVENTS, max_iter=1, random_state=0).fit(datasets.load("zoo"))
+    KolmogorovModel(EVENTS, learn_from="ratings", max_iter=1, random_state=0).fit(datasets.load("zoo"))
     for size in SIZES:
         n_users = size // RATINGS_PER_USER
         n_items = size // RATINGS_PER_ITEM
@@ -40,7 +40,7 @@ def main():
             noise=0.1,
             random_state=0,
         )
-        model = KolmogorovModel(EVENTS, max_iter=SWEEPS, tol=0.0, random_state=0).fit(table)
+        model = KolmogorovModel(EVENTS, learn_from="ratings", max_iter=SWEEPS, tol=0.0, random_state=0).fit(table)
         seconds = float(np.median([s.user_seconds + s.item_seconds for s in model.history_]))
         costs.append(1e9 * seconds / len(table))
         results.add(len(table), n_users, n_items, seconds, costs[-1])

@@ -86,7 +86,9 @@ PAPER = {
 def item_problems(observations, n_events, count, user_reg):
     """Item problems after a few sweeps of training, a random choice of them."""
     descents = resolve("binary", "local_search", tabu_moves=0)
-    model = KolmogorovModel(n_events, user_reg=user_reg, max_iter=5, random_state=0, binary_solver=descents)
+    model = KolmogorovModel(
+        n_events, user_reg=user_reg, max_iter=5, random_state=0, item_solver=descents, learn_from="ratings"
+    )
     theta = model.fit(observations).theta_
     view, n = observations.columns, observations.n_items
     gram, moment = np.empty((n, n_events, n_events)), np.empty((n, n_events))

@@ -1,6 +1,6 @@
 """Defaults on tables of many kinds, beside plain averages and Bayesian factorisation machines.
 
-Nineteen tables (`planted.py`; digits and the zoo are real), random 80/20. `python benchmarks/spread.py
+Nineteen tables (`planted.py`; digits and the zoo are real), random 80/20. `python benchmarks/spread.py [one|peers]
 [TABLE...]` runs some; `jobs=16` runs so many methods side by side, each on one thread. Settings were chosen with seeds
 100 and above; 0 is reported, of yes/no tables with few cells the mean of 0, 1 and 2.
 """
@@ -32,13 +32,23 @@ COLUMNS = [
     Column("biases", ".4f"),
     Column("myfm, best rank", ".4f"),
     Column("rank", ".0f"),
-    Column("KM, point", ".4f"),
     Column("KM, draws", ".4f"),
     Column("draws / myfm", ".3f"),
     Column("seconds, myfm", ".1f"),
     Column("seconds, draws", ".1f"),
 ]
 RANKS = (4, 8)
+ONE = [
+    Column("table"),
+    Column("what it is"),
+    Column("biases", ".4f"),
+    Column("KM, one model", ".4f"),
+    Column("with chances", ".4f"),
+    Column("KM, draws", ".4f"),
+    Column("chances / draws", ".3f"),
+    Column("seconds, one model", ".1f"),
+    Column("seconds, draws", ".1f"),
+]
 
 
 def biases(train: Observations, test: Observations, seed: int) -> Any:
@@ -65,6 +75,10 @@ def point(train: Observations, test: Observations, seed: int) -> Any:
     return km.KolmogorovModel(random_state=seed, n_jobs=1).fit(train).predict(test)
 
 
+def chances(train: Observations, test: Observations, seed: int) -> Any:
+    return km.KolmogorovModel(levels="chances", random_state=seed, n_jobs=1).fit(train).predict(test)
+
+
 def draws(train: Observations, test: Observations, seed: int) -> Any:
     return km.BayesianKolmogorovModel(random_state=seed, n_jobs=1).fit(train).predict(test)
 
@@ -72,6 +86,7 @@ def draws(train: Observations, test: Observations, seed: int) -> Any:
 METHODS: dict[str, Callable[[Observations, Observations, int], Any]] = {
     "biases": biases,
     "point": point,
+    "chances": chances,
     "draws": draws,
     **{f"myfm {rank}": factorisation(rank) for rank in RANKS},
 }
@@ -96,37 +111,53 @@ def seeds_of(name: str) -> tuple[int, ...]:
 
 
 def main() -> None:
-    """Run what was asked for, and make one table of it."""
+    """Run what was asked for, and make a table of each kind."""
     given = dict(word.split("=") for word in sys.argv[1:] if "=" in word)
-    names = [word for word in sys.argv[1:] if "=" not in word] or list(TABLES)
-    methods = [method for method in METHODS if peer("myfm") or not method.startswith("myfm")]
+    words = [word for word in sys.argv[1:] if "=" not in word]
+    names = [word for word in words if word not in ("one", "peers")] or list(TABLES)
+    jobs, whole = int(given.get("jobs", 1)), names == list(TABLES)
     print(machine())
+    if "peers" in words or "one" not in words:
+        finish(beside_peers(names, jobs), complete=whole)
+    if "one" in words or "peers" not in words:
+        finish(one_model(names, jobs), complete=whole)
+
+
+def measured(names: list[str], methods: list[str], jobs: int) -> dict[str, tuple[dict[str, float], dict[str, float]]]:
+    """Return by table the errors and the seconds of the methods, means over seeds."""
     tasks = [(name, method, seed) for name in names for method in methods for seed in seeds_of(name)]
-    with ProcessPoolExecutor(int(given.get("jobs", 1)), mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         found = dict(zip(tasks, pool.map(run, *zip(*tasks, strict=True)), strict=True))
+
+    def means(name: str, k: int) -> dict[str, float]:
+        return {m: float(np.mean([found[name, m, seed][k] for seed in seeds_of(name)])) for m in methods}
+
+    return {name: (means(name, 0), means(name, 1)) for name in names}
+
+
+def beside_peers(names: list[str], jobs: int) -> Table:
+    """Draws beside Bayesian factorisation machines."""
+    ranks = [f"myfm {rank}" for rank in RANKS] if peer("myfm") else []
     title = "RMSE in rating units, with yes/no log loss; random 80/20, one thread for each method"
-    table = Table("spread", title, "python benchmarks/spread.py jobs=16", COLUMNS)
-    for name in names:
-        error, seconds = (
-            {m: float(np.mean([found[name, m, seed][k] for seed in seeds_of(name)])) for m in methods} for k in (0, 1)
-        )
-        ranks = [method for method in methods if method.startswith("myfm")]
+    table = Table("spread", title, "python benchmarks/spread.py peers jobs=2", COLUMNS)
+    for name, (error, seconds) in measured(names, ["biases", "draws", *ranks], jobs).items():
         best = min(ranks, key=lambda m: error[m]) if ranks else None
         theirs = (error[best], int(best[5:]), seconds[best]) if best else (None, None, None)
         ratio = error["draws"] / theirs[0] if theirs[0] else None
-        table.add(
-            name,
-            TABLES[name][0],
-            error["biases"],
-            theirs[0],
-            theirs[1],
-            error["point"],
-            error["draws"],
-            ratio,
-            theirs[2],
-            seconds["draws"],
-        )
-    finish(table, complete=names == list(TABLES))
+        words = (name, TABLES[name][0], error["biases"], theirs[0], theirs[1])
+        table.add(*words, error["draws"], ratio, theirs[2], seconds["draws"])
+    return table
+
+
+def one_model(names: list[str], jobs: int) -> Table:
+    """One model beside the draws that it is learned from the like of."""
+    title = "RMSE in rating units, with yes/no log loss; random 80/20, one thread for each method"
+    table = Table("spread-one-model", title, "python benchmarks/spread.py one jobs=2", ONE)
+    for name, (error, seconds) in measured(names, ["biases", "point", "chances", "draws"], jobs).items():
+        errors = (error["biases"], error["point"], error["chances"], error["draws"])
+        ratio = error["chances"] / error["draws"]
+        table.add(name, TABLES[name][0], *errors, ratio, seconds["point"], seconds["draws"])
+    return table
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ def large() -> dict[str, Callable[[int], float]]:
 
 def sweeps(table: Observations, n: int) -> float:
     """Return the seconds of five sweeps after the first."""
-    model = km.KolmogorovModel(16, user_reg=10.0, item_reg=0.0, levels=2, max_iter=6, tol=0.0, random_state=0, n_jobs=n)
+    model = km.KolmogorovModel(16, learn_from="ratings", max_iter=6, tol=0.0, random_state=0, n_jobs=n)
     return sum(sweep.user_seconds + sweep.item_seconds for sweep in model.fit(table).history_[1:])
 
 
@@ -68,7 +68,7 @@ def draws() -> dict[str, Callable[[int], float]]:
 
 def sampling(table: Observations, n: int, length: int) -> float:
     """Return the seconds of eight chains."""
-    model = km.BayesianKolmogorovModel(n_chains=8, burn_in=length - 2, n_samples=2, thin=1, random_state=0, n_jobs=n)
+    model = km.BayesianKolmogorovModel(n_chains=8, burn_in=length - 2, n_samples=2, random_state=0, n_jobs=n)
     began = time.perf_counter()
     model.fit(table)
     return time.perf_counter() - began

@@ -78,7 +78,9 @@ class Memory:
 
 def ours(data, n_events, n_jobs):
     def model(**options):
-        return KolmogorovModel(n_events, user_reg=30.0, tol=0.0, random_state=0, n_jobs=n_jobs, **options)
+        return KolmogorovModel(
+            n_events, learn_from="ratings", user_reg=30.0, tol=0.0, random_state=0, n_jobs=n_jobs, **options
+        )
 
     model(max_iter=2).fit(datasets.load("zoo"))
     memory = Memory()

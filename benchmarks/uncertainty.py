@@ -36,11 +36,6 @@ def main() -> None:
     calibration()
     rhat = model.diagnostics(test)["prediction"]["rhat"]
     print(f"split R-hat of predictions: median {np.median(rhat):.2f}, 90% below {np.quantile(rhat, 0.9):.2f}")
-    whole = model.evaluate(test)["rmse_rating"]
-    print(f"all {model.as_model().n_events} events: {whole:.4f} stars")
-    for size in (400, 100, 50):
-        error = model.as_model(size).evaluate(test)["rmse_rating"]
-        print(f"gathered into {size}: {error:.4f} stars, {error - whole:.4f} lost")
 
 
 def intervals(model: km.BayesianKolmogorovModel, test: km.Observations) -> None:
@@ -112,7 +107,7 @@ def rules(model: km.BayesianKolmogorovModel, train: km.Observations, test: km.Ob
         found.append(rules.totals())
         table.add(f"posterior probability at least {level:.1f}", *_figures(found[-1]))
     for size in (8, 24):
-        single = km.KolmogorovModel(size, user_reg=25.0, item_reg=0.1, random_state=0).fit(train)
+        single = km.KolmogorovModel(size, learn_from="ratings", user_reg=25.0, item_reg=0.1, random_state=0).fit(train)
         totals = single.relations(min_ratings=20).rules(test, LIKES, min_support=0, max_rules=None).totals()
         table.add(f"point estimate, D = {size}", *_figures(totals))
     finish(table)

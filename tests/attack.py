@@ -48,10 +48,11 @@ def rated_table():
     return km.Observations(table.users, labelled, table.rows, table.scale)
 
 
-CHAINS = {"n_chains": 2, "burn_in": 3, "n_samples": 4, "thin": 1, "n_features": 2, "random_state": 0, "n_jobs": 1}
+CHAINS = {"n_chains": 2, "burn_in": 3, "n_samples": 4, "n_features": 2, "random_state": 0, "n_jobs": 1}
 #: Of drawn models; those at even places are of yes and no, the others of ratings.
 LEVELS = ({"levels": 2}, {"levels": 2}, {}, {}, {"levels": [0.2, 0.8]}, {"likelihood": "categorical"})
-POINT = {"n_events": 3, "user_reg": 1.0, "n_init": 2, "random_state": 0, "n_jobs": 1, "tol": 0.0}
+POINT = {"n_events": 3, "n_init": 2, "random_state": 0, "n_jobs": 1, "tol": 0.0}
+RATINGS = POINT | {"learn_from": "ratings", "user_reg": 1.0}
 
 
 class StoppedError(Exception):
@@ -63,13 +64,14 @@ def corpus(folder):
     yes, rated = small_table(), rated_table()
     drawn = [(LEVELS[k], rated if k % 2 else yes) for k in range(len(LEVELS))]
     models = [
-        km.KolmogorovModel(**POINT).fit(yes),
-        km.KolmogorovModel(**POINT, max_iter=2).fit(rated),
-        km.KolmogorovModel(**POINT, levels="auto", max_iter=2).fit(rated),
+        km.KolmogorovModel(**POINT, max_iter=2).fit(yes),
+        km.KolmogorovModel(**POINT, levels="chances", max_iter=2).fit(rated),
         km.KolmogorovModel(**POINT, levels=[0.1, 0.4, 0.9], max_iter=2).fit(yes),
-        km.NonnegativeModel(**POINT, max_iter=2).fit(rated),
-        km.MatrixFactorization(2, random_state=0, n_jobs=1).fit(rated),
-        km.SVDpp(2, n_epochs=2, random_state=0).fit(yes),
+        km.KolmogorovModel(**RATINGS, max_iter=2).fit(rated),
+        km.KolmogorovModel(**RATINGS, levels="auto", max_iter=2).fit(rated),
+        km.KolmogorovModel(**RATINGS, levels="chances", max_iter=2).fit(yes),
+        km.baselines.MatrixFactorization(2, random_state=0, n_jobs=1).fit(rated),
+        km.baselines.SVDpp(2, n_epochs=2, random_state=0).fit(yes),
         *(km.BayesianKolmogorovModel(2, **CHAINS, **options).fit(table) for options, table in drawn),
     ]
     found = {kind: [] for kind in KINDS}
@@ -80,7 +82,7 @@ def corpus(folder):
         km.pack(table, folder / "t")
         found["tables"].append((folder / "t").read_bytes())
     for sweeps in (1, 3):
-        km.KolmogorovModel(**POINT, max_iter=sweeps, checkpoint=folder / "c").fit(yes)
+        km.KolmogorovModel(**RATINGS, max_iter=sweeps, checkpoint=folder / "c").fit(yes)
         found["fits"].append((folder / "c").read_bytes())
         (folder / "c").unlink()
     for k, (options, table) in enumerate(drawn):
@@ -149,31 +151,34 @@ def check_model(model):
     assert psi.shape[-2:-1] == (len(fitted.items),)
     assert (theta >= 0).all()
     assert np.allclose(theta.sum(axis=-1), 1.0, atol=1e-5)
-    soft = getattr(fitted, "soft", None)
-    if soft is not None:
-        assert soft.theta.shape == theta.shape
-        assert soft.psi.shape == psi.shape
-        assert (soft.theta >= 0).all()
-        assert np.allclose(soft.theta.sum(axis=-1), 1.0, atol=1e-5)
-        assert (np.abs(soft.psi) <= 10).all()
-        assert (soft.ridges >= 0).all()
-    if getattr(model, "levels", 2) not in (2, None):
+    assert (fitted.noise > 0).all()
+    assert np.isfinite(fitted.noise).all()
+    assert fitted.noise.shape[-1] == len(fitted.users)
+    if model.levels == "chances":
+        assert fitted.levels is None
+        assert psi.dtype == np.float64
+        assert ((psi >= 0) & (psi <= 1)).all()
+    elif model.levels != 2 or isinstance(model, km.BayesianKolmogorovModel):
         grid = fitted.levels
         assert 2 <= len(grid) <= 64
         assert (np.diff(grid) > 0).all()
         assert (np.abs(grid) <= 10).all()
-        assert model.levels == "auto" or list(model.levels) == grid.tolist()
+        if model.levels == 2:
+            assert len(grid) == 2
+        else:
+            assert model.levels == "auto" or list(model.levels) == grid.tolist()
         assert np.isin(psi, grid.astype(psi.dtype)).all()
-    elif type(model).__name__ == "NonnegativeModel":
-        assert ((psi >= 0) & (psi <= 1)).all()
     else:
         assert psi.dtype == bool
-    if hasattr(fitted, "noise"):
-        assert (fitted.noise > 0).all()
-        assert np.isfinite(fitted.noise).all()
-    else:
-        assert np.isclose(fitted.centre.sum(), 1.0, atol=1e-5)
-        assert (fitted.centre >= 0).all()
+    if isinstance(model, km.KolmogorovModel):
+        assert np.isclose(fitted.user_pull.centre.sum(), 1.0, atol=1e-5)
+        assert (fitted.user_pull.centre >= 0).all()
+        assert np.isfinite(fitted.item_pull.centre).all()
+        for pull in (fitted.user_pull.strength, fitted.item_pull.strength):
+            assert pull.shape == (model.n_events, model.n_events)
+            assert np.allclose(pull, pull.T)
+            assert np.linalg.eigvalsh(pull)[0] >= -1e-6 * np.abs(pull).max()
+        assert fitted.learned_from in ("draws", "ratings")
         assert all(np.isfinite(sweep.objective) for sweep in fitted.history)
 
 
@@ -188,12 +193,17 @@ def use_model(model, folder):
         answer = model.predict_distribution(users, items[0])
         assert (answer >= 0).all()
         assert np.allclose(answer.sum(axis=1), 1.0, atol=1e-5)
+        said = np.clip(model.scale_.rating(model.predict(users, items[0])), *model.rating_values_[[0, -1]])
+        assert np.allclose(answer @ model.rating_values_, said, atol=1e-5 * model.scale_.span)
+    if hasattr(model, "transform"):
+        theta = model.fold_in(model.fitted_.training, side="users")
+        assert np.allclose(theta.sum(axis=1), 1.0, atol=1e-5)
+        assert np.isfinite(model.fold_in(model.fitted_.training, side="items")).all()
     if hasattr(model, "relations"):
         str(model.relations().rules())
-    if hasattr(model, "recommendations"):
-        model.recommendations(users[0], 3)
+    model.recommend(users[0], 3)
     if hasattr(model, "explain") and hasattr(model, "theta_"):
-        str(model.explain(users[0], items[0]))
+        str(model.explain(users[0], items[0], unknown="ignore"))
     model.save(folder / "again")
 
 
@@ -215,7 +225,7 @@ def judge(kind, path, folder):
                 check_model(km.KolmogorovModel(2, random_state=0, max_iter=1, n_jobs=1).fit(table))
         elif kind == "fits":
             with limited(path):
-                model = km.KolmogorovModel(**POINT, max_iter=4, checkpoint=path).fit(small_table())
+                model = km.KolmogorovModel(**RATINGS, max_iter=4, checkpoint=path).fit(small_table())
             check_model(model)
         else:
             number = int("".join(filter(str.isdigit, path.name)))

@@ -6,7 +6,7 @@ The twins of the row solvers are in `kolmogorov.testing.references`, with the su
 import itertools
 
 import numpy as np
-from scipy import stats
+from scipy import optimize, stats
 
 from kolmogorov.testing.references import (  # noqa: F401 (the tests find all twins here)
     best_binary,
@@ -154,14 +154,6 @@ def contingency(observations, j, i, likes):
     return square
 
 
-def bit_distribution(gram, moment):
-    """Probabilities of all bit vectors (first bit most significant) with density exp(-value / 2)."""
-    points = np.array(list(itertools.product((0.0, 1.0), repeat=len(moment))))
-    logs = np.array([-0.5 * (x @ gram @ x - 2 * x @ moment) for x in points])
-    weights = np.exp(logs - logs.max())
-    return weights / weights.sum()
-
-
 def simplex_draws(gram, moment, n, rng):
     """Points of the simplex with density exp(-value / 2), by rejection from the uniform distribution."""
     uniform = rng.dirichlet(np.ones(len(moment)), 400_000)
@@ -169,16 +161,6 @@ def simplex_draws(gram, moment, n, rng):
     kept = uniform[np.log(rng.random(len(uniform))) < logs - logs.max()]
     assert len(kept) >= n // 4
     return kept[:n]
-
-
-def answer_distribution(theta, values, logit, floor):
-    """Probabilities of all supports of an item given yes/no answers, its prior log odds and the floor."""
-    points = np.array(list(itertools.product((0.0, 1.0), repeat=theta.shape[1])))
-    weights = []
-    for psi in points:
-        chance = floor + (1 - 2 * floor) * theta @ psi
-        weights.append(np.prod(np.where(values == 1, chance, 1 - chance)) * np.exp(logit @ psi))
-    return np.array(weights) / np.sum(weights)
 
 
 def flip_gains(gram, moment, x):
@@ -427,3 +409,86 @@ def summed_segments(gram, moment, first, last, base, pull):
         for j in range(i):
             square[j, i] = square[i, j]
     return square, line
+
+
+def completed_table(theta, psi, bounds=(-np.inf, np.inf)):
+    """The mean over models of all their products, each cut; the last row of either side stands for the unknown."""
+    total = np.zeros((theta.shape[1] - 1, psi.shape[1] - 1))
+    for k in range(len(theta)):
+        for u in range(len(total)):
+            for i in range(total.shape[1]):
+                said = float(theta[k, u].astype(float) @ psi[k, i].astype(float))
+                total[u, i] += min(max(said, bounds[0]), bounds[1]) / len(theta)
+    return total
+
+
+def table_distance(table, theta, psi, user_weights, item_weights):
+    """The weighted mean of squared distances of products from a table; weights sum to 1."""
+    total = 0.0
+    for u in range(len(table)):
+        for i in range(table.shape[1]):
+            total += user_weights[u] * item_weights[i] * (theta[u] @ psi[i] - table[u, i]) ** 2
+    return total
+
+
+def placed_row(entries, factors, centre, strength, unobserved=0.0):
+    """Gram matrix and moment of a row that is drawn to a centre; entries are {partner: (answer, weight)}."""
+    gram, moment = np.array(strength, dtype=float), strength @ centre
+    for partner, f in enumerate(factors):
+        answer, weight = entries.get(partner, (0.0, unobserved))
+        gram = gram + weight * np.outer(f, f)
+        moment = moment + weight * answer * f
+    return gram, moment
+
+
+def tilted(points, shares, mean):
+    """The distribution nearest to some shares that has a given mean, by bisection on how steep the tilt is."""
+    points, shares = np.asarray(points, dtype=float), np.maximum(shares, 1e-12)
+    close = 1e-13 * (points[-1] - points[0])
+    if not points[0] + close < mean < points[-1] - close:
+        return np.eye(len(points))[0 if mean <= points[0] + close else -1]
+
+    def distribution(slope):
+        return softmax(np.log(shares) + slope * points)
+
+    steep = 100 / np.diff(points).min()
+    return distribution(optimize.brentq(lambda s: distribution(s) @ points - mean, -steep, steep, xtol=1e-13))
+
+
+def likes_by_event(fitted):
+    """How much the people of each event like each item, one answer at a time, and what would be expected."""
+    training, points = fitted.training, fitted.points
+    least = points[-1]
+    for point in points[::-1]:
+        if (training.values >= point - 1e-9).mean() <= 0.6:
+            least = point
+    likes = np.zeros((len(fitted.items), fitted.theta.shape[1]))
+    for user, item, said in zip(training.user_rows(), training.item_rows(), training.values, strict=True):
+        liked = said if len(points) == 2 else float(said >= least - 1e-9)
+        likes[item] += liked * fitted.theta[user]
+    expected = np.outer(likes.sum(axis=1), likes.sum(axis=0)) / max(likes.sum(), 1e-300)
+    return likes, expected
+
+
+def telling_scores(fitted, doubt=0.5):
+    """How far each item stands out in each event, times the share of its standing out that falls to the event."""
+    likes, expected = likes_by_event(fitted)
+    score = np.zeros_like(likes)
+    for item in range(len(likes)):
+        out = [
+            max(likes[item, d] - expected[item, d], 0.0) / np.sqrt(expected[item, d] + doubt)
+            for d in range(likes.shape[1])
+        ]
+        for d in range(likes.shape[1]):
+            score[item, d] = out[d] ** 2 / sum(out) if sum(out) > 0 else 0.0
+    return score
+
+
+def telling_items(fitted, count):
+    """The items that name each event, as tuples of row numbers."""
+    score = telling_scores(fitted)
+    found = []
+    for d in range(score.shape[1]):
+        order = sorted(range(len(score)), key=lambda row: (-score[row, d], row))[:count]
+        found.append(tuple(row for row in order if score[row, d] > 0))
+    return found

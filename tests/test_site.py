@@ -27,7 +27,7 @@ def test_links_out_of_docs_lead_to_the_pages_that_stand_for_them(hooks):
     assert led(hooks, "measured/scale.md", "[a](../../CHANGELOG.md)") == "[a](../changes.md)"
     assert led(hooks, "contributing.md", "[a](docs/symbols.md)") == "[a](symbols.md)"
     assert led(hooks, "benchmarks.md", "[a](../docs/measured/scale.md)") == "[a](measured/scale.md)"
-    assert led(hooks, "faq.md", "[a](model.md#soft-values)") == "[a](model.md#soft-values)"
+    assert led(hooks, "faq.md", "[a](model.md#three-kinds-of-psi)") == "[a](model.md#three-kinds-of-psi)"
     assert led(hooks, "faq.md", "[a](https://example.com/b.md)") == "[a](https://example.com/b.md)"
 
 

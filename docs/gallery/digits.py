@@ -14,11 +14,11 @@ import kolmogorov as km
 digits = km.datasets.load("digits")
 pixels = digits.values.reshape(1797, 64)
 train = km.Observations.from_dense(16 * pixels[:-100], maximum=16)
-model = km.KolmogorovModel(20, levels="auto", user_reg=0.3, random_state=0).fit(train)
+model = km.KolmogorovModel(20, levels="chances", random_state=0).fit(train)
 print(train)
 
 # %%
-# Every event is a picture: the value of each pixel in it. An image is a mixture of them.
+# Every event is a picture: how dark each pixel is in it. An image is a mixture of them.
 figure, axes = plt.subplots(2, 10, figsize=(7.5, 1.9), layout="constrained")
 for event, ax in zip(np.argsort(-model.theta_.mean(axis=0)), axes.flat, strict=True):
     ax.imshow(model.psi_[:, event].reshape(8, 8), cmap="gray_r", vmin=0, vmax=1)
@@ -27,12 +27,12 @@ for event, ax in zip(np.argsort(-model.theta_.mean(axis=0)), axes.flat, strict=T
 # picture: The twenty events as pictures, with their shares
 
 # %%
-# New images need no new fit: `fold_in` finds their mixture from the pixels that are seen. Of the 100 images kept
-# aside the lower half is hidden, and predicted.
+# New images need no new fit: their mixture is found from the pixels that are seen. Of the 100 images kept aside the
+# lower half is hidden, and predicted.
 upper = pixels[-100:].copy()
 upper[:, 32:] = np.nan
 seen = km.Observations.from_dense(16 * upper, maximum=16)
-filled = np.clip(model.fold_in(seen) @ model.psi_.T, 0, 1)
+filled = model.fold_in(seen) @ model.psi_.T
 
 hidden = pixels[-100:, 32:]
 error = np.sqrt(((filled[:, 32:] - hidden) ** 2).mean())

@@ -20,8 +20,7 @@ train, test = survey.subset(seen), survey.subset(~seen)
 print(train)
 
 # %%
-# Draws from the posterior instead of one model. Their mean predicts, their spread says how sure it is. The fit warns
-# that its chains disagree about a few predictions: each has found a mode of its own, and four are averaged.
+# Draws from the posterior instead of one model. Their mean predicts, their spread says how sure it is.
 model = km.BayesianKolmogorovModel(5, n_chains=4, random_state=0, n_jobs=-1).fit(train)
 print(f"held-out error {model.evaluate(test)['rmse_rating']:.1f} points")
 

@@ -13,11 +13,8 @@ from kolmogorov._version import __version__
 _HOMES = {
     "BayesianKolmogorovModel": "kolmogorov.model.bayesian",
     "KolmogorovModel": "kolmogorov.model.kolmogorov",
-    "MatrixFactorization": "kolmogorov.baselines.factorization",
-    "NonnegativeModel": "kolmogorov.model.nonnegative",
     "Observations": "kolmogorov.data.observations",
-    "SVDpp": "kolmogorov.baselines.svdpp",
-    "bagged": "kolmogorov.model.averaging",
+    "baselines": "kolmogorov.baselines",
     "bqp": "kolmogorov.bqp",
     "datasets": "kolmogorov.data.datasets",
     "errors": "kolmogorov.errors",

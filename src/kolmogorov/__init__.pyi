@@ -1,3 +1,4 @@
+from kolmogorov import baselines as baselines
 from kolmogorov import bqp as bqp
 from kolmogorov import errors as errors
 from kolmogorov import execution as execution
@@ -5,17 +6,13 @@ from kolmogorov import interpret as interpret
 from kolmogorov import metrics as metrics
 from kolmogorov import problems as problems
 from kolmogorov import solvers as solvers
-from kolmogorov.baselines.factorization import MatrixFactorization as MatrixFactorization
-from kolmogorov.baselines.svdpp import SVDpp as SVDpp
 from kolmogorov.data import datasets as datasets
 from kolmogorov.data.observations import Observations as Observations
 from kolmogorov.data.ratings import pack as pack
 from kolmogorov.data.ratings import read_ratings as read_ratings
-from kolmogorov.model.averaging import bagged as bagged
 from kolmogorov.model.bayesian import BayesianKolmogorovModel as BayesianKolmogorovModel
 from kolmogorov.model.kolmogorov import KolmogorovModel as KolmogorovModel
 from kolmogorov.model.loading import load as load
-from kolmogorov.model.nonnegative import NonnegativeModel as NonnegativeModel
 from kolmogorov.model.tuning import tune as tune
 
 __version__: str

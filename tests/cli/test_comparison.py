@@ -49,14 +49,6 @@ def test_tune_shows_guesses_and_keeps_to_its_time(shell, noise):
     assert "does not beat" in result.output
 
 
-@pytest.mark.parametrize("kind", ["relaxed", "draws"])
-def test_other_models_are_tuned(shell, zoo_files, kind):
-    result = shell("tune", zoo_files[0], "--model", kind, "--events", "2", "--folds", 2, "--max-seconds", 2)
-    assert result.exit_code == 0, result.output
-    assert "best first" in result.output
-    assert shell("tune", zoo_files[0], "--model", "draws", "--user-reg", "1").exit_code == 2
-
-
 def test_only_yes_needs_a_word_and_is_judged_by_lists(shell, likes, tmp_path):
     model = tmp_path / "m.km"
     refused = shell("fit", likes, "-o", model)
@@ -68,11 +60,15 @@ def test_only_yes_needs_a_word_and_is_judged_by_lists(shell, likes, tmp_path):
     assert "ndcg" in result.output
     assert "most popular" in result.output
     assert "rmse" not in result.output
-    assert km.load(model).unobserved == "auto"
+    found = km.load(model)
+    assert (found.unobserved, found.learned_from_) == ("auto", "draws")
+    assert found.psi_.shape[1] == 4
+    assert shell("fit", likes, "--only-yes", "-q", "-o", model.with_name("usual.km")).exit_code == 0
+    usual = km.load(model.with_name("usual.km"))
+    assert (usual.theta_.shape[1], usual.levels, usual.learned_from_) == (48, "chances", "draws")
     rows = json.loads(shell("evaluate", model, likes, "--ranking", "-k", 5, "--format", "json").stdout)
     assert [row["score"] for row in rows][:3] == ["recall", "precision", "ndcg"]
     assert shell("evaluate", model, likes, "-k", 5).exit_code == 2
-    assert shell("fit", likes, "--only-yes", "--bayes", "-o", model).exit_code == 2
     tuned = shell("tune", likes, "--only-yes", "--events", 4, "--user-reg", 1, "--item-reg", 0, "--folds", 2)
     assert "ndcg" in tuned.output
     assert "most popular" in tuned.output

@@ -18,34 +18,44 @@ def ratings(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("said", "grid"), [("auto", np.arange(-2, 8) / 5), ("0,0.5,1", [0, 0.5, 1]), ("2", [0, 1]), ("0,1", [0, 1])]
+    ("said", "grid"),
+    [("auto", np.arange(-2, 8) / 5), ("0,0.5,1", [0, 0.5, 1]), ("2", [0, 1]), ("0,1", [0, 1]), ("chances", None)],
 )
 def test_fit_takes_levels(shell, ratings, tmp_path, said, grid):
     result = shell(
         "fit", ratings, "--point", "--levels", said, "--events", 2, "--test-size", 0.2, "-o", tmp_path / "m.km"
     )
     assert result.exit_code == 0, result.output
-    assert km.load(tmp_path / "m.km").levels_ == pytest.approx(grid)
-    assert ("log_score" in result.output) == (len(grid) > 2)
+    found = km.load(tmp_path / "m.km")
+    if grid is None:
+        assert found.levels == "chances"
+        assert not np.isin(found.psi_, (0.0, 1.0)).all()
+        assert ((found.psi_ >= 0.0) & (found.psi_ <= 1.0)).all()
+    else:
+        assert found.levels_ == pytest.approx(grid)
+        assert np.isin(found.psi_, found.levels_).all()
+    assert "log_score" in result.output
 
 
 @pytest.mark.parametrize("said", ["3", "many", "1,0", "0,x", "0,99", ""])
 def test_wrong_levels_are_named(shell, ratings, tmp_path, said):
     result = shell("fit", ratings, "--levels", said, "-o", tmp_path / "m.km")
     assert result.exit_code == 2
-    assert "expected 2, auto, or increasing numbers" in " ".join(result.output.split())
+    assert "expected 2, chances, auto, or increasing numbers" in " ".join(result.output.split())
 
 
 def test_tune_tries_levels(shell, ratings, tmp_path):
     options = ["--events", 2, "--user-reg", 1, "--item-reg", 0.1, "--folds", 2, "-o", tmp_path / "m.km"]
-    result = shell("tune", ratings, "--levels", 2, "--levels", "auto", "--levels", "0,0.5,1", *options)
+    tried = ["--levels", 2, "--levels", "auto", "--levels", "0,0.5,1", "--levels", "chances"]
+    result = shell("tune", ratings, *tried, *options)
     assert result.exit_code == 0, result.output
     assert "0,0.5,1" in result.output
     assert "auto" in result.output
+    assert "chances" in result.output
     assert "levels" not in shell("tune", ratings, *options[:-2]).output
-    refused = shell("tune", ratings, "--model", "relaxed", "--levels", "auto")
-    assert refused.exit_code == 2
-    assert "does not go with --model relaxed" in " ".join(refused.output.split())
+    refused = shell("tune", ratings, "--model", "draws", "--levels", "chances", "--events", 2)
+    assert refused.exit_code == 1
+    assert "--levels must be 2" in " ".join(refused.output.split())
 
 
 def test_solve_takes_levels(shell, tmp_path):

@@ -108,8 +108,9 @@ def test_extras_come_from_the_metadata_or_from_the_sources(monkeypatch):
     assert optional.extras() == {}
 
 
+@pytest.mark.parametrize("learn_from", ["draws", "ratings"])
 @pytest.mark.parametrize("closing", ["client", "cluster"])
-def test_a_cluster_that_is_closed_in_mid_fit(closing):
+def test_a_cluster_that_is_closed_in_mid_fit(closing, learn_from):
     distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
     import kolmogorov as km
     from kolmogorov.errors import ExecutionError
@@ -121,7 +122,8 @@ def test_a_cluster_that_is_closed_in_mid_fit(closing):
     def close(sweep):
         (client if closing == "client" else cluster).close()
 
-    model = km.KolmogorovModel(2, max_iter=9, tol=0, execution=Dask(client, shard_ratings=500), callback=close)
+    options = {"learn_from": learn_from, "max_iter": 9, "tol": 0}
+    model = km.KolmogorovModel(2, **options, execution=Dask(client, shard_ratings=500), callback=close)
     try:
         with pytest.raises(ExecutionError, match="went away while the fit was running"):
             model.fit(km.datasets.load("zoo"))

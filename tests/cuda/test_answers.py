@@ -1,4 +1,4 @@
-"""Predictions and lists of point models, soft ones and draws on a GPU, against those on threads."""
+"""Predictions and lists of single models and draws on a GPU, against those on threads."""
 
 import numpy as np
 import pytest
@@ -8,15 +8,18 @@ from cuda import emulation
 from kolmogorov import Observations
 from kolmogorov.kernels.draws.averages import low_quantile
 from kolmogorov.surface import device as surface
+from planned import planned
 
-CHAINS = {"n_chains": 2, "burn_in": 4, "n_samples": 6, "thin": 1, "random_state": 0}
+CHAINS = {"n_chains": 2, "burn_in": 4, "n_samples": 6, "random_state": 0}
 MODELS = {
-    "hard": lambda: km.KolmogorovModel(4, user_reg=1.0, levels=2, random_state=3),
-    "soft": lambda: km.KolmogorovModel(4, random_state=3),
-    "draws": lambda: km.BayesianKolmogorovModel(4, likelihood="gaussian", **CHAINS),
-    "draws of two levels": lambda: km.BayesianKolmogorovModel(4, likelihood="gaussian", levels=2, **CHAINS),
-    "yes and no": lambda: km.BayesianKolmogorovModel(4, likelihood="bernoulli", levels=2, **CHAINS),
-    "yes and no, cut": lambda: km.BayesianKolmogorovModel(4, likelihood="bernoulli", **CHAINS),
+    "from ratings": lambda: km.KolmogorovModel(4, learn_from="ratings", user_reg=1.0, random_state=3),
+    "from draws": lambda: km.KolmogorovModel(4, random_state=3),
+    "chances": lambda: km.KolmogorovModel(4, levels="chances", random_state=3),
+    "beyond the scale": lambda: km.KolmogorovModel(4, levels=[-1.0, 0.0, 0.5, 1.0, 2.0], random_state=3),
+    "draws": lambda: planned(4, likelihood="gaussian", **CHAINS),
+    "draws of two levels": lambda: planned(4, likelihood="gaussian", levels=2, **CHAINS),
+    "yes and no": lambda: planned(4, likelihood="bernoulli", levels=2, **CHAINS),
+    "yes and no, cut": lambda: planned(4, likelihood="bernoulli", **CHAINS),
 }
 
 
@@ -38,8 +41,6 @@ def fitted(request, split):
             Observations.from_arrays(t.user_rows(), t.item_rows(), (t.values > 0.5).astype(float)) for t in split
         )
     model = MODELS[request.param]().fit(train)
-    if request.param == "soft":
-        assert model.fitted_.soft is not None
     if request.param == "yes and no, cut":
         assert np.isfinite(model.posterior_.bounds).all()
     return model, train, test
@@ -58,9 +59,12 @@ def on_both(model, cuda, ask):
 def test_predictions_and_scores(cuda, fitted):
     model, train, test = fitted
     # On threads the products of draws are rounded to four bytes.
-    near = 1e-12 if not model.has_draws else 1e-7
+    near = 1e-12 if not model._has_draws else 1e-7
     host, device = on_both(model, cuda, lambda m: m.predict(train))
     np.testing.assert_allclose(device, host, atol=near)
+    if not model._has_draws:
+        said = (model.theta_[train.user_rows()] * model.psi_[train.item_rows()]).sum(axis=1)
+        np.testing.assert_allclose(device, np.clip(said, 0.0, 1.0), atol=near)
     strange = (np.array([0, 999, 1, 999]), np.array([999, 0, 1, 999]))
     host, device = on_both(model, cuda, lambda m: m.predict(*strange, unknown="ignore"))
     np.testing.assert_allclose(device, host, atol=near)
@@ -77,7 +81,7 @@ def test_lists_are_the_same_ties_included(cuda, fitted, more):
     model, train, _ = fitted
     users = [*train.users.ids.tolist(), 999]
     options = {"n": 5, "unknown": "ignore"} | more
-    host, device = on_both(model, cuda, lambda m: m.recommendations(users, **options))
+    host, device = on_both(model, cuda, lambda m: m._asked(users, **options))
     assert host.keys() == device.keys()
     for name in host:
         if host[name].dtype == float:
@@ -88,9 +92,9 @@ def test_lists_are_the_same_ties_included(cuda, fitted, more):
 
 def test_few_users_at_a_time(cuda, fitted, monkeypatch):
     model, train, _ = fitted
-    whole = model.set_params(execution=cuda).recommendations(train.users.ids.tolist(), 5)
+    whole = model.set_params(execution=cuda)._asked(train.users.ids.tolist(), 5)
     monkeypatch.setattr(surface, "_SCORES", 1)
-    parts = model.recommendations(train.users.ids.tolist(), 5)
+    parts = model._asked(train.users.ids.tolist(), 5)
     model.set_params(execution=None)
     for name in whole:
         if whole[name].dtype == float:

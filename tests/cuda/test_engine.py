@@ -87,7 +87,9 @@ def test_first_sweep_of_levels_is_no_worse_than_on_threads(cuda, table):
 
 def test_same_seed_same_bits_and_blocks_do_not_matter(cuda, table):
     def fitted(execution):
-        return km.KolmogorovModel(5, user_reg=1.0, random_state=3, max_iter=4, execution=execution).fit(table)
+        return km.KolmogorovModel(
+            5, learn_from="ratings", user_reg=1.0, random_state=3, max_iter=4, execution=execution
+        ).fit(table)
 
     kept, again = fitted(cuda), fitted(cuda)
     sent = fitted(Cuda(memory=1))
@@ -124,7 +126,8 @@ def test_fits_from_several_starts_callbacks_and_checkpoints(cuda, table, tmp_pat
         seen.append(sweep.sweep)
         return len(seen) == 3
 
-    options = {"user_reg": 1.0, "random_state": 3, "max_iter": 6, "tol": 0.0, "execution": cuda}
+    options = {"learn_from": "ratings", "user_reg": 1.0, "random_state": 3, "max_iter": 6, "tol": 0.0}
+    options["execution"] = cuda
     whole = km.KolmogorovModel(4, **options).fit(table)
     km.KolmogorovModel(4, **options, checkpoint=path, callback=stop_at_three).fit(table)
     assert seen == [1, 2, 3]
@@ -138,7 +141,7 @@ def test_fits_from_several_starts_callbacks_and_checkpoints(cuda, table, tmp_pat
 def test_packed_tables(cuda, table, tmp_path):
     path = tmp_path / "table.kmt"
     km.pack(table, path)
-    options = {"user_reg": 1.0, "random_state": 3, "max_iter": 3}
+    options = {"learn_from": "ratings", "user_reg": 1.0, "random_state": 3, "max_iter": 3}
     direct = km.KolmogorovModel(4, **options, execution=cuda).fit(table)
     mapped = km.KolmogorovModel(4, **options, execution=Cuda(memory=1)).fit(Observations.open(path))
     np.testing.assert_array_equal(direct.psi_, mapped.psi_)
@@ -192,15 +195,10 @@ def test_out_of_memory_says_what_to_do(cuda, cupy):
 
 def test_more_events_than_a_word_has_bits(cuda, table):
     with pytest.raises(ParameterError, match="at most 64 events, got 65"):
-        km.KolmogorovModel(65, user_reg=1.0, execution=cuda).fit(table)
+        km.KolmogorovModel(65, learn_from="ratings", execution=cuda).fit(table)
 
 
-@pytest.mark.parametrize("solver", [{"simplex_solver": "frank_wolfe"}, {"binary_solver": "gd"}])
+@pytest.mark.parametrize("solver", [{"user_solver": "frank_wolfe"}, {"item_solver": "gd"}, {"levels": "chances"}])
 def test_solvers_that_have_no_kernel(cuda, table, solver):
     with pytest.raises(ParameterError, match="does not run on a GPU"):
-        km.KolmogorovModel(4, user_reg=1.0, execution=cuda, **solver).fit(table)
-
-
-def test_relaxed_items_have_no_kernel(cuda, table):
-    with pytest.raises(ParameterError, match="does not run on a GPU"):
-        km.NonnegativeModel(4, execution=cuda).fit(table)
+        km.KolmogorovModel(4, learn_from="ratings", execution=cuda, **solver).fit(table)

@@ -18,7 +18,7 @@ from kolmogorov.fitting.device_steps import DeviceSteps, row_length
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 pytestmark = pytest.mark.xdist_group("dask")
 
-SMALL = {"n_events": 3, "random_state": 3, "max_iter": 4, "tol": 0.0, "user_reg": 1.0}
+SMALL = {"n_events": 3, "learn_from": "ratings", "random_state": 3, "max_iter": 4, "tol": 0.0, "user_reg": 1.0}
 MANY = [-0.2, 0.1, 0.5, 1.0]
 
 
@@ -109,6 +109,17 @@ def test_checkpoints_go_on_on_processors(cuda, client, table, tmp_path):
     assert rest.history_[-1].objective == pytest.approx(whole.history_[-1].objective, rel=1e-4)
 
 
+def test_a_model_is_learned_from_ratings_there_and_one_line_says_so(cuda, client, table, caplog):
+    caplog.set_level("INFO", logger="kolmogorov")
+    options = {**SMALL, "max_iter": 1, "user_reg": "auto"}
+    asked = KolmogorovModel(**options, execution=on(client, gpu=True)).fit(table)
+    told = KolmogorovModel(**options | {"learn_from": "draws"}, execution=on(client, gpu=True)).fit(table)
+    lines = [record.message for record in caplog.records if record.message.startswith("Learning")]
+    assert lines == ["Learning from the ratings: chains do not run on the GPUs of a cluster."]
+    assert told.learned_from_ == "ratings"
+    np.testing.assert_array_equal(told.theta_, asked.theta_)
+
+
 @pytest.mark.parametrize("size", [1, 5, 9])
 def test_segments_are_summed_to_whole_equations(size):
     if emulation.COMPILER is None:
@@ -159,8 +170,8 @@ def test_a_worker_without_cupy_is_named(client, table, monkeypatch):
 
 def test_what_a_gpu_cannot_do_is_refused_before_anything_is_sent(cuda, client, table):
     with pytest.raises(ParameterError, match="does not run on a GPU"):
-        km.NonnegativeModel(3, execution=Dask(client, gpu=True)).fit(table)
+        KolmogorovModel(3, levels="chances", learn_from="ratings", execution=Dask(client, gpu=True)).fit(table)
     with pytest.raises(ParameterError, match="at most 64 events, got 65"):
-        KolmogorovModel(65, user_reg=1.0, execution=Dask(client, gpu=True)).fit(table)
+        KolmogorovModel(65, learn_from="ratings", execution=Dask(client, gpu=True)).fit(table)
     with pytest.raises(ParameterError, match="Chains on a cluster run on threads"):
         km.BayesianKolmogorovModel(execution=Dask(client, gpu=True)).fit(table)

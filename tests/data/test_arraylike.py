@@ -7,14 +7,15 @@ import pyarrow as pa
 import pytest
 
 import naive
-from kolmogorov import KolmogorovModel, MatrixFactorization, NonnegativeModel, Observations, SVDpp
+from kolmogorov import KolmogorovModel, Observations
+from kolmogorov.baselines import MatrixFactorization, SVDpp
 from kolmogorov.errors import DataError
 
 FRAMES = pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
 TAKERS = {
     "from_dense": Observations.from_dense,
     "kolmogorov": lambda table: KolmogorovModel(2, random_state=0).fit(table),
-    "nonnegative": lambda table: NonnegativeModel(2, random_state=0).fit(table),
+    "ratings": lambda table: KolmogorovModel(2, learn_from="ratings", random_state=0).fit(table),
     "factorization": lambda table: MatrixFactorization(2, random_state=0).fit(table),
     "svdpp": lambda table: SVDpp(2, n_epochs=1, random_state=0).fit(table),
     "transform": lambda table: KolmogorovModel(2, random_state=0).fit(np.eye(3)).transform(table),

@@ -12,16 +12,17 @@ import pytest
 from sklearn.base import clone
 
 import kolmogorov as km
-from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, NonnegativeModel, Observations
+from kolmogorov import KolmogorovModel, Observations
 from kolmogorov.data.datasets.synthetic import planted
 from kolmogorov.errors import DataError, ExecutionError, FileFormatError, ParameterError
 from kolmogorov.execution import Dask, distributed_table
+from planned import planned
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 # One process of the test run owns the clusters.
 pytestmark = pytest.mark.xdist_group("dask")
 
-SMALL = {"n_events": 4, "random_state": 3, "max_iter": 5, "tol": 0.0}
+SMALL = {"n_events": 4, "learn_from": "ratings", "random_state": 3, "max_iter": 5, "tol": 0.0}
 
 
 @pytest.fixture(scope="module")
@@ -100,11 +101,11 @@ def _sparse(table):
     return coo_array((table.values, (table.user_rows() * 2, table.item_rows())), shape=(9, 4))
 
 
-@pytest.mark.parametrize("model", [KolmogorovModel, NonnegativeModel])
-def test_many_shards_agree_with_a_local_fit(client, table, model):
-    options = {**SMALL, "user_reg": 10.0}
-    here = model(**options).fit(table)
-    there = model(**options, execution=Dask(client, shard_ratings=1000)).fit(table)
+@pytest.mark.parametrize("levels", [2, "chances"])
+def test_many_shards_agree_with_a_local_fit(client, table, levels):
+    options = {**SMALL, "user_reg": 10.0, "levels": levels}
+    here = KolmogorovModel(**options).fit(table)
+    there = KolmogorovModel(**options, execution=Dask(client, shard_ratings=1000)).fit(table)
     for a, b in zip(here.history_, there.history_, strict=True):
         assert b.objective == pytest.approx(a.objective, rel=1e-9)
         assert b.rmse == pytest.approx(a.rmse, rel=1e-6)
@@ -241,7 +242,7 @@ def larger():
     return planted(3000, 400, 4, n_observations=150_000, noise=0.1, random_state=2).observations
 
 
-LONG = {"n_events": 8, "random_state": 3, "max_iter": 8, "tol": 0.0}
+LONG = {"n_events": 8, "learn_from": "ratings", "random_state": 3, "max_iter": 8, "tol": 0.0}
 
 
 @pytest.fixture(scope="module")
@@ -336,9 +337,9 @@ def test_checkpoints_go_from_a_cluster_to_none_and_back(client, table, tmp_path)
 
 
 def test_a_chain_that_was_under_way_is_begun_anew(client, table, tmp_path, monkeypatch):
-    options = {"n_events": 3, "n_chains": 2, "burn_in": 3, "n_samples": 4, "thin": 1, "random_state": 0}
+    options = {"n_events": 3, "n_chains": 2, "burn_in": 3, "n_samples": 4, "random_state": 0}
     train, test = table.split(0.2, random_state=0)
-    whole, shown = BayesianKolmogorovModel(**options), []
+    whole, shown = planned(**options), []
     whole.set_params(callback=lambda draw: shown.append(draw.rmse)).fit(train, test=test)
 
     def stop(draw):
@@ -348,9 +349,9 @@ def test_a_chain_that_was_under_way_is_begun_anew(client, table, tmp_path, monke
     path = tmp_path / "c.ckpt"
     monkeypatch.setattr("kolmogorov.sampling.sampler._PAUSE", 0.0)
     with pytest.raises(KeyboardInterrupt):
-        BayesianKolmogorovModel(**options, checkpoint=path, callback=stop).fit(train)
+        planned(**options, checkpoint=path, callback=stop).fit(train)
     draws = []
-    rest = BayesianKolmogorovModel(**options, checkpoint=path, execution=Dask(client), callback=draws.append)
+    rest = planned(**options, checkpoint=path, execution=Dask(client), callback=draws.append)
     assert (rest.fit(train, test=test).posterior_.theta == whole.posterior_.theta).all()
     assert draws[-1].rmse == pytest.approx(shown[-1])
 
@@ -426,8 +427,9 @@ def test_it_is_a_parameter_like_others(client, table, tmp_path):
 
 def test_tuning_on_a_cluster(client, table):
     grid = {"n_events": 3, "user_reg": (1.0, 10.0), "item_reg": 0.0, "refit": False}
-    here = km.tune(table, **grid, model=KolmogorovModel(max_iter=4))
-    there = km.tune(table, **grid, model=KolmogorovModel(max_iter=4, execution=Dask(client)))
+    options = {"learn_from": "ratings", "max_iter": 4}
+    here = km.tune(table, **grid, model=KolmogorovModel(**options))
+    there = km.tune(table, **grid, model=KolmogorovModel(**options, execution=Dask(client)))
     assert here.trials == there.trials
 
 
@@ -458,18 +460,50 @@ def test_things_that_need_a_cluster_or_must_not_have_one(client, table):
 
 
 def test_chains_on_a_cluster(client, table, tmp_path):
-    options = {"n_events": 3, "n_chains": 3, "burn_in": 5, "n_samples": 3, "thin": 1, "random_state": 0}
+    options = {"n_events": 3, "n_chains": 3, "burn_in": 5, "n_samples": 3, "random_state": 0}
     train, test = table.split(0.2, random_state=0)
-    here = BayesianKolmogorovModel(**options).fit(train)
+    here = planned(**options).fit(train)
     draws = []
-    model = BayesianKolmogorovModel(**options, execution=Dask(client), callback=draws.append)
+    model = planned(**options, execution=Dask(client), callback=draws.append)
     there = model.set_params(checkpoint=tmp_path / "c.ckpt").fit(train, test=test)
     for name in ("theta", "psi", "noise"):
         assert (getattr(here.posterior_, name) == getattr(there.posterior_, name)).all()
     assert [(draw.chain, draw.sweep) for draw in draws] == [(0, 8), (1, 8), (2, 8)]
     assert draws[-1].rmse > 0
-    again = BayesianKolmogorovModel(**options, checkpoint=tmp_path / "c.ckpt").fit(train)
+    again = planned(**options, checkpoint=tmp_path / "c.ckpt").fit(train)
     assert (again.posterior_.theta == here.posterior_.theta).all()
+
+
+@pytest.fixture
+def shorter(monkeypatch):
+    """Chains that complete a table are shorter than usual."""
+    for name, size in (("_SHORT_BURN_IN", 10), ("_SHORT_SAMPLES", 5)):
+        monkeypatch.setattr(f"kolmogorov.sampling.sizes.{name}", size)
+
+
+@pytest.mark.usefixtures("shorter")
+@pytest.mark.parametrize("levels", [2, "chances"])
+def test_one_model_learned_from_chains_on_a_cluster_has_the_bits_of_a_local_fit(client, table, levels):
+    options = {"n_events": 3, "levels": levels, "max_iter": 4, "random_state": 0}
+    here, steps = KolmogorovModel(**options).fit(table), []
+    there = KolmogorovModel(**options, execution=Dask(client), callback=steps.append).fit(table)
+    assert there.learned_from_ == "draws"
+    same(there, here)
+    assert [(step.chain, step.sweep) for step in steps if hasattr(step, "chain")] == [(0, 20), (1, 20)]
+    said = (here.theta_[table.user_rows()] * here.psi_[table.item_rows()]).sum(axis=1)
+    np.testing.assert_allclose(there.predict(table), np.clip(said, 0.0, 1.0), atol=1e-9)
+
+
+def test_a_table_that_only_a_cluster_holds_is_learned_from_its_ratings(client, table, caplog):
+    caplog.set_level("INFO", logger="kolmogorov")
+    shards = distributed_table(Dask(client, shard_ratings=1000), table)
+    there = KolmogorovModel(**SMALL | {"learn_from": "draws"}, execution=Dask(client)).fit(shards)
+    lines = [record.message for record in caplog.records if record.message.startswith("Learning")]
+    assert lines == ["Learning from the ratings: the table is in a cluster."]
+    assert there.learned_from_ == "ratings"
+    same(there, KolmogorovModel(**SMALL, execution=Dask(client)).fit(shards))
+    with pytest.raises(ParameterError, match="With a table in a cluster 'n_events' must be a number"):
+        KolmogorovModel(execution=Dask(client)).fit(shards)
 
 
 # --- command line ------------------------------------------------------------------------------------------------
@@ -486,7 +520,8 @@ def test_fit_on_a_local_cluster(tmp_path, table):
     models = []
     for data, more in (("t.kmt", []), ("t.kmt", ["--dask", "local:2"]), ("r.parquet", ["--dask", "local:1"])):
         out = tmp_path / "m.km"
-        call = ["fit", str(tmp_path / data), "--events", "3", "--max-iter", "3", "-o", str(out), *more]
+        call = ["fit", str(tmp_path / data), "--learn-from", "ratings", "--events", "3", "--max-iter", "3", *more]
+        call += ["-o", str(out)]
         result = CliRunner().invoke(main, call)
         assert result.exit_code == 0, result.output
         models.append(km.load(out))
@@ -498,7 +533,7 @@ def test_interrupting_keeps_the_best_so_far(tmp_path, table):
     """Ctrl-C goes to the command and to its workers, as in a terminal."""
     km.pack(table, tmp_path / "t.kmt")
     call = ["fit", tmp_path / "t.kmt", "--dask", "local:1", "--max-iter", 100_000, "--tol", 0, "-o", tmp_path / "m.km"]
-    call += ["--checkpoint", tmp_path / "c.ckpt"]
+    call += ["--learn-from", "ratings", "--checkpoint", tmp_path / "c.ckpt"]
     command = subprocess.Popen(
         [sys.executable, "-m", "kolmogorov", *map(str, call)],
         start_new_session=True,
@@ -531,7 +566,12 @@ def test_columns_of_parquet_files_in_the_shell(tmp_path, table):
         call = ["fit", str(tmp_path / "*.parquet"), "--dask", "local:1", "--events", "2", "--max-iter", "2", *more]
         result = CliRunner().invoke(main, [*call, "-o", str(tmp_path / "m.km")])
         assert result.exit_code == 0, result.output
+        assert "Learning one model from the ratings: the table is in a cluster." in result.output
         assert len(km.load(tmp_path / "m.km").users_) == 300
+    call = ["fit", str(tmp_path / "*.parquet"), "--dask", "local:1", "-o", str(tmp_path / "m.km")]
+    result = CliRunner().invoke(main, call)
+    assert result.exit_code == 1
+    assert "With a table in a cluster --events must be a number." in result.output
     result = CliRunner().invoke(main, ["fit", "dataset:zoo", "--shard-ratings", "5", "-o", str(tmp_path / "m.km")])
     assert result.exit_code == 2
 

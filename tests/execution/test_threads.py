@@ -20,7 +20,7 @@ import numpy as np
 import kolmogorov as km
 
 table = km.Observations.from_dense(np.random.default_rng(0).random((20, 6000)))
-options = {"binary_solver": "exhaustive", "random_state": 0, "n_jobs": int(sys.argv[1])}
+options = {"learn_from": "ratings", "item_solver": "exhaustive", "random_state": 0, "n_jobs": int(sys.argv[1])}
 km.KolmogorovModel(11, max_iter=1, **options).fit(table)
 threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
 began = time.monotonic()

@@ -42,7 +42,9 @@ def parts(films):
 
 @pytest.fixture(scope="module")
 def model(parts):
-    return km.KolmogorovModel(3, levels="auto", user_reg=0.3, n_init=5, random_state=0).fit(parts[0])
+    return km.KolmogorovModel(3, levels="auto", learn_from="ratings", user_reg=0.3, n_init=5, random_state=0).fit(
+        parts[0]
+    )
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 70), st.sampled_from([STARS, np.array([0.0, 0.5, 1.0])]))
@@ -170,9 +172,8 @@ def test_an_explanation_adds_up_and_names_graded_reasons(model, parts):
     train, _ = parts
     user, item = train.users.ids[0].item(), "Aliens"
     why = model.explain(user, item)
-    assert why.graded
-    assert np.clip(why.contributions.sum(), 0, 1) == pytest.approx(model.predict(user, item))
-    assert "a rating of" in str(why)
+    assert why.base + why.contributions.sum() + why.rest == pytest.approx(model.predict(user, item), abs=1e-12)
+    assert f"{user} is expected to give Aliens a rating of {why.rating:.2f}" in str(why)
     rated = {train.items.ids[i]: p for i, p in zip(*_row(train, 0), strict=True)}
     relations = model.relations()
     listed = set(relations.named(relations.implications))
@@ -193,10 +194,12 @@ def test_events_are_described_by_what_stands_out(model):
     described = model.events(3)
     assert len(described) == 3
     assert sum(event.share for event in described) == pytest.approx(1.0)
+    assert [event.rows for event in described] == naive.telling_items(model.fitted_, 3)
     for event in described:
-        mean = model.psi_ @ model.fitted_.theta_or_population[-1]
-        for row in event.rows:
-            assert model.psi_[row, event.number] > mean[row]
+        assert event.items == tuple(model.items_.name(row) for row in event.rows)
+        # What tells an event apart most happens in it more than elsewhere.
+        first = event.rows[0]
+        assert model.psi_[first, event.number] > model.psi_[first] @ model.fitted_.population
 
 
 def test_two_levels_keep_their_relations(parts):
@@ -217,8 +220,10 @@ def test_options_of_two_levels_are_refused(model):
 def test_a_scale_without_steps_has_the_levels_for_thresholds():
     rng = np.random.default_rng(0)
     table = km.Observations.from_dense(rng.random((40, 6)), maximum=1)
-    model = km.KolmogorovModel(2, levels=[0.0, 0.25, 0.5, 0.75, 1.0], user_reg=0.1, random_state=0).fit(table)
-    assert model.fitted_.points is None
+    model = km.KolmogorovModel(
+        2, levels=[0.0, 0.25, 0.5, 0.75, 1.0], learn_from="ratings", user_reg=0.1, random_state=0
+    ).fit(table)
+    assert not model.fitted_.has_steps
     assert model.relations().grades.marks.tolist() == [0.25, 0.5, 0.75]
 
 
@@ -249,13 +254,15 @@ def test_the_shell_shows_graded_rules(model, parts, tmp_path):
 
 def test_the_report_shows_what_means_yes(model, parts, tmp_path):
     model.report(tmp_path / "page.html", parts[1])
-    assert "10 levels" in (tmp_path / "page.html").read_text()
+    assert "levels, learned from the ratings, user_reg 0.3" in (tmp_path / "page.html").read_text()
 
 
 def test_draws_give_graded_rules_probabilities(films):
     rng = np.random.default_rng(3)
     fits = [
-        km.KolmogorovModel(3, levels="auto", user_reg=0.3, random_state=seed, max_iter=4).fit(films)
+        km.KolmogorovModel(3, levels="auto", learn_from="ratings", user_reg=0.3, random_state=seed, max_iter=4).fit(
+            films
+        )
         for seed in range(6)
     ]
     draws = [fit.psi_.copy() for fit in fits]

@@ -1,21 +1,22 @@
 import pytest
 
+import naive
 from kolmogorov import KolmogorovModel
 
 
 def test_events_are_described(zoo):
-    model = KolmogorovModel(4, user_reg=0.3, random_state=0).fit(zoo)
+    model = KolmogorovModel(4, learn_from="ratings", user_reg=0.3, random_state=0).fit(zoo)
     events = model.events(n_items=3)
     assert sum(event.share for event in events) == pytest.approx(1.0)
     for event in events:
-        inside = set(zoo.items.ids[model.psi_[:, event.number]])
-        assert event.n_items == len(inside)
-        assert set(event.items) <= inside
-        assert len(event.items) == min(3, len(inside))
+        assert event.n_items == model.psi_[:, event.number].sum()
+        assert event.items == tuple(zoo.items.ids[list(event.rows)])
+        assert len(event.items) == 3
+    assert [event.rows for event in events] == naive.telling_items(model.fitted_, 3)
 
 
 def test_reasons_are_liked_items_inside_the_support(zoo):
-    model = KolmogorovModel(5, user_reg=0.3, n_init=10, random_state=0).fit(zoo)
+    model = KolmogorovModel(5, learn_from="ratings", user_reg=0.3, n_init=10, random_state=0).fit(zoo)
     why = model.explain("dove", "eggs")
     assert why.reasons
     item = model.psi_[zoo.items.encode(["eggs"])[0]]

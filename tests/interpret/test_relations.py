@@ -28,7 +28,7 @@ def psis(draw):
 
 @pytest.fixture(scope="module")
 def model(zoo):
-    return KolmogorovModel(5, user_reg=0.3, n_init=10, random_state=0).fit(zoo)
+    return KolmogorovModel(5, learn_from="ratings", user_reg=0.3, n_init=10, random_state=0).fit(zoo)
 
 
 @given(psis())
@@ -68,7 +68,7 @@ def test_the_hasse_diagram_is_the_transitive_reduction(psi):
 
 @given(tables(weighted=False, trainable=True))
 def test_relations_are_what_the_supports_say(table):
-    model = KolmogorovModel(3, user_reg=0.1, random_state=0, max_iter=4, n_jobs=1).fit(table)
+    model = KolmogorovModel(3, learn_from="ratings", user_reg=0.1, random_state=0, max_iter=4, n_jobs=1).fit(table)
     relations = model.relations()
     seen = set(table.item_rows().tolist())
     supports = {i: set(np.flatnonzero(row)) for i, row in enumerate(model.psi_) if i in seen}
@@ -99,7 +99,7 @@ def test_relations_are_what_the_supports_say(table):
 
 @given(tables(weighted=False, trainable=True), st.sampled_from([0.3, 0.6, 1.0]))
 def test_counts_agree_with_the_slow_twin(table, likes):
-    model = KolmogorovModel(2, user_reg=0.1, random_state=0, max_iter=3, n_jobs=1).fit(table)
+    model = KolmogorovModel(2, learn_from="ratings", user_reg=0.1, random_state=0, max_iter=3, n_jobs=1).fit(table)
     kinds = ("implication", "equivalence", "exclusion", "coverage")
     rules = model.relations(trivial=True).rules(
         table, likes, kinds=kinds, contrapositives=True, min_support=0, max_rules=None
@@ -254,7 +254,12 @@ def test_the_limit_on_p_is_the_shown_one(model, zoo):
 
 def test_a_rule_that_never_held_is_not_strong():
     table = Observations.from_dense([[1.0, 0.0, 1.0]] * 11 + [[0.0, 0.0, 1.0]] * 4 + [[1.0, 0.0, 0.0]] * 5)
-    rules = KolmogorovModel(3, user_reg=0.1, random_state=0).fit(table).relations(trivial=True).rules(min_support=0)
+    rules = (
+        KolmogorovModel(3, learn_from="ratings", user_reg=0.1, random_state=0)
+        .fit(table)
+        .relations(trivial=True)
+        .rules(min_support=0)
+    )
     assert np.isfinite(rules.strength[rules.support > 0]).all()
 
 

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from scipy.stats import fisher_exact
 
-import kolmogorov.interpret.posterior_relations as posterior_module
 import naive
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets
 from kolmogorov.errors import DataError, ParameterError, UnknownIdError
-from kolmogorov.interpret import PosteriorRelations, Rule, Rules
+from kolmogorov.interpret import GradedPosteriorRelations, Rule, Rules
 from kolmogorov.interpret.answers import _TRAINING, Answers
 from strategies import tables
 
@@ -27,7 +26,7 @@ def split(zoo):
 
 @pytest.fixture(scope="module")
 def model(split):
-    return KolmogorovModel(5, user_reg=0.3, n_init=5, random_state=0).fit(split[0])
+    return KolmogorovModel(5, learn_from="ratings", user_reg=0.3, n_init=5, random_state=0).fit(split[0])
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +37,7 @@ def rules(model):
 @pytest.fixture(scope="module")
 def drawn(split):
     model = BayesianKolmogorovModel(4, levels=2, n_chains=2, burn_in=10, n_samples=5, random_state=0)
-    with pytest.warns(match="chains"):
-        return model.fit(split[0])
+    return model.fit(split[0])
 
 
 def check_by_hand(rules, observations, likes):
@@ -64,7 +62,7 @@ def check_by_hand(rules, observations, likes):
 def test_rules_are_counted_as_by_hand(name):
     table = datasets.load(name)
     train, test = table.split(test_size=0.3, random_state=0)
-    model = KolmogorovModel(3, user_reg=0.3, random_state=0).fit(train)
+    model = KolmogorovModel(3, learn_from="ratings", user_reg=0.3, random_state=0).fit(train)
     rules = model.relations(trivial=True).rules(
         kinds=KINDS, contrapositives=True, likes=0.5, min_support=0, max_rules=None
     )
@@ -74,7 +72,7 @@ def test_rules_are_counted_as_by_hand(name):
 
 @given(tables(weighted=False, trainable=True), tables(weighted=False, trainable=True))
 def test_counting_again_keeps_the_order(train, other):
-    model = KolmogorovModel(2, user_reg=0.1, random_state=0, max_iter=3, n_jobs=1).fit(train)
+    model = KolmogorovModel(2, learn_from="ratings", user_reg=0.1, random_state=0, max_iter=3, n_jobs=1).fit(train)
     rules = model.relations(trivial=True).rules(kinds=KINDS, contrapositives=True, min_support=0, max_rules=None)
     again = rules.on(other)
     assert again.names() == rules.names()
@@ -170,7 +168,7 @@ def test_rules_keep_no_data(rules):
 
 
 def test_the_training_datas_answers_are_made_once(zoo):
-    model = KolmogorovModel(3, user_reg=0.3, random_state=0).fit(zoo)
+    model = KolmogorovModel(3, learn_from="ratings", user_reg=0.3, random_state=0).fit(zoo)
     model.explain("dove", "eggs")
     kept = Answers.for_model(model.fitted_, None, 0.6)
     model.explain("bear", "milk")
@@ -187,26 +185,28 @@ def test_the_training_datas_answers_are_made_once(zoo):
 
 def test_draws_give_rules_with_the_share_that_holds_them(drawn, split):
     relations = drawn.relations()
-    assert isinstance(relations, PosteriorRelations)
+    assert isinstance(relations, GradedPosteriorRelations)
     rules = relations.rules(min_probability=0.3, min_support=0, max_rules=None)
     assert isinstance(rules, Rules)
+    cut = relations.grades.cuts[0]
     for rule, j, i in zip(rules, rules.antecedent, rules.consequent, strict=True):
-        share = np.mean([not (psi[j] & ~psi[i]).any() for psi in drawn.posterior_.psi])
+        share = naive.inside_share(drawn.posterior_.psi, j, cut, i, cut)
         assert rule.probability == pytest.approx(share)
         assert share >= 0.3
     assert (np.diff(rules.probability) <= 0).all()
-    check_by_hand(rules, split[0], 0.6)
+    check_by_hand(rules, split[0], 1.0)
     counted = rules.on(split[1])
     np.testing.assert_array_equal(counted.probability, rules.probability)
-    check_by_hand(counted, split[1], 0.6)
+    check_by_hand(counted, split[1], 1.0)
     assert next(iter(rules.to_frame("pandas").columns)) == "probability"
     assert str(rules).startswith("probability")
     assert "(probability" in str(rules[0])
-    milk = relations.rules(min_probability=0.3, item="milk", max_rules=4)
-    assert len(milk) == 4
-    assert all("milk" in (rule.antecedent, rule.consequent) for rule in milk)
-    limited = relations.rules(min_probability=0.3, min_support=3, min_confidence=0.8, min_lift=1.1)
-    assert 0 < len(limited) < len(rules)
+    milk = relations.rules(min_probability=0.0, item="milk", max_rules=2)
+    assert len(milk) == 2
+    assert all("milk" in f"{rule.antecedent} {rule.consequent}" for rule in milk)
+    every = relations.rules(min_probability=0.0, min_support=0, max_rules=None)
+    limited = relations.rules(min_probability=0.0, min_support=3, min_confidence=0.8, min_lift=1.1)
+    assert 0 < len(limited) < len(every)
     assert all(rule.support >= 3 and rule.confidence >= 0.8 and rule.lift >= 1.1 for rule in limited)
 
 
@@ -214,7 +214,7 @@ def test_draws_give_rules_with_the_share_that_holds_them(drawn, split):
     ("options", "words"),
     [
         ({"min_probability": 2}, "'min_probability' must be a number from 0 to 1, got 2"),
-        ({"likes": True}, "above 0 and at most 1, on the probability scale, got True"),
+        ({"likes": True}, "on the probability scale, or None, got True|above 0 and at most 1"),
         ({"item": "wings"}, "no item 'wings'"),
         ({"max_rules": 0}, "'max_rules' must be an integer >= 1 or None, got 0"),
         ({"observations": [[1, 0]]}, "Rules are counted on Observations, got list"),
@@ -225,12 +225,12 @@ def test_wrong_requests_to_draws_are_told(drawn, options, words):
         drawn.relations().rules(**options)
 
 
-def test_too_many_probable_rules_are_refused(drawn, monkeypatch):
-    monkeypatch.setattr(posterior_module, "_MOST_RULES", 10)
-    with pytest.raises(ParameterError, match=r"More than 10 implications have a probability of 0 or more\. Raise"):
-        drawn.relations().rules(min_probability=0)
+def test_probabilities_of_what_is_not_there_are_told(drawn):
+    relations = drawn.relations()
     with pytest.raises(UnknownIdError, match="no item 'wings'"):
-        drawn.relations().probability("milk", "wings")
+        relations.probability("milk", "wings", at=(1.0, 1.0))
+    with pytest.raises(ParameterError, match="'at' must be two thresholds"):
+        relations.probability("milk", "eggs", at=0.5)
 
 
 def test_rules_are_counted_on_something(rules):

@@ -50,25 +50,43 @@ def test_certainty_that_is_right_scores_best_and_that_is_wrong_stays_finite():
     assert wrong.result()["calibration"] > 0.7 > 0.02 > right.result()["calibration"]
 
 
-def test_evaluate_adds_them_for_models_with_several_levels_on_a_discrete_scale():
+@pytest.mark.parametrize("levels", [2, "chances", "auto"])
+def test_evaluate_adds_those_of_predict_distribution(levels):
     rng = np.random.default_rng(0)
     ratings = rng.integers(1, 6, (30, 12)).astype(float)
     table = km.Observations.from_dense(ratings, maximum=5)
-    many = km.KolmogorovModel(3, levels="auto", user_reg=0.1, random_state=0).fit(table)
-    got = many.evaluate(table)
-    expected = naive.distribution_scores(
-        table.values, many.predict_distribution(table), np.ones(len(table)), many.levels_, np.arange(1, 6) / 5
-    )
+    model = km.KolmogorovModel(3, levels=levels, learn_from="ratings", user_reg=0.1, random_state=0).fit(table)
+    got, points = model.evaluate(table), np.arange(1, 6) / 5
+    assert set(got) == {"rmse", "mae", "rmse_rating", "mae_rating", "log_score", "calibration"}
+    assert model.rating_values_.tolist() == [1, 2, 3, 4, 5]
+    distribution = model.predict_distribution(table)
+    expected = naive.distribution_scores(table.values, distribution, np.ones(len(table)), points, points)
     assert got["log_score"] == pytest.approx(expected["log_score"])
     assert got["calibration"] == pytest.approx(expected["calibration"])
-    two = km.KolmogorovModel(3, random_state=0).fit(table)
-    assert set(two.evaluate(table)) == {"rmse", "mae", "rmse_rating", "mae_rating"}
-    smooth = km.Observations.from_dense(rng.random((30, 12)), maximum=1)
-    assert "log_score" not in km.KolmogorovModel(3, levels="auto", random_state=0).fit(smooth).evaluate(smooth)
+
+
+def test_a_scale_without_steps_is_cut_into_equal_ones():
+    smooth = km.Observations.from_dense(np.random.default_rng(0).random((30, 12)), maximum=1)
+    model = km.KolmogorovModel(3, learn_from="ratings", random_state=0).fit(smooth)
+    low, high = smooth.extent()
+    np.testing.assert_allclose(model.rating_values_, np.linspace(low, high, 64), atol=1e-8)
+    got = model.evaluate(smooth)
+    distribution, points = model.predict_distribution(smooth), model.rating_values_
+    expected = naive.distribution_scores(smooth.values, distribution, np.ones(len(smooth)), points, points)
+    assert got["log_score"] == pytest.approx(expected["log_score"])
+
+
+def test_models_without_events_tell_no_distributions(zoo):
+    scores = km.baselines.MatrixFactorization(2, random_state=0).fit(zoo).evaluate(zoo)
+    assert not {"log_score", "calibration"} & set(scores)
 
 
 def test_yes_and_no_keep_their_scores_beside_the_new_ones(zoo):
-    got = km.KolmogorovModel(4, levels=[0.1, 0.5, 0.9], user_reg=0.3, random_state=0).fit(zoo).evaluate(zoo)
+    got = (
+        km.KolmogorovModel(4, levels=[0.1, 0.5, 0.9], learn_from="ratings", user_reg=0.3, random_state=0)
+        .fit(zoo)
+        .evaluate(zoo)
+    )
     assert {"accuracy", "log_loss", "brier", "log_score", "calibration"} <= set(got)
     # Over yes and no a distribution is a probability; only the floors differ.
     assert got["log_score"] == pytest.approx(-got["log_loss"], abs=0.02)

@@ -3,15 +3,8 @@ import pytest
 from hypothesis import given, settings
 
 import naive
-from kolmogorov import (
-    KolmogorovModel,
-    MatrixFactorization,
-    NonnegativeModel,
-    Observations,
-    SVDpp,
-    datasets,
-    load,
-)
+from kolmogorov import KolmogorovModel, Observations, datasets, load
+from kolmogorov.baselines import MatrixFactorization, SVDpp
 from kolmogorov.errors import DataError, ParameterError, UnknownIdError
 from kolmogorov.kernels.svdpp import svdpp_epoch
 from kolmogorov.problems import BoxQP, RidgeQP, Status
@@ -49,8 +42,10 @@ def test_the_ridge_solver_solves_linear_systems(problem):
 
 @given(tables(trainable=True))
 @settings(max_examples=25)
-def test_the_nonnegative_model_keeps_its_invariants(table):
-    model = NonnegativeModel(3, user_reg=0.5, item_reg=0.1, tol=0, max_iter=6, random_state=0, n_jobs=1).fit(table)
+def test_a_model_with_chances_keeps_its_invariants(table):
+    """The paper's normalised nonnegative model."""
+    options = {"levels": "chances", "learn_from": "ratings", "user_reg": 0.5, "item_reg": 0.1, "tol": 0, "max_iter": 6}
+    model = KolmogorovModel(3, **options, random_state=0, n_jobs=1).fit(table)
     assert ((model.psi_ >= 0) & (model.psi_ <= 1)).all()
     np.testing.assert_allclose(model.theta_.sum(axis=1), 1)
     history = [sweep.objective for sweep in model.history_]
@@ -59,8 +54,8 @@ def test_the_nonnegative_model_keeps_its_invariants(table):
 
 def test_relaxing_psi_cannot_raise_the_optimum():
     truth = datasets.planted(n_users=60, n_items=40, n_events=3, noise=0.1, random_state=1).observations
-    options = {"user_reg": 0.0, "n_init": 5, "random_state": 0, "tol": 1e-7, "max_iter": 300}
-    relaxed, binary = (cls(3, **options).fit(truth) for cls in (NonnegativeModel, KolmogorovModel))
+    options = {"learn_from": "ratings", "user_reg": 0.0, "n_init": 5, "random_state": 0, "tol": 1e-7, "max_iter": 300}
+    relaxed, binary = (KolmogorovModel(3, levels=levels, **options).fit(truth) for levels in ("chances", 2))
     assert relaxed.history_[-1].objective <= binary.history_[-1].objective
     assert relaxed.psi_.dtype == np.float64
 
@@ -81,18 +76,22 @@ def test_svdpp_kernel_against_its_twin(rng):
         np.testing.assert_allclose(a, b, atol=1e-12)
 
 
-@pytest.mark.parametrize("cls", [NonnegativeModel, MatrixFactorization, SVDpp])
-def test_baselines_beat_the_mean_and_are_stored(cls, tmp_path):
+def nonnegative(random_state):
+    return KolmogorovModel(16, levels="chances", learn_from="ratings", random_state=random_state)
+
+
+@pytest.mark.parametrize("make", [nonnegative, MatrixFactorization, SVDpp])
+def test_baselines_beat_the_mean_and_are_stored(make, tmp_path):
     train, test = datasets.load("digits").split(random_state=0)
-    model = cls(random_state=0).fit(train)
+    model = make(random_state=0).fit(train)
     mean = train.values.mean()
     assert model.evaluate(test)["rmse"] < 0.8 * np.sqrt(((test.values - mean) ** 2).mean())
     model.save(tmp_path / "m.km")
     again = load(tmp_path / "m.km")
-    assert type(again) is cls
+    assert type(again) is type(model)
     assert np.array_equal(again.predict(test), model.predict(test))
     assert again.get_params() == {**model.get_params(), "random_state": None}
-    same = cls(random_state=0).fit(train)
+    same = make(random_state=0).fit(train)
     assert np.array_equal(same.predict(test), model.predict(test))
 
 
@@ -125,7 +124,7 @@ def test_bad_parameters_of_baselines():
     with pytest.raises(DataError, match=r"Read files with kolmogorov.read_ratings"):
         SVDpp().fit("x.csv")
     with pytest.raises(ParameterError, match="Unknown box solver"):
-        NonnegativeModel(2, box_solver="auto").fit([[1.0, 0.0]])
+        KolmogorovModel(2, levels="chances", item_solver="exhaustive").fit([[1.0, 0.0]])
 
 
 def test_rivals_on_movielens(data_directory):

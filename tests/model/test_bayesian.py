@@ -1,18 +1,34 @@
 """What the estimator makes of its draws is what it says."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
+import naive
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, load
 from kolmogorov.data.datasets.synthetic import planted
 from kolmogorov.data.observations import View
 from kolmogorov.errors import DataError, FileFormatError, ParameterError, UnknownIdError
-from kolmogorov.sampling.chain import FLOOR
+from kolmogorov.execution import Threads
+from kolmogorov.sampling.drawing import Drawing
+from kolmogorov.sampling.plan import ASTRAY
 
-SMALL = {"levels": 2, "n_chains": 2, "burn_in": 20, "n_samples": 6, "thin": 2, "random_state": 0}
+SMALL = {"levels": 2, "n_chains": 2, "burn_in": 20, "n_samples": 6, "random_state": 0}
+
+
+def drawn(model, table, concentration):
+    """Draw as a model would, with a prior of users that is fixed."""
+    plan = replace(model._plan(table), concentration=concentration)
+    return Drawing(plan, model._n_features(table), 0, lambda progress: False).run(table, Threads(1))[0]
+
+
+def spread_of(posterior):
+    """The mean over entries of how far draws differ."""
+    training = posterior.training
+    return posterior.moments(training.user_rows().astype(np.int64), training.item_rows().astype(np.int64))[1].mean()
 
 
 @pytest.fixture(scope="module")
@@ -32,15 +48,17 @@ def test_draws_are_models(zoo, likelihood):
     assert posterior.n_chains == 2
     np.testing.assert_allclose(posterior.theta.sum(axis=2), 1.0)
     assert (posterior.theta >= 0).all()
-    assert posterior.psi.dtype == bool
+    # With yes and no, no answer is impossible.
+    expected = (0.0, 1.0) if likelihood == "gaussian" else (ASTRAY, 1.0 - ASTRAY)
+    assert posterior.levels.tolist() == list(expected)
+    assert np.isin(posterior.psi, np.float32(expected)).all()
 
 
 @pytest.mark.parametrize("likelihood", ["gaussian", "bernoulli"])
 def test_predictions_are_means_over_draws(zoo, likelihood):
     model = BayesianKolmogorovModel(3, likelihood=likelihood, **SMALL).fit(zoo)
     posterior = model.posterior_
-    floor = FLOOR if likelihood == "bernoulli" else 0.0
-    draws = floor + (1 - 2 * floor) * np.einsum("kud,kid->kui", posterior.theta, posterior.psi)
+    draws = np.einsum("kud,kid->kui", posterior.theta, posterior.psi)
     mean, deviation = model.predict(zoo, return_std=True)
     rows, columns = zoo.user_rows(), zoo.item_rows()
     np.testing.assert_allclose(mean, draws.mean(axis=0)[rows, columns], atol=1e-6)
@@ -48,7 +66,6 @@ def test_predictions_are_means_over_draws(zoo, likelihood):
     low, high = model.predict_interval(zoo, level=0.8, of="probability")
     np.testing.assert_allclose(low, np.quantile(draws, 0.1, axis=0)[rows, columns], atol=1e-6)
     np.testing.assert_allclose(high, np.quantile(draws, 0.9, axis=0)[rows, columns], atol=1e-6)
-    np.testing.assert_allclose(model.as_model().predict(zoo), mean, atol=1e-6)
     assert model.predict("dove", "eggs") == pytest.approx(
         mean[(rows == zoo.users.encode(["dove"])[0]) & (columns == zoo.items.encode(["eggs"])[0])][0]
     )
@@ -74,9 +91,7 @@ def test_intervals_hold_what_they_promise():
     values[rng.random(values.shape) < 0.5] = np.nan
     whole = Observations.from_dense(values)
     train, test = whole.split(test_size=0.2, random_state=0)
-    model = BayesianKolmogorovModel(6, levels=2, n_chains=2, burn_in=60, n_samples=20, thin=2, random_state=0).fit(
-        train
-    )
+    model = BayesianKolmogorovModel(6, levels=2, n_chains=2, burn_in=60, n_samples=20, random_state=0).fit(train)
     assert 0.87 < model.evaluate(test)["coverage_90"] < 0.93
 
 
@@ -84,10 +99,8 @@ def test_chains_find_what_the_point_estimate_finds():
     """On planted data the draws are at least as good as the best point, and their intervals hold the truth."""
     made = planted(200, 100, 5, n_observations=6000, noise=0.03, random_state=0)
     train, test = made.observations.split(test_size=0.2, random_state=0)
-    model = BayesianKolmogorovModel(5, levels=2, n_chains=2, burn_in=60, n_samples=40, thin=2, random_state=0).fit(
-        train
-    )
-    single = KolmogorovModel(5, user_reg=0.3, n_init=3, random_state=0).fit(train)
+    model = BayesianKolmogorovModel(5, levels=2, n_chains=2, burn_in=60, n_samples=40, random_state=0).fit(train)
+    single = KolmogorovModel(5, learn_from="ratings", user_reg=0.3, n_init=3, random_state=0).fit(train)
     assert model.evaluate(test)["rmse"] < 1.02 * single.evaluate(test)["rmse"]
     truth = (made.theta @ made.psi.T)[test.user_rows(), test.item_rows()]
     low, high = model.predict_interval(test, of="probability")
@@ -110,16 +123,17 @@ def test_a_table_that_fits_exactly_keeps_some_noise():
     assert (model.posterior_.noise >= 1e-6).all()
 
 
-def test_pruning_keeps_a_model(ratings, model):
-    whole = model.evaluate(ratings)["rmse"]
-    distinct = np.unique(np.concatenate(list(model.posterior_.psi), axis=1), axis=1).shape[1]
-    same = model.as_model(n_events=10_000)
-    assert same.n_events == distinct
-    assert same.evaluate(ratings)["rmse"] == pytest.approx(whole)
-    small = model.as_model(n_events=3)
-    assert small.n_events == 3
-    np.testing.assert_allclose(small.theta_.sum(axis=1), 1.0)
-    assert whole < small.evaluate(ratings)["rmse"]
+def test_more_events_come_nearer_to_the_average(ratings, model):
+    whole = model.predict(ratings)
+    distance = []
+    for n_events in (1, 3, 9):
+        one = model.as_model(n_events)
+        assert isinstance(one, KolmogorovModel)
+        assert one.theta_.shape[1] == one.n_events == n_events
+        assert one.learned_from_ == "draws"
+        distance.append(np.sqrt(((one.predict(ratings) - whole) ** 2).mean()))
+    assert distance == sorted(distance, reverse=True)
+    assert distance[-1] < 0.05
 
 
 def test_saved_and_loaded(model, ratings, tmp_path):
@@ -136,15 +150,16 @@ def test_saved_and_loaded(model, ratings, tmp_path):
 
 def test_probabilities_of_relations_are_shares_of_draws(model):
     relations = model.relations()
-    psi = model.posterior_.psi
-    for j, i in itertools.islice(itertools.permutations(range(10), 2), 40):
-        share = np.mean([not (draw[j] & ~draw[i]).any() for draw in psi])
-        assert relations.probability(*model.items_.ids[[j, i]].tolist()) == pytest.approx(share)
-    left, right, share = relations.implications(0.5)
+    psi, marks, cuts = model.posterior_.psi, relations.grades.marks, relations.grades.cuts
+    for (j, i), grade in zip(itertools.permutations(range(10), 2), itertools.cycle(range(len(marks)))):
+        share = naive.inside_share(psi, j, cuts[grade], i, cuts[grade])
+        at = (marks[grade], marks[grade])
+        assert relations.probability(*model.items_.ids[[j, i]].tolist(), at=at) == pytest.approx(share)
+    found, share = relations.implications(0.5)
     assert (np.diff(share) <= 0).all()
     assert (share >= 0.5).all()
-    np.testing.assert_allclose(relations.probabilities(left, right), share)
-    rules = relations.rules(likes=0.5, min_probability=0.5, min_support=0, max_rules=None)
+    np.testing.assert_allclose(relations.probabilities(found), share)
+    rules = relations.rules(min_probability=0.5, min_support=0, max_rules=None)
     np.testing.assert_array_equal(rules.probability, share)
     assert "probability" in relations.rules(min_probability=0.5).to_frame().columns
 
@@ -161,7 +176,8 @@ def test_unknown_ids_get_the_population(zoo):
     [
         ({"n_chains": 0}, "n_chains"),
         ({"likelihood": "poisson"}, "likelihood"),
-        ({"concentration": -1.0}, "concentration"),
+        ({"unobserved": -1.0}, "unobserved"),
+        ({"levels": "chances"}, "'levels' must be 2, 'auto', or a list"),
     ],
 )
 def test_wrong_parameters_are_told(zoo, options, words):
@@ -184,10 +200,7 @@ def test_weights_count_as_repetitions(rng):
     heavy = Observations(
         plain.users, plain.items, View(view.indptr, view.indices, view.values, np.full(360, 8.0)), plain.scale
     )
-    spread = [
-        BayesianKolmogorovModel(3, **SMALL, concentration=1.0).fit(table).predict(table, return_std=True)[1].mean()
-        for table in (plain, heavy)
-    ]
+    spread = [spread_of(drawn(BayesianKolmogorovModel(3, **SMALL), table, 1.0)) for table in (plain, heavy)]
     assert spread[1] < spread[0]
 
 
@@ -200,10 +213,8 @@ def test_a_huge_weight_takes_no_longer_and_is_a_certainty(zoo):
     assert model.predict(zoo, return_std=True)[1].mean() < 0.2
 
 
-def test_the_concentration_of_yes_and_no_can_be_given(zoo):
-    loose, tight = (
-        BayesianKolmogorovModel(3, **SMALL, concentration=value).fit(zoo).posterior_ for value in (0.5, 500.0)
-    )
+def test_the_concentration_of_yes_and_no_can_be_fixed(zoo):
+    loose, tight = (drawn(BayesianKolmogorovModel(3, **SMALL), zoo, value) for value in (0.5, 500.0))
     np.testing.assert_allclose(loose.priors["concentration"], 0.5)
     np.testing.assert_allclose(tight.priors["concentration"], 500.0)
     assert tight.theta.std(axis=1).mean() < 0.5 * loose.theta.std(axis=1).mean()

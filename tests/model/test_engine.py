@@ -79,7 +79,8 @@ def test_a_sweep_with_exact_solvers_is_the_minimum_over_each_block():
 @pytest.mark.parametrize("events", [3, 18])
 def test_the_same_seed_gives_the_same_bits_on_any_number_of_threads(events):
     table = datasets.load("planted", n_users=150, n_items=90, n_events=6, n_observations=4000, noise=0.1)
-    models = [KolmogorovModel(events, random_state=5, n_jobs=n, max_iter=6, n_init=2).fit(table) for n in (1, 2, 3, 8)]
+    options = {"learn_from": "ratings", "random_state": 5, "max_iter": 6, "n_init": 2}
+    models = [KolmogorovModel(events, **options, n_jobs=n).fit(table) for n in (1, 2, 3, 8)]
     for other in models[1:]:
         assert np.array_equal(models[0].theta_, other.theta_)
         assert np.array_equal(models[0].psi_, other.psi_)
@@ -90,7 +91,15 @@ def test_the_same_seed_gives_the_same_bits_on_any_number_of_threads(events):
 @settings(max_examples=30)
 def test_the_training_objective_never_rises(table, prior, seed):
     model = KolmogorovModel(
-        4, user_reg=1.0, item_reg=0.05, prior=prior, tol=0, max_iter=15, random_state=seed, n_jobs=1
+        4,
+        learn_from="ratings",
+        user_reg=1.0,
+        item_reg=0.05,
+        prior=prior,
+        tol=0,
+        max_iter=15,
+        random_state=seed,
+        n_jobs=1,
     )
     history = [sweep.objective for sweep in model.fit(table).history_]
     assert all(later <= earlier for earlier, later in itertools.pairwise(history))
@@ -98,7 +107,9 @@ def test_the_training_objective_never_rises(table, prior, seed):
 
 def test_a_planted_model_is_recovered():
     truth = datasets.planted(n_users=80, n_items=60, n_events=3, random_state=2)
-    model = KolmogorovModel(3, user_reg=0.0, n_init=10, max_iter=200, tol=1e-9, random_state=0).fit(truth.observations)
+    model = KolmogorovModel(
+        3, learn_from="ratings", user_reg=0.0, n_init=10, max_iter=200, tol=1e-9, random_state=0
+    ).fit(truth.observations)
     assert model.history_[-1].rmse < 1e-3
     columns = {tuple(column) for column in truth.psi.T.tolist()}
     assert {tuple(column) for column in model.psi_.T.tolist()} == columns
@@ -108,14 +119,16 @@ def test_the_papers_two_by_two_example():
     theta = np.array([[0.4, 0.2, 0.1, 0.3], [0.1, 0.3, 0.1, 0.5]])
     psi = np.array([[1, 0, 1, 1], [0, 0, 1, 1]])
     np.testing.assert_allclose(theta @ psi.T, [[0.8, 0.4], [0.7, 0.6]])
-    model = KolmogorovModel(4, user_reg=0.0, n_init=5, random_state=0).fit([[0.8, 0.4], [np.nan, 0.6]])
+    model = KolmogorovModel(4, learn_from="ratings", user_reg=0.0, n_init=5, random_state=0).fit(
+        [[0.8, 0.4], [np.nan, 0.6]]
+    )
     assert model.history_[-1].rmse < 1e-9
     np.testing.assert_allclose(model.predict([0, 0, 1], [0, 1, 1]), [0.8, 0.4, 0.6], atol=1e-8)
 
 
 def test_movielens_test_error(data_directory):
     train, test = datasets.load("ml-100k").split(test_size=0.2, random_state=0)
-    model = KolmogorovModel(8, user_reg=30.0, random_state=0).fit(train)
+    model = KolmogorovModel(8, learn_from="ratings", user_reg=30.0, random_state=0).fit(train)
     assert model.evaluate(test)["rmse"] < 0.1945
 
 
@@ -138,7 +151,7 @@ def test_rows_made_and_solved_in_one_call_are_the_same_bits(monkeypatch, factors
         monkeypatch.setattr("kolmogorov.fitting.half_step._LARGE", large)
         kernel = active_set_module.active_set_rows
         monkeypatch.setattr(active_set_module, "active_set_rows", partial(_counted, kernel, calls, large))
-        model = KolmogorovModel(4, item_reg=0.0, random_state=0, n_jobs=4, **options).fit(table)
+        model = KolmogorovModel(4, learn_from="ratings", item_reg=0.0, random_state=0, n_jobs=4, **options).fit(table)
         monkeypatch.setattr(active_set_module, "active_set_rows", kernel)
         thetas.append(model.theta_)
     assert set(calls) == {0}

@@ -1,3 +1,4 @@
+import re
 import signal
 import subprocess
 import sys
@@ -14,16 +15,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kolmogorov import (
-    BayesianKolmogorovModel,
-    KolmogorovModel,
-    MatrixFactorization,
-    NonnegativeModel,
-    Observations,
-    SVDpp,
-    datasets,
-    tune,
-)
+from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets, tune
+from kolmogorov.baselines import MatrixFactorization, SVDpp
 from kolmogorov.data import Vocabulary
 from kolmogorov.errors import DataError, FileFormatError, ParameterError, UnknownIdError, UnknownIdWarning
 from kolmogorov.solvers import resolve
@@ -34,7 +27,10 @@ _TABLE_NOT_COLUMN = (
 
 
 @parametrize_with_checks(
-    [KolmogorovModel(n_events=3, max_iter=5, n_jobs=1)],
+    [
+        KolmogorovModel(n_events=3, max_iter=5, n_jobs=1),
+        KolmogorovModel(n_events=3, learn_from="ratings", max_iter=5, n_jobs=1),
+    ],
     expected_failed_checks=lambda estimator: {
         "check_estimator_sparse_array": _TABLE_NOT_COLUMN,
         "check_estimator_sparse_matrix": _TABLE_NOT_COLUMN,
@@ -56,7 +52,7 @@ def ratings():
 
 @pytest.fixture(scope="module")
 def model(ratings):
-    return KolmogorovModel(3, user_reg=0.1, n_init=3, random_state=0).fit(ratings)
+    return KolmogorovModel(3, learn_from="ratings", user_reg=0.1, n_init=3, random_state=0).fit(ratings)
 
 
 def test_every_input_gives_the_same_model():
@@ -104,21 +100,20 @@ def test_unknown_ids_get_the_average_or_an_error(model):
 
 def test_ids_without_training_entries_count_as_unknown():
     table = Observations.from_dense([[1.0, 0.0, np.nan], [0.0, 1.0, np.nan], [np.nan, np.nan, np.nan]])
-    model = KolmogorovModel(2, user_reg=0.0, item_reg=0.1, random_state=0).fit(table)
-    seen_psi = model.psi_[:2].mean(axis=0)
-    assert model.predict(0, 2) == pytest.approx(model.theta_[0] @ seen_psi)
+    model = KolmogorovModel(2, learn_from="ratings", user_reg=0.0, item_reg=0.1, random_state=0).fit(table)
+    assert model.predict(0, 2) == pytest.approx(model.theta_[0] @ model.psi_[2])
     np.testing.assert_allclose(model.theta_[2], model.theta_[:2].mean(axis=0))
     with pytest.raises(UnknownIdError):
         model.predict(0, 2, unknown="error")
     with pytest.raises(UnknownIdError):
         model.evaluate(Observations.from_dense([[np.nan, np.nan, 1.0]]), unknown="error")
-    assert 2 not in model.recommendations(0, exclude_seen=False)["item"]
+    assert 2 not in model.recommend(0, exclude_seen=False)["item"].tolist()
 
 
 def test_evaluation(model, ratings):
     scores = model.evaluate(ratings)
     errors = model.predict(ratings) - ratings.values
-    assert set(scores) == {"rmse", "mae", "rmse_rating", "mae_rating"}
+    assert set(scores) == {"rmse", "mae", "rmse_rating", "mae_rating", "log_score", "calibration"}
     assert scores["rmse"] == pytest.approx(np.sqrt((errors**2).mean()))
     assert scores["mae_rating"] == pytest.approx(5 * np.abs(errors).mean())
     other_scale = Observations.from_arrays(["ann"], ["tea"], [4])
@@ -132,7 +127,7 @@ def test_yes_no_scores_agree_with_scikit_learn(zoo):
     from sklearn.metrics import brier_score_loss, log_loss
 
     train, test = zoo.split(random_state=0)
-    model = KolmogorovModel(4, user_reg=1.0, random_state=0).fit(train)
+    model = KolmogorovModel(4, learn_from="ratings", user_reg=1.0, random_state=0).fit(train)
     scores, p = model.evaluate(test), model.predict(test)
     assert scores["accuracy"] == pytest.approx(((p >= 0.5) == test.values).mean())
     assert scores["log_loss"] == pytest.approx(log_loss(test.values, p))
@@ -181,14 +176,15 @@ def test_explanations_sum_to_the_probability(model, ratings):
         for item in (*ratings.items.ids, "water"):
             why = model.explain(user, item, unknown="ignore")
             expected = model.predict(user, item, unknown="ignore")
-            assert why.contributions.sum() == pytest.approx(expected, abs=1e-12)
+            assert why.base + why.contributions.sum() == pytest.approx(expected, abs=1e-12)
+            assert why.rest == pytest.approx(0.0, abs=1e-12)
             assert why.probability == pytest.approx(expected, abs=1e-12)
-            assert len(why.to_frame()) == 3
-    assert "ann says yes to tea" in str(model.explain("ann", "tea"))
+            assert len(why.to_frame()) == 5
+    assert "ann is expected to give tea a rating of" in str(model.explain("ann", "tea"))
 
 
 def test_fold_in_of_training_users_gives_their_theta(zoo):
-    model = KolmogorovModel(4, user_reg=0.5, random_state=0).fit(zoo)
+    model = KolmogorovModel(4, learn_from="ratings", user_reg=0.5, random_state=0).fit(zoo)
     np.testing.assert_allclose(model.fold_in(zoo, side="users"), model.theta_, atol=1e-6)
     np.testing.assert_allclose(model.transform(zoo), model.theta_, atol=1e-6)
 
@@ -196,7 +192,7 @@ def test_fold_in_of_training_users_gives_their_theta(zoo):
 def test_fold_in_of_new_users_and_items(zoo):
     old = np.arange(zoo.n_users) < 90
     train = zoo.subset(old[zoo.user_rows()])
-    model = KolmogorovModel(5, user_reg=0.3, n_init=5, random_state=0).fit(train)
+    model = KolmogorovModel(5, learn_from="ratings", user_reg=0.3, n_init=5, random_state=0).fit(train)
     names = np.array([f"new {name}" for name in zoo.users.ids[zoo.user_rows()]], dtype=object)
     fresh = ~old[zoo.user_rows()]
     strangers = Observations.from_arrays(names[fresh], zoo.items.ids[zoo.item_rows()][fresh], zoo.values[fresh])
@@ -232,8 +228,8 @@ def test_it_works_in_a_pipeline_and_a_grid_search(zoo):
     theta = make_pipeline(KolmogorovModel(3, random_state=0)).fit_transform(table)
     assert theta.shape == (101, 3)
     search = GridSearchCV(
-        KolmogorovModel(random_state=0, n_jobs=1),
-        {"n_events": [1, 4], "binary_solver": ["auto", resolve("binary", "local_search")]},
+        KolmogorovModel(learn_from="ratings", random_state=0, n_jobs=1),
+        {"n_events": [1, 4], "item_solver": ["auto", resolve("binary", "local_search")]},
         scoring=lambda model, X, y=None: -((model.predict(X) - X) ** 2).mean(),
         cv=3,
     ).fit(table)
@@ -244,16 +240,19 @@ def test_it_works_in_a_pipeline_and_a_grid_search(zoo):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_events": 0}, "KolmogorovModel: 'n_events' must be an integer >= 1, got 0."),
+        ({"n_events": 0}, "KolmogorovModel: 'n_events' must be an integer >= 1 or 'auto', got 0."),
         ({"n_events": 2.5}, "'n_events' must be an integer"),
         ({"user_reg": -1}, "'user_reg' must be a number from 0 to 1e.12 or 'auto', got -1"),
         ({"item_reg": np.inf}, "'item_reg' must be a number from 0"),
         ({"prior": "flat"}, "'prior' must be one of 'mean', 'uniform', got 'flat'"),
-        ({"binary_solver": "exhaustive", "n_events": 31}, "at most 30 variables"),
-        ({"simplex_solver": "pairwize"}, r"Did you mean 'pairwise'\?"),
+        ({"item_solver": "exhaustive", "n_events": 31}, "at most 30 variables"),
+        ({"user_solver": "pairwize"}, r"Did you mean 'pairwise'\?"),
         ({"max_iter": True}, "'max_iter' must be an integer"),
         ({"tol": "small"}, "'tol' must be a finite number"),
         ({"callback": 3}, "'callback' must be a callable or None"),
+        ({"learn_from": "hearsay"}, "'learn_from' must be one of 'draws', 'ratings', got 'hearsay'"),
+        ({"n_init": 0}, "'n_init' must be an integer >= 1 or 'auto', got 0"),
+        ({"item_solver": "coordinate", "levels": 2}, "Unknown binary solver 'coordinate'"),
         ({"n_jobs": 0}, "'n_jobs' must be a non-zero integer"),
         ({"random_state": -4}, "'random_state' must be"),
     ],
@@ -279,7 +278,9 @@ def test_callback_history_and_early_stop(zoo):
         seen.append(sweep)
         return sweep.sweep == 3
 
-    model = KolmogorovModel(4, tol=0, max_iter=10, random_state=0, callback=stop_at_three).fit(zoo)
+    model = KolmogorovModel(4, learn_from="ratings", tol=0, max_iter=10, random_state=0, callback=stop_at_three).fit(
+        zoo
+    )
     assert model.n_iter_ == 3
     assert seen == model.history_
     first = model.history_[0]
@@ -293,13 +294,14 @@ def test_callback_history_and_early_stop(zoo):
 def test_verbose_writes_to_standard_error(zoo, capsys):
     KolmogorovModel(2, max_iter=2, verbose=1, random_state=0).fit(zoo)
     captured = capsys.readouterr()
+    assert re.search(r"^chain 1/2  sweep 1/\d+$", captured.err, re.MULTILINE)
     assert "sweep   1  objective" in captured.err
     assert captured.out == ""
 
 
 def test_more_starts_are_never_worse(zoo):
-    one = KolmogorovModel(5, user_reg=0.1, random_state=3).fit(zoo)
-    many = KolmogorovModel(5, user_reg=0.1, random_state=3, n_init=6).fit(zoo)
+    one = KolmogorovModel(5, learn_from="ratings", user_reg=0.1, random_state=3).fit(zoo)
+    many = KolmogorovModel(5, learn_from="ratings", user_reg=0.1, random_state=3, n_init=6).fit(zoo)
     assert many.history_[-1].objective <= one.history_[-1].objective
 
 
@@ -308,9 +310,9 @@ def test_ctrl_c_keeps_the_best_state_so_far(zoo):
         if sweep.sweep == 2:
             raise KeyboardInterrupt
 
-    model = KolmogorovModel(4, tol=0, random_state=0, callback=interrupt).fit(zoo)
+    model = KolmogorovModel(4, learn_from="ratings", tol=0, random_state=0, callback=interrupt).fit(zoo)
     assert model.n_iter_ == 2
-    two = KolmogorovModel(4, tol=0, max_iter=2, random_state=0).fit(zoo)
+    two = KolmogorovModel(4, learn_from="ratings", tol=0, max_iter=2, random_state=0).fit(zoo)
     assert np.array_equal(model.theta_, two.theta_)
 
 
@@ -330,7 +332,7 @@ def test_a_real_sigint_in_the_middle_of_a_sweep():
         if sweep.sweep == 1:
             threading.Timer(0.3, signal.raise_signal, (signal.SIGINT,)).start()
 
-    options = {"tol": 0, "random_state": 0, "n_jobs": 2}
+    options = {"learn_from": "ratings", "tol": 0, "random_state": 0, "n_jobs": 2}
     model = KolmogorovModel(20, max_iter=100_000, callback=interrupt_soon, **options).fit(table)
     assert 1 <= model.n_iter_ < 100_000
     again = KolmogorovModel(20, max_iter=model.n_iter_, **options).fit(table)
@@ -345,7 +347,7 @@ def test_an_interrupt_before_the_first_sweep_is_passed_on(zoo, monkeypatch):
 
     monkeypatch.setattr(ThreadedEngine, "sweep", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        KolmogorovModel(3).fit(zoo)
+        KolmogorovModel(3, learn_from="ratings").fit(zoo)
 
 
 KILLED_FIT = """
@@ -360,7 +362,8 @@ KILLED_FIT = """
     kill.count = 0
     table = datasets.load("planted", n_users=60, n_items=40, noise=0.2)
     KolmogorovModel(
-        18, n_init=2, max_iter=8, tol=1e-7, random_state=4, checkpoint=sys.argv[1], callback=kill, n_jobs=1
+        18, learn_from="ratings", n_init=2, max_iter=8, tol=1e-7, random_state=4, checkpoint=sys.argv[1],
+        callback=kill, n_jobs=1
     ).fit(table)
 """
 
@@ -371,7 +374,7 @@ def test_a_killed_fit_goes_on_to_the_same_bits(tmp_path, sweeps):
     killed = subprocess.run([sys.executable, "-c", textwrap.dedent(KILLED_FIT), str(path), str(sweeps)], check=False)
     assert killed.returncode == -signal.SIGKILL
     table = datasets.load("planted", n_users=60, n_items=40, noise=0.2)
-    options = {"n_init": 2, "max_iter": 8, "tol": 1e-7, "random_state": 4}
+    options = {"learn_from": "ratings", "n_init": 2, "max_iter": 8, "tol": 1e-7, "random_state": 4}
     count = []
     resumed = KolmogorovModel(18, checkpoint=path, callback=count.append, **options).fit(table)
     whole = KolmogorovModel(18, **options).fit(table)
@@ -386,37 +389,39 @@ def test_a_killed_fit_goes_on_to_the_same_bits(tmp_path, sweeps):
 
 def test_a_checkpoint_of_another_fit_is_refused(tmp_path, zoo):
     path = tmp_path / "state.ckpt"
-    KolmogorovModel(3, random_state=0, checkpoint=path).fit(zoo)
+    KolmogorovModel(3, learn_from="ratings", random_state=0, checkpoint=path).fit(zoo)
     with pytest.raises(FileFormatError, match="checkpoint of another fit"):
-        KolmogorovModel(4, random_state=0, checkpoint=path).fit(zoo)
+        KolmogorovModel(4, learn_from="ratings", random_state=0, checkpoint=path).fit(zoo)
     with pytest.raises(FileFormatError, match="checkpoint of another fit"):
-        KolmogorovModel(3, random_state=0, checkpoint=path).fit(zoo.split(random_state=0)[0])
+        KolmogorovModel(3, learn_from="ratings", random_state=0, checkpoint=path).fit(zoo.split(random_state=0)[0])
     path.write_bytes(path.read_bytes()[:-5])
     with pytest.raises(FileFormatError, match="damaged"):
-        KolmogorovModel(3, random_state=0, checkpoint=path).fit(zoo)
+        KolmogorovModel(3, learn_from="ratings", random_state=0, checkpoint=path).fit(zoo)
 
 
 def test_a_checkpointed_fit_can_be_given_more_sweeps(tmp_path, zoo):
     path = tmp_path / "state.ckpt"
-    KolmogorovModel(6, random_state=0, checkpoint=path, max_iter=2, tol=0).fit(zoo)
-    longer = KolmogorovModel(6, random_state=0, checkpoint=path, max_iter=5, tol=0).fit(zoo)
-    assert np.array_equal(longer.theta_, KolmogorovModel(6, random_state=0, max_iter=5, tol=0).fit(zoo).theta_)
+    KolmogorovModel(6, learn_from="ratings", random_state=0, checkpoint=path, max_iter=2, tol=0).fit(zoo)
+    longer = KolmogorovModel(6, learn_from="ratings", random_state=0, checkpoint=path, max_iter=5, tol=0).fit(zoo)
+    assert np.array_equal(
+        longer.theta_, KolmogorovModel(6, learn_from="ratings", random_state=0, max_iter=5, tol=0).fit(zoo).theta_
+    )
 
 
 def test_a_checkpoint_without_a_seed_takes_up_its_own(tmp_path, zoo):
     path = tmp_path / "state.ckpt"
-    first = KolmogorovModel(6, checkpoint=path, max_iter=2, tol=0, user_reg=10).fit(zoo)
-    longer = KolmogorovModel(6, checkpoint=path, max_iter=4, tol=0, user_reg=10.0).fit(zoo)
+    first = KolmogorovModel(6, checkpoint=path, max_iter=2, tol=0, learn_from="ratings", user_reg=10).fit(zoo)
+    longer = KolmogorovModel(6, checkpoint=path, max_iter=4, tol=0, learn_from="ratings", user_reg=10.0).fit(zoo)
     assert [s.objective for s in longer.history_[:2]] == [s.objective for s in first.history_]
     with pytest.raises(FileFormatError, match="another fit"):
-        KolmogorovModel(6, checkpoint=path, random_state=1).fit(zoo)
+        KolmogorovModel(6, learn_from="ratings", checkpoint=path, random_state=1).fit(zoo)
 
 
 def test_a_frame_gives_its_names(zoo):
     import pandas as pd
 
     table = pd.DataFrame(zoo.values.reshape(101, 15), index=list(zoo.users.ids), columns=list(zoo.items.ids[::-1]))
-    model = KolmogorovModel(3, random_state=0).fit(table)
+    model = KolmogorovModel(3, learn_from="ratings", random_state=0).fit(table)
     assert model.items_.ids.tolist() == zoo.items.ids[::-1].tolist()
     assert model.explain("dolphin", "milk").probability == pytest.approx(model.predict("dolphin", "milk"))
     np.testing.assert_allclose(model.transform(table), model.theta_, atol=1e-6)
@@ -426,12 +431,14 @@ def test_a_frame_gives_its_names(zoo):
 
 def test_score_is_larger_for_better_models(zoo):
     train, test = zoo.split(random_state=0)
-    model = KolmogorovModel(4, user_reg=0.3, random_state=0).fit(train)
+    model = KolmogorovModel(4, learn_from="ratings", user_reg=0.3, random_state=0).fit(train)
     assert model.score(test) == -model.evaluate(test)["rmse"]
     table = zoo.values.reshape(101, 15)
     expected = -np.sqrt(((model.predict(table) - table) ** 2).mean())
     assert model.score(table) == pytest.approx(expected)
-    search = GridSearchCV(KolmogorovModel(user_reg=0.3, random_state=0), {"n_events": [1, 5]}, cv=3).fit(table)
+    search = GridSearchCV(
+        KolmogorovModel(learn_from="ratings", user_reg=0.3, random_state=0), {"n_events": [1, 5]}, cv=3
+    ).fit(table)
     assert search.best_params_ == {"n_events": 5}
 
 
@@ -468,14 +475,14 @@ def test_fold_in_ignores_ids_that_only_stand_in_the_vocabulary(zoo):
 def animals(zoo):
     return {
         "kolmogorov": KolmogorovModel(3, random_state=0).fit(zoo),
-        "nonnegative": NonnegativeModel(3, random_state=0).fit(zoo),
+        "chances": KolmogorovModel(3, levels="chances", random_state=0).fit(zoo),
         "bayesian": BayesianKolmogorovModel(3, n_chains=1, burn_in=2, n_samples=2, random_state=0).fit(zoo),
         "factorization": MatrixFactorization(2, random_state=0).fit(zoo),
         "svdpp": SVDpp(2, n_epochs=1, random_state=0).fit(zoo),
     }
 
 
-ALL = ("kolmogorov", "nonnegative", "bayesian", "factorization", "svdpp")
+ALL = ("kolmogorov", "chances", "bayesian", "factorization", "svdpp")
 SPEAKING = ("kolmogorov", "bayesian")
 
 
@@ -560,7 +567,12 @@ def test_similar_ids_and_titles_are_found_quickly_among_a_million():
 
 @pytest.mark.parametrize("answer", [True, np.True_, np.float64(0.1) < 0.2])
 def test_numpys_true_stops_like_pythons(zoo, answer):
-    assert KolmogorovModel(4, tol=0, max_iter=9, random_state=0, callback=lambda s: answer).fit(zoo).n_iter_ == 1
+    assert (
+        KolmogorovModel(4, learn_from="ratings", tol=0, max_iter=9, random_state=0, callback=lambda s: answer)
+        .fit(zoo)
+        .n_iter_
+        == 1
+    )
     drawn = []
     BayesianKolmogorovModel(
         3, n_chains=2, burn_in=2, n_samples=3, random_state=0, callback=lambda draw: drawn.append(draw) or answer
@@ -576,14 +588,20 @@ def test_numpys_true_stops_like_pythons(zoo, answer):
 
 @pytest.mark.parametrize("answer", [None, False, np.False_, 1, "stop"])
 def test_other_answers_go_on(zoo, answer):
-    assert KolmogorovModel(4, tol=0, max_iter=3, random_state=0, callback=lambda s: answer).fit(zoo).n_iter_ == 3
+    assert (
+        KolmogorovModel(4, learn_from="ratings", tol=0, max_iter=3, random_state=0, callback=lambda s: answer)
+        .fit(zoo)
+        .n_iter_
+        == 3
+    )
 
 
 def test_the_papers_model_has_every_parameter_set(zoo):
     model = KolmogorovModel.as_in_paper(8, random_state=3)
+    assert (model.learn_from, model.levels, model.n_init) == ("ratings", 2, 1)
     assert (model.user_reg, model.item_reg, model.prior, model.max_iter, model.tol) == (30.0, 0.0, "uniform", 20, 0.0)
-    assert model.simplex_solver == "frank_wolfe"
-    assert (model.binary_solver.name, model.binary_solver.gamma, model.binary_solver.n_draws) == (
+    assert model.user_solver == "frank_wolfe"
+    assert (model.item_solver.name, model.item_solver.gamma, model.item_solver.n_draws) == (
         "enhanced_gd",
         100.0,
         100,

@@ -10,10 +10,11 @@ from kolmogorov.fitting.trained import checked
 
 MODELS = {
     "point": km.KolmogorovModel(3, random_state=0, max_iter=5),
-    "nonnegative": km.NonnegativeModel(3, random_state=0, max_iter=5),
-    "factors": km.MatrixFactorization(3, random_state=0),
-    "svdpp": km.SVDpp(3, random_state=0, n_epochs=10),
-    "draws": km.BayesianKolmogorovModel(3, n_chains=2, burn_in=5, n_samples=4, thin=1, random_state=0),
+    "chances": km.KolmogorovModel(3, levels="chances", random_state=0, max_iter=5),
+    "ratings": km.KolmogorovModel(3, learn_from="ratings", random_state=0, max_iter=5),
+    "factors": km.baselines.MatrixFactorization(3, random_state=0),
+    "svdpp": km.baselines.SVDpp(3, random_state=0, n_epochs=10),
+    "draws": km.BayesianKolmogorovModel(3, n_chains=2, burn_in=5, n_samples=4, random_state=0),
 }
 
 
@@ -36,14 +37,16 @@ def test_large_and_small_weights_end_in_numbers(zoo, name, weights):
 def test_a_weight_in_svdpp_is_so_many_steps(zoo):
     """Answers that weigh a hundred times as much are fitted more closely, and never leapt over."""
     tables = zoo, weighed(zoo, np.full(len(zoo), 100.0))
-    light, heavy = (km.SVDpp(3, random_state=0, n_epochs=20).fit(table).evaluate(zoo)["rmse"] for table in tables)
+    light, heavy = (
+        km.baselines.SVDpp(3, random_state=0, n_epochs=20).fit(table).evaluate(zoo)["rmse"] for table in tables
+    )
     assert heavy < light
 
 
 def test_a_fit_that_breaks_down_says_so():
     table = Observations.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [0, 1e6, 1e6, 3], maximum=1e6)
     with pytest.raises(FitError, match="broke down: .* holds NaN or infinity. Lower 'rate', which is 0.9"):
-        km.SVDpp(3, rate=0.9, n_epochs=50, random_state=0).fit(table)
+        km.baselines.SVDpp(3, rate=0.9, n_epochs=50, random_state=0).fit(table)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -56,9 +59,9 @@ def test_every_fit_is_checked_at_its_end(zoo, name, monkeypatch):
         return checked(found, *remedy)
 
     modules = (
-        "model.simplex_model",
-        "model.kolmogorov",
-        "model.bayesian",
+        "model.descent",
+        "fitting.distilled",
+        "sampling.drawing",
         "baselines.factorization",
         "baselines.svdpp",
     )
@@ -71,11 +74,10 @@ def test_every_fit_is_checked_at_its_end(zoo, name, monkeypatch):
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (km.KolmogorovModel(user_reg=1e308), "user_reg"),
-        (km.KolmogorovModel(item_reg=2e12), "item_reg"),
-        (km.MatrixFactorization(reg=1e308), "reg"),
-        (km.SVDpp(rate=1.0), "rate"),
-        (km.BayesianKolmogorovModel(concentration=1e300), "concentration"),
+        (km.KolmogorovModel(learn_from="ratings", user_reg=1e308), "user_reg"),
+        (km.KolmogorovModel(learn_from="ratings", item_reg=2e12), "item_reg"),
+        (km.baselines.MatrixFactorization(reg=1e308), "reg"),
+        (km.baselines.SVDpp(rate=1.0), "rate"),
     ],
 )
 def test_parameters_beyond_all_bounds(zoo, model, words):
@@ -84,6 +86,8 @@ def test_parameters_beyond_all_bounds(zoo, model, words):
 
 
 def test_the_largest_ridge_fits_and_is_saved(zoo, tmp_path):
-    model = km.KolmogorovModel(3, user_reg=1e12, item_reg=1e12, random_state=0, max_iter=3).fit(zoo)
+    model = km.KolmogorovModel(3, learn_from="ratings", user_reg=1e12, item_reg=1e12, random_state=0, max_iter=3).fit(
+        zoo
+    )
     model.save(tmp_path / "m.km")
     assert np.isfinite(km.load(tmp_path / "m.km").predict(zoo)).all()

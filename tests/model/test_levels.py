@@ -31,29 +31,31 @@ def stars():
 
 @pytest.fixture(scope="module")
 def fitted(stars):
-    return km.KolmogorovModel(3, levels="auto", user_reg=0.3, random_state=0).fit(stars)
+    return km.KolmogorovModel(3, levels="auto", learn_from="ratings", user_reg=0.3, random_state=0).fit(stars)
 
 
 @given(tables(trainable=True), st.sampled_from([GRID, [0.25, 0.75], "auto"]), st.sampled_from([0.0, 0.5]))
 @settings(max_examples=25)
 def test_the_objective_never_rises_and_is_what_it_says(table, levels, item_reg):
-    model = km.KolmogorovModel(3, levels=levels, user_reg=0.7, item_reg=item_reg, random_state=0, max_iter=6).fit(table)
+    model = km.KolmogorovModel(
+        3, levels=levels, learn_from="ratings", user_reg=0.7, item_reg=item_reg, random_state=0, max_iter=6
+    ).fit(table)
     reached = [sweep.objective for sweep in model.history_]
     assert all(b <= a * (1 + 1e-12) for a, b in itertools.pairwise(reached))
     assert np.isin(model.psi_, model.levels_).all()
     values = table.values if table.weights is None else table.values * table.weights
     mean = values.sum() / (len(table) if table.weights is None else table.weights.sum())
     state = model.fitted_
-    seen = state.user_seen
-    expected = naive.level_objective(table, state.theta, state.psi, state.centre, 0.7, item_reg, mean)
-    # A user without observations is given the population's theta after the last sweep.
-    if seen.all():
+    seen = [*state.user_seen, *state.item_seen]
+    expected = naive.level_objective(table, state.theta, state.psi, state.user_pull.centre, 0.7, item_reg, mean)
+    # A user without observations is given the population's theta after the last sweep, an item the average's psi.
+    if all(seen):
         assert reached[-1] == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 def test_two_levels_are_the_papers_model_to_the_last_bit(zoo):
-    plain = km.KolmogorovModel(4, user_reg=0.3, random_state=0).fit(zoo)
-    listed = km.KolmogorovModel(4, levels=[0, 1], user_reg=0.3, random_state=0).fit(zoo)
+    plain = km.KolmogorovModel(4, learn_from="ratings", user_reg=0.3, random_state=0).fit(zoo)
+    listed = km.KolmogorovModel(4, levels=[0, 1], learn_from="ratings", user_reg=0.3, random_state=0).fit(zoo)
     assert listed.psi_.dtype == bool
     assert np.array_equal(plain.psi_, listed.psi_)
     assert np.array_equal(plain.theta_, listed.theta_)
@@ -65,15 +67,17 @@ def test_two_levels_are_the_papers_model_to_the_last_bit(zoo):
 
 
 def test_more_levels_fit_ratings_better(stars):
-    two = km.KolmogorovModel(3, user_reg=0.3, n_init=3, random_state=0).fit(stars)
-    many = km.KolmogorovModel(3, levels="auto", user_reg=0.3, n_init=3, random_state=0).fit(stars)
+    two = km.KolmogorovModel(3, learn_from="ratings", user_reg=0.3, n_init=3, random_state=0).fit(stars)
+    many = km.KolmogorovModel(3, levels="auto", learn_from="ratings", user_reg=0.3, n_init=3, random_state=0).fit(stars)
     assert many.evaluate(stars)["rmse_rating"] < 0.7 * two.evaluate(stars)["rmse_rating"]
 
 
 @pytest.mark.parametrize("solver", ["coordinate", "exhaustive", "branch_bound", resolve("levels", "binary")])
 def test_every_solver_fits(stars, solver):
     grid = [0.0, 0.25, 0.5, 0.75, 1.0]
-    model = km.KolmogorovModel(3, levels=grid, level_solver=solver, user_reg=0.3, random_state=0).fit(stars)
+    model = km.KolmogorovModel(
+        3, levels=grid, item_solver=solver, learn_from="ratings", user_reg=0.3, random_state=0
+    ).fit(stars)
     assert np.isin(model.psi_, grid).all()
     assert model.evaluate(stars)["rmse"] < 0.1
 
@@ -81,7 +85,9 @@ def test_every_solver_fits(stars, solver):
 def test_same_bits_on_any_number_of_threads_and_for_packed_tables(stars, fitted, tmp_path):
     km.pack(stars, tmp_path / "stars.kmt")
     for table, jobs in ((stars, 1), (stars, 3), (km.Observations.open(tmp_path / "stars.kmt"), 2)):
-        other = km.KolmogorovModel(3, levels="auto", user_reg=0.3, random_state=0, n_jobs=jobs).fit(table)
+        other = km.KolmogorovModel(
+            3, levels="auto", learn_from="ratings", user_reg=0.3, random_state=0, n_jobs=jobs
+        ).fit(table)
         assert np.array_equal(other.psi_, fitted.psi_)
         assert np.array_equal(other.theta_, fitted.theta_)
 
@@ -91,35 +97,6 @@ def test_predictions_are_cut_to_the_scale(fitted, stars):
     assert fitted.levels_[-1] > 1
     said = fitted.predict(stars)
     assert ((said >= 0) & (said <= 1)).all()
-
-
-def test_a_distribution_is_what_its_formula_says(fitted, stars):
-    users, items = stars.user_rows(), stars.item_rows()
-    got = fitted.predict_distribution(stars)
-    assert got.shape == (len(stars), len(fitted.levels_))
-    expected = naive.level_distribution(fitted.theta_, fitted.psi_, fitted.levels_, users, items)
-    assert np.allclose(got, expected, atol=1e-12)
-    assert np.allclose(got.sum(axis=1), 1.0)
-    assert np.allclose(np.clip(got @ fitted.levels_, 0, 1), fitted.predict(stars), atol=1e-12)
-
-
-def test_the_distribution_of_the_unknown_is_the_average(fitted):
-    levels = fitted.levels_
-    stranger = fitted.predict_distribution(0, 999, unknown="ignore")
-    assert stranger.shape == levels.shape
-    every = fitted.predict_distribution(0, fitted.items_.ids)
-    assert np.allclose(stranger, every.mean(axis=0))
-    both = fitted.predict_distribution(999, 998, unknown="ignore")
-    assert both.sum() == pytest.approx(1.0)
-    with pytest.raises(km.errors.UnknownIdError):
-        fitted.predict_distribution(999, 0, unknown="error")
-
-
-@pytest.mark.parametrize("kind", [km.KolmogorovModel, km.NonnegativeModel])
-def test_two_levels_have_the_distribution_of_yes_and_no(kind, zoo):
-    model = kind(3, user_reg=0.3, random_state=0).fit(zoo)
-    got, p = model.predict_distribution(zoo), model.predict(zoo)
-    assert np.array_equal(got, np.column_stack([1 - p, p]))
 
 
 def test_everything_comes_back_from_a_file(fitted, stars, tmp_path):
@@ -132,15 +109,19 @@ def test_everything_comes_back_from_a_file(fitted, stars, tmp_path):
     assert again.evaluate(stars) == fitted.evaluate(stars)
     for levels in (GRID, np.array(GRID), tuple(GRID)):
         solver = resolve("levels", "coordinate", n_starts=3)
-        model = km.KolmogorovModel(2, levels=levels, level_solver=solver, random_state=0).fit(stars)
+        model = km.KolmogorovModel(2, levels=levels, learn_from="ratings", item_solver=solver, random_state=0).fit(
+            stars
+        )
         model.save(tmp_path / "g.km")
         back = km.load(tmp_path / "g.km")
         assert back.levels == GRID
-        assert back.level_solver == solver
+        assert back.item_solver == solver
     nested = resolve("levels", "binary", solver=resolve("binary", "local_search", n_starts=2))
-    model = km.KolmogorovModel(2, levels=[0, 0.5, 1], level_solver=nested, random_state=0).fit(stars)
+    model = km.KolmogorovModel(2, levels=[0, 0.5, 1], learn_from="ratings", item_solver=nested, random_state=0).fit(
+        stars
+    )
     model.save(tmp_path / "n.km")
-    assert km.load(tmp_path / "n.km").level_solver == nested
+    assert km.load(tmp_path / "n.km").item_solver == nested
 
 
 @pytest.mark.parametrize(
@@ -154,7 +135,10 @@ def test_everything_comes_back_from_a_file(fitted, stars, tmp_path):
         (lambda meta, arrays: arrays.pop("levels"), "do not hold 3 events"),
         (lambda meta, arrays: meta["parameters"].update(levels=2), "do not belong together"),
         (lambda meta, arrays: meta["parameters"].update(levels=[0.0, 0.5, 1.0]), "do not belong together"),
-        (lambda meta, arrays: meta["parameters"].update(levels=[1.0, 0.5]), "'levels' must be 2, 'auto', or a list"),
+        (
+            lambda meta, arrays: meta["parameters"].update(levels=[1.0, 0.5]),
+            "'levels' must be 2, 'auto', 'chances', or a list",
+        ),
     ],
 )
 def test_forged_levels_are_refused(fitted, tmp_path, lie, words):
@@ -165,7 +149,7 @@ def test_forged_levels_are_refused(fitted, tmp_path, lie, words):
 
 
 def test_a_fit_goes_on_from_its_checkpoint_and_refuses_other_levels(stars, tmp_path):
-    options = {"n_events": 3, "user_reg": 0.3, "random_state": 0, "tol": 0.0, "n_init": 2}
+    options = {"n_events": 3, "learn_from": "ratings", "user_reg": 0.3, "random_state": 0, "tol": 0.0, "n_init": 2}
     whole = km.KolmogorovModel(**options, levels=GRID, max_iter=4).fit(stars)
 
     def stop(sweep):
@@ -188,7 +172,9 @@ def test_a_fit_goes_on_from_its_checkpoint_and_refuses_other_levels(stars, tmp_p
 
 
 def test_new_users_and_items_are_placed(stars):
-    model = km.KolmogorovModel(3, levels="auto", user_reg=0.3, item_reg=0.1, random_state=0, tol=0.0).fit(stars)
+    model = km.KolmogorovModel(
+        3, levels="auto", learn_from="ratings", user_reg=0.3, item_reg=0.1, random_state=0, tol=0.0
+    ).fit(stars)
     theta = model.fold_in(stars, side="users")
     assert np.allclose(theta.sum(axis=1), 1.0)
     psi = model.fold_in(stars, side="items")
@@ -203,7 +189,7 @@ def test_new_users_and_items_are_placed(stars):
 
 
 def test_the_ridge_of_items_draws_to_the_mean(stars):
-    model = km.KolmogorovModel(2, levels="auto", item_reg=1e6, random_state=0).fit(stars)
+    model = km.KolmogorovModel(2, levels="auto", learn_from="ratings", item_reg=1e6, random_state=0).fit(stars)
     nearest = model.levels_[np.abs(model.levels_ - stars.values.mean()).argmin()]
     assert (model.psi_ == nearest).all()
 
@@ -212,19 +198,12 @@ def test_weights_count(stars):
     rng = np.random.default_rng(0)
     twice = rng.integers(1, 3, len(stars)).astype(float)
     weighed = km.Observations(stars.users, stars.items, stars.rows.weighed(twice), stars.scale)
-    model = km.KolmogorovModel(3, levels=GRID, user_reg=0.3, item_reg=0.2, random_state=0).fit(weighed)
+    model = km.KolmogorovModel(3, levels=GRID, learn_from="ratings", user_reg=0.3, item_reg=0.2, random_state=0).fit(
+        weighed
+    )
     state, mean = model.fitted_, float(twice @ stars.values / twice.sum())
-    expected = naive.level_objective(weighed, state.theta, state.psi, state.centre, 0.3, 0.2, mean)
+    expected = naive.level_objective(weighed, state.theta, state.psi, state.user_pull.centre, 0.3, 0.2, mean)
     assert model.history_[-1].objective == pytest.approx(expected)
-
-
-def test_an_average_of_many_valued_models_is_one(stars, tmp_path):
-    base = km.KolmogorovModel(3, levels="auto", user_reg=0.3)
-    bag = km.bagged(stars, 3, model=base, bootstrap=True, random_state=0)
-    assert bag.psi_.shape == (stars.n_items, 9)
-    assert np.isin(bag.psi_, bag.levels_).all()
-    bag.save(tmp_path / "b.km")
-    assert np.array_equal(km.load(tmp_path / "b.km").predict(stars), bag.predict(stars))
 
 
 def test_levels_can_be_tuned(stars):
@@ -234,7 +213,7 @@ def test_levels_can_be_tuned(stars):
     assert found.best.levels == "auto"
     assert len(found.to_frame()) == 6
     assert found.model.levels_.size == 10
-    with pytest.raises(ParameterError, match="'levels' must be 2, 'auto', or a list"):
+    with pytest.raises(ParameterError, match="'levels' must be 2, 'auto', 'chances', or a list"):
         km.tune(stars, levels=[0.0, 0.5, 1.0], folds=2, **grid)
 
 
@@ -248,12 +227,14 @@ def test_similar_items_share_their_values(fitted):
 
 @pytest.mark.parametrize("levels", [3, True, "many", [0.5], [1, 0], [0, np.nan], [0, 11], list(range(70))])
 def test_wrong_levels_are_named(stars, levels):
-    with pytest.raises(ParameterError, match="'levels' must be 2, 'auto', or a list of 2 to 64 increasing numbers"):
+    with pytest.raises(
+        ParameterError, match="'levels' must be 2, 'auto', 'chances', or a list of 2 to 64 increasing numbers"
+    ):
         km.KolmogorovModel(levels=levels).fit(stars)
 
 
 def test_a_solver_that_does_not_suit_the_levels_is_named(stars):
     with pytest.raises(km.errors.SolverMismatchError, match="equally spaced"):
-        km.KolmogorovModel(2, levels=GRID, level_solver="binary").fit(stars)
+        km.KolmogorovModel(2, levels=GRID, item_solver="binary").fit(stars)
     with pytest.raises(km.errors.SolverMismatchError, match="at most 8 variables of 10 levels"):
-        km.KolmogorovModel(9, levels="auto", level_solver="exhaustive").fit(stars)
+        km.KolmogorovModel(9, levels="auto", item_solver="exhaustive").fit(stars)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forgery import forged, parts_of
-from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets, load
+from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets, load, pack
 from kolmogorov._support import container
 from kolmogorov._support.container import writing
 from kolmogorov.errors import FileFormatError
@@ -18,7 +18,7 @@ from kolmogorov.solvers import resolve
 def saved(tmp_path_factory):
     obs = Observations.from_arrays(["zoë", "b", "b"], [3, 4, 3], [5, 1, 2], maximum=5)
     obs = Observations(obs.users, obs.items.with_labels({3: "Title\n\x1b[31m", 4: "<script>"}), obs.rows, obs.scale)
-    model = KolmogorovModel(2, random_state=0, binary_solver=resolve("binary", "local_search", n_starts=3)).fit(obs)
+    model = KolmogorovModel(2, random_state=0, item_solver=resolve("binary", "local_search", n_starts=3)).fit(obs)
     path = tmp_path_factory.mktemp("saved") / "model.km"
     model.save(path)
     return model, path, path.read_bytes()
@@ -35,10 +35,11 @@ def test_everything_comes_back(saved):
     assert back.items_.labels.tolist() == ["Title\n\x1b[31m", "<script>"]
     assert back.scale_ == model.scale_
     assert back.history_ == model.history_
-    assert back.binary_solver == model.binary_solver
+    assert back.learned_from_ == model.learned_from_ == "draws"
+    assert back.item_solver == model.item_solver
     assert back.get_params()["n_events"] == 2
     assert back.predict("zoë", 4) == model.predict("zoë", 4)
-    assert back.recommendations("b", exclude_seen=False)["item"].tolist()
+    assert back.recommend("b", exclude_seen=False)["item"].tolist()
     assert back.n_features_in_ == 2
 
 
@@ -93,7 +94,7 @@ def _without(meta, name):
         lambda f: f["meta"]["parameters"].update(callback="print"),
         lambda f: f["meta"]["parameters"].update(execution="x"),
         lambda f: f["meta"]["parameters"].update(n_events=10**9),
-        lambda f: f["meta"]["parameters"].update(binary_solver={"solver": "os.system", "options": {}}),
+        lambda f: f["meta"]["parameters"].update(item_solver={"solver": "os.system", "options": {}}),
         lambda f: f["meta"].update(n_events=-1),
         lambda f: f["meta"].update(n_events=10**9),
         lambda f: f["meta"].update(n_events=3),
@@ -146,9 +147,12 @@ _WRAPPED = np.array([0, 2**63 - 1, -(2**63)], dtype=np.int64)
         _set("theta", _first(-0.5)),
         _set("theta", lambda a: a + 0.1),
         _set("theta", lambda a: a.astype(np.float32)),
-        _set("centre", _first(np.inf)),
-        _set("centre", lambda a: 2 * a),
-        _set("centre", lambda a: np.ones((1, 2)) / 2),
+        _set("user_centre", _first(np.inf)),
+        _set("user_centre", lambda a: 2 * a),
+        _set("user_centre", lambda a: np.ones((1, 2)) / 2),
+        _set("user_centre", lambda a: np.ones(3) / 3),
+        _set("item_centre", _first(np.nan)),
+        _set("item_centre", lambda a: np.zeros(3)),
         _set("psi", lambda a: np.full((2, 2), 0.5)),
         _set("psi", lambda a: np.zeros((2, 2), dtype=np.uint8)),
         _set("history", _first(np.nan)),
@@ -209,7 +213,7 @@ def test_foreign_old_and_absent_files(saved, tmp_path):
     newer = bytearray(saved[2])
     newer[8] = 9
     path.write_bytes(bytes(newer))
-    with pytest.raises(FileFormatError, match="layout version 9, this release reads up to version 3. Update"):
+    with pytest.raises(FileFormatError, match="layout version 9, this release reads up to version 4. Update"):
         load(path)
     with pytest.raises(FileFormatError, match="There is no file"):
         load(tmp_path / "absent.km")
@@ -218,7 +222,7 @@ def test_foreign_old_and_absent_files(saved, tmp_path):
 
 
 def test_a_checkpoint_is_not_a_model(tmp_path, zoo):
-    KolmogorovModel(2, random_state=0, checkpoint=tmp_path / "c", max_iter=1).fit(zoo)
+    KolmogorovModel(2, learn_from="ratings", random_state=0, checkpoint=tmp_path / "c", max_iter=1).fit(zoo)
     with pytest.raises(FileFormatError, match="holds a 'checkpoint', not a"):
         load(tmp_path / "c")
 
@@ -288,55 +292,154 @@ def test_planted_round_trip_of_a_larger_model(tmp_path):
 def test_a_hostile_checkpoint_is_refused(tmp_path, zoo, change):
     """Compiled code relies on the shapes of what a checkpoint holds, and the fit on its numbers."""
     path = tmp_path / "fit.ckpt"
-    KolmogorovModel(3, random_state=0, max_iter=3, checkpoint=path).fit(zoo)
+    KolmogorovModel(3, learn_from="ratings", random_state=0, max_iter=3, checkpoint=path).fit(zoo)
     path.write_bytes(forged(path.read_bytes(), change))
     with pytest.raises(FileFormatError, match="malformed"):
-        KolmogorovModel(3, random_state=0, max_iter=6, checkpoint=path).fit(zoo)
+        KolmogorovModel(3, learn_from="ratings", random_state=0, max_iter=6, checkpoint=path).fit(zoo)
 
 
-# --- files of version 0.1.0 ------------------------------------------------------------------------------------
-
-OLD = pathlib.Path(__file__).parents[1] / "files" / "0.1.0"
-EXPECTED = json.loads((OLD / "expected.json").read_text())
+# --- what one model is made of ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", EXPECTED)
-def test_models_of_old_versions_load(name, zoo, tmp_path):
-    model = load(OLD / f"{name}.km")
-    test = Observations.open(OLD / "table.kmt") if "titles" in name else zoo
-    assert type(model).__name__ == EXPECTED[name]["class"]
-    # Drawn thetas are kept in two bytes now.
-    exact = 3e-5 if "draws" in name else 1e-8
-    np.testing.assert_allclose(model.predict(test)[:40], EXPECTED[name]["predictions"], rtol=0, atol=exact)
-    model.save(tmp_path / "new.km")
-    np.testing.assert_array_equal(load(tmp_path / "new.km").predict(test), model.predict(test))
+#: What a file may say of a model that is not true, and the words with which it is refused.
+LIES = {
+    "a pull of users one way only": (
+        _set("user_pull", lambda a: a + np.triu(np.ones_like(a), 1)),
+        "the pull on users is not symmetric",
+    ),
+    "a pull of items one way only": (
+        _set("item_pull", lambda a: a + np.tril(np.ones_like(a), -1)),
+        "the pull on items is not symmetric",
+    ),
+    "a pull that pushes users": (_set("user_pull", lambda a: a - 1e3 * np.eye(len(a))), "the pull on users pushes"),
+    "a pull that pushes items": (_set("item_pull", lambda a: -np.eye(len(a))), "the pull on items pushes rows away"),
+    "a pull with NaN": (_set("user_pull", lambda a: a * np.nan), "the pull on users holds NaN"),
+    "a pull without end": (_set("item_pull", lambda a: a + np.inf), "the pull on items holds NaN or infinity"),
+    "a pull on more events": (_set("user_pull", lambda a: np.eye(3)), "the pull on users must be float64\\[2 x 2\\]"),
+    "a pull in one dimension": (_set("user_pull", lambda a: a[0].copy()), "user_pull must be float64 in 2"),
+    "a pull of other numbers": (_set("item_pull", lambda a: a.astype(np.float32)), "item_pull must be float64 in 2"),
+    "no noise": (_set("noise", lambda a: 0 * a), "the noise"),
+    "noise below none": (_set("noise", lambda a: -a), "the noise"),
+    "noise without end": (_set("noise", lambda a: a + np.inf), "the noise"),
+    "noise of one user only": (_set("noise", lambda a: a[:1].copy()), "the noise must be float64\\[2\\]"),
+    "noise of other numbers": (_set("noise", lambda a: a.astype(np.float32)), "noise must be float64"),
+    "a centre off the simplex": (_set("user_centre", lambda a: a + 0.1), "the centre of users"),
+    "learned from nowhere": (
+        lambda meta, arrays: meta.update(learned_from="hearsay"),
+        "what was learned from is unknown: 'hearsay'",
+    ),
+    "learned from a list": (lambda meta, arrays: meta.update(learned_from=["draws"]), "what was learned from"),
+    "learned from nothing": (lambda meta, arrays: meta.pop("learned_from"), "learned_from"),
+    "chances where two levels were asked for": (
+        _set("psi", lambda a: np.full((2, 2), 0.5)),
+        "the parameter levels and psi do not belong together",
+    ),
+    "levels where two were asked for": (
+        lambda meta, arrays: arrays.update(levels=np.array([0.0, 0.5, 1.0]), psi=np.zeros((2, 2), dtype=np.uint8)),
+        "the parameter levels and psi do not belong together",
+    ),
+    "two levels where chances were asked for": (
+        lambda meta, arrays: meta["parameters"].update(levels="chances", item_solver="auto"),
+        "the parameter levels and psi do not belong together",
+    ),
+    "bits of more events": (_set("psi", lambda a: np.zeros((2, 3), dtype=np.uint8)), "do not hold 2 events"),
+}
 
 
-def test_a_table_of_an_old_version_opens():
-    table = Observations.open(OLD / "table.kmt")
+@pytest.mark.parametrize("name", LIES)
+def test_a_model_that_lies_of_itself_is_refused(saved, tmp_path, name):
+    lie, words = LIES[name]
+    (tmp_path / "forged.km").write_bytes(forged(saved[2], lie))
+    with pytest.raises(FileFormatError, match=words):
+        load(tmp_path / "forged.km")
+
+
+@pytest.fixture(scope="module")
+def kinds(tmp_path_factory, zoo):
+    """A file of each kind of psi: bits, chances, a grid."""
+    found, path = {}, tmp_path_factory.mktemp("kinds") / "m.km"
+    for levels in (2, "chances", "auto"):
+        KolmogorovModel(2, levels=levels, learn_from="ratings", max_iter=2, random_state=0).fit(zoo).save(path)
+        found[levels] = path.read_bytes()
+    return found
+
+
+@pytest.mark.parametrize("asked", [2, "chances", "auto"])
+@pytest.mark.parametrize("stored", [2, "chances", "auto"])
+def test_the_levels_that_were_asked_for_are_those_of_psi(kinds, tmp_path, stored, asked):
+    path = tmp_path / "forged.km"
+    path.write_bytes(forged(kinds[stored], lambda meta, arrays: meta["parameters"].update(levels=asked)))
+    if stored == asked:
+        assert load(path).levels == asked
+    else:
+        with pytest.raises(FileFormatError, match="the parameter levels and psi do not belong together"):
+            load(path)
+
+
+@pytest.mark.parametrize("number", [-0.01, 1.01, np.nan])
+def test_chances_lie_between_0_and_1(kinds, tmp_path, number):
+    (tmp_path / "forged.km").write_bytes(forged(kinds["chances"], _set("psi", _first(number))))
+    with pytest.raises(FileFormatError, match=r"psi holds a number outside \[0, 1\]"):
+        load(tmp_path / "forged.km")
+
+
+# --- files of earlier versions ----------------------------------------------------------------------------------
+
+OLD = pathlib.Path(__file__).parents[1] / "files"
+VERSIONS = ("0.1.0", "0.2.0")
+REFUSED = "was written by kolmogorov 0.2.0 or earlier, whose models this release does not read. Fit again."
+
+
+@pytest.mark.parametrize("name", ["0.1.0/point", "0.1.0/draws", "0.2.0/point", "0.2.0/draws", "0.2.0/svdpp"])
+def test_models_of_old_versions_are_refused_with_a_sentence(name):
+    with pytest.raises(FileFormatError) as caught:
+        load(OLD / f"{name}.km")
+    assert str(caught.value) == f"{OLD / name}.km {REFUSED}"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_table_of_an_old_version_opens(version):
+    table = Observations.open(OLD / version / "table.kmt")
     assert table.users.ids.tolist() == ["b", "c", "d", "zoë"]
     assert table.items.labels.tolist() == ["Three", "Four <b>", "7"]
-    assert table.weights.tolist() == [1.0, 2.0, 3.0, 1.0, 1.0, 1.0]
+    assert sorted(table.weights.tolist()) == [1.0, 1.0, 1.0, 1.0, 2.0, 3.0]
+    model = KolmogorovModel(2, learn_from="ratings", max_iter=2, random_state=0).fit(table)
+    assert np.isfinite(model.predict(table)).all()
 
 
-def test_a_checkpoint_of_an_old_version_is_refused_with_a_sentence(tmp_path, zoo):
-    for name, model in (("point", KolmogorovModel(3)), ("draws", BayesianKolmogorovModel(2))):
-        (tmp_path / name).write_bytes((OLD / f"{name}.ckpt").read_bytes())
-        with pytest.raises(FileFormatError, match="older version"):
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_checkpoint_of_an_old_version_is_refused_with_a_sentence(version, tmp_path, zoo):
+    point = KolmogorovModel(2, learn_from="ratings")
+    for name, model in (("point", point), ("draws", BayesianKolmogorovModel(2)), ("draws", KolmogorovModel(2))):
+        (tmp_path / name).write_bytes((OLD / version / f"{name}.ckpt").read_bytes())
+        with pytest.raises(FileFormatError, match=REFUSED):
             model.set_params(checkpoint=tmp_path / name).fit(zoo)
 
 
-@pytest.mark.parametrize("name", [*(f"{name}.km" for name in EXPECTED), "table.kmt"])
+def test_a_model_said_to_be_of_an_old_version_is_refused_and_a_table_is_not(saved, tmp_path, zoo):
+    older = bytearray(saved[2])
+    older[8] = 3
+    (tmp_path / "m.km").write_bytes(bytes(older))
+    with pytest.raises(FileFormatError, match=REFUSED):
+        load(tmp_path / "m.km")
+    pack(zoo, tmp_path / "t.kmt")
+    older = bytearray((tmp_path / "t.kmt").read_bytes())
+    older[8] = 3
+    (tmp_path / "t.kmt").write_bytes(bytes(older))
+    assert len(Observations.open(tmp_path / "t.kmt")) == len(zoo)
+
+
+@pytest.mark.parametrize("name", ["0.1.0/table.kmt", "0.2.0/table.kmt"])
 def test_damage_to_an_old_file_is_noticed(name, tmp_path):
     content = (OLD / name).read_bytes()
     for place in range(0, len(content), max(1, len(content) // 40)):
         changed = bytearray(content)
         changed[place] ^= 0x41
-        (tmp_path / name).write_bytes(bytes(changed))
+        (tmp_path / "changed").write_bytes(bytes(changed))
         try:
-            (Observations.open if name.endswith("kmt") else load)(tmp_path / name)
+            Observations.open(tmp_path / "changed")
         except FileFormatError:
             continue
-        # Between the sections of an old table nothing was checked.
-        assert name == "table.kmt"
+        # Between the sections of the first tables nothing was checked.
+        assert name.startswith("0.1.0")
         assert content[place] == 0

@@ -60,10 +60,10 @@ def halves():
 
 MODELS = {
     "kolmogorov": lambda: km.KolmogorovModel(3, random_state=0),
-    "nonnegative": lambda: km.NonnegativeModel(3, random_state=0),
-    "draws": lambda: km.BayesianKolmogorovModel(3, n_chains=1, burn_in=5, n_samples=4, thin=1, random_state=0),
-    "factors": lambda: km.MatrixFactorization(3, random_state=0),
-    "svdpp": lambda: km.SVDpp(3, n_epochs=3, random_state=0),
+    "ratings": lambda: km.KolmogorovModel(3, learn_from="ratings", random_state=0),
+    "draws": lambda: km.BayesianKolmogorovModel(3, n_chains=1, burn_in=5, n_samples=4, random_state=0),
+    "factors": lambda: km.baselines.MatrixFactorization(3, random_state=0),
+    "svdpp": lambda: km.baselines.SVDpp(3, n_epochs=3, random_state=0),
 }
 
 
@@ -106,7 +106,7 @@ def test_the_same_as_scikit_learn(halves):
     # scikit-learn averages over ties, so there must be none.
     table += 1e-7 * np.random.default_rng(0).random(table.shape)
     shifted = Shifted(model.fitted_, table)
-    ours = km.KolmogorovModel(8).adopt(shifted).evaluate(test, ranking=True, k=10)["ndcg"]
+    ours = km.KolmogorovModel(8)._adopt(shifted).evaluate(test, ranking=True, k=10)["ndcg"]
     assert ours == pytest.approx(metrics.ndcg_score(liked[some], table[some], k=10))
 
 

@@ -34,15 +34,19 @@ def test_the_best_setting_of_a_grid_is_found_and_refitted(zoo):
 def test_scores_are_those_of_fits_on_the_folds(zoo):
     found = km.tune(zoo, n_events=3, user_reg=1.0, item_reg=0.0, folds=4, random_state=5, refit=False)
     expected = [
-        km.KolmogorovModel(3, user_reg=1.0, random_state=5).fit(train).evaluate(test)["rmse"]
+        km.KolmogorovModel(3, learn_from="ratings", user_reg=1.0, random_state=5).fit(train).evaluate(test)["rmse"]
         for train, test in zoo.folds(4, random_state=5)
     ]
     np.testing.assert_allclose(found.best.scores, expected)
 
 
 def test_other_models_and_bad_grids(zoo):
-    found = km.tune(zoo, n_events=2, user_reg=(1.0, 3.0), item_reg=0.0, model=km.NonnegativeModel(max_iter=5))
-    assert isinstance(found.model, km.NonnegativeModel)
+    relaxed = km.KolmogorovModel(levels="chances", learn_from="ratings", max_iter=5)
+    found = km.tune(zoo, n_events=2, user_reg=(1.0, 3.0), item_reg=0.0, model=relaxed)
+    assert found.model.levels == "chances"
+    assert found.model.psi_.dtype == np.float64
+    factors = km.tune(zoo, model=km.baselines.MatrixFactorization(), n_factors=(1, 2), reg=1.0, folds=2)
+    assert isinstance(factors.model, km.baselines.MatrixFactorization)
     with pytest.raises(ParameterError, match="at least one value"):
         km.tune(zoo, n_events=())
 
@@ -133,7 +137,7 @@ def test_only_yes_is_tuned_by_lists(visits):
 
 
 def test_draws_are_tuned_by_shorter_chains(zoo):
-    model = km.BayesianKolmogorovModel(n_chains=1, burn_in=4, n_samples=3, thin=1)
+    model = km.BayesianKolmogorovModel(n_chains=1, burn_in=4, n_samples=3)
     found = km.tune(zoo, model=model, n_events=(1, 3), folds=2)
     assert found.model.n_events == found.best.n_events
 
@@ -149,18 +153,18 @@ def test_grids_follow_the_table(zoo):
     # No weight is above 1, and none is tried twice.
     assert sparse["unobserved"] == (0.3, 1.0)
     assert {*usual_values(km.KolmogorovModel(unobserved="auto"), zoo)} == {"n_events", "unobserved"}
-    assert usual_values(km.MatrixFactorization(), zoo)["n_factors"] == (5, 10, 20)
+    assert usual_values(km.baselines.MatrixFactorization(), zoo)["n_factors"] == (5, 10, 20)
 
 
 def test_what_is_learned_is_not_searched_for(zoo):
     train, test = zoo.split(test_size=0.3, random_state=0)
     found = km.tune(train, folds=2)
     assert {*found.best.parameters} == {"n_events"}
-    assert found.model.fitted_.soft is not None
-    # Whoever gives a ridge is shown what ridges do, of models without soft values.
+    assert found.model.learned_from_ == "draws"
+    # Whoever gives a ridge is shown what ridges do, of models learned from the ratings.
     given = km.tune(train, folds=2, n_events=4, item_reg=0.0)
     assert len({trial.user_reg for trial in given.trials}) > 3
-    assert given.model.fitted_.soft is None
+    assert given.model.learned_from_ == "ratings"
     assert found.model.evaluate(test)["rmse"] < 1.02 * given.model.evaluate(test)["rmse"]
 
 

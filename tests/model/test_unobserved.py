@@ -27,21 +27,17 @@ def full(table, unobserved):
     return Observations.from_dense(values, maximum=1, weights=weights[weights > 0].ravel())
 
 
-@given(tables(), st.integers(1, 5), WEIGHTS, st.sampled_from([0.0, 1.5]), st.booleans(), st.booleans())
-def test_equations_are_those_of_the_full_table(table, size, unobserved, ridge, binary, precise):
+@given(tables(), st.integers(1, 5), WEIGHTS, st.sampled_from([0.0, 1.5]), st.booleans())
+def test_equations_are_those_of_the_full_table(table, size, unobserved, ridge, binary):
     rng = np.random.default_rng(3)
     factors = rng.random((table.n_items, size))
     factors = factors.round() if binary else factors
     centre = rng.random(size)
-    precision = rng.uniform(0.5, 2.0, table.n_users) if precise else np.ones(table.n_users)
-    if precise:
-        partners, view, heavy = Partners.with_precision(factors, table.rows, precision, unobserved)
-    else:
-        partners, view, heavy = Partners.of(factors, table.rows, unobserved), table.rows, None
-    gram, moment = partners.equations(view, 0, table.n_users, ridge, centre, heavy)
+    partners = Partners.of(factors, table.rows, unobserved)
+    gram, moment = partners.equations(table.rows, 0, table.n_users, ridge, centre)
     values, weights = naive.full_table(table, unobserved)
     for user in range(table.n_users):
-        entries = [(i, values[user, i], precision[user] * weights[user, i]) for i in range(table.n_items)]
+        entries = [(i, values[user, i], weights[user, i]) for i in range(table.n_items)]
         expected = naive.normal_equations(entries, factors, ridge, centre)
         np.testing.assert_allclose(gram[user], expected[0], atol=1e-10)
         np.testing.assert_allclose(moment[user], expected[1], atol=1e-10)
@@ -78,19 +74,27 @@ def test_the_objective_is_that_of_the_full_table_and_never_rises(table, size, un
 
 
 @pytest.mark.parametrize(
-    ("model", "more"),
+    "more",
     [
-        (km.KolmogorovModel, {}),
-        (km.NonnegativeModel, {}),
-        (km.KolmogorovModel, {"levels": GRID}),
-        (km.KolmogorovModel, {"levels": GRID, "item_reg": 0.7}),
-        (km.KolmogorovModel, {"levels": "auto", "level_solver": "branch_bound", "item_reg": 0.7}),
+        {},
+        {"levels": "chances"},
+        {"levels": GRID},
+        {"levels": GRID, "item_reg": 0.7},
+        {"levels": "auto", "item_solver": "branch_bound", "item_reg": 0.7},
     ],
 )
-def test_a_fit_is_that_of_the_full_table(model, more, visits):
-    settings = {"n_events": 3, "user_reg": 2.0, "random_state": 0, "max_iter": 5, "tol": 0.0, **more}
-    sparse = model(unobserved=0.2, **settings).fit(visits)
-    dense = model(**settings).fit(full(visits, 0.2))
+def test_a_fit_is_that_of_the_full_table(more, visits):
+    settings = {
+        "n_events": 3,
+        "learn_from": "ratings",
+        "user_reg": 2.0,
+        "random_state": 0,
+        "max_iter": 5,
+        "tol": 0.0,
+        **more,
+    }
+    sparse = km.KolmogorovModel(unobserved=0.2, **settings).fit(visits)
+    dense = km.KolmogorovModel(**settings).fit(full(visits, 0.2))
     np.testing.assert_allclose(sparse.theta_, dense.theta_, atol=1e-8)
     np.testing.assert_allclose(sparse.psi_, dense.psi_, atol=1e-8)
     assert sparse.history_[-1].objective == pytest.approx(dense.history_[-1].objective)
@@ -114,12 +118,12 @@ def test_threads_and_packed_tables_give_the_same_bits(visits, packed, tmp_path):
 
 
 def test_guests_are_placed_as_the_full_row_would_be(visits):
-    model = km.KolmogorovModel(4, user_reg=3.0, unobserved=0.2, random_state=0).fit(visits)
+    model = km.KolmogorovModel(4, learn_from="ratings", user_reg=3.0, unobserved=0.2, random_state=0).fit(visits)
     guest = visits.subset(visits.user_rows() == 7)
     theta = model.fold_in(guest, side="users")[7]
     values, weights = naive.full_table(visits, 0.2)
     entries = [(i, values[7, i], weights[7, i]) for i in range(visits.n_items)]
-    gram, moment = naive.normal_equations(entries, model.psi_.astype(float), 3.0, model.fitted_.centre)
+    gram, moment = naive.normal_equations(entries, model.psi_.astype(float), 3.0, model.fitted_.user_pull.centre)
     np.testing.assert_allclose(theta, naive.best_on_simplex(gram, moment), atol=1e-5)
     item = visits.subset(visits.item_rows() == 3)
     psi = model.fold_in(item, side="items")[3]
@@ -128,7 +132,9 @@ def test_guests_are_placed_as_the_full_row_would_be(visits):
 
 
 def test_new_items_of_a_many_valued_model_are_placed_as_the_full_column_would_be(visits):
-    model = km.KolmogorovModel(3, levels=GRID, item_reg=5.0, level_solver="exhaustive", unobserved=0.2, random_state=0)
+    model = km.KolmogorovModel(
+        3, levels=GRID, learn_from="ratings", item_reg=5.0, item_solver="exhaustive", unobserved=0.2, random_state=0
+    )
     model.fit(visits)
     values, weights = naive.full_table(visits, 0.2)
     psi = model.fold_in(visits.subset(visits.item_rows() == 3), side="items")[3]
@@ -149,7 +155,6 @@ def test_the_weight_is_settled_by_the_table_and_kept_in_files(visits, tmp_path):
     assert loaded.unobserved == "auto"
     assert loaded.unobserved_ == model.unobserved_
     assert np.array_equal(loaded.fold_in(visits), model.fold_in(visits))
-    assert km.bagged(visits, 2, model=km.KolmogorovModel(2, unobserved="auto")).unobserved == "auto"
 
 
 def test_what_was_done_is_likelier_than_what_was_not(visits):
@@ -168,11 +173,14 @@ def test_a_weight_that_is_none_is_refused(visits, weight):
 
 def test_checkpoints_know_the_weight(visits, tmp_path):
     path = tmp_path / "c.ckpt"
-    km.KolmogorovModel(2, unobserved=0.1, random_state=0, checkpoint=path, max_iter=2).fit(visits)
+    km.KolmogorovModel(2, learn_from="ratings", unobserved=0.1, random_state=0, checkpoint=path, max_iter=2).fit(visits)
     with pytest.raises(km.errors.FileFormatError, match="another fit"):
-        km.KolmogorovModel(2, unobserved=0.2, random_state=0, checkpoint=path, max_iter=2).fit(visits)
+        km.KolmogorovModel(2, learn_from="ratings", unobserved=0.2, random_state=0, checkpoint=path, max_iter=2).fit(
+            visits
+        )
 
 
 def test_the_objective_never_rises_in_a_whole_fit(visits):
-    history = km.NonnegativeModel(6, unobserved=0.05, tol=0.0, max_iter=40, random_state=1).fit(visits).history_
+    options = {"levels": "chances", "learn_from": "ratings", "unobserved": 0.05, "tol": 0.0, "max_iter": 40}
+    history = km.KolmogorovModel(6, **options, random_state=1).fit(visits).history_
     assert all(b.objective <= a.objective for a, b in itertools.pairwise(history))

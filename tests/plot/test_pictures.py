@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from kolmogorov import BayesianKolmogorovModel, KolmogorovModel
+from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
 from kolmogorov.errors import DataError, MissingExtraError
 from kolmogorov.interpret.naming import EventItems
-from kolmogorov.plot.palette import colour
+from kolmogorov.plot.palette import GREY, colour
 
 matplotlib = pytest.importorskip("matplotlib", reason="plots need the extra 'plot'")
 matplotlib.use("Agg")
@@ -19,7 +19,7 @@ def split(zoo):
 
 @pytest.fixture(scope="module")
 def model(split):
-    return KolmogorovModel(5, user_reg=0.3, n_init=5, random_state=0).fit(split[0])
+    return KolmogorovModel(5, learn_from="ratings", user_reg=0.3, n_init=5, random_state=0).fit(split[0])
 
 
 @pytest.fixture(autouse=True)
@@ -88,16 +88,17 @@ def test_rules_and_explanations(model, split):
     assert sum(len(dots.get_offsets()) for dots in ax.collections) == int((rules.support > 0).sum())
     why = model.explain("dove", "eggs")
     widths = [bar.get_width() for bar in why.plot().patches]
-    assert sum(widths[:-1]) == pytest.approx(why.probability)
-    assert sum(widths) == pytest.approx(1.0)
+    assert widths[0] == pytest.approx(why.base)
+    assert sum(widths) == pytest.approx(why.probability)
 
 
 def test_draws_have_pictures_too(zoo):
     drawn = BayesianKolmogorovModel(4, n_chains=1, burn_in=10, n_samples=4, random_state=0).fit(zoo)
     for draw in (drawn.plot.events, drawn.plot.matrix, drawn.plot.order, drawn.plot.calibration):
         draw().figure.canvas.draw()
-    with pytest.raises(DataError, match="no sweeps"):
-        drawn.plot.history()
+    # Of draws, the descent by which the one model was learned that they are read by.
+    (line,) = drawn.plot.history().lines
+    assert line.get_ydata().tolist() == [sweep.rmse for sweep in drawn.posterior_.consensus.history]
 
 
 def test_names_are_no_formulas(model):
@@ -119,16 +120,36 @@ def test_without_matplotlib_the_command_is_told(model, monkeypatch):
         model.plot.events()
 
 
-def test_relevance_is_said_by_hand(model):
-    """Mass, probability and lift of an item in an event, summed one answer at a time."""
-    fitted, found = model.fitted_, EventItems(model.fitted_)
-    mass = np.zeros_like(found.mass)
-    training = fitted.training
-    for user, item, value in zip(training.user_rows(), training.item_rows(), training.values, strict=True):
-        part = fitted.theta[user] * fitted.psi[item]
-        mass[item] += value * part / max(part.sum(), 1e-3)
-    np.testing.assert_allclose(found.mass, mass, atol=1e-9)
-    np.testing.assert_allclose(found.probability, mass / mass.sum(axis=0))
-    share = mass.sum(axis=0) / mass.sum()
-    np.testing.assert_allclose(found.lift[3, 1], (mass[3, 1] + 5 * share[1]) / (mass[3].sum() + 5) / share[1])
-    assert set(found.best(1, 99, 0.5).tolist()) == set(np.flatnonzero(mass[:, 1] > 0).tolist())
+@pytest.mark.parametrize("kind", ["chances", "stars", "draws"])
+def test_an_explanation_is_a_waterfall_that_ends_at_the_prediction(zoo, model, kind):
+    if kind == "stars":
+        rng = np.random.default_rng(0)
+        stars = np.clip(np.rint(3 + 1.3 * rng.normal(size=(30, 2)) @ rng.normal(size=(2, 12))), 1, 5)
+        rated = Observations.from_dense(stars, minimum=0, maximum=5)
+        why = KolmogorovModel(4, levels="chances", random_state=0).fit(rated).explain(3, 4)
+    elif kind == "draws":
+        why = (
+            BayesianKolmogorovModel(4, n_chains=1, burn_in=10, n_samples=4, random_state=0)
+            .fit(zoo)
+            .explain("dove", "eggs")
+        )
+    else:
+        why = model.explain("dove", "eggs")
+    ax = why.plot()
+    assert len(ax.patches) == len(why.steps) > 2
+    reached = 0.0
+    for bar, (_, amount) in zip(ax.patches, why.steps, strict=True):
+        assert bar.get_x() == pytest.approx(reached, abs=1e-9)
+        assert bar.get_width() == pytest.approx(amount, abs=1e-9)
+        reached += amount
+    unit, read = (why.scale.span, why.rating) if kind == "stars" else (1.0, why.probability)
+    assert reached == pytest.approx(read, abs=1e-3 * unit)
+    assert ax.get_xlabel() == f"prediction {reached:.2f}"
+    labels = texts(ax.get_yticklabels())
+    assert labels[0] == "everybody"
+    assert (labels[-1] == "what the draws say beyond") == (kind == "draws")
+    assert texts(ax.texts)[0] == f"{why.steps[0][1]:.2f}"
+    assert texts(ax.texts)[1] == f"{why.steps[1][1]:+.2f}"
+    # An event has its colour here as everywhere; where the way begins is grey.
+    assert matplotlib.colors.same_color(ax.patches[1].get_facecolor(), colour(why.events[0].event))
+    assert matplotlib.colors.same_color(ax.patches[0].get_facecolor(), GREY)

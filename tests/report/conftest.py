@@ -52,7 +52,7 @@ def visit(browser):
 @pytest.fixture(scope="session")
 def zoo_model(zoo):
     train, _ = zoo.split(test_size=0.2, random_state=0)
-    return KolmogorovModel(5, user_reg=0.3, n_init=5, random_state=0).fit(train)
+    return KolmogorovModel(5, random_state=0).fit(train)
 
 
 @pytest.fixture(scope="session")

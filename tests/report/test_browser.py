@@ -110,7 +110,7 @@ def test_the_overview_begins_with_a_verdict_and_an_example(visit, zoo_page):
 def test_a_model_that_is_no_better_is_told_so(visit, tmp_path):
     table = Observations.from_dense(np.random.default_rng(0).integers(0, 2, (30, 20)).astype(float))
     train, _ = table.split(test_size=0.3, random_state=0)
-    KolmogorovModel(6, user_reg=0.01, random_state=0).fit(train).report(tmp_path / "noise.html", table)
+    KolmogorovModel(6, user_reg=1.0, random_state=0).fit(train).report(tmp_path / "noise.html", table)
     page = visit((tmp_path / "noise.html").as_uri())
     assert "Does not beat a simple guess" in page.locator(".verdict.bad").inner_text()
 
@@ -118,7 +118,8 @@ def test_a_model_that_is_no_better_is_told_so(visit, tmp_path):
 def test_draws_say_which_is_which(visit, drawn_page):
     text = visit(drawn_page).locator(".note").inner_text()
     assert "40 draws of 5 events from 2 chains" in text
-    assert "all of them" in text
+    assert "percentage points" in text
+    assert "at least 50%" in text
 
 
 def test_plots_are_saved(visit, zoo_page):
@@ -133,7 +134,7 @@ def test_plots_are_saved(visit, zoo_page):
 
 # --- what if -----------------------------------------------------------------------------------------------------
 
-FOLD = "(answers) => { const t = foldIn(new Map(answers)); return [t.map((x) => [...x]), [...predictAll(t)]]; }"
+FOLD = "(answers) => { const t = foldIn(new Map(answers)); return [[...t], [...predictAll(t)]]; }"
 
 
 def folded_in(model, rows, values):
@@ -148,42 +149,64 @@ def random_answers(rng, model, values):
     return rows, rng.choice(values, rows.size)
 
 
-@pytest.mark.parametrize("name", ["zoo", "digits"])
-def test_what_if_is_fold_in(visit, zoo_model, zoo_page, tmp_path, name, rng):
-    model, address, values = zoo_model, zoo_page, [0.0, 1.0]
-    if name == "digits":
-        model = KolmogorovModel(8, user_reg=0.5, max_iter=4, random_state=0).fit(datasets.load("digits"))
-        model.report(tmp_path / "digits.html", max_users=5)
-        address, values = (tmp_path / "digits.html").as_uri(), np.arange(17) / 16
-    page = visit(address)
-    for _ in range(20):
+def placed_alike(page, model, rng, values):
+    """Compare what the page makes of some answers with fold-in, and with what a row of a table is predicted."""
+    seen = model.fitted_.item_seen
+    # Chances have 16 bits on the page.
+    within = 1e-4 if model.levels == "chances" else 1e-6
+    for _ in range(12):
         rows, said = random_answers(rng, model, values)
-        thetas, predicted = page.evaluate(
-            FOLD, [[int(row), float(value)] for row, value in zip(rows, said, strict=True)]
-        )
-        expected = folded_in(model, rows, said)
-        assert np.abs(np.array(thetas[0]) - expected[0]).max() < 1e-6
-        seen = model.fitted_.item_seen
-        assert np.abs(np.array(predicted) - model.inverse_transform(expected)[0])[seen].max() < 1e-6
+        theta, predicted = page.evaluate(FOLD, [[int(k), float(value)] for k, value in zip(rows, said, strict=True)])
+        assert np.abs(np.array(theta) - folded_in(model, rows, said)[0]).max() < within
+        table = np.full((1, len(model.items_)), np.nan)
+        table[0, rows] = model.scale_.rating(said)
+        expected = model.predict(table)[0]
+        assert np.abs(np.array(predicted) - expected)[seen].max() < within
+        guest = dict(zip(model.items_.ids[rows].tolist(), model.scale_.rating(said).tolist(), strict=True))
+        found = model.recommend(guest=guest, n=len(seen), min_count=1)
+        listed = dict(zip(model.items_.encode(found["item"]).tolist(), found["probability"], strict=True))
+        assert listed == pytest.approx({k: predicted[k] for k in listed}, abs=within)
 
 
-def test_soft_values_predict_on_the_page(visit, zoo, tmp_path, rng):
-    """Users are predicted as `predict` does, and what-if places guests as `recommend` does."""
-    model = KolmogorovModel(5, random_state=0).fit(zoo)
-    model.report(tmp_path / "soft.html", zoo)
-    page = visit((tmp_path / "soft.html").as_uri())
-    names = model.items_.ids.tolist()
-    for row in (0, 7, 50):
-        shown = page.evaluate("(user) => [...predictAll(thetasOf(user))]", row)
-        assert shown == pytest.approx(model.predict([model.users_.ids[row]] * len(names), names), abs=1e-3)
-    for _ in range(5):
-        rows, said = random_answers(rng, model, [0.0, 1.0])
-        _, predicted = page.evaluate(FOLD, [[int(row), float(value)] for row, value in zip(rows, said, strict=True)])
-        guest = dict(zip(model.items_.ids[rows].tolist(), said.tolist(), strict=True))
-        found = model.recommend(guest=guest, n=len(names), min_count=1)
-        expected = dict(zip(found["item"], found["probability"], strict=True))
-        assert expected == pytest.approx({item: predicted[names.index(item)] for item in expected}, abs=1e-3)
-    assert "soft values" in page.locator("main").inner_text()
+@pytest.mark.parametrize("levels", [2, "chances", "auto"])
+@pytest.mark.parametrize("learn_from", ["draws", "ratings"])
+def test_what_if_is_fold_in(visit, zoo, tmp_path, rng, levels, learn_from):
+    model = KolmogorovModel(5, levels=levels, learn_from=learn_from, random_state=0).fit(zoo)
+    model.report(tmp_path / "zoo.html", zoo)
+    page = visit((tmp_path / "zoo.html").as_uri())
+    placed_alike(page, model, rng, [0.0, 1.0])
+    for user in (0, 50):
+        shown = page.evaluate("(user) => [...predictAll(thetaOf(user))]", user)
+        assert shown == pytest.approx(model.predict(model.users_.ids[user], model.items_.ids), abs=1e-4)
+
+
+def test_what_if_is_fold_in_with_shades(visit, tmp_path, rng):
+    digits = datasets.load("digits")
+    some, _ = digits.split(test_size=0.7, random_state=0)
+    model = KolmogorovModel(8, levels="chances", random_state=0).fit(some)
+    model.report(tmp_path / "digits.html", digits, max_users=5)
+    placed_alike(visit((tmp_path / "digits.html").as_uri()), model, rng, np.arange(17) / 16)
+
+
+@pytest.mark.parametrize("levels", [2, "chances"])
+def test_what_if_counts_what_was_not_observed(visit, zoo, tmp_path, rng, levels):
+    yes = zoo.values == 1
+    table = Observations.from_arrays(zoo.user_rows()[yes], zoo.item_rows()[yes], np.ones(int(yes.sum())))
+    model = KolmogorovModel(4, levels=levels, unobserved=0.3, random_state=0).fit(table)
+    model.report(tmp_path / "yes.html")
+    page = visit((tmp_path / "yes.html").as_uri())
+    for _ in range(12):
+        rows, said = random_answers(rng, model, [1.0])
+        theta, _ = page.evaluate(FOLD, [[int(k), 1.0] for k in rows])
+        assert np.abs(np.array(theta) - folded_in(model, rows, said)[0]).max() < 1e-4
+
+
+def test_what_if_of_draws_is_that_of_the_one_model_that_stands_for_them(visit, drawn_model, drawn_page, rng):
+    """`as_model` with chances is that model."""
+    page = visit(drawn_page)
+    placed_alike(page, drawn_model.as_model(levels="chances"), rng, [0.0, 1.0])
+    go(page, "what-if?a=milk:1")
+    assert "the one model that stands for the draws" in page.locator("main").inner_text()
 
 
 def test_the_page_solves_any_problem_on_the_simplex(visit, zoo_page, rng):
@@ -199,21 +222,6 @@ def test_the_page_solves_any_problem_on_the_simplex(visit, zoo_page, rng):
             assert found.sum() == pytest.approx(1.0)
             value, expected = (x @ gram @ x - 2 * x @ moment for x in (found, best))
             assert value <= expected + 1e-8 * max(1.0, abs(expected))
-
-
-def test_what_if_with_draws_is_near_fold_in(visit, drawn_model, drawn_page, rng, monkeypatch):
-    """The library draws new users some times for each draw, the page oftener; here both do it at length."""
-    monkeypatch.setattr("kolmogorov.sampling.new_rows._SWEEPS", 120)
-    monkeypatch.setattr("kolmogorov.sampling.new_rows._LAST", 100)
-    page = visit(drawn_page)
-    for _ in range(10):
-        rows, said = random_answers(rng, drawn_model, [0.0, 1.0])
-        _, predicted = page.evaluate(FOLD, [[int(row), float(value)] for row, value in zip(rows, said, strict=True)])
-        expected = drawn_model.inverse_transform(folded_in(drawn_model, rows, said))[0]
-        assert np.abs(np.array(predicted) - expected).max() < 0.1
-    page.evaluate("location.hash = '#what-if?a=milk:1'")
-    page.wait_for_selector("svg.dots .ends", state="attached")
-    assert "nine tenths of the draws" in page.locator("main").inner_text()
 
 
 def test_what_if_is_ticked_kept_and_reset(visit, zoo_model, zoo_page):
@@ -250,17 +258,19 @@ def test_what_if_takes_levels_where_answers_have_them(visit, tmp_path, rng):
 # --- events ------------------------------------------------------------------------------------------------------
 
 
-def test_events_are_sorted_by_a_slider(visit, zoo_model, zoo_page):
+def test_events_list_what_sets_them_apart(visit, zoo_model, zoo_page):
     page = visit(f"{zoo_page}#events")
     found = EventItems(zoo_model.fitted_)
     names = found.names()
-    for value, weight in ((0.8, 0.2), (0.0, 1.0), (1.0, 0.0)):
-        page.locator("input[type=range]").fill(str(value))
-        for card in page.locator(".card").all():
-            event = names.index(card.locator("h3").inner_text())
-            expected = [zoo_model.items_.name(row) for row in found.best(event, 8, weight)]
-            assert card.locator("li").all_inner_texts() == expected
-    assert "lift=1" in page.url
+    for card in page.locator(".card").all():
+        event = names.index(card.locator("h3").inner_text())
+        expected = [zoo_model.items_.name(row) for row in found.best(event, 8)]
+        assert card.locator("li").all_inner_texts() == expected
+    go(page, "events/2")
+    best = found.best(2, 40)
+    assert cells(page, 1) == [zoo_model.items_.name(row) for row in best]
+    assert [float(text) for text in cells(page, 2)] == pytest.approx(found.likes[best, 2], abs=0.056)
+    assert [float(text) for text in cells(page, 3)] == pytest.approx(found.expected[best, 2], abs=0.056)
 
 
 def test_events_are_renamed_everywhere(visit, zoo_page):
@@ -503,27 +513,70 @@ def test_a_user_is_shown_with_answers_and_explanations(visit, zoo, zoo_model, zo
     page.get_by_role("searchbox", name="Explain another trait").fill("tail")
     page.keyboard.press("Enter")
     page.wait_for_function("() => location.hash.includes('i=tail')")
-    chance, parts = page.evaluate("(() => { const t = thetasOf(KEYS.user.find('dolphin')); const r = KEYS.item.find('tail'); return [predict(t, r), [...contributions(t, r)]]; })()")  # fmt: skip
+    found = page.evaluate(EXPLAINED, ["dolphin", "tail"])
     why = zoo_model.explain("dolphin", "tail")
-    assert chance == pytest.approx(why.probability, abs=1e-4)
-    assert np.allclose(parts, why.contributions, atol=1e-4)
-    assert f"{100 * chance:.0f}%" in page.locator(".example").inner_text()
+    assert found["chance"] == pytest.approx(why.probability, abs=1e-4)
+    assert found["base"] == pytest.approx(why.base, abs=1e-4)
+    assert np.allclose(found["parts"], why.contributions, atol=1e-4)
+    assert f"{100 * found['chance']:.0f}%" in page.locator(".example").inner_text()
 
 
-def test_draws_explain_as_the_library_does(visit, drawn_model, drawn_page):
+EXPLAINED = "([user, item]) => { const found = explained(thetaOf(KEYS.user.find(user)), KEYS.item.find(item)); return { ...found, parts: [...found.parts] }; }"
+
+
+def steps_of(page):
+    """The numbers of a waterfall, from what everybody would get to what is expected."""
+    texts = page.locator(".waterfall .number").all_inner_texts()
+    return [float(text.rstrip("%").replace("−", "-")) for text in texts]
+
+
+def test_a_waterfall_ends_in_the_prediction(visit, zoo_model, zoo_page):
+    page = visit(zoo_page)
+    for user in ("dolphin", "gnat", "vampire"):
+        for item in ("tail", "milk", "eggs"):
+            go(page, f"users/{user}?i={item}")
+            page.wait_for_function("(item) => document.querySelector('.example a').textContent === item", arg=item)
+            base, *steps, end = steps_of(page)
+            why = zoo_model.explain(user, item)
+            assert base == pytest.approx(100 * why.base, abs=0.06)
+            assert end == pytest.approx(100 * why.probability, abs=0.06)
+            assert base + sum(steps) == pytest.approx(end, abs=0.06 * (len(steps) + 2))
+            assert [abs(step) for step in steps] == sorted([abs(step) for step in steps], reverse=True)
+
+
+def test_what_lies_beyond_the_scale_is_cut_at_the_end_of_a_waterfall(visit, tmp_path, rng):
+    """And stars are worded as stars."""
+    likes = np.outer(np.linspace(0, 1, 30), np.ones(8)) > np.linspace(0.1, 0.9, 8)
+    table = Observations.from_dense(np.where(likes, 5.0, 1.0) - (rng.random((30, 8)) < 0.05), minimum=0, maximum=5)
+    grid = [-0.5, 0.0, 0.5, 1.0, 1.5]
+    model = KolmogorovModel(3, levels=grid, learn_from="ratings", user_reg=1.0, random_state=0).fit(table)
+    raw = model.theta_ @ model.psi_.T
+    user, item = (int(k) for k in np.unravel_index(np.argmax(raw), raw.shape))
+    assert raw[user, item] > 1.01
+    model.report(tmp_path / "cut.html")
+    page = visit(f"{(tmp_path / 'cut.html').as_uri()}#users/{user}?i={item}")
+    assert "cut to the scale" in page.locator(".waterfall").inner_text()
+    base, *steps, end = steps_of(page)
+    assert end == 5.0
+    assert base + sum(steps) == pytest.approx(end, abs=0.006 * (len(steps) + 2))
+
+
+def test_draws_explain_the_model_that_stands_for_them(visit, drawn_model, drawn_page):
     page = visit(f"{drawn_page}#users/dolphin?i=tail")
-    parts = page.evaluate("[...contributions(thetasOf(KEYS.user.find('dolphin')), KEYS.item.find('tail'))]")
-    assert np.allclose(parts, drawn_model.explain("dolphin", "tail").contributions, atol=1e-4)
-    low, high = page.evaluate("interval(thetasOf(KEYS.user.find('dolphin')), KEYS.item.find('tail'))")
-    expected = drawn_model.predict_interval("dolphin", "tail", of="probability")
-    assert (low, high) == pytest.approx(expected, abs=1e-3)
-    assert "nine tenths of the draws" in page.locator(".example").inner_text()
+    found, why = page.evaluate(EXPLAINED, ["dolphin", "tail"]), drawn_model.explain("dolphin", "tail")
+    assert np.allclose(found["parts"], why.contributions, atol=1e-4)
+    assert found["base"] == pytest.approx(why.base, abs=1e-4)
+    assert found["chance"] == pytest.approx(why.probability - why.rest, abs=1e-4)
+    assert "the one model that stands for the draws" in page.locator(".example").inner_text()
 
 
 def test_recommendations_have_counts_and_a_lower_bound(visit, zoo_model, zoo_page):
-    page = visit(f"{zoo_page}#users/dolphin")
-    told = {zoo_model.items_.name(row) for row in zoo_model.fitted_.seen_by(int(zoo_model.users_.encode(["dolphin"])[0]))}  # fmt: skip
+    page = visit(f"{zoo_page}#users/goat")
+    rows = zoo_model.fitted_.training.rows
+    goat = int(zoo_model.users_.encode(["goat"])[0])
+    told = {zoo_model.items_.name(row) for row in rows.indices[rows.indptr[goat] : rows.indptr[goat + 1]]}
     names = cells(page, 1)
+    assert page.locator("th").nth(2).inner_text() == "at least"
     assert not told & set(names)
     for expected, least in zip(cells(page, 2), cells(page, 3), strict=True):
         assert float(least.rstrip("%")) <= float(expected.rstrip("%"))
@@ -603,11 +656,11 @@ def test_everything_by_keyboard_alone(visit, zoo_page):
     reach(".choice button[aria-pressed=false]")
     page.keyboard.press("Space")
     assert page.evaluate("document.activeElement.getAttribute('aria-pressed')") == "true"
-    page.evaluate("location.hash = '#events/1'")
+    page.evaluate("location.hash = '#rules'")
     page.wait_for_selector("main input[type=range]")
     reach("main input[type=range]")
-    page.keyboard.press("ArrowLeft")
-    assert "lift=0.75" in page.url
+    page.keyboard.press("ArrowRight")
+    assert "cases=" in page.url
     page.evaluate("location.hash = '#order'")
     page.wait_for_selector(".node")
     reach(".node")

@@ -3,16 +3,12 @@
 import base64
 import json
 import re
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
-from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, NonnegativeModel, Observations, datasets
+from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets
 from kolmogorov.errors import MissingExtraError, ParameterError
-from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.interpret.naming import EventItems
 from kolmogorov.metrics import simple_guesses
 from kolmogorov.report import Options, gather
@@ -29,7 +25,7 @@ def split(zoo):
 
 @pytest.fixture(scope="module")
 def model(split):
-    return KolmogorovModel(5, user_reg=0.3, n_init=5, random_state=0).fit(split[0])
+    return KolmogorovModel(5, random_state=0).fit(split[0])
 
 
 @pytest.fixture(scope="module", params=[2, "auto"])
@@ -41,13 +37,6 @@ def drawn(split, request):
 @pytest.fixture(scope="module")
 def content(model, zoo):
     return gather(model, zoo, Options(title="Zoo", nouns=("animal", "trait")))
-
-
-@dataclass(frozen=True, eq=False)
-class Graded(Fitted):
-    """A model whose items have values in events."""
-
-    levels: Any = None
 
 
 def numbers(text, dtype):
@@ -133,44 +122,75 @@ def test_packed_numbers_can_be_read_again(rng):
     assert halves.tolist() == [1 | 15 << 4, 7]
 
 
-def test_models_of_the_page_are_the_model(content, model):
-    (member,) = content["members"]["models"]
-    psi = np.unpackbits(numbers(member["psi"], np.uint8), bitorder="little")[: model.psi_.size]
-    assert np.array_equal(psi.reshape(model.psi_.shape), model.psi_)
-    theta = numbers(member["theta"], "<u2").reshape(model.theta_.shape) / 65535
-    assert np.abs(theta - model.theta_).max() < 1e-5
-    assert member["centre"] == model.fitted_.centre.tolist()
-    assert member["ridge"] == 0.3
+def stars_table(rng, n_users=60, n_items=20):
+    """Ratings of 1 to 5 that few events explain."""
+    expected = rng.dirichlet(np.full(4, 0.4), n_users) @ rng.random((4, n_items))
+    ratings = np.clip(np.rint(1 + 4 * expected + rng.normal(0, 0.5, expected.shape)), 1, 5)
+    ratings[rng.random(ratings.shape) < 0.3] = np.nan
+    return Observations.from_dense(ratings, minimum=1, maximum=5)
 
 
-def test_soft_values_predict_on_the_page_and_hard_ones_are_read(zoo, split):
-    model = KolmogorovModel(5, random_state=0).fit(split[0])
-    found = gather(model, zoo, Options())
-    soft, (low, high) = model.fitted_.soft, found["members"]["between"]
-    (member,) = found["members"]["models"]
-    psi = low + (high - low) * numbers(member["psi"], "<u2").reshape(soft.psi.shape) / 65535
-    theta = numbers(member["theta"], "<u2").reshape(soft.theta.shape) / 65535
-    pairs = [(user, item) for user in model.users_.ids for item in model.items_.ids]
-    predicted = model.predict(*map(list, zip(*pairs, strict=True))).reshape(len(theta), -1)
-    assert np.clip(theta @ psi.T, 0, 1) == pytest.approx(predicted, abs=1e-3)
-    assert member["ridge"] == soft.ridges[0]
-    assert member["centre"] == soft.centre.tolist()
-    assert found["psi"] == ["".join("1" if bit else "0" for bit in row) for row in model.psi_]
-    assert "soft values" in found["summary"]["settings"]
+def psi_on(page, shape):
+    """The psis of a page, unpacked."""
+    model = page["model"]
+    if model["kind"] == "bits":
+        return np.unpackbits(numbers(model["psi"], np.uint8), bitorder="little")[: np.prod(shape)].reshape(shape)
+    if model["kind"] == "chances":
+        return numbers(model["psi"], "<u2").reshape(shape) / 65535
+    return np.array(model["levels"])[numbers(model["psi"], np.uint8)].reshape(shape)
 
 
-def test_draws_are_on_the_page_and_rules_have_probabilities(drawn, zoo):
+@pytest.mark.parametrize("levels", [2, "chances", "auto", [-0.4, 0.0, 0.4, 0.8, 1.2]])
+@pytest.mark.parametrize("learn_from", ["draws", "ratings"])
+def test_the_model_of_the_page_is_the_model(zoo, rng, levels, learn_from):
+    """For yes and no and for stars, whatever an item may be in an event: the page predicts as the model does."""
+    for table, mark in ((zoo, 0.5), (stars_table(rng), 0.6)):
+        train, _ = table.split(test_size=0.2, random_state=0)
+        model = KolmogorovModel(4, levels=levels, learn_from=learn_from, random_state=0).fit(train)
+        found = gather(model, table, Options())
+        psi = psi_on(found, model.psi_.shape)
+        theta = numbers(found["model"]["theta"], "<u2").reshape(model.theta_.shape) / 65535
+        expected = model.inverse_transform(model.theta_)
+        assert np.clip(theta @ psi.T, 0, 1) == pytest.approx(expected, abs=5e-5)
+        assert found["model"]["population"] == model.fitted_.population.tolist()
+        assert found["model"]["gram"] == model.fitted_.user_pull.strength.tolist()
+        assert found["psi"] == ["".join("1" if x >= mark else "0" for x in row) for row in model.psi_.astype(float)]
+        assert found["summary"]["mark"] == (None if levels == 2 else mark)
+        assert found["summary"]["learned_from"] == learn_from
+        assert ("user_reg 10, item_reg 0" in found["summary"]["settings"]) == (learn_from == "ratings")
+
+
+def test_entries_that_were_not_observed_count_on_the_page(zoo):
+    """Someone new is placed by equations that begin with all items as a no."""
+    users, items = zoo.user_rows()[zoo.values == 1], zoo.item_rows()[zoo.values == 1]
+    model = KolmogorovModel(4, unobserved=0.2, random_state=0).fit(
+        Observations.from_arrays(users, items, 1.0 + 0 * users)
+    )
+    page = gather(model, None, Options())["model"]
+    psi = model.psi_.astype(float)
+    assert page["gram"] == pytest.approx(model.fitted_.user_pull.strength + 0.2 * psi.T @ psi)
+    assert page["weight"] == pytest.approx(0.8)
+
+
+def test_draws_are_shown_as_one_model_and_rules_have_probabilities(drawn, zoo, split):
     found = gather(drawn, zoo, Options())
     posterior = drawn.fitted_
-    members = found["members"]
-    assert len(members["models"]) == posterior.n_draws == members["n_all"]
-    assert members["floor"] == posterior.floor
-    theta = numbers(members["models"][3]["theta"], "<u2").reshape(posterior.theta.shape[1:]) / 65535
-    assert np.abs(theta - posterior.theta[3]).max() < 1e-5
+    one = posterior.consensus
+    theta = numbers(found["model"]["theta"], "<u2").reshape(one.theta.shape) / 65535
+    assert np.abs(theta @ psi_on(found, one.psi.shape).T - one.theta @ one.psi.T).max() < 5e-5
+    assert found["quality"]["scores"][0]["rmse"] == pytest.approx(drawn.evaluate(split[1])["rmse"])
+    everybody = np.repeat(np.arange(len(one.users)), len(one.items)), np.tile(np.arange(len(one.items)), len(one.users))
+    away = one.at_rows(*everybody) - posterior.at_rows(*everybody)
+    assert found["summary"]["draws"] == {
+        "n_draws": 20,
+        "n_chains": 2,
+        "n_events": 5,
+        "distance": pytest.approx(np.sqrt(np.mean(away**2)), rel=0.25),
+    }
     rules, relations = found["rules"], drawn.relations()
     looked_at = 0
     for kind, left, right, chance in zip(rules["kind"], rules["from"], rules["to"], rules["probability"], strict=True):
-        psi = posterior.psi >= 0.6
+        psi = posterior.psi >= 0.5
         a, b = psi[:, left], psi[:, right]
         held = {
             0: ~(a & ~b).any(axis=1),
@@ -180,42 +200,21 @@ def test_draws_are_on_the_page_and_rules_have_probabilities(drawn, zoo):
         }[kind]
         assert chance == pytest.approx(held.mean(), abs=0.0051)
         looked_at += kind == 0
-        if kind == 0 and posterior.levels is None:
+        if kind == 0:
             ids = posterior.items.ids
-            assert chance == pytest.approx(relations.probability(ids[left], ids[right]), abs=0.0051)
+            assert chance == pytest.approx(relations.probability(ids[left], ids[right], at=(1.0, 1.0)), abs=0.0051)
     assert looked_at
-    assert found["summary"]["draws"] == [posterior.n_draws, 2, 5]
 
 
-def test_values_of_a_model_with_levels_are_kept(model, zoo):
-    """Events, order and rules are those of "at least yes"; predictions are those of the values."""
-    grid = np.array([-0.4, 0.0, 0.4, 0.8, 1.2])
-    codes = np.random.default_rng(0).integers(0, 5, model.psi_.shape)
-    fitted = model.fitted_
-    graded = Graded(fitted.theta, grid[codes], fitted.centre, fitted.training, fitted.history, grid)
-    found = gather(clone(model).adopt(graded), zoo, Options())
-    assert found["members"]["levels"] == pytest.approx(grid)
-    kept = numbers(found["members"]["models"][0]["psi"], np.uint8).reshape(codes.shape)
-    assert np.array_equal(kept, codes)
-    assert found["psi"] == ["".join("1" if value >= 0.6 else "0" for value in row) for row in grid[codes]]
-    assert found["summary"]["graded"]
-
-
-def test_a_relaxed_model_has_a_page_too(zoo):
-    model = NonnegativeModel(3, user_reg=0.3, max_iter=3, random_state=0).fit(zoo)
-    found = gather(model, None, Options())
-    assert len(found["members"]["levels"]) == 101
-    assert any("relaxed" in words for words in found["alerts"])
-    assert "MB" in repr(model.report())
-    assert "3 events" in model._repr_html_()
-
-
-def test_too_many_draws_are_thinned(drawn, zoo, monkeypatch):
-    monkeypatch.setattr("kolmogorov.report.members._ROOM", 1)
-    found = gather(drawn, zoo, Options())["members"]
-    assert (len(found["models"]), found["n_all"]) == (8, 20)
-    theta = numbers(found["models"][0]["theta"], np.uint8).reshape(drawn.fitted_.theta.shape[1:]) / 255
-    assert np.abs(theta - drawn.fitted_.theta[0]).max() < 0.002
+def test_draws_of_ratings_have_a_page_too(rng):
+    table = stars_table(rng)
+    train, test = table.split(test_size=0.2, random_state=0)
+    model = BayesianKolmogorovModel(3, n_chains=2, burn_in=30, n_samples=10, random_state=0).fit(train)
+    found = gather(model, table, Options())
+    one = model.fitted_.consensus
+    assert found["psi"] == ["".join("1" if x >= 0.6 else "0" for x in row) for row in one.psi]
+    assert found["quality"]["scores"][0]["rmse"] == pytest.approx(model.evaluate(test)["rmse"])
+    assert "MB" in repr(model.report(observations=table))
 
 
 def test_numbers_of_rules_come_from_python(content, model, split):
@@ -270,14 +269,16 @@ def test_the_example_is_a_rule_at_work(content, model, split):
 
 
 def test_events_are_named_by_what_sets_them_apart(content, model):
-    names = [event["name"] for event in content["events"]["list"]]
-    assert names == EventItems(model.fitted_).names()
-    assert len(set(names)) == 5
     found = EventItems(model.fitted_)
-    for event, row in enumerate(content["events"]["list"]):
-        best = found.best(event, 3)
-        assert set(best.tolist()) <= set(row["items"])
-        assert names[event].split(" · ")[0] in [model.items_.name(k) for k in best]
+    names = [event["name"] for event in content["events"]]
+    assert names == found.names()
+    assert len(set(names)) == 5
+    for event, row in enumerate(content["events"]):
+        assert row["items"] == found.best(event, 40).tolist()
+        assert row["likes"] == pytest.approx(found.likes[row["items"], event], abs=0.0051)
+        assert row["expected"] == pytest.approx(found.expected[row["items"], event], abs=0.0051)
+        assert row["n_items"] == model.psi_[:, event].sum()
+        assert names[event].split(" · ")[0] in [model.items_.name(k) for k in row["items"]]
 
 
 def test_nouns_have_plurals():

@@ -7,15 +7,16 @@ import pytest
 
 from cuda import emulation
 from cuda.host_cupy import host_cupy
-from kolmogorov import BayesianKolmogorovModel, Observations
+from kolmogorov import Observations
 from kolmogorov.execution import Cuda, Threads
 from kolmogorov.sampling import device
+from kolmogorov.sampling.answering import AnswerChain
 from kolmogorov.sampling.device_answers import AnswerDeviceChains
 from kolmogorov.sampling.emission import emission_of
 from kolmogorov.sampling.features import pattern_features
-from kolmogorov.sampling.levels import AnswerChain
+from planned import planned
 
-CHANCES = np.array([0.02, 0.3, 0.6, 0.97])
+CHANCES, TWO = np.array([0.02, 0.3, 0.6, 0.97]), np.array([0.01, 0.99])
 BEYOND = np.array([-0.5, 0.2, 0.7, 1.4])
 pytestmark = pytest.mark.skipif(emulation.COMPILER is None, reason="no C++ compiler to run kernels of a GPU with")
 
@@ -43,7 +44,6 @@ def _chain(table, likelihood, seed=5, chances=CHANCES):
         table,
         features.users,
         n_events=4,
-        n_classes=1,
         concentration=None,
         seed=seed,
         dealer=Threads(1),
@@ -54,19 +54,25 @@ def _chain(table, likelihood, seed=5, chances=CHANCES):
 
 
 @pytest.mark.parametrize(
-    ("likelihood", "weighted", "long"), [("bernoulli", False, 512), ("bernoulli", True, 4), ("categorical", False, 512)]
+    ("likelihood", "weighted", "long", "chances"),
+    [
+        ("bernoulli", False, 512, CHANCES),
+        ("bernoulli", True, 4, CHANCES),
+        ("bernoulli", False, 512, TWO),
+        ("categorical", False, 512, CHANCES),
+    ],
 )
-def test_values_are_those_of_chains_on_threads(cuda, monkeypatch, likelihood, weighted, long):
+def test_values_are_those_of_chains_on_threads(cuda, monkeypatch, likelihood, weighted, long, chances):
     monkeypatch.setattr(device, "_LONG", long)
     table = _table(weighted=weighted, answers=5 if likelihood == "categorical" else 2)
-    chains = [_chain(table, likelihood, seed) for seed in (5, 6)]
+    chains = [_chain(table, likelihood, seed, chances) for seed in (5, 6)]
     states = [chain.sweep(chain.start(), 1, learning=True) for chain in chains]
     batch = AnswerDeviceChains(cuda, chains, states)
     batch.sweep(2, learning=True)
     for chain, state, mine in zip(chains, states, batch.states(), strict=True):
         yours = chain.sweep(state, 2, learning=True)
         assert np.array_equal(mine.psi, yours.psi)
-        np.testing.assert_allclose(mine.items.precision, yours.items.precision, rtol=1e-4)
+        np.testing.assert_allclose(mine.items.precision, yours.items.precision, rtol=1e-4, atol=1e-5)
         mine.validate(table.n_users, table.n_items, 4, chain.levels)
 
 
@@ -87,12 +93,12 @@ def test_draws_whose_chances_are_cut_are_those_of_chains_on_threads(cuda, monkey
         mine.validate(table.n_users, table.n_items, 4, chain.levels)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_thetas_are_dirichlet_given_the_events(cuda, weighted):
+@pytest.mark.parametrize(("weighted", "chances"), [(False, CHANCES), (True, CHANCES), (False, TWO)])
+def test_thetas_are_dirichlet_given_the_events(cuda, weighted, chances):
     table, n = _table(weighted=weighted), 120
-    chain = _chain(table, "bernoulli")
+    chain = _chain(table, "bernoulli", chances=chances)
     state = chain.sweep(chain.start(), 1, learning=True)
-    batch = AnswerDeviceChains(cuda, [_chain(table, "bernoulli", seed) for seed in range(n)], [state] * n)
+    batch = AnswerDeviceChains(cuda, [_chain(table, "bernoulli", seed, chances) for seed in range(n)], [state] * n)
     batch.draw_thetas(2)
     drawn = np.array([mine.theta for mine in batch.states()])
     codes = chain.emission.codes(table.values)
@@ -111,13 +117,14 @@ def test_thetas_are_dirichlet_given_the_events(cuda, weighted):
 
 
 @pytest.mark.parametrize(
-    ("likelihood", "levels"), [("bernoulli", tuple(CHANCES)), ("bernoulli", "auto"), ("categorical", "auto")]
+    ("likelihood", "levels"),
+    [("bernoulli", tuple(CHANCES)), ("bernoulli", 2), ("bernoulli", "auto"), ("categorical", "auto")],
 )
 def test_a_fit_is_the_same_from_run_to_run_and_settles(cuda, likelihood, levels):
     table = _table(weighted=False, answers=5 if likelihood == "categorical" else 2)
-    short = {"n_chains": 2, "burn_in": 32, "n_samples": 4, "thin": 1, "random_state": 0, "n_features": 2}
+    short = {"n_chains": 2, "burn_in": 32, "n_samples": 4, "random_state": 0, "n_features": 2}
     models = [
-        BayesianKolmogorovModel(4, likelihood=likelihood, levels=levels, execution=execution, **short).fit(table)
+        planned(4, likelihood=likelihood, levels=levels, execution=execution, **short).fit(table)
         for execution in (cuda, cuda, None)
     ]
     assert np.array_equal(models[0].posterior_.theta, models[1].posterior_.theta)

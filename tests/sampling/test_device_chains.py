@@ -7,14 +7,14 @@ import pytest
 
 from cuda import emulation
 from cuda.host_cupy import host_cupy
-from kolmogorov import BayesianKolmogorovModel, Observations
+from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.execution import Cuda, Threads
 from kolmogorov.sampling import device
 from kolmogorov.sampling.concentration import scored, stepped
 from kolmogorov.sampling.device_gaussian import GaussianDeviceChains
 from kolmogorov.sampling.features import pattern_features
-from kolmogorov.sampling.levels import GaussianLevelChain
+from kolmogorov.sampling.gaussian import GaussianChain
 from kolmogorov.sampling.noise import redrawn_shape
 from kolmogorov.sampling.priors import NoisePrior, UserPrior
 from kolmogorov.sampling.together import (
@@ -26,8 +26,9 @@ from kolmogorov.sampling.together import (
     stepped_concentration,
 )
 from kolmogorov.sampling.values import ValuePrior
+from planned import planned
 
-LEVELS = np.arange(-5, 11) / 5.0
+LEVELS, TWO = np.arange(-5, 11) / 5.0, np.array([0.0, 1.0])
 needs_compiler = pytest.mark.skipif(emulation.COMPILER is None, reason="no C++ compiler to run kernels of a GPU with")
 
 
@@ -55,25 +56,26 @@ def _weighted(table):
 
 def _chain(table, seed=5, **more):
     features = pattern_features(table, 2)
-    options = {"n_events": 4, "concentration": None} | more
-    return GaussianLevelChain(
+    options = {"n_events": 4, "concentration": None, "levels": LEVELS} | more
+    return GaussianChain(
         table,
         features.users,
-        n_classes=1,
         seed=seed,
         dealer=Threads(1),
         item_features=features.items,
-        levels=LEVELS,
         **options,
     )
 
 
 @needs_compiler
-@pytest.mark.parametrize(("weighted", "unobserved", "long"), [(False, 0.0, 512), (True, 0.2, 6)])
-def test_a_sweep_draws_what_chains_on_threads_do(table, cuda, monkeypatch, weighted, unobserved, long):
+@pytest.mark.parametrize(
+    ("weighted", "unobserved", "long", "levels"),
+    [(False, 0.0, 512, LEVELS), (True, 0.2, 6, LEVELS), (False, 0.0, 512, TWO)],
+)
+def test_a_sweep_draws_what_chains_on_threads_do(table, cuda, monkeypatch, weighted, unobserved, long, levels):
     monkeypatch.setattr(device, "_LONG", long)
     table = _weighted(table) if weighted else table
-    chains = [_chain(table, seed, unobserved=unobserved) for seed in (5, 6)]
+    chains = [_chain(table, seed, unobserved=unobserved, levels=levels) for seed in (5, 6)]
     states = [chain.sweep(chain.start(), 1, learning=True) for chain in chains]
     batch = GaussianDeviceChains(cuda, chains, states)
     with cuda:
@@ -82,7 +84,7 @@ def test_a_sweep_draws_what_chains_on_threads_do(table, cuda, monkeypatch, weigh
         yours = chain.sweep(state, 2, learning=False)
         assert np.array_equal(mine.psi, yours.psi)
         np.testing.assert_allclose(mine.theta, yours.theta, atol=1e-5)
-        mine.validate(table.n_users, table.n_items, 4, LEVELS)
+        mine.validate(table.n_users, table.n_items, 4, levels)
 
 
 @needs_compiler
@@ -187,7 +189,7 @@ def test_users_are_learned_as_by_each_chain(table, n_features, monkeypatch):
     users = Described.of(features, seen)
     cross = (users.features.astype(np.float64) * seen[:, None]).T @ theta
     located = located_users(users, np.array([cross, 2.0 * cross]))
-    prior = UserPrior.start(features, 4, 30.0, 256)
+    prior = UserPrior.start(features, 4, 30.0)
     expected = prior.located(theta, seen)
     np.testing.assert_allclose(located[0], np.vstack([expected.mean, expected.slopes]), atol=1e-12)
     squares = (theta[seen] ** 2).sum()
@@ -225,24 +227,24 @@ SHORT = {
 
 
 @needs_compiler
-def test_a_fit_is_the_same_from_run_to_run_and_in_waves(table, cuda, monkeypatch):
-    seen = []
-    models = [
-        BayesianKolmogorovModel(4, execution=cuda, callback=seen.append, **SHORT).fit(table),
-        BayesianKolmogorovModel(4, execution=cuda, **SHORT).fit(table),
-    ]
+@pytest.mark.parametrize("levels", ["auto", 2])
+def test_a_fit_is_the_same_from_run_to_run_and_in_waves(table, cuda, monkeypatch, levels):
+    seen, options = [], {"levels": levels, "execution": cuda, **SHORT}
+    models = [planned(4, callback=seen.append, **options).fit(table), planned(4, **options).fit(table)]
     monkeypatch.setattr("kolmogorov.sampling.abreast.fitting_chains", lambda *given: 2)
-    models.append(BayesianKolmogorovModel(4, execution=cuda, **SHORT).fit(table))
+    models.append(planned(4, **options).fit(table))
     for other in models[1:]:
         assert np.array_equal(models[0].posterior_.theta, other.posterior_.theta)
         assert np.array_equal(models[0].posterior_.psi, other.posterior_.psi)
     assert [(draw.chain, draw.sweep) for draw in seen] == [(c, s) for s in range(1, 11) for c in range(3)]
     assert models[0].posterior_.n_chains == 3
+    assert set(np.unique(models[0].posterior_.psi)) <= set(models[0].posterior_.levels.astype(np.float32))
+    assert (models[0].posterior_.levels.size == 2) is (levels == 2)
 
 
 @needs_compiler
 def test_a_checkpoint_goes_on_to_the_same_draws(table, cuda, monkeypatch, tmp_path):
-    whole = BayesianKolmogorovModel(4, execution=cuda, **SHORT).fit(table)
+    whole = planned(4, execution=cuda, **SHORT).fit(table)
 
     def broken(draw):
         if draw.sweep == 7:
@@ -251,22 +253,37 @@ def test_a_checkpoint_goes_on_to_the_same_draws(table, cuda, monkeypatch, tmp_pa
     monkeypatch.setattr("kolmogorov.sampling.sampler._PAUSE", 0.0)
     kept = {"checkpoint": tmp_path / "chains.km", "execution": cuda, **SHORT}
     with pytest.raises(RuntimeError, match="cut"):
-        BayesianKolmogorovModel(4, callback=broken, **kept).fit(table)
+        planned(4, callback=broken, **kept).fit(table)
     cut = kept["checkpoint"].read_bytes()
-    model = BayesianKolmogorovModel(4, **kept).fit(table)
+    model = planned(4, **kept).fit(table)
     assert np.array_equal(model.posterior_.psi, whole.posterior_.psi)
     np.testing.assert_allclose(model.posterior_.theta, whole.posterior_.theta, atol=1e-4)
     kept["checkpoint"].write_bytes(cut)
-    on_threads = BayesianKolmogorovModel(4, **kept | {"execution": None}).fit(table)
+    on_threads = planned(4, **kept | {"execution": None}).fit(table)
     assert on_threads.posterior_.n_chains == 3
 
 
-@pytest.mark.parametrize("more", [{"levels": 2}, {"n_events": 65}])
-def test_what_is_not_drawn_there_is_refused(table, cuda, more):
-    with pytest.raises(ParameterError, match="On a GPU models are drawn with"):
-        BayesianKolmogorovModel(execution=cuda, **more).fit(table)
+@needs_compiler
+@pytest.mark.parametrize("levels", [2, "chances"])
+def test_one_model_is_learned_from_draws_of_a_device(table, cuda, monkeypatch, levels):
+    for name, size in (("_SHORT_BURN_IN", 10), ("_SHORT_SAMPLES", 5)):
+        monkeypatch.setattr(f"kolmogorov.sampling.sizes.{name}", size)
+    seen = []
+    options = {"levels": levels, "random_state": 0, "execution": cuda}
+    model = KolmogorovModel(3, callback=seen.append, **options).fit(table)
+    assert model.learned_from_ == "draws"
+    assert [step.chain for step in seen if hasattr(step, "chain")] == [0, 1] * 20
+    again = KolmogorovModel(3, **options).fit(table)
+    np.testing.assert_array_equal(model.theta_, again.theta_)
+    said = (model.theta_[table.user_rows()] * model.psi_[table.item_rows()]).sum(axis=1)
+    np.testing.assert_allclose(model.set_params(execution=None).predict(table), said, atol=1e-12)
+
+
+def test_more_events_than_a_block_has_room_for_are_refused(table, cuda):
+    with pytest.raises(ParameterError, match="On a GPU models are drawn with at most 64 events, got n_events=65"):
+        BayesianKolmogorovModel(65, execution=cuda).fit(table)
 
 
 def test_a_device_that_is_too_small_is_named(table, cuda, monkeypatch):
     with pytest.raises(ExecutionError, match="takes .* GB of the GPU's memory"):
-        BayesianKolmogorovModel(4, execution=Cuda(memory=1000), **SHORT).fit(table)
+        planned(4, execution=Cuda(memory=1000), **SHORT).fit(table)

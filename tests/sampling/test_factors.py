@@ -1,19 +1,23 @@
 """Where chains of ratings start, and the grid on which they draw."""
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
-from kolmogorov import BayesianKolmogorovModel, Observations
+from kolmogorov import Observations
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov.execution import Threads
 from kolmogorov.kernels.draws.normals import draw_normals
 from kolmogorov.sampling.factors import FactorChain, Factors, run_factors
 from kolmogorov.sampling.priors import UserPrior
 from kolmogorov.sampling.reach import value_grid
-from kolmogorov.sampling.sizes import suited
+from kolmogorov.sampling.sizes import short, suited
 from kolmogorov.sampling.values import ValuePrior
+from planned import planned
 from strategies import tables
 
 
@@ -78,15 +82,17 @@ def test_factors_are_found_and_are_the_same_on_any_number_of_threads():
 
 def test_strong_factors_are_learned_in_few_sweeps():
     table, whole = low_rank(1)
-    model = BayesianKolmogorovModel(5, n_chains=1, burn_in=20, n_samples=10, thin=1, random_state=0).fit(table)
-    said = model.posterior_.thetas(np.arange(len(whole))) @ model.as_model().psi_.T
+    model = planned(5, n_chains=1, burn_in=20, n_samples=10, random_state=0).fit(table)
+    rows, columns = np.divmod(np.arange(whole.size), whole.shape[1])
+    said = model.predict(rows, columns).reshape(whole.shape)
     assert np.sqrt(((said - whole) ** 2).mean()) < 0.4 * whole.std()
 
 
 @given(tables(), st.integers(1, 40))
 def test_grids_hold_the_scale_and_few_enough_values(table, n_events):
     grid = value_grid(table, n_events)
-    assert 16 <= grid.size <= 64
+    # Steps are a quarter at most, and the grid is three scales long.
+    assert 13 <= grid.size <= 64
     assert grid[0] <= -1.0
     assert grid[-1] >= 2.0
     assert (np.abs(grid - 0.0).min(), np.abs(grid - 1.0).min()) == (0.0, 0.0)
@@ -118,9 +124,21 @@ def test_features_are_believed_as_far_as_they_say_something():
 
 def test_short_rows_tell_few_events_apart():
     rng, k = np.random.default_rng(0), np.arange(20_000)
-    short, long = (
+    brief, long = (
         Observations.from_arrays(k % n, (7 * (k % n) + k // n) % n, rng.random(k.size), maximum=1) for n in (4000, 200)
     )
-    events = [suited(table, several_values=True, answers=False).n_events for table in (short, long)]
+    events = [suited(table, answers=False).n_events for table in (brief, long)]
     assert events == [6, 11]
-    assert suited(short, several_values=True, answers=False, only_yes=True).n_events == 11
+    assert suited(brief, answers=False, only_yes=True).n_events == 26
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_short_chains_complete_a_table_and_their_draws_find_room(cut, monkeypatch):
+    table = Observations.from_dense(np.random.default_rng(0).random((300, 40)), maximum=1)
+    usual, few = suited(table, answers=False, cut=cut), short(table, cut=cut)
+    assert (few.n_events, few.n_features) == (usual.n_events, usual.n_features)
+    assert few.n_chains * (few.burn_in + few.n_samples * few.thin) < usual.n_chains * usual.burn_in
+    monkeypatch.setattr("kolmogorov.sampling.sizes._ROOM", 6 * few.n_chains * few.n_events * 340)
+    assert short(table, cut=cut) == replace(few, n_samples=6)
+    monkeypatch.setattr("kolmogorov.sampling.sizes._ROOM", 1)
+    assert short(table, cut=cut) == replace(few, n_samples=4)

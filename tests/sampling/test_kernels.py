@@ -9,8 +9,6 @@ from kolmogorov._support.seeds import row_seeds
 from kolmogorov.kernels.draws.emissions import draw_emitted
 from kolmogorov.kernels.draws.gibbs import (
     binomial,
-    draw_answers,
-    draw_bits,
     draw_simplex,
     gamma,
     truncated_normal,
@@ -61,21 +59,6 @@ def test_binomial_numbers(n, p):
     assert stats.kstest(places, "uniform").pvalue > 1e-4
 
 
-def test_bits_have_their_exact_distribution(rng):
-    n, size = 20_000, 3
-    theta = rng.dirichlet(np.ones(size), 5)
-    values, weights, precision, logit = rng.random(5), 1 + rng.random(5), 9 * rng.random(5), rng.normal(size=size)
-    indptr = np.arange(n + 1, dtype=np.int64) * 5
-    table = (indptr, np.tile(np.arange(5, dtype=np.int32), n), np.tile(values, n), np.tile(weights, n))
-    given = (precision, theta, np.zeros((n, size)), np.tile(logit, (n, 1)))
-    out = np.empty((n, size))
-    draw_bits(*table, *given, 30, seeds(n), 0, n, out)
-    counts = np.bincount((out @ [4, 2, 1]).astype(int), minlength=8)
-    heavy = weights * precision
-    expected = naive.bit_distribution((theta.T * heavy) @ theta, theta.T @ (heavy * values) + logit)
-    assert stats.chisquare(counts, n * expected).pvalue > 1e-4
-
-
 def test_points_of_the_simplex_have_their_exact_distribution(rng):
     n, size = 4000, 3
     factor = 3.0 * rng.normal(size=(5, size))
@@ -88,22 +71,6 @@ def test_points_of_the_simplex_have_their_exact_distribution(rng):
     reference = naive.simplex_draws(gram, moment, n, rng)
     for d in range(size):
         assert stats.ks_2samp(out[:, d], reference[:, d]).pvalue > 1e-4
-
-
-def test_answers_have_their_exact_distribution(rng):
-    n, size = 20_000, 3
-    theta = rng.dirichlet(np.ones(size), 5)
-    values = np.array([1.0, 0.0, 1.0, 1.0, 0.0])
-    logit = rng.normal(size=size)
-    indptr = np.arange(n + 1, dtype=np.int64) * 5
-    tables = (indptr, np.tile(np.arange(5, dtype=np.int32), n), np.tile(values, n), np.empty(0))
-    psi, out = np.zeros((n, size)), np.empty((n, size))
-    for sweep in range(12):
-        draw_answers(*tables, theta, psi, np.tile(logit, (n, 1)), 0.05, row_seeds(1, sweep, 0, np.arange(n)), 0, n, out)
-        psi = out.copy()
-    counts = np.bincount((psi @ [4, 2, 1]).astype(int), minlength=8)
-    expected = naive.answer_distribution(theta, values, logit, 0.05)
-    assert stats.chisquare(counts, n * expected).pvalue > 1e-4
 
 
 def test_events_have_their_exact_distribution(rng):

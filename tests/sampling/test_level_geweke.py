@@ -1,4 +1,4 @@
-"""Geweke's joint test of the chains over many-valued models: nothing wrong is found, and planted bugs are."""
+"""Geweke's joint test of the chains: nothing wrong is found, and planted bugs are."""
 
 from dataclasses import replace
 
@@ -9,10 +9,14 @@ from geweke import scores_of
 from kolmogorov import Observations
 from kolmogorov.data.observations import View
 from kolmogorov.execution import Threads
-from kolmogorov.sampling import levels as chain_module
+from kolmogorov.sampling import answering as answer_module
+from kolmogorov.sampling import gaussian as value_module
 from kolmogorov.sampling import noise as noise_module
+from kolmogorov.sampling.answering import AnswerChain
 from kolmogorov.sampling.emission import Emission, placed
-from kolmogorov.sampling.levels import AnswerChain, GaussianLevelChain
+from kolmogorov.sampling.gaussian import GaussianChain
+from kolmogorov.sampling.plan import ASTRAY
+from kolmogorov.sampling.priors import NoisePrior
 from kolmogorov.sampling.values import ValuePrior
 
 
@@ -20,7 +24,7 @@ class ValueWorld:
     """A table of 4 × 5 with a hole, whose answers are drawn anew after every sweep; the items' prior is given."""
 
     users, items, events = 4, 5, 2
-    kind = GaussianLevelChain
+    kind = GaussianChain
     concentration: float | None = 1e-9
     grid = np.array([-0.4, 0.0, 0.3, 0.7, 1.1])
     #: Where values stand in their prior, whose mean and precision differ between events.
@@ -34,7 +38,6 @@ class ValueWorld:
             self.table,
             np.zeros((self.users, 0)),
             n_events=self.events,
-            n_classes=1,
             concentration=self.concentration,
             seed=11,
             dealer=Threads(1),
@@ -108,6 +111,12 @@ class ValueWorld:
         ]
 
 
+class TwoValueWorld(ValueWorld):
+    """The same with the paper's two values."""
+
+    grid = np.array([0.0, 1.0])
+
+
 class ChanceWorld(ValueWorld):
     """The same table with answers yes and no: a value is the chance of a yes."""
 
@@ -144,6 +153,12 @@ class ChanceWorld(ValueWorld):
         return [*self.usual(link, values), logs.mean(), (logs**2).mean(), (values**2).mean()]
 
 
+class TwoChanceWorld(ChanceWorld):
+    """The same with the paper's two values, from which few answers go astray."""
+
+    grid = np.array([ASTRAY, 1.0 - ASTRAY])
+
+
 class CutWorld(ChanceWorld):
     """The same with chances that reach beyond 0 and 1, whose sums are cut."""
 
@@ -163,17 +178,18 @@ class AnswerWorld(ChanceWorld):
         return {"emission": self.emission}
 
 
-@pytest.mark.parametrize("make", [ValueWorld, ChanceWorld, CutWorld, AnswerWorld])
+@pytest.mark.parametrize("make", [ValueWorld, TwoValueWorld, ChanceWorld, TwoChanceWorld, CutWorld, AnswerWorld])
 def test_geweke_finds_nothing_wrong(make):
     assert np.abs(scores_of(8000, make)).max() < 4.0
 
 
-_values, _thetas, _noise, _shape = (
-    getattr(chain_module, name) for name in ("draw_values", "draw_thetas", "noise_of", "redrawn_shape")
+_values, _thetas, _squares, _shape = (
+    getattr(value_module, name) for name in ("draw_values", "draw_thetas", "residual_squares", "redrawn_shape")
 )
 _emissions, _emitted, _sliced, _alpha = (
-    getattr(chain_module, name) for name in ("draw_emissions", "draw_emitted", "draw_sliced", "redrawn_alpha")
+    getattr(answer_module, name) for name in ("draw_emissions", "draw_emitted", "draw_sliced", "redrawn_alpha")
 )
+_redrawn = NoisePrior.redrawn
 
 
 def _light_answers(indptr, indices, values, weights, precision, *rest):
@@ -188,28 +204,34 @@ def _wide_thetas(indptr, indices, values, weights, precision, *rest):
     _thetas(indptr, indices, values, weights, 0.2 * precision, *rest)
 
 
-def _counted_twice(*given):
-    squares, count = _noise(*given)
-    return squares, 2.0 * count
+def _smaller_residuals(indptr, indices, values, weights, theta, psi, first, last, out):
+    _squares(indptr, indices, values, weights, theta, psi, first, last, out)
+    out[first:last] *= 0.3
+
+
+def _counted_twice(self, residual, count, rng):
+    return _redrawn(self, residual, 2.0 * count, rng)
 
 
 def _more_users(shape, scale, noise, rng):
     return _shape(shape, scale, np.tile(noise, 4), rng)
 
 
+@pytest.mark.parametrize("make", [ValueWorld, TwoValueWorld])
 @pytest.mark.parametrize(
-    ("name", "bug"),
+    ("where", "name", "bug"),
     [
-        ("draw_values", _light_answers),
-        ("draw_values", _weak_prior),
-        ("draw_thetas", _wide_thetas),
-        ("noise_of", _counted_twice),
-        ("redrawn_shape", _more_users),
+        (value_module, "draw_values", _light_answers),
+        (value_module, "draw_values", _weak_prior),
+        (value_module, "draw_thetas", _wide_thetas),
+        (value_module, "residual_squares", _smaller_residuals),
+        (NoisePrior, "redrawn", _counted_twice),
+        (value_module, "redrawn_shape", _more_users),
     ],
 )
-def test_geweke_finds_a_wrong_conditional_of_values(monkeypatch, name, bug):
-    monkeypatch.setattr(chain_module, name, bug)
-    assert np.abs(scores_of(6000, ValueWorld)).max() > 5.0
+def test_geweke_finds_a_wrong_conditional_of_values(monkeypatch, make, where, name, bug):
+    monkeypatch.setattr(where, name, bug)
+    assert np.abs(scores_of(6000, make)).max() > 5.0
 
 
 def _shifted_answers(indptr, indices, answers, *rest):
@@ -232,7 +254,7 @@ def _repeated(alpha, theta, rng, **options):
     return _alpha(alpha, np.concatenate([theta] * 4), rng, **options)
 
 
-@pytest.mark.parametrize("make", [ChanceWorld, AnswerWorld])
+@pytest.mark.parametrize("make", [ChanceWorld, TwoChanceWorld, AnswerWorld])
 @pytest.mark.parametrize(
     ("name", "bug"),
     [
@@ -243,7 +265,7 @@ def _repeated(alpha, theta, rng, **options):
     ],
 )
 def test_geweke_finds_a_wrong_conditional_of_answers(monkeypatch, make, name, bug):
-    monkeypatch.setattr(chain_module, name, bug)
+    monkeypatch.setattr(answer_module, name, bug)
     assert np.abs(scores_of(6000, make)).max() > 5.0
 
 
@@ -256,5 +278,5 @@ def test_geweke_finds_a_wrong_conditional_of_answers(monkeypatch, make, name, bu
     ],
 )
 def test_geweke_finds_a_wrong_conditional_of_what_is_cut(monkeypatch, name, bug):
-    monkeypatch.setattr(chain_module, name, bug)
+    monkeypatch.setattr(answer_module, name, bug)
     assert np.abs(scores_of(6000, CutWorld)).max() > 5.0

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import kolmogorov as km
-from kolmogorov import BayesianKolmogorovModel, Observations
+from kolmogorov import Observations
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.execution import Threads
-from kolmogorov.sampling.levels import GaussianLevelChain
+from kolmogorov.sampling.gaussian import GaussianChain
+from planned import planned
 
 LEVELS = np.arange(-5, 11) / 5.0
 SHORT = {"n_chains": 2, "burn_in": 30, "n_samples": 5, "thin": 2, "random_state": 0}
@@ -26,15 +27,14 @@ def likes():
 
 @pytest.fixture(scope="module")
 def model(likes):
-    return BayesianKolmogorovModel(4, unobserved="auto", **SHORT).fit(likes)
+    return planned(4, unobserved="auto", **SHORT).fit(likes)
 
 
 def _chain(table, **more):
-    return GaussianLevelChain(
+    return GaussianChain(
         table,
         np.zeros((table.n_users, 0)),
         n_events=3,
-        n_classes=1,
         concentration=20.0,
         seed=5,
         dealer=Threads(1),
@@ -68,11 +68,12 @@ def test_a_sweep_is_that_of_the_whole_table(likes, weighted):
         state = replace(mine, theta=yours.theta)
 
 
-def test_lists_find_what_was_left_out(likes, model):
+@pytest.mark.parametrize("levels", ["auto", 2])
+def test_lists_find_what_was_left_out(likes, levels):
     train, test = likes.split(0.2, random_state=0, by="user")
-    fitted = BayesianKolmogorovModel(4, unobserved="auto", **SHORT).fit(train)
+    fitted = planned(4, unobserved="auto", levels=levels, **SHORT).fit(train)
     scores = fitted.evaluate(test, ranking=True, k=10)
-    one = km.KolmogorovModel(1, unobserved="auto", n_soft=1, random_state=0).fit(train)
+    one = km.KolmogorovModel(1, unobserved="auto", learn_from="ratings", random_state=0).fit(train)
     popular = one.evaluate(test, ranking=True, k=10)
     assert scores["ndcg"] > 1.5 * popular["ndcg"]
 
@@ -91,9 +92,8 @@ def test_saved_loaded_and_placed(model, likes, tmp_path):
 
 def test_what_does_not_go_together(likes):
     with pytest.raises(DataError, match="unobserved"):
-        BayesianKolmogorovModel(4, **SHORT).fit(likes)
-    for more in ({"levels": 2}, {"likelihood": "bernoulli"}):
-        with pytest.raises(ParameterError, match="several levels"):
-            BayesianKolmogorovModel(4, unobserved=0.1, **more, **SHORT).fit(likes)
+        planned(4, **SHORT).fit(likes)
+    with pytest.raises(ParameterError, match="'unobserved' goes with likelihood 'gaussian'"):
+        planned(4, unobserved=0.1, likelihood="bernoulli", **SHORT).fit(likes)
     with pytest.raises(ParameterError, match="least weight"):
-        BayesianKolmogorovModel(4, unobserved=2.0, **SHORT).fit(likes)
+        planned(4, unobserved=2.0, **SHORT).fit(likes)

@@ -35,9 +35,10 @@ def test_the_best_of_several_is_no_worse_than_each(rng):
 
 def test_recording_keeps_every_batch(zoo):
     solver = Recorded("local_search")
-    model = KolmogorovModel(3, binary_solver=solver, max_iter=2, tol=0, random_state=0, n_jobs=1).fit(zoo)
+    options = {"learn_from": "ratings", "max_iter": 2, "tol": 0, "random_state": 0}
+    model = KolmogorovModel(3, item_solver=solver, n_jobs=1, **options).fit(zoo)
     assert sum(len(batch.x) for batch in solver.records) == 2 * 15
-    plain = KolmogorovModel(3, binary_solver="local_search", max_iter=2, tol=0, random_state=0).fit(zoo)
+    plain = KolmogorovModel(3, item_solver="local_search", **options).fit(zoo)
     assert np.array_equal(model.theta_, plain.theta_)
 
 
@@ -45,6 +46,6 @@ def test_wrappers_check_sizes_nest_and_are_stored_with_models(tmp_path, zoo):
     with pytest.raises(SolverMismatchError, match="at most 30"):
         Polished("exhaustive").solve(BinaryQP(np.eye(31), np.zeros(31)))
     solver = Polished(BestOf(resolve("binary", "newton", n_draws=5), 2))
-    model = KolmogorovModel(2, binary_solver=solver, max_iter=1, random_state=0).fit(zoo)
+    model = KolmogorovModel(2, learn_from="ratings", item_solver=solver, max_iter=1, random_state=0).fit(zoo)
     model.save(tmp_path / "m.km")
-    assert load(tmp_path / "m.km").binary_solver == solver
+    assert load(tmp_path / "m.km").item_solver == solver

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
-from kolmogorov import bqp
+from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, bqp
 from kolmogorov.kernels.binary.dual import bend, dual_gradient, dual_value, least_value, shifted
 from kolmogorov.kernels.binary.lifting import lift
 from kolmogorov.kernels.binary.newton import hessian_times, hessian_weights
@@ -210,18 +210,25 @@ def test_every_solver_on_the_toy(name, size):
             assert got.value <= best + 1e-9
 
 
-def test_every_solver_trains_a_model(zoo):
-    from kolmogorov import KolmogorovModel
+@pytest.fixture(scope="module")
+def drawn(zoo):
+    """Draws that complete the table."""
+    return BayesianKolmogorovModel(5, n_chains=1, burn_in=30, n_samples=10, random_state=0).fit(zoo).posterior_
 
+
+@pytest.mark.parametrize("learn_from", ["ratings", "draws"])
+def test_every_solver_trains_a_model(zoo, drawn, learn_from):
     errors = {}
+    ridge = {"user_reg": 0.3} if learn_from == "ratings" else {}
     for name in names("binary"):
-        solver = resolve("binary", name)
+        options = {"learn_from": learn_from, "item_solver": resolve("binary", name), "random_state": 0}
         if name == "sdr":
             pytest.importorskip("clarabel")
             zoo_part = zoo.subset(zoo.user_rows() < 20)
-            model = KolmogorovModel(3, binary_solver=solver, max_iter=2, random_state=0).fit(zoo_part)
+            KolmogorovModel(3, max_iter=2, **options | {"learn_from": "ratings"}).fit(zoo_part)
             continue
-        model = KolmogorovModel(4, binary_solver=solver, max_iter=5, user_reg=0.3, tol=0, random_state=0).fit(zoo)
+        model = KolmogorovModel(4, max_iter=5, tol=0, n_init=1, **options, **ridge)._fit(zoo, drawn=drawn)
+        assert model.learned_from_ == learn_from
         history = [sweep.objective for sweep in model.history_]
         assert history == sorted(history, reverse=True)
         errors[name] = model.history_[-1].rmse

@@ -37,7 +37,7 @@ def checked(html):
 
 @pytest.fixture(scope="module")
 def model(zoo):
-    return KolmogorovModel(5, user_reg=0.3, n_init=5, random_state=0).fit(zoo)
+    return KolmogorovModel(5, learn_from="ratings", user_reg=0.3, n_init=5, random_state=0).fit(zoo)
 
 
 def test_names_are_escaped():

@@ -52,6 +52,15 @@ def one_blas_thread() -> Iterator[None]:
                 _limit.restore_original_limits()
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Hold OpenMP to one thread too: scikit-learn's sums depend on how many add them up."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        yield
+
+
 #: The limit is the process's, so the first of several threads sets it and the last one lifts it.
 _lock = threading.Lock()
 _holders = 0

@@ -118,7 +118,7 @@ class BiasedModel(Recommender):
     """Base of the estimators that end in `BiasedFactors`."""
 
     fitted_: BiasedFactors
-    usual_grid: ClassVar = {"n_factors": (5, 10, 20), "reg": (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)}
+    _usual_grid: ClassVar = {"n_factors": (5, 10, 20), "reg": (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)}
 
 
 def learnable(model: BiasedModel, X: Any) -> Observations:

@@ -47,7 +47,7 @@ class MatrixFactorization(BiasedModel):
     --------
     >>> import kolmogorov as km
     >>> train, test = km.datasets.load("digits").split(test_size=0.2, random_state=0)
-    >>> km.MatrixFactorization(n_factors=5, reg=1.0, random_state=0).fit(train).evaluate(test)["rmse"] < 0.22
+    >>> km.baselines.MatrixFactorization(n_factors=5, reg=1.0, random_state=0).fit(train).evaluate(test)["rmse"] < 0.22
     True
     """
 
@@ -72,7 +72,7 @@ class MatrixFactorization(BiasedModel):
 
     def fit(self, X: Any, y: None = None) -> Self:
         """Learn from Observations, a sparse matrix, or a dense array with NaN for missing."""
-        self.check_parameters()
+        self._check_parameters()
         observations = learnable(self, X)
         rng = generator(base_seed(self.random_state))
         values, weights = observations.values, observations.weights
@@ -100,9 +100,9 @@ class MatrixFactorization(BiasedModel):
             item_factors=items[:, :size].copy(),
             training=by_users(observations),
         )
-        return self.adopt(checked(fitted, "A larger 'reg' may help."))
+        return self._adopt(checked(fitted, "A larger 'reg' may help."))
 
-    def check_parameters(self) -> None:
+    def _check_parameters(self) -> None:
         """Raise for the first parameter that is not in order."""
         check_parameters(type(self).__name__, self.get_params(deep=False), _RULES)
         resolve("ridge", self.ridge_solver)

@@ -39,7 +39,7 @@ class SVDpp(BiasedModel):
     --------
     >>> import kolmogorov as km
     >>> train, test = km.datasets.load("digits").split(test_size=0.2, random_state=0)
-    >>> km.SVDpp(n_factors=5, random_state=0).fit(train).evaluate(test)["rmse"] < 0.25
+    >>> km.baselines.SVDpp(n_factors=5, random_state=0).fit(train).evaluate(test)["rmse"] < 0.25
     True
     """
 
@@ -60,7 +60,7 @@ class SVDpp(BiasedModel):
 
     def fit(self, X: Any, y: None = None) -> Self:
         """Learn from Observations, a sparse matrix, or a dense array with NaN for missing."""
-        self.check_parameters()
+        self._check_parameters()
         observations = learnable(self, X)
         rng = generator(base_seed(self.random_state))
         view = observations.rows
@@ -102,8 +102,10 @@ class SVDpp(BiasedModel):
             item_factors=item_factors,
             training=by_users(observations),
         )
-        return self.adopt(checked(fitted, f"Lower 'rate', which is {self.rate:g}: steps were too long for this scale."))
+        return self._adopt(
+            checked(fitted, f"Lower 'rate', which is {self.rate:g}: steps were too long for this scale.")
+        )
 
-    def check_parameters(self) -> None:
+    def _check_parameters(self) -> None:
         """Raise for the first parameter that is not in order."""
         check_parameters(type(self).__name__, self.get_params(deep=False), _RULES)

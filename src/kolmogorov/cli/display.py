@@ -21,7 +21,6 @@ from kolmogorov._support.wording import shown
 from kolmogorov.cli.verb import chosen_format, wants_safe_cells
 from kolmogorov.errors import FileWriteError
 
-FORMATS = ("table", "csv", "json")
 #: A spreadsheet takes a cell that begins so for a formula; the last four are how some write the first four.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 

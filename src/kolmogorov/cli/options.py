@@ -50,26 +50,26 @@ class Finite(click.FloatRange):
 
 
 class LevelsOption(click.ParamType):  # type: ignore[type-arg]
-    """The values of items: 2, auto, or numbers separated by commas."""
+    """What items may be in events: 2, chances, auto, or numbers separated by commas."""
 
     name = "levels"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Read 2, auto or a grid."""
+        """Read 2, a word or a grid."""
         from kolmogorov.data.levels import LevelsRequirement
 
         if not isinstance(value, str):
             return value
         try:
-            found: Any = value if value == "auto" else [float(part) for part in value.split(",")]
+            found: Any = value if value in ("auto", "chances") else [float(part) for part in value.split(",")]
         except ValueError:
             found = []
         if found == [2.0]:
             return 2
-        if not LevelsRequirement().accepts(found):
+        if not LevelsRequirement(chances=True).accepts(found):
             self.fail(
-                f"expected 2, auto, or increasing numbers on the probability scale separated by commas, such as "
-                f"0,0.5,1, got {value!r}.",
+                f"expected 2, chances, auto, or increasing numbers on the probability scale separated by commas, such "
+                f"as 0,0.5,1, got {value!r}.",
                 param,
                 ctx,
             )

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from kolmogorov.data import Observations
 
 #: Chains that are as short as chains can be.
-_SHORT: dict[str, Any] = {"n_chains": 2, "burn_in": 2, "n_samples": 2, "thin": 1}
+_SHORT: dict[str, Any] = {"n_chains": 2, "burn_in": 2, "n_samples": 2}
 
 
 def warm() -> Iterator[tuple[str, int, float]]:
@@ -43,23 +43,24 @@ def _tables() -> tuple[Observations, Observations]:
 def _point(answers: Observations, ratings: Observations) -> None:
     from kolmogorov import KolmogorovModel
 
-    for solver in ("exhaustive", "local_search"):
-        model = KolmogorovModel(4, user_reg=1.0, binary_solver=solver, max_iter=2, random_state=0).fit(answers)
-    _ask(model, answers)
-    KolmogorovModel(4, user_reg=1.0, max_iter=2, random_state=0).fit(ratings).evaluate(ratings)
+    for table in (answers, ratings):
+        for solver in ("exhaustive", "local_search"):
+            model = KolmogorovModel(4, item_solver=solver, max_iter=2, random_state=0).fit(table)
+        _ask(model, table)
 
 
-def _soft(answers: Observations, ratings: Observations) -> None:
+def _of_ratings(answers: Observations, ratings: Observations) -> None:
     from kolmogorov import KolmogorovModel
 
-    for table in (answers, ratings):
-        _ask(KolmogorovModel(4, max_iter=2, random_state=0).fit(table), table)
+    model = KolmogorovModel(4, learn_from="ratings", max_iter=2, random_state=0)
+    for levels in (2, "chances"):
+        model.set_params(levels=levels).fit(ratings).evaluate(ratings)
 
 
 def _levels(answers: Observations, ratings: Observations) -> None:
     from kolmogorov import KolmogorovModel
 
-    _ask(KolmogorovModel(4, levels="auto", user_reg=1.0, max_iter=2, random_state=0).fit(ratings), ratings)
+    _ask(KolmogorovModel(4, levels="auto", learn_from="ratings", max_iter=2, random_state=0).fit(ratings), ratings)
 
 
 def _drawn(table: Observations) -> None:
@@ -76,7 +77,7 @@ def _only_yes(answers: Observations, ratings: Observations) -> None:
     visits = answers.subset(answers.values == 1.0)
     model = KolmogorovModel(4, unobserved="auto", max_iter=2, random_state=0).fit(visits)
     model.evaluate(visits, ranking=True)
-    model.recommendations(visits.users.ids[0], 3)
+    model._asked(visits.users.ids[0], 3)
 
 
 def _ask(model: Any, table: Observations) -> None:
@@ -86,8 +87,8 @@ def _ask(model: Any, table: Observations) -> None:
     model.evaluate(table)
     model.evaluate(table, ranking=True)
     # Their columns, for which no library of data frames is needed.
-    model.recommendations(known, 3)
-    model.recommendations(table.subset(table.user_rows() < 2), 3)
+    model._asked(known, 3)
+    model._asked(table.subset(table.user_rows() < 2), 3)
     model.explain(known, items[0])
     model.relations().rules(table)
 
@@ -95,7 +96,7 @@ def _ask(model: Any, table: Observations) -> None:
 #: What is compiled, in the order in which newcomers meet it.
 STEPS: dict[str, Callable[[Any, Any], None]] = {
     "one model: fit, predict, recommend, explain, rules": _point,
-    "soft values beside it": _soft,
+    "the same learned from ratings": _of_ratings,
     "draws of yes and no": lambda answers, ratings: _drawn(answers),
     "draws of ratings": lambda answers, ratings: _drawn(ratings),
     "many-valued models": _levels,

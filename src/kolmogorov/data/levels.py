@@ -12,12 +12,11 @@ import numpy as np
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import Observations
 
-Levels = int | Sequence[float] | Literal["auto"]
+Levels = int | Sequence[float] | Literal["auto", "chances"]
+#: Any number from 0 to 1.
+CHANCES: Literal["chances"] = "chances"
 #: An item's value in an event is kept as one byte; a reach of ten scales either way is beyond all use.
 MOST_LEVELS, FURTHEST_LEVEL = 64, 10.0
-#: Chances of an item in an event where answers are yes or no and point models are learned; never 0 or 1, so that no
-#: answer is impossible.
-CHANCES = (0.002, 0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98, 0.998)
 #: The step of a grid where the ratings' own is finer or coarser, with the two between which that serves.
 _USUAL_STEP, _FINEST_STEP, _COARSEST_STEP = 0.2, 0.15, 0.25
 #: Steps by which a grid reaches beyond either end of the scale.
@@ -28,12 +27,14 @@ _LOOK = 1 << 20
 
 @dataclass(frozen=True)
 class LevelsRequirement:
-    """2, "auto", or increasing values on the probability scale."""
+    """2, "auto", or increasing values on the probability scale; where `chances` are allowed, these too."""
+
+    chances: bool = False
 
     def accepts(self, value: Any) -> bool:
         """Tell whether the value is allowed."""
         if isinstance(value, str):
-            return value == "auto"
+            return value == "auto" or (self.chances and value == CHANCES)
         if isinstance(value, numbers.Integral):
             return not isinstance(value, bool) and int(value) == 2
         try:
@@ -44,18 +45,19 @@ class LevelsRequirement:
         return bool(shaped and (np.abs(grid) <= FURTHEST_LEVEL).all() and (np.diff(grid) > 0.0).all())
 
     def __str__(self) -> str:
+        words = "2, 'auto', 'chances'" if self.chances else "2, 'auto'"
         return (
-            f"2, 'auto', or a list of 2 to {MOST_LEVELS} increasing numbers on the probability scale, each between "
+            f"{words}, or a list of 2 to {MOST_LEVELS} increasing numbers on the probability scale, each between "
             f"-{FURTHEST_LEVEL:g} and {FURTHEST_LEVEL:g}"
         )
 
 
 def grid_of(levels: Levels, table: Observations) -> Floats | None:
-    """Return the values of a many-valued model for a table; None for the paper's two.
+    """Return the values of a many-valued model for a table; None for the paper's two, and for chances.
 
     Parameters
     ----------
-    levels : 2, "auto" or sequence of float
+    levels : 2, "auto", "chances" or sequence of float
     table : Observations
 
     Examples
@@ -65,10 +67,10 @@ def grid_of(levels: Levels, table: Observations) -> Floats | None:
     >>> grid_of("auto", table).round(1).tolist()
     [-0.4, -0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4]
     """
-    if isinstance(levels, str):
-        return _reaching(step_of(table))
     if isinstance(levels, numbers.Integral):
         return None
+    if isinstance(levels, str):
+        return None if levels == CHANCES else _reaching(step_of(table))
     grid = np.asarray(levels, dtype=np.float64)
     return None if np.array_equal(grid, (0.0, 1.0)) else grid
 

@@ -106,12 +106,7 @@ class Checkpoint:
 
 
 def check_identity(contents: container.Contents, path: Path, identity: str, seed: int | None) -> None:
-    """Refuse the checkpoint of another fit, or of another version of the library."""
-    if contents.version != container.VERSION:
-        raise FileFormatError(
-            f"{path} is a checkpoint of an older version of kolmogorov, which alone can go on from it. Delete it or "
-            "choose another path."
-        )
+    """Refuse the checkpoint of another fit."""
     if contents.meta.get("identity") != identity or seed not in (None, contents.meta.get("seed")):
         raise FileFormatError(
             f"{path} is the checkpoint of another fit (other data, parameters or seed). Delete it or choose another "

@@ -7,7 +7,7 @@ sum over all partners, which is the same for all rows, plus corrections over its
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,21 +28,13 @@ class Rest:
     weight : float
     total : float64[D, D]
         The products of all partners' factors, summed, observed or not.
-    precision : float64[n_rows] or None
-        What the entries of each row weigh, observed or not, where that is not one.
     bits : uint64[n_partners] or None
         The partners' factors as bits, where the observations have weights of their own.
     """
 
     weight: float
     total: Floats
-    precision: Floats | None = None
     bits: NDArray[np.uint64] | None = None
-
-    def base(self, first: int, last: int) -> Floats:
-        """Return what all partners add to the Gram matrices of some rows, as no of this weight."""
-        whole = self.weight * self.total
-        return whole if self.precision is None else self.precision[first:last, None, None] * whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,30 +55,16 @@ class Partners:
     rest: Rest | None = None
 
     @classmethod
-    def of(cls, factors: Floats, view: View, unobserved: float = 0.0, everyone: Floats | None = None) -> Partners:
+    def of(cls, factors: Floats, view: View, unobserved: float = 0.0) -> Partners:
         """Look whether the factors are bits, and whether the view's observations all weigh the same.
 
-        An entry that was not observed weighs `unobserved`; its partner is one of `everyone`, by default of those with
-        factors.
+        An entry that was not observed weighs `unobserved`.
         """
         bits = packed_bits(factors) if unobserved or not view.weights.size else None
         rest = None
         if unobserved:
-            all_of_them = factors if everyone is None else everyone
-            rest = Rest(unobserved, all_of_them.T @ all_of_them, bits=bits)
+            rest = Rest(unobserved, factors.T @ factors, bits=bits)
         return cls(factors, None if view.weights.size else bits, rest)
-
-    @classmethod
-    def with_precision(
-        cls, factors: Floats, view: View, precision: Floats, unobserved: float = 0.0
-    ) -> tuple[Partners, View, Floats | None]:
-        """Prepare sums in which a row's entries weigh its precision: in the sums, or with other weights in the view."""
-        partners = cls.of(factors, view, unobserved)
-        if partners.rest is not None:
-            partners = replace(partners, rest=replace(partners.rest, precision=precision))
-        if not view.weights.size:
-            return partners, view, precision
-        return partners, view.weighed(np.repeat(precision, view.counts)), None
 
     def equations(
         self,
@@ -95,13 +73,9 @@ class Partners:
         last: int,
         ridge: float,
         centre: Floats,
-        precision: Floats | None = None,
         memory: Floats | None = None,
     ) -> tuple[Floats, Floats]:
-        """Return Gram matrices and moments of the rows `first` to `last`, in new memory or in that given.
-
-        A `precision` for each row of the view weighs its observations, which then have no other weights.
-        """
+        """Return Gram matrices and moments of the rows `first` to `last`, in new memory or in that given."""
         n, size = last - first, self.factors.shape[1]
         memory = np.empty(n * (size + 1) * size) if memory is None else memory
         gram = memory[: n * size * size].reshape(n, size, size)
@@ -109,15 +83,9 @@ class Partners:
         table = (view.indptr, view.indices, view.values)
         rest = (first, last, ridge, centre, gram, moment)
         if self.bits is not None:
-            binary_normal_equations(*table, self.bits, np.empty(0) if precision is None else precision, *rest)
-        elif precision is None:
-            normal_equations(*table, view.weights, self.factors, *rest)
+            binary_normal_equations(*table, self.bits, *rest)
         else:
-            normal_equations(*table, view.weights, self.factors, first, last, 0.0, centre, gram, moment)
-            gram *= precision[first:last, None, None]
-            moment *= precision[first:last, None]
-            gram[:, np.arange(size), np.arange(size)] += ridge
-            moment += ridge * centre
+            normal_equations(*table, view.weights, self.factors, *rest)
         if self.rest is not None:
             self._add_rest(self.rest, gram, view, first, last, ridge)
         view.forget(first, last)
@@ -127,18 +95,16 @@ class Partners:
         """Turn sums over the observed entries into sums over all, of which those observed are no longer a no."""
         diagonal = np.arange(gram.shape[1])
         if not view.weights.size:
-            # Every observation weighs as much as its row: its products are in the sums already.
+            # Every observation weighs one: its products are in the sums already.
             gram *= 1.0 - rest.weight
             gram[:, diagonal, diagonal] += rest.weight * ridge
-            gram += rest.base(first, last)
+            gram += rest.weight * rest.total
             return
         plain = View(view.indptr, view.indices, view.values, np.empty(0))
         alike = Partners(self.factors, rest.bits)
         counted, _ = alike.equations(plain, first, last, 0.0, np.zeros(gram.shape[1]))
         counted *= rest.weight
-        if rest.precision is not None:
-            counted *= rest.precision[first:last, None, None]
-        gram += rest.base(first, last)
+        gram += rest.weight * rest.total
         gram -= counted
 
 

@@ -7,45 +7,61 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.observations import View
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.execution import Threads
+from kolmogorov.fitting.equations import Partners
 from kolmogorov.fitting.fitted import Fitted
-from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE, HalfStep
+from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE
+from kolmogorov.fitting.pull import Pull
+from kolmogorov.kernels.rows.quadratic import keep_better
 from kolmogorov.solvers import RowSolver
 
 Side = Literal["auto", "users", "items"]
 Floats = NDArray[np.float64]
 
 
-def new_users(
-    fitted: Fitted, view: View, solver: RowSolver, ridge: float, unobserved: float, n_jobs: int | None
-) -> Floats:
+def new_users(fitted: Fitted, view: View, solver: RowSolver, unobserved: float, n_jobs: int | None) -> Floats:
     """Return theta for the rows of `view`, whose partners are the model's items.
 
     A row without entries gets the population's theta.
     """
-    start = np.tile(fitted.centre, (view.indptr.size - 1, 1))
-    step = HalfStep(solver, ridge, fitted.centre, seed=0, sweep=0, side=USER_SIDE, unobserved=unobserved)
-    with one_blas_thread(), Threads(n_jobs) as dealer:
-        theta, _ = step.run(view, fitted.psi_or_average, start, dealer, fitted.psi.astype(np.float64))
-    theta[view.counts == 0] = fitted.theta_or_population[-1]
+    psi = fitted.psi.astype(np.float64)
+    theta = placed(view, psi, fitted.user_pull, solver, USER_SIDE, unobserved, n_jobs)
+    theta[view.counts == 0] = fitted.population
     return theta
 
 
-def new_items(
-    fitted: Fitted, view: View, solver: RowSolver, ridge: float, unobserved: float, n_jobs: int | None
-) -> NDArray[Any]:
+def new_items(fitted: Fitted, view: View, solver: RowSolver, unobserved: float, n_jobs: int | None) -> NDArray[Any]:
     """Return psi for the rows of `view`, whose partners are the model's users."""
-    middle = fitted.item_centre(unobserved)
-    start = np.full((view.indptr.size - 1, fitted.n_events), fitted.first_level(middle))
-    centre = np.full(fitted.n_events, middle)
-    step = HalfStep(solver, ridge, centre, seed=0, sweep=0, side=ITEM_SIDE, unobserved=unobserved)
-    with one_blas_thread(), Threads(n_jobs) as dealer:
-        psi, _ = step.run(view, fitted.theta_or_population, start, dealer, fitted.theta)
+    psi = placed(view, fitted.theta, fitted.item_pull, solver, ITEM_SIDE, unobserved, n_jobs)
     return psi.astype(bool) if fitted.psi.dtype == bool else psi
+
+
+def placed(
+    view: View, factors: Floats, pull: Pull, solver: RowSolver, side: int, unobserved: float, n_jobs: int | None
+) -> Floats:
+    """Solve the problem of every row of `view`, whose partners have `factors`, with a pull on all of them."""
+    n_rows, size = view.indptr.size - 1, pull.centre.size
+    partners = Partners.of(factors, view, unobserved)
+    start = np.tile(solver.nearest(pull.centre), (n_rows, 1))
+    seeds = row_seeds(0, 0, side, np.zeros(n_rows, dtype=np.int64))
+    found, values, tilt = np.empty_like(start), np.empty(n_rows), pull.strength @ pull.centre
+
+    def share(first: int, last: int) -> None:
+        rows = slice(first, last)
+        gram, moment = partners.equations(view, first, last, 0.0, np.zeros(size))
+        gram += pull.strength
+        moment += tilt
+        found[rows] = solver.solve_batch(gram, moment, start[rows], seeds[rows])
+        keep_better(gram, moment, start[rows], found[rows], values[rows])
+
+    with one_blas_thread(), Threads(n_jobs) as dealer:
+        dealer.deal(share, n_rows, size * size, view.indptr, size * size, solver.row_cost(size))
+    return found
 
 
 def side_of(fitted: Fitted, observations: Observations, side: Side) -> Literal["users", "items"]:

@@ -38,16 +38,13 @@ class HalfStep:
     offset: int = 0
     unobserved: float = 0.0
 
-    def run(
-        self, view: View, factors: Floats, current: Floats, dealer: Threads, everyone: Floats | None = None
-    ) -> tuple[Floats, Floats]:
+    def run(self, view: View, factors: Floats, current: Floats, dealer: Threads) -> tuple[Floats, Floats]:
         """Solve every row given the other side's factors; return new rows and their values.
 
-        The value of a row is x^T gram x - 2 x^T moment. What was not observed is with one of `everyone`, by default of
-        those with factors.
+        The value of a row is x^T gram x - 2 x^T moment.
         """
         n_rows, size = current.shape
-        partners = Partners.of(factors, view, self.unobserved, everyone)
+        partners = Partners.of(factors, view, self.unobserved)
         result = np.empty_like(current)
         values = np.empty(n_rows)
         seeds = self._seeds(0, n_rows)

@@ -14,7 +14,7 @@ from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.errors import FitError, InvariantError
 from kolmogorov.fitting.stored import Parts
-from kolmogorov.metrics.distribution import shares
+from kolmogorov.kernels.draws.tilting import tilt
 
 _BLOCK = 1 << 22
 #: Ratings looked at to find the values of their scale, and how many these may be.
@@ -30,19 +30,42 @@ class Factors:
     ----------
     theta : float32[n_models, n_users + 1, D] or float64
     psi : the same for items
-    floor : float
-        The chance that an answer goes against its event.
     bounds : tuple of float
         What each model's products are cut to before they are averaged.
     """
 
     theta: NDArray[Any]
     psi: NDArray[Any]
-    floor: float = 0.0
     bounds: tuple[float, float] = (-np.inf, np.inf)
 
 
-class Trained(ABC):
+class Counted:
+    """What is known of the users and items of a table that something was learned from."""
+
+    training: Observations
+
+    @cached_property
+    def user_counts(self) -> NDArray[np.int64]:
+        """Observations of each user."""
+        return self.training.rows.counts
+
+    @cached_property
+    def item_counts(self) -> NDArray[np.int64]:
+        """Observations of each item."""
+        return item_counts(self.training)
+
+    @cached_property
+    def user_seen(self) -> NDArray[np.bool_]:
+        """Which users had observations."""
+        return self.user_counts > 0
+
+    @cached_property
+    def item_seen(self) -> NDArray[np.bool_]:
+        """Which items had observations."""
+        return self.item_counts > 0
+
+
+class Trained(Counted, ABC):
     """Base of what models keep under `fitted_`. Rows are row numbers; the row past the last stands for the unknown."""
 
     training: Observations
@@ -61,15 +84,18 @@ class Trained(ABC):
         """Return predictions in [0, 1] for aligned rows."""
 
     def distribution_at_rows(self, users: Rows, items: Rows) -> Floats:
-        """Return the probability of every level for aligned rows; float64[n, L]. Of two, those of no and of yes."""
-        chance = self.at_rows(users, items)
-        return np.column_stack([1.0 - chance, chance])
+        """Return the probability that an answer is each of `points`, for aligned rows; the mean is what is predicted.
 
-    def scale_distribution(self, users: Rows, items: Rows) -> Floats:
-        """Return the probability of each of `points` for aligned rows: levels spread over the ratings nearest."""
-        assert self.points is not None
-        levels = np.array([0.0, 1.0]) if self.levels is None else self.levels
-        return self.distribution_at_rows(users, items) @ shares(levels, self.points)
+        Where a prediction lies beyond the ratings that there are, all of it is at their end.
+        """
+        points = self.points
+        out = np.ascontiguousarray(self._shares_at_rows(users, items, points))
+        tilt(points, self.at_rows(users, items), out)
+        return out
+
+    def _shares_at_rows(self, users: Rows, items: Rows, points: Floats) -> Floats:
+        """Return about how probable each rating is, noise included; float64[n, n_points], the caller's own."""
+        raise NotImplementedError(f"{type(self).__name__} predicts no distributions.")
 
     @abstractmethod
     def of_users(self, users: Rows) -> Floats:
@@ -101,35 +127,24 @@ class Trained(ABC):
         return self.training.scale
 
     @cached_property
-    def points(self) -> Floats | None:
-        """The distinct ratings of the training data, on the probability scale; None where they are more than a few."""
-        found = np.unique(self.training.values[:_LOOK].round(9))
-        return found if 2 <= found.size <= _MOST_POINTS else None
+    def points(self) -> Floats:
+        """The ratings that an answer may be, on the probability scale: those of the training data.
+
+        Where they are more than a few, so many at equal distances stand for them.
+        """
+        found = self._distinct
+        if self.training.is_binary or found.size < 2:
+            return np.array([0.0, 1.0])
+        return found if self.has_steps else np.linspace(found[0], found[-1], _MOST_POINTS)
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether the ratings are so few that `points` are these themselves."""
+        return self._distinct.size <= _MOST_POINTS
 
     @cached_property
-    def user_counts(self) -> NDArray[np.int64]:
-        """Observations of each user."""
-        return self.training.rows.counts
-
-    @cached_property
-    def item_counts(self) -> NDArray[np.int64]:
-        """Observations of each item."""
-        return item_counts(self.training)
-
-    @cached_property
-    def user_seen(self) -> NDArray[np.bool_]:
-        """Which users had observations."""
-        return self.user_counts > 0
-
-    @cached_property
-    def item_seen(self) -> NDArray[np.bool_]:
-        """Which items had observations."""
-        return self.item_counts > 0
-
-    def seen_by(self, user: int) -> NDArray[Any]:
-        """Return the items that a user was observed with."""
-        rows = self.training.rows
-        return rows.indices[rows.indptr[user] : rows.indptr[user + 1]]
+    def _distinct(self) -> Floats:
+        return np.unique(self.training.values[:_LOOK].round(9))
 
     def known_rows(self, users: Rows, items: Rows) -> tuple[Rows, Rows]:
         """Give users and items without observations the row of the unknown."""

@@ -5,7 +5,6 @@ from kolmogorov.interpret.events import Event
 from kolmogorov.interpret.graded_posterior import GradedPosteriorRelations
 from kolmogorov.interpret.graded_relations import GradedRelations
 from kolmogorov.interpret.order import Order
-from kolmogorov.interpret.posterior_relations import PosteriorRelations
 from kolmogorov.interpret.reasons import Reason
 from kolmogorov.interpret.relations import Relations
 from kolmogorov.interpret.rule import Rule
@@ -18,7 +17,6 @@ __all__ = [
     "GradedPosteriorRelations",
     "GradedRelations",
     "Order",
-    "PosteriorRelations",
     "Reason",
     "Relations",
     "Rule",

@@ -1,4 +1,4 @@
-"""Why a probability is what it is: the share that each event brings, and the rules that lead to it."""
+"""Why a prediction is what it is: what everybody would get, what each event changes, and the rules that lead to it."""
 
 from __future__ import annotations
 
@@ -8,172 +8,220 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.markup import bars, card, table
+from kolmogorov._support.markup import bars, card, note, table
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.wording import shown
+from kolmogorov.data import Scale
 from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.interpret.answers import check_likes
 from kolmogorov.interpret.events import describe
 from kolmogorov.interpret.reasons import Reason, reasons_for
 from kolmogorov.plot.explanation import draw_explanation
-from kolmogorov.plot.palette import colour
+from kolmogorov.plot.palette import GREY, colour
 from kolmogorov.sampling.posterior import Posterior
 from kolmogorov.surface.ids import Unknown, id_of, rows_of
 
-#: Reasons that an explanation names when printed, and the least amount of an event that it names.
+#: Reasons that an explanation names when printed, and the least difference that it names.
 _SHOWN, _LITTLE = 3, 0.0005
 
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one event adds to a probability: theta_ud * psi_id.
+    """By how much one event sets a user's prediction apart: (theta_ud - mean theta_d) psi_id.
 
     Attributes
     ----------
     event : int
     theta : float
         The user's probability of the event.
+    share : float
+        Everybody's, on average.
     psi : float
-        1 where the item happens in the event, 0 where not, and in a many-valued model its value there; in between for
-        the average over items.
+        What the item is in the event: 1 where it happens, 0 where not; otherwise its level or chance there.
     amount : float
     items : tuple of str
-        The event's most telling items.
+        What names the event.
     """
 
     event: int
     theta: float
+    share: float
     psi: float
     amount: float
     items: tuple[str, ...]
 
+    @property
+    def name(self) -> str:
+        """The event by its number, and by what names it where anything does."""
+        return f"event {self.event}" + (f": {', '.join(self.items)}" if self.items else "")
+
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """The probability of one (user, item), taken apart.
+    """The prediction for one (user, item), taken apart: what everybody would get, and a difference for each event.
 
     Attributes
     ----------
     user, item : id
     user_name, item_name : str
         For people: the title where there is one.
+    base : float
+        What is predicted for somebody of whom nothing is known.
+    events : tuple of Contribution
+        Largest difference first, up or down.
+    rest : float
+        Of draws, what their average says beyond the one model that they are read by; of a single model, what cutting
+        to the scale takes away.
     probability : float
+        Base, differences and rest together: what is predicted.
     rating : float
         The same in rating units.
-    events : tuple of Contribution
-        Largest amount first.
     reasons : tuple of Reason
         Rules from what the user is known to like to the item, the strongest first.
-    graded : bool
-        Whether the model is many-valued: the probability is then an expected rating on the scale from 0 to 1.
+    scale : Scale
+        Between probabilities and ratings.
+    binary : bool
+        Whether answers are yes and no, so that predictions are chances.
+    drawn : bool
+        Whether draws are explained.
 
     Examples
     --------
     >>> import kolmogorov as km
-    >>> model = km.KolmogorovModel(5, user_reg=0.3, n_init=10, random_state=0).fit(km.datasets.load("zoo"))
+    >>> model = km.KolmogorovModel(5, random_state=0).fit(km.datasets.load("zoo"))
     >>> why = model.explain("dove", "eggs")
-    >>> print(why.reasons[0])
-    feathers ⇒ eggs (held for 20 of 20; of all, 58%)
+    >>> bool(np.isclose(why.base + why.contributions.sum() + why.rest, model.predict("dove", "eggs")))
+    True
     """
 
     user: Any
     item: Any
     user_name: str
     item_name: str
+    base: float
+    events: tuple[Contribution, ...]
+    rest: float
     probability: float
     rating: float
-    events: tuple[Contribution, ...]
-    reasons: tuple[Reason, ...] = ()
-    graded: bool = False
+    reasons: tuple[Reason, ...]
+    scale: Scale
+    binary: bool
+    drawn: bool = False
 
     @property
     def contributions(self) -> NDArray[np.float64]:
-        """Amount by event number; they sum to the probability, before it is cut to the scale."""
+        """Differences by event number."""
         amounts = {part.event: part.amount for part in self.events}
         return np.array([amounts[number] for number in range(len(amounts))])
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return a data frame with one row per event, largest contribution first."""
-        columns = {
-            "event": [part.event for part in self.events],
-            "theta": [part.theta for part in self.events],
-            "psi": [part.psi for part in self.events],
-            "contribution": [part.amount for part in self.events],
-            "items": [", ".join(part.items) for part in self.events],
+    def columns(self) -> dict[str, list[Any]]:
+        """Return what the prediction is the sum of, as columns: what everybody would get, every event, and the rest."""
+        parts, nan = self.events, float("nan")
+        return {
+            "part": ["everybody", *(f"event {part.event}" for part in parts), "rest"],
+            "amount": [self.base, *(part.amount for part in parts), self.rest],
+            "theta": [nan, *(part.theta for part in parts), nan],
+            "share": [nan, *(part.share for part in parts), nan],
+            "psi": [nan, *(part.psi for part in parts), nan],
+            "items": ["", *(", ".join(part.items) for part in parts), ""],
         }
-        return to_frame(columns, backend)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return `columns` as a data frame."""
+        return to_frame(self.columns(), backend)
 
     @property
     def sentence(self) -> str:
         """What is explained, in one line."""
-        if self.graded:
-            return f"{shown(self.user_name)} is expected to give {shown(self.item_name)} a rating of {self.rating:.2f}"
-        rating = "" if np.isclose(self.rating, self.probability) else f", as a rating {self.rating:.2f}"
-        names = f"{shown(self.user_name)} says yes to {shown(self.item_name)}"
-        return f"{names} with probability {self.probability:.3f}{rating}"
+        user, item = shown(self.user_name), shown(self.item_name)
+        if self.binary:
+            return f"{user} says yes to {item} with probability {self.probability:.3f}"
+        return f"{user} is expected to give {item} a rating of {self.rating:.2f}"
+
+    @property
+    def steps(self) -> list[tuple[str, float]]:
+        """From what everybody would get to the prediction, in the units that people read: names and amounts."""
+        unit = 1.0 if self.binary else self.scale.span
+        first = self.base if self.binary else self.scale.rating(self.base)
+        parts = [("everybody", float(first))]
+        parts += [(part.name, unit * part.amount) for part in self._told]
+        others = sum(part.amount for part in self.events) - sum(part.amount for part in self._told)
+        if abs(others) > _LITTLE:
+            parts.append(("other events", unit * others))
+        if abs(self.rest) > _LITTLE:
+            parts.append(("what the draws say beyond" if self.drawn else "cut to the scale", unit * self.rest))
+        return parts
+
+    @property
+    def _told(self) -> list[Contribution]:
+        return [part for part in self.events if abs(part.amount) > _LITTLE]
 
     def __str__(self) -> str:
-        lines = [self.sentence]
-        lines += [
-            f"  {part.amount:.3f} from event {part.event}: {self._value(part)}{shown(', '.join(part.items))}"
-            for part in self.events
-            if abs(part.amount) > _LITTLE
-        ]
+        (_, base), *rest = self.steps
+        digits = 3 if self.binary else 2
+        lines = [self.sentence, f"   {base:.{digits}f} everybody"]
+        lines += [f"  {amount:+.{digits}f} {shown(name)}" for name, amount in rest]
         if self.reasons:
             lines.append("Rules that lead to it, and how often they held in the training data:")
         lines += [f"  {reason}" for reason in self.reasons[:_SHOWN]]
         return "\n".join(lines)
 
-    def _value(self, part: Contribution) -> str:
-        """Say how high the item is in an event, where that differs, as a share of the scale and of the user."""
-        return f"{part.psi:.2f} × {part.theta:.2f}; " if self.graded else ""
-
     def __repr__(self) -> str:
         return f"<{self}>"
 
     def _repr_html_(self) -> str:
-        parts = [part for part in self.events if part.amount > _LITTLE]
+        (_, base), *rest = self.steps
+        digits = 3 if self.binary else 2
+        colours = [colour(part.event) for part in self._told]
         events = bars(
-            [", ".join(part.items[:3]) for part in parts],
-            [part.amount for part in parts],
-            [f"{part.amount:.3f} from event {part.event}" for part in parts],
-            [colour(part.event) for part in parts],
+            [name for name, _ in rest],
+            [abs(amount) for _, amount in rest],
+            [f"{amount:+.{digits}f}" for _, amount in rest],
+            colours + [GREY] * (len(rest) - len(colours)),
         )
         reasons = [str(reason) for reason in self.reasons[:_SHOWN]]
-        return card(self.sentence, events, table({"rules that lead to it": reasons}) if reasons else "")
+        words = note(f"{base:.{digits}f} is what everybody would get; then")
+        return card(self.sentence, words, events, table({"rules that lead to it": reasons}) if reasons else "")
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw what each event adds as one stacked bar (extra `plot`): Axes in, Axes out."""
-        names = [", ".join(part.items[:3]) for part in self.events]
-        events, amounts = [part.event for part in self.events], [part.amount for part in self.events]
-        return draw_explanation(self.sentence, events, amounts, names, ax)
+        """Draw the way from what everybody would get to the prediction as a waterfall (extra `plot`)."""
+        return draw_explanation(self.sentence, self.steps, [part.event for part in self._told], ax)
 
 
 def explain(
     fitted: Fitted | Posterior, user: Any, item: Any, unknown: Unknown = "error", likes: float = 0.6, n_items: int = 5
 ) -> Explanation:
-    """Take the probability of (user, item) apart into what each event brings, and find the rules that lead to it."""
+    """Take the prediction for (user, item) apart: what everybody would get, a difference per event, and the rest."""
     check_likes("explain", likes)
     user, item = id_of(fitted.users, user, "user"), id_of(fitted.items, item, "item")
     user_row = int(rows_of(fitted.users, fitted.user_seen, [user], "user", unknown)[0])
     item_row = int(rows_of(fitted.items, fitted.item_seen, [item], "item", unknown)[0])
-    theta, amounts = fitted.contributions(user_row, item_row)
-    psi = np.divide(amounts, theta, out=np.zeros_like(theta), where=theta > 0.0)
+    read = fitted.consensus
+    theta, share, psi = read.theta_or_population[user_row], read.population, read.psi_or_average[item_row]
+    # Nothing is written as 0, not as -0.
+    amounts = (theta - share) * psi + 0.0
     parts = [
-        Contribution(event.number, float(theta[d]), float(psi[d]), float(amounts[d]), event.items)
-        for d, event in enumerate(describe(fitted.consensus, n_items))
+        Contribution(
+            event.number, float(theta[d]), float(share[d]), float(psi[d]), float(amounts[d]), tuple(event.items)
+        )
+        for d, event in enumerate(describe(read, n_items))
     ]
-    probability = float(np.clip(amounts.sum(), 0.0, 1.0))
+    base = float(share @ psi)
+    probability = float(fitted.at_rows(np.array([user_row]), np.array([item_row]))[0])
     return Explanation(
         user=user,
         item=item,
         user_name=fitted.users.name(user_row) if user_row < len(fitted.users) else f"{user} (unknown)",
         item_name=fitted.items.name(item_row) if item_row < len(fitted.items) else f"{item} (unknown)",
+        base=base,
+        events=tuple(sorted(parts, key=lambda part: -abs(part.amount))),
+        rest=probability - base - float(amounts.sum()),
         probability=probability,
         rating=fitted.scale.rating(probability),
-        events=tuple(sorted(parts, key=lambda part: -part.amount)),
-        reasons=_reasons(fitted.consensus, user_row, item_row, likes),
-        graded=fitted.levels is not None,
+        reasons=_reasons(read.ruled, user_row, item_row, likes),
+        scale=fitted.scale,
+        binary=fitted.training.is_binary,
+        drawn=isinstance(fitted, Posterior),
     )
 
 

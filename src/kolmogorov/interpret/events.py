@@ -1,17 +1,11 @@
-"""Elementary events, described by the items that happen in them."""
+"""Elementary events, described by the items that set them apart."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from kolmogorov.fitting.fitted import Fitted
-
-# An item that is the same in every event stands out in none, whatever rounding says.
-_ROUNDING = 1e-9
+from kolmogorov.interpret.naming import EventItems
 
 
 @dataclass(frozen=True)
@@ -25,9 +19,10 @@ class Event:
     share : float
         Mean probability of the event over the users observed; the shares of all events sum to 1.
     n_items : int
-        How many items have the event in their support; of a many-valued model, how many are above their own mean in it.
+        How many items happen in it: those with the event in their support, or that are at least as likely to happen in
+        it as not.
     items : tuple of str
-        The most telling of them: often observed, and with few events in their support, or far above their mean.
+        Those that its people like more than everybody does, the most telling first.
     rows : tuple of int
         Their row numbers.
     """
@@ -41,27 +36,11 @@ class Event:
 
 def describe(fitted: Fitted, n_items: int = 10) -> list[Event]:
     """Describe every event of a model."""
-    share = fitted.theta_or_population[-1]
+    named, share = EventItems(fitted), fitted.population
+    inside = (fitted.psi[fitted.item_seen] >= 0.5).sum(axis=0)
     events = []
-    for number, inside in enumerate(_telling(fitted) if fitted.levels is None else _standing_out(fitted)):
-        rows = tuple(inside[:n_items].tolist())
+    for number in range(fitted.n_events):
+        rows = tuple(named.best(number, n_items).tolist())
         names = tuple(fitted.items.name(row) for row in rows)
-        events.append(Event(number, float(share[number]), len(inside), names, rows))
+        events.append(Event(number, float(share[number]), int(inside[number]), names, rows))
     return events
-
-
-def _telling(fitted: Fitted) -> Iterator[NDArray[np.int64]]:
-    """Yield the items that happen in each event, the most telling first."""
-    telling = np.argsort(-fitted.item_counts / np.maximum(fitted.psi.sum(axis=1), 1), kind="stable")
-    telling = telling[fitted.item_seen[telling]]
-    for number in range(fitted.n_events):
-        yield telling[fitted.psi[telling, number]]
-
-
-def _standing_out(fitted: Fitted) -> Iterator[NDArray[np.int64]]:
-    """Yield the items that are higher in each event than for the population, by how much and how often observed."""
-    above = fitted.psi - (fitted.psi @ fitted.theta_or_population[-1])[:, None]
-    weight = np.sqrt(fitted.item_counts)
-    for number in range(fitted.n_events):
-        order = np.argsort(-above[:, number] * weight, kind="stable")
-        yield order[above[order, number] > _ROUNDING]

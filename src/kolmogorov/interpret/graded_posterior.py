@@ -85,7 +85,6 @@ class GradedPosteriorRelations:
         """Return the probabilities of implications: rows of (item, threshold, item, threshold), thresholds from 0."""
         posterior, n_grades = self._posterior, len(self.grades)
         levels = posterior.levels
-        assert levels is not None
         rows, place = np.unique(implications[:, [0, 2]], return_inverse=True)
         left, right = np.ascontiguousarray((place.reshape(-1, 2) * n_grades + implications[:, [1, 3]]).T)
         held, found = np.zeros(len(left), dtype=np.int64), np.empty(len(left), dtype=np.int64)

@@ -49,12 +49,17 @@ class Grades:
 
     @classmethod
     def of(cls, fitted: Trained) -> Grades:
-        """Return the thresholds of a many-valued model."""
-        assert fitted.levels is not None
+        """Return the thresholds of a many-valued model.
+
+        Where an item may be anything in an event, a threshold is where rounding to the nearest rating changes. Of a
+        scale without steps, the levels are the thresholds.
+        """
         points = fitted.points
-        if points is None:
-            low, high = fitted.training.extent() or (0.0, 1.0)
-            points = np.append(low, fitted.levels[(fitted.levels > low) & (fitted.levels <= high)])
+        if fitted.levels is None:
+            return cls(0.5 * (points[1:] + points[:-1]), points[1:])
+        if not fitted.has_steps:
+            inside = (fitted.levels > points[0]) & (fitted.levels <= points[-1])
+            points = np.append(points[0], fitted.levels[inside])
         return cls.between(fitted.levels, points)
 
     @classmethod

@@ -66,10 +66,6 @@ class Pictures:
     def history(self, ax: Any = None) -> Any:
         """Draw the training error by sweep."""
         history = self._fitted.history
-        if not history:
-            raise DataError(
-                "A model of draws has no sweeps that go down to a minimum; look at its convergence instead."
-            )
         return draw_history([sweep.sweep for sweep in history], [sweep.rmse for sweep in history], ax)
 
     def calibration(self, observations: Observations | None = None, ax: Any = None) -> Any:

@@ -50,7 +50,7 @@ def reasons_for(fitted: Fitted, users: Rows, items: Rows, likes: float) -> Itera
     item that happens in every event is implied by everything, and one in no event implies everything: neither makes
     a reason. In a many-valued model every rating leads on from the threshold that it reaches, whatever `likes` is.
     """
-    leading = _Likings(fitted, likes) if fitted.levels is None else _Ratings(fitted)
+    leading = _Likings(fitted, likes) if fitted.psi.dtype == bool else _Ratings(fitted)
     places = np.flatnonzero(fitted.item_seen[items] & leading.reachable[items])
     rows = fitted.training.rows
     ends = np.cumsum(rows.counts[users[places]])

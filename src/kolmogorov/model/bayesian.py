@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import numbers
 import os
 import sys
@@ -12,13 +11,10 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from kolmogorov._support.callbacks import says_stop
-from kolmogorov._support.files import check_writable
 from kolmogorov._support.progress import notice
 from kolmogorov._support.seeds import base_seed
-from kolmogorov._support.threads import one_blas_thread, thread_count
+from kolmogorov._support.threads import thread_count
 from kolmogorov._support.validation import (
-    LARGEST_RIDGE,
-    Between,
     Callback,
     Either,
     Flag,
@@ -32,22 +28,18 @@ from kolmogorov._support.validation import (
     Word,
     check_parameters,
 )
-from kolmogorov._support.warn import warn
-from kolmogorov.data.levels import MOST_LEVELS, Levels, LevelsRequirement, has_two
+from kolmogorov.data.levels import MOST_LEVELS, Levels, LevelsRequirement
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.options import LARGEST_WEIGHT
 from kolmogorov.data.trainable import check_any, check_trainable
-from kolmogorov.errors import ConvergenceWarning, DataError, ParameterError
+from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.fitting.objective import usual_weight
-from kolmogorov.fitting.trained import checked
 from kolmogorov.model.drawn import DrawnModel
-from kolmogorov.sampling.checkpoint import ChainCheckpoint, SamplerState
 from kolmogorov.sampling.convergence import convergence_of
-from kolmogorov.sampling.device import check_on_device
-from kolmogorov.sampling.features import pattern_features, user_features
-from kolmogorov.sampling.plan import Plan, level_grid, likelihood_of
-from kolmogorov.sampling.sampler import Sampler, SamplingProgress
+from kolmogorov.sampling.drawing import Drawing
+from kolmogorov.sampling.plan import Plan, level_grid, likelihood_of, settled_weight
+from kolmogorov.sampling.sampler import SamplingProgress
 from kolmogorov.sampling.sizes import Sizes, suited
 from kolmogorov.surface.tables import table_of
 
@@ -60,12 +52,9 @@ _RULES: dict[str, Requirement] = {
     "n_chains": Either(Integer(1), Word("auto")),
     "burn_in": Either(Integer(1), Word("auto")),
     "n_samples": Either(Integer(1), Word("auto")),
-    "thin": Either(Integer(1), Word("auto")),
-    "item_classes": Integer(1),
     "n_features": Either(Integer(0), Word("auto")),
     "unobserved": Either(Real(0.0, LARGEST_WEIGHT), Word("auto")),
     "max_seconds": Optional(Positive()),
-    "concentration": Optional(Between(0.0, LARGEST_RIDGE)),
     "execution": Optional(Either(Instance(Cuda), Instance(Dask))),
     "callback": Callback(),
     "verbose": Flag(),
@@ -98,19 +87,12 @@ class BayesianKolmogorovModel(DrawnModel):
         "auto" takes 150, and 100 from 300,000 ratings on, or 100,000 that are yes/no.
     n_samples : int or "auto"
         Draws kept of each chain; "auto" takes 20.
-    thin : int or "auto"
-        Sweeps between two draws kept; "auto" takes 4.
-    item_classes : int
-        With two levels: classes of items in the prior; each has its own frequency of every event.
     n_features : int or "auto"
         How many features of who was observed with what may shift the priors of users and of items. "auto" takes 30
         for 80,000 ratings, and at most 60.
-    concentration : float, optional
-        Of theta's prior: its precision with noise, the sum of its Dirichlet's parameters with yes/no data. By default
-        it is learned: with noise during burn-in, with yes/no data all along.
     unobserved : float or "auto"
         Where only yes is recorded: what every entry that was not observed weighs, as a no. "auto" takes a weight by the
-        density of the table. It goes with normal noise and several levels, and lies below all weights.
+        density of the table. It goes with normal noise, and lies below all weights.
     max_seconds : float, optional
         Time for the chains: their length, and then their number, is cut to what fits. The draws then depend on how
         fast the machine is. Not on a cluster.
@@ -120,7 +102,7 @@ class BayesianKolmogorovModel(DrawnModel):
         Threads; -1 for all processors, None for one.
     execution : kolmogorov.execution.Dask or kolmogorov.execution.Cuda, optional
         A cluster on which the chains run, each as a task on one thread: the draws are the same. Or a GPU on which they
-        all run at once, with several levels: the draws are others, the same from run to run.
+        all run at once: the draws are others, the same from run to run.
     callback : callable, optional
         Called with a `SamplingProgress` after every sweep of every chain, on a cluster after every chain; returning
         True ends sampling, at the first draw kept if there is none yet. Chains that are ended early are left out unless
@@ -153,10 +135,7 @@ class BayesianKolmogorovModel(DrawnModel):
         n_chains: int | Auto = "auto",
         burn_in: int | Auto = "auto",
         n_samples: int | Auto = "auto",
-        thin: int | Auto = "auto",
-        item_classes: int = 8,
         n_features: int | Auto = "auto",
-        concentration: float | None = None,
         unobserved: float | Auto = 0.0,
         max_seconds: float | None = None,
         random_state: Any = None,
@@ -172,10 +151,7 @@ class BayesianKolmogorovModel(DrawnModel):
         self.n_chains = n_chains
         self.burn_in = burn_in
         self.n_samples = n_samples
-        self.thin = thin
-        self.item_classes = item_classes
         self.n_features = n_features
-        self.concentration = concentration
         self.unobserved = unobserved
         self.max_seconds = max_seconds
         self.random_state = random_state
@@ -185,7 +161,7 @@ class BayesianKolmogorovModel(DrawnModel):
         self.checkpoint = checkpoint
         self.verbose = verbose
 
-    usual_grid: ClassVar = {"n_events": (4, 8, 16, 24)}
+    _usual_grid: ClassVar = {"n_events": (4, 8, 16, 24)}
 
     # --- learning ---------------------------------------------------------------------------------------
 
@@ -201,7 +177,7 @@ class BayesianKolmogorovModel(DrawnModel):
         test : Observations, optional
             Held-out data, on which the running error is shown.
         """
-        self.check_parameters()
+        self._check_parameters()
         table = table_of(self, X, reset=True)
         if test is not None and not isinstance(test, Observations):
             raise DataError(f"'test' must be Observations, got {type(test).__name__}.")
@@ -209,36 +185,24 @@ class BayesianKolmogorovModel(DrawnModel):
         check_trainable(table, only_yes=self.unobserved != 0.0)
         if test is not None:
             check_any(test, "to test on")
-        sampler = self._sampler(table, None if test is None else test.rescaled(table.scale))
-        with one_blas_thread():
-            sampler.execute(self.execution or Threads(self.n_jobs))
-        self.adopt(checked(sampler.posterior()))
-        found = convergence_of(self.fitted_)
-        if found.settled:
-            notice(str(found))
-        else:
-            warn(f"{found}.", ConvergenceWarning)
+        drawing = Drawing(
+            self._plan(table),
+            self._n_features(table),
+            base_seed(self.random_state),
+            self._on_sweep,
+            checkpoint=self.checkpoint,
+            fixed_seed=isinstance(self.random_state, numbers.Integral),
+            test=None if test is None else test.rescaled(table.scale),
+            max_seconds=None if self.max_seconds is None else float(self.max_seconds),
+        )
+        drawn, _ = drawing.run(table, self.execution or Threads(self.n_jobs))
+        self._adopt(drawn)
+        notice(convergence_of(drawn).line)
         return self
-
-    def _sampler(self, table: Observations, test: Observations | None) -> Sampler:
-        plan, seed = self.plan(table), base_seed(self.random_state)
-        if isinstance(self.execution, Cuda):
-            check_on_device(plan)
-        count = self._n_features(table)
-        with one_blas_thread():
-            features = (user_features if plan.levels is None else pattern_features)(table, count)
-        keeper, progress = None, SamplerState(seed)
-        if self.checkpoint is not None:
-            fixed = isinstance(self.random_state, numbers.Integral)
-            keeper = ChainCheckpoint(self.checkpoint, self._identity(table, plan), seed if fixed else None)
-            check_writable(self.checkpoint)
-            progress = keeper.read(features, table, plan) or progress
-        seconds = None if self.max_seconds is None else float(self.max_seconds)
-        return Sampler(plan, table, features, progress, keeper, test, self._on_sweep, seconds)
 
     # --- inside -----------------------------------------------------------------------------------------
 
-    def check_parameters(self) -> None:
+    def _check_parameters(self) -> None:
         """Raise for the first parameter that is not in order."""
         check_parameters(type(self).__name__, self.get_params(deep=False), _RULES)
         thread_count(self.n_jobs)
@@ -247,7 +211,7 @@ class BayesianKolmogorovModel(DrawnModel):
         if isinstance(self.execution, Dask) and self.execution.gpu:
             raise ParameterError("Chains on a cluster run on threads. Leave 'gpu' out, or draw on one GPU: Cuda().")
 
-    def plan(self, table: Observations) -> Plan:
+    def _plan(self, table: Observations) -> Plan:
         """Return what `fit` would sample for a table: sizes by its size where they are left open."""
         likelihood = self._likelihood(table)
         sizes = self._sizes(table)
@@ -263,34 +227,29 @@ class BayesianKolmogorovModel(DrawnModel):
             n_chains=chosen("n_chains"),
             burn_in=chosen("burn_in"),
             n_samples=chosen("n_samples"),
-            thin=chosen("thin"),
-            n_classes=int(self.item_classes),
-            concentration=None if self.concentration is None else float(self.concentration),
+            thin=sizes.thin,
             unobserved=self._unobserved(table, likelihood),
         )
 
     def _unobserved(self, table: Observations, likelihood: str) -> float:
         if self.unobserved == 0.0:
             return 0.0
-        if likelihood != "gaussian" or has_two(self.levels):
-            raise ParameterError("'unobserved' goes with likelihood 'gaussian' and several levels.")
-        least = 1.0 if table.weights is None else float(table.weights.min())
-        cells = table.n_users * table.n_items
-        # Just below the weights of what was observed: then all cells weigh the same.
-        most = least * (1.0 - 1e-6)
-        if self.unobserved == "auto":
-            return min(usual_weight(len(table), cells), most)
-        if float(self.unobserved) > least:
-            raise ParameterError(f"'unobserved' must not exceed the least weight, {least:g}, got {self.unobserved:g}.")
-        return min(float(self.unobserved), most)
+        if likelihood != "gaussian":
+            raise ParameterError("'unobserved' goes with likelihood 'gaussian'.")
+        wanted = usual_weight(len(table), table.n_users * table.n_items)
+        if self.unobserved != "auto":
+            wanted = float(self.unobserved)
+            least = 1.0 if table.weights is None else float(table.weights.min())
+            if wanted > least:
+                raise ParameterError(f"'unobserved' must not exceed the least weight, {least:g}, got {wanted:g}.")
+        return settled_weight(wanted, table)
 
     def _sizes(self, table: Observations) -> Sizes:
         likelihood = self._likelihood(table)
-        several, only_yes = not has_two(self.levels), self.unobserved != 0.0
         # An event is drawn behind each answer but where chances are cut.
         cut = likelihood == "bernoulli" and isinstance(self.levels, str)
         answers = likelihood != "gaussian" and not cut
-        return suited(table, several_values=several, answers=answers, cut=cut, only_yes=only_yes)
+        return suited(table, answers=answers, cut=cut, only_yes=self.unobserved != 0.0)
 
     def _n_features(self, table: Observations) -> int:
         return self._sizes(table).n_features if self.n_features == "auto" else int(self.n_features)
@@ -310,17 +269,6 @@ class BayesianKolmogorovModel(DrawnModel):
                 f"{np.unique(table.values).size:,}. Use 'gaussian'."
             )
         return str(self.likelihood)
-
-    def _identity(self, table: Observations, plan: Plan) -> str:
-        names = ("n_events", "n_chains", "burn_in", "n_samples", "thin", "item_classes", "n_features", "concentration")
-        chosen = vars(self) | vars(plan) | {"n_features": self._n_features(table)}
-        shape = [chosen[name] for name in names]
-        text = repr((shape, plan.likelihood, table.fingerprint()))
-        if plan.levels is not None:
-            text += repr(plan.levels.tolist())
-        if plan.unobserved:
-            text += repr(plan.unobserved)
-        return hashlib.sha256(text.encode()).hexdigest()
 
     def _on_sweep(self, draw: SamplingProgress) -> bool:
         if self.verbose:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kolmogorov._support.callbacks import says_stop
-from kolmogorov.model.simplex_model import SimplexModel
+from kolmogorov.model.kolmogorov import KolmogorovModel
 
 #: Share of the time that may be spent before the last fit begins.
 _SEARCHING = 0.75
@@ -31,13 +31,13 @@ class Budget:
         """Whether it is time to come to an end, with enough left for a last fit."""
         return self._spent() > _SEARCHING * self._seconds
 
-    def limited(self, model: SimplexModel) -> SimplexModel:
+    def limited(self, model: KolmogorovModel) -> KolmogorovModel:
         """Let the fits of a model end when the search is over; what they have reached stands."""
         return model if self._seconds == math.inf else model.set_params(callback=_until(self.over, model.callback))
 
     def fitted(self, model: Any, table: Any) -> Any:
         """Fit a model in the time that is left; one that cannot be ended takes the time it takes."""
-        if not isinstance(model, SimplexModel) or self._seconds == math.inf:
+        if not isinstance(model, KolmogorovModel) or self._seconds == math.inf:
             return model.fit(table)
         told = model.callback
         model.set_params(callback=_until(lambda: self._spent() > self._seconds, told))

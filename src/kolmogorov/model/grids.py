@@ -7,7 +7,7 @@ from typing import Any
 
 from kolmogorov.data import Observations
 from kolmogorov.fitting.objective import usual_weight
-from kolmogorov.model.simplex_model import SimplexModel
+from kolmogorov.model.kolmogorov import KolmogorovModel
 
 Grid = dict[str, list[Any]]
 #: Numbers of events for tables with at most so many entries.
@@ -16,14 +16,14 @@ _EVENTS = ((2_000, (2, 4, 8)), (300_000, (4, 8, 16)), (float("inf"), (8, 16, 24)
 _SPARSE = 10
 #: Weights of unobserved entries, as multiples of the usual one.
 _WEIGHTS = (0.3, 1.0, 3.0)
-#: What says that the ridges are to be searched for, where a model would otherwise learn them.
-_OF_DESCENTS = ("user_reg", "item_reg", "levels", "prior", "execution")
+#: What says that the ridges are to be searched for, where draws would otherwise learn how much to shrink.
+OF_RATINGS = ("user_reg", "item_reg", "prior")
 
 
 def usual_values(model: Any, table: Observations, given: Collection[str] = ()) -> dict[str, Any]:
     """Return what `tune` tries of each parameter unless it is told otherwise; `given` are those that it was told.
 
-    A model that learns how much to shrink needs no search for ridges: it predicts better than with any of them.
+    Draws learn how much to shrink: a model that is learned from them needs no search for ridges.
 
     Examples
     --------
@@ -31,11 +31,11 @@ def usual_values(model: Any, table: Observations, given: Collection[str] = ()) -
     >>> usual_values(km.KolmogorovModel(), km.datasets.load("zoo"))["n_events"]
     (2, 4, 8)
     """
-    values = dict(model.usual_grid)
-    if not isinstance(model, SimplexModel):
+    values = dict(model._usual_grid)
+    if not isinstance(model, KolmogorovModel):
         return values
     values["n_events"] = next(events for most, events in _EVENTS if len(table) <= most)
-    if model.softens and not any(name in given for name in _OF_DESCENTS):
+    if model._why_ratings(table) is None and not any(name in given for name in OF_RATINGS):
         del values["user_reg"], values["item_reg"]
     elif len(table) < _SPARSE * table.n_users:
         values["user_reg"] = tuple(ridge for ridge in values["user_reg"] if ridge >= 1.0)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from kolmogorov.interpret.graded_posterior import GradedPosteriorRelations
     from kolmogorov.interpret.graded_relations import GradedRelations
     from kolmogorov.interpret.pictures import Pictures
-    from kolmogorov.interpret.posterior_relations import PosteriorRelations
     from kolmogorov.interpret.relations import Convention, Relations
     from kolmogorov.report import Page
 
@@ -102,19 +101,20 @@ class Shown:
 
 
 class Interpretation(Shown):
-    """Methods that put a fitted model into words; draws are read by their consensus, and counted in full."""
+    """Methods that put a fitted model into words; draws are read by the one model that stands for them."""
 
     users_: Vocabulary
     items_: Vocabulary
-    has_draws: ClassVar[bool]
+    _has_draws: ClassVar[bool]
     if TYPE_CHECKING:
         relations: Any  # what it takes differs between a single model and draws
 
     def explain(self, user: Any, item: Any, *, unknown: Unknown = "error", likes: float = 0.6) -> Explanation:
-        """Explain the probability that `user` says yes to `item`.
+        """Explain what is predicted for `user` and `item`: what everybody would get, and a difference for each event.
 
-        Each event adds something to it. Beside the events stand the rules that lead from what the user is known to
-        like (values of at least `likes` in the training data) to the item.
+        Beside the events stand the rules that lead from what the user is known to like (values of at least `likes` in
+        the training data) to the item. Draws are explained by the one model that they are read by; the last difference
+        is what their average says beyond it.
 
         An id without training observations is an error; with ``unknown="average"`` the average user or item is
         explained in its place, with a warning.
@@ -125,7 +125,7 @@ class Interpretation(Shown):
         return explain(self.fitted_, user, item, unknown, likes)
 
     def events(self, n_items: int = 10) -> list[Event]:
-        """Describe each elementary event by its share of the population and its most telling items."""
+        """Describe each elementary event by its share of the population and by what its people like more."""
         from kolmogorov.interpret.events import describe
 
         check_is_fitted(self)
@@ -155,27 +155,22 @@ class PointInterpretation(Interpretation):
         from kolmogorov.interpret.relations import Relations
 
         check_is_fitted(self)
-        if self.fitted_.levels is not None:
+        fitted = self.fitted_.ruled
+        if fitted.psi.dtype != bool:
             if trivial is not None or convention != "logic":
                 raise ParameterError(
-                    "'trivial' and 'convention' go with models of two levels, and this one has several."
+                    "'trivial' and 'convention' go with models of two levels, and this one has others."
                 )
-            return GradedRelations(self.fitted_, min_ratings=min_ratings)
-        return Relations(self.fitted_, trivial=trivial, min_ratings=min_ratings, convention=convention)
+            return GradedRelations(fitted, min_ratings=min_ratings)
+        return Relations(fitted, trivial=trivial, min_ratings=min_ratings, convention=convention)
 
 
 class DrawnInterpretation(Interpretation):
     """Readings of a model that consists of draws."""
 
-    def relations(self, *, min_ratings: int = 1) -> PosteriorRelations | GradedPosteriorRelations:
-        """Return implications between items with their posterior probabilities: the share of draws that hold them.
-
-        Those of a many-valued model are graded.
-        """
+    def relations(self, *, min_ratings: int = 1) -> GradedPosteriorRelations:
+        """Return graded implications with their posterior probabilities: the share of draws that hold them."""
         from kolmogorov.interpret.graded_posterior import GradedPosteriorRelations
-        from kolmogorov.interpret.posterior_relations import PosteriorRelations
 
         check_is_fitted(self)
-        if self.fitted_.levels is not None:
-            return GradedPosteriorRelations(self.fitted_, min_ratings=min_ratings)
-        return PosteriorRelations(self.fitted_, min_ratings=min_ratings)
+        return GradedPosteriorRelations(self.fitted_, min_ratings=min_ratings)

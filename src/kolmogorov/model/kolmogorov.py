@@ -1,43 +1,76 @@
-"""`KolmogorovModel`: thetas on the simplex, binary psis."""
+"""`KolmogorovModel`: thetas on the simplex, and psis that say in which events an item happens."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import islice
 from typing import Any, ClassVar, Literal, Self
 
-import numpy as np
-from sklearn.base import clone
+from numpy.typing import NDArray
 
+from kolmogorov._support.callbacks import says_stop
+from kolmogorov._support.progress import notice
 from kolmogorov._support.seeds import base_seed
-from kolmogorov._support.threads import one_blas_thread
+from kolmogorov._support.threads import thread_count
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.validation import LARGEST_RIDGE, Either, Integer, Optional, Real, Word
-from kolmogorov._support.warn import warn
+from kolmogorov._support.validation import (
+    LARGEST_RIDGE,
+    Callback,
+    Either,
+    Flag,
+    Instance,
+    Integer,
+    OneOf,
+    Optional,
+    Real,
+    Requirement,
+    Word,
+    check_parameters,
+)
+from kolmogorov._support.wording import named
 from kolmogorov.data.levels import CHANCES, Levels, LevelsRequirement, has_two
 from kolmogorov.data.observations import Observations, View
-from kolmogorov.errors import ConvergenceWarning, ParameterError
+from kolmogorov.data.options import LARGEST_WEIGHT
+from kolmogorov.errors import ParameterError
 from kolmogorov.execution import Cuda, Dask, Threads
+from kolmogorov.execution.tables import is_distributed
 from kolmogorov.fitting import fold_in
+from kolmogorov.fitting.distilled import SWEEPS, Recipe, quick_solver, usual_events, usual_starts
+from kolmogorov.fitting.engine import Problem
 from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.fitting.history import Sweep
-from kolmogorov.fitting.objective import Prior
+from kolmogorov.fitting.objective import Objective, Prior, usual_weight
+from kolmogorov.fitting.relaxation import Average
 from kolmogorov.fitting.state import Run, State
-from kolmogorov.fitting.trained import checked
+from kolmogorov.model import descent
+from kolmogorov.model.completing import MOST_RATINGS, completed
 from kolmogorov.model.interpretation import PointInterpretation
-from kolmogorov.model.relaxation import averaged_descents, continued, usual_members
-from kolmogorov.model.simplex_model import SimplexModel
-from kolmogorov.sampling.average import averaged, error_on, loss_on, with_events_of
-from kolmogorov.sampling.features import pattern_features
-from kolmogorov.sampling.grid import on_grid
-from kolmogorov.sampling.plan import Plan, level_grid, likelihood_of
-from kolmogorov.sampling.posterior import stacked
-from kolmogorov.sampling.sizes import feature_count
+from kolmogorov.sampling.posterior import Posterior
 from kolmogorov.solvers import RowSolver, resolve
-from kolmogorov.surface.recommender import Rank
+from kolmogorov.solvers.registry import usual
+from kolmogorov.surface.event_model import EventModel
+from kolmogorov.surface.tables import table_of
 
+Auto = Literal["auto"]
+_RULES: dict[str, Requirement] = {
+    "n_events": Either(Integer(1), Word("auto")),
+    "levels": LevelsRequirement(chances=True),
+    "learn_from": OneOf(("draws", "ratings")),
+    "user_reg": Either(Real(0.0, LARGEST_RIDGE), Word("auto")),
+    "item_reg": Either(Real(0.0, LARGEST_RIDGE), Word("auto")),
+    "prior": OneOf(("mean", "uniform")),
+    "unobserved": Either(Real(0.0, LARGEST_WEIGHT), Word("auto")),
+    "max_iter": Either(Integer(1), Word("auto")),
+    "tol": Real(0.0),
+    "n_init": Either(Integer(1), Word("auto")),
+    "execution": Optional(Either(Instance(Cuda), Instance(Dask))),
+    "callback": Callback(),
+    "verbose": Flag(),
+}
+#: Ridges of a descent over ratings whose user gave none, and its sweeps and starts.
+_RIDGES, _SWEEPS, _STARTS = (10.0, 0.0), 100, 1
 #: lambda_u of the paper's Table V on MovieLens 100K, by the number of events.
 _PRINTED_USER_REG = {4: 10.0, 8: 30.0, 16: 40.0, 24: 60.0}
 #: What its runs leave open: the first step, the Armijo constants and the tolerance nearest to its Table II.
@@ -54,94 +87,72 @@ _PRINTED_DESCENT: dict[str, Any] = {
 }
 
 
-#: Sweeps of the chain whose average soft values are, and with fewer ratings than so many for each user and item, of
-#: which less is known and more must be averaged.
-_SWEEPS, _SPARSE_SWEEPS, _SPARSE = 100, 250, 10
-#: With fewer answers of a user, yes and no are averaged with normal noise too: events cannot be told from so few, and
-#: values beyond 0 and 1 let users and items be more or less of a yes.
-_FEW_ANSWERS = 10
-#: Sweeps of a chain that only compares settings, at least.
-_LEAST_SWEEPS = 50
-#: Up to so many ratings the start of the chain is chosen, where it comes out of the descent's end with a larger error,
-#: by one of so many folds of them; up to fewer, whose folds are small, by all of the folds.
-_SMALL, _TINY, _FOLDS = 50_000, 5_000, 5
-#: The share of a loss that another must be below to be clearly smaller.
-_CLEARLY = 0.95
-#: Of fewer ratings no folds are made.
-_LEAST_FOLDED = 20
-#: Beyond so many ratings hard values predict nearly as well, and the chain takes longer than the descent.
-_MOST_RATINGS = 20_000_000
-
-
-class KolmogorovModel(PointInterpretation, SimplexModel):
+class KolmogorovModel(PointInterpretation, EventModel):
     """Learn Pr(X[u, i] = 1) = theta_u . psi_i with theta_u on the simplex and psi_i in {0, 1}^n_events.
 
-    A descent finds theta and psi. Left to itself, the model then learns how much to shrink, by the average of a short
-    chain that starts there: soft values, means over what an item may be in each event, and thetas that go with them.
-    Where the unobserved counts, descents over values that may be any number find them, several of which are averaged.
-    These predict and recommend; supports, rules and events are read off theta and psi. With a ridge given, two levels
-    asked for, or another prior there are no soft values, and theta_u . psi_i is exactly what is predicted, as in the
-    paper; `as_in_paper` sets everything as it does.
+    Left to itself, the model is learned in two steps: a few short chains of draws complete the table, and the paper's
+    alternating descent learns theta and psi from the completed table. Or it is learned from the ratings alone, as the
+    paper does; `as_in_paper` sets everything so. Either way theta and psi are all that is kept: what is read is what
+    predicts.
 
     Parameters
     ----------
-    n_events : int
-        Number of elementary events D.
-    levels : 2, "auto", sequence of float or None
-        The values that an item may take in an event, on the probability scale. 2 is the paper's model: it happens or
-        not. A list gives a grid, which may reach beyond 0 and 1; "auto" takes the step of the ratings, or a fifth, and
-        reaches two steps beyond either end. None is 2 with soft values beside it.
-    user_reg : float or "auto"
-        Ridge on theta: how strongly a user is drawn to the prior. "auto" is 10 for the descent, and learned for soft
-        values.
-    item_reg : float or "auto"
-        Ridge on psi: the price of each event in an item's support. With several levels it draws them to the mean of the
-        training data. "auto" is 0 for the descent, and learned for soft values.
+    n_events : int or "auto"
+        Number of elementary events D. "auto" takes more for more ratings, and at most 16, so that they can be read.
+    levels : 2, "chances", "auto" or sequence of float
+        What an item may be in an event, on the probability scale. 2 is the paper's model: it happens or not. "chances"
+        are any number from 0 to 1: how likely it happens there. A list gives a grid, which may reach beyond 0 and 1;
+        "auto" takes the step of the ratings, or a fifth, and reaches two steps beyond either end.
+    learn_from : {"draws", "ratings"}
+        What the descent goes over. Tables of more than five million ratings, or that only a cluster holds, are learned
+        from their ratings, and so are models with a ridge or a uniform prior; `learned_from_` says so.
+    user_reg, item_reg : float or "auto"
+        From ratings: ridge on theta, how strongly a user is drawn to the prior; and on psi, the price of each event in
+        an item's support, or with a grid how strongly levels are drawn to the mean of the data. "auto" is 10 and 0.
     prior : {"mean", "uniform"}
-        What theta shrinks to: the mean theta of all users, learned along, or the uniform distribution.
+        From ratings: what theta shrinks to, the mean theta of all users, learned along, or the uniform distribution.
     unobserved : float or "auto"
         What an entry that was not observed weighs, as a no, where an observation weighs one. For tables in which only
         yes is recorded: clicks, purchases, visits. 0 leaves such entries out; "auto" settles a weight by the size of
-        the table, `unobserved_`.
-    n_soft : int or "auto"
-        How many descents the soft values average where the unobserved counts. 1 goes on from the end of this one, in
-        the same events; several begin at random, with events of their own, and make better lists. "auto" is 2 to 16,
-        fewer where the table is large.
-    simplex_solver, binary_solver, level_solver : str or solver object
-        How the users' and the items' small problems are solved, the latter with two levels and with several;
-        `kolmogorov.solvers.names` lists them.
-    max_iter : int
-        Limit on sweeps of the descent.
+        the table, `unobserved_`. Such a table is completed by descents over any values instead of by draws.
+    user_solver, item_solver : str or solver object
+        How the users' and the items' small problems are solved; `kolmogorov.solvers.names` lists them.
+    max_iter : int or "auto"
+        Limit on sweeps of the descent; "auto" is 30, and 100 from ratings.
     tol : float
         Stop when a sweep lowers the objective by less than this share of it.
-    n_init : int
-        Number of random starts; the one with the lowest objective is kept.
+    n_init : int or "auto"
+        Number of starts; the one with the lowest objective is kept. "auto" is 2, with up to
+        20,000 ratings 10, and 1 from ratings.
     random_state : int, Generator, RandomState or None
         The same seed gives the same bits on any number of threads.
     n_jobs : int or None
         Threads; -1 for all processors, None for one.
     execution : kolmogorov.execution.Dask or kolmogorov.execution.Cuda, optional
-        A cluster or a GPU to fit on instead of threads; there are no soft values then.
+        A cluster or a GPU on which chains, or the descent over ratings, run instead of threads.
     callback : callable, optional
-        Called with the `Sweep` record after every sweep; returning True ends the fit.
+        Called after every sweep, of chains with a `SamplingProgress` and of the descent with a `Sweep`; returning True
+        ends the fit.
     verbose : int
         1 writes a line per sweep to standard error.
     checkpoint : path, optional
-        File that holds the state after every sweep. A fit that finds it goes on from there and ends with the
-        same bits as one that was never interrupted.
+        File from which a killed fit goes on, to end with the same bits as one that was never interrupted: the draws so
+        far, or from ratings the state after every sweep.
 
     Attributes
     ----------
     theta_ : ndarray of shape (n_users, n_events)
     psi_ : ndarray of shape (n_items, n_events)
-        Booleans; with several levels their values.
+        Booleans; with other levels numbers.
     levels_ : ndarray of shape (n_levels,)
+    learned_from_ : {"draws", "ratings"}
     users_, items_ : Vocabulary
         Raw ids, in the order of the rows of `theta_` and `psi_`.
     scale_ : Scale
         Maps probabilities to rating units.
     history_ : list of Sweep
-        `objective`, `rmse`, `user_seconds`, `item_seconds` of every sweep.
+        `objective`, `rmse`, `user_seconds`, `item_seconds` of every sweep of the descent. From draws the error is the
+        distance from what these say on average.
     n_iter_ : int
     n_features_in_ : int
         Number of items.
@@ -150,57 +161,58 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
     --------
     >>> import kolmogorov as km
     >>> train, test = km.datasets.load("zoo").split(test_size=0.2, random_state=0)
-    >>> model = km.KolmogorovModel(n_events=5, user_reg=0.3, random_state=0).fit(train)
+    >>> model = km.KolmogorovModel(n_events=5, random_state=0).fit(train)
     >>> model.evaluate(test)["accuracy"] > 0.8
+    True
+    >>> (milk,) = model.items_.encode(["milk"])
+    >>> bool(abs(model.predict(model.users_.ids, "milk") - model.theta_ @ model.psi_[milk]).max() < 1e-9)
     True
 
     The paper's two-by-two example, of which one entry is missing, has a model without training error:
 
-    >>> example = km.KolmogorovModel(4, user_reg=0.0, n_init=5, random_state=0).fit([[0.8, 0.4], [float("nan"), 0.6]])
-    >>> example.predict([0, 0, 1], [0, 1, 1]).round(6).tolist()
+    >>> example = km.KolmogorovModel(4, learn_from="ratings", user_reg=0.0, n_init=5, random_state=0)
+    >>> example.fit([[0.8, 0.4], [float("nan"), 0.6]]).predict([0, 0, 1], [0, 1, 1]).round(6).tolist()
     [0.8, 0.4, 0.6]
     """
 
-    rules: ClassVar = {
-        "levels": Optional(LevelsRequirement()),
-        "user_reg": Either(Real(0.0, LARGEST_RIDGE), Word("auto")),
-        "item_reg": Either(Real(0.0, LARGEST_RIDGE), Word("auto")),
-        "n_soft": Either(Integer(1), Word("auto")),
+    fitted_: Fitted
+    _usual_grid: ClassVar = {
+        "n_events": (4, 8, 16),
+        "user_reg": (0.3, 1.0, 3.0, 10.0, 30.0, 100.0),
+        "item_reg": (0.0, 0.1),
     }
 
     def __init__(
         self,
-        n_events: int = 8,
+        n_events: int | Auto = "auto",
         *,
-        levels: Levels | None = None,
-        user_reg: float | Literal["auto"] = "auto",
-        item_reg: float | Literal["auto"] = "auto",
+        levels: Levels = 2,
+        learn_from: Literal["draws", "ratings"] = "draws",
+        user_reg: float | Auto = "auto",
+        item_reg: float | Auto = "auto",
         prior: Prior = "mean",
-        unobserved: float | Literal["auto"] = 0.0,
-        n_soft: int | Literal["auto"] = "auto",
-        simplex_solver: str | RowSolver = "active_set",
-        binary_solver: str | RowSolver = "auto",
-        level_solver: str | RowSolver = "coordinate",
-        max_iter: int = 100,
+        unobserved: float | Auto = 0.0,
+        user_solver: str | RowSolver = "auto",
+        item_solver: str | RowSolver = "auto",
+        max_iter: int | Auto = "auto",
         tol: float = 1e-4,
-        n_init: int = 1,
+        n_init: int | Auto = "auto",
         random_state: Any = None,
         n_jobs: int | None = -1,
         execution: Cuda | Dask | None = None,
-        callback: Callable[[Sweep], Any] | None = None,
+        callback: Callable[[Any], Any] | None = None,
         verbose: int = 0,
         checkpoint: str | os.PathLike[str] | None = None,
     ) -> None:
         self.n_events = n_events
         self.levels = levels
+        self.learn_from = learn_from
         self.user_reg = user_reg
         self.item_reg = item_reg
         self.prior = prior
         self.unobserved = unobserved
-        self.n_soft = n_soft
-        self.simplex_solver = simplex_solver
-        self.binary_solver = binary_solver
-        self.level_solver = level_solver
+        self.user_solver = user_solver
+        self.item_solver = item_solver
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
@@ -231,8 +243,8 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
         --------
         >>> import kolmogorov as km
         >>> model = km.KolmogorovModel.as_in_paper(8, random_state=0)
-        >>> model.prior, model.user_reg, model.max_iter, model.binary_solver.name
-        ('uniform', 30.0, 20, 'enhanced_gd')
+        >>> model.learn_from, model.prior, model.user_reg, model.max_iter, model.item_solver.name
+        ('ratings', 'uniform', 30.0, 20, 'enhanced_gd')
         """
         if "user_reg" not in changes and n_events not in _PRINTED_USER_REG:
             raise ParameterError(
@@ -241,146 +253,212 @@ class KolmogorovModel(PointInterpretation, SimplexModel):
             )
         settings: dict[str, Any] = {
             "levels": 2,
+            "learn_from": "ratings",
             "user_reg": _PRINTED_USER_REG.get(n_events),
             "item_reg": 0.0,
             "prior": "uniform",
             "unobserved": 0.0,
-            "simplex_solver": "frank_wolfe",
-            "binary_solver": resolve("binary", "enhanced_gd", **_PRINTED_DESCENT),
+            "user_solver": "frank_wolfe",
+            "item_solver": resolve("binary", "enhanced_gd", **_PRINTED_DESCENT),
             "max_iter": 20,
             "tol": 0.0,
             "n_init": 1,
         }
         return cls(n_events, **{**settings, **changes})
 
-    @property
-    def item_family(self) -> str:
-        """Name of the family of solvers for items."""
-        return "binary" if has_two(self._levels) else "levels"
+    # --- learning ---------------------------------------------------------------------------------------
 
-    @property
-    def _levels(self) -> Levels:
-        return 2 if self.levels is None else self.levels
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Learn from a table.
 
-    # --- soft values --------------------------------------------------------------------------------------
+        Parameters
+        ----------
+        X : Observations, sparse matrix or array, or dense array
+            Rows are users, columns are items. What a sparse matrix stores is observed, zeros included; in a
+            dense array NaN is missing. On a cluster: Observations, a Dask DataFrame with columns user, item and value,
+            parquet files with them, or what `kolmogorov.execution.distributed_table` made.
+        y : None
+            Ignored; there because scikit-learn's pipelines pass it.
 
-    @property
-    def softens(self) -> bool:
-        """Whether `fit` ends with a companion of soft values that predicts: where it is left how much to shrink."""
-        left_open = self.user_reg == "auto" and self.item_reg == "auto" and self.prior == "mean"
-        two = self.levels is not None and has_two(self.levels)
-        return bool(left_open and not two and self.execution is None)
+        After Ctrl-C the best so far is kept, where there is anything, with a warning and `interrupted_` set.
+        """
+        return self._fit(X)
 
-    def fit(
+    def _fit(
         self,
         X: Any,
-        y: None = None,
         *,
         start: Run[State] | None = None,
+        drawn: Posterior | Average | None = None,
+        keep_drawn: bool = False,
         keep_interrupted: bool = True,
         effort: float = 1.0,
     ) -> Self:
-        """Learn from a table; see `SimplexModel.fit`."""
-        super().fit(X, y, start=start, keep_interrupted=keep_interrupted)
-        if self.softens and start is None and not self.interrupted_ and len(self.fitted_.training) <= _MOST_RATINGS:
-            try:
-                soft = self._relaxed(self.fitted_, effort) if self.unobserved else self._softened(self.fitted_, effort)
-            except KeyboardInterrupt:
-                # Too early to keep anything but the model that they would stand beside.
-                soft, self.interrupted_ = None, True
-            self.adopt(checked(replace(self.fitted_, soft=soft)))
-            if self.interrupted_:
-                if not keep_interrupted:
-                    raise KeyboardInterrupt
-                warn("Interrupted while soft values were averaged; the average so far is kept.", ConvergenceWarning)
-        return self
+        """Learn from a table, for searches: from a state, from draws that were made before, or with a share of them."""
+        self._check_parameters()
+        execution = self.execution or Threads(self.n_jobs)
+        table = self._table(X, execution)
+        why = self._why_ratings(table)
+        if why is not None:
+            if self.learn_from == "draws":
+                notice(f"Learning from the ratings: {why}.")
+            fitted, self.interrupted_ = descent.run(self, table, execution, start, keep_interrupted)
+            return self._adopt(fitted)
+        cut_short = False
+        if drawn is None:
+            drawn, cut_short = completed(self, table, execution, effort, keep_interrupted)
+        fitted, interrupted = self._recipe(drawn, keep_interrupted).of(drawn, drawn.answer_variance, drawn.unobserved)
+        self.interrupted_ = interrupted or cut_short
+        if keep_drawn:
+            self._drawn = drawn
+        return self._adopt(fitted)
 
-    def _softened(self, hard: Fitted, effort: float) -> Fitted | None:
-        """Average a short chain that starts from the descent's end.
-
-        On small tables it may leave that for a poorer mode, where users are all alike or events change places, and fits
-        the data worse than the descent did. Then it is tried on entries held out, beside a chain that starts from
-        factors and beside no soft values.
-        """
-        table = hard.training
-        soft = self._averaged(hard, effort, from_factors=False)
-        if self.interrupted_ or len(table) > _SMALL or error_on(soft, table) <= error_on(hard, table):
-            return soft
-        best = self._best_start(table, effort) if len(table) >= _LEAST_FOLDED else 2
-        return soft if best == 0 else self._averaged(hard, effort, from_factors=True) if best == 1 else None
-
-    def _best_start(self, table: Observations, effort: float) -> int:
-        """Return what has the smallest loss on entries held out: the descent's end, factors, or neither."""
-        other = clone(self).set_params(callback=None, checkpoint=None, verbose=0)
-        losses = np.zeros(3)
-        folds = table.folds(_FOLDS, random_state=base_seed(self.random_state))
-        for train, test in islice(folds, _FOLDS if len(table) <= _TINY else 1):
-            if (train.values == train.values[0]).all():
-                continue
-            hard = SimplexModel.fit(other, train).fitted_
-            tried = [other._averaged(hard, effort, from_factors=start) for start in (False, True)]
-            if other.interrupted_:
-                self.interrupted_ = True
-                return 0
-            losses += [loss_on(fitted, test) for fitted in (*tried, hard)]
-        # What is no poor mode is left only for something clearly better.
-        return int((losses * (_CLEARLY, 1.0, 1.0)).argmin())
-
-    def _averaged(self, hard: Fitted, effort: float, *, from_factors: bool) -> Fitted:
-        """Run one chain, from the descent's end or from factors, and return what it was on average."""
-        table = hard.training
-        likelihood = likelihood_of(table)
-        if from_factors or len(table) < _FEW_ANSWERS * table.n_users:
-            likelihood = "gaussian"
-        plan = self._plan(table, effort, likelihood)
-        with one_blas_thread(), Threads(self.n_jobs) as dealer:
-            features = pattern_features(table, feature_count(table))
-            begin = None if from_factors else hard
-            run = averaged(plan, table, features, base_seed(self.random_state), dealer, begin)
-        self.interrupted_ = self.interrupted_ or run.interrupted
-        theta = on_grid(run.theta).astype(np.float64)
-        centre = theta[hard.user_seen].mean(axis=0)
-        ridges = np.array([run.user_reg, run.item_reg])
-        soft = Fitted(theta, run.values, centre, table, history=(), ridges=ridges)
-        return with_events_of(hard, soft) if from_factors else soft
-
-    def _relaxed(self, hard: Fitted, effort: float) -> Fitted:
-        """Make the companion that lists go by, where the unobserved counts as a no."""
-        given = (hard, self._problem(), self.unobserved_)
-        seed, n_soft = base_seed(self.random_state), self.soft_count(hard.training)
-        if n_soft == 1 or effort < 1.0:
-            soft, self.interrupted_ = continued(*given, seed, self.n_jobs)
-        else:
-            soft, self.interrupted_ = averaged_descents(*given, n_soft, seed, self.n_jobs, self._on_sweep)
-        return soft
-
-    def soft_count(self, table: Observations) -> int:
-        """Return how many descents the soft values of a table average."""
-        if self.n_soft != "auto":
-            return int(self.n_soft)
-        return usual_members(table) if self.unobserved else 1
-
-    def _plan(self, table: Observations, effort: float, likelihood: str) -> Plan:
-        """Plan one short chain, the second half of which is averaged."""
-        sparse = len(table) < _SPARSE * (table.n_users + table.n_items)
-        n_sweeps = max(_LEAST_SWEEPS, round(effort * (_SPARSE_SWEEPS if sparse else _SWEEPS)))
-        return Plan(
-            likelihood=likelihood,
-            levels=level_grid(CHANCES if likelihood == "bernoulli" else "auto", table, likelihood, int(self.n_events)),
-            n_events=int(self.n_events),
-            n_chains=1,
-            burn_in=n_sweeps // 2,
-            n_samples=n_sweeps - n_sweeps // 2,
-            thin=1,
-            n_classes=1,
-            concentration=None,
+    def _recipe(self, drawn: Posterior | Average, keep_interrupted: bool) -> Recipe:
+        n_events = self._n_events(drawn.training)
+        problem = self._problem(n_events)
+        if isinstance(self.item_solver, str) and self.item_solver == "auto":
+            problem = replace(problem, item_solver=quick_solver(self._item_family, n_events))
+        return Recipe(
+            problem,
+            n_events,
+            seed=base_seed(self.random_state),
+            n_init=usual_starts(len(drawn.training)) if self.n_init == "auto" else int(self.n_init),
+            max_iter=SWEEPS if self.max_iter == "auto" else int(self.max_iter),
+            tol=float(self.tol),
+            on_sweep=self._on_sweep,
+            keep_interrupted=keep_interrupted,
+            n_jobs=self.n_jobs,
         )
 
-    def _guest_scores(self, view: View, rank: Rank) -> Callable[[slice], tuple[Floats, Floats | None]]:
-        soft = self.fitted_.soft
-        if soft is None or soft.ridges is None:
-            return super()._guest_scores(view, rank)
-        solver = self._problem().user_solver if soft.n_members == 1 else resolve("simplex", "pairwise")
-        members, ridge = (soft.member(number) for number in range(soft.n_members)), float(soft.ridges[0])
-        thetas = [fold_in.new_users(each, view, solver, ridge, self.unobserved_, self.n_jobs) for each in members]
-        return self._theta_scores(soft, stacked(thetas), "probability")
+    def _table(self, X: Any, execution: Cuda | Dask | Threads) -> Any:
+        """Return what the engine takes: observations, or what workers of a cluster can load themselves."""
+        if not isinstance(execution, Dask) or not is_distributed(X):
+            return table_of(self, X, reset=True)
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return X
+
+    def _why_ratings(self, table: Any) -> str | None:
+        """Say why the descent goes over ratings; None where it goes over a table that draws complete."""
+        if self.learn_from == "ratings":
+            return "as asked"
+        given = [name for name in ("user_reg", "item_reg") if getattr(self, name) != "auto"]
+        if given or self.prior != "mean":
+            return f"{' and '.join(given) or 'the uniform prior'} {'are' if len(given) > 1 else 'is'} for that"
+        if not isinstance(table, Observations):
+            return "the table is in a cluster"
+        if self.unobserved != 0.0 and self.execution is not None:
+            return "tables in which only yes is recorded are completed on threads"
+        if isinstance(self.execution, Dask) and self.execution.gpu:
+            return "chains do not run on the GPUs of a cluster"
+        if len(table) > MOST_RATINGS:
+            return f"there are {len(table):,} of them, and draws are made of up to {MOST_RATINGS:,}"
+        return None
+
+    # --- learned attributes -----------------------------------------------------------------------------
+
+    @property
+    def theta_(self) -> Floats:
+        """Event probabilities of each user."""
+        return _read_only(self.fitted_.theta)
+
+    @property
+    def psi_(self) -> NDArray[Any]:
+        """Support of each item: booleans, levels, or chances."""
+        return _read_only(self.fitted_.psi)
+
+    @property
+    def learned_from_(self) -> str:
+        """What the descent went over, "draws" or "ratings"."""
+        return self.fitted_.learned_from
+
+    @property
+    def unobserved_(self) -> float:
+        """What an unobserved entry weighs, as a no; with "auto" what was settled for the table."""
+        if self.unobserved != "auto":
+            return float(self.unobserved)
+        table = self.fitted_.training
+        return usual_weight(len(table), table.n_users * table.n_items)
+
+    @property
+    def history_(self) -> list[Sweep]:
+        """One record per sweep."""
+        return list(self.fitted_.history)
+
+    @property
+    def n_iter_(self) -> int:
+        """Number of sweeps."""
+        return len(self.fitted_.history)
+
+    # --- inside -----------------------------------------------------------------------------------------
+
+    def _new_thetas(self, view: View) -> Floats:
+        solver = self._problem(self.fitted_.n_events).user_solver
+        return fold_in.new_users(self.fitted_, view, solver, self.unobserved_, self.n_jobs)
+
+    def _new_psis(self, view: View) -> NDArray[Any]:
+        solver = self._problem(self.fitted_.n_events).on(self.fitted_.levels).item_solver
+        return fold_in.new_items(self.fitted_, view, solver, self.unobserved_, self.n_jobs)
+
+    @property
+    def _n_columns(self) -> int:
+        return self.fitted_.n_events
+
+    @property
+    def _item_family(self) -> str:
+        if isinstance(self.levels, str) and self.levels == CHANCES:
+            return "box"
+        return "binary" if has_two(self.levels) else "levels"
+
+    @property
+    def _ridges(self) -> tuple[float, float]:
+        """Ridges of a descent over ratings on theta and psi, in numbers."""
+        given = zip((self.user_reg, self.item_reg), _RIDGES, strict=True)
+        user_reg, item_reg = (usual if value == "auto" else float(value) for value, usual in given)
+        return user_reg, item_reg
+
+    def _n_events(self, table: Any) -> int:
+        if self.n_events != "auto":
+            return int(self.n_events)
+        if not isinstance(table, Observations):
+            raise ParameterError(f"With a table in a cluster {named('n_events')} must be a number.")
+        return usual_events(len(table), table.n_users, table.n_items)
+
+    def _lengths(self) -> tuple[int, int]:
+        """Sweeps and starts of a descent over ratings."""
+        sweeps = _SWEEPS if self.max_iter == "auto" else int(self.max_iter)
+        return sweeps, _STARTS if self.n_init == "auto" else int(self.n_init)
+
+    def _check_parameters(self) -> None:
+        """Raise for the first parameter that is not in order."""
+        check_parameters(type(self).__name__, self.get_params(deep=False), _RULES)
+        thread_count(self.n_jobs)
+        self._problem(1 if self.n_events == "auto" else int(self.n_events))
+
+    def _problem(self, n_events: int) -> Problem:
+        """Return the problem that the parameters describe."""
+        sides = (("simplex", self.user_solver), (self._item_family, self.item_solver))
+        solvers = [
+            usual(family, n_events) if isinstance(solver, str) and solver == "auto" else resolve(family, solver)
+            for family, solver in sides
+        ]
+        for solver in solvers:
+            solver.check_size(n_events)
+        rest = self.unobserved if self.unobserved == "auto" else float(self.unobserved)
+        objective = Objective(self._ridges[0], self._ridges[1], self.prior, rest)
+        return Problem(solvers[0], solvers[1], objective, self.levels)
+
+    def _on_sweep(self, sweep: Sweep) -> bool:
+        if self.verbose:
+            seconds = sweep.user_seconds + sweep.item_seconds
+            sys.stderr.write(
+                f"sweep {sweep.sweep:3d}  objective {sweep.objective:.6g}  rmse {sweep.rmse:.4f}  {seconds:.3f} s\n"
+            )
+        return self.callback is not None and says_stop(self.callback(sweep))
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the same numbers, not to be changed: predictions would not follow."""
+    view = array.view()
+    view.setflags(write=False)
+    return view

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,26 +17,20 @@ from kolmogorov._support import container
 from kolmogorov.baselines.biased import BiasedFactors, BiasedModel
 from kolmogorov.baselines.factorization import MatrixFactorization
 from kolmogorov.baselines.svdpp import SVDpp
-from kolmogorov.data.levels import has_two
+from kolmogorov.data.levels import CHANCES, has_two
 from kolmogorov.errors import FileFormatError, InvariantError, KolmogorovError
 from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.fitting.stored import StoredParts
 from kolmogorov.model.bayesian import BayesianKolmogorovModel
 from kolmogorov.model.kolmogorov import KolmogorovModel
-from kolmogorov.model.nonnegative import NonnegativeModel
-from kolmogorov.model.simplex_model import SimplexModel
 from kolmogorov.sampling.posterior import Posterior
 from kolmogorov.solvers import resolve
-from kolmogorov.solvers.registry import PARAMETERS
 from kolmogorov.surface.recommender import Recommender
 from kolmogorov.surface.saving import NOT_STORED
 
-# Version 0.1.0 stored these two; they are passed over.
-_PASSED_OVER = ("n_jobs", "verbose")
-Model = SimplexModel | BiasedModel | BayesianKolmogorovModel
+Model = KolmogorovModel | BiasedModel | BayesianKolmogorovModel
 _CLASSES: dict[str, type[Model]] = {
-    cls.__name__: cls
-    for cls in (KolmogorovModel, NonnegativeModel, MatrixFactorization, SVDpp, BayesianKolmogorovModel)
+    cls.__name__: cls for cls in (KolmogorovModel, MatrixFactorization, SVDpp, BayesianKolmogorovModel)
 }
 
 
@@ -48,7 +41,7 @@ def load(path: str | os.PathLike[str]) -> Recommender:
 
     Returns
     -------
-    KolmogorovModel, NonnegativeModel, MatrixFactorization, SVDpp or BayesianKolmogorovModel
+    KolmogorovModel, BayesianKolmogorovModel, MatrixFactorization or SVDpp
         Whichever was saved.
 
     Examples
@@ -64,20 +57,19 @@ def load(path: str | os.PathLike[str]) -> Recommender:
     try:
         cls = _CLASSES[contents.kind]
         model = cls(**_parameters(cls, contents.meta["parameters"]))
-        model.check_parameters()  # type: ignore[union-attr]
+        model._check_parameters()  # type: ignore[union-attr]
         fitted = _RESTORED[contents.kind](StoredParts(contents.meta, arrays))
         fitted.validate()
         _check_size(model, fitted)
         _check_levels(model, fitted)
-        return model.adopt(fitted)
+        return model._adopt(fitted)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, KolmogorovError) as error:
         why = f"{type(error).__name__}: " if not isinstance(error, KolmogorovError) else ""
         raise FileFormatError(f"{path} is malformed: {why}{str(error).removesuffix('.')}.") from None
 
 
 _RESTORED: dict[str, Callable[[StoredParts], Any]] = {
-    "KolmogorovModel": partial(Fitted.restored, binary=True),
-    "NonnegativeModel": partial(Fitted.restored, binary=False),
+    "KolmogorovModel": Fitted.restored,
     "MatrixFactorization": BiasedFactors.restored,
     "SVDpp": BiasedFactors.restored,
     "BayesianKolmogorovModel": Posterior.restored,
@@ -90,13 +82,10 @@ _RESTORED: dict[str, Callable[[StoredParts], Any]] = {
 def _parameters(cls: type[Model], stored: Any) -> dict[str, Any]:
     """Return the parameters of a file that may come from one."""
     known = set(cls._get_param_names()) - set(NOT_STORED)
-    options = {name: value for name, value in stored.items() if name not in _PASSED_OVER}
-    strange = sorted(set(options) - known)
+    strange = sorted(set(stored) - known)
     if strange:
         raise InvariantError(f"the parameter {strange[0][:40]!r} does not belong into a file")
-    # Version 0.1.0 had two levels and no such parameter.
-    older = {"levels": 2} if "levels" in known else {}
-    return older | {name: _solver(PARAMETERS.get(name, ""), value) for name, value in options.items()}
+    return {name: _solver(value) for name, value in stored.items()}
 
 
 def _check_size(model: Model, fitted: Any) -> None:
@@ -110,23 +99,22 @@ def _check_size(model: Model, fitted: Any) -> None:
 def _check_levels(model: Model, fitted: Any) -> None:
     """What is asked of the levels stands in the parameters, and what they are in the arrays."""
     asked = getattr(model, "levels", 2)
-    # With "auto" or None the table has decided, which may have been for two.
-    same = (
-        asked is None
-        or isinstance(asked, str)
-        or np.array_equal((0.0, 1.0) if has_two(asked) else asked, _grid(fitted))
-    )
+    if isinstance(fitted, Fitted):
+        bits = fitted.psi.dtype == bool
+        if (bits, fitted.levels is None and not bits) != (has_two(asked), asked == CHANCES):
+            raise InvariantError("the parameter levels and psi do not belong together")
+    # With "auto" the table has decided, which may have been for two.
+    if isinstance(asked, str) or isinstance(fitted, BiasedFactors):
+        return
+    found = fitted.levels
+    same = found is None or found.size == 2 if has_two(asked) else np.array_equal(asked, found)
     if not same:
         raise InvariantError("the parameter levels and the levels of the items do not belong together")
 
 
-def _grid(fitted: Any) -> Any:
-    return (0.0, 1.0) if fitted.levels is None else fitted.levels
-
-
-def _solver(family: str, value: Any) -> Any:
+def _solver(value: Any) -> Any:
+    """Return a parameter: a solver where it is one, and its options may hold others."""
     if isinstance(value, dict):
-        # Only binary solvers stand inside others.
-        options = {option: _solver("binary", inner) for option, inner in value["options"].items()}
-        return resolve(family, value["solver"], **options)
+        options = {option: _solver(inner) for option, inner in value["options"].items()}
+        return resolve(value["family"], value["solver"], **options)
     return value

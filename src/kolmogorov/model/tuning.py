@@ -23,11 +23,12 @@ from kolmogorov._support.warn import warn
 from kolmogorov.data import Observations
 from kolmogorov.data.trainable import check_trainable
 from kolmogorov.errors import ConvergenceWarning, DataError, ParameterError
+from kolmogorov.fitting.relaxation import Average
 from kolmogorov.fitting.state import Run, State
 from kolmogorov.model.budget import Budget
-from kolmogorov.model.grids import Grid, usual_values
+from kolmogorov.model.grids import OF_RATINGS, Grid, usual_values
 from kolmogorov.model.kolmogorov import KolmogorovModel
-from kolmogorov.model.simplex_model import SimplexModel
+from kolmogorov.sampling.posterior import Posterior
 from kolmogorov.surface.comparison import POPULARITY, guess_errors, popularity_scores
 from kolmogorov.surface.recommender import Recommender
 
@@ -40,10 +41,10 @@ _EFFORTS, _KEPT = (0.1, 0.3), 1 / 3
 #: Parameters that say how long a fit goes on, and the least that is worth while.
 _LENGTHS = {"max_iter": 4, "n_epochs": 3, "burn_in": 10, "n_samples": 4}
 #: What these come to, about, where a model suits them to the table.
-_SUITED = {"burn_in": 150, "n_samples": 20}
+_SUITED = {"burn_in": 150, "n_samples": 20, "max_iter": 50}
 _RULES: dict[str, Requirement] = {"max_seconds": Optional(Positive()), "k": Integer(1)}
-#: Share of the chains behind soft values that is enough to tell settings apart.
-_SOFT_EFFORT = 0.25
+#: What changes along a walk, and the effort from which on chains are as long as they are in a fit.
+_WALKED, _SOME = ("n_events", "user_reg"), 0.3
 #: Settings that a notebook shows.
 _SHOWN = 10
 
@@ -154,8 +155,8 @@ def tune(
     """Choose a model's parameters by cross-validation over entries.
 
     More than a dozen settings are first compared by short fits on one fold; the best third goes on twice, and what is
-    left is compared on all folds. For point models the grid is walked on every fold from the strongest `user_reg` to
-    the weakest, each fit starting from where the one before ended.
+    left is compared on all folds. Models learned from draws are all learned from the same draws of a fold; from ratings
+    the grid is walked from the strongest `user_reg` to the weakest, each fit starting from where the one before ended.
 
     Parameters
     ----------
@@ -168,8 +169,7 @@ def tune(
     refit : bool
         Fit the best setting to all observations.
     max_seconds : float, optional
-        Time for all of it, refit included. When it is over the best setting so far wins; point models end the fit in
-        hand, others finish it.
+        Time for all of it, refit included. When it is over the best setting so far wins.
     ranking : bool, optional
         Compare the nDCG of lists of k items instead of errors. By default where the model counts unobserved entries,
         of whose errors nothing is known.
@@ -179,9 +179,9 @@ def tune(
         Called with each `Trial` as it is known, its number from 1, and the number of all; returning True ends the
         search, and the best trial so far wins.
     **grid : number or sequence of numbers
-        The values to try of each parameter. By default `n_events` for draws and for point models that learn how much
-        to shrink; `user_reg` and `item_reg` besides for point models that do not, or where either is given; `n_factors`
-        and `reg` for factor models; all by the size of the table; and `unobserved` where it is not 0. Give one value to
+        The values to try of each parameter. By default `n_events` for draws and for models learned from them;
+        `user_reg` and `item_reg` besides for models learned from ratings, or where either is given; `n_factors` and
+        `reg` for factor models; all by the size of the table; and `unobserved` where it is not 0. Give one value to
         fix a parameter.
 
     Examples
@@ -200,6 +200,8 @@ def tune(
     base = clone(model) if model is not None else KolmogorovModel()
     seed = base_seed(random_state)
     base.set_params(**({"random_state": seed} if "random_state" in base.get_params() else {}))
+    if isinstance(base, KolmogorovModel) and any(name in grid for name in OF_RATINGS):
+        base.set_params(learn_from="ratings")
     only_yes = _counts_unobserved(base, grid)
     check_trainable(observations, only_yes=only_yes)
     search = Search(
@@ -230,6 +232,8 @@ class Search:
     callback: Callable[[Trial, int, int], Any] | None
     found: dict[int, Trial] = field(default_factory=dict)
     done: int = 0
+    effort: float = 1.0
+    drawn: dict[tuple[int, str, float], Posterior | Average] = field(default_factory=dict)
 
     @property
     def measure(self) -> str:
@@ -259,7 +263,7 @@ class Search:
     def _round(self, chosen: list[int], effort: float, total: int) -> bool:
         """Try the chosen settings; tell whether the search goes on."""
         parts = self.parts if effort == 1.0 else self.parts[:1]
-        base = shortened(clone(self.base), effort)
+        base, self.effort = shortened(clone(self.base), effort), effort
         for number, scores in self._scores(base, chosen, parts):
             spent = effort * len(scores) / len(parts)
             self.found[number] = Trial(self.settings[number], scores, spent, self.measure)
@@ -270,14 +274,14 @@ class Search:
         return True
 
     def _scores(self, base: Any, chosen: list[int], parts: Parts) -> Iterator[tuple[int, tuple[float, ...]]]:
-        if not isinstance(base, SimplexModel):
+        if not isinstance(base, KolmogorovModel):
             for number in chosen:
                 fits = (clone(base).set_params(**self.settings[number]).fit(train) for train, _ in parts)
                 yield number, tuple(self._judged(fit, test) for fit, (_, test) in zip(fits, parts, strict=True))
             return
         paths: dict[str, list[int]] = {}
         for number in chosen:
-            fixed = repr([value for name, value in self.settings[number].items() if name != "user_reg"])
+            fixed = repr([value for name, value in self.settings[number].items() if name not in _WALKED])
             paths.setdefault(fixed, []).append(number)
         for numbers in paths.values():
             walked = [self._path(base, numbers, train, test) for train, test in parts]
@@ -287,17 +291,36 @@ class Search:
                     yield number, scores
 
     def _path(
-        self, base: SimplexModel, numbers: list[int], train: Observations, test: Observations
+        self, base: KolmogorovModel, numbers: list[int], train: Observations, test: Observations
     ) -> dict[int, float]:
-        """Return the scores of settings that differ by `user_reg`, one descent going down them while there is time."""
+        """Return the scores of settings that differ by what one walk can go through, while there is time.
+
+        Models learned from draws all learn from the same draws. From ratings one descent goes down the ridges, from
+        the strongest to the weakest, for each number of events.
+        """
         start: Run[State] | None = None
         scores: dict[int, float] = {}
-        for number in sorted(numbers, key=lambda number: self.settings[number].get("user_reg", 0.0), reverse=True):
-            model = self.budget.limited(clone(base).set_params(**self.settings[number]))
-            model.fit(train, start=start, keep_interrupted=False, effort=_SOFT_EFFORT)
+        settings = self.settings
+        order = sorted(numbers, key=lambda number: _along(settings[number]))
+        for number in order:
+            model = self.budget.limited(clone(base).set_params(**settings[number]))
+            same = start is not None and start.state.theta.shape[1] == model.n_events
+            effort = min(1.0, self.effort / _SOME)
+            # Draws depend on the fold, and on what unobserved entries weigh.
+            place = (id(train), repr(model.unobserved), effort)
+            model._fit(
+                train,
+                start=start if same else None,
+                drawn=self.drawn.get(place),
+                keep_drawn=True,
+                keep_interrupted=False,
+                effort=effort,
+            )
             fitted = model.fitted_
-            # Soft values come with a start of their own alone.
-            start = None if model.softens else Run(State(fitted.theta, fitted.psi.astype(np.float64), fitted.centre))
+            if fitted.learned_from == "draws":
+                self.drawn[place] = model._drawn
+            else:
+                start = Run(State(fitted.theta, fitted.psi.astype(np.float64), fitted.user_pull.centre))
             scores[number] = self._judged(model, test)
             if self.budget.over():
                 break
@@ -348,6 +371,12 @@ def _settings(model: Any, grid: dict[str, Any], observations: Observations) -> l
         if not tried:
             raise ParameterError(f"Every part of the grid needs at least one value; {name!r} has none.")
     return [dict(zip(values, setting, strict=True)) for setting in product(*values.values())]
+
+
+def _along(setting: Setting) -> tuple[str, float]:
+    """Return the place of a setting on a walk: those of one number of events together, the strongest ridge first."""
+    ridge = setting.get("user_reg", 0.0)
+    return str(setting.get("n_events")), 0.0 if ridge == "auto" else -float(ridge)
 
 
 def _listed(tried: Any) -> list[Any]:

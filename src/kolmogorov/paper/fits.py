@@ -43,7 +43,7 @@ def _fits(
             size,
             user_reg=user_reg,
             item_reg=item_reg,
-            binary_solver=solver(label, screened=True, changes=changes),
+            item_solver=solver(label, screened=True, changes=changes),
             max_iter=sweeps,
             random_state=seed,
         ).fit(train)

@@ -42,8 +42,8 @@ def front_page(kinds: Mapping[str, int], environments: list[str], seconds: float
         "**What we use instead.** For the BQP: `auto` (exhaustive up to 16 events, local search above), which is exact "
         "where the paper's methods round; for the relaxation and its bound: `newton` (the dual is the "
         "nearest-correlation-matrix problem of Qi and Sun, 2006). For prediction: shrinking theta to the mean of all "
-        "users instead of to uniform, soft values beside theta and psi (`KolmogorovModel()`), and averaging draws "
-        "(`BayesianKolmogorovModel`). For reading: implications in "
+        "users instead of to uniform, learning from the table that draws complete (`KolmogorovModel()`), and averaging "
+        "draws (`BayesianKolmogorovModel`). For reading: implications in "
         "the direction that holds, each beside its base rate.",
         "",
     ]

@@ -1,4 +1,4 @@
-"""A probability, taken apart: what each event adds."""
+"""A prediction, taken apart: the way from what everybody would get to it, as a waterfall."""
 
 from __future__ import annotations
 
@@ -6,23 +6,38 @@ from collections.abc import Sequence
 from typing import Any
 
 from kolmogorov.plot.canvas import axes_of, bare, short
-from kolmogorov.plot.palette import colour
+from kolmogorov.plot.palette import GREY, colour
 
 
-def draw_explanation(
-    title: str, events: Sequence[int], amounts: Sequence[float], names: Sequence[str], ax: Any = None
-) -> Any:
-    """Draw one stacked bar with a legend of the events that add something."""
-    ax = axes_of(ax, size=(7.0, 1.2 + 0.24 * sum(amount > 0.005 for amount in amounts)))
-    left = 0.0
-    for event, amount, name in zip(events, amounts, names, strict=True):
-        label = f"{short(name, 48)}  {amount:.0%}" if amount > 0.005 else None
-        ax.barh([0], [amount], left=left, color=colour(event), label=label, height=0.6)
-        left += amount
-    ax.barh([0], [max(0.0, 1.0 - left)], left=left, color="gray", alpha=0.25, height=0.6)
-    ax.set(xlim=(0, 1), yticks=[], title=short(title, 90))
-    ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
-    if any(amount > 0.005 for amount in amounts):
-        ax.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.35))
+def draw_explanation(title: str, steps: Sequence[tuple[str, float]], events: Sequence[int], ax: Any = None) -> Any:
+    """Draw one bar for each step, beginning where the one before it ended.
+
+    Parameters
+    ----------
+    title : str
+    steps : sequence of (str, float)
+        The first is where the way begins, the others say by how much it goes up or down.
+    events : sequence of int
+        The numbers of the events behind the steps after the first, for their colours; further steps are grey.
+    ax : Axes, optional
+    """
+    ax = axes_of(ax, size=(7.5, 1.4 + 0.36 * len(steps)))
+    colours = [GREY, *(colour(event) for event in events)]
+    colours += [GREY] * (len(steps) - len(colours))
+    reached = 0.0
+    for place, ((_, amount), tint) in enumerate(zip(steps, colours, strict=True)):
+        ax.barh([place], [amount], left=reached, color=tint, height=0.6)
+        words = f"{amount:.2f}" if place == 0 else f"{amount:+.2f}"
+        ax.annotate(words, (max(reached, reached + amount), place), (4, 0), textcoords="offset points", va="center")
+        reached += amount
+        if place + 1 < len(steps):
+            ax.plot([reached, reached], [place - 0.3, place + 1.3], color=GREY, linewidth=0.8)
+    ax.axvline(reached, color=GREY, linewidth=0.8, linestyle=":")
+    ax.set(yticks=range(len(steps)), title=short(title, 90), xlabel=f"prediction {reached:.2f}")
+    ax.set_yticklabels([short(name, 48) for name, _ in steps])
+    ax.invert_yaxis()
+    # Bars would hold the axes to their ends, and leave no room for the numbers beside them.
+    ax.use_sticky_edges = False
+    ax.margins(x=0.15)
     bare(ax)
     return ax

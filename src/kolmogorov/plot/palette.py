@@ -7,6 +7,9 @@ _COLOURS = (
     "#b8a000", "#c2185b",
 )  # fmt: skip
 
+#: What is no event.
+GREY = "#9aa0a6"
+
 
 def colour(event: int) -> str:
     """Return the colour of an event; after the first twelve, lighter and darker ones.

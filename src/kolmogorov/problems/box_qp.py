@@ -1,4 +1,4 @@
-"""The items' problem of the nonnegative model: a convex quadratic over the box."""
+"""The items' problem where psi holds chances: a convex quadratic over the box."""
 
 from __future__ import annotations
 

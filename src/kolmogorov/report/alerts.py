@@ -7,7 +7,6 @@ import numpy as np
 from kolmogorov.data import Observations
 from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.interpret import Relations
-from kolmogorov.report.members import grid_of
 from kolmogorov.report.quality import Test
 from kolmogorov.sampling.convergence import convergence_of
 from kolmogorov.surface.event_model import EventModel
@@ -30,15 +29,13 @@ def alerts(
     found = []
     if test is not None and test.refitted:
         found.append("No data was given that the model was not trained on, so that rules look better than they are.")
-    if model.fitted_.consensus.psi.dtype != bool and grid_of(model.fitted_) is None:
-        found.append("The supports are relaxed: what is shown as happening in an event does so more or less.")
     extent = whole.extent()
     if extent is not None and extent[0] == extent[1]:
         found.append("Only yes is recorded: errors and rules, which need some no, say little here.")
-    if model.has_draws:
+    if model._has_draws:
         agreement = convergence_of(model.fitted_)
         if agreement.rhat.size and not agreement.settled:
-            found.append(f"The chains disagree: {agreement}.")
+            found.append(f"{agreement}.")
     for noun, counts in (
         (nouns["item"], fitted.item_counts),
         (nouns["user"], fitted.user_counts),
@@ -50,7 +47,7 @@ def alerts(
             found.append(f"{_counted(little, noun)} ({share:.0%}) {has} fewer than {LITTLE} observations.")
     found += _trivial(len(relations.always), nouns["item"], "every event")
     found += _trivial(len(relations.never), nouns["item"], "no event")
-    rare = int((fitted.theta_or_population[-1] < _RARE).sum())
+    rare = int((fitted.population < _RARE).sum())
     if rare:
         found.append(f"{rare} event{'s' if rare > 1 else ''} hardly happen{'' if rare > 1 else 's'}: fewer would do.")
     if not relations.counts["implication"] and not relations.counts["equivalence"]:

@@ -17,23 +17,21 @@ from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.interpret import Relations
 from kolmogorov.interpret.answers import Answers, check_likes
 from kolmogorov.interpret.arrangement import ranks
+from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.report.alerts import LITTLE, alerts
 from kolmogorov.report.events import events
 from kolmogorov.report.example import example
-from kolmogorov.report.members import members, reading
+from kolmogorov.report.model import mark_of, reading, shown_model
 from kolmogorov.report.names import addresses, plurals, shown_names
 from kolmogorov.report.quality import FEW, quality, tested
 from kolmogorov.report.records import shown_users, users
 from kolmogorov.report.rules import rounded, rules_of
 from kolmogorov.report.weaknesses import weaknesses
+from kolmogorov.sampling.posterior import Posterior
 from kolmogorov.surface.event_model import EventModel
 from kolmogorov.surface.held_out import held_out
 
 Progress = Callable[[str], Any]
-_SOFT = (
-    "soft values, which shrink as the data ask for, predict and place new users; events, order and rules are read off "
-    "the hard ones"
-)
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ def gather(
     Parameters
     ----------
     model : KolmogorovModel or BayesianKolmogorovModel
-        Fitted. Draws predict together; events, order and rules are those of their consensus.
+        Fitted. Draws are tested together; the page is that of the one model that stands for them.
     observations : Observations or None
         Those that the model was not trained on are used to test it and to count its rules.
     options : Options
@@ -77,11 +75,11 @@ def gather(
         Called with a few words before each part of the work; by default people at a terminal see them.
     """
     tell = progress or (lambda words: notice(f"Report: {words}"))
-    whole_model = model.fitted_.consensus
+    one: Fitted = model.fitted_.consensus
     _check(options, observations)
-    pixels = _pixels(options, len(whole_model.users), len(whole_model.items))
+    pixels = _pixels(options, len(one.users), len(one.items))
     nouns = plurals(options.nouns)
-    fitted = reading(whole_model, options.likes)
+    fitted = reading(one, options.likes)
     whole = (fitted.training if observations is None else observations).rescaled(fitted.scale)
     fresh = held_out(fitted, whole)
     tell("testing the model")
@@ -89,7 +87,7 @@ def gather(
     judges = Answers.for_model(fitted, fresh if len(fresh) >= FEW else None, options.likes)
     relations = Relations(fitted)
     tell("counting rules")
-    rules = rules_of(relations, judges, model.fitted_ if model.has_draws else None, options.likes)
+    rules = rules_of(relations, judges, model.fitted_ if model._has_draws else None, options.likes)
     tell("arranging the order")
     order = _order(relations)
     tell("describing items, events and users")
@@ -102,14 +100,14 @@ def gather(
         "alerts": alerts(model, fitted, relations, test, whole, nouns),
         "quality": quality(test),
         "wrong": weaknesses(test),
-        "example": example(model.fitted_, rules, shown, fresh, options.likes),
+        "example": example(one, rules, shown, fresh, options.likes),
         "curve": [[sweep.sweep, round(sweep.rmse, 5)] for sweep in fitted.history],
         "events": events(fitted, titles, named=pixels != "items"),
         "image": options.image,
         "pixels": pixels,
         "items": _items(fitted, titles, relations, judges),
         "psi": ["".join("1" if bit else "0" for bit in row) for row in fitted.psi.tolist()],
-        "members": members(model, shown),
+        "model": shown_model(one, shown, _unobserved(model)),
         "rules": rules,
         "order": order,
         "users": users(fitted, shown, fresh),
@@ -142,8 +140,8 @@ def _pixels(options: Options, n_users: int, n_items: int) -> str | None:
 
 
 def _summary(model: EventModel, whole: Observations, fresh: Observations, options: Options) -> dict[str, Any]:
-    fitted = model.fitted_.consensus
-    drawn = model.has_draws
+    fitted: Fitted = model.fitted_.consensus
+    mark = None if fitted.psi.dtype == bool else mark_of(fitted, options.likes)
     return {
         "model": type(model).__name__,
         "n_users": int(fitted.user_seen.sum()),
@@ -157,24 +155,39 @@ def _summary(model: EventModel, whole: Observations, fresh: Observations, option
         "likes_share": options.likes,
         "binary": bool(whole.is_binary),
         "judged_on": "held-out" if len(fresh) >= FEW else "training",
-        "draws": [model.fitted_.n_draws, model.fitted_.n_chains, model.fitted_.n_events] if drawn else None,
-        "graded": fitted.psi.dtype != bool,
+        "draws": _draws(model.fitted_) if model._has_draws else None,
+        "learned_from": fitted.learned_from,
+        "mark": mark,
         "little": LITTLE,
     }
 
 
 def _settings(model: EventModel) -> str:
     """Say how the model was found."""
-    if not model.has_draws and model.fitted_.levels is not None:
-        return (
-            f"{len(model.fitted_.levels)} levels, user_reg {model.get_params()['user_reg']}; predictions are tested "
-            "with all of them, events, order, rules and users are shown for ratings that mean yes"
-        )
-    if not model.has_draws:
-        given = f"user_reg {model.get_params()['user_reg']}, item_reg {model.get_params()['item_reg']}"
-        return given if model.fitted_.soft is None else f"{given}; {_SOFT}"
-    posterior = model.fitted_
-    return f"{posterior.n_draws} draws of {posterior.n_events} events from {posterior.n_chains} chains"
+    if not isinstance(model, KolmogorovModel):
+        return f"{model.fitted_.n_draws} draws, read as one model"
+    fitted = model.fitted_
+    several = "chances" if fitted.levels is None else f"{fitted.levels.size} levels"
+    levels = "two levels" if fitted.psi.dtype == bool else several
+    if fitted.learned_from == "draws":
+        return f"{levels}, learned from draws"
+    user_reg, item_reg = model._ridges
+    return f"{levels}, learned from the ratings, user_reg {user_reg:g}, item_reg {item_reg:g}"
+
+
+def _draws(posterior: Posterior) -> dict[str, Any]:
+    """Say of which draws the model consists, and how far the one that is shown is from their average."""
+    return {
+        "n_draws": posterior.n_draws,
+        "n_chains": posterior.n_chains,
+        "n_events": posterior.n_events,
+        "distance": round(posterior.consensus.history[-1].rmse, 6),
+    }
+
+
+def _unobserved(model: EventModel) -> float:
+    """Return what an entry that was not observed weighs, as a no, when someone new is placed."""
+    return model.unobserved_ if isinstance(model, KolmogorovModel) else float(model.fitted_.unobserved)
 
 
 def _items(fitted: Fitted, titles: list[str], relations: Relations, judges: Answers) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Events of the report: their share, and the items that may describe them, whatever the reader cares for."""
+"""Events of the report: their share, and the items that set them apart."""
 
 from __future__ import annotations
 
@@ -9,34 +9,30 @@ import numpy as np
 from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.interpret.naming import EventItems
 
-#: Items of an event that are among the first for some weight of the slider.
-_FIRST = 60
-_WEIGHTS = (0.0, 0.1, 0.3, 0.6, 1.0)
+#: Items listed for an event.
+_LISTED = 40
 
 
-def events(fitted: Fitted, titles: list[str], named: bool) -> dict[str, Any]:
-    """Describe every event; where items are pixels, names of items say nothing and events keep their numbers."""
+def events(fitted: Fitted, titles: list[str], named: bool) -> list[dict[str, Any]]:
+    """Describe every event; where items are pixels, names of items say nothing and events keep their numbers.
+
+    Beside the items stand the likes that were found among the event's people, and those expected if all events liked
+    the same things.
+    """
     found = EventItems(fitted)
     names = found.names(titles) if named else [f"event {event}" for event in range(fitted.n_events)]
-    share = fitted.theta_or_population[-1]
-    scores = [found.relevance(weight) for weight in _WEIGHTS]
+    inside = fitted.psi[fitted.item_seen].sum(axis=0)
     listed = []
     for event in range(fitted.n_events):
-        inside = found.mass[:, event] > 0.0
-        first = {int(row) for score in scores for row in np.argsort(-score[:, event], kind="stable")[:_FIRST]}
-        rows = [row for row in sorted(first) if inside[row]]
+        rows = found.best(event, _LISTED)
         listed.append(
             {
                 "name": names[event],
-                "share": round(float(share[event]), 5),
-                "n_items": int(inside.sum()),
-                "items": rows,
-                "mass": [round(float(found.mass[row, event]), 3) for row in rows],
+                "share": round(float(fitted.population[event]), 5),
+                "n_items": int(inside[event]),
+                "items": rows.tolist(),
+                "likes": np.round(found.likes[rows, event], 2).tolist(),
+                "expected": np.round(found.expected[rows, event], 2).tolist(),
             }
         )
-    return {
-        "list": listed,
-        # What the slider needs besides: all yeses of each event, and of each item in the lists above.
-        "total": np.round(found.mass.sum(axis=0), 3).tolist(),
-        "of_items": np.round(found.mass.sum(axis=1), 3).tolist(),
-    }
+    return listed

@@ -15,10 +15,9 @@ def as_text(array: NDArray[Any]) -> str:
     return base64.b64encode(np.ascontiguousarray(little).tobytes()).decode("ascii")
 
 
-def shares(values: NDArray[np.float64], *, fine: bool = True) -> str:
-    """Return numbers between 0 and 1 as 16 bits each, or as 8."""
-    steps, kind = (65535, np.uint16) if fine else (255, np.uint8)
-    return as_text(np.rint(np.clip(values, 0.0, 1.0) * steps).astype(kind))
+def shares(values: NDArray[np.float64]) -> str:
+    """Return numbers between 0 and 1 as 16 bits each."""
+    return as_text(np.rint(np.clip(values, 0.0, 1.0) * 65535).astype(np.uint16))
 
 
 def bits(flags: NDArray[np.bool_]) -> str:

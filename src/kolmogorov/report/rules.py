@@ -14,7 +14,7 @@ from kolmogorov.interpret.answers import Answers
 from kolmogorov.interpret.rules import joined
 from kolmogorov.interpret.selection import KINDS
 from kolmogorov.interpret.supports import packed
-from kolmogorov.report.members import grid_of
+from kolmogorov.report.model import mark_of
 from kolmogorov.sampling.posterior import Posterior
 
 #: Rules of each kind that are listed, and those kept besides for the lists of single items.
@@ -79,9 +79,9 @@ def _chances(posterior: Posterior, rules: Rules, likes: float) -> Floats:
     left, right = rules.antecedent, rules.consequent
     implied, same, apart, cover = (rules.code == list(KINDS).index(kind) for kind in KINDS)
     every = packed(np.ones((1, posterior.psi.shape[2]), dtype=bool))
-    grid = grid_of(posterior)
+    mark = mark_of(posterior, likes) - 1e-6
     for draw in posterior.psi:
-        psi = packed(draw if grid is None else draw >= likes - 1e-6)
+        psi = packed(draw >= mark)
         a, b = psi[left], psi[right]
         inside, outside = ~(a & ~b).any(axis=1), ~(b & ~a).any(axis=1)
         held += (implied & inside) | (same & inside & outside)

@@ -8,11 +8,11 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol
 
 from kolmogorov.execution import Cuda, Threads
+from kolmogorov.sampling.answering import AnswerChain
 from kolmogorov.sampling.chain import Chain, ChainState, Sample
 from kolmogorov.sampling.device import fitting_chains
 from kolmogorov.sampling.device_answers import SCRATCH, AnswerDeviceChains
 from kolmogorov.sampling.device_gaussian import GaussianDeviceChains
-from kolmogorov.sampling.levels import AnswerChain, LevelChain
 from kolmogorov.sampling.plan import Plan
 
 Make = Callable[[int, Threads], Chain]
@@ -80,7 +80,6 @@ def chains_on_device(cuda: Cuda, make: Make, numbers: range, states: list[ChainS
     """Open as many chains of some numbers as the device's memory holds; they start on the host, on all its threads."""
     with Threads(-1) as dealer:
         first = make(numbers[0], dealer)
-        assert isinstance(first, LevelChain)
         answers = isinstance(first, AnswerChain)
         n = len(states) or min(fitting_chains(cuda, first, SCRATCH if answers else 0), len(numbers))
         chains: list[Any] = [first, *(make(number, dealer) for number in numbers[1:n])]

@@ -4,46 +4,40 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.invariants import check_array, check_between, check_bits, check_simplex
+from kolmogorov._support.invariants import check_array, check_between, check_simplex
 from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov.data.observations import Observations
 from kolmogorov.errors import InvariantError
 from kolmogorov.execution import Threads
 from kolmogorov.fitting.engine import Problem, ThreadedEngine
-from kolmogorov.fitting.equations import Partners
-from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE
+from kolmogorov.fitting.half_step import USER_SIDE
 from kolmogorov.fitting.multi_start import MultiStart
 from kolmogorov.fitting.objective import Objective
-from kolmogorov.fitting.state import State
-from kolmogorov.kernels.draws.emissions import draw_emitted
-from kolmogorov.kernels.draws.gibbs import draw_answers, draw_bits
-from kolmogorov.kernels.rows.products import residual_squares
-from kolmogorov.sampling.dirichlet import redrawn_alpha
+from kolmogorov.sampling.emission import placed
+from kolmogorov.sampling.factors import FactorChain, Factors, run_factors
 from kolmogorov.sampling.grid import on_grid
 from kolmogorov.sampling.limits import SENSIBLE
 from kolmogorov.sampling.noise import LEAST_SHAPE, MOST_SHAPE
-from kolmogorov.sampling.priors import PRIOR_DRAWS, ItemPrior, NoisePrior, UserPrior
+from kolmogorov.sampling.priors import UserPrior
+from kolmogorov.sampling.values import ValuePrior
 from kolmogorov.solvers import resolve
-from kolmogorov.solvers.samplers import SimplexSampler
 
 Floats = NDArray[np.float64]
+Codes = NDArray[np.uint8]
 START, PRIORS = 2, 3
-#: With yes/no data, the chance that an answer goes against its event.
-FLOOR = 0.01
-#: The chances of no and yes in an event in which an item does not happen, and in one in which it does.
-EMISSION = np.array([[1.0 - FLOOR, FLOOR], [FLOOR, 1.0 - FLOOR]])
-#: The descent from which a chain starts: its sweeps, its ridge for each rating that a user has on average, with the
-#: largest, and how far thetas are moved off the simplex's edges afterwards.
-_START_SWEEPS, _START_RIDGE, _LARGEST_RIDGE, _BLUR = 40, 0.1, 10.0, 0.05
-#: How often a sweep goes over an item's bits.
-_ROUNDS = 3
+#: The start: how far an item's values are from its mean answer, and theta's concentration.
+_START_SPREAD, _START_CONCENTRATION = 0.3, 30.0
+#: Grids of so few values start from a descent: its sweeps, its ridge for each rating that a user has on average, with
+#: the largest, and how far thetas are moved off the simplex's edges afterwards.
+_COARSE, _START_SWEEPS, _START_RIDGE, _LARGEST_RIDGE, _BLUR = 4, 40, 0.1, 10.0, 0.05
+#: How often a sweep goes over the pairs of a user's events, and what a draw of one value takes, in multiplications.
+USER_ROUNDS, VALUE_COST = 2, 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +48,7 @@ class Sample:
     ----------
     theta : float32[n_users, D]
         On a grid that two bytes hold; see `sampling.grid`.
-    psi : bool[n_items, D], or float32 where an item takes one of several values
+    psi : float32[n_items, D]
     noise : float32[n_users]
     priors : dict
         Numbers of the priors by name; chains that have settled agree on them.
@@ -65,7 +59,7 @@ class Sample:
     noise: NDArray[np.float32]
     priors: dict[str, float]
 
-    def validate(self, n_users: int, n_items: int, n_events: int, levels: Floats | None) -> None:
+    def validate(self, n_users: int, n_items: int, n_events: int, levels: Floats) -> None:
         """Raise `InvariantError` where this is no model of such a table; for arrays that come from a file."""
         check_array("theta", self.theta, np.float32, (n_users, n_events))
         check_psi(self.psi, (n_items, n_events), levels)
@@ -75,11 +69,10 @@ class Sample:
         check_between("the priors", np.array(list(self.priors.values())), *SENSIBLE)
 
 
-def check_psi(psi: NDArray[Any], shape: tuple[int, ...], levels: Floats | None) -> None:
-    """Raise `InvariantError` where psi is not bits, or, with levels, holds other values."""
-    check_array("psi", psi, bool if levels is None else np.float32, shape)
-    if levels is not None:
-        _check_on(levels.astype(np.float32), psi)
+def check_psi(psi: NDArray[Any], shape: tuple[int, ...], levels: Floats) -> None:
+    """Raise `InvariantError` where psi holds anything but levels, in four bytes."""
+    check_array("psi", psi, np.float32, shape)
+    _check_on(levels.astype(np.float32), psi)
 
 
 def _check_on(levels: NDArray[Any], psi: NDArray[Any]) -> None:
@@ -97,7 +90,7 @@ class ChainState:
     psi : float64[n_items, D]
     noise : float64[n_users]
         Variance by user; not used with yes/no data.
-    items : ItemPrior or ValuePrior
+    items : ValuePrior
     users : UserPrior
     scale, shape : float
         Of the noise's prior.
@@ -108,28 +101,33 @@ class ChainState:
     theta: Floats
     psi: Floats
     noise: Floats
-    items: Any
+    items: ValuePrior
     users: UserPrior
     scale: float
     alpha: Floats
     shape: float = 3.0
 
-    def validate(self, n_users: int, n_items: int, n_events: int, levels: Floats | None) -> None:
+    def validate(self, n_users: int, n_items: int, n_events: int, levels: Floats) -> None:
         """Raise `InvariantError` where no chain of such a table can be in this state."""
         check_array("theta", self.theta, np.float64, (n_users, n_events))
         check_array("psi", self.psi, np.float64, (n_items, n_events))
         check_array("the noise", self.noise, np.float64, (n_users,))
         check_array("alpha", self.alpha, np.float64, (n_events,))
         check_simplex("theta", self.theta)
-        if levels is None:
-            check_bits("psi", self.psi)
-        else:
-            _check_on(levels, self.psi)
+        _check_on(levels, self.psi)
         check_between("the noise's shape", np.array([self.shape]), LEAST_SHAPE, MOST_SHAPE)
         for what, array in (("the noise", self.noise), ("alpha", self.alpha), ("the scale", np.array([self.scale]))):
             check_between(what, array, *SENSIBLE)
         self.items.validate(n_items, n_events)
-        self.users.validate(n_events, PRIOR_DRAWS if levels is not None else None)
+        self.users.validate(n_events)
+
+
+def value_variance(*, noisy: bool) -> float:
+    """Return what the prior of values' precision is around, as a variance by event.
+
+    With noisy ratings it has to be small: events that are not needed must be able to have nearly the same values.
+    """
+    return 0.01 if noisy else 0.1
 
 
 class Chain(ABC):
@@ -140,17 +138,22 @@ class Chain(ABC):
     observations : Observations
     features : float64[n_users, k]
         Of the users' prior.
-    n_events, n_classes : int
+    n_events : int
     concentration : float or None
         Of the users' prior: a precision with noise, the sum of the Dirichlet's parameters with yes/no data. None learns
         it.
     seed : int
         With the number of the sweep it fixes every random number.
     dealer : Threads
+    item_features : float64[n_items, k]
+    levels : float64[L]
+        The values that an item may take in an event, increasing.
     """
 
     #: Variances are InverseGamma(noise_shape, scale); the scale is Gamma(1, noise_rate), the rate in units of the data.
     noise_shape = 3.0
+    #: What an entry that was not observed weighs, as an answer of 0.
+    unobserved = 0.0
     #: The numbers of the priors on which chains should agree.
     prior_names: ClassVar[tuple[str, ...]]
 
@@ -160,18 +163,23 @@ class Chain(ABC):
         features: Floats,
         *,
         n_events: int,
-        n_classes: int,
         concentration: float | None,
         seed: int,
         dealer: Threads,
+        item_features: Floats,
+        levels: Floats,
     ) -> None:
         self.observations = observations
         self.features = features
         self.n_events = n_events
-        self.n_classes = n_classes
         self.concentration = concentration
         self.seed = seed
         self.dealer = dealer
+        self.item_features = item_features
+        self.levels = levels
+        self.value_variance = value_variance(noisy=False)
+        self.seen_items = observations.columns.counts > 0
+        self._drawn: tuple[Floats, Codes] | None = None
         self.noise_rate = 1.0 / (self.noise_shape * max(float(np.var(observations.values)), 1e-4))
         self.seen_users = observations.rows.counts > 0
         rows = observations.rows
@@ -180,52 +188,114 @@ class Chain(ABC):
             owners = rows.owners(0, len(self.mass))
             self.mass = np.bincount(owners, weights=rows.weights, minlength=len(self.mass)).astype(np.float64)
 
-    def start(self) -> ChainState:
-        """Return a point estimate from a random start: single bits leave a poor one too slowly.
+    def codes(self, psi: Floats) -> Codes:
+        """Return the places of values in the grid, which are known of those drawn last."""
+        if self._drawn is not None and self._drawn[0] is psi:
+            return self._drawn[1]
+        return placed(psi, self.levels)
 
-        Chains with other seeds descend from elsewhere to elsewhere.
-        """
-        rng = generator(self.seed, START)
-        table = self.observations
-        found = self._descended()
-        spread = max(float(np.var(table.values)), 1e-4)
-        theta = (1.0 - _BLUR) * found.theta + _BLUR / self.n_events
-        distance = float(((theta - theta.mean(axis=0)) ** 2).sum(axis=1).mean())
-        concentration = self.concentration or float(np.clip((self.n_events - 1) / max(distance, 1e-9), 1.0, 300.0))
-        return ChainState(
-            theta=theta,
-            psi=found.psi,
-            noise=np.full(table.n_users, spread),
-            items=ItemPrior.start(table, self.n_classes, self.n_events, rng),
-            users=UserPrior.start(self.features, self.n_events, concentration),
-            scale=self.noise_shape * spread,
-            alpha=np.full(self.n_events, 1.0 if self.concentration is None else self.concentration / self.n_events),
-        )
+    def values(self, codes: Codes) -> Floats:
+        """Return values drawn as places."""
+        psi: Floats = self.levels[codes]
+        self._drawn = psi, codes
+        return psi
+
+    @property
+    def from_factors(self) -> bool:
+        """Whether chains start from factors without the simplex: these settle in a few sweeps, values in hundreds."""
+        return False
+
+    def start(self) -> ChainState:
+        """Start from factors, or from next to nothing."""
+        return self.started([self], self.dealer)[0]
 
     @classmethod
     def started(cls, chains: Sequence[Any], dealer: Threads) -> list[ChainState]:
-        """Start some chains, side by side."""
-        with ThreadPoolExecutor(min(dealer.n_threads, len(chains))) as pool:
-            return list(pool.map(lambda chain: chain.start(), chains))
+        """Start chains that differ in their seeds, on all threads of a dealer."""
+        first, states = chains[0], [chain.plain_start() for chain in chains]
+        if first.levels.size <= _COARSE:
+            return [chain._descended(state, dealer) for chain, state in zip(chains, states, strict=True)]
+        if first.n_events == 1 or not first.from_factors:
+            return states
+        rngs = [generator(chain.seed, START, 1) for chain in chains]
+        found = run_factors(
+            [
+                FactorChain(
+                    chain.observations,
+                    chain.item_features,
+                    chain.n_events,
+                    chain.value_variance,
+                    float(chain.mass.sum()),
+                    int(rng.integers(2**63)),
+                    rng,
+                )
+                for chain, rng in zip(chains, rngs, strict=True)
+            ],
+            first.observations,
+            first.n_events,
+            dealer,
+        )
+        return [chain._placed(*given) for chain, *given in zip(chains, states, found, rngs, strict=True)]
 
-    def _descended(self) -> State:
-        """Run the point estimate's descent."""
+    def _descended(self, plain: ChainState, dealer: Threads) -> ChainState:
+        """Start from a descent: on a coarse grid single values leave a poor mode too slowly."""
         ridge = min(_START_RIDGE * float(self.mass[self.seen_users].mean()), _LARGEST_RIDGE)
+        two = self.levels.size == 2
         problem = Problem(
             resolve("simplex", "active_set"),
-            resolve("binary", "local_search", tabu_moves=0),
-            Objective(ridge, 0.0, "mean"),
+            resolve("binary", "local_search", tabu_moves=0) if two else resolve("levels", "coordinate"),
+            Objective(ridge, 0.0, "mean", self.unobserved),
+            2 if two else self.levels.tolist(),
         )
+        engine = ThreadedEngine(problem, self.observations, dealer)
         descent = MultiStart(
-            ThreadedEngine(problem, self.observations, self.dealer),
-            n_events=self.n_events,
-            seed=self.seed,
-            n_init=1,
-            max_iter=_START_SWEEPS,
-            tol=1e-4,
-            keep_interrupted=False,
+            engine, self.n_events, self.seed, n_init=1, max_iter=_START_SWEEPS, tol=1e-4, keep_interrupted=False
         )
-        return descent.run().state
+        found = descent.run().state
+        psi = self.levels[placed(found.psi, self.levels)]
+        return replace(plain, theta=(1.0 - _BLUR) * found.theta + _BLUR / self.n_events, psi=psi)
+
+    def _placed(self, plain: ChainState, found: Factors, rng: np.random.Generator) -> ChainState:
+        """Put factors onto the simplex, as far from equal shares as points anywhere on it are."""
+        size = self.n_events
+        theta, x, items = found.on_simplex(1.0 / size, rng)
+        concentration = self.concentration or float(size * size)
+        return replace(
+            plain,
+            theta=theta,
+            psi=self.levels[placed(x, self.levels)],
+            noise=np.full(len(theta), found.noise),
+            items=items,
+            users=UserPrior.start(self.features, size, concentration),
+            scale=self.noise_shape * found.noise,
+        )
+
+    def plain_start(self) -> ChainState:
+        """Put items around their mean answers and users anywhere: chains find their modes from there.
+
+        A descent first brings nothing: its values are at the ends of the grid, and chains take longer to leave them.
+        """
+        rng = generator(self.seed, START)
+        table, size = self.observations, self.n_events
+        mean = float(table.values.mean())
+        columns = table.columns
+        owners = columns.owners(0, table.n_items)
+        sums = np.bincount(owners, weights=columns.values, minlength=table.n_items)
+        # Items with few answers begin near the mean of all.
+        usual = (sums + mean) / (columns.counts + 1.0)
+        x = usual[:, None] + _START_SPREAD * rng.standard_normal((table.n_items, size))
+        spread = max(float(np.var(table.values)), 1e-4)
+        concentration = self.concentration or _START_CONCENTRATION
+        return ChainState(
+            theta=rng.dirichlet(np.ones(size), size=table.n_users),
+            psi=self.levels[placed(x, self.levels)],
+            noise=np.full(table.n_users, spread),
+            items=ValuePrior.start(self.item_features, size, mean),
+            users=UserPrior.start(self.features, size, concentration),
+            scale=self.noise_shape * spread,
+            alpha=np.full(size, 1.0 if self.concentration is None else self.concentration / size),
+            shape=self.noise_shape,
+        )
 
     @abstractmethod
     def priors(self, state: ChainState) -> dict[str, float]:
@@ -238,117 +308,10 @@ class Chain(ABC):
 
     def sample(self, state: ChainState) -> Sample:
         """Return the model of a state."""
-        return Sample(on_grid(state.theta), self.kept(state.psi), state.noise.astype(np.float32), self.priors(state))
-
-    def kept(self, psi: Floats) -> NDArray[Any]:
-        """Return psi as draws keep it: bits."""
-        return psi > 0.5
+        return Sample(
+            on_grid(state.theta), state.psi.astype(np.float32), state.noise.astype(np.float32), self.priors(state)
+        )
 
     @abstractmethod
     def sweep(self, state: ChainState, index: int, *, learning: bool) -> ChainState:
         """Draw everything once; the users' prior is learned only while `learning`."""
-
-
-class GaussianChain(Chain):
-    """Answers are theta_u . psi_i plus normal noise whose variance depends on the user."""
-
-    prior_names = ("concentration", "noise")
-
-    def priors(self, state: ChainState) -> dict[str, float]:
-        """Return the concentration of theta, fixed after burn-in, and the usual deviation of the noise."""
-        usual = float(np.sqrt(state.scale / self.noise_shape))
-        return {"concentration": float(state.users.concentration), "noise": usual}
-
-    def sweep(self, state: ChainState, index: int, *, learning: bool) -> ChainState:
-        """Draw psi, theta, noise and priors, each given the rest."""
-        self.observations.check_intact()
-        rng = generator(self.seed, PRIORS, index)
-        precision = 1.0 / state.noise
-        psi = self._items(state, precision, index)
-        theta = self._thetas(state, psi, precision, index)
-        noise, prior = NoisePrior(state.scale, self.noise_shape, self.noise_rate).redrawn(
-            *noise_of(self, theta, psi), rng
-        )
-        users = state.users
-        if learning:
-            users = users.learned(theta, self.seen_users, rng, spread=self.concentration is None)
-        return ChainState(theta, psi, noise, state.items.redrawn(psi, rng), users, prior.scale, state.alpha)
-
-    def _thetas(self, state: ChainState, psi: Floats, precision: Floats, index: int) -> Floats:
-        """Draw the theta of every user: a normal distribution restricted to the simplex."""
-        sampler = SimplexSampler()
-        partners, view, weights = Partners.with_precision(psi, self.observations.rows, precision)
-        pull, origin = state.users.concentration, np.zeros(self.n_events)
-        tilt = pull * state.users.centre
-        theta, seeds = np.empty_like(state.theta), self.row_seeds(index, USER_SIDE)
-
-        def share(first: int, last: int) -> None:
-            rows = slice(first, last)
-            gram, moment = partners.equations(view, first, last, pull, origin, weights)
-            theta[rows] = sampler.solve_batch(gram, moment + tilt[rows], state.theta[rows], seeds[rows])
-
-        self.dealer.deal(share, len(theta), self.n_events * self.n_events)
-        return theta
-
-    def _items(self, state: ChainState, precision: Floats, index: int) -> Floats:
-        """Draw the bits of every item."""
-        columns = self.observations.columns
-        table = (columns.indptr, columns.indices, columns.values, columns.weights)
-        given = (precision, state.theta, state.psi, state.items.logit)
-        psi, seeds = np.empty_like(state.psi), self.row_seeds(index, ITEM_SIDE)
-
-        def share(first: int, last: int) -> None:
-            draw_bits(*table, *given, _ROUNDS, seeds[first:last], first, last, psi)
-
-        self.dealer.deal(share, len(psi), self.n_events * self.n_events)
-        return psi
-
-
-def noise_of(chain: Chain, theta: Floats, psi: Floats) -> tuple[Floats, Floats]:
-    """Return each user's residual sum of squares and number of observations, weighted ones counted so."""
-    rows = chain.observations.rows
-    table = (rows.indptr, rows.indices, rows.values, rows.weights)
-    squares = np.empty(len(theta))
-    chain.dealer.deal(
-        lambda first, last: residual_squares(*table, theta, psi, first, last, squares),
-        len(theta),
-        1,
-        rows.indptr,
-        16 * chain.n_events,
-    )
-    return squares, chain.mass
-
-
-class BernoulliChain(Chain):
-    """Answers are yes or no: an event is drawn from theta_u, and the answer is psi_i's bit, but for a small floor."""
-
-    prior_names = ("concentration",)
-
-    def priors(self, state: ChainState) -> dict[str, float]:
-        """Return the concentration of theta: the sum of its Dirichlet prior's parameters."""
-        return {"concentration": float(state.alpha.sum())}
-
-    def sweep(self, state: ChainState, index: int, *, learning: bool) -> ChainState:
-        """Draw psi with the events summed out, then events and theta, then the priors."""
-        self.observations.check_intact()
-        rng = generator(self.seed, PRIORS, index)
-        rows, columns = self.observations.rows, self.observations.columns
-        psi, theta = np.empty_like(state.psi), np.empty_like(state.theta)
-        logit = state.items.logit
-        item_seeds, user_seeds = self.row_seeds(index, ITEM_SIDE), self.row_seeds(index, USER_SIDE)
-
-        def item_share(first: int, last: int) -> None:
-            table = (columns.indptr, columns.indices, columns.values, columns.weights)
-            draw_answers(*table, state.theta, state.psi, logit, FLOOR, item_seeds[first:last], first, last, psi)
-
-        def user_share(first: int, last: int) -> None:
-            table = (rows.indptr, rows.indices, said, rows.weights)
-            draw_emitted(*table, bits, EMISSION, state.theta, state.alpha, user_seeds[first:last], first, last, theta)
-
-        size = self.n_events * self.n_events
-        self.dealer.deal(item_share, self.observations.n_items, size)
-        bits, said = psi.astype(np.uint8), (rows.values > 0.5).astype(np.uint8)
-        self.dealer.deal(user_share, self.observations.n_users, size)
-        fixed = self.concentration is not None
-        alpha = redrawn_alpha(state.alpha, theta[self.seen_users], rng, total_fixed=fixed)
-        return replace(state, theta=theta, psi=psi, items=state.items.redrawn(psi, rng), alpha=alpha)

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 
 from kolmogorov._support import container
-from kolmogorov._support.invariants import check_bits
 from kolmogorov.data import Observations
 from kolmogorov.errors import FileFormatError, InvariantError
 from kolmogorov.fitting.checkpoint import check_identity
 from kolmogorov.sampling.chain import ChainState, Sample
 from kolmogorov.sampling.features import Features
 from kolmogorov.sampling.plan import Plan
-from kolmogorov.sampling.priors import ItemPrior, UserPrior
+from kolmogorov.sampling.priors import UserPrior
 from kolmogorov.sampling.values import ValuePrior
 
 KIND = "chains"
@@ -78,8 +77,7 @@ class ChainCheckpoint:
         }
         arrays: dict[str, np.ndarray] = {}
         for k, sample in enumerate(samples):
-            psi = sample.psi.astype(np.uint8) if sample.psi.dtype == bool else sample.psi
-            arrays |= {f"theta{k}": sample.theta, f"psi{k}": psi, f"noise{k}": sample.noise}
+            arrays |= {f"theta{k}": sample.theta, f"psi{k}": sample.psi, f"noise{k}": sample.noise}
         for k, state in enumerate(progress.current):
             arrays |= {f"{name}.{k}": array for name, array in _state_arrays(state).items()}
         container.write(self.path, KIND, meta, arrays)
@@ -110,20 +108,11 @@ def _state_arrays(state: ChainState) -> dict[str, np.ndarray]:
 
 def _restored(meta: dict[str, Any], arrays: dict[str, np.ndarray], features: Features, plan: Plan) -> SamplerState:
     numbers = meta["current"]
-    if numbers is None or isinstance(numbers, dict):
-        # Version 0.1.0 had one chain under way at a time.
-        by_state = [] if numbers is None else [(numbers, arrays)]
-    else:
-        by_state = [(own, _belonging(arrays, f".{k}")) for k, own in enumerate(numbers)]
-    current = [_restored_state(own, held, features, plan) for own, held in by_state]
+    current = [_restored_state(own, _belonging(arrays, f".{k}"), features) for k, own in enumerate(numbers)]
     samples = []
     for k, priors in enumerate(meta["priors"]):
-        psi = arrays[f"psi{k}"]
-        if plan.levels is None:
-            check_bits(f"psi{k}", psi)
-            psi = psi > 0
         values = {str(name): float(value) for name, value in priors.items()}
-        samples.append(Sample(arrays[f"theta{k}"], psi, arrays[f"noise{k}"], values))
+        samples.append(Sample(arrays[f"theta{k}"], arrays[f"psi{k}"], arrays[f"noise{k}"], values))
     return SamplerState(
         meta["seed"], _by_chain(samples, meta["chain"], len(current), plan), meta["chain"], meta["sweep"], current
     )
@@ -133,16 +122,7 @@ def _belonging(arrays: dict[str, np.ndarray], end: str) -> dict[str, np.ndarray]
     return {name.removesuffix(end): array for name, array in arrays.items() if name.endswith(end)}
 
 
-def _restored_state(
-    numbers: dict[str, Any], arrays: dict[str, np.ndarray], features: Features, plan: Plan
-) -> ChainState:
-    items: ItemPrior | ValuePrior
-    if plan.levels is None:
-        items = ItemPrior(arrays["bucket"], arrays["member"], arrays["frequency"])
-        if len(items.frequency) != plan.n_classes:
-            raise InvariantError("its number of classes is wrong")
-    else:
-        items = ValuePrior.restored(features.items, arrays)
+def _restored_state(numbers: dict[str, Any], arrays: dict[str, np.ndarray], features: Features) -> ChainState:
     users = UserPrior(
         features.users, arrays["mean"], arrays["slopes"], float(numbers["concentration"]), arrays["prior_draws"]
     )
@@ -150,11 +130,11 @@ def _restored_state(
         theta=arrays["theta"],
         psi=arrays["psi"],
         noise=arrays["noise"],
-        items=items,
+        items=ValuePrior.restored(features.items, arrays),
         users=users,
         scale=float(numbers["scale"]),
         alpha=arrays["alpha"],
-        shape=float(numbers.get("shape", ChainState.shape)),
+        shape=float(numbers["shape"]),
     )
 
 

@@ -46,6 +46,15 @@ class Convergence:
         """Whether nothing that was looked at says otherwise."""
         return bool((self.rhat <= LIMIT).all()) and not self.disagreeing
 
+    @property
+    def line(self) -> str:
+        """What a fit ends with: one short line."""
+        chains = f"{self.n_chains} chain{'s' if self.n_chains > 1 else ''} of {self.n_samples} draws"
+        if not self.rhat.size or self.n_chains == 1:
+            return chains
+        agree = "agree" if self.settled else "differ in their events; their average is what predicts"
+        return f"{chains}, which {agree}"
+
     def __str__(self) -> str:
         chains = f"{self.n_chains} chain{'s' if self.n_chains > 1 else ''} of {self.n_samples} draws"
         if not self.rhat.size:

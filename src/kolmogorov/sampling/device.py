@@ -14,10 +14,9 @@ from kolmogorov.data.observations import View
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.execution import Cuda
 from kolmogorov.kernels.device import function
-from kolmogorov.sampling.chain import ChainState, Sample
+from kolmogorov.sampling.chain import Chain, ChainState, Sample
 from kolmogorov.sampling.emission import placed
 from kolmogorov.sampling.grid import STEPS
-from kolmogorov.sampling.levels import LevelChain
 from kolmogorov.sampling.plan import Plan
 from kolmogorov.sampling.together import Described, Generators, learned_values
 
@@ -30,22 +29,18 @@ THREADS = 256
 #: The most events: a row's equations lie in the memory that a block shares.
 _MOST_EVENTS = 64
 
-AnyChain = TypeVar("AnyChain", bound=LevelChain)
+AnyChain = TypeVar("AnyChain", bound=Chain)
 
 
 def check_on_device(plan: Plan) -> None:
     """Raise where chains of a kind are not drawn on a GPU."""
-    if plan.levels is None:
-        raise ParameterError(
-            "On a GPU models are drawn with several levels, got two. Leave out 'execution', or set levels='auto'."
-        )
     if plan.n_events > _MOST_EVENTS:
         raise ParameterError(
             f"On a GPU models are drawn with at most {_MOST_EVENTS} events, got n_events={plan.n_events}."
         )
 
 
-def fitting_chains(cuda: Cuda, chain: LevelChain, per_entry: int = 0) -> int:
+def fitting_chains(cuda: Cuda, chain: Chain, per_entry: int = 0) -> int:
     """Return how many chains the device's memory holds at once, each with so many bytes of scratch for an entry."""
     table, size, budget = chain.observations, chain.n_events, cuda.budget()
     fixed = 2 * 12 * len(table) + 4 * (chain.features.size + chain.item_features.size)
@@ -107,7 +102,7 @@ class DeviceChains(ABC, Generic[AnyChain]):
     Parameters
     ----------
     cuda : Cuda
-    chains : list of LevelChain
+    chains : list of Chain
         As they would run on threads; of one table.
     states : list of ChainState
         Where they are.

@@ -11,10 +11,10 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import View
 from kolmogorov.execution import Cuda
 from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE
-from kolmogorov.sampling.chain import PRIORS, ChainState
+from kolmogorov.sampling.answering import HELD, AnswerChain
+from kolmogorov.sampling.chain import PRIORS, USER_ROUNDS, ChainState
 from kolmogorov.sampling.device import ChainSide, DeviceChains, sent
 from kolmogorov.sampling.dirichlet import alpha_given
-from kolmogorov.sampling.levels import HELD, USER_ROUNDS, AnswerChain
 
 #: Bytes of scratch for an entry of a chain: the chance of its answer.
 SCRATCH = 4

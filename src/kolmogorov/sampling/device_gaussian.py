@@ -12,9 +12,9 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import View
 from kolmogorov.execution import Cuda
 from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE
-from kolmogorov.sampling.chain import PRIORS, ChainState
+from kolmogorov.sampling.chain import PRIORS, USER_ROUNDS, ChainState
 from kolmogorov.sampling.device import THREADS, ChainSide, DeviceChains, on_simplex, sent
-from kolmogorov.sampling.levels import ROUNDS, USER_ROUNDS, GaussianLevelChain, corrected
+from kolmogorov.sampling.gaussian import ROUNDS, GaussianChain, corrected
 from kolmogorov.sampling.priors import PRIOR_DRAWS
 from kolmogorov.sampling.together import (
     Generators,
@@ -28,14 +28,14 @@ from kolmogorov.sampling.together import (
 _PRIOR_SIDE = 4
 
 
-class GaussianDeviceChains(DeviceChains[GaussianLevelChain]):
-    """Several `GaussianLevelChain` on a GPU.
+class GaussianDeviceChains(DeviceChains[GaussianChain]):
+    """Several `GaussianChain` on a GPU.
 
     Rows are drawn from the streams of chains on threads, with sums over entries in single precision: the draws of the
     two part after some sweeps, and are as good.
     """
 
-    def __init__(self, cuda: Cuda, chains: list[GaussianLevelChain], states: list[ChainState]) -> None:
+    def __init__(self, cuda: Cuda, chains: list[GaussianChain], states: list[ChainState]) -> None:
         self.unobserved = chains[0].unobserved
         super().__init__(cuda, chains, states)
         self.mass = sent(cuda, chains[0].mass, np.float64)

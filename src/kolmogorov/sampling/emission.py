@@ -83,9 +83,9 @@ def reaches(chances: Floats) -> bool:
     return bool(chances[0] <= 0.0 or chances[-1] >= 1.0)
 
 
-def bounds_of(likelihood: str, levels: Floats | None) -> tuple[float, float]:
+def bounds_of(likelihood: str, levels: Floats) -> tuple[float, float]:
     """Return what a draw's products are cut to: with yes and no, chances. Ratings are cut when draws are averaged."""
-    cut = likelihood == "bernoulli" and levels is not None and reaches(levels)
+    cut = likelihood == "bernoulli" and reaches(levels)
     return CUT if cut else (-np.inf, np.inf)
 
 

@@ -14,6 +14,10 @@ from kolmogorov.data import Observations
 
 #: A table of which more is observed says nothing by its pattern.
 _DENSE = 0.5
+#: Rows or columns up to which singular vectors are found all at once.
+_FEW = 20
+#: The largest of them is 1.
+_NOTHING = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,21 +28,12 @@ class Features:
     items: Floats
 
 
-def user_features(observations: Observations, count: int) -> Features:
-    """Describe users by leading singular vectors of the pattern, and how much was observed of them."""
-    count = _sensible(observations, count)
-    if count < 1:
-        return Features(np.zeros((observations.n_users, 0)), np.zeros((observations.n_items, 0)))
-    left, _, _ = _singular(observations, count, "u")
-    return Features(_described(left, observations.rows.counts), np.zeros((observations.n_items, 0)))
-
-
 def pattern_features(observations: Observations, count: int) -> Features:
     """Describe users and items, both by the same singular vectors."""
     count = _sensible(observations, count)
     if count < 1:
         return Features(np.zeros((observations.n_users, 0)), np.zeros((observations.n_items, 0)))
-    left, _, right = _singular(observations, count, True)
+    left, _, right = _singular(observations, count)
     counts = observations.columns.counts
     # What is observed often is liked more, and not in proportion: hence the square of the logarithm.
     items = _described(right.T, counts, np.log(np.maximum(counts, 1)) ** 2)
@@ -52,15 +47,29 @@ def _sensible(observations: Observations, count: int) -> int:
     return min(count, min(n_users, n_items) - 1)
 
 
-def _singular(observations: Observations, count: int, which: Any) -> tuple[Any, Any, Any]:
+def _singular(observations: Observations, count: int) -> tuple[Any, Any, Any]:
     """Return singular vectors of the pattern, in which frequent users and items count less."""
     n_users, n_items = observations.n_users, observations.n_items
     rows, columns = observations.rows, observations.columns
     scale = 1.0 / np.sqrt(np.maximum(rows.counts, 1))[observations.user_rows()]
     scale = scale / np.sqrt(np.maximum(columns.counts, 1))[observations.item_rows()]
     pattern = csr_array((scale, rows.indices.copy(), rows.indptr.copy()), shape=(n_users, n_items))
-    left, sizes, right = svds(pattern, k=count, v0=np.ones(min(n_users, n_items)), return_singular_vectors=which)
+    if min(n_users, n_items) <= max(_FEW, 2 * count + 1):
+        # ARPACK would go through the whole space, and where that is less than it seems begin anew at random.
+        return _all_at_once(pattern, count)
+    left, sizes, right = svds(pattern, k=count, v0=np.ones(min(n_users, n_items)))
     return left, sizes, right
+
+
+def _all_at_once(pattern: Any, count: int) -> tuple[Floats, Floats, Floats]:
+    """Return leading singular vectors of a table with a short side; of those without size, zeros on the other one."""
+    tall = pattern.shape[0] >= pattern.shape[1]
+    table = pattern if tall else pattern.T
+    squares, vectors = np.linalg.eigh((table.T @ table).toarray())
+    squares, vectors = squares[-count:], vectors[:, -count:]
+    sizes = np.sqrt(np.maximum(squares, 0.0))
+    others = (table @ vectors) / np.where(sizes > _NOTHING, sizes, np.inf)
+    return (others, sizes, vectors.T) if tall else (vectors, sizes, others.T)
 
 
 def _described(vectors: Floats, counts: Any, *more: Floats) -> Floats:

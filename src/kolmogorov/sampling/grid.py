@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 
-#: Of the grid, from 0 to 1, and of the finest that floats of four bytes hold.
-STEPS, FINE_STEPS = 1 << 15, 1 << 23
+#: Of the grid, from 0 to 1.
+STEPS = 1 << 15
 
 
-def on_grid(theta: Floats, steps: int = STEPS) -> NDArray[np.float32]:
+def on_grid(theta: Floats) -> NDArray[np.float32]:
     """Round distributions so that each still sums to 1: what is left over goes to the largest remainders.
 
     Examples
@@ -19,12 +19,12 @@ def on_grid(theta: Floats, steps: int = STEPS) -> NDArray[np.float32]:
     >>> bool((on_grid(np.array([[0.1, 0.2, 0.7]])).sum(axis=1) == 1.0).all())
     True
     """
-    scaled = np.asarray(theta, dtype=np.float64) * steps
+    scaled = np.asarray(theta, dtype=np.float64) * STEPS
     whole = np.floor(scaled)
-    missing = np.rint(steps - whole.sum(axis=1)).astype(np.int64)
+    missing = np.rint(STEPS - whole.sum(axis=1)).astype(np.int64)
     rank = np.argsort(np.argsort(whole - scaled, axis=1, kind="stable"), axis=1, kind="stable")
     whole += rank < missing[:, None]
-    return (whole / steps).astype(np.float32)
+    return (whole / STEPS).astype(np.float32)
 
 
 def packed_thetas(theta: NDArray[np.float32]) -> NDArray[np.uint16]:

@@ -12,18 +12,15 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import View
 from kolmogorov.execution import Threads
-from kolmogorov.fitting.equations import Partners
 from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.emissions import draw_emissions, settle_emitted
-from kolmogorov.kernels.draws.gibbs import draw_answers, draw_bits
 from kolmogorov.kernels.draws.slices import draw_sliced
 from kolmogorov.kernels.draws.values import draw_thetas, draw_values
-from kolmogorov.sampling.chain import EMISSION
+from kolmogorov.sampling.chain import USER_ROUNDS, value_variance
 from kolmogorov.sampling.emission import Emission, emission_of, placed
-from kolmogorov.sampling.levels import USER_ROUNDS, corrected, value_variance
+from kolmogorov.sampling.gaussian import corrected
 from kolmogorov.sampling.posterior import Posterior
 from kolmogorov.sampling.values import usual_precision
-from kolmogorov.solvers.samplers import SimplexSampler
 
 #: Sweeps over a new row for each draw, and how many of the last are averaged.
 _SWEEPS, _LAST = 12, 8
@@ -43,10 +40,7 @@ def new_thetas(posterior: Posterior, view: View, n_jobs: int | None) -> Floats:
     with one_blas_thread(), Threads(n_jobs) as dealer:
         for k in range(posterior.n_draws):
             population = posterior.theta[k, posterior.user_seen].mean(axis=0, dtype=np.float64)
-            if posterior.likelihood != "gaussian":
-                make = _answering_thetas
-            else:
-                make = _noisy_thetas if posterior.levels is None else _level_thetas
+            make = _noisy_thetas if posterior.likelihood == "gaussian" else _answering_thetas
             theta = make(posterior, k, view, population, dealer)
             theta[view.counts == 0] = population / population.sum()
             parts.append(theta / posterior.n_draws)
@@ -54,26 +48,6 @@ def new_thetas(posterior: Posterior, view: View, n_jobs: int | None) -> Floats:
 
 
 def _noisy_thetas(posterior: Posterior, k: int, view: View, population: Floats, dealer: Threads) -> Floats:
-    psi = posterior.psi[k].astype(np.float64)
-    precision = np.full(view.counts.size, 1.0 / float(posterior.noise[k].mean()))
-    pull = concentration(posterior, k, population)
-    partners, view, weights = Partners.with_precision(psi, view, precision)
-    total = np.zeros((precision.size, psi.shape[1]))
-
-    def share(first: int, last: int) -> None:
-        gram, moment = partners.equations(view, first, last, pull, np.zeros_like(population), weights)
-        theta = np.tile(population, (last - first, 1))
-        for sweep in range(_SWEEPS):
-            seeds = _seeds(k, sweep, USER_SIDE, last - first)
-            theta = SimplexSampler().solve_batch(gram, moment + pull * population, theta, seeds)
-            if sweep >= _SWEEPS - _LAST:
-                total[first:last] += theta / _LAST
-
-    dealer.deal(share, precision.size, psi.shape[1] ** 2)
-    return total
-
-
-def _level_thetas(posterior: Posterior, k: int, view: View, population: Floats, dealer: Threads) -> Floats:
     n = view.counts.size
     precision = np.full(n, 1.0 / float(posterior.noise[k].mean()))
     psi = posterior.psi[k].astype(np.float64)
@@ -132,14 +106,11 @@ def _seeds(draw: int, sweep: int, side: int, n: int) -> NDArray[np.uint64]:
 
 
 def _emission(posterior: Posterior) -> Emission:
-    if posterior.levels is None:
-        return Emission(np.array([0.0, 1.0]), EMISSION, np.array([0.0, 1.0]))
     return emission_of(posterior.likelihood, posterior.levels, posterior.training)
 
 
 def _codes(posterior: Posterior, k: int) -> NDArray[np.uint8]:
-    psi = posterior.psi[k]
-    return psi.astype(np.uint8) if posterior.levels is None else placed(psi, posterior.levels)
+    return placed(posterior.psi[k], posterior.levels)
 
 
 def concentration(posterior: Posterior, k: int, population: Floats) -> float:
@@ -156,34 +127,13 @@ def new_psis(posterior: Posterior, view: View) -> NDArray[Any]:
 
     Before its ratings are looked at, a new item is what the items known are on average.
     """
-    make = _new_bits if posterior.levels is None else _new_values
     with one_blas_thread():
-        return np.concatenate([make(posterior, view, k) for k in range(posterior.n_draws)], axis=1)
-
-
-def _new_bits(posterior: Posterior, view: View, k: int) -> NDArray[Any]:
-    table, n = (view.indptr, view.indices, view.values, view.weights), view.counts.size
-    theta = np.ascontiguousarray(posterior.theta[k], dtype=np.float64)
-    frequency = np.clip(posterior.psi[k, posterior.item_seen].mean(axis=0), 0.01, 0.99)
-    logit = np.tile(np.log(frequency) - np.log1p(-frequency), (n, 1))
-    start = np.tile((frequency > 0.5).astype(np.float64), (n, 1))
-    psi = np.empty_like(start)
-    if posterior.likelihood == "bernoulli":
-        for sweep in range(_ROUNDS):
-            seeds = _seeds(k, sweep, ITEM_SIDE, n)
-            draw_answers(*table, theta, start, logit, posterior.floor, seeds, 0, n, psi)
-            start, psi = psi, start
-        psi = start
-    else:
-        precision = 1.0 / posterior.noise[k].astype(np.float64)
-        draw_bits(*table, precision, theta, start, logit, _ROUNDS, _seeds(k, 0, ITEM_SIDE, n), 0, n, psi)
-    return psi > 0.5
+        return np.concatenate([_new_values(posterior, view, k) for k in range(posterior.n_draws)], axis=1)
 
 
 def _new_values(posterior: Posterior, view: View, k: int) -> NDArray[Any]:
     """Draw values around the mean item of the draw, as far off as its items are from it."""
     levels, n = posterior.levels, view.counts.size
-    assert levels is not None
     theta = np.ascontiguousarray(posterior.theta[k], dtype=np.float64)
     noisy = posterior.likelihood == "gaussian"
     position = levels if noisy else _emission(posterior).position

@@ -12,29 +12,31 @@ from kolmogorov.data import Observations
 from kolmogorov.data.levels import Levels, grid_of
 from kolmogorov.errors import ParameterError
 from kolmogorov.execution import Threads
-from kolmogorov.sampling.chain import BernoulliChain, Chain, GaussianChain
+from kolmogorov.sampling.answering import AnswerChain
+from kolmogorov.sampling.chain import Chain
 from kolmogorov.sampling.emission import emission_of
 from kolmogorov.sampling.features import Features
-from kolmogorov.sampling.levels import AnswerChain, GaussianLevelChain
+from kolmogorov.sampling.gaussian import GaussianChain
 from kolmogorov.sampling.reach import REACHING, value_grid
 
+#: With yes and no and the paper's two values, the chance that an answer goes against its event.
+ASTRAY = 0.01
 #: Share of the sweeps that fit into a given time which are not kept.
 _BURN_IN_SHARE = 0.6
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What is to be sampled, as `BayesianKolmogorovModel` is told; `levels` is None for the paper's two."""
+    """What is to be sampled, as `BayesianKolmogorovModel` is told."""
 
     likelihood: str
-    levels: Floats | None
+    levels: Floats
     n_events: int
     n_chains: int
     burn_in: int
     n_samples: int
     thin: int
-    n_classes: int
-    concentration: float | None
+    concentration: float | None = None
     unobserved: float = 0.0
 
     @property
@@ -45,9 +47,7 @@ class Plan:
     @property
     def kind(self) -> type[Chain]:
         """The class of the chains."""
-        if self.levels is None:
-            return BernoulliChain if self.likelihood == "bernoulli" else GaussianChain
-        return GaussianLevelChain if self.likelihood == "gaussian" else AnswerChain
+        return GaussianChain if self.likelihood == "gaussian" else AnswerChain
 
     @property
     def prior_names(self) -> tuple[str, ...]:
@@ -56,21 +56,18 @@ class Plan:
 
     def chain(self, table: Observations, features: Features, seed: int, number: int, dealer: Threads) -> Chain:
         """Make a chain. Chains of one seed must not share streams with those of the next."""
-        more: dict[str, Any] = {}
-        if self.levels is not None:
-            more = {"item_features": features.items, "levels": self.levels}
-            if self.kind is AnswerChain:
-                more["emission"] = emission_of(self.likelihood, self.levels, table)
-            else:
-                more["unobserved"] = self.unobserved
+        more: dict[str, Any] = {"unobserved": self.unobserved}
+        if self.kind is AnswerChain:
+            more = {"emission": emission_of(self.likelihood, self.levels, table)}
         return self.kind(
             table,
             features.users,
             n_events=self.n_events,
-            n_classes=self.n_classes,
             concentration=self.concentration,
             seed=(seed * 1_000_003 + number) % 2**63,
             dealer=dealer,
+            item_features=features.items,
+            levels=self.levels,
             **more,
         )
 
@@ -103,12 +100,22 @@ def likelihood_of(table: Observations) -> str:
     return "bernoulli" if table.is_binary and whole else "gaussian"
 
 
-def level_grid(levels: Levels, table: Observations, likelihood: str, n_events: int) -> Floats | None:
-    """Return the values that chains draw from; None for the paper's two."""
+def settled_weight(wanted: float, table: Observations) -> float:
+    """Return what an unobserved entry weighs where so much was wanted: less than anything observed."""
+    least = 1.0 if table.weights is None else float(table.weights.min())
+    # Just below the weights of what was observed: then all cells weigh the same.
+    return min(wanted, least * (1.0 - 1e-6))
+
+
+def level_grid(levels: Levels, table: Observations, likelihood: str, n_events: int) -> Floats:
+    """Return the values that chains draw from; the paper's two are 0 and 1, or nearly so with yes and no."""
     if likelihood == "categorical":
         if isinstance(levels, str):
             return emission_of(likelihood, np.empty(0), table).levels
         raise ParameterError("With likelihood 'categorical' the levels are the ratings themselves: levels='auto'.")
     if isinstance(levels, str):
         return value_grid(table, n_events) if likelihood == "gaussian" else REACHING
-    return grid_of(levels, table)
+    grid = grid_of(levels, table)
+    if grid is None:
+        return np.array([0.0, 1.0]) if likelihood == "gaussian" else np.array([ASTRAY, 1.0 - ASTRAY])
+    return grid

@@ -10,15 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
-from sklearn.cluster import KMeans
 
 from kolmogorov._support.invariants import check_array, check_positive, check_simplex
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
+from kolmogorov.data.levels import CHANCES
 from kolmogorov.errors import InvariantError
 from kolmogorov.execution import Threads
+from kolmogorov.fitting.distilled import Recipe, quick_solver, usual_events, usual_starts
+from kolmogorov.fitting.engine import Problem
 from kolmogorov.fitting.fitted import Fitted, overlap
+from kolmogorov.fitting.objective import UNRIDGED
 from kolmogorov.fitting.stored import Parts, StoredParts, check_levels, training_arrays
 from kolmogorov.fitting.trained import Factors, Trained
 from kolmogorov.kernels.draws.averages import (
@@ -30,9 +33,10 @@ from kolmogorov.kernels.draws.averages import (
     mixture_quantile,
 )
 from kolmogorov.metrics.distribution import shares
-from kolmogorov.sampling.chain import FLOOR, check_psi
+from kolmogorov.sampling.chain import check_psi
 from kolmogorov.sampling.emission import bounds_of, emission_of, placed
-from kolmogorov.sampling.grid import on_grid, packed_thetas, unpacked_thetas
+from kolmogorov.sampling.grid import packed_thetas, unpacked_thetas
+from kolmogorov.solvers import resolve
 
 #: Pairs times draws held at once.
 _BLOCK = 1 << 22
@@ -41,8 +45,8 @@ _FEW = 1 << 16
 #: The same for numbers of draws times all items. Items gone through at once are so many that their share of scratch
 #: comes to this, and users so many that what all draws say of these items stays near.
 _MANY, _ITEM_ENTRIES, _SOME = 1 << 22, 1 << 9, 8
-#: Events that are named when draws are put into words, at most.
-_NAMED_EVENTS = 12
+#: Pairs of users and items at which draws are compared.
+_PAIRS = 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +56,7 @@ class Posterior(Trained):
     Attributes
     ----------
     theta : float32[n_draws, n_users, D]
-    psi : bool[n_draws, n_items, D], or float32 where items take one of several values
+    psi : float32[n_draws, n_items, D]
     noise : float32[n_draws, n_users]
         Variances on the probability scale.
     n_chains : int
@@ -62,8 +66,8 @@ class Posterior(Trained):
         As in a fitted `KolmogorovModel`.
     priors : dict of float64[n_draws]
         Numbers of the priors by name, on which chains that have settled agree.
-    levels : float64[L] or None
-        The values; None for the paper's two.
+    levels : float64[L]
+        The values that an item may take in an event.
     unobserved : float
         What an entry that was not observed weighed, as a no.
     """
@@ -74,8 +78,8 @@ class Posterior(Trained):
     n_chains: int
     likelihood: str
     training: Observations
+    levels: Floats
     priors: dict[str, Floats] = field(default_factory=dict)
-    levels: Floats | None = None
     unobserved: float = 0.0
 
     @property
@@ -87,11 +91,6 @@ class Posterior(Trained):
     def n_events(self) -> int:
         """Number of elementary events of a draw."""
         return self.theta.shape[2]
-
-    @property
-    def floor(self) -> float:
-        """The chance that an answer goes against its event."""
-        return floor_of(self.likelihood, self.levels)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -120,7 +119,7 @@ class Posterior(Trained):
     @property
     def factors(self) -> Factors:
         """What predictions are means of products of."""
-        return Factors(self._theta, self._psi, self.floor, self.bounds)
+        return Factors(self._theta, self._psi, self.bounds)
 
     @cached_property
     def _anyone(self) -> tuple[NDArray[np.float32], NDArray[np.float32], Floats]:
@@ -155,7 +154,7 @@ class Posterior(Trained):
             expected, nothing = np.empty(int(unknown.sum())), np.empty(int(unknown.sum()))
             mean_products(self._theta, self._psi, users[unknown], items[unknown], *self.bounds, expected, nothing)
             mean[unknown] = expected
-        return self._floored(mean), (1.0 - 2.0 * self.floor) * deviation
+        return mean, deviation
 
     def draws(self, users: Rows, items: Rows) -> Floats:
         """Return what every draw says; float64[n_pairs, n_draws]."""
@@ -164,49 +163,40 @@ class Posterior(Trained):
         theta, psi, _ = self._anyone
         low, high = np.clip(self.bounds, 0.0, 1.0).tolist()
         self._dealt(lambda part: draw_products(theta, psi, users[part], items[part], low, high, out[part]), users.size)
-        return self._floored(out)
-
-    def distribution_at_rows(self, users: Rows, items: Rows) -> Floats:
-        """Return Pr(X[u, i] = v) for aligned rows and every level v: the mean over draws of theta_u . [x_i = v]."""
-        if self.levels is None:
-            return super().distribution_at_rows(users, items)
-        users, items = self.known_rows(users, items)
-        out = np.zeros((users.size, self.levels.size))
-        theta, _, _ = self._anyone
-        codes = self._codes
-        self._dealt(lambda part: level_shares(theta, codes, users[part], items[part], out[part]), users.size)
         return out
 
-    @cached_property
-    def _codes(self) -> NDArray[np.uint8]:
-        """The places of psi among the levels, where an unknown item is some observed one."""
-        assert self.levels is not None
-        return placed(self._anyone[1], self.levels)
-
-    def scale_distribution(self, users: Rows, items: Rows) -> Floats:
-        """Return the probability that a new answer is each of `points`, noise included; see `answers_at_rows`."""
-        assert self.points is not None
-        return self.answers_at_rows(users, items, self.points)
-
-    def answers_at_rows(self, users: Rows, items: Rows, points: Floats) -> Floats:
-        """Return the probability of each rating of a discrete scale for aligned rows; float64[n, n_points].
-
-        With normal noise it is that of being nearest to the rating; otherwise what the events say.
-        """
+    def _shares_at_rows(self, users: Rows, items: Rows, points: Floats) -> Floats:
+        """Return the probability of each rating: with normal noise of being nearest to it, else what events say."""
         if self.likelihood == "bernoulli":
-            return super().distribution_at_rows(users, items) @ shares(np.array([0.0, 1.0]), points)
-        if self.likelihood == "categorical":
-            assert self.levels is not None
-            emission = emission_of(self.likelihood, self.levels, self.training)
-            return self.distribution_at_rows(users, items) @ (emission.chances @ shares(emission.answers, points))
+            chance = self.at_rows(users, items)
+            return np.column_stack([1.0 - chance, chance]) @ shares(np.array([0.0, 1.0]), points)
         users, items = self.known_rows(users, items)
-        out = np.zeros((users.size, points.size))
         theta, psi, deviation = self._anyone
+        if self.likelihood == "categorical":
+            emission, codes = emission_of(self.likelihood, self.levels, self.training), self._codes
+            found = np.zeros((users.size, self.levels.size))
+            self._dealt(lambda part: level_shares(theta, codes, users[part], items[part], found[part]), users.size)
+            return found @ (emission.chances @ shares(emission.answers, points))
+        out = np.zeros((users.size, points.size))
         cuts = 0.5 * (points[1:] + points[:-1])
         self._dealt(
             lambda part: answer_shares(theta, psi, deviation, users[part], items[part], cuts, out[part]), users.size
         )
         return out
+
+    @cached_property
+    def _codes(self) -> NDArray[np.uint8]:
+        """The places of psi among the levels, where an unknown item is some observed one."""
+        return placed(self._anyone[1], self.levels)
+
+    @cached_property
+    def answer_variance(self) -> Floats:
+        """The variance of each user's answers around the average: the noise, and how far draws differ."""
+        rng = np.random.default_rng(0)
+        users = rng.choice(np.flatnonzero(self.user_seen), _PAIRS)
+        items = rng.choice(np.flatnonzero(self.item_seen), _PAIRS)
+        spread = float((self.moments(users, items)[1] ** 2).mean())
+        return self.noise.mean(axis=0, dtype=np.float64) + spread
 
     def _dealt(self, work: Callable[[slice], None], n_pairs: int) -> None:
         """Do work for parts of the pairs, on all processors where that is worth their dispatch."""
@@ -267,7 +257,7 @@ class Posterior(Trained):
             np.matmul(theta, self._values(first, last), out=total[:, first:last])
 
         self._dealt_items(share, len(theta))
-        return np.clip(self._floored(total), 0.0, 1.0)
+        return np.clip(total, 0.0, 1.0)
 
     def lower_of_thetas(self, theta: Floats, level: float) -> Floats:
         """Return what all but a share `level` of the draws exceed, for thetas of all draws side by side."""
@@ -280,7 +270,7 @@ class Posterior(Trained):
             out,
         )
         low, high = np.clip(self.bounds, 0.0, 1.0)
-        return np.clip(self._floored(out), low, high)
+        return np.clip(out, low, high)
 
     def _said_of_thetas(self, theta: Floats, gathered: Callable[[Floats, Floats], Any], out: Floats) -> None:
         """Write what `gathered` makes of what every draw says: float64[n_draws, some of the rows, some items]."""
@@ -305,64 +295,20 @@ class Posterior(Trained):
     def similar_to(self, item: int) -> Floats:
         """Return, for every item, the mass of the shared events over that of the events of either, mean over draws."""
         shares = zip(self._theta[:, -1], self._psi[:, :-1], strict=True)
-        low = 0.0 if self.levels is None else self.levels[0]
+        low = self.levels[0]
         found = [overlap(share.astype(np.float64), psi.astype(np.float64) - low, item) for share, psi in shares]
         return np.mean(found, axis=0)
-
-    def _floored(self, chance: Floats) -> Floats:
-        return self.floor + (1.0 - 2.0 * self.floor) * chance
 
     # --- in words ---------------------------------------------------------------------------------------------------
 
     @cached_property
-    def event_groups(self) -> NDArray[np.int64]:
-        """For the events of all draws side by side, the group of similar ones that each belongs to."""
-        size = min(self.n_events, _NAMED_EVENTS)
-        supports = np.concatenate(list(self.psi[:, self.item_seen]), axis=1).T
-        mass = self._event_mass
-        distinct = len(np.unique(supports, axis=0))
-        with one_blas_thread():
-            found = KMeans(min(size, distinct), n_init=1, random_state=0).fit(
-                supports.astype(np.float32), sample_weight=mass
-            )
-        return found.labels_.astype(np.int64)
-
-    @property
-    def _event_mass(self) -> Floats:
-        """The population's probability of every event of all draws side by side."""
-        means = [draw[self.user_seen].mean(axis=0, dtype=np.float64) for draw in self.theta]
-        return np.concatenate(means) / self.n_draws + 1e-12
-
-    @cached_property
     def consensus(self) -> Fitted:
-        """One model with few events that can be named: similar events of all draws gathered.
-
-        An item happens in a gathered event if it does in most of the mass behind it; one with several values takes the
-        one nearest to their mean over that mass.
-        """
-        labels, mass = self.event_groups, self._event_mass
-        gather = np.zeros((labels.size, labels.max() + 1))
-        gather[np.arange(labels.size), labels] = 1.0
-        # Draw by draw: the thetas of all of them side by side are large.
-        theta = np.zeros((len(self.users), gather.shape[1]))
-        for draw, its in zip(self.theta, gather.reshape(self.n_draws, self.n_events, -1), strict=True):
-            theta += draw @ its
-        inside = (np.concatenate(list(self.psi), axis=1) * mass) @ gather / (mass @ gather)
-        theta /= theta.sum(axis=1, keepdims=True)
-        psi = inside > 0.5 if self.levels is None else self.levels[placed(inside, self.levels)]
-        return Fitted(theta, psi, theta[self.user_seen].mean(axis=0), self.training, (), self.levels)
-
-    def contributions(self, user: int, item: int) -> tuple[Floats, Floats]:
-        """Return the user's probability of each gathered event, and what it adds; all draws are counted in."""
-        users, items = self.known_rows(np.array([user]), np.array([item]))
-        theta = self.thetas(users)[0]
-        psi = self._psi[:, items[0]].astype(np.float64)
-        # What is cut off a draw is, as the floor, spread over its events as the user is.
-        said = self.n_draws * (theta.reshape(psi.shape) * psi).sum(axis=1, keepdims=True)
-        amounts = theta * (psi + np.clip(said, *self.bounds) - said).ravel()
-        share = np.bincount(self.event_groups, weights=theta).astype(np.float64)
-        added = np.bincount(self.event_groups, weights=amounts).astype(np.float64)
-        return share, self.floor * share + (1.0 - 2.0 * self.floor) * added
+        """The one model that the draws are read by: as near to their average as few events with chances come."""
+        n_events = usual_events(len(self.training), len(self.users), len(self.items))
+        problem = Problem(resolve("simplex", "active_set"), quick_solver("box", n_events), UNRIDGED, CHANCES)
+        return Recipe(problem, n_events, n_init=usual_starts(len(self.training))).of(
+            self, self.answer_variance, self.unobserved
+        )[0]
 
     # --- files --------------------------------------------------------------------------------------------------------
 
@@ -371,12 +317,11 @@ class Posterior(Trained):
         meta = {"n_chains": self.n_chains, "likelihood": self.likelihood, "n_events": self.n_events}
         arrays: dict[str, NDArray[Any]] = {
             "theta": packed_thetas(self.theta),
-            "psi": np.packbits(self.psi, axis=2) if self.levels is None else placed(self.psi, self.levels),
+            "psi": placed(self.psi, self.levels),
+            "levels": self.levels,
             "noise": self.noise,
             **{f"prior_{name}": values for name, values in self.priors.items()},
         }
-        if self.levels is not None:
-            arrays["levels"] = self.levels
         if self.unobserved:
             arrays["unobserved"] = np.array([self.unobserved])
         return meta, arrays | training_arrays(self.training)
@@ -384,19 +329,13 @@ class Posterior(Trained):
     @classmethod
     def restored(cls, parts: StoredParts) -> Posterior:
         """Undo `stored`; what does not belong together is for `validate` to find."""
-        theta = parts.array("theta", 3, "uint16", "float64")
-        noise = parts.array("noise", 2, "float32", "float64").astype(np.float32)
-        if theta.dtype == np.float64:
-            # Version 0.1.0 wrote whole numbers of floating point.
-            check_simplex("theta", theta)
-            theta = np.array([on_grid(draw) for draw in theta]).reshape(theta.shape)
-        else:
-            theta = unpacked_thetas(theta)
-        levels = parts.levels()
-        psi = parts.unpacked("psi", 3) if levels is None else parts.on_levels("psi", 3, levels).astype(np.float32)
+        theta = unpacked_thetas(parts.array("theta", 3, "uint16"))
+        noise = parts.array("noise", 2, "float32")
+        levels = parts.array("levels", 1, "float64")
+        check_levels(levels)
         return cls(
             theta=theta,
-            psi=psi,
+            psi=parts.on_levels("psi", 3, levels).astype(np.float32),
             noise=noise,
             n_chains=parts.count("n_chains"),
             likelihood=str(parts.meta["likelihood"]),
@@ -433,18 +372,9 @@ class Posterior(Trained):
             raise InvariantError("the weight of what was not observed must lie below all weights")
         if self.likelihood == "bernoulli" and not self.training.is_binary:
             raise InvariantError("the likelihood 'bernoulli' goes with yes and no")
-        if self.levels is None:
-            if self.likelihood == "categorical":
-                raise InvariantError("the likelihood 'categorical' goes with several levels")
-            return
         check_levels(self.levels)
         if self.likelihood == "categorical" and self.levels.size != np.unique(self.training.values).size:
             raise InvariantError("there must be as many levels as distinct ratings")
-
-
-def floor_of(likelihood: str, levels: Floats | None) -> float:
-    """Return the chance that an answer goes against its event: some only with yes and no and the paper's two values."""
-    return FLOOR if likelihood == "bernoulli" and levels is None else 0.0
 
 
 def stacked(theta: Iterable[NDArray[Any]]) -> Floats:

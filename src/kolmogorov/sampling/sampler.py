@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov.data import Observations
@@ -21,9 +20,8 @@ from kolmogorov.sampling.checkpoint import ChainCheckpoint, SamplerState
 from kolmogorov.sampling.emission import bounds_of
 from kolmogorov.sampling.features import Features
 from kolmogorov.sampling.plan import Plan
-from kolmogorov.sampling.posterior import Posterior, floor_of
+from kolmogorov.sampling.posterior import Posterior
 
-Floats = NDArray[np.float64]
 #: Seconds between two checkpoints.
 _PAUSE = 10.0
 #: Seconds that chains are left to themselves, about, and sweeps at most.
@@ -78,10 +76,18 @@ class Sampler:
             else:
                 self.run(place)
 
+    @property
+    def kept(self) -> bool:
+        """Whether there are any draws."""
+        return any(self.progress.samples)
+
     def posterior(self) -> Posterior:
         """Return the draws kept. Chains that were ended early are left out, unless no other is through."""
         progress = self.progress
         chains = progress.samples[: progress.chain] if progress.chain else progress.samples
+        # Ctrl-C may come between the draws of chains that run side by side.
+        least = min(map(len, chains))
+        chains = [chain[:least] for chain in chains]
         samples = [sample for chain in chains for sample in chain]
         return Posterior(
             theta=np.array([sample.theta for sample in samples]),
@@ -242,7 +248,6 @@ class HeldOutError:
         known = seen_users[users] & seen_items[items]
         self._users, self._items = users[known], items[known]
         self._values = test.values[known]
-        self._floor = floor_of(plan.likelihood, plan.levels)
         self._bounds = bounds_of(plan.likelihood, plan.levels)
         self._sum = np.zeros(len(self._values))
         self._count = 0
@@ -250,8 +255,7 @@ class HeldOutError:
     def add(self, sample: Sample) -> None:
         """Take in one more draw."""
         theta = sample.theta[self._users].astype(np.float64)
-        chance = np.clip(np.einsum("nd,nd->n", theta, sample.psi[self._items]), *self._bounds)
-        self._sum += self._floor + (1.0 - 2.0 * self._floor) * chance
+        self._sum += np.clip(np.einsum("nd,nd->n", theta, sample.psi[self._items]), *self._bounds)
         self._count += 1
 
     @property

@@ -120,11 +120,13 @@ class RowSolver(ABC):
     exact: ClassVar[bool] = False
     typical_cost: ClassVar[int] = 200
     from_table: ClassVar[bool] = False
-    rules: ClassVar[Mapping[str, Requirement]] = {}
+    requirements: ClassVar[Mapping[str, Requirement]] = {}
 
     def __post_init__(self) -> None:
         """Check the options; dataclasses call this at the end of their constructor."""
-        check_parameters(f"Solver '{self.name}'", {name: getattr(self, name) for name in self.rules}, self.rules)
+        check_parameters(
+            f"Solver '{self.name}'", {name: getattr(self, name) for name in self.requirements}, self.requirements
+        )
 
     @abstractmethod
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
@@ -137,6 +139,10 @@ class RowSolver(ABC):
     @abstractmethod
     def _check_start(self, start: Floats) -> None:
         """Raise where a given start is not in the feasible set."""
+
+    def nearest(self, point: Floats) -> Floats:
+        """Return the feasible point nearest to one that lies between feasible ones."""
+        return point
 
     def solve_batch(
         self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64] | None = None
@@ -266,6 +272,10 @@ class BinarySolver(RowSolver):
     def _default_start(self, size: int) -> Floats:
         return np.zeros(size)
 
+    def nearest(self, point: Floats) -> Floats:
+        """Return the feasible point nearest to one that lies between feasible ones."""
+        return (point > 0.5).astype(np.float64)
+
     def _check_start(self, start: Floats) -> None:
         if not np.isin(start, (0.0, 1.0)).all():
             raise DataError("'start' must hold only 0 and 1.")
@@ -308,13 +318,18 @@ class LevelSolver(RowSolver):
     def _default_start(self, size: int) -> Floats:
         return np.full(size, self.grid[np.abs(self.grid).argmin()])
 
+    def nearest(self, point: Floats) -> Floats:
+        """Return the feasible point nearest to one that lies between feasible ones."""
+        found: Floats = self.grid[np.abs(point[:, None] - self.grid).argmin(axis=1)]
+        return found
+
     def _check_start(self, start: Floats) -> None:
         if not np.isin(start, self.grid).all():
             raise DataError(f"'start' must hold only levels: {', '.join(f'{level:g}' for level in self.levels)}.")
 
 
 class BoxSolver(RowSolver):
-    """Base of the items' solvers of the nonnegative model: minimise over [0,1]^D."""
+    """Base of the items' solvers where psi holds chances: minimise over [0,1]^D."""
 
     family = "box"
     unlimited = "coordinate"

@@ -44,18 +44,21 @@ _TARGETS: dict[str, dict[str, str]] = {
 }
 
 
-#: Parameters of estimators that hold a solver, and its family.
-PARAMETERS = {
-    "simplex_solver": "simplex",
-    "binary_solver": "binary",
-    "level_solver": "levels",
-    "box_solver": "box",
-}
+#: What "auto" stands for where a family has no solver of that name.
+_USUAL = {"simplex": "active_set", "box": "coordinate", "levels": "coordinate", "ridge": "cholesky"}
 
 
-def parameter_of(family: str) -> str:
-    """Return the name of the parameter that holds a solver of a family."""
-    return next(name for name, own in PARAMETERS.items() if own == family)
+def usual(family: str, size: int) -> RowSolver:
+    """Return the solver that suits most problems of a family and size.
+
+    Examples
+    --------
+    >>> usual("simplex", 8).name, usual("simplex", 10_000).name
+    ('active_set', 'pairwise')
+    """
+    solver = resolve(family, _USUAL.get(family, "auto"))
+    most = solver.max_variables
+    return solver if most is None or size <= most else resolve(family, solver.unlimited)
 
 
 def names(family: str) -> list[str]:

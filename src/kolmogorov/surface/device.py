@@ -73,7 +73,7 @@ class DeviceModel:
         self._fitted, factors = fitted, fitted.factors
         assert factors is not None
         self._theta, self._psi = self._cupy.asarray(factors.theta), self._cupy.asarray(factors.psi)
-        self._floor, self._bounds = factors.floor, factors.bounds
+        self._bounds = factors.bounds
         self._n_draws, _, self._size = self._theta.shape
         self._n_items = len(fitted.items)
 
@@ -92,7 +92,7 @@ class DeviceModel:
             pairs = (cupy.asarray(rows.astype(np.int32)) for rows in known)
             kernel((-(-n // 256),), (256,), (np.int64(n), *shape, self._theta, self._psi, *pairs, found))
             out[part] = cupy.asnumpy(found)
-        return self._floored(out)
+        return out
 
     def lists(self, users: Rows, hidden: Rows, rules: ListRules) -> Lists:
         """Return each user's best items, but for those that the users `hidden` were observed with."""
@@ -155,10 +155,7 @@ class DeviceModel:
         return self._cupy.clip(products, *self._bounds) if np.isfinite(self._bounds).all() else products
 
     def _cut(self, chance: Any) -> Any:
-        return self._cupy.clip(self._floored(chance), 0.0, 1.0)
-
-    def _floored(self, chance: Any) -> Any:
-        return self._floor + (1.0 - 2.0 * self._floor) * chance
+        return self._cupy.clip(chance, 0.0, 1.0)
 
 
 def pairs_on(execution: Any, fitted: Trained, users: Rows, items: Rows) -> Floats:

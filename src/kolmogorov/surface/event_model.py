@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from kolmogorov._support.optional import to_frame
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
+from kolmogorov._support.validation import Boolean, check_parameters
 from kolmogorov.data import Observations
 from kolmogorov.data.observations import View
 from kolmogorov.errors import DataError
@@ -25,9 +27,10 @@ from kolmogorov.surface.tables import table_of
 
 
 class EventModel(TransformerMixin, Recommender):  # type: ignore[misc]
-    """Base of Kolmogorov models, drawn or not, and of those whose supports are relaxed."""
+    """Base of Kolmogorov models, drawn or not."""
 
     fitted_: Any
+    _tells_distributions = True
 
     @abstractmethod
     def _new_thetas(self, view: View) -> Floats:
@@ -42,38 +45,53 @@ class EventModel(TransformerMixin, Recommender):  # type: ignore[misc]
     def _n_columns(self) -> int:
         """Number of columns of what `transform` returns."""
 
-    def predict_distribution(self, users: Any, items: Any = None, *, unknown: Unknown = "average") -> Floats:
-        """Return the probability of each level, Pr(X = v) = theta . [x = v], for pairs of ids.
+    def predict_distribution(
+        self, users: Any, items: Any = None, *, as_frame: bool = False, unknown: Unknown = "average"
+    ) -> Any:
+        """Return the probability of each rating for pairs of ids: what somebody answers, noise included.
 
         Parameters
         ----------
         users, items : id or array-like of ids
             Raw ids, aligned; a single id is combined with every one of the other side. Observations as the only
             argument stand for their entries.
+        as_frame : bool
+            Return a data frame with a column for each rating.
         unknown : {"average", "ignore", "error"}
             As in `predict`.
 
         Returns
         -------
-        ndarray of shape (n, n_levels), or (n_levels,) for a single pair
-            In the order of `levels_`; rows sum to 1. Where items have two levels, the probabilities of no and of yes.
+        ndarray of shape (n, n_ratings), or (n_ratings,) for a single pair; or DataFrame
+            Columns are the ratings of `rating_values_`, lowest first; of yes/no data, no and yes. Rows sum to 1, and
+            their mean is what `predict` says, unless that lies beyond the ratings.
 
         Examples
         --------
         >>> import kolmogorov as km
         >>> train, test = km.datasets.load("zoo").split(test_size=0.2, random_state=0)
-        >>> model = km.KolmogorovModel(5, levels=[0, 0.5, 1], user_reg=0.3, random_state=0).fit(train)
-        >>> model.predict_distribution(test).shape == (len(test), 3)
-        True
+        >>> model = km.KolmogorovModel(5, random_state=0).fit(train)
+        >>> chances = model.predict_distribution(test)
+        >>> chances.shape == (len(test), 2), bool(np.allclose(chances @ model.rating_values_, model.predict(test)))
+        (True, True)
         """
         check_is_fitted(self)
+        check_parameters("predict_distribution", {"as_frame": as_frame}, {"as_frame": Boolean()})
         rows, single = pair_rows(self.fitted_, users, items, unknown)
         found: Floats = self.fitted_.distribution_at_rows(*rows)
+        if as_frame:
+            return to_frame({f"{value:g}": found[:, k] for k, value in enumerate(self.rating_values_)})
         return found[0] if single else found
 
     @property
+    def rating_values_(self) -> Floats:
+        """The ratings that somebody may give, in rating units: the columns of `predict_distribution`."""
+        found: Floats = self.fitted_.scale.rating(self.fitted_.points)
+        return found
+
+    @property
     def levels_(self) -> Floats:
-        """The values that an item may take in an event, on the probability scale."""
+        """The values that an item may take in an event, on the probability scale; of chances, the two ends."""
         levels: Floats | None = self.fitted_.levels
         return np.array([0.0, 1.0]) if levels is None else levels
 
@@ -150,20 +168,17 @@ class EventModel(TransformerMixin, Recommender):  # type: ignore[misc]
         known = known_part(self.fitted_, observations.rescaled(self.fitted_.scale))
         view = fold_in.view_of(self.fitted_, known, "users")
         ids = observations.users.ids.tolist()
-        return Askers(ids, np.arange(len(ids)), view, self._guest_scores(view, rank))
-
-    def _guest_scores(self, view: View, rank: Rank) -> Callable[[slice], tuple[Floats, Floats | None]]:
-        """Return what says, for a part of new users, what is predicted and what lists go by where that differs."""
-        return self._theta_scores(self.fitted_, self._new_thetas(view), rank)
+        return Askers(ids, np.arange(len(ids)), view, self._theta_scores(self._new_thetas(view), rank))
 
     def _placed(self, theta: Any, rank: Rank) -> Askers:
         rows = self._checked_thetas(np.atleast_2d(theta))
         nobody = View(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0), np.empty(0))
         past = np.zeros(len(rows), dtype=np.int64)
-        return Askers(list(range(len(rows))), past, nobody, self._theta_scores(self.fitted_, rows, rank))
+        return Askers(list(range(len(rows))), past, nobody, self._theta_scores(rows, rank))
 
-    def _theta_scores(self, fitted: Any, theta: Floats, rank: Rank) -> Callable[[slice], tuple[Floats, Floats | None]]:
-        lower = self._ranks_lower(rank)
+    def _theta_scores(self, theta: Floats, rank: Rank) -> Callable[[slice], tuple[Floats, Floats | None]]:
+        """Return what says, for a part of new users, what is predicted and what lists go by where that differs."""
+        lower, fitted = self._ranks_lower(rank), self.fitted_
 
         def scored(part: slice) -> tuple[Floats, Floats | None]:
             with one_blas_thread():

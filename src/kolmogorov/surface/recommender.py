@@ -48,11 +48,13 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
 
     fitted_: Trained
     #: Whether what was learned are draws, which say how sure they are.
-    has_draws: ClassVar[bool] = False
+    _has_draws: ClassVar[bool] = False
+    #: Whether `predict_distribution` is there.
+    _tells_distributions: ClassVar[bool] = False
     #: What `tune` tries of each parameter unless it is told otherwise.
-    usual_grid: ClassVar[dict[str, tuple[Any, ...]]] = {}
+    _usual_grid: ClassVar[dict[str, tuple[Any, ...]]] = {}
 
-    def adopt(self, fitted: Any) -> Self:
+    def _adopt(self, fitted: Any) -> Self:
         """Take over what was learned, here or elsewhere, for instance read from a file."""
         self.fitted_ = fitted
         self.n_features_in_ = len(fitted.items)
@@ -143,12 +145,10 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         -------
         dict
             `rmse` and `mae` on the probability scale, `rmse_rating` and `mae_rating` in rating units, and for
-            0/1 data `accuracy`, `log_loss` and `brier`. For a model with several levels, where the training data have
-            at most 64 distinct values: `log_score`, the mean logarithm of the probability of what was observed (nearer
-            to 0 is better), and `calibration`, how far the probabilities of reaching each value of the scale are from
-            the shares that did, in ten bins each, on average (0 is best). Levels between two values of the scale, or
-            beyond its ends, count for the nearest ones; draws say with what probability a new rating, noise included,
-            is nearest to each. One hundredth of every distribution is spread evenly.
+            0/1 data `accuracy`, `log_loss` and `brier`. For models with events also, of `predict_distribution`:
+            `log_score`, the mean logarithm of the probability of what was observed (nearer to 0 is better), and
+            `calibration`, how far the probabilities of reaching each value of the scale are from the shares that did,
+            in ten bins each, on average (0 is best). One hundredth of every distribution is spread evenly.
             With `ranking` instead the means over users of `recall` (share of what they like that is in their list),
             `precision` (share of the list that they like), `ndcg`, `map`, `mrr` and `hit_rate`; and `coverage`, the
             share of all items that are in some list, and `mean_popularity`, the mean number of training observations of
@@ -168,40 +168,20 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
             options = (int(k), float(likes), unknown, n_jobs)
             return ranking_scores(fitted.training, fitted.of_users, test, *options, elsewhere=elsewhere)
         scores = metrics.Scores(test.scale.span, test.is_binary)
-        fitted, wholes = self.fitted_, None
-        if fitted.levels is not None and fitted.points is not None:
-            wholes = metrics.DistributionScores(fitted.points)
+        fitted = self.fitted_
+        wholes = metrics.DistributionScores(fitted.points) if self._tells_distributions else None
         for part, users, items in rows_in_blocks(fitted, test, unknown):
             values, weights = test.values[part], None if test.weights is None else test.weights[part]
             scores.add(values, self._at_rows(users, items), weights)
             if wholes is not None:
                 for few in _few_at_a_time(len(users)):
                     heavy = None if weights is None else weights[few]
-                    wholes.add(values[few], fitted.scale_distribution(users[few], items[few]), heavy)
+                    wholes.add(values[few], fitted.distribution_at_rows(users[few], items[few]), heavy)
         return scores.result() | ({} if wholes is None else wholes.result())
 
     # --- recommendations ------------------------------------------------------------------------------------------
 
-    def recommend(self, users: Any = None, n: int = 10, **options: Any) -> Any:
-        """Return the best items of a user, of several, or of guests, as a data frame.
-
-        Parameters
-        ----------
-        users : id, array-like of ids, or Observations
-            Observations are those of guests, whom the model places first (`fold_in`).
-        n : int
-        **options
-            `guest`, `theta`, `exclude_seen`, `min_count`, `rank` and `unknown` as in `recommendations`.
-
-        Returns
-        -------
-        DataFrame
-            Columns item, title where there are titles, probability, rating and count (observations of the item); for
-            several users a column user before them.
-        """
-        return to_frame(self.recommendations(users, n, **options))
-
-    def recommendations(
+    def recommend(
         self,
         users: Any = None,
         n: int = 10,
@@ -212,12 +192,13 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         min_count: int | None = None,
         rank: Rank = "auto",
         unknown: Unknown = "error",
-    ) -> dict[str, NDArray[Any]]:
-        """Return the columns of `recommend`, for which no data frame library is needed.
+    ) -> Any:
+        """Return the best items of a user, of several, or of guests, as a data frame.
 
         Parameters
         ----------
         users : id, array-like of ids, or Observations
+            Observations are those of guests, whom the model places first (`fold_in`).
         n : int
         guest : dict, optional
             Instead of users: ratings of one guest, in rating units, by ids or titles of items, as
@@ -234,7 +215,29 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
             draws.
         unknown : {"error", "average", "ignore"}
             An unknown user is an error, or gets what the population would, with or without a warning.
+
+        Returns
+        -------
+        DataFrame
+            Columns item, title where there are titles, probability, rating and count (observations of the item); for
+            several users a column user before them.
         """
+        asked = self._asked(users, n, guest, theta, min_count, rank, unknown, exclude_seen=exclude_seen)
+        return to_frame(asked)
+
+    def _asked(
+        self,
+        users: Any,
+        n: int,
+        guest: Any = None,
+        theta: Any = None,
+        min_count: int | None = None,
+        rank: Rank = "auto",
+        unknown: Unknown = "error",
+        *,
+        exclude_seen: bool = True,
+    ) -> dict[str, NDArray[Any]]:
+        """Return the columns of `recommend`, for which no data frame library is needed."""
         check_is_fitted(self)
         check_parameters("recommend", {"n": n, "min_count": min_count, "rank": rank}, _RECOMMEND)
         check_parameters("recommend", {"exclude_seen": exclude_seen}, {"exclude_seen": Boolean()})
@@ -324,7 +327,7 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         """Return a copy whose items or users are called something, as in `Observations.with_titles`."""
         check_is_fitted(self)
         training = self.fitted_.training.with_titles(items, users)
-        return copy(self).adopt(replace(self.fitted_, training=training))  # type: ignore[type-var]
+        return copy(self)._adopt(replace(self.fitted_, training=training))  # type: ignore[type-var]
 
     # --- files and learned attributes -----------------------------------------------------------------------------
 

@@ -32,7 +32,7 @@ def _plain(value: Any) -> Any:
     """Turn a parameter into JSON: a solver object becomes its name and options."""
     if isinstance(value, RowSolver):
         options = {name: _plain(option) for name, option in value.options().items()}
-        return {"solver": value.name, "options": options}
+        return {"family": value.family, "solver": value.name, "options": options}
     if isinstance(value, (np.ndarray, tuple, list)):
         return np.asarray(value).tolist()
     return value.item() if isinstance(value, np.generic) else value

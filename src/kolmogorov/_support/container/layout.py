@@ -14,7 +14,10 @@ import numpy as np
 from kolmogorov.errors import FileFormatError
 
 MAGIC = b"KOLMO\r\n\x1a"
-VERSION = 3
+#: Of models and checkpoints; tables have not changed since the one before.
+VERSION, TABLE_VERSION = 4, 3
+#: The kind of packed tables.
+TABLE = "table"
 HEAD = struct.Struct("<8sI")
 TAIL = struct.Struct("<Q32s8s")
 DTYPES = {

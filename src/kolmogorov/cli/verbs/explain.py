@@ -26,7 +26,7 @@ _REASONS = 5
 def command(
     model: str, user: str, item: str, unknown: Unknown, titles: str | None, form: str, output: str | None
 ) -> None:
-    """Explain the probability that USER says yes to ITEM: what each event adds, and the rules that lead to it.
+    """Explain what is predicted for USER and ITEM: what everybody would get, what each event changes, and rules.
 
     \b
     Example:
@@ -45,20 +45,18 @@ def command(
     user_id = known_id(fitted_model.users_, user, "user", unknown)
     item_id = known_id(fitted_model.items_, item, "item", unknown)
     why = fitted_model.explain(user_id, item_id, unknown=unknown)
-    columns: dict[str, list[Any]] = {
-        "event": [part.event for part in why.events],
-        "theta": [part.theta for part in why.events],
-        "psi": [part.psi for part in why.events],
-        "contribution": [part.amount for part in why.events],
-        "most telling items": [", ".join(part.items) for part in why.events],
-    }
     if form == "table" and output is None:
         console().print(why.sentence)
-    emit(columns, form, output)
+        names, amounts = zip(*why.steps, strict=True)
+        digits = 3 if why.binary else 2
+        said = [f"{amounts[0]: .{digits}f}", *(f"{amount:+.{digits}f}" for amount in amounts[1:])]
+        emit({"from everybody to it": names, "amount": said}, form, output)
+    else:
+        emit(why.columns(), form, output)
     if form == "table" and output is None and why.reasons:
         rules: dict[str, list[Any]] = {
-            "known" if why.graded else "known to like": [reason.antecedent for reason in why.reasons[:_REASONS]],
-            **({"so": [reason.consequent for reason in why.reasons[:_REASONS]]} if why.graded else {}),
+            "known": [reason.antecedent for reason in why.reasons[:_REASONS]],
+            "so": [reason.consequent for reason in why.reasons[:_REASONS]],
             "held in training": [f"{reason.held} of {reason.support}" for reason in why.reasons[:_REASONS]],
             "base rate": [f"{reason.base_rate:.0%}" for reason in why.reasons[:_REASONS]],
         }

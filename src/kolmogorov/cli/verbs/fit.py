@@ -39,27 +39,18 @@ if TYPE_CHECKING:
     from kolmogorov.model.kolmogorov import KolmogorovModel
 
 
-_POINT = (
-    "only_yes",
-    "user_reg",
-    "item_reg",
-    "prior",
-    "simplex_solver",
-    "binary_solver",
-    "level_solver",
-    "max_iter",
-    "tol",
-    "n_init",
-)
-#: Events with --only-yes: lists gain by more than can be read at a glance.
-_LISTING_EVENTS = 32
+#: Options of a single model, and those of its descent over ratings.
+_SINGLE = ("only_yes", "learn_from", "user_solver", "item_solver", "max_iter", "tol", "n_init")
+_OF_RATINGS = ("user_reg", "item_reg", "prior")
+_POINT = (*_SINGLE, *_OF_RATINGS)
+#: Events with --only-yes.
+_LISTING_EVENTS = 48
 #: Options of chains, and the parameters of the model that they are.
 _CHAINS = {
     "likelihood": "likelihood",
     "chains": "n_chains",
     "burn_in": "burn_in",
     "samples": "n_samples",
-    "thin": "thin",
     "max_seconds": "max_seconds",
 }
 
@@ -70,20 +61,20 @@ _CHAINS = {
 @click.option(
     "--events",
     type=EVENTS,
-    help="Number of elementary events.  [default: by the size of the table; 8 with --point, 32 with --only-yes]",
+    help="Number of elementary events.  [default: by the size of the table; 48 with --only-yes]",
 )
 @click.option(
     "--levels",
     type=LevelsOption(),
-    metavar="2|auto|V,V,...",
-    help="Values of an item in an event: 2 (it happens or not), auto for a grid, or the grid on the scale from 0 to 1. "
-    " [default: auto; 2 for one model]",
+    metavar="2|chances|auto|V,V,...",
+    help="What an item may be in an event: 2 (it happens or not), chances (any number from 0 to 1; one model), auto "
+    "for a grid, or the grid on the scale from 0 to 1.  [default: 2; auto for draws, chances with --only-yes]",
 )
 @click.option(
     "--bayes/--point",
     default=None,
-    help="Draw models and average them, which predicts best, or learn one model, which is quicker and easier to read.  "
-    "[default: --bayes, unless an option of the other is given; with --only-yes one model, and an average for lists]",
+    help="Draw models and average them, which predicts best and says how sure it is, or learn one model that can be "
+    "read.  [default: --bayes, unless an option of the other is given]",
 )
 @click.option(
     "--likelihood",
@@ -95,22 +86,27 @@ _CHAINS = {
 @click.option("--chains", type=COUNT, help="Of draws: independent chains.  [default: by the size of the table]")
 @click.option("--burn-in", type=COUNT, help="Of draws: sweeps of each chain not kept.  [default: likewise]")
 @click.option("--samples", type=COUNT, help="Of draws: how many of each chain are kept.  [default: likewise]")
-@click.option("--thin", type=COUNT, help="Of draws: sweeps between two that are kept.  [default: likewise]")
 @click.option("--max-seconds", type=Finite(), help="Of draws: time for the chains, which are cut to what fits.")
 @click.option(
     "--only-yes",
     is_flag=True,
     help="Only what happened is recorded (clicks, purchases): everything else counts as a no of small weight.",
 )
-@click.option("--user-reg", type=Finite(), help="Ridge on theta.  [default: learned; 10 for a descent]")
-@click.option("--item-reg", type=Finite(), help="Ridge on psi.  [default: learned; 0 for a descent]")
-@click.option("--prior", type=click.Choice(["mean", "uniform"]), default="mean", show_default=True)
-@click.option("--simplex-solver", default="active_set", show_default=True)
-@click.option("--binary-solver", default="auto", show_default=True)
-@click.option("--level-solver", default="coordinate", show_default=True, help="With several levels.")
-@click.option("--max-iter", default=100, type=COUNT, show_default=True, help="Limit on sweeps.")
+@click.option(
+    "--learn-from",
+    type=click.Choice(["draws", "ratings"]),
+    default="draws",
+    help="Of one model: learn it from the table that a few short chains complete, or from the ratings alone, as the "
+    "paper does.  [default: draws, unless a ridge or a prior is given]",
+)
+@click.option("--user-reg", type=Finite(), help="From ratings: ridge on theta.  [default: 10]")
+@click.option("--item-reg", type=Finite(), help="From ratings: ridge on psi.  [default: 0]")
+@click.option("--prior", type=click.Choice(["mean", "uniform"]), default="mean", help="From ratings.  [default: mean]")
+@click.option("--user-solver", default="auto", show_default=True)
+@click.option("--item-solver", default="auto", show_default=True)
+@click.option("--max-iter", type=COUNT, help="Of one model: limit on sweeps.  [default: 30; 100 from ratings]")
 @click.option("--tol", default=1e-4, type=Finite(), show_default=True, help="Relative decrease at which to stop.")
-@click.option("--n-init", default=1, type=COUNT, show_default=True, help="Random starts.")
+@click.option("--n-init", type=COUNT, help="Of one model: starts.  [default: 2 or 10; 1 from ratings]")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--jobs", default=-1, type=JOBS, show_default=True, help="Threads; -1 for all processors.")
 @click.option(
@@ -156,8 +152,8 @@ def command(
     Examples:
       kolmogorov fit ratings.csv -o model.km
       kolmogorov fit ratings.csv --point --events 8 -o model.km
-      kolmogorov fit u.data --maximum 5 --user-reg 30 --test-size 0.2 -o ml.km
-      kolmogorov fit u.data --maximum 5 --levels auto --events 4 -o ml.km
+      kolmogorov fit ratings.csv --point --levels chances -o model.km
+      kolmogorov fit u.data --maximum 5 --learn-from ratings --user-reg 30 --test-size 0.2 -o ml.km
       kolmogorov fit u.data --maximum 5 --test-size 0.2 -o ml.km
       kolmogorov fit u.data --maximum 5 --bayes --likelihood categorical --max-seconds 60 -o ml.km
       kolmogorov fit clicks.csv --only-yes --test-size 0.2 -o clicks.km
@@ -209,12 +205,18 @@ def _learn(
     scale = {name: options.pop(name) for name in SCALE}
     if not bayes:
         options["unobserved"] = "auto" if only_yes else 0.0
-        options["n_soft"] = "auto" if wanted is None else 1
-    if only_yes and events is None:
-        events = _LISTING_EVENTS
+        if given_of(_OF_RATINGS):
+            if given_of(["learn_from"]) and options["learn_from"] == "draws":
+                refuse_given(_OF_RATINGS, "goes only with --learn-from ratings")
+            options["learn_from"] = "ratings"
+    if only_yes:
+        # Lists gain by more than can be read at a glance.
+        events = _LISTING_EVENTS if events is None else events
+        if options["levels"] is None and options["learn_from"] == "draws":
+            options["levels"] = "chances"
     # What is wrong with the settings is said before a file is read, which may take minutes.
     model = _unfitted(bayes, {"n_events": events, "random_state": seed, "n_jobs": jobs}, options)
-    model.check_parameters()
+    model._check_parameters()
     if test_size is not None:
         check_share(test_size)
     files = _parquet_files(data) if _is_cluster(options["execution"]) and test_size is None and not bayes else []
@@ -228,6 +230,9 @@ def _learn(
         if test_size is not None:
             train, test = train.split(test_size, random_state=seed, by="user" if only_yes else "entry")
     say.print(_choice(model, train, wanted is None))
+    if not bayes and model._why_ratings(train):
+        # It has been said, and need not be said again.
+        model.learn_from = "ratings"
     (_sample if bayes else _fit_with_bar)(model, train, test, say)
     model.save(output)
     if not say.quiet:
@@ -255,10 +260,12 @@ def _is_cluster(execution: Any) -> bool:
 
 def _draws(wanted: bool | None, options: dict[str, Any]) -> bool:
     """Tell whether models are drawn: as asked, or unless something of a single model is asked for."""
-    single = given_of(_POINT)
+    single = given_of(_POINT) + (["--levels chances"] if options["levels"] == "chances" else [])
     bayes = not (single or _is_cluster(options["execution"])) if wanted is None else wanted
     if bayes:
         refuse_given(_POINT, "does not go with --bayes")
+        if options["levels"] == "chances":
+            raise click.UsageError("--levels chances: does not go with --bayes.")
     elif wanted is None:
         asked = ", ".join(single) or "--dask"
         refuse_given(_CHAINS, f"goes only with --bayes, and {asked} asks for one model")
@@ -278,7 +285,7 @@ def _remote(files: list[str], layout: dict[str, Any], scale: dict[str, Any], exe
 
 def _results(model: Any, train: Any, test: Observations | None, say: Any) -> None:
     """Show scores, and of a single model its events."""
-    if model.has_draws:
+    if model._has_draws:
         _scores(model, train, test, f"{model.posterior_.n_draws} draws")
         return
     only_yes = model.unobserved != 0.0
@@ -293,17 +300,15 @@ def _choice(model: Any, train: Any, by_default: bool) -> str:
     """Say in one line which model is learned, and why."""
     from kolmogorov.data import Observations
 
-    if not model.has_draws:
-        count = model.soft_count(train) if model.softens else 0
-        if count > 1:
-            best = f"one model to read, of {model.n_events} events, and the average of {count} others for lists"
-            return f"Learning {best}. Averages make the best lists; --point makes them from the one model, sooner."
-        soft = "one model, and soft values to predict with: quick, and easy to read"
-        return f"Learning {soft}." if count else "Learning one model, with the settings given."
-    why = " Draws predict best; --point learns one model in a tenth of the time." if by_default else ""
+    if not model._has_draws:
+        why = model._why_ratings(train)
+        if why is None:
+            return "Learning one model to read and to predict with, from the table that a few short chains complete."
+        return f"Learning one model from the ratings{'' if model.learn_from == 'ratings' else f': {why}'}."
+    why = " Draws predict best; --point learns one model that can be read, sooner." if by_default else ""
     if not isinstance(train, Observations):
         return f"Drawing models.{why}"
-    plan = model.plan(train)
+    plan = model._plan(train)
     return f"Drawing models: {plan.n_chains} chains of {plan.n_sweeps} sweeps, {plan.n_events} events.{why}"
 
 
@@ -331,7 +336,7 @@ def _parquet_files(data: str) -> list[str]:
 
 
 def _fit_with_bar(model: KolmogorovModel, train: Observations, test: Observations | None, say: Any) -> None:
-    """Fit with a bar that shows the error on what is learned from; what is held out waits."""
+    """Fit with a bar that shows the chains, and the distance from what is learned from; what is held out waits."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     parts = (
@@ -344,8 +349,15 @@ def _fit_with_bar(model: KolmogorovModel, train: Observations, test: Observation
     with Progress(*parts, console=say, transient=True, disable=say.quiet or not say.is_terminal) as bar:
         task = bar.add_task("", total=None)
 
+        done: dict[int, int] = {}
+
         def advance(sweep: Any) -> bool:
-            bar.update(task, completed=sweep.sweep, description=f"rmse {sweep.rmse:.4f}")
+            if hasattr(sweep, "chain"):
+                done[sweep.chain] = sweep.sweep
+                whole = sweep.n_chains * sweep.n_sweeps
+                bar.update(task, total=whole, completed=sum(done.values()), description="completing the table")
+            else:
+                bar.update(task, total=None, completed=sweep.sweep, description=f"rmse {sweep.rmse:.4f}")
             return stopping.is_set()
 
         model.callback = advance
@@ -426,7 +438,7 @@ def _events(model: KolmogorovModel) -> None:
                 "event": [event.number for event in described],
                 "share of users": [event.share for event in described],
                 "items": [event.n_items for event in described],
-                "most telling": [", ".join(event.items) for event in described],
+                "its people like more than others": [", ".join(event.items) for event in described],
             },
         )
     )

@@ -102,7 +102,7 @@ def command(
         probability, deviation = fitted_model.fitted_.moments(user_rows, item_rows)
         columns |= {"probability": probability, "std": deviation, "rating": fitted.scale.rating(probability)}
         if interval is not None:
-            low, high = fitted_model.interval_of_rows(user_rows, item_rows, interval)
+            low, high = fitted_model._interval_of_rows(user_rows, item_rows, interval)
             columns |= {"low": low, "high": high}
     else:
         probability = fitted.at_rows(user_rows, item_rows)

@@ -77,9 +77,9 @@ def command(
     options: dict[str, Any] = {"exclude_seen": not include_seen, "min_count": min_count, "rank": rank}
     if who:
         users = [known_id(fitted_model.users_, name, "user", unknown) for name in who]
-        columns = fitted_model.recommendations(users if len(users) > 1 else users[0], top, unknown=unknown, **options)
+        columns = fitted_model._asked(users if len(users) > 1 else users[0], top, unknown=unknown, **options)
         emit(columns, form, output, f"For {', '.join(who)}")
         return
     refuse_given(["unknown"], "goes only with --user")
     guests = read_input(ratings or "", layout, from_model=True, **scale_of(fitted_model.scale_))
-    emit(fitted_model.recommendations(guests, top, **options), form, output, "For new users")
+    emit(fitted_model._asked(guests, top, **options), form, output, "For new users")

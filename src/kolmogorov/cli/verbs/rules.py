@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from kolmogorov.interpret import GradedRelations, Relations, Rules
 
 _KINDS = ("implication", "equivalence", "exclusion", "coverage")
-#: Share of draws in which a rule has to hold, with two levels and with several.
-_USUAL, _USUAL_GRADED = 0.8, 0.5
+#: Share of draws in which a rule has to hold.
+_USUAL = 0.5
 #: Rules looked at for each one shown, as some are not met in the data.
 _RESERVE = 50
 
@@ -57,8 +57,7 @@ _RESERVE = 50
 @click.option(
     "--min-probability",
     type=Finite(0.0, 1.0),
-    help="Of a model fitted with --bayes: share of draws in which a rule holds.  [default: 0.8; 0.5 with several "
-    "levels]",
+    help="Of a model fitted with --bayes: share of draws in which a rule holds.  [default: 0.5]",
 )
 @format_options
 @reading_options
@@ -88,7 +87,8 @@ def command(
     'support' is the number of users seen with both items who said yes to the first, 'held' those who said yes to the
     second as well, 'base_rate' the share of yes to the second among all; 'p_adjusted' is Fisher's test, corrected
     (Bonferroni) for the rules shown. Of a model fitted with --bayes the most probable rules are shown; 'probability' is
-    the share of draws in which a rule holds. Rules of a model fitted with --levels have thresholds, "A >= 4 ⇒ B >= 3".
+    the share of draws in which a rule holds. Their rules, and those of a model fitted with --levels, have thresholds,
+    "A >= 4 ⇒ B >= 3".
 
     \b
     Examples:
@@ -105,13 +105,13 @@ def command(
     if not isinstance(fitted_model, Interpretation):
         raise ParameterError(f"{model} holds a {type(fitted_model).__name__}; rules are read off a KolmogorovModel.")
     fitted_model = fitted_model.with_titles(items=titles)
-    fitted = fitted_model.fitted_
-    drawn, graded = fitted_model.has_draws, fitted.levels is not None
+    fitted: Any = fitted_model.fitted_
+    drawn = fitted_model._has_draws
+    graded = drawn or fitted.ruled.psi.dtype != bool
     options: dict[str, Any] = {"likes": None if graded and likes is None else likes_level(fitted.scale, likes)}
     if drawn:
         refuse_given(["kinds", "contrapositives", "min_support", "min_lift"], "do not go with draws")
-        usual = _USUAL_GRADED if graded else _USUAL
-        options |= {"min_probability": usual if min_probability is None else min_probability}
+        options |= {"min_probability": _USUAL if min_probability is None else min_probability}
     else:
         refuse_given(["min_probability"], "goes only with draws (fit --bayes)")
         options |= {"contrapositives": contrapositives, "min_support": min_support, "min_lift": min_lift}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -64,19 +64,20 @@ def _worded(tried: Any) -> str:
 @click.command("tune", cls=Verb)
 @click.argument("data", type=Input(dir_okay=True))
 @output_option("Model file for the best setting, refitted.")
-@click.option("--model", type=click.Choice(["point", "relaxed", "draws"]), default="point", show_default=True)
+@click.option("--model", type=click.Choice(["point", "draws"]), default="point", show_default=True)
 @click.option("--events", callback=_counts, help="Numbers of events to try.  [default: by the size of the table]")
 @click.option(
     "--levels",
     type=LevelsOption(),
     multiple=True,
-    metavar="2|auto|V,V,...",
+    metavar="2|chances|auto|V,V,...",
     help="Values of an item in an event; may be repeated to try several.  [default: the model's own]",
 )
 @click.option(
     "--user-reg",
     callback=_numbers,
-    help="Values to try.  [default: learned; with other options of a descent 0.3,1,3,10,30,100]",
+    help="Learn from ratings, and try these ridges on theta.  [default: learn from draws; with --item-reg "
+    "0.3,1,3,10,30,100]",
 )
 @click.option("--item-reg", callback=_numbers, help="Values to try.  [default: likewise, 0,0.1]")
 @click.option("--only-yes", is_flag=True, help="Only what happened is recorded: choose by the lists of ten items.")
@@ -122,8 +123,6 @@ def command(
 
     if model == "draws":
         refuse_given(("user_reg", "item_reg", "max_iter", "only_yes"), "does not go with --model draws")
-    if model == "relaxed":
-        refuse_given(("levels",), "does not go with --model relaxed")
     say = console(stderr=True)
     layout = {name: options[name] for name in LAYOUT}
     observations = read_input(data, layout, **{name: options[name] for name in SCALE})
@@ -133,7 +132,7 @@ def command(
         found = tune(
             observations,
             folds=folds,
-            model=_model(model, max_iter, jobs, only_yes),
+            model=_model(model, max_iter, jobs, only_yes, "ratings" if user_reg or item_reg else "draws"),
             random_state=seed,
             refit=output is not None,
             max_seconds=max_seconds,
@@ -146,15 +145,14 @@ def command(
         say.print(f"Best setting refitted and written to {shown(output)}")
 
 
-def _model(name: str, max_iter: int, jobs: int, only_yes: bool) -> Any:
+def _model(name: str, max_iter: int, jobs: int, only_yes: bool, learn_from: Literal["draws", "ratings"]) -> Any:
     from kolmogorov.model.bayesian import BayesianKolmogorovModel
     from kolmogorov.model.kolmogorov import KolmogorovModel
-    from kolmogorov.model.nonnegative import NonnegativeModel
 
     if name == "draws":
         return BayesianKolmogorovModel(n_jobs=jobs)
-    kind: Any = KolmogorovModel if name == "point" else NonnegativeModel
-    return kind(max_iter=max_iter, n_jobs=jobs, unobserved="auto" if only_yes else 0.0)
+    unobserved: Any = "auto" if only_yes else 0.0
+    return KolmogorovModel(learn_from=learn_from, max_iter=max_iter, n_jobs=jobs, unobserved=unobserved)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Draws from the posterior of one row: bits of an item, events of a user.
+"""Random numbers, and draws from the posterior of one row on the simplex.
 
 Where a row comes as normal equations its log density is -(x^T gram x - 2 x^T moment) / 2, with the noise already
 divided out.
@@ -67,64 +67,6 @@ def truncated_normal(state, low, high):
         state, x = _positive_or_wide(state, -high, -low)
         return state, -x
     return _positive_or_wide(state, low, high)
-
-
-@kernel
-def draw_bits(indptr, indices, values, weights, precision, theta, psi, logit, rounds, seeds, first, last, out):
-    """Draw psis of items whose answers have normal noise: every bit in turn given the others, `rounds` times.
-
-    Residuals are kept up to date instead of normal equations, which costs D for an observation and not D^2. `precision`
-    is by user, 1 / variance.
-    """
-    size = theta.shape[1]
-    widest = 0
-    for row in range(first, last):
-        widest = max(widest, indptr[row + 1] - indptr[row])
-    # By event, so that the loops over an item's observations are over neighbours in memory.
-    share = np.empty((size, widest))
-    heavy, pull = np.empty(widest), np.empty(widest)
-    square = np.empty(size)
-    for row in range(first, last):
-        state = seeds[row - first]
-        begin, n = indptr[row], indptr[row + 1] - indptr[row]
-        x = out[row]
-        for d in range(size):
-            x[d] = psi[row, d]
-            square[d] = 0.0
-        for k in range(n):
-            user = indices[begin + k]
-            f = theta[user]
-            w = precision[user] * (weights[begin + k] if weights.size else 1.0)
-            for d in range(size):
-                square[d] += w * f[d] * f[d]
-            for d in range(size):
-                share[d, k] = f[d]
-            heavy[k] = w
-            pull[k] = w * values[begin + k]
-        for d in range(size):
-            if x[d] > 0.5:
-                for k in range(n):
-                    pull[k] -= heavy[k] * share[d, k]
-        whole = n - n % 4
-        for _ in range(rounds):
-            for d in range(size):
-                t = share[d]
-                a0 = a1 = a2 = a3 = 0.0
-                for k in range(0, whole, 4):
-                    a0 += t[k] * pull[k]
-                    a1 += t[k + 1] * pull[k + 1]
-                    a2 += t[k + 2] * pull[k + 2]
-                    a3 += t[k + 3] * pull[k + 3]
-                for k in range(whole, n):
-                    a0 += t[k] * pull[k]
-                odds = logit[row, d] + ((a0 + a1) + (a2 + a3)) + square[d] * (x[d] - 0.5)
-                state, u = uniform(state)
-                bit = 1.0 if u * (1.0 + np.exp(-odds)) < 1.0 else 0.0
-                if bit != x[d]:
-                    change = bit - x[d]
-                    x[d] = bit
-                    for k in range(n):
-                        pull[k] -= change * heavy[k] * t[k]
 
 
 @kernel
@@ -237,33 +179,3 @@ def add_multinomial(state, n, cumulated, count):
         left -= share
     count[size - 1] += n
     return state
-
-
-@kernel
-def draw_answers(indptr, indices, values, weights, theta, psi, logit, floor, seeds, first, last, out):
-    """Draw psis of items with yes/no data: bit by bit, the events behind the answers summed out."""
-    size = theta.shape[1]
-    for row in range(first, last):
-        state = seeds[row - first]
-        begin, end = indptr[row], indptr[row + 1]
-        chance = np.zeros(end - begin)
-        for d in range(size):
-            out[row, d] = psi[row, d]
-        for k in range(begin, end):
-            for d in range(size):
-                chance[k - begin] += theta[indices[k], d] * psi[row, d]
-        for d in range(size):
-            odds = logit[row, d]
-            for k in range(begin, end):
-                share = theta[indices[k], d]
-                without = chance[k - begin] - share * out[row, d]
-                low = floor + (1.0 - 2.0 * floor) * min(max(without, 0.0), 1.0)
-                high = floor + (1.0 - 2.0 * floor) * min(max(without + share, 0.0), 1.0)
-                ratio = high / low if values[k] > 0.5 else (1.0 - high) / (1.0 - low)
-                odds += np.log(ratio) * (weights[k] if weights.size else 1.0)
-            state, u = uniform(state)
-            bit = 1.0 if u * (1.0 + np.exp(-odds)) < 1.0 else 0.0
-            if bit != out[row, d]:
-                for k in range(begin, end):
-                    chance[k - begin] += (bit - out[row, d]) * theta[indices[k], d]
-                out[row, d] = bit

@@ -155,13 +155,13 @@ def active_set_rows(
     one call: a thread that has to come back to Python between them waits for all others that do.
     """
     size = start.shape[1]
-    gram, moment, nothing = np.empty((_BLOCK, size, size)), np.empty((_BLOCK, size)), np.empty(0)
+    gram, moment = np.empty((_BLOCK, size, size)), np.empty((_BLOCK, size))
     gaps, iterations = np.empty(_BLOCK), np.empty(_BLOCK, dtype=np.int64)
     for begin in range(first, last, _BLOCK):
         end = min(begin + _BLOCK, last)
         n = end - begin
         if bits.size:
-            binary_normal_equations(indptr, indices, values, bits, nothing, begin, end, ridge, centre, gram, moment)
+            binary_normal_equations(indptr, indices, values, bits, begin, end, ridge, centre, gram, moment)
         else:
             normal_equations(indptr, indices, values, weights, factors, begin, end, ridge, centre, gram, moment)
         x = out[begin:end]

@@ -76,8 +76,8 @@ def population(word):
 
 
 @kernel
-def binary_normal_equations(indptr, indices, values, bits, scale, first, last, ridge, centre, gram, moment):
-    """Fill `gram` and `moment` as `normal_equations` does, for partners that are bits and rows of one weight each.
+def binary_normal_equations(indptr, indices, values, bits, first, last, ridge, centre, gram, moment):
+    """Fill `gram` and `moment` as `normal_equations` does, for partners that are bits and observations that weigh one.
 
     Partners are gone through 64 at a time: a word per factor says which of them have it, and the number of bits that
     two words share is what their factors' products sum to.
@@ -86,8 +86,6 @@ def binary_normal_equations(indptr, indices, values, bits, scale, first, last, r
     ----------
     bits : uint64[n_partners]
         The partners' factors, at most 64.
-    scale : float64[n_rows] or float64[0]
-        The weight of a row's observations; empty where it is one.
     """
     size = moment.shape[1]
     word = np.empty(size, dtype=np.uint64)
@@ -114,9 +112,8 @@ def binary_normal_equations(indptr, indices, values, bits, scale, first, last, r
             for d in range(size):
                 for e in range(d + 1):
                     count[d, e] += np.int64(population(word[d] & word[e]))
-        s = scale[row] if scale.size else 1.0
         for d in range(size):
-            m[d] = s * m[d] + ridge * centre[d]
+            m[d] += ridge * centre[d]
             for e in range(d + 1):
-                g[d, e] = g[e, d] = s * count[d, e]
+                g[d, e] = g[e, d] = float(count[d, e])
             g[d, d] += ridge

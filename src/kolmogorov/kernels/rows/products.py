@@ -19,32 +19,6 @@ def pair_products(theta, psi, users, items, out):
 
 
 @kernel
-def pair_distributions(theta, codes, average, users, items, out):
-    """Write to out[k, l] the mass of theta[users[k]] on the events in which items[k] is at level l.
-
-    Parameters
-    ----------
-    theta : float64[n_users, D]
-    codes : uint8[n_items, D]
-    average : float64[D, L]
-        What stands for an item past the last: by event, the share of each level.
-    users, items : int64[n]
-    out : float64[n, L]
-    """
-    size = theta.shape[1]
-    for k in range(users.size):
-        t = theta[users[k]]
-        out[k] = 0.0
-        if items[k] < codes.shape[0]:
-            for d in range(size):
-                out[k, codes[items[k], d]] += t[d]
-        else:
-            for d in range(size):
-                for level in range(out.shape[1]):
-                    out[k, level] += t[d] * average[d, level]
-
-
-@kernel
 def residual_squares(indptr, indices, values, weights, theta, psi, first, last, out):
     """Write the (weighted) sum of squared residuals of the rows `first` to `last` to `out`, a place for every row."""
     size = theta.shape[1]

@@ -32,7 +32,7 @@ def _timed(name: str, label: str, sweeps: int, seeds: int) -> dict[str, Any]:
     for seed in range(seeds):
         train, _ = split(name, seed)
         model = KolmogorovModel.as_in_paper(
-            8, user_reg=USER_REG[name], binary_solver=solver(label), max_iter=sweeps, random_state=seed, n_jobs=1
+            8, user_reg=USER_REG[name], item_solver=solver(label), max_iter=sweeps, random_state=seed, n_jobs=1
         )
         for sweep in model.fit(train).history_:
             users.append(sweep.user_seconds)

@@ -11,7 +11,6 @@ from kolmogorov.data.datasets import load
 from kolmogorov.data.datasets.movielens import official_folds
 from kolmogorov.model.bayesian import BayesianKolmogorovModel
 from kolmogorov.model.kolmogorov import KolmogorovModel
-from kolmogorov.model.nonnegative import NonnegativeModel
 from kolmogorov.paper.data import solver, split
 from kolmogorov.paper.fits import fit_part
 from kolmogorov.paper.printed import LITERATURE_ML_1M, TABLE_5
@@ -62,13 +61,13 @@ def _nonnegative(name: str, size: int, sweeps: int, seeds: int) -> dict[str, Any
     train, test = split(name)
     found: dict[str, Any] = {"train": [], "test": []}
     for seed in range(seeds):
-        model = NonnegativeModel(
+        model = KolmogorovModel(
             size,
+            levels="chances",
+            learn_from="ratings",
             user_reg=float(user_reg),
             item_reg=float(item_reg),
             prior="uniform",
-            simplex_solver="active_set",
-            box_solver="coordinate",
             max_iter=sweeps,
             tol=0.0,
             n_init=1,
@@ -99,9 +98,9 @@ def _other_splits(sweeps: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for size in SIZES:
         for label, (train, test) in folds.items():
-            model = KolmogorovModel.as_in_paper(
-                size, binary_solver=solver("auto"), max_iter=sweeps, random_state=0
-            ).fit(train)
+            model = KolmogorovModel.as_in_paper(size, item_solver=solver("auto"), max_iter=sweeps, random_state=0).fit(
+                train
+            )
             found.setdefault(label, {})[str(size)] = model.evaluate(test)["rmse"]
     return found
 
@@ -114,7 +113,7 @@ def _tried() -> dict[str, float]:
     printed = {"user_reg": float(user_reg), "item_reg": float(item_reg)}
 
     def fitted(table: Any = train, **changes: Any) -> Any:
-        settings = {**printed, "binary_solver": solver("auto"), "simplex_solver": "active_set", "random_state": 0}
+        settings = {**printed, "item_solver": solver("auto"), "user_solver": "active_set", "random_state": 0}
         return KolmogorovModel.as_in_paper(_LAST, **{**settings, **changes}).fit(table)
 
     model = fitted()

@@ -73,7 +73,7 @@ function calibrationPlot(bins) {
 /** Two bars for each group: the model's error and that of biases. */
 function errorPlot(groups) {
   const [row, most] = [42, Math.max(...groups.flatMap((g) => [g.model, g.other]), 1e-9)];
-  const unit = SUMMARY.binary ? 1 : SUMMARY.scale[1] - SUMMARY.scale[0];
+  const unit = SUMMARY.binary ? 1 : SPAN;
   const [width, left] = [BOX.width, NARROW ? 78 : 110];
   const picture = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${row * groups.length + 4}` });
   groups.forEach((group, k) => {
@@ -96,13 +96,11 @@ function errorPlot(groups) {
 
 /** Shares of events, one beside the other; each has its colour, and a list below says what it is. */
 function stackedBar(shares) {
-  // Of a model with levels the parts may sum to more than the scale has.
-  const total = Math.max(1, sum([...shares].map((share) => Math.max(share, 0))));
   const picture = svg("svg", { class: "stack", viewBox: "0 0 600 26", preserveAspectRatio: "none" });
   picture.append(svg("rect", { class: "off", x: 0, y: 0, width: 600, height: 26 }));
   let x = 0;
   for (const event of range(N_EVENTS).sort((a, b) => shares[b] - shares[a])) {
-    const width = (600 * shares[event]) / total;
+    const width = 600 * shares[event];
     if (width < 0.2) continue;
     picture.append(
       svg(
@@ -125,14 +123,14 @@ function stackedBar(shares) {
 }
 const mainEvents = (shares, most) =>
   range(N_EVENTS)
-    .filter((event) => Math.abs(shares[event]) >= 0.005)
+    .filter((event) => shares[event] >= 0.005)
     .sort((a, b) => shares[b] - shares[a])
     .slice(0, most);
 
 /** The events of a stacked bar by name, largest first. */
 function legend(shares, most = 5) {
   const named = mainEvents(shares, most);
-  const rest = sum([...shares]) - sum(named.map((event) => shares[event]));
+  const rest = 1 - sum(named.map((event) => shares[event]));
   return el(
     "ul",
     { class: "legend" },
@@ -141,17 +139,62 @@ function legend(shares, most = 5) {
   );
 }
 
-/** A number between 0 and 1 on a line: where it was, where it is, and between what it may lie. */
-function dotLine(now, before = null, ends = null) {
+/** A number between 0 and 1 on a line: where it was, and where it is. */
+function dotLine(now, before = null) {
   const [width, x] = [150, (value) => 6 + 138 * clamp(value)];
   return svg(
     "svg",
     { class: "dots", viewBox: `0 0 ${width} 16`, "aria-hidden": "true" },
     svg("path", { class: "axis", d: `M6,8H144` }),
-    ends ? svg("path", { class: "ends", d: `M${x(ends[0])},8H${x(ends[1])}` }) : null,
     before === null ? null : svg("path", { class: "moved", d: `M${x(before)},8H${x(now)}` }),
     before === null ? null : svg("circle", { class: "was", cx: x(before), cy: 8, r: 4 }),
     svg("circle", { class: "dot", cx: x(now), cy: 8, r: 5 }),
+  );
+}
+
+/** The way from what everybody would get to a prediction, event by event, the largest difference first: a waterfall. */
+function waterfall({ base, parts, cut, chance }, most = 7) {
+  const little = 0.0005;
+  const told = range(N_EVENTS)
+    .filter((event) => Math.abs(parts[event]) > little)
+    .sort((a, b) => Math.abs(parts[b]) - Math.abs(parts[a]))
+    .slice(0, most);
+  const steps = [
+    ...told.map((event) => ({ name: eventLink(event), amount: parts[event], fill: colour(event) })),
+    { name: "other events", amount: sum(parts) - sum(told.map((event) => parts[event])) },
+    { name: "cut to the scale", amount: cut },
+  ].filter(({ amount }) => Math.abs(amount) > little);
+  const ends = [base];
+  for (const { amount } of steps) ends.push(ends.at(-1) + amount);
+  const [low, high] = [Math.min(...ends, chance), Math.max(...ends, chance)];
+  const x = (value) => 6 + (228 * (value - low)) / (high - low || 1);
+  const digits = SUMMARY.binary ? 1 : 2;
+  const line = (kind, name, number, ...drawn) =>
+    el(
+      "li",
+      { class: kind },
+      el("span", {}, name),
+      svg("svg", { viewBox: "0 0 240 16", "aria-hidden": "true" }, drawn),
+      el("span", { class: "number" }, number),
+    );
+  const dot = (kind, value) => svg("circle", { class: kind, cx: x(value), cy: 8, r: 5 });
+  const bar = ({ fill }, k) => [
+    svg("path", { class: "axis", d: `M${x(ends[k])},0V8M${x(ends[k + 1])},8V16` }),
+    svg("rect", {
+      class: "rest",
+      x: Math.min(x(ends[k]), x(ends[k + 1])),
+      y: 3,
+      width: Math.max(Math.abs(x(ends[k + 1]) - x(ends[k])), 0.5),
+      height: 10,
+      style: fill ? { fill } : {},
+    }),
+  ];
+  return el(
+    "ol",
+    { class: "waterfall" },
+    line("base", "everybody", asSaid(base, digits), dot("was", base)),
+    steps.map((step, k) => line("step", step.name, signed(step.amount, digits), ...bar(step, k))),
+    line("end", SUMMARY.binary ? "chance of a yes" : "expected", asSaid(chance, digits), dot("dot", chance)),
   );
 }
 

@@ -1,18 +1,11 @@
-// What the page holds, unpacked: items, users, what they said, and the models that it computes with.
+// What the page holds, unpacked: items, users, what they said, and the model that it computes with.
 const DATA = JSON.parse(document.getElementById("data").textContent);
-const { items: ITEMS, summary: SUMMARY, order: ORDER, nouns: NOUN } = DATA;
+const { items: ITEMS, summary: SUMMARY, order: ORDER, nouns: NOUN, users: USERS, model: MODEL } = DATA;
 const N_ITEMS = ITEMS.names.length;
 const N_EVENTS = SUMMARY.n_events;
-const USERS = DATA.users;
-const LEVELS = DATA.members.levels;
-// The ends of soft values, which are no levels.
-const BETWEEN = DATA.members.between;
-const FLOOR = DATA.members.floor;
-// What each draw of a yes is cut to where its values reach beyond; null where they do not.
-const CUT = DATA.members.cut;
+const SPAN = SUMMARY.scale[1] - SUMMARY.scale[0];
 // Which side is pixels: the items of pictures that are users, or the other way round.
 const [PIXEL_ITEMS, PIXEL_USERS] = [DATA.pixels === "items", DATA.pixels === "users"];
-const BINARY = LEVELS.length === 2 && LEVELS[0] === 0 && LEVELS[1] === 1;
 
 /** Make a function remember what it returned. */
 function once(make) {
@@ -41,24 +34,20 @@ function sharesOf(bytes) {
   return found;
 }
 
-function valuesOf(text, count) {
-  const bytes = bytesOf(text);
-  if (BETWEEN) return sharesOf(bytes).map((share) => BETWEEN[0] + share * (BETWEEN[1] - BETWEEN[0]));
-  const values = new Float64Array(count);
-  for (let k = 0; k < count; k++) values[k] = BINARY ? (bytes[k >> 3] >> (k & 7)) & 1 : LEVELS[bytes[k]];
-  return values;
-}
-
-/** The models: psi[item * size + event], theta of the users shown, and what fold-in needs. */
-const MODELS = DATA.members.models.map((model) => {
-  const size = model.centre.length;
-  const psi = once(() => valuesOf(model.psi, N_ITEMS * size));
-  const theta = once(() => {
-    const bytes = bytesOf(model.theta);
-    return DATA.members.fine ? sharesOf(bytes) : Float64Array.from(bytes, (byte) => byte / 255);
-  });
-  return { ...model, size, psi, theta };
+/** What item k is in event d, at k * N_EVENTS + d: bits, levels, or chances. */
+const PSI = once(() => {
+  const bytes = bytesOf(MODEL.psi);
+  if (MODEL.kind === "chances") return sharesOf(bytes);
+  const value = MODEL.kind === "bits" ? (k) => (bytes[k >> 3] >> (k & 7)) & 1 : (k) => MODEL.levels[bytes[k]];
+  return Float64Array.from({ length: N_ITEMS * N_EVENTS }, (_, k) => value(k));
 });
+/** The thetas of the users shown. */
+const THETA = once(() => {
+  const values = sharesOf(bytesOf(MODEL.theta));
+  return USERS.names.map((_, user) => values.subarray(user * N_EVENTS, (user + 1) * N_EVENTS));
+});
+const thetaOf = (user) => THETA()[user];
+const POPULATION = Float64Array.from(MODEL.population);
 
 /** What users said, by user: item[k], value[k], late[k] (1: not trained on) for k from start[user] to start[user + 1]. */
 const SAID = once(() => {
@@ -129,64 +118,36 @@ function together(from, to) {
 
 const saysYes = (value) => value >= SUMMARY.likes_share - 1e-9;
 const inEvent = (row, event) => DATA.psi[row][event] === "1";
-const rating = (chance) => SUMMARY.scale[0] + chance * (SUMMARY.scale[1] - SUMMARY.scale[0]);
+const rating = (chance) => SUMMARY.scale[0] + chance * SPAN;
 /** A prediction or an answer as people read it: a share of yes, or a rating. */
-const asSaid = (chance, digits = 2) =>
-  missing(chance) ? "–" : SUMMARY.binary ? percent(chance) : rating(chance).toFixed(digits);
+const asSaid = (chance, digits = SUMMARY.binary ? 0 : 2) =>
+  missing(chance) ? "–" : SUMMARY.binary ? percent(chance, digits) : rating(chance).toFixed(digits);
+/** A difference between two of them, without its sign and with it. */
+const apart = (d, digits = SUMMARY.binary ? 0 : 2) => (SUMMARY.binary ? percent(d, digits) : decimal(d * SPAN, digits));
+const signed = (d, digits) => `${d < 0 ? "−" : "+"}${apart(Math.abs(d), digits)}`;
 const answer = (value) => (SUMMARY.binary ? (value >= 0.5 ? "yes" : "no") : String(Number(rating(value).toFixed(2))));
 const byCount = range(N_ITEMS).sort((a, b) => ITEMS.counts[b] - ITEMS.counts[a]);
 
-// --- predictions: `thetas` has one theta for each model ------------------------------------------------------------
+// --- predictions ---------------------------------------------------------------------------------------------------
 
-const thetasOf = (user) => MODELS.map(({ theta, size }) => theta().subarray(user * size, (user + 1) * size));
-const POPULATION = MODELS.map((model) => Float64Array.from(model.population));
-
-function dots(thetas, row) {
-  return MODELS.map(({ psi, size }, k) => {
-    const [values, theta] = [psi(), thetas[k]];
-    let total = 0;
-    for (let d = 0; d < size; d++) total += theta[d] * values[row * size + d];
-    return clamp(FLOOR + (1 - 2 * FLOOR) * total, ...(CUT ?? []));
-  });
+/** By event, theta times what the item is there. */
+const products = (theta, row) => Float64Array.from(theta, (share, d) => share * PSI()[row * N_EVENTS + d]);
+function predict(theta, row) {
+  const psi = PSI();
+  let total = 0;
+  for (let d = 0; d < N_EVENTS; d++) total += theta[d] * psi[row * N_EVENTS + d];
+  return clamp(total);
 }
-const predict = (thetas, row) => sum(dots(thetas, row)) / MODELS.length;
-const predictAll = (thetas) => Float64Array.from(range(N_ITEMS), (row) => predict(thetas, row));
-
-/** What nine tenths of the draws lie between; null for a single model, which has no doubt to tell. */
-function interval(thetas, row) {
-  if (MODELS.length < 4) return null;
-  const sorted = dots(thetas, row).sort((a, b) => a - b);
-  const at = (q) => {
-    const p = q * (sorted.length - 1),
-      k = Math.floor(p);
-    return sorted[k] + (p - k) * ((sorted[k + 1] ?? sorted[k]) - sorted[k]);
-  };
-  return [at(0.05), at(0.95)];
-}
-
-/** Probability of each named event. */
-function eventShares(thetas) {
-  const shares = new Float64Array(N_EVENTS);
-  MODELS.forEach(({ groups, size }, k) => {
-    for (let d = 0; d < size; d++) shares[groups[d]] += thetas[k][d] / MODELS.length;
-  });
-  return shares;
-}
-
-/** What each named event adds to the probability of an item; they sum to it. */
-function contributions(thetas, row) {
-  const parts = new Float64Array(N_EVENTS);
-  MODELS.forEach(({ groups, psi, size }, k) => {
-    const values = psi();
-    // What is cut off is spread over the events as the user is.
-    const said = CUT ? sum(range(size).map((d) => thetas[k][d] * values[row * size + d])) : 0;
-    const less = CUT ? clamp(said, ...CUT) - said : 0;
-    for (let d = 0; d < size; d++)
-      parts[groups[d]] += (thetas[k][d] * (FLOOR + (1 - 2 * FLOOR) * values[row * size + d] + less)) / MODELS.length;
-  });
-  return parts;
-}
-
+const predictAll = (theta) => Float64Array.from(range(N_ITEMS), (row) => predict(theta, row));
 const AVERAGE = once(() => predictAll(POPULATION));
-/** By named event, the shares of all users shown. */
-const RESIDENTS = once(() => USERS.names.map((_, user) => eventShares(thetasOf(user))));
+
+/** What everybody would get, by how much each event sets a theta apart from that, and what cutting to the scale takes. */
+function explained(theta, row) {
+  const base = sum(products(POPULATION, row));
+  const parts = products(
+    theta.map((share, d) => share - POPULATION[d]),
+    row,
+  );
+  const chance = predict(theta, row);
+  return { base, parts, cut: chance - base - sum(parts), chance };
+}

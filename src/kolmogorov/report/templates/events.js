@@ -1,37 +1,21 @@
 // Events: what sets each apart, and who lives in it.
 
-function relevanceSlider(change) {
-  return slider({
-    label: "probability ↔ lift",
-    name: "lift",
-    min: 0,
-    max: 1,
-    step: 0.05,
-    usual: 0.8,
-    show: (x) => (x < 0.25 ? "most said yes to" : x > 0.75 ? "what sets it apart" : "between"),
-    change,
-  });
-}
-
 function events(key) {
   const event = /^\d+$/.test(key ?? "") && Number(key) < N_EVENTS ? Number(key) : null;
   if (event !== null) return oneEvent(event);
-  const cards = el("div", { class: "cards" });
-  const draw = () =>
-    cards.replaceChildren(
-      ...range(N_EVENTS)
-        .sort((a, b) => EVENTS[b].share - EVENTS[a].share)
-        .map((k) => eventCard(k, 1 - weight.value())),
-    );
-  const weight = relevanceSlider(draw);
-  draw();
   return [
     el("h2", {}, "Events"),
     soft(
-      `${capital(withArticle(NOUN.item[0]))} happens in some events and not in others. Slide to lift for what sets an event apart, to probability for what it has most of.`,
+      `${capital(withArticle(NOUN.item[0]))} happens in some events and not in others. Listed are the ${NOUN.item[1]} that an event's ${NOUN.user[1]} ${SUMMARY.binary ? "say yes to" : "like"} more than everybody does.`,
     ),
-    el("div", { class: "tools" }, weight.box, exportNames()),
-    cards,
+    el("div", { class: "tools" }, exportNames()),
+    el(
+      "div",
+      { class: "cards" },
+      range(N_EVENTS)
+        .sort((a, b) => EVENTS[b].share - EVENTS[a].share)
+        .map(eventCard),
+    ),
   ];
 }
 
@@ -50,36 +34,60 @@ const exportNames = () =>
     "Save names",
   );
 
-/** The pixels that happen in an event, or how much of each pixel lives in it. */
+/** What each pixel is in an event, or how much of it lives there. */
 function eventPicture(event) {
-  const most = PIXEL_USERS ? Math.max(...RESIDENTS().map((shares) => shares[event]), 1e-9) : 1;
+  const most = PIXEL_USERS ? Math.max(...THETA().map((theta) => theta[event]), 1e-9) : 1;
   return pixelPlot(
-    (row) => (PIXEL_ITEMS ? Number(inEvent(row, event)) : RESIDENTS()[row][event] / most),
+    (row) => (PIXEL_ITEMS ? PSI()[row * N_EVENTS + event] : thetaOf(row)[event] / most),
     `Picture of ${eventName(event)}`,
   );
 }
 
-function eventCard(event, weight) {
-  const { share, n_items: count } = EVENTS[event];
+function eventCard(event) {
+  const { share, n_items: count, items } = EVENTS[event];
   return el(
     "section",
     { class: "card", style: { "border-top-color": colour(event) } },
     el("h3", {}, eventLink(event)),
-    el("p", { class: "soft" }, `${percent(share, 1)} of all; ${times(count, NOUN.item)}`),
+    el(
+      "p",
+      { class: "soft" },
+      `${percent(share, 1)} of all; ${times(count, NOUN.item)} ${count === 1 ? "happens" : "happen"} in it`,
+    ),
     DATA.image ? eventPicture(event) : null,
     PIXEL_ITEMS
       ? null
       : el(
           "ul",
           {},
-          telling(event, weight, 8).map(({ row }) => el("li", {}, itemLink(row))),
+          items.slice(0, 8).map((row) => el("li", {}, itemLink(row))),
         ),
-    !PIXEL_ITEMS && !count ? soft(`No ${NOUN.item[0]} happens in it.`) : null,
+    !PIXEL_ITEMS && !items.length ? soft(`No ${NOUN.item[0]} stands out in it.`) : null,
   );
 }
 
+/** What sets an event apart: likes found among its people, and those expected if all events liked the same things. */
+function standingOut(event) {
+  const { items, likes, expected } = EVENTS[event];
+  const ratio = (k) => likes[k] / (expected[k] || 1);
+  return dataTable({
+    name: "telling",
+    limit: 20,
+    rows: range(items.length),
+    caption: `${SUMMARY.binary ? "Yeses" : "Ratings of the upper half"} of the ${NOUN.user[1]} who live here, each counted as far as they do, beside those expected if everybody liked the same ${NOUN.item[1]}.`,
+    empty: `No ${NOUN.item[0]} stands out in it.`,
+    columns: [
+      { name: NOUN.item[0], value: (k) => ITEMS.names[items[k]], show: (k) => itemLink(items[k]) },
+      { name: "found", value: (k) => likes[k], show: (k) => decimal(likes[k], 1) },
+      { name: "expected", value: (k) => expected[k], show: (k) => decimal(expected[k], 1) },
+      { name: "times", value: ratio, show: (k) => decimal(ratio(k), 1) },
+      { name: "events", value: (k) => DATA.psi[items[k]], show: (k) => strip(items[k]) },
+    ],
+  });
+}
+
 function oneEvent(event) {
-  const home = RESIDENTS();
+  const home = THETA();
   const strongest = home.filter((shares) => shares.every((share, k) => k === event || share <= shares[event])).length;
   const living = range(home.length)
     .sort((a, b) => home[b][event] - home[a][event])
@@ -97,36 +105,18 @@ function oneEvent(event) {
       document.title = `${eventName(event)} · ${DATA.title}`;
     },
   });
-  const lists = el("div");
-  const draw = () =>
-    lists.replaceChildren(
-      dataTable({
-        name: "telling",
-        limit: 20,
-        rows: telling(event, 1 - weight.value(), 60),
-        empty: `No ${NOUN.item[0]} happens in it.`,
-        columns: [
-          { name: NOUN.item[0], value: ({ row }) => ITEMS.names[row], show: ({ row }) => itemLink(row) },
-          { name: "yeses here", value: ({ mass }) => mass, show: ({ mass }) => whole(Math.round(mass)) },
-          { name: "lift", value: (entry) => entry.lift, show: (entry) => decimal(entry.lift, 1) },
-          { name: "events", value: ({ row }) => DATA.psi[row], show: ({ row }) => strip(row) },
-        ],
-      }),
-    );
-  const weight = relevanceSlider(draw);
-  draw();
   return [
     el("p", {}, el("a", { href: "#events" }, "← All events")),
     title,
     soft(
-      `${percent(EVENTS[event].share, 1)} of all; the strongest of ${times(strongest, NOUN.user)} shown; ${times(EVENTS[event].n_items, NOUN.item)} happen in it.`,
+      `${percent(EVENTS[event].share, 1)} of all; the strongest of ${times(strongest, NOUN.user)} shown; ${times(EVENTS[event].n_items, NOUN.item)} ${EVENTS[event].n_items === 1 ? "happens" : "happen"} in it.`,
     ),
     el("p", { class: "tools" }, el("label", {}, "Name ", field), exportNames()),
     DATA.image ? eventPicture(event) : null,
     el(
       "div",
       { class: "row" },
-      el("section", {}, el("h3", {}, `Its ${NOUN.item[1]}`), weight.box, lists),
+      el("section", {}, el("h3", {}, `Its ${NOUN.item[1]}`), standingOut(event)),
       el(
         "section",
         {},

@@ -80,7 +80,7 @@ function oneItem(row) {
           el(
             "figure",
             {},
-            pixelPlot((user) => predict(thetasOf(user), row), "What the model makes of it"),
+            pixelPlot((user) => predict(thetaOf(user), row), "What the model makes of it"),
             el("figcaption", {}, "predicted"),
           ),
         )

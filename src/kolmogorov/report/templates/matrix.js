@@ -14,11 +14,10 @@ const CLASSES = once(() => {
   return [...found.values()].map((one) => ({ ...one, size: [...one.bits].filter((bit) => bit === "1").length }));
 });
 
-/** Mean value of a class in each event: 0 or 1 where items happen or not, a shade for a model with levels. */
+/** Mean value of a class in each event; null where items happen or not. */
 function shades({ rows }) {
-  const [{ psi, size, groups }] = MODELS;
-  if (BINARY || size !== N_EVENTS || groups.some((group, d) => group !== d)) return null;
-  return range(N_EVENTS).map((event) => clamp(sum(rows.map((row) => psi()[row * size + event])) / rows.length));
+  if (MODEL.kind === "bits") return null;
+  return range(N_EVENTS).map((event) => clamp(sum(rows.map((row) => PSI()[row * N_EVENTS + event])) / rows.length));
 }
 
 function dotsOf(one) {

@@ -1,5 +1,5 @@
 // Events have a name and a colour, the same everywhere; readers may rename them, and the address keeps it.
-const EVENTS = DATA.events.list;
+const EVENTS = DATA.events;
 const COLOURS = [
   "#4269d0",
   "#e68a00",
@@ -46,22 +46,3 @@ function rename(event, name) {
 const swatch = (event) => el("i", { class: "swatch", style: { background: colour(event) }, "aria-hidden": "true" });
 const eventLink = (event) =>
   el("a", { class: "event", href: linkTo("events", event) }, swatch(event), clipped(eventName(event), 60));
-
-/** How well an item describes an event: between its probability there and its lift. */
-function relevance(event, place, weight) {
-  const { items, mass } = EVENTS[event];
-  const { total, of_items: own } = DATA.events;
-  const share = total[event] / (sum(total) || 1);
-  const lift = (mass[place] + 5 * share) / (own[items[place]] + 5) / share;
-  return {
-    row: items[place],
-    lift,
-    mass: mass[place],
-    score: weight * Math.log(mass[place] / total[event]) + (1 - weight) * Math.log(lift),
-  };
-}
-const telling = (event, weight, count) =>
-  EVENTS[event].items
-    .map((_, place) => relevance(event, place, weight))
-    .sort((a, b) => b.score - a.score)
-    .slice(0, count);

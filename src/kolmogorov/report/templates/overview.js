@@ -3,7 +3,7 @@
 function verdict() {
   const found = DATA.quality.verdict;
   if (!found) return el("p", { class: "verdict none" }, DATA.quality.protocol);
-  const unit = SUMMARY.binary ? 1 : SUMMARY.scale[1] - SUMMARY.scale[0];
+  const unit = SUMMARY.binary ? 1 : SPAN;
   const numbers = `RMSE ${decimal(found.model * unit)} against ${decimal(found.other * unit)}`;
   const good = found.gain > 0;
   return el(
@@ -16,18 +16,17 @@ function verdict() {
   );
 }
 
-/** One prediction, in a sentence and a bar. */
+/** One prediction, in a sentence and a waterfall. */
 function workedExample() {
   const found = DATA.example;
   if (!found) return null;
   const { user, item, because, rule, said } = found;
-  const chance = predict(thetasOf(user), item);
-  const parts = contributions(thetasOf(user), item);
+  const parts = explained(thetaOf(user), item);
   const does = (verb, row) =>
     SUMMARY.binary
       ? [verb === "gave" ? " said yes to " : " says yes to ", itemLink(row)]
       : [` ${verb} `, itemLink(row), ` at least ${SUMMARY.likes}`];
-  const expects = SUMMARY.binary ? `gives it ${percent(chance)}` : `expects ${asSaid(chance)}`;
+  const expects = SUMMARY.binary ? `gives it ${percent(parts.chance)}` : `expects ${asSaid(parts.chance)}`;
   const outcome = said === null ? null : el("strong", {}, ` The answer, which the model has not seen: ${answer(said)}.`);
   return el(
     "section",
@@ -42,16 +41,15 @@ function workedExample() {
       does("gives", item),
       ` as well: so it was for ${whole(RULES.trained_held[rule])} of ${whole(RULES.trained[rule])} in training. For `,
       el("em", {}, clipped(USERS.names[user], 60)),
-      ` it ${expects}, where the average over all is ${asSaid(AVERAGE()[item])}.`,
+      ` it ${expects}.`,
       outcome,
     ),
     el(
       "p",
       { class: "soft" },
-      `Where the ${SUMMARY.binary ? percent(chance) : asSaid(chance)} comes from: the ${NOUN.user[0]}'s events in which the ${NOUN.item[0]} happens.`,
+      `Where the ${asSaid(parts.chance)} comes from: what everybody would get, and by how much the ${NOUN.user[0]}'s events set it apart.`,
     ),
-    stackedBar(parts),
-    legend(parts, 4),
+    waterfall(parts, 4),
   );
 }
 
@@ -108,17 +106,19 @@ function eventOverview() {
 }
 
 function whichIsWhich() {
-  if (!SUMMARY.draws) return null;
-  const [draws, chains, size] = SUMMARY.draws;
-  const here = MODELS.length === draws ? "all of them" : `${MODELS.length} of them, evenly spread`;
-  return el(
-    "p",
-    { class: "note" },
-    el("strong", {}, "Draws. "),
-    `This model is ${draws} draws of ${size} events from ${chains} chains. Errors are those of all draws together; predictions and ` +
-      `intervals computed in this page come from ${here}. Events, matrix, order and rules are those of a consensus of ${N_EVENTS} events; beside each rule stands the share of all draws in which it holds.`,
-  );
+  const { draws, mark } = SUMMARY;
+  const notes = [];
+  if (draws)
+    notes.push(
+      `This model is ${whole(draws.n_draws)} draws of ${draws.n_events} events from ${times(draws.n_chains, ["chain", "chains"])}. Errors are those of their average. All else is the page of one model of ${N_EVENTS} events that stands for them: what it predicts differs from their average by ${distance(draws.distance)} (RMSE). Beside each rule stands the share of all draws in which it holds.`,
+    );
+  if (mark !== null)
+    notes.push(
+      `In an event ${withArticle(NOUN.item[0])} has ${SUMMARY.binary ? "a chance" : "a rating"} of its own. Matrix, order and rules count it as happening where that is at least ${asSaid(mark)}.`,
+    );
+  return notes.length ? el("p", { class: "note" }, notes.join(" ")) : null;
 }
+const distance = (d) => (SUMMARY.binary ? `${decimal(100 * d, 1)} percentage points` : decimal(d * SPAN));
 
 function overview() {
   const strong = LISTED.filter((rule) => !unseen(rule)).slice(0, 6);
@@ -166,6 +166,11 @@ function overview() {
       }),
       el("p", {}, el("a", { href: "#rules" }, "All rules")),
     ),
-    DATA.curve.length > 1 ? figure("Training error by sweep", linePlot(DATA.curve, "sweep", "RMSE")) : null,
+    DATA.curve.length > 1
+      ? figure(
+          SUMMARY.learned_from === "draws" ? "Distance from what draws say, by sweep" : "Training error by sweep",
+          linePlot(DATA.curve, "sweep", "RMSE"),
+        )
+      : null,
   ];
 }

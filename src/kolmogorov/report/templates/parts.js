@@ -1,6 +1,7 @@
 // Pieces that several views are made of.
 const JUDGES =
   SUMMARY.judged_on === "held-out" ? "answers that the model was not trained on" : "the training data, where any rule looks good";
+const STANDS_FOR_DRAWS = SUMMARY.draws ? "Said by the one model that stands for the draws." : "";
 const THRESHOLD = SUMMARY.binary ? "" : ` Yes means at least ${SUMMARY.likes}.`;
 const itemLink = (row) => el("a", { href: itemPlace(row) }, clipped(ITEMS.names[row], 120));
 const userLink = (user) => el("a", { href: userPlace(user) }, clipped(USERS.names[user], 120));

@@ -10,10 +10,10 @@ function observedBy(user) {
 /** What a user said: {row, value, late, chance, miss}. */
 function answersOf(user) {
   const { start, item, value, late } = SAID();
-  const thetas = thetasOf(user);
+  const theta = thetaOf(user);
   return range(start[user + 1] - start[user]).map((k) => {
     const at = start[user] + k;
-    const chance = predict(thetas, item[at]);
+    const chance = predict(theta, item[at]);
     return { row: item[at], value: value[at], late: late[at], chance, miss: Math.abs(chance - value[at]) };
   });
 }
@@ -30,20 +30,9 @@ function reasonFor(row, liked) {
   return found === undefined ? null : found;
 }
 
-/** What remains of a probability if it were a share among so many answers: Wilson's lower bound; of draws, their 5% quantile. */
-function lowerBound(thetas, row, chance) {
-  const ends = interval(thetas, row);
-  return ends ? ends[0] : wilson(chance * ITEMS.counts[row], ITEMS.counts[row], 1.645)[0];
-}
-
 function explanation(user, row, liked) {
-  const thetas = thetasOf(user);
-  const [chance, parts, ends, reason] = [
-    predict(thetas, row),
-    contributions(thetas, row),
-    interval(thetas, row),
-    reasonFor(row, liked),
-  ];
+  const found = explained(thetaOf(user), row);
+  const reason = reasonFor(row, liked);
   return el(
     "div",
     { class: "example" },
@@ -52,9 +41,8 @@ function explanation(user, row, liked) {
       {},
       itemLink(row),
       ": ",
-      el("strong", {}, asSaid(chance)),
-      ends ? ` (nine tenths of the draws: ${asSaid(ends[0])} to ${asSaid(ends[1])})` : null,
-      `, average ${asSaid(AVERAGE()[row])}.`,
+      el("strong", {}, asSaid(found.chance)),
+      `. Everybody would get ${asSaid(found.base)}; each event makes a difference.`,
       reason === null
         ? null
         : [
@@ -63,32 +51,23 @@ function explanation(user, row, liked) {
             `, which implies it (${whole(RULES.trained_held[reason])} of ${whole(RULES.trained[reason])} in training).`,
           ],
     ),
-    stackedBar(parts),
-    legend(parts, 6),
-    soft("Grey is what is missing: events in which it does not happen."),
+    waterfall(found),
+    STANDS_FOR_DRAWS ? soft(STANDS_FOR_DRAWS) : null,
   );
 }
 
 function recommendations(user, liked, known) {
-  const thetas = thetasOf(user);
-  const chances = predictAll(thetas);
+  const chances = predictAll(thetaOf(user));
   const rows = byCount.filter((row) => ITEMS.counts[row] > 0 && !(known.has(row) && !known.get(row).late));
-  const lower = new Map(rows.map((row) => [row, MODELS.length >= 4 ? 0 : lowerBound(thetas, row, chances[row])]));
-  // Draws cost more: only those that may come first are asked for their quantile.
-  if (MODELS.length >= 4)
-    for (const row of [...rows].sort((a, b) => chances[b] - chances[a]).slice(0, 60))
-      lower.set(row, lowerBound(thetas, row, chances[row]));
+  // What remains of a probability if it were a share among so many answers.
+  const lower = new Map(rows.map((row) => [row, wilson(chances[row] * ITEMS.counts[row], ITEMS.counts[row], 1.645)[0]]));
   const best = rows
     .filter((row) => saysYes(chances[row]))
     .sort((a, b) => lower.get(b) - lower.get(a))
     .slice(0, 20);
-  const bound =
-    MODELS.length >= 4
-      ? "what 95% of the draws exceed"
-      : `what the prediction is still worth if it were a share among the ${NOUN.item[0]}'s answers (Wilson, 95%)`;
   return dataTable({
     name: "recommended",
-    caption: `What the model was not told, by lower bound: ${bound}.`,
+    caption: `What the model was not told, by lower bound: what the prediction is still worth if it were a share among the ${NOUN.item[0]}'s answers (Wilson, 95%).`,
     rows: best,
     limit: 10,
     empty: "Nothing that the model was not told about is expected to be a yes.",
@@ -116,7 +95,7 @@ function recommendations(user, liked, known) {
 }
 
 function userTable() {
-  const home = RESIDENTS();
+  const home = THETA();
   const strongest = (user) => home[user].indexOf(Math.max(...home[user]));
   const list = el("div");
   const draw = () => {
@@ -172,14 +151,14 @@ function oneUser(user) {
   const said = answersOf(user);
   const known = new Map(said.map((one) => [one.row, one]));
   const liked = new Set(said.filter(({ value, late }) => !late && saysYes(value)).map(({ row }) => row));
-  const shares = eventShares(thetasOf(user));
+  const shares = thetaOf(user);
   const place = el("div");
   const explain = (row) => {
     remember({ i: KEYS.item.key(row) });
     place.replaceChildren(explanation(user, row, liked));
   };
   const asked = KEYS.item.find(remembered("i"));
-  const chances = predictAll(thetasOf(user));
+  const chances = predictAll(shares);
   const fresh = byCount.filter((row) => ITEMS.counts[row] && !(known.has(row) && !known.get(row).late)).slice(0, 200);
   const first = asked ?? fresh.sort((a, b) => chances[b] - chances[a])[0] ?? said[0]?.row;
   if (first !== undefined) place.replaceChildren(explanation(user, first, liked));
@@ -192,7 +171,7 @@ function oneUser(user) {
     {
       name: "off by",
       value: ({ miss }) => miss,
-      show: ({ miss }) => (SUMMARY.binary ? percent(miss) : decimal(miss * (SUMMARY.scale[1] - SUMMARY.scale[0]), 2)),
+      show: ({ miss }) => apart(miss),
     },
     { name: "seen in training", value: ({ late }) => (late ? "no" : "yes") },
   ];
@@ -213,7 +192,7 @@ function oneUser(user) {
           el(
             "figure",
             {},
-            pixelPlot((row) => predict(thetasOf(user), row), "What the model makes of it"),
+            pixelPlot((row) => predict(shares, row), "What the model makes of it"),
             el("figcaption", {}, "predicted"),
           ),
         )

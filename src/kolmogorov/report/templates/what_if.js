@@ -64,9 +64,8 @@ function firing(answers) {
 }
 
 function whatIfResult(answers) {
-  const thetas = foldIn(answers);
-  const [before, after] = [AVERAGE(), predictAll(thetas)];
-  const shares = eventShares(thetas);
+  const theta = foldIn(answers);
+  const [before, after] = [AVERAGE(), predictAll(theta)];
   const rows = byCount.filter((row) => ITEMS.counts[row] > 0 && !answers.has(row));
   // What few people answered moves easily, and nobody knows it.
   const change = (row) => Math.abs(after[row] - before[row]) * Math.min(1, ITEMS.counts[row] / 20);
@@ -74,8 +73,8 @@ function whatIfResult(answers) {
   const someone = answers.size ? "Someone who says so" : `The average ${NOUN.user[0]}`;
   return [
     el("h3", {}, `${someone} is`),
-    stackedBar(shares),
-    legend(shares, 5),
+    stackedBar(theta),
+    legend(theta, 5),
     PIXEL_ITEMS
       ? el(
           "div",
@@ -99,23 +98,20 @@ function whatIfResult(answers) {
       name: "moved",
       limit: 12,
       rows: answers.size ? [...rows].sort((a, b) => change(b) - change(a)) : rows,
-      caption: `${answers.size ? `Grey: the average ${NOUN.user[0]}. Blue: with these answers` : `The average ${NOUN.user[0]}`}${MODELS.length >= 4 ? "; the band holds nine tenths of the draws" : ""}.`,
+      caption: `${answers.size ? `Grey: the average ${NOUN.user[0]}. Blue: with these answers` : `The average ${NOUN.user[0]}`}. ${STANDS_FOR_DRAWS}`,
       columns: [
         { name: NOUN.item[0], value: (row) => ITEMS.names[row], show: itemLink },
         {
           name: answers.size ? "from → to" : "on a line",
           fixed: true,
           value: () => "",
-          show: (row) => dotLine(after[row], answers.size ? before[row] : null, interval(thetas, row)),
+          show: (row) => dotLine(after[row], answers.size ? before[row] : null),
         },
         { name: "now", value: (row) => after[row], show: (row) => asSaid(after[row]) },
         answers.size && {
           name: "change",
           value: (row) => after[row] - before[row],
-          show: (row) => {
-            const d = after[row] - before[row];
-            return `${d >= 0 ? "+" : "−"}${SUMMARY.binary ? percent(Math.abs(d)) : decimal(Math.abs(d) * (SUMMARY.scale[1] - SUMMARY.scale[0]), 2)}`;
-          },
+          show: (row) => signed(after[row] - before[row]),
         },
       ].filter(Boolean),
     }),
@@ -182,7 +178,7 @@ function whatIf() {
     remember({ a: written(answers) || "none" });
     link.setAttribute("href", location.hash || "#what-if");
     result.replaceChildren(...whatIfResult(answers).filter(Boolean));
-    const shares = eventShares(foldIn(answers));
+    const shares = foldIn(answers);
     const [first] = mainEvents(shares, 1);
     const likely = first === undefined ? "" : `; most of all ${clipped(eventName(first), 60)}, ${percent(shares[first])}`;
     status.textContent = `${times(answers.size, ["answer", "answers"])}${likely}.`;

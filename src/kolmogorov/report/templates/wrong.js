@@ -102,7 +102,7 @@ function wrong() {
           {
             name: "RMSE",
             value: (one) => Math.sqrt(one[4]),
-            show: (one) => decimal(Math.sqrt(one[4]) * (SUMMARY.binary ? 1 : SUMMARY.scale[1] - SUMMARY.scale[0])),
+            show: (one) => decimal(Math.sqrt(one[4]) * (SUMMARY.binary ? 1 : SPAN)),
           },
         ],
       }),

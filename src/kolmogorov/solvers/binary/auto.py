@@ -50,7 +50,7 @@ class Auto(BinarySolver):
     time_limit: float | None = None
 
     name = "auto"
-    rules: ClassVar = {"n_starts": Integer(1), "thorough": Boolean(), "time_limit": Optional(Positive())}
+    requirements: ClassVar = {"n_starts": Integer(1), "thorough": Boolean(), "time_limit": Optional(Positive())}
 
     def row_cost(self, size: int) -> int:
         """Return what the solver of this size takes."""

@@ -42,7 +42,7 @@ class DiscreteMonotonic(BinarySolver):
     name = "dmo"
     # Some thirty variables are proved in minutes; beyond this size all that is left of the method is its start.
     max_variables = 100
-    rules: ClassVar = {"max_nodes": Integer(1), "time_limit": Optional(Positive())}
+    requirements: ClassVar = {"max_nodes": Integer(1), "time_limit": Optional(Positive())}
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
         x = np.empty_like(moment)

@@ -56,7 +56,7 @@ class EnhancedGradientDescent(BinarySolver):
 
     name = "enhanced_gd"
     max_variables = MAX_VARIABLES
-    rules: ClassVar = {
+    requirements: ClassVar = {
         **DESCENT_RULES,
         "initial_step": Boolean(),
         "evd": OneOf(("full", "lanczos")),

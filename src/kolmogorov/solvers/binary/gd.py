@@ -60,7 +60,7 @@ class GradientDescent(BinarySolver):
 
     name = "gd"
     max_variables = MAX_VARIABLES
-    rules: ClassVar = DESCENT_RULES
+    requirements: ClassVar = DESCENT_RULES
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
         return descended(self, gram, moment, seeds, enhanced=False)

@@ -55,7 +55,7 @@ class LocalSearch(BinarySolver):
     time_limit: float | None = None
 
     name = "local_search"
-    rules: ClassVar = {
+    requirements: ClassVar = {
         "n_starts": Integer(1),
         "tabu_moves": Optional(Integer(0)),
         "time_limit": Optional(Positive()),

@@ -50,7 +50,7 @@ class QuasiNewton(BinarySolver):
 
     name = "quasi_newton"
     max_variables = MAX_VARIABLES
-    rules: ClassVar = NEWTON_RULES
+    requirements: ClassVar = NEWTON_RULES
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
         room = DualRoom.for_batch(moment, int(self.max_iter) + 1 if self.trace else 0)

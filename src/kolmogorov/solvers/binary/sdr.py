@@ -41,7 +41,7 @@ class SemidefiniteRelaxation(BinarySolver):
     extra = "sdp"
     # The interior-point method factors a matrix with D^4 / 4 entries: half a minute and 1.5 GB at this size.
     max_variables = 100
-    rules: ClassVar = {"n_draws": Integer(1), "tol": Positive(), "max_iter": Integer(1)}
+    requirements: ClassVar = {"n_draws": Integer(1), "tol": Positive(), "max_iter": Integer(1)}
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
         n, size = moment.shape

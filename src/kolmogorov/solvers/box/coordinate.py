@@ -38,7 +38,7 @@ class Coordinate(Certified, BoxSolver):
 
     name = "coordinate"
     exact = True
-    rules: ClassVar = {"tol": Real(0.0), "max_iter": Integer(1)}
+    requirements: ClassVar = {"tol": Real(0.0), "max_iter": Integer(1)}
 
     def _descend(self, gram: Floats, moment: Floats, x: Floats, gaps: Floats, iterations: NDArray[np.int64]) -> None:
         coordinate_descent(gram, moment, x, float(self.tol), int(self.max_iter), stop_cell(), gaps, iterations)

@@ -53,7 +53,7 @@ class BranchBound(LevelSolver):
     max_nodes: int = 2_000_000_000
 
     name = "branch_bound"
-    rules: ClassVar = {"time_limit": Optional(Positive()), "max_nodes": Integer(1)}
+    requirements: ClassVar = {"time_limit": Optional(Positive()), "max_nodes": Integer(1)}
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
         n = len(moment)

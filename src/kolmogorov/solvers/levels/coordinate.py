@@ -39,7 +39,7 @@ class Coordinate(LevelSolver):
     time_limit: float | None = None
 
     name = "coordinate"
-    rules: ClassVar = {"n_starts": Integer(1), "time_limit": Optional(Positive())}
+    requirements: ClassVar = {"n_starts": Integer(1), "time_limit": Optional(Positive())}
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
         x = np.empty_like(moment)

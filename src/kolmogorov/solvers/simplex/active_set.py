@@ -41,7 +41,7 @@ class ActiveSet(Certified, SimplexSolver):
     from_table = True
     # Every round factors the support again: some ten seconds at this size.
     max_variables = 500
-    rules: ClassVar = {"tol": Real(0.0), "max_iter": Integer(1)}
+    requirements: ClassVar = {"tol": Real(0.0), "max_iter": Integer(1)}
 
     def _descend(self, gram: Floats, moment: Floats, x: Floats, gaps: Floats, iterations: NDArray[np.int64]) -> None:
         active_set(gram, moment, x, float(self.tol), int(self.max_iter), stop_cell(), gaps, iterations)

@@ -39,7 +39,7 @@ class FrankWolfe(Certified, SimplexSolver):
     away_steps: bool = False
 
     name = "frank_wolfe"
-    rules: ClassVar = {"tol": Real(0.0), "max_iter": Integer(1), "away_steps": Boolean()}
+    requirements: ClassVar = {"tol": Real(0.0), "max_iter": Integer(1), "away_steps": Boolean()}
 
     def _descend(self, gram: Floats, moment: Floats, x: Floats, gaps: Floats, iterations: NDArray[np.int64]) -> None:
         frank_wolfe(gram, moment, x, float(self.tol), int(self.max_iter), bool(self.away_steps), gaps, iterations)

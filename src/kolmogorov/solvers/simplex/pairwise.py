@@ -37,7 +37,7 @@ class Pairwise(Certified, SimplexSolver):
 
     name = "pairwise"
     exact = True
-    rules: ClassVar = {"tol": Real(0.0), "max_iter": Integer(1)}
+    requirements: ClassVar = {"tol": Real(0.0), "max_iter": Integer(1)}
 
     def _descend(self, gram: Floats, moment: Floats, x: Floats, gaps: Floats, iterations: NDArray[np.int64]) -> None:
         pairwise_descent(gram, moment, x, float(self.tol), int(self.max_iter), gaps, iterations)

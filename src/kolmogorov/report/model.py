@@ -1,0 +1,60 @@
+"""The one model that the page shows and computes with; of draws, the one that stands for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kolmogorov._support.typing import Rows
+from kolmogorov.fitting.fitted import Fitted
+from kolmogorov.fitting.trained import Trained
+from kolmogorov.report.packing import as_text, bits, shares
+
+
+def mark_of(trained: Trained, likes: float) -> float:
+    """Return what the value of an item in an event must reach, so that it is shown as happening there."""
+    return 0.5 if trained.training.is_binary else likes
+
+
+def reading(fitted: Fitted, likes: float) -> Fitted:
+    """Return the model of "happens or not" that a fitted one holds."""
+    return fitted if fitted.psi.dtype == bool else fitted.reaching(mark_of(fitted, likes))
+
+
+def shown_model(fitted: Fitted, rows: Rows, unobserved: float) -> dict[str, Any]:
+    """Describe a model by what the page needs to predict, and to place someone new.
+
+    Parameters
+    ----------
+    fitted : Fitted
+    rows : int64[n]
+        The users that the page shows.
+    unobserved : float
+        What an entry that was not observed weighs, as a no.
+
+    Returns
+    -------
+    dict
+        The psis of all items, the thetas of the users shown and of the population. Someone new is at the smallest
+        x.Qx - 2 w.x: `gram` and `moment` are what Q and w begin with, the pull and all items as a no; what is known of
+        an item adds to Q with `weight`.
+    """
+    psi, pull = fitted.psi.astype(np.float64), fitted.user_pull
+    return _items(fitted) | {
+        "theta": shares(fitted.theta[rows]),
+        "population": fitted.population.tolist(),
+        "centre": pull.centre.tolist(),
+        "gram": (pull.strength + unobserved * (psi.T @ psi)).tolist(),
+        "moment": (pull.strength @ pull.centre).tolist(),
+        "weight": 1.0 - unobserved,
+    }
+
+
+def _items(fitted: Fitted) -> dict[str, Any]:
+    """Return psi as text, and how it is to be read: as bits, as places among levels, or as shares."""
+    if fitted.psi.dtype == bool:
+        return {"kind": "bits", "levels": None, "psi": bits(fitted.psi)}
+    if fitted.levels is None:
+        return {"kind": "chances", "levels": None, "psi": shares(fitted.psi)}
+    return {"kind": "levels", "levels": fitted.levels.tolist(), "psi": as_text(fitted.codes)}

@@ -1,0 +1,81 @@
+"""From a table and a plan to draws: features, chains wherever they run, a checkpoint, and Ctrl-C."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kolmogorov._support.files import check_writable
+from kolmogorov._support.threads import one_blas_thread
+from kolmogorov.data.observations import Observations
+from kolmogorov.execution import Cuda, Dask, Threads
+from kolmogorov.fitting.trained import checked
+from kolmogorov.sampling.checkpoint import ChainCheckpoint, SamplerState
+from kolmogorov.sampling.device import check_on_device
+from kolmogorov.sampling.features import pattern_features
+from kolmogorov.sampling.plan import Plan
+from kolmogorov.sampling.posterior import Posterior
+from kolmogorov.sampling.sampler import Sampler, SamplingProgress
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """What is drawn from which table.
+
+    Attributes
+    ----------
+    plan : Plan
+    n_features : int
+        Of who was observed with what.
+    seed : int
+    on_draw : callable
+        Told of every sweep; may end it.
+    checkpoint : path, optional
+    fixed_seed : bool
+        Whether a checkpoint must have this seed; otherwise its own is taken up.
+    test : Observations, optional
+        Held-out data on the table's scale.
+    max_seconds : float, optional
+    """
+
+    plan: Plan
+    n_features: int
+    seed: int
+    on_draw: Callable[[SamplingProgress], bool]
+    checkpoint: str | os.PathLike[str] | None = None
+    fixed_seed: bool = True
+    test: Observations | None = None
+    max_seconds: float | None = None
+
+    def run(
+        self, table: Observations, execution: Threads | Cuda | Dask, *, keep_interrupted: bool = False
+    ) -> tuple[Posterior, bool]:
+        """Return the draws, and whether Ctrl-C ended them early, which some must have been kept to survive."""
+        if isinstance(execution, Cuda):
+            check_on_device(self.plan)
+        with one_blas_thread():
+            features = pattern_features(table, self.n_features)
+            keeper, progress = None, SamplerState(self.seed)
+            if self.checkpoint is not None:
+                keeper = ChainCheckpoint(self.checkpoint, self._identity(table), self.seed if self.fixed_seed else None)
+                check_writable(self.checkpoint)
+                progress = keeper.read(features, table, self.plan) or progress
+            sampler = Sampler(self.plan, table, features, progress, keeper, self.test, self.on_draw, self.max_seconds)
+            try:
+                sampler.execute(execution)
+            except KeyboardInterrupt:
+                if not keep_interrupted or not sampler.kept:
+                    raise
+                return checked(sampler.posterior()), True
+        return checked(sampler.posterior()), False
+
+    def _identity(self, table: Observations) -> str:
+        """Return a digest of everything but the seed that the draws depend on."""
+        plan = self.plan
+        names = ("n_events", "n_chains", "burn_in", "n_samples", "thin", "concentration")
+        shape = [getattr(plan, name) for name in names]
+        drawn = (plan.likelihood, plan.levels.tolist(), plan.unobserved)
+        text = repr((shape, self.n_features, drawn, table.fingerprint()))
+        return hashlib.sha256(text.encode()).hexdigest()

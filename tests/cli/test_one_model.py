@@ -1,0 +1,238 @@
+"""One model in the shell: what explains a prediction sums to it, settings share draws, older models are refused."""
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kolmogorov as km
+from kolmogorov.cli.mistakes import INTERRUPTED
+from kolmogorov.fitting.distillation import Distillation
+from kolmogorov.sampling.sampler import Sampler
+
+OLDER = sorted((Path(__file__).parents[1] / "files").glob("*/*.km"))
+
+
+@pytest.fixture(scope="module")
+def stars(tmp_path_factory):
+    """A file of ratings from 1 to 5, given by three kinds of people."""
+    rng = np.random.default_rng(0)
+    path = tmp_path_factory.mktemp("stars") / "stars.csv"
+    liked = np.arange(30)[:, None] % 3 == np.arange(12)[None, :] % 3
+    rated = np.clip(np.rint(2.5 + 2.0 * liked + 0.7 * rng.normal(size=liked.shape)), 1, 5)
+    lines = [f"u{u},i{i},{rated[u, i]:g}" for u in range(30) for i in range(12) if rng.random() < 0.8]
+    path.write_text("user,item,rating\n" + "\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def models(shell, stars, zoo_files):
+    """Models of every kind, and a user and an item of each."""
+    few = ["--chains", 2, "--burn-in", 10, "--samples", 4]
+    found = {"yes and no": (zoo_files[1], "dolphin", "milk")}
+    for name, data, options, pair in (
+        ("ratings", stars, ["--point"], ("u4", "i1")),
+        ("chances", stars, ["--levels", "chances"], ("u4", "i1")),
+        ("beyond the scale", stars, ["--point", "--levels", "-1,0,0.5,1,2"], ("u3", "i0")),
+        ("from ratings", stars, ["--learn-from", "ratings"], ("u4", "i1")),
+        ("draws", stars, ["--bayes", *few], ("u4", "i1")),
+        ("draws of yes and no", zoo_files[0], ["--bayes", *few], ("dove", "eggs")),
+    ):
+        path = stars.with_name(f"{name}.km")
+        fitted = shell("fit", data, *options, "--events", 3, "-q", "-o", path)
+        assert fitted.exit_code == 0, fitted.output
+        found[name] = (path, *pair)
+    return found
+
+
+KINDS = ("yes and no", "ratings", "chances", "beyond the scale", "from ratings", "draws", "draws of yes and no")
+
+
+def explained(shell, model, user, item, *more):
+    result = shell("explain", model, "--user", user, "--item", item, *more)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_parts_sum_to_the_prediction(shell, models, kind):
+    path, user, item = models[kind]
+    model = km.load(path)
+    rows = json.loads(explained(shell, path, user, item, "--format", "json"))
+    events = [row for row in rows if row["part"].startswith("event ")]
+    assert [row["part"] for row in (rows[0], rows[-1])] == ["everybody", "rest"]
+    assert len(rows) == len(events) + 2
+    assert sum(row["amount"] for row in rows) == pytest.approx(model.predict(user, item), abs=1e-9)
+    for row in events:
+        assert row["amount"] == pytest.approx((row["theta"] - row["share"]) * row["psi"], abs=1e-12)
+    assert rows[0]["theta"] is rows[-1]["psi"] is None
+    if not model._has_draws:
+        row = model.users_.encode([user], "user")[0], model.items_.encode([item], "item")[0]
+        by_number = sorted(events, key=lambda each: int(each["part"].split()[1]))
+        assert [each["theta"] for each in by_number] == pytest.approx(model.theta_[row[0]])
+        assert [each["psi"] for each in by_number] == model.psi_[row[1]].astype(float).tolist()
+    listed = list(csv.DictReader(io.StringIO(explained(shell, path, user, item, "--format", "csv"))))
+    assert [(each["part"], float(each["amount"])) for each in listed] == [(row["part"], row["amount"]) for row in rows]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_text_goes_from_everybody_by_signed_steps(shell, models, kind):
+    path, user, item = models[kind]
+    why = km.load(path).explain(user, item)
+    text = explained(shell, path, user, item)
+    sentence, table = text.split("\n", 1)
+    if "yes and no" in kind:
+        assert sentence == f"{user} says yes to {item} with probability {why.probability:.3f}"
+    else:
+        assert sentence == f"{user} is expected to give {item} a rating of {why.rating:.2f}"
+    amounts = re.findall(r"│ +([+-]?\d+\.\d+) +│$", table.split("Rules that lead to it")[0], re.MULTILINE)
+    assert table.index("everybody  ") < table.index("event ")
+    assert not amounts[0].startswith(("+", "-"))
+    assert all(amount.startswith(("+", "-")) for amount in amounts[1:])
+    reached = why.probability if why.binary else why.rating
+    # What is not told is less than a thousandth of the scale, and every step is rounded.
+    assert sum(map(float, amounts)) == pytest.approx(reached, abs=0.006 * (1 + len(amounts)))
+
+
+def test_somebody_unknown_gets_what_everybody_would(shell, models):
+    path, _, item = models["ratings"]
+    rows = json.loads(explained(shell, path, "nobody", item, "--unknown", "average", "--format", "json"))
+    assert [row["amount"] for row in rows[1:]] == pytest.approx([0.0] * (len(rows) - 1), abs=1e-12)
+    assert explained(shell, path, "nobody", item, "--unknown", "average").count("event ") == 0
+
+
+def test_factor_models_have_nothing_to_explain_by(shell, stars, tmp_path):
+    path = tmp_path / "factors.km"
+    km.baselines.MatrixFactorization(2, random_state=0).fit(km.read_ratings(stars)).save(path)
+    result = shell("explain", path, "--user", "u1", "--item", "i1")
+    assert result.exit_code == 1
+    assert "holds a MatrixFactorization, which has no events to explain by." in result.output
+
+
+# --- Ctrl-C -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def interrupted(monkeypatch):
+    """Let Ctrl-C come in the midst of something that is done again and again."""
+
+    def at(kind, name, count):
+        right, calls = getattr(kind, name), []
+
+        def once(self, *given):
+            calls.append(given)
+            if len(calls) == count:
+                raise KeyboardInterrupt
+            return right(self, *given)
+
+        monkeypatch.setattr(kind, name, once)
+
+    return at
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "count", "words"),
+    [
+        (Sampler, "_take", 80, "Interrupted while the table was completed; the draws so far are used."),
+        (Distillation, "sweep", 2, "Interrupted"),
+    ],
+    ids=["chains", "descent"],
+)
+def test_what_there_is_at_an_interrupt_is_kept(shell, stars, tmp_path, interrupted, kind, name, count, words):
+    path = tmp_path / "m.km"
+    interrupted(kind, name, count)
+    result = shell("fit", stars, "--point", "--events", 3, "--max-iter", 5, "--tol", 0, "--jobs", 1, "-o", path)
+    assert result.exit_code == INTERRUPTED, result.output
+    assert words in " ".join(result.output.split())
+    assert "Model written to" in result.output
+    assert km.load(path).learned_from_ == "draws"
+
+
+def test_before_the_first_draw_there_is_nothing_to_keep(shell, stars, tmp_path, interrupted):
+    interrupted(Sampler, "_take", 3)
+    result = shell("fit", stars, "--point", "--events", 3, "-o", tmp_path / "m.km")
+    assert result.exit_code == INTERRUPTED
+    assert "Interrupted." in result.output
+    assert not (tmp_path / "m.km").exists()
+
+
+# --- tune ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """How often a table was completed by draws."""
+    from kolmogorov.model import kolmogorov
+
+    calls, right = [], kolmogorov.completed
+
+    def counted(model, table, *more):
+        calls.append(len(table))
+        return right(model, table, *more)
+
+    monkeypatch.setattr(kolmogorov, "completed", counted)
+    return calls
+
+
+def test_settings_of_one_model_share_the_draws_of_a_fold(shell, stars, tmp_path, drawn):
+    path = tmp_path / "m.km"
+    result = shell("tune", stars, "--events", "2,3,4", "--folds", 2, "-o", path)
+    assert result.exit_code == 0, result.output
+    # Two folds, and all of it for the best setting.
+    assert len(drawn) == 3
+    found = km.load(path)
+    assert found.learned_from_ == "draws"
+    assert "user_reg" not in result.output
+    best = re.search(r"│ (\d) +│ 0\.", result.output)
+    assert found.n_events == int(best.group(1))
+
+
+def test_ridges_are_tried_on_ratings_and_nobody_is_told_again_and_again(shell, stars, tmp_path, drawn, caplog):
+    caplog.set_level("INFO", logger="kolmogorov")
+    path = tmp_path / "m.km"
+    result = shell("tune", stars, "--events", "2", "--user-reg", "1,10", "--item-reg", 0, "--folds", 2, "-o", path)
+    assert result.exit_code == 0, result.output
+    assert not drawn
+    assert not [record for record in caplog.records if "Learning from" in record.message]
+    found = km.load(path)
+    assert found.learned_from_ == "ratings"
+    assert found.user_reg in (1.0, 10.0)
+
+
+def test_draws_are_tuned_by_their_events_alone(shell, stars, drawn):
+    result = shell("tune", stars, "--model", "draws", "--events", "2", "--folds", 2)
+    assert result.exit_code == 0, result.output
+    assert not drawn
+    for wrong in (["--user-reg", 1], ["--item-reg", 1], ["--max-iter", 3], ["--only-yes"]):
+        refused = shell("tune", stars, "--model", "draws", *wrong)
+        assert refused.exit_code == 2
+        assert f"{wrong[0]}: does not go with --model draws." in " ".join(refused.output.split())
+    gone = shell("tune", stars, "--model", "relaxed")
+    assert gone.exit_code == 2
+    assert "'relaxed' is not one of 'point', 'draws'" in " ".join(gone.output.split())
+
+
+# --- older files --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", OLDER, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_models_of_older_versions_are_refused_in_one_sentence(shell, path, tmp_path):
+    assert len(OLDER) >= 4
+    out = tmp_path / "out"
+    for verb in (
+        ("predict", path, "-o", out),
+        ("recommend", path, "--user", "dolphin", "--format", "csv", "-o", out),
+        ("explain", path, "--user", "dolphin", "--item", "milk"),
+        ("rules", path),
+        ("report", path, "-o", out),
+        ("evaluate", path, "dataset:zoo"),
+    ):
+        result = shell(*verb, stdin="dolphin,milk\n")
+        assert result.exit_code == 1
+        said = f"Error: {path} was written by kolmogorov 0.2.0 or earlier, whose models this release does not read."
+        assert " ".join(result.output.split()) == f"{said} Fit again."
+        assert not out.exists()

@@ -1,0 +1,817 @@
+"""From many models to one: the completed table, the descent over it, and what new rows are drawn to."""
+
+import itertools
+import logging
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kolmogorov as km
+import naive
+from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
+from kolmogorov.data.levels import CHANCES
+from kolmogorov.errors import ConvergenceWarning, FileFormatError, ParameterError
+from kolmogorov.execution import Threads
+from kolmogorov.fitting import completion as completion_module
+from kolmogorov.fitting import distilled, placement, relaxation
+from kolmogorov.fitting.completion import Completion
+from kolmogorov.fitting.distillation import Distillation, Target
+from kolmogorov.fitting.distilled import Recipe, usual_events
+from kolmogorov.fitting.engine import Problem
+from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE
+from kolmogorov.fitting.history import Sweep
+from kolmogorov.fitting.objective import UNRIDGED
+from kolmogorov.fitting.placement import Side, fitting_pull
+from kolmogorov.fitting.pull import Pull
+from kolmogorov.fitting.relaxation import averaged_descents
+from kolmogorov.fitting.state import State
+from kolmogorov.fitting.trained import Factors
+from kolmogorov.sampling.emission import CUT
+from kolmogorov.sampling.posterior import Posterior
+from kolmogorov.sampling.sampler import SamplingProgress
+from kolmogorov.solvers import names, resolve
+from kolmogorov.surface.comparison import popularity_scores
+
+GRID = (-0.2, 0.0, 0.4, 0.7, 1.0, 1.2)
+SMALL = {"n_chains": 2, "burn_in": 10, "n_samples": 5, "random_state": 0}
+
+
+def posterior_of(rng, n_users, n_items, n_events, n_draws, kind="gaussian", observed=0.6):
+    """Draws that no chain made, of a table of which some rows and columns are empty."""
+    values = rng.random((n_users, n_items))
+    if kind != "gaussian":
+        values = values.round()
+    values[rng.random(values.shape) > observed] = np.nan
+    values[0, :2], values[-1], values[:, -1] = (0.0, 1.0), np.nan, np.nan
+    table = Observations.from_dense(values, maximum=1)
+    theta = rng.dirichlet(np.full(n_events, 0.4), (n_draws, n_users)).astype(np.float32)
+    levels = np.array([0.01, 0.99]) if kind == "two" else np.arange(-4, 9) / 4
+    psi = rng.choice(levels, (n_draws, n_items, n_events)).astype(np.float32)
+    likelihood = "gaussian" if kind == "gaussian" else "bernoulli"
+    noise = rng.uniform(0.01, 0.1, (n_draws, n_users)).astype(np.float32)
+    return Posterior(theta, psi, noise, 1, likelihood, table, levels)
+
+
+posteriors = st.builds(
+    lambda seed, *sizes: posterior_of(np.random.default_rng(seed), *sizes),
+    st.integers(0, 2**32 - 1),
+    st.integers(3, 12),
+    st.integers(3, 9),
+    st.integers(1, 4),
+    st.integers(1, 4),
+    st.sampled_from(["gaussian", "yes/no", "two"]),
+)
+
+
+def dense(drawn):
+    """What draws say of every cell on average, one at a time."""
+    factors = drawn.factors
+    return naive.completed_table(factors.theta, factors.psi, factors.bounds)
+
+
+def averaged(table, drawn):
+    """The same, where users and items without observations are average ones."""
+    users, items, table = drawn.user_seen, drawn.item_seen, table.copy()
+    table[~users] = table[users].mean(axis=0)
+    table[:, ~items] = table[:, items].mean(axis=1, keepdims=True)
+    return table
+
+
+# --- the completed table ---------------------------------------------------------------------------------------------
+
+
+@given(posteriors)
+@settings(max_examples=40)
+def test_a_completion_is_the_mean_of_what_models_say(drawn):
+    found, expected = Completion.of(drawn.factors), dense(drawn)
+    np.testing.assert_allclose(found.left @ found.right.T, expected, atol=2e-6)
+    # It is what the draws predict, but for the last cut.
+    users, items = (side.ravel() for side in np.indices(expected.shape))
+    known = drawn.user_seen[users] & drawn.item_seen[items]
+    said = drawn.at_rows(users, items)
+    np.testing.assert_allclose(np.clip(expected.ravel(), 0, 1)[known], said[known], atol=1e-6)
+
+
+@given(posteriors)
+@settings(max_examples=20)
+def test_the_unseen_are_average_rows_of_a_completion(drawn):
+    found = Completion.of(drawn.factors).averaged(drawn.user_seen, drawn.item_seen)
+    np.testing.assert_allclose(found.left @ found.right.T, averaged(dense(drawn), drawn), atol=2e-6)
+
+
+def test_a_completion_of_more_rows_and_columns_than_its_rank():
+    drawn = posterior_of(np.random.default_rng(0), 70, 50, 3, 4)
+    whole = dense(drawn)
+    # Twelve events together: no more rank than that.
+    exact = Completion.of(drawn.factors, rank=12)
+    np.testing.assert_allclose(exact.left @ exact.right.T, whole, atol=1e-6)
+    sizes = np.linalg.svd(whole, compute_uv=False)
+    for rank in (3, 6, 9):
+        found = Completion.of(drawn.factors, rank)
+        assert found.left.shape == (70, rank)
+        error = np.sqrt(((found.left @ found.right.T - whole) ** 2).sum())
+        best = np.sqrt((sizes[rank:] ** 2).sum())
+        assert best - 1e-9 <= error <= 1.05 * best
+
+
+def test_products_that_are_cut_are_gone_through_once_and_come_near():
+    """As near as random vectors come on average: within a root of what half as many could (Halko and others 2011)."""
+    drawn = posterior_of(np.random.default_rng(1), 60, 40, 3, 4, "yes/no")
+    assert drawn.factors.bounds == CUT
+    whole = dense(drawn)
+    sizes = np.linalg.svd(whole, compute_uv=False)
+    error = []
+    for rank in (5, 10, 20, 39):
+        found = Completion.of(drawn.factors, rank)
+        error.append(np.sqrt(((found.left @ found.right.T - whole) ** 2).sum()))
+        half = rank // 2
+        assert error[-1] <= np.sqrt((1 + half / (rank - half - 1)) * (sizes[half:] ** 2).sum())
+    assert error == sorted(error, reverse=True)
+
+
+@pytest.mark.parametrize("cells", [1, 100, 333])
+def test_blocks_of_users_make_the_same_table(monkeypatch, cells):
+    drawn = posterior_of(np.random.default_rng(2), 30, 20, 3, 3, "yes/no")
+    whole = Completion.of(drawn.factors)
+    few = Completion.of(drawn.factors, 10)
+    monkeypatch.setattr(completion_module, "_CELLS", cells)
+    again = Completion.of(drawn.factors)
+    np.testing.assert_allclose(again.left @ again.right.T, whole.left @ whole.right.T, atol=1e-6)
+    less = Completion.of(drawn.factors, 10)
+    np.testing.assert_allclose(less.left @ less.right.T, few.left @ few.right.T, atol=1e-5)
+
+
+def test_squares_are_summed_without_the_table():
+    rng = np.random.default_rng(3)
+    found = Completion(rng.normal(size=(9, 4)), rng.normal(size=(7, 4)))
+    users, items = rng.dirichlet(np.ones(9)), rng.dirichlet(np.ones(7))
+    expected = naive.table_distance(found.left @ found.right.T, np.zeros((9, 1)), np.zeros((7, 1)), users, items)
+    assert found.mean_square(users, items) == pytest.approx(expected)
+
+
+@given(posteriors, st.booleans())
+@settings(max_examples=20)
+def test_cells_weigh_what_they_are_asked_for(drawn, unobserved):
+    target = Target.of(drawn, 0.1 if unobserved else 0.0)
+    sides = (target.user_weights, drawn.user_counts), (target.item_weights, drawn.item_counts)
+    for weights, counts in sides:
+        expected = np.where(counts > 0, 1.0 if unobserved else counts + 10.0, 0.0)
+        np.testing.assert_allclose(weights, expected / expected.sum())
+
+
+# --- the descent over it ---------------------------------------------------------------------------------------------
+
+SETS = {"binary": (2, "auto"), "box": (CHANCES, "coordinate"), "levels": (GRID, "coordinate")}
+
+
+def problem_of(family, item_solver=None, user_solver="active_set"):
+    levels, usual = SETS[family]
+    return Problem(resolve("simplex", user_solver), resolve(family, item_solver or usual), UNRIDGED, levels)
+
+
+def inside(psi, family):
+    if family == "box":
+        return ((psi >= 0) & (psi <= 1)).all()
+    return np.isin(psi, (0.0, 1.0) if family == "binary" else GRID).all()
+
+
+@given(posteriors, st.sampled_from(list(SETS)), st.integers(1, 4), st.booleans(), st.integers(0, 99))
+@settings(max_examples=60)
+def test_a_sweep_says_its_distance_and_never_raises_it(drawn, family, n_events, unobserved, seed):
+    target = Target.of(drawn, 0.1 if unobserved else 0.0)
+    table = averaged(dense(drawn), drawn)
+    with Threads(1) as dealer:
+        engine = Distillation(problem_of(family), target, dealer)
+        assert engine.shape == (drawn.training.n_users, drawn.training.n_items)
+        np.testing.assert_array_equal(engine.seen_users, drawn.user_seen)
+        state = engine.start(np.random.default_rng(seed), n_events)
+        before = np.inf
+        for index in range(1, 5):
+            state, record = engine.sweep(state, index, seed)
+            assert (state.theta >= 0).all()
+            np.testing.assert_allclose(state.theta.sum(axis=1), 1.0, atol=1e-12)
+            assert inside(state.psi, family)
+            weights = target.user_weights, target.item_weights
+            expected = naive.table_distance(table, state.theta, state.psi, *weights)
+            # The ridge that decides events which nobody has is in the objective too, and squares are differences.
+            assert record.objective == pytest.approx(expected, abs=1e-6)
+            assert record.rmse == pytest.approx(np.sqrt(record.objective))
+            assert record.objective <= before + 1e-8
+            before = record.objective
+
+
+@given(posteriors, st.integers(1, 5))
+@settings(max_examples=30)
+def test_a_start_from_gathered_events_is_a_model(drawn, n_events):
+    with Threads(1) as dealer:
+        engine = Distillation(problem_of("box"), Target.of(drawn), dealer)
+        state = engine.gathered(drawn.factors, n_events).state
+    assert state.theta.shape == (drawn.training.n_users, n_events)
+    assert (state.theta >= 0).all()
+    np.testing.assert_allclose(state.theta.sum(axis=1), 1.0, atol=1e-6)
+
+
+def test_equal_draws_are_gathered_into_their_events():
+    """Draws that name the same events in another order."""
+    rng = np.random.default_rng(4)
+    theta, psi = rng.dirichlet(np.full(3, 0.3), 30), (rng.random((12, 3)) < 0.5).astype(float)
+    psi[:3] = np.eye(3)
+    orders = [rng.permutation(3) for _ in range(5)]
+    values = np.clip(theta @ psi.T, 0, 1)
+    drawn = Posterior(
+        np.array([theta[:, order] for order in orders], dtype=np.float32),
+        np.array([psi[:, order] for order in orders], dtype=np.float32),
+        np.full((5, 30), 0.01, dtype=np.float32),
+        1,
+        "gaussian",
+        Observations.from_dense(values, maximum=1),
+        np.array([0.0, 1.0]),
+    )
+    with Threads(1) as dealer:
+        engine = Distillation(problem_of("binary"), Target.of(drawn), dealer)
+        state = engine.gathered(drawn.factors, 3).state
+        _, record = engine.sweep(state, 1, 0)
+    assert record.rmse < 1e-3
+    ordered = sorted(map(tuple, theta.T.round(4).tolist()))
+    np.testing.assert_allclose(sorted(map(tuple, state.theta.T.round(4).tolist())), ordered, atol=2e-4)
+
+
+@pytest.mark.parametrize("name", names("binary"))
+def test_every_solver_of_items_serves_and_none_beats_the_exact_one(name):
+    drawn = posterior_of(np.random.default_rng(5), 12, 9, 3, 3)
+    target, table = Target.of(drawn), averaged(dense(drawn), drawn)
+    weights = target.user_weights, target.item_weights
+    found = {}
+    with Threads(1) as dealer:
+        for solver in (name, "exhaustive"):
+            engine = Distillation(problem_of("binary", solver), target, dealer)
+            start = engine.start(np.random.default_rng(0), 4)
+            state, _ = engine.sweep(start, 1, 0)
+            # Items were chosen for the thetas of the start.
+            found[solver] = naive.table_distance(table, start.theta, state.psi, *weights)
+            nothing = naive.table_distance(table, start.theta, start.psi, *weights)
+            assert found[solver] <= nothing + 1e-9
+    assert found["exhaustive"] <= found[name] + 1e-9
+
+
+def test_the_exact_solver_finds_the_best_of_all_supports():
+    drawn = posterior_of(np.random.default_rng(6), 10, 6, 3, 3)
+    target, table = Target.of(drawn), averaged(dense(drawn), drawn)
+    with Threads(1) as dealer:
+        engine = Distillation(problem_of("binary", "exhaustive", "pairwise"), target, dealer)
+        start = engine.start(np.random.default_rng(0), 3)
+        state, _ = engine.sweep(start, 1, 0)
+    for item in range(6):
+        errors = [
+            target.user_weights @ (start.theta @ np.array(psi) - table[:, item]) ** 2
+            for psi in itertools.product((0.0, 1.0), repeat=3)
+        ]
+        mine = target.user_weights @ (start.theta @ state.psi[item] - table[:, item]) ** 2
+        assert mine == pytest.approx(min(errors), abs=1e-7)
+    for user in range(10):
+        weighted = state.psi * target.item_weights[:, None]
+        gram, moment = weighted.T @ state.psi, weighted.T @ table[user]
+        best = naive.value(gram, moment, naive.best_on_simplex(gram, moment))
+        assert naive.value(gram, moment, state.theta[user]) == pytest.approx(best, abs=1e-6)
+
+
+@pytest.mark.parametrize("family", SETS)
+def test_the_same_bits_on_any_number_of_threads(family):
+    drawn = posterior_of(np.random.default_rng(7), 400, 90, 4, 3)
+    found = []
+    for n_jobs in (1, 2, 3):
+        recipe = Recipe(problem_of(family), 5, n_init=2, max_iter=4, n_jobs=n_jobs)
+        fitted, interrupted = recipe.of(drawn, drawn.answer_variance)
+        assert not interrupted
+        found.append(fitted)
+    for other in found[1:]:
+        for name in ("theta", "psi", "noise"):
+            np.testing.assert_array_equal(getattr(found[0], name), getattr(other, name))
+        np.testing.assert_array_equal(found[0].user_pull.strength, other.user_pull.strength)
+        assert [sweep.objective for sweep in found[0].history] == [sweep.objective for sweep in other.history]
+
+
+def test_a_model_is_distilled_to_itself():
+    """One draw, whose product the same number of events can say exactly."""
+    made = km.datasets.planted(n_users=50, n_items=30, n_events=3, random_state=2)
+    theta, noise = made.theta[None].astype(np.float32), np.full((1, 50), 0.01, dtype=np.float32)
+    psi = made.psi[None].astype(np.float32)
+    drawn = Posterior(theta, psi, noise, 1, "gaussian", made.observations, np.array([0.0, 1.0]))
+    fitted, _ = Recipe(problem_of("binary"), 3).of(drawn, drawn.answer_variance)
+    assert fitted.history[-1].rmse < 1e-3
+    assert {tuple(column) for column in fitted.psi.T.tolist()} == {
+        tuple(column) for column in (made.psi > 0).T.tolist()
+    }
+    np.testing.assert_allclose(fitted.theta @ fitted.psi.T, made.theta @ made.psi.T, atol=2e-3)
+
+
+def test_a_planted_model_is_recovered():
+    made = km.datasets.planted(n_users=80, n_items=60, n_events=3, noise=0.02, random_state=2)
+    model = KolmogorovModel(3, random_state=0).fit(made.observations)
+    truth = {tuple(column) for column in (made.psi > 0).T.tolist()}
+    assert {tuple(column) for column in model.psi_.T.tolist()} == truth
+    assert np.sqrt(((model.theta_ @ model.psi_.T - made.theta @ made.psi.T) ** 2).mean()) < 0.03
+
+
+@pytest.mark.parametrize("levels", [2, CHANCES, "auto"])
+def test_what_a_fit_says_of_its_distance(levels):
+    """`history_` is of the average of the draws, not of the ratings."""
+    table = stars()
+    drawn = BayesianKolmogorovModel(4, **SMALL).fit(table)
+    model = drawn.as_model(4, levels)
+    target, said = Target.of(drawn.posterior_), averaged(dense(drawn.posterior_), drawn.posterior_)
+    weights = target.user_weights, target.item_weights
+    expected = naive.table_distance(said, model.theta_, model.psi_.astype(float), *weights)
+    assert model.history_[-1].objective == pytest.approx(expected, abs=1e-6)
+    assert model.history_[-1].rmse == pytest.approx(np.sqrt(expected), abs=1e-4)
+    reached = [sweep.objective for sweep in model.history_]
+    assert all(later <= earlier for earlier, later in itertools.pairwise(reached))
+    again = drawn.as_model(4, levels)
+    np.testing.assert_array_equal(again.theta_, model.theta_)
+    np.testing.assert_allclose(model.fitted_.noise, drawn.posterior_.answer_variance + model.history_[-1].rmse ** 2)
+
+
+def test_more_starts_are_never_further_away():
+    drawn = posterior_of(np.random.default_rng(8), 40, 25, 3, 4)
+    found = [Recipe(problem_of("binary"), 4, n_init=n).of(drawn, drawn.answer_variance)[0] for n in (1, 2, 5)]
+    distance = [fitted.history[-1].objective for fitted in found]
+    assert distance == sorted(distance, reverse=True)
+
+
+@given(posteriors.filter(lambda drawn: drawn.likelihood == "bernoulli"))
+@settings(max_examples=15)
+def test_chances_of_a_yes_are_hedged_by_the_best_share_that_is_tried(drawn):
+    target = Target.of(drawn)
+    rng = np.random.default_rng(0)
+    theta = rng.dirichlet(np.full(3, 0.1), drawn.training.n_users)
+    psi = (rng.random((drawn.training.n_items, 3)) < 0.5).astype(float)
+    middle, table = theta[drawn.user_seen].mean(axis=0), averaged(dense(drawn), drawn)
+
+    def loss(share):
+        total = 0.0
+        for user in np.flatnonzero(drawn.user_seen):
+            mixed = (1 - share) * theta[user] + share * middle
+            for item, weight in enumerate(target.item_weights):
+                chance = np.clip(mixed @ psi[item], 1e-6, 1 - 1e-6)
+                wanted = np.clip(table[user, item], 0, 1)
+                total -= weight * (wanted * np.log(chance) + (1 - wanted) * np.log(1 - chance))
+        return total
+
+    found = distilled._hedged(theta, psi, target)
+    share = min(distilled._SHARES, key=loss)
+    np.testing.assert_allclose(found, (1 - share) * theta + share * middle, atol=1e-12)
+
+
+def test_the_usual_number_of_events():
+    assert usual_events(1, 1, 1) == 1
+    assert usual_events(0, 5, 5) == 1
+    sizes = [usual_events(n, 10_000, 10_000) for n in (100, 1_000, 10_000, 100_000, 10**7)]
+    assert sizes == sorted(sizes)
+    assert sizes[-1] == 16
+    assert usual_events(10**6, 10**5, 4) == 4
+    table = stars()
+    model = KolmogorovModel(random_state=0).fit(table)
+    assert model.n_events == "auto"
+    assert model.theta_.shape[1] == usual_events(len(table), table.n_users, table.n_items)
+
+
+# --- new rows --------------------------------------------------------------------------------------------------------
+
+
+def sides_of(family):
+    """Both sides of a small model, and the rest of what placing needs."""
+    rng = np.random.default_rng(9)
+    drawn = posterior_of(rng, 12, 8, 3, 3)
+    theta, table = rng.dirichlet(np.full(3, 0.5), 12), drawn.training
+    psi = rng.choice({"binary": (0.0, 1.0), "box": np.linspace(0, 1, 9), "levels": GRID}[family], (8, 3))
+    target = Target.of(drawn)
+    solver = resolve("levels", "exhaustive").on(GRID) if family == "levels" else None
+    solver = solver or resolve(family, "exhaustive" if family == "binary" else "coordinate")
+    users = Side(theta, table.rows, psi, target.item_weights, resolve("simplex", "active_set"), USER_SIDE)
+    return users, Side(psi, table.columns, theta, target.user_weights, solver, ITEM_SIDE)
+
+
+def best_point(side, gram, moment):
+    if side.solver.family == "simplex":
+        return naive.best_on_simplex(gram, moment)
+    if side.solver.family == "box":
+        return naive.best_in_box(gram, moment)
+    grid = (0.0, 1.0) if side.solver.family == "binary" else GRID
+    return np.array(
+        min(itertools.product(grid, repeat=len(moment)), key=lambda x: naive.value(gram, moment, np.array(x)))
+    )
+
+
+def distance(side, pull, unobserved):
+    """How far rows come out from where they are, one row and one partner at a time."""
+    total = 0.0
+    for row, was in enumerate(side.rows):
+        begin, end = side.view.indptr[row : row + 2]
+        if begin == end:
+            continue
+        entries = {
+            int(i): (p, 1.0) for i, p in zip(side.view.indices[begin:end], side.view.values[begin:end], strict=True)
+        }
+        gram, moment = naive.placed_row(entries, side.factors, pull.centre, pull.strength, unobserved)
+        away = side.factors @ (best_point(side, gram, moment) - was)
+        total += side.weights @ away**2
+    return total
+
+
+@pytest.mark.parametrize("unobserved", [0.0, 0.2])
+@pytest.mark.parametrize("family", SETS)
+def test_the_pull_is_the_best_of_those_that_are_tried(family, unobserved):
+    for side in sides_of(family):
+        seen = side.view.counts > 0
+        assert not seen.all()
+        found = fitting_pull(side, unobserved, 1)
+        np.testing.assert_allclose(found.centre, side.rows[seen].mean(axis=0))
+        np.testing.assert_array_equal(found.strength, found.strength.T)
+        assert np.linalg.eigvalsh(found.strength)[0] > 0
+        tried = list(placement._pulls(found.centre, side.rows[seen]))
+        assert any(np.array_equal(found.strength, pull.strength) for pull in tried)
+        least = min(distance(side, pull, unobserved) for pull in tried)
+        assert distance(side, found, unobserved) <= least * (1 + 1e-4) + 1e-9
+
+
+def test_the_pulls_that_are_tried_are_even_or_of_the_shape_of_the_rows():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(50, 3)) * [1.0, 0.1, 0.1]
+    tried = list(placement._pulls(np.zeros(3), rows))
+    even = [pull for pull in tried if np.count_nonzero(pull.strength - np.diag(np.diag(pull.strength))) == 0]
+    assert len(even) == 8
+    assert [pull.strength[0, 0] for pull in even] == sorted(pull.strength[0, 0] for pull in even)
+    for pull in tried[len(even) :]:
+        # Weak where rows differ much.
+        assert pull.strength[0, 0] < 0.2 * pull.strength[1, 1]
+    assert len(list(placement._pulls(np.full(2, 0.5), np.full((4, 2), 0.5)))) == 8
+
+
+def test_of_many_rows_some_are_placed_again(monkeypatch):
+    users, _ = sides_of("box")
+    monkeypatch.setattr(placement, "_ROWS", 4)
+    few = fitting_pull(users, 0.0, 1)
+    np.testing.assert_allclose(few.centre, users.rows[users.view.counts > 0].mean(axis=0))
+    assert isinstance(few, Pull)
+
+
+# --- as a user meets it ----------------------------------------------------------------------------------------------
+
+
+def stars(seed=0, n_users=40, n_items=16, observed=0.6):
+    """Ratings from 1 to 5: biases, two tastes, noise."""
+    rng = np.random.default_rng(seed)
+    score = 3 + rng.normal(0, 0.5, (n_users, 1)) + rng.normal(0, 0.5, (1, n_items))
+    score = score + rng.normal(size=(n_users, 2)) @ rng.normal(0, 0.7, (2, n_items))
+    score = score + rng.normal(0, 0.7, (n_users, n_items))
+    users, items = np.nonzero(rng.random((n_users, n_items)) < observed)
+    return Observations.from_arrays(users, items, np.clip(np.rint(score), 1, 5)[users, items], maximum=5)
+
+
+def clicks(seed=0):
+    """Yes and no by tastes."""
+    rng = np.random.default_rng(seed)
+    score = rng.normal(size=(150, 2)) @ rng.normal(0, 1.5, (2, 60)) + rng.normal(0, 0.5, (1, 60))
+    users, items = np.nonzero(rng.random((150, 60)) < 0.35)
+    yes = rng.random((150, 60)) < 1 / (1 + np.exp(-score))
+    return Observations.from_arrays(users, items, yes[users, items].astype(float))
+
+
+@pytest.fixture(scope="module")
+def table():
+    return stars()
+
+
+@pytest.mark.parametrize("name", ["stars", "clicks", "zoo"])
+def test_one_model_beats_biases_and_is_near_the_draws(name, zoo):
+    whole = {"stars": stars(0, 150, 60, 0.35), "clicks": clicks(), "zoo": zoo}[name]
+    train, test = whole.split(test_size=0.2, random_state=0)
+    guess = km.metrics.simple_guesses(train, test.user_rows(), test.item_rows())["user and item biases"]
+    biases = km.metrics.evaluate(test.values, guess, test.weights, test.scale.span)["rmse"]
+    drawn = BayesianKolmogorovModel(random_state=0).fit(train).evaluate(test)["rmse"]
+    for levels, allowed in ((2, 1.06), (CHANCES, 1.04)):
+        error = KolmogorovModel(levels=levels, random_state=0).fit(train).evaluate(test)["rmse"]
+        assert error < biases
+        assert error < allowed * drawn
+
+
+def test_small_tables_are_not_left_in_a_poor_mode():
+    """Two kinds of users and of items."""
+    rng = np.random.default_rng(0)
+    kind, taste = rng.random(12) < 0.5, rng.random(40) < 0.5
+    values = np.where(taste[:, None] == kind, 4.5, 1.5) + 0.3 * rng.standard_normal((40, 12))
+    values[rng.random(values.shape) < 0.5] = np.nan
+    ratings = Observations.from_dense(np.clip(values, 1, 5), minimum=1, maximum=5)
+    for seed in range(6):
+        train, test = ratings.split(0.2, random_state=seed)
+        assert KolmogorovModel(random_state=seed).fit(train).evaluate(test)["rmse"] < 0.2
+
+
+def visits(seed=0):
+    """Only yes is recorded, of what tastes lead to."""
+    rng = np.random.default_rng(seed)
+    theta, psi = rng.dirichlet(np.full(5, 0.2), 200), rng.random((90, 5)) < 0.2
+    users, items = np.nonzero(rng.random((200, 90)) < 0.6 * theta @ psi.T)
+    return Observations.from_arrays(users, items, np.ones(users.size))
+
+
+def test_only_yes_makes_lists_from_draws_too():
+    train, test = visits().split(0.2, random_state=0, by="user")
+    model = KolmogorovModel(6, levels=CHANCES, unobserved="auto", random_state=0).fit(train)
+    assert model.learned_from_ == "draws"
+    popular = popularity_scores(train, test, 10)["ndcg"]
+    assert model.evaluate(test, ranking=True)["ndcg"] > 1.5 * popular
+    # A guest who did what somebody did gets about the same list.
+    user = int(train.rows.counts.argmax())
+    done = train.items.ids[train.rows.indices[train.rows.indptr[user] : train.rows.indptr[user + 1]]]
+    mine = model.recommend(train.users.ids[user], n=5)["item"].tolist()
+    theirs = model.recommend(guest=dict.fromkeys(done.tolist(), 1), n=5)["item"].tolist()
+    assert len({*mine} & {*theirs}) >= 4
+
+
+def test_only_yes_is_completed_by_descents():
+    """Several, over values that may be any number; one model is then learned from what they say on average."""
+    table = visits().subset(visits().user_rows() < 30)
+    average, interrupted = averaged_descents(table, 0.2, 0, 1, lambda sweep: False, keep_interrupted=False)
+    assert not interrupted
+    theta, psi = average.factors.theta, average.factors.psi
+    assert len(theta) == len(psi) == relaxation._DESCENTS
+    assert theta.shape[1:] == (table.n_users + 1, min(relaxation._EVENTS, table.n_users, table.n_items))
+    assert (theta >= 0).all()
+    np.testing.assert_allclose(theta.sum(axis=2), 1.0, atol=1e-9)
+    np.testing.assert_allclose(theta[:, -1], theta[:, :-1].mean(axis=1))
+    np.testing.assert_allclose(psi[:, -1], psi[:, :-1].mean(axis=1))
+    said = naive.completed_table(theta, psi)
+    done = np.zeros(said.shape, dtype=bool)
+    done[table.user_rows(), table.item_rows()] = True
+    assert said[done].mean() > said[~done].mean() + 0.1
+    model = KolmogorovModel(4, levels=CHANCES, unobserved=0.2, random_state=0, n_jobs=1).fit(table)
+    target = Target.of(average, 0.2)
+    said[~average.user_seen] = said[average.user_seen].mean(axis=0)
+    said[:, ~average.item_seen] = said[:, average.item_seen].mean(axis=1, keepdims=True)
+    weights = target.user_weights, target.item_weights
+    expected = naive.table_distance(said, model.theta_, model.psi_, *weights)
+    assert model.history_[-1].objective == pytest.approx(expected, abs=1e-6)
+
+
+def test_ctrl_c_in_the_descents_of_only_yes_keeps_those_that_are_done():
+    heard = []
+
+    def interrupt(sweep):
+        heard.append(sweep)
+        if len(heard) == 2 * relaxation._SWEEPS + 1:
+            raise KeyboardInterrupt
+
+    model = KolmogorovModel(3, unobserved=0.2, random_state=0, callback=interrupt)
+    with pytest.warns(ConvergenceWarning, match="Interrupted while the table was completed"):
+        model.fit(visits())
+    assert model.interrupted_
+    assert len(model.history_) > 0
+
+
+def test_a_checkpoint_of_only_yes_is_refused(tmp_path):
+    model = KolmogorovModel(3, unobserved=0.2, random_state=0, checkpoint=tmp_path / "c.km")
+    with pytest.raises(ParameterError, match="completed without chains"):
+        model.fit(visits())
+
+
+def test_a_callback_hears_of_the_descents_of_only_yes_and_ends_them():
+    table, heard = visits(), []
+    KolmogorovModel(3, unobserved="auto", random_state=0, n_jobs=1, n_init=1, callback=heard.append).fit(table)
+    assert all(isinstance(progress, Sweep) for progress in heard)
+    starts = [place for place, sweep in enumerate(heard) if sweep.sweep == 1]
+    assert len(starts) == relaxation._DESCENTS + 1
+    assert np.diff(starts).tolist() == [relaxation._SWEEPS] * relaxation._DESCENTS
+    heard.clear()
+
+    def stop(sweep):
+        heard.append(sweep)
+        return True
+
+    model = KolmogorovModel(3, unobserved="auto", random_state=0, n_jobs=1, callback=stop).fit(table)
+    # One descent completes the table, of whose other sweeps nothing is heard, and one sweep goes over it.
+    assert [sweep.sweep for sweep in heard] == [1, 1]
+    assert model.n_iter_ == 1
+
+
+def test_rules_of_only_yes_count_blanks_as_no():
+    train, _ = visits().split(0.2, random_state=0, by="user")
+    model = KolmogorovModel(4, unobserved="auto", random_state=0).fit(train)
+    rules, filled = (model.relations(min_ratings=5).rules(*given, max_rules=5) for given in ((), (train.filled(),)))
+    assert len(rules)
+    assert (rules.base_rate < 0.9).all()
+    np.testing.assert_array_equal(rules.support, filled.support)
+
+
+def test_a_callback_hears_of_chains_and_then_of_the_descent(table):
+    heard = []
+    model = KolmogorovModel(3, random_state=0, n_jobs=1, max_iter=4, n_init=2, callback=heard.append).fit(table)
+    kinds = [type(progress) for progress in heard]
+    first = kinds.index(Sweep)
+    assert set(kinds[:first]) == {SamplingProgress}
+    assert set(kinds[first:]) == {Sweep}
+    assert {progress.chain for progress in heard[:first]} == {0, 1}
+    assert heard[first - 1].sweep == heard[0].n_sweeps
+    # Two starts of at most four sweeps; the better one is the history.
+    sweeps = heard[first:]
+    assert [sweep.sweep for sweep in sweeps].count(1) == 2
+    assert model.history_ in (sweeps[: len(model.history_)], sweeps[-len(model.history_) :])
+
+
+@pytest.mark.parametrize("kind", [SamplingProgress, Sweep])
+def test_a_callback_can_end_either_step(table, kind):
+    heard = []
+
+    def told(progress):
+        heard.append(progress)
+        return isinstance(progress, kind)
+
+    model = KolmogorovModel(3, random_state=0, n_jobs=1, callback=told).fit(table)
+    chains = [progress for progress in heard if isinstance(progress, SamplingProgress)]
+    if kind is Sweep:
+        assert model.n_iter_ == 1
+        assert len(heard) == len(chains) + 1
+        assert len(chains) == chains[0].n_chains * chains[0].n_sweeps
+    else:
+        # Chains end at the first draw that is kept.
+        assert len(chains) < chains[0].n_chains * chains[0].n_sweeps
+        assert model.n_iter_ > 1
+    assert not model.interrupted_
+    np.testing.assert_allclose(model.predict(table), products(model, table), atol=1e-9)
+
+
+def products(model, table):
+    return np.clip(model.theta_ @ model.psi_.T, 0, 1)[table.user_rows(), table.item_rows()]
+
+
+def test_ctrl_c_in_the_chains_keeps_the_draws_so_far(table):
+    def interrupt(progress):
+        if isinstance(progress, SamplingProgress) and progress.chain == 0 and progress.sweep == progress.n_sweeps - 5:
+            raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match="completed; what was done so far is used"):
+        model = KolmogorovModel(3, random_state=0, n_jobs=1, callback=interrupt).fit(table)
+    assert model.interrupted_
+    assert model.learned_from_ == "draws"
+    np.testing.assert_allclose(model.predict(table), products(model, table), atol=1e-9)
+    guess = np.sqrt(((table.values - table.values.mean()) ** 2).mean())
+    assert model.evaluate(table)["rmse"] < guess
+    with pytest.raises(KeyboardInterrupt):
+        KolmogorovModel(3, random_state=0, n_jobs=1, callback=interrupt)._fit(table, keep_interrupted=False)
+
+
+def test_ctrl_c_before_any_draw_is_passed_on(table):
+    def interrupt(progress):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        KolmogorovModel(3, random_state=0, n_jobs=1, callback=interrupt).fit(table)
+
+
+def test_ctrl_c_in_the_descent_keeps_the_best_so_far(table):
+    def interrupt(progress):
+        if isinstance(progress, Sweep) and progress.sweep == 2:
+            raise KeyboardInterrupt
+
+    options = {"tol": 0.0, "random_state": 0, "n_init": 1}
+    words = r"Interrupted in sweep 3 of start 1 of 1; the best state so far is kept"
+    with pytest.warns(ConvergenceWarning, match=words):
+        model = KolmogorovModel(3, **options, callback=interrupt).fit(table)
+    assert model.interrupted_
+    assert model.n_iter_ == 2
+    two = KolmogorovModel(3, **options, max_iter=2).fit(table)
+    np.testing.assert_array_equal(model.theta_, two.theta_)
+    assert not two.interrupted_
+    with pytest.raises(KeyboardInterrupt):
+        KolmogorovModel(3, **options, callback=interrupt)._fit(table, keep_interrupted=False)
+
+
+class StoppedError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("last", [(0, 30), (0, 80), (1, 85)])
+def test_a_checkpoint_of_draws_goes_on_to_the_same_bits(table, tmp_path, monkeypatch, last):
+    monkeypatch.setattr("kolmogorov.sampling.sampler._PAUSE", 0.0)
+    path = tmp_path / "draws.ckpt"
+
+    def stop(progress):
+        if (progress.chain, progress.sweep) == last:
+            raise StoppedError
+
+    options = {"random_state": 0, "n_jobs": 1}
+    with pytest.raises(StoppedError):
+        KolmogorovModel(3, **options, checkpoint=path, callback=stop).fit(table)
+    heard = []
+    resumed = KolmogorovModel(3, **options, checkpoint=path, callback=heard.append).fit(table)
+    whole = KolmogorovModel(3, **options).fit(table)
+    chains = [progress for progress in heard if isinstance(progress, SamplingProgress)]
+    assert 0 < len(chains) < 2 * chains[0].n_sweeps
+    np.testing.assert_array_equal(resumed.theta_, whole.theta_)
+    np.testing.assert_array_equal(resumed.psi_, whole.psi_)
+    # What was drawn serves models of any size and set: nothing is drawn again.
+    heard.clear()
+    other = KolmogorovModel(2, levels=CHANCES, **options, checkpoint=path, callback=heard.append).fit(table)
+    assert all(isinstance(progress, Sweep) for progress in heard)
+    again = KolmogorovModel(2, levels=CHANCES, **options).fit(table)
+    np.testing.assert_array_equal(other.theta_, again.theta_)
+    for strange, other in ((1, table), (0, table.split(0.2, random_state=0)[0])):
+        with pytest.raises(FileFormatError, match="checkpoint of another fit"):
+            KolmogorovModel(3, random_state=strange, n_jobs=1, checkpoint=path).fit(other)
+
+
+# --- what is learned from --------------------------------------------------------------------------------------------
+
+
+def notices(caplog):
+    return [record.getMessage() for record in caplog.records if record.name == "kolmogorov"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"user_reg": 1.0}, "user_reg is for that"),
+        ({"item_reg": 0.0}, "item_reg is for that"),
+        ({"user_reg": 1.0, "item_reg": 0.1}, "user_reg and item_reg are for that"),
+        ({"prior": "uniform"}, "the uniform prior is for that"),
+    ],
+)
+def test_settings_of_a_descent_over_ratings_are_said_to_ask_for_one(table, caplog, options, words):
+    with caplog.at_level(logging.INFO, logger="kolmogorov"):
+        model = KolmogorovModel(3, **options, max_iter=2, random_state=0).fit(table)
+    assert model.learned_from_ == "ratings"
+    assert notices(caplog) == [f"Learning from the ratings: {words}."]
+    caplog.clear()
+    with caplog.at_level(logging.INFO, logger="kolmogorov"):
+        asked = KolmogorovModel(3, **options, learn_from="ratings", max_iter=2, random_state=0).fit(table)
+    assert notices(caplog) == []
+    np.testing.assert_array_equal(model.theta_, asked.theta_)
+
+
+def test_more_ratings_than_draws_are_made_of(table, caplog, monkeypatch):
+    monkeypatch.setattr("kolmogorov.model.kolmogorov.MOST_RATINGS", len(table) - 1)
+    with caplog.at_level(logging.INFO, logger="kolmogorov"):
+        model = KolmogorovModel(3, max_iter=2, random_state=0).fit(table)
+    assert model.learned_from_ == "ratings"
+    words = f"there are {len(table)} of them, and draws are made of up to {len(table) - 1}"
+    assert notices(caplog) == [f"Learning from the ratings: {words}."]
+    monkeypatch.setattr("kolmogorov.model.kolmogorov.MOST_RATINGS", len(table))
+    assert KolmogorovModel(3, max_iter=2, random_state=0).fit(table).learned_from_ == "draws"
+
+
+def test_a_default_fit_says_nothing(table, caplog, recwarn):
+    with caplog.at_level(logging.INFO, logger="kolmogorov"):
+        model = KolmogorovModel(3, random_state=0).fit(table)
+    assert model.learned_from_ == "draws"
+    assert not [words for words in notices(caplog) if not re.search("compiling", words)]
+    assert not [warning for warning in recwarn if issubclass(warning.category, km.errors.KolmogorovWarning)]
+
+
+def test_settings_of_the_descent_over_the_completed_table_count(table):
+    short = KolmogorovModel(3, random_state=0, max_iter=1, n_init=1).fit(table)
+    assert short.n_iter_ == 1
+    solver = resolve("binary", "local_search", n_starts=1)
+    other = KolmogorovModel(3, random_state=0, item_solver=solver, user_solver="pairwise").fit(table)
+    assert other.history_[-1].rmse < 1.2 * KolmogorovModel(3, random_state=0).fit(table).history_[-1].rmse
+    many = KolmogorovModel(3, random_state=0, tol=0.0, max_iter=40, n_init=1).fit(table)
+    assert many.n_iter_ == 40
+
+
+def test_states_can_be_handed_to_the_engine():
+    drawn = posterior_of(np.random.default_rng(11), 8, 6, 2, 2)
+    with Threads(1) as dealer:
+        engine = Distillation(problem_of("box"), Target.of(drawn), dealer)
+        state = engine.start(np.random.default_rng(0), 2)
+        assert engine.collect(engine.spread(state)) is state
+        assert isinstance(replace(state), State)
+        assert engine.fingerprint() == drawn.training.fingerprint()
+        assert engine.observations() is drawn.training
+    assert isinstance(drawn.factors, Factors)
+
+
+# --- what lies between feasible points -------------------------------------------------------------------------------
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=6))
+def test_every_set_has_a_nearest_point(point):
+    """Of a mean of feasible points; the simplex and the box hold it themselves."""
+    point = np.array(point)
+    share = (point + 1e-3) / (point + 1e-3).sum()
+    np.testing.assert_array_equal(resolve("simplex", "active_set").nearest(share), share)
+    np.testing.assert_array_equal(resolve("box", "coordinate").nearest(point), point)
+    np.testing.assert_array_equal(resolve("ridge", "cholesky").nearest(point), point)
+    for family, grid in (("binary", (0.0, 1.0)), ("levels", GRID)):
+        for name in names(family):
+            solver = resolve(family, name)
+            solver = solver.on(GRID) if family == "levels" and name != "binary" else solver
+            allowed = np.array((0.0, 1.0) if family == "levels" and name == "binary" else grid)
+            found = solver.nearest(point)
+            assert found.dtype == np.float64
+            assert np.isin(found, allowed).all()
+            distance = np.abs(point[:, None] - allowed).min(axis=1)
+            np.testing.assert_allclose(np.abs(found - point), distance, atol=1e-12)
+            np.testing.assert_array_equal(solver.nearest(found), found)

@@ -1,0 +1,363 @@
+"""One model: what is read is what predicts, in whatever way it is asked and however it was learned."""
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import kolmogorov as km
+import naive
+from kolmogorov.data.levels import has_two
+from kolmogorov.fitting.objective import usual_weight
+
+GRID = [-0.2, 0.0, 0.25, 0.5, 0.75, 1.0, 1.2]
+LEVELS = {"two": 2, "chances": "chances", "grid": GRID}
+LEARNED = ("draws", "draws of yes/no", "ratings", "as_model", "unobserved", "unobserved ratings")
+CHAINS = {"n_chains": 2, "burn_in": 12, "n_samples": 6}
+SLACK = 1e-9
+
+
+def ratings(values=lambda stars: stars, maximum=5):
+    """Ratings from 1 to 5 of two tastes. The last user and the last item stand in the vocabulary alone."""
+    rng = np.random.default_rng(3)
+    stars = np.clip(np.rint(3 + 1.2 * rng.normal(size=(22, 2)) @ rng.normal(size=(2, 11))), 1, 5)
+    stars[rng.random(stars.shape) < 0.3] = np.nan
+    users, items = np.nonzero(~np.isnan(stars))
+    names = np.array([f"item {k:02d}" for k in range(11)], dtype=object)
+    table = km.Observations.from_arrays(users + 100, names[items], values(stars[users, items]), maximum=maximum)
+    return table.subset((table.user_rows() != 21) & (table.item_rows() != 10))
+
+
+def answers():
+    """The same, above 3 or not."""
+    return ratings(lambda stars: (stars > 3).astype(float), maximum=1)
+
+
+def likes():
+    """The same where only yes is recorded; some users then have nothing."""
+    yes = answers()
+    return yes.subset(yes.values > 0.5)
+
+
+@cache
+def learned(levels, how, n_jobs=1):
+    """Return a model, and the table it was learned from."""
+    options = {"levels": LEVELS[levels], "random_state": 0, "n_jobs": n_jobs}
+    if how.startswith("unobserved"):
+        table = likes()
+        options |= {"learn_from": "ratings" if "ratings" in how else "draws", "unobserved": "auto"}
+        return km.KolmogorovModel(3, **options).fit(table), table
+    table = answers() if "yes" in how else ratings()
+    if how == "as_model":
+        drawn = km.BayesianKolmogorovModel(4, **CHAINS, random_state=0, n_jobs=n_jobs).fit(table)
+        return drawn.as_model(3, LEVELS[levels]), table
+    options["learn_from"] = "ratings" if how == "ratings" else "draws"
+    return km.KolmogorovModel(3, **options).fit(table), table
+
+
+def pairs_of(model):
+    users, items = model.users_.ids, model.items_.ids
+    return np.repeat(users, len(items)), np.tile(items, len(users))
+
+
+every = pytest.mark.parametrize("how", LEARNED)
+any_levels = pytest.mark.parametrize("levels", LEVELS)
+
+
+# --- known people ----------------------------------------------------------------------------------------------------
+
+
+def by_pairs(model, tmp_path):
+    return model.predict(*pairs_of(model))
+
+
+def by_single_pairs(model, tmp_path):
+    return [model.predict(user, item) for user, item in zip(*(side.tolist() for side in pairs_of(model)), strict=True)]
+
+
+def by_frame(model, tmp_path):
+    users, items = pairs_of(model)
+    return model.predict(pd.DataFrame({"user": users, "item": items}))["prediction"].to_numpy()
+
+
+def by_observations(model, tmp_path):
+    users, items = pairs_of(model)
+    asked = km.Observations.from_arrays(users, items, np.arange(len(users)) % 2)
+    found = dict(zip(zip(*entries(asked), strict=True), model.predict(asked), strict=True))
+    return [found[pair] for pair in zip(users.tolist(), items.tolist(), strict=True)]
+
+
+def entries(table):
+    return table.users.ids[table.user_rows()].tolist(), table.items.ids[table.item_rows()].tolist()
+
+
+def by_explanations(model, tmp_path):
+    found = []
+    for user, item in zip(*(side.tolist() for side in pairs_of(model)), strict=True):
+        why = model.explain(user, item, unknown="ignore")
+        found.append(why.base + sum(part.amount for part in why.events) + why.rest)
+        assert why.base + why.contributions.sum() + why.rest == pytest.approx(why.probability, abs=1e-12)
+        assert sum(why.columns()["amount"]) == pytest.approx(why.probability, abs=1e-12)
+    return found
+
+
+def by_lists(model, tmp_path):
+    """Of all users, with all items; one without observations is on no list."""
+    users, items = pairs_of(model)
+    frame = model.recommend(
+        model.users_.ids, n=len(model.items_), exclude_seen=False, min_count=1, rank="probability", unknown="ignore"
+    )
+    found = dict(zip(zip(frame["user"], frame["item"], strict=True), frame["probability"], strict=True))
+    unseen = set(model.items_.ids[~model.fitted_.item_seen].tolist())
+    assert {item for _, item in found} == set(items.tolist()) - unseen
+    return [found.get(pair, np.nan) for pair in zip(users.tolist(), items.tolist(), strict=True)]
+
+
+def by_a_file(model, tmp_path):
+    model.save(tmp_path / "m.km")
+    again = km.load(tmp_path / "m.km")
+    np.testing.assert_array_equal(again.theta_, model.theta_)
+    np.testing.assert_array_equal(again.psi_, model.psi_)
+    assert again.psi_.dtype == model.psi_.dtype
+    np.testing.assert_array_equal(by_pairs(again, tmp_path), by_pairs(model, tmp_path))
+    return by_pairs(again, tmp_path)
+
+
+def by_distributions(model, tmp_path):
+    """The mean of the distribution, where it is inside the ratings."""
+    whole, low, high = model.predict_distribution(*pairs_of(model)), *model.rating_values_[[0, -1]]
+    mean, said = whole @ model.rating_values_, model.predict(*pairs_of(model), output="rating")
+    inside = (said >= low) & (said <= high)
+    assert (np.abs(mean - np.clip(said, low, high)) < 1e-9).all()
+    return np.where(inside, model.scale_.probability(mean), np.nan)
+
+
+WAYS = {
+    "pairs": by_pairs,
+    "single pairs": by_single_pairs,
+    "a frame": by_frame,
+    "observations": by_observations,
+    "explanations": by_explanations,
+    "lists": by_lists,
+    "a file": by_a_file,
+    "distributions": by_distributions,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@every
+@any_levels
+def test_what_is_read_is_what_predicts(levels, how, way, tmp_path):
+    model, _ = learned(levels, how)
+    expected = np.clip(model.theta_ @ model.psi_.T, 0.0, 1.0).ravel()
+    found = np.array(WAYS[way](model, tmp_path), dtype=float)
+    told = ~np.isnan(found)
+    assert told.mean() > 0.6
+    np.testing.assert_allclose(found[told], expected[told], rtol=0, atol=SLACK)
+
+
+@every
+@any_levels
+def test_the_parts_are_a_model(levels, how):
+    model, table = learned(levels, how)
+    theta, psi = model.theta_, model.psi_
+    assert (theta >= 0).all()
+    np.testing.assert_allclose(theta.sum(axis=1), 1.0, atol=1e-12)
+    assert theta.shape == (table.n_users, 3)
+    assert psi.shape == (table.n_items, 3)
+    if levels == "two":
+        assert psi.dtype == bool
+    else:
+        assert psi.dtype == np.float64
+        assert np.isin(psi, GRID).all() if levels == "grid" else ((psi >= 0) & (psi <= 1)).all()
+    assert model.learned_from_ == ("ratings" if "ratings" in how else "draws")
+    assert not hasattr(model.fitted_, "soft")
+
+
+@every
+@any_levels
+def test_the_same_bits_on_one_thread_and_two(levels, how):
+    one, two = (learned(levels, how, n_jobs)[0] for n_jobs in (1, 2))
+    np.testing.assert_array_equal(one.theta_, two.theta_)
+    np.testing.assert_array_equal(one.psi_, two.psi_)
+    np.testing.assert_array_equal(by_pairs(one, None), by_pairs(two, None))
+    assert [sweep.objective for sweep in one.history_] == [sweep.objective for sweep in two.history_]
+
+
+@every
+@any_levels
+def test_scores_are_those_of_the_product(levels, how):
+    model, table = learned(levels, how)
+    said = np.clip(model.theta_ @ model.psi_.T, 0, 1)[table.user_rows(), table.item_rows()]
+    assert model.evaluate(table)["rmse"] == pytest.approx(np.sqrt(((said - table.values) ** 2).mean()))
+
+
+@every
+@any_levels
+def test_the_unseen_are_the_population_and_an_average_item(levels, how):
+    model, _ = learned(levels, how)
+    seen, items = model.fitted_.user_seen, model.fitted_.item_seen
+    assert not seen.all()
+    assert not items.all()
+    population = model.theta_[seen].mean(axis=0)
+    # All of whom nothing is known are the same; to a descent in which the unobserved counts, they have said no.
+    assert np.ptp(model.theta_[~seen], axis=0).max() < 1e-12
+    if how != "unobserved ratings":
+        np.testing.assert_allclose(model.theta_[~seen][0], population, atol=1e-9)
+    assert len(np.unique(model.psi_[~items], axis=0)) == 1
+    average = model.psi_[items].mean(axis=0)
+    known = model.items_.ids[0]
+    with pytest.warns(km.errors.UnknownIdWarning):
+        strangers = model.predict([999, 999, 100], [known, "nothing", "nothing"])
+    expected = [population @ model.psi_[0], population @ average, model.theta_[0] @ average]
+    np.testing.assert_allclose(strangers, np.clip(expected, 0, 1), atol=SLACK)
+
+
+@pytest.mark.parametrize("how", ["ratings", "unobserved ratings"])
+def test_an_average_item_is_the_nearest_to_the_mean(how):
+    model, _ = learned("two", how)
+    seen = model.fitted_.item_seen
+    gram = model.theta_.T @ model.theta_ / len(model.theta_)
+    moment = gram @ model.psi_[seen].mean(axis=0)
+    best = naive.value(gram, moment, naive.best_binary(gram, moment))
+    assert naive.value(gram, moment, model.psi_[~seen][0].astype(float)) == pytest.approx(best, abs=1e-12)
+
+
+def test_what_was_learned_cannot_be_changed_behind_its_predictions():
+    model, _ = learned("chances", "draws")
+    for array in (model.theta_, model.psi_):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0, 0] = 0.5
+
+
+@pytest.mark.xdist_group("dask")
+@any_levels
+def test_a_cluster_learns_the_same_model(levels, client):
+    from kolmogorov.execution import Dask
+
+    here, table = learned(levels, "draws")
+    model = km.KolmogorovModel(3, levels=LEVELS[levels], random_state=0, execution=Dask(client)).fit(table)
+    assert model.learned_from_ == "draws"
+    np.testing.assert_array_equal(model.theta_, here.theta_)
+    np.testing.assert_array_equal(model.psi_, here.psi_)
+    for way in (by_pairs, by_frame, by_observations, by_lists):
+        found = np.array(way(model, None), dtype=float)
+        expected = np.clip(model.theta_ @ model.psi_.T, 0.0, 1.0).ravel()
+        told = ~np.isnan(found)
+        np.testing.assert_allclose(found[told], expected[told], rtol=0, atol=SLACK)
+
+
+@pytest.fixture(scope="module")
+def client():
+    distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": None}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+# --- new people ------------------------------------------------------------------------------------------------------
+
+
+@cache
+def drawn(kind):
+    """Draws, of every likelihood."""
+    table = ratings() if kind in ("gaussian", "categorical") else answers()
+    levels = {"levels": 2} if kind == "two" else {}
+    likelihood = "bernoulli" if kind in ("two", "chances") else kind
+    model = km.BayesianKolmogorovModel(3, likelihood=likelihood, **levels, **CHAINS, random_state=0)
+    return model.fit(table), table
+
+
+#: Models, and what makes them.
+ASKED = {f"{levels}, {how}": (learned, levels, how) for levels in LEVELS for how in LEARNED}
+ASKED |= {f"draws, {kind}": (drawn, kind) for kind in ("gaussian", "categorical", "two", "chances")}
+
+
+def strangers_of(table):
+    """Some rows that the model was not fitted to, in rating units."""
+    rng = np.random.default_rng(5)
+    rows = rng.choice(np.unique(table.scale.rating(table.values)), size=(4, table.n_items))
+    rows[rng.random(rows.shape) < 0.4] = np.nan
+    rows[3] = np.nan
+    return rows
+
+
+@pytest.mark.parametrize("case", ASKED)
+def test_rows_without_ids_are_new_people(case):
+    make, *arguments = ASKED[case]
+    model, table = make(*arguments)
+    rows = strangers_of(table)
+    theta = model.transform(rows)
+    np.testing.assert_allclose(theta.sum(axis=1), 1.0, atol=1e-6)
+    expected = model.inverse_transform(theta)
+    if isinstance(model, km.KolmogorovModel):
+        np.testing.assert_allclose(expected, np.clip(theta @ model.psi_.T, 0.0, 1.0), atol=SLACK)
+    found = model.predict(rows)
+    np.testing.assert_allclose(found, expected, atol=SLACK)
+    np.testing.assert_allclose(model.predict(rows, output="rating"), model.scale_.rating(expected), atol=5 * SLACK)
+
+    users, items = np.nonzero(~np.isnan(rows))
+    ids, scale = model.items_.ids, {"minimum": table.scale.minimum, "maximum": table.scale.maximum}
+    people = km.Observations.from_arrays([f"new {u}" for u in users], ids[items], rows[users, items], **scale)
+    np.testing.assert_allclose(model.fold_in(people, side="users"), theta[:3], atol=SLACK)
+
+    options = {"n": len(ids), "exclude_seen": False, "min_count": 1}
+    row_of = {name: row for row, name in enumerate(ids.tolist())}
+    by_theta, by_people = model.recommend(theta=theta, **options), model.recommend(people, **options)
+    for number in range(3):
+        said = {ids[i]: rows[number, i] for i in range(len(ids)) if not np.isnan(rows[number, i])}
+        frames = (
+            model.recommend(guest=said, **options),
+            by_theta[by_theta["user"] == number],
+            by_people[by_people["user"] == f"new {number}"],
+        )
+        for frame in frames:
+            assert set(frame["item"]) == set(ids[model.fitted_.item_seen].tolist())
+            places = [row_of[item] for item in frame["item"]]
+            np.testing.assert_allclose(frame["probability"], expected[number, places], atol=SLACK)
+
+
+@pytest.mark.parametrize("case", ASKED)
+def test_a_row_without_entries_is_the_population(case):
+    make, *arguments = ASKED[case]
+    model, table = make(*arguments)
+    nobody = model.predict(strangers_of(table))[3]
+    np.testing.assert_allclose(nobody, model.fitted_.of_users(np.array([len(model.users_)]))[0], atol=1e-6)
+
+
+@every
+@any_levels
+def test_new_rows_are_placed_by_the_formula(levels, how):
+    """Least squares over their own ratings, and the pull, over the simplex."""
+    model, table = learned(levels, how)
+    rows, pull = strangers_of(table)[:3], model.fitted_.user_pull
+    values = table.scale.probability(rows)
+    # Of a weight that is settled by the table, just below those of what was observed.
+    weight = usual_weight(len(table), table.n_users * table.n_items) if how.startswith("unobserved") else 0.0
+    assert model.unobserved_ == weight
+    for theta, row in zip(model.transform(rows), values, strict=True):
+        entries = {i: (p, 1.0) for i, p in enumerate(row) if not np.isnan(p)}
+        gram, moment = naive.placed_row(entries, model.psi_.astype(float), pull.centre, pull.strength, weight)
+        best = naive.value(gram, moment, naive.best_on_simplex(gram, moment))
+        assert naive.value(gram, moment, theta) == pytest.approx(best, abs=1e-6)
+
+
+def test_known_people_are_placed_near_where_they_are(zoo):
+    """What is left between somebody's learned theta and the one that their answers give."""
+    table = zoo.values.reshape(zoo.n_users, zoo.n_items)
+    for levels in (2, "chances"):
+        model = km.KolmogorovModel(levels=levels, random_state=0).fit(zoo)
+        learned_as, placed_as = np.clip(model.theta_ @ model.psi_.T, 0, 1), model.predict(table)
+        assert np.abs(learned_as - placed_as).mean() < 0.03
+        assert ((learned_as >= 0.5) != (placed_as >= 0.5)).mean() < 0.02
+
+
+def test_two_levels_may_be_written_as_a_list():
+    """The paper's two, whatever they are called."""
+    table = ratings()
+    plain, listed = (km.KolmogorovModel(3, levels=levels, random_state=0).fit(table) for levels in (2, [0, 1]))
+    assert has_two([0, 1])
+    assert listed.psi_.dtype == bool
+    np.testing.assert_array_equal(plain.theta_, listed.theta_)
+    np.testing.assert_array_equal(plain.psi_, listed.psi_)
