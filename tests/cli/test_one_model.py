@@ -137,7 +137,7 @@ def interrupted(monkeypatch):
 @pytest.mark.parametrize(
     ("kind", "name", "count", "words"),
     [
-        (Sampler, "_take", 80, "Interrupted while the table was completed; the draws so far are used."),
+        (Sampler, "_take", 80, "Interrupted while the table was completed; what was done so far is used."),
         (Distillation, "sweep", 2, "Interrupted"),
     ],
     ids=["chains", "descent"],
