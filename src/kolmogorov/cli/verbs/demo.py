@@ -59,7 +59,7 @@ def _yes_or_no(name: str, n_events: int, nouns: tuple[str, str], seed: int, n_it
     obs = datasets.load(name)
     train, test = obs.split(test_size=0.2, random_state=seed)
     out.print(f"{name.capitalize()}: {datasets.names()[name]}. {len(test):,} of {len(obs):,} cells held out.\n")
-    model = KolmogorovModel(n_events=n_events, user_reg=0.3, n_init=10, random_state=seed).fit(train)
+    model = KolmogorovModel(n_events=n_events, random_state=seed).fit(train)
     guess = constant_guess(train, test)
     accuracy = model.evaluate(test)["accuracy"]
     out.print(f"Held-out cells told right: {accuracy:.1%}   (best constant guess per {nouns[1]}: {guess:.1%})\n")
