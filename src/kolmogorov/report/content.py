@@ -17,7 +17,6 @@ from kolmogorov.fitting.fitted import Fitted
 from kolmogorov.interpret import Relations
 from kolmogorov.interpret.answers import Answers, check_likes
 from kolmogorov.interpret.arrangement import ranks
-from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.report.alerts import LITTLE, alerts
 from kolmogorov.report.events import events
 from kolmogorov.report.example import example
@@ -162,9 +161,9 @@ def _summary(model: EventModel, whole: Observations, fresh: Observations, option
     }
 
 
-def _settings(model: EventModel) -> str:
+def _settings(model: Any) -> str:
     """Say how the model was found."""
-    if not isinstance(model, KolmogorovModel):
+    if isinstance(model.fitted_, Posterior):
         return f"{model.fitted_.n_draws} draws, read as one model"
     fitted = model.fitted_
     several = "chances" if fitted.levels is None else f"{fitted.levels.size} levels"
@@ -185,9 +184,9 @@ def _draws(posterior: Posterior) -> dict[str, Any]:
     }
 
 
-def _unobserved(model: EventModel) -> float:
+def _unobserved(model: Any) -> float:
     """Return what an entry that was not observed weighs, as a no, when someone new is placed."""
-    return model.unobserved_ if isinstance(model, KolmogorovModel) else float(model.fitted_.unobserved)
+    return float(model.fitted_.unobserved if isinstance(model.fitted_, Posterior) else model.unobserved_)
 
 
 def _items(fitted: Fitted, titles: list[str], relations: Relations, judges: Answers) -> dict[str, Any]:
