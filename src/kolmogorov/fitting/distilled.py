@@ -10,6 +10,7 @@ import numpy as np
 
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
+from kolmogorov.data.observations import Observations
 from kolmogorov.execution import Threads
 from kolmogorov.fitting.distillation import Distillation, Target
 from kolmogorov.fitting.engine import Problem
@@ -24,8 +25,8 @@ from kolmogorov.solvers import RowSolver, resolve
 from kolmogorov.solvers.binary.auto import EXACT_LIMIT
 from kolmogorov.solvers.registry import usual
 
-#: Sweeps of a descent where nothing else is said; descents of a table, and of one with few ratings, whose are short.
-SWEEPS, _STARTS, _MORE_STARTS, _FEW = 30, 2, 10, 20_000
+#: Sweeps of a descent where nothing else is said; descents of a table, and of one with few rows, whose are short.
+SWEEPS, _STARTS, _MORE_STARTS, _FEW = 30, 2, 10, 1_000
 #: Shares of the population in a theta that are tried, the users they are tried on, and what counts as never.
 _SHARES, _HEDGED, _NEVER = (0.0, 0.001, 0.003, 0.01, 0.02, 0.05, 0.1), 400, 1e-6
 
@@ -107,9 +108,9 @@ class Recipe:
         return checked(fitted), run.interrupted
 
 
-def usual_starts(n_ratings: int) -> int:
+def usual_starts(table: Observations) -> int:
     """Return how many descents are made by default: where they take no time, more."""
-    return _MORE_STARTS if n_ratings <= _FEW else _STARTS
+    return _MORE_STARTS if table.n_users + table.n_items <= _FEW else _STARTS
 
 
 def quick_solver(family: str, n_events: int) -> RowSolver:

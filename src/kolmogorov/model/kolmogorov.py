@@ -123,7 +123,7 @@ class KolmogorovModel(PointInterpretation, EventModel):
         Stop when a sweep lowers the objective by less than this share of it.
     n_init : int or "auto"
         Number of starts; the one with the lowest objective is kept. "auto" is 2, with up to
-        20,000 ratings 10, and 1 from ratings.
+        1,000 users and items 10, and 1 from ratings.
     random_state : int, Generator, RandomState or None
         The same seed gives the same bits on any number of threads.
     n_jobs : int or None
@@ -322,7 +322,7 @@ class KolmogorovModel(PointInterpretation, EventModel):
             problem,
             n_events,
             seed=base_seed(self.random_state),
-            n_init=usual_starts(len(drawn.training)) if self.n_init == "auto" else int(self.n_init),
+            n_init=usual_starts(drawn.training) if self.n_init == "auto" else int(self.n_init),
             max_iter=SWEEPS if self.max_iter == "auto" else int(self.max_iter),
             tol=float(self.tol),
             on_sweep=self._on_sweep,

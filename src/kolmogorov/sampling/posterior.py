@@ -306,7 +306,7 @@ class Posterior(Trained):
         """The one model that the draws are read by: as near to their average as few events with chances come."""
         n_events = usual_events(len(self.training), len(self.users), len(self.items))
         problem = Problem(resolve("simplex", "active_set"), quick_solver("box", n_events), UNRIDGED, CHANCES)
-        return Recipe(problem, n_events, n_init=usual_starts(len(self.training))).of(
+        return Recipe(problem, n_events, n_init=usual_starts(self.training)).of(
             self, self.answer_variance, self.unobserved
         )[0]
 
