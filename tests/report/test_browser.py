@@ -319,6 +319,7 @@ def test_the_matrix_has_a_line_for_each_support(visit, zoo_model, zoo_page):
     assert sum(sizes) == 15
     line = page.locator(".classes details").first
     line.locator("summary").click()
+    line.locator(".members a").first.wait_for()  # they are made when the browser says that the line is open
     assert line.locator(".members a").count() == sizes[0]
     page.get_by_label("Only those that happen in").select_option("2")
     page.wait_for_function("() => document.querySelectorAll('.classes details').length < 13")
