@@ -22,15 +22,15 @@ from harness import Column, Table, finish, machine, movielens
 import kolmogorov as km
 from kolmogorov import Observations
 from kolmogorov.data import Scale, Vocabulary
-from kolmogorov.data.observations import View
+from kolmogorov.data.table.observations import View
 from kolmogorov.execution import Cuda, Dask, Threads
-from kolmogorov.fitting.device import DeviceEngine
-from kolmogorov.fitting.device_steps import row_length
-from kolmogorov.fitting.engine import Problem, ThreadedEngine
-from kolmogorov.fitting.equations import Partners
-from kolmogorov.fitting.half_step import USER_SIDE, HalfStep
-from kolmogorov.fitting.objective import Objective, UserTotals, squares_of
-from kolmogorov.fitting.state import State
+from kolmogorov.fitting.descent.engine import Problem, ThreadedEngine
+from kolmogorov.fitting.descent.equations import Partners
+from kolmogorov.fitting.descent.half_step import USER_SIDE, HalfStep
+from kolmogorov.fitting.descent.objective import Objective, UserTotals, squares_of
+from kolmogorov.fitting.descent.state import State
+from kolmogorov.fitting.gpu.engine import DeviceEngine
+from kolmogorov.fitting.gpu.half_step import row_length
 from kolmogorov.solvers import resolve
 
 GIGA = 1e9

@@ -17,16 +17,16 @@ import kolmogorov as km
 from kolmogorov import BayesianKolmogorovModel, Observations
 from kolmogorov._support.seeds import generator
 from kolmogorov.execution import Cuda, Threads
-from kolmogorov.sampling.answering import AnswerChain
-from kolmogorov.sampling.chain import PRIORS, ChainState
-from kolmogorov.sampling.concentration import scored
-from kolmogorov.sampling.device_answers import AnswerDeviceChains
-from kolmogorov.sampling.device_gaussian import GaussianDeviceChains
-from kolmogorov.sampling.features import pattern_features
-from kolmogorov.sampling.gaussian import GaussianChain
-from kolmogorov.sampling.noise import redrawn_shape
+from kolmogorov.sampling.chains.chain import PRIORS, ChainState
+from kolmogorov.sampling.chains.discrete import AnswerChain
+from kolmogorov.sampling.chains.gaussian import GaussianChain
+from kolmogorov.sampling.gpu.discrete import AnswerDeviceChains
+from kolmogorov.sampling.gpu.gaussian import GaussianDeviceChains
 from kolmogorov.sampling.plan import Plan
-from kolmogorov.sampling.priors import NoisePrior
+from kolmogorov.sampling.priors.concentration import scored
+from kolmogorov.sampling.priors.features import pattern_features
+from kolmogorov.sampling.priors.noise import redrawn_shape
+from kolmogorov.sampling.priors.users import NoisePrior
 
 LEVELS, TWO = np.arange(-5, 11) / 5.0, np.array([0.0, 1.0])
 #: Numbers of events, whether entries have weights and what is not observed has one, and values.

@@ -23,7 +23,7 @@ from accuracy import biases, official
 from harness import Column, Table, finish, machine, movielens
 
 import kolmogorov as km
-from kolmogorov.fitting.distillation import Target
+from kolmogorov.fitting.distillation.engine import Target
 from kolmogorov.surface.ids import at_entries
 
 Weights = Callable[[Any], Any]

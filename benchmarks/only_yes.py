@@ -22,7 +22,7 @@ from harness import Column, Table, finish, machine, movielens, peer
 from threadpoolctl import threadpool_limits
 
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
-from kolmogorov.fitting.objective import UNOBSERVED_MASS, usual_weight
+from kolmogorov.fitting.descent.objective import UNOBSERVED_MASS, usual_weight
 from kolmogorov.surface.retrieval import ranking_scores
 
 CHOOSING, REPORTED = 100, range(5)

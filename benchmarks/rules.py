@@ -15,7 +15,7 @@ from harness import Column, Table, finish, machine, movielens
 
 from kolmogorov import KolmogorovModel, Observations
 from kolmogorov.interpret import Relations, Rules
-from kolmogorov.interpret.answers import Answers
+from kolmogorov.interpret.rules.counting import Answers
 
 SEEDS = range(5)
 LIKES = {"at least 3 stars": 0.6, "at least 4 stars": 0.8}

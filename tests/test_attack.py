@@ -10,7 +10,7 @@ pytest.importorskip("resource", reason="limits on memory are read from /proc")
 import attack
 from forgery import forged
 from kolmogorov.errors import InvariantError
-from kolmogorov.fitting import fitted as parameters
+from kolmogorov.fitted import point as parameters
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits on memory are read from /proc")
 

@@ -13,7 +13,7 @@ from kolmogorov._version import __version__
 _HOMES = {
     "BayesianKolmogorovModel": "kolmogorov.model.bayesian",
     "KolmogorovModel": "kolmogorov.model.kolmogorov",
-    "Observations": "kolmogorov.data.observations",
+    "Observations": "kolmogorov.data.table.observations",
     "baselines": "kolmogorov.baselines",
     "bqp": "kolmogorov.bqp",
     "datasets": "kolmogorov.data.datasets",

@@ -11,7 +11,7 @@ import pytest
 
 import kolmogorov as km
 from kolmogorov.cli.mistakes import INTERRUPTED
-from kolmogorov.fitting.distillation import Distillation
+from kolmogorov.fitting.distillation.engine import Distillation
 from kolmogorov.sampling.sampler import Sampler
 
 OLDER = sorted((Path(__file__).parents[1] / "files").glob("*/*.km"))

@@ -6,9 +6,10 @@ import pytest
 
 from cuda import emulation
 from cuda.host_cupy import host_cupy
-from kolmogorov.execution import Cuda, device_table
-from kolmogorov.fitting import device_steps as steps
-from kolmogorov.surface import device as surface
+from kolmogorov.execution import Cuda
+from kolmogorov.execution.gpu import table as device_table
+from kolmogorov.fitting.gpu import half_step as steps
+from kolmogorov.surface import gpu as surface
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kolmogorov.kernels.device import FOLDER
+from kolmogorov.kernels.gpu import FOLDER
 
 COMPILER = shutil.which("g++") or shutil.which("clang++")
 HERE = Path(__file__).parent

@@ -7,7 +7,7 @@ import kolmogorov as km
 from cuda import emulation
 from kolmogorov import Observations
 from kolmogorov.kernels.draws.averages import low_quantile
-from kolmogorov.surface import device as surface
+from kolmogorov.surface import gpu as surface
 from planned import planned
 
 CHAINS = {"n_chains": 2, "burn_in": 4, "n_samples": 6, "random_state": 0}

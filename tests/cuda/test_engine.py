@@ -7,9 +7,9 @@ import kolmogorov as km
 from kolmogorov import Observations
 from kolmogorov.errors import ExecutionError, MissingExtraError, ParameterError
 from kolmogorov.execution import Cuda, Threads
-from kolmogorov.fitting.device import DeviceEngine
-from kolmogorov.fitting.engine import Problem, ThreadedEngine
-from kolmogorov.fitting.objective import Objective
+from kolmogorov.fitting.descent.engine import Problem, ThreadedEngine
+from kolmogorov.fitting.descent.objective import Objective
+from kolmogorov.fitting.gpu.engine import DeviceEngine
 from kolmogorov.solvers import resolve
 
 LEVELS = [-0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2]
@@ -109,7 +109,7 @@ def test_values_that_are_many_take_four_bytes(cuda):
     few = Observations.from_arrays(np.arange(9) // 3, np.arange(9) % 3, np.arange(9) / 8)
     many = Observations.from_arrays(np.arange(9) // 3, np.arange(9) % 3, rng.random(9))
     assert DeviceEngine(problem(), few, cuda).users.coded
-    from kolmogorov.execution import device_table
+    from kolmogorov.execution.gpu import table as device_table
 
     saved, device_table._MOST_VALUES = device_table._MOST_VALUES, 4
     try:

@@ -5,7 +5,7 @@ import pytest
 
 import naive
 from cuda import emulation
-from kolmogorov.fitting.device_steps import lanes_of_row, row_length
+from kolmogorov.fitting.gpu.half_step import lanes_of_row, row_length
 from kolmogorov.solvers import resolve
 
 pytestmark = pytest.mark.skipif(emulation.COMPILER is None, reason="no C++ compiler to run GPU kernels on the host")

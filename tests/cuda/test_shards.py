@@ -12,8 +12,8 @@ from kolmogorov import KolmogorovModel, Observations
 from kolmogorov.data.datasets.synthetic import planted
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.execution import Cuda, Dask
-from kolmogorov.fitting import device_shard_tasks
-from kolmogorov.fitting.device_steps import DeviceSteps, row_length
+from kolmogorov.fitting.gpu import shard_tasks as device_shard_tasks
+from kolmogorov.fitting.gpu.half_step import DeviceSteps, row_length
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 pytestmark = pytest.mark.xdist_group("dask")

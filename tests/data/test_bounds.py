@@ -7,13 +7,13 @@ import scipy.sparse as sp
 
 from kolmogorov import Observations, pack, read_ratings
 from kolmogorov.data import Scale
+from kolmogorov.data.ids.vocabulary import Vocabulary
 from kolmogorov.data.options import LARGEST_WEIGHT, LEAST_WEIGHT, ReadingOptions
 from kolmogorov.data.packed.shards import dealt_part, part_summary
-from kolmogorov.data.reading.arraylike import frame_of
-from kolmogorov.data.reading.frames import FrameSource
+from kolmogorov.data.reading.frames.arraylike import frame_of
+from kolmogorov.data.reading.frames.rows import FrameSource
 from kolmogorov.data.reading.layout import TableForm
-from kolmogorov.data.scale import FURTHEST_END, SHORTEST_SPAN
-from kolmogorov.data.vocabulary import Vocabulary
+from kolmogorov.data.values.scale import FURTHEST_END, SHORTEST_SPAN
 from kolmogorov.errors import DataError, ParameterError
 
 COLUMNS = {"user": "user", "item": "item", "value": "rating", "weight": "n"}

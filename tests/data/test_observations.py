@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import naive
 from kolmogorov import Observations
 from kolmogorov.data import Scale, Vocabulary
-from kolmogorov.data.ordering import counting_order
+from kolmogorov.data.table.ordering import counting_order
 from kolmogorov.errors import DataError, ParameterError
 from strategies import tables
 

@@ -29,7 +29,7 @@ from kolmogorov.data.packed.packing import pack_sources, packed_subset
 from kolmogorov.data.packed.table import open_table
 from kolmogorov.data.reading.layout import FileFormat
 from kolmogorov.data.reading.opening import sources_of
-from kolmogorov.data.reading.text import TextSource
+from kolmogorov.data.reading.text.source import TextSource
 from kolmogorov.errors import DataError, FileFormatError, FileWriteError, ParameterError
 
 
@@ -409,8 +409,9 @@ def test_another_scale(tmp_path):
 
 def test_tables_are_gone_through_in_blocks(tmp_path, monkeypatch):
     from kolmogorov._support import invariants
-    from kolmogorov.data import view
-    from kolmogorov.fitting import stored, trained
+    from kolmogorov.data.table import view
+    from kolmogorov.fitted import base as trained
+    from kolmogorov.fitted import files as stored
 
     table = planted(60, 30, 3, n_observations=700, noise=0.1).observations
     options = {"n_events": 3, "random_state": 0, "max_iter": 3}

@@ -15,7 +15,7 @@ from kolmogorov import read_ratings
 from kolmogorov.data.options import ReadingOptions
 from kolmogorov.data.reading.gathering import gathered
 from kolmogorov.data.reading.layout import FileFormat
-from kolmogorov.data.reading.text import TextSource, read_pairs
+from kolmogorov.data.reading.text.source import TextSource, read_pairs
 from kolmogorov.errors import DataError, ParameterError
 
 EXPECTED = {(1, 10): 0.8, (1, 20): 1.0, (2, 10): 0.0}

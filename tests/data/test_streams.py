@@ -14,9 +14,9 @@ import kolmogorov as km
 import naive
 from kolmogorov import Observations, read_ratings
 from kolmogorov.data.options import ReadingOptions
-from kolmogorov.data.reading.arraylike import frame_of
-from kolmogorov.data.reading.arrow import ArrowSource
-from kolmogorov.data.reading.frames import FrameSource
+from kolmogorov.data.reading.frames.arraylike import frame_of
+from kolmogorov.data.reading.frames.arrow import ArrowSource
+from kolmogorov.data.reading.frames.rows import FrameSource
 from kolmogorov.data.reading.gathering import gathered
 from kolmogorov.data.reading.layout import TableForm
 from kolmogorov.errors import DataError

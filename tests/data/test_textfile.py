@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from kolmogorov import pack, read_ratings
 from kolmogorov.data.reading.layout import FileFormat, recognise
-from kolmogorov.data.reading.text import text_columns
-from kolmogorov.data.reading.textfile import TextFile
+from kolmogorov.data.reading.text.file import TextFile
+from kolmogorov.data.reading.text.source import text_columns
 from kolmogorov.errors import DataError
 
 HEADER = "user,item,rating\n"

@@ -15,8 +15,8 @@ from pyarrow import parquet
 import kolmogorov as km
 import naive
 from kolmogorov import Observations, read_ratings
-from kolmogorov.data.notation import ValueFormat
-from kolmogorov.data.values import ValueReader
+from kolmogorov.data.values.notation import ValueFormat
+from kolmogorov.data.values.numbers import ValueReader
 from kolmogorov.errors import DataError, ParameterError
 
 USERS, ITEMS = ["ann", "ann", "bob", "cy"], ["tea", "rum", "tea", "rum"]

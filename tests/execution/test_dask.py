@@ -130,7 +130,7 @@ def test_many_valued_models_too(client, table, tmp_path, levels):
 
 
 def test_same_bits_on_any_number_of_workers_and_blocks(client, table, monkeypatch):
-    from kolmogorov.fitting import sharded
+    from kolmogorov.fitting.cluster import engine as sharded
 
     first = KolmogorovModel(**SMALL, execution=Dask(client, shard_ratings=1000)).fit(table)
     with (

@@ -5,7 +5,7 @@ import pytest
 
 import kolmogorov as km
 from kolmogorov.errors import UnknownIdError, UnknownIdWarning
-from kolmogorov.interpret.contributions import _LITTLE
+from kolmogorov.interpret.events.explanation import _LITTLE
 
 DRAWS = {"n_chains": 2, "burn_in": 15, "n_samples": 5, "random_state": 0}
 

@@ -12,9 +12,9 @@ import kolmogorov as km
 import naive
 from kolmogorov.cli import main
 from kolmogorov.errors import ParameterError
+from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.interpret import GradedPosteriorRelations, GradedRelations, Relations
-from kolmogorov.interpret.grades import GradedSupports, Grades
-from kolmogorov.sampling.posterior import Posterior
+from kolmogorov.interpret.relations.thresholds import GradedSupports, Grades
 
 LEVELS = np.arange(-2, 8) / 5
 STARS = np.arange(1, 6) / 5

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 
 import kolmogorov as km
 import naive
-from kolmogorov.fitting.fitted import Fitted
-from kolmogorov.fitting.pull import Pull
-from kolmogorov.interpret.naming import EventItems
+from kolmogorov.fitted.point import Fitted
+from kolmogorov.fitted.pull import Pull
+from kolmogorov.interpret.events.naming import EventItems
 from strategies import tables
 
 

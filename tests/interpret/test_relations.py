@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import fisher_exact
 
-import kolmogorov.interpret.relations as relations_module
-import kolmogorov.interpret.selection as selection_module
-import kolmogorov.interpret.supports as supports_module
+import kolmogorov.interpret.relations.points as relations_module
+import kolmogorov.interpret.relations.supports as supports_module
+import kolmogorov.interpret.rules.selection as selection_module
 import naive
 from kolmogorov import KolmogorovModel, Observations
 from kolmogorov.errors import DataError, ParameterError, UnknownIdError
-from kolmogorov.interpret.supports import APART, COVERING, INSIDE, Supports
+from kolmogorov.interpret.relations.supports import APART, COVERING, INSIDE, Supports
 from kolmogorov.kernels.sets.contingency import fisher_greater, log_factorials
 from strategies import tables
 

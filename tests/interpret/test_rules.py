@@ -13,7 +13,7 @@ import naive
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets
 from kolmogorov.errors import DataError, ParameterError, UnknownIdError
 from kolmogorov.interpret import GradedPosteriorRelations, Rule, Rules
-from kolmogorov.interpret.answers import _TRAINING, Answers
+from kolmogorov.interpret.rules.counting import _TRAINING, Answers
 from strategies import tables
 
 KINDS = ("implication", "equivalence", "exclusion", "coverage")

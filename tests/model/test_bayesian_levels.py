@@ -9,11 +9,11 @@ import pytest
 import naive
 from forgery import forged
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets, load
-from kolmogorov.data.observations import View
+from kolmogorov.data.table.observations import View
 from kolmogorov.errors import DataError, FileFormatError, ParameterError
 from kolmogorov.execution import Threads
+from kolmogorov.fitted.emission import CUT, placed
 from kolmogorov.sampling.drawing import Drawing
-from kolmogorov.sampling.emission import CUT, placed
 
 SMALL = {"n_chains": 2, "burn_in": 30, "n_samples": 5, "random_state": 0}
 STARS = np.arange(1, 6) / 5
@@ -130,7 +130,7 @@ def test_many_ratings_are_gone_through_on_threads_to_the_same_bits(models, table
         ]
 
     alone = found()
-    monkeypatch.setattr("kolmogorov.sampling.posterior._FEW", 0)
+    monkeypatch.setattr("kolmogorov.fitted.posterior._FEW", 0)
     assert all((a == b).all() for a, b in zip(alone, found(), strict=True))
 
 

@@ -13,25 +13,26 @@ from hypothesis import strategies as st
 import kolmogorov as km
 import naive
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
-from kolmogorov.data.levels import CHANCES
+from kolmogorov.data.table.levels import CHANCES
 from kolmogorov.errors import ConvergenceWarning, FileFormatError, ParameterError
 from kolmogorov.execution import Threads
-from kolmogorov.fitting import completion as completion_module
-from kolmogorov.fitting import distilled, placement, relaxation
-from kolmogorov.fitting.completion import Completion
-from kolmogorov.fitting.distillation import Distillation, Target
-from kolmogorov.fitting.distilled import Recipe, usual_events
-from kolmogorov.fitting.engine import Problem
-from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE
-from kolmogorov.fitting.history import Sweep
-from kolmogorov.fitting.objective import UNRIDGED
-from kolmogorov.fitting.placement import Side, fitting_pull
-from kolmogorov.fitting.pull import Pull
-from kolmogorov.fitting.relaxation import averaged_descents
-from kolmogorov.fitting.state import State
-from kolmogorov.fitting.trained import Factors
-from kolmogorov.sampling.emission import CUT
-from kolmogorov.sampling.posterior import Posterior
+from kolmogorov.fitted.base import Factors
+from kolmogorov.fitted.emission import CUT
+from kolmogorov.fitted.history import Sweep
+from kolmogorov.fitted.posterior import Posterior
+from kolmogorov.fitted.pull import Pull
+from kolmogorov.fitting.descent.engine import Problem
+from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
+from kolmogorov.fitting.descent.objective import UNRIDGED
+from kolmogorov.fitting.descent.state import State
+from kolmogorov.fitting.distillation import completion as completion_module
+from kolmogorov.fitting.distillation import placement, relaxation
+from kolmogorov.fitting.distillation import recipe as distilled
+from kolmogorov.fitting.distillation.completion import Completion
+from kolmogorov.fitting.distillation.engine import Distillation, Target
+from kolmogorov.fitting.distillation.placement import Side, fitting_pull
+from kolmogorov.fitting.distillation.recipe import Recipe, usual_events
+from kolmogorov.fitting.distillation.relaxation import averaged_descents
 from kolmogorov.sampling.sampler import SamplingProgress
 from kolmogorov.solvers import names, resolve
 from kolmogorov.surface.comparison import popularity_scores

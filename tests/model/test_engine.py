@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 import naive
 from kolmogorov import KolmogorovModel, Observations, datasets
 from kolmogorov.execution import Threads
-from kolmogorov.fitting.engine import Problem, ThreadedEngine
-from kolmogorov.fitting.objective import Objective
-from kolmogorov.fitting.state import State
+from kolmogorov.fitting.descent.engine import Problem, ThreadedEngine
+from kolmogorov.fitting.descent.objective import Objective
+from kolmogorov.fitting.descent.state import State
 from kolmogorov.solvers import resolve
 from kolmogorov.solvers.simplex import active_set as active_set_module
 from strategies import tables
@@ -148,7 +148,7 @@ def test_rows_made_and_solved_in_one_call_are_the_same_bits(monkeypatch, factors
         table = Observations.from_arrays(*of_table, weights=rng.random(table.values.size) + 0.5)
     thetas, calls = [], []
     for large in (0, table.values.size + 1):
-        monkeypatch.setattr("kolmogorov.fitting.half_step._LARGE", large)
+        monkeypatch.setattr("kolmogorov.fitting.descent.half_step._LARGE", large)
         kernel = active_set_module.active_set_rows
         monkeypatch.setattr(active_set_module, "active_set_rows", partial(_counted, kernel, calls, large))
         model = KolmogorovModel(4, learn_from="ratings", item_reg=0.0, random_state=0, n_jobs=4, **options).fit(table)

@@ -6,7 +6,7 @@ import pytest
 import kolmogorov as km
 from kolmogorov import Observations
 from kolmogorov.errors import FitError, ParameterError
-from kolmogorov.fitting.trained import checked
+from kolmogorov.fitted.base import checked
 
 MODELS = {
     "point": km.KolmogorovModel(3, random_state=0, max_iter=5),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import kolmogorov as km
 import naive
 from forgery import forged
-from kolmogorov.data.levels import has_two
+from kolmogorov.data.table.levels import has_two
 from kolmogorov.errors import FileFormatError, ParameterError
 from kolmogorov.solvers import resolve
 from strategies import tables

@@ -8,8 +8,8 @@ import pytest
 
 import kolmogorov as km
 import naive
-from kolmogorov.data.levels import has_two
-from kolmogorov.fitting.objective import usual_weight
+from kolmogorov.data.table.levels import has_two
+from kolmogorov.fitting.descent.objective import usual_weight
 
 GRID = [-0.2, 0.0, 0.25, 0.5, 0.75, 1.0, 1.2]
 LEVELS = {"two": 2, "chances": "chances", "grid": GRID}

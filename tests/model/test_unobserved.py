@@ -12,9 +12,9 @@ import naive
 from kolmogorov import Observations
 from kolmogorov.errors import ParameterError
 from kolmogorov.execution import Threads
-from kolmogorov.fitting.engine import Problem, ThreadedEngine
-from kolmogorov.fitting.equations import Partners
-from kolmogorov.fitting.objective import Objective, usual_weight
+from kolmogorov.fitting.descent.engine import Problem, ThreadedEngine
+from kolmogorov.fitting.descent.equations import Partners
+from kolmogorov.fitting.descent.objective import Objective, usual_weight
 from kolmogorov.solvers import resolve
 from strategies import tables
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kolmogorov import KolmogorovModel, Observations, datasets
-from kolmogorov.interpret.naming import EventItems
+from kolmogorov.interpret.events.naming import EventItems
 from kolmogorov.problems import SimplexQP
 from kolmogorov.solvers.simplex.active_set import ActiveSet
 

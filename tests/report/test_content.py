@@ -9,7 +9,7 @@ import pytest
 
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets
 from kolmogorov.errors import MissingExtraError, ParameterError
-from kolmogorov.interpret.naming import EventItems
+from kolmogorov.interpret.events.naming import EventItems
 from kolmogorov.metrics import simple_guesses
 from kolmogorov.report import Options, gather
 from kolmogorov.report.names import plurals

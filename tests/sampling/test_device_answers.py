@@ -9,11 +9,11 @@ from cuda import emulation
 from cuda.host_cupy import host_cupy
 from kolmogorov import Observations
 from kolmogorov.execution import Cuda, Threads
-from kolmogorov.sampling import device
-from kolmogorov.sampling.answering import AnswerChain
-from kolmogorov.sampling.device_answers import AnswerDeviceChains
-from kolmogorov.sampling.emission import emission_of
-from kolmogorov.sampling.features import pattern_features
+from kolmogorov.fitted.emission import emission_of
+from kolmogorov.sampling.chains.discrete import AnswerChain
+from kolmogorov.sampling.gpu import chain as device
+from kolmogorov.sampling.gpu.discrete import AnswerDeviceChains
+from kolmogorov.sampling.priors.features import pattern_features
 from planned import planned
 
 CHANCES, TWO = np.array([0.02, 0.3, 0.6, 0.97]), np.array([0.01, 0.99])

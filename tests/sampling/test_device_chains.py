@@ -10,14 +10,14 @@ from cuda.host_cupy import host_cupy
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.execution import Cuda, Threads
-from kolmogorov.sampling import device
-from kolmogorov.sampling.concentration import scored, stepped
-from kolmogorov.sampling.device_gaussian import GaussianDeviceChains
-from kolmogorov.sampling.features import pattern_features
-from kolmogorov.sampling.gaussian import GaussianChain
-from kolmogorov.sampling.noise import redrawn_shape
-from kolmogorov.sampling.priors import NoisePrior, UserPrior
-from kolmogorov.sampling.together import (
+from kolmogorov.sampling.chains.gaussian import GaussianChain
+from kolmogorov.sampling.gpu import chain as device
+from kolmogorov.sampling.gpu.gaussian import GaussianDeviceChains
+from kolmogorov.sampling.priors.concentration import scored, stepped
+from kolmogorov.sampling.priors.features import pattern_features
+from kolmogorov.sampling.priors.items import ValuePrior
+from kolmogorov.sampling.priors.noise import redrawn_shape
+from kolmogorov.sampling.priors.pooled import (
     Described,
     learned_values,
     located_users,
@@ -25,7 +25,7 @@ from kolmogorov.sampling.together import (
     shrunk_users,
     stepped_concentration,
 )
-from kolmogorov.sampling.values import ValuePrior
+from kolmogorov.sampling.priors.users import NoisePrior, UserPrior
 from planned import planned
 
 LEVELS, TWO = np.arange(-5, 11) / 5.0, np.array([0.0, 1.0])
@@ -231,7 +231,7 @@ SHORT = {
 def test_a_fit_is_the_same_from_run_to_run_and_in_waves(table, cuda, monkeypatch, levels):
     seen, options = [], {"levels": levels, "execution": cuda, **SHORT}
     models = [planned(4, callback=seen.append, **options).fit(table), planned(4, **options).fit(table)]
-    monkeypatch.setattr("kolmogorov.sampling.abreast.fitting_chains", lambda *given: 2)
+    monkeypatch.setattr("kolmogorov.sampling.chains.group.fitting_chains", lambda *given: 2)
     models.append(planned(4, **options).fit(table))
     for other in models[1:]:
         assert np.array_equal(models[0].posterior_.theta, other.posterior_.theta)

@@ -12,11 +12,11 @@ from kolmogorov import Observations
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov.execution import Threads
 from kolmogorov.kernels.draws.normals import draw_normals
-from kolmogorov.sampling.factors import FactorChain, Factors, run_factors
-from kolmogorov.sampling.priors import UserPrior
-from kolmogorov.sampling.reach import value_grid
+from kolmogorov.sampling.chains.start import FactorChain, Factors, run_factors
+from kolmogorov.sampling.priors.items import ValuePrior
+from kolmogorov.sampling.priors.users import UserPrior
 from kolmogorov.sampling.sizes import short, suited
-from kolmogorov.sampling.values import ValuePrior
+from kolmogorov.sampling.value_grid import value_grid
 from planned import planned
 from strategies import tables
 

@@ -7,17 +7,17 @@ import pytest
 
 from geweke import scores_of
 from kolmogorov import Observations
-from kolmogorov.data.observations import View
+from kolmogorov.data.table.observations import View
 from kolmogorov.execution import Threads
-from kolmogorov.sampling import answering as answer_module
-from kolmogorov.sampling import gaussian as value_module
-from kolmogorov.sampling import noise as noise_module
-from kolmogorov.sampling.answering import AnswerChain
-from kolmogorov.sampling.emission import Emission, placed
-from kolmogorov.sampling.gaussian import GaussianChain
+from kolmogorov.fitted.emission import Emission, placed
+from kolmogorov.sampling.chains import discrete as answer_module
+from kolmogorov.sampling.chains import gaussian as value_module
+from kolmogorov.sampling.chains.discrete import AnswerChain
+from kolmogorov.sampling.chains.gaussian import GaussianChain
 from kolmogorov.sampling.plan import ASTRAY
-from kolmogorov.sampling.priors import NoisePrior
-from kolmogorov.sampling.values import ValuePrior
+from kolmogorov.sampling.priors import noise as noise_module
+from kolmogorov.sampling.priors.items import ValuePrior
+from kolmogorov.sampling.priors.users import NoisePrior
 
 
 class ValueWorld:

@@ -9,12 +9,12 @@ from scipy.special import ndtri
 
 import naive
 from kolmogorov._support.seeds import row_seeds
+from kolmogorov.fitted.emission import Emission, placed
 from kolmogorov.kernels.draws.averages import answer_shares, level_shares, low_quantile, mixture_quantile
 from kolmogorov.kernels.draws.emissions import draw_emissions, draw_emitted, settle_emitted
 from kolmogorov.kernels.draws.gibbs import gamma, uniform
 from kolmogorov.kernels.draws.slices import draw_sliced
 from kolmogorov.kernels.draws.values import draw_place, draw_thetas, draw_values
-from kolmogorov.sampling.emission import Emission, placed
 
 N = 20_000
 

@@ -9,7 +9,7 @@ import kolmogorov as km
 from kolmogorov import Observations
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.execution import Threads
-from kolmogorov.sampling.gaussian import GaussianChain
+from kolmogorov.sampling.chains.gaussian import GaussianChain
 from planned import planned
 
 LEVELS = np.arange(-5, 11) / 5.0

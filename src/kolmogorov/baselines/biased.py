@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from kolmogorov._support.invariants import check_array, check_finite
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations, Vocabulary
-from kolmogorov.data.observations import View
-from kolmogorov.data.trainable import check_trainable
+from kolmogorov.data.table.observations import View
+from kolmogorov.data.table.trainable import check_trainable
 from kolmogorov.errors import InvariantError
-from kolmogorov.fitting.stored import Parts, StoredParts, training_arrays
-from kolmogorov.fitting.trained import Trained
+from kolmogorov.fitted.base import Trained
+from kolmogorov.fitted.files import Parts, StoredParts, training_arrays
 from kolmogorov.kernels.rows.products import pair_products
 from kolmogorov.surface.recommender import Recommender
 from kolmogorov.surface.tables import table_of

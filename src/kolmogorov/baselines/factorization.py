@@ -11,10 +11,10 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import LARGEST_RIDGE, Integer, Real, Requirement, check_parameters
 from kolmogorov.baselines.biased import BiasedFactors, BiasedModel, learnable
-from kolmogorov.data.observations import View
+from kolmogorov.data.table.observations import View
 from kolmogorov.execution import Threads
-from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE, HalfStep
-from kolmogorov.fitting.trained import by_users, checked
+from kolmogorov.fitted.base import by_users, checked
+from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE, HalfStep
 from kolmogorov.solvers import RowSolver, resolve
 
 _RULES: dict[str, Requirement] = {

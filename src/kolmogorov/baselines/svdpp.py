@@ -9,7 +9,7 @@ import numpy as np
 from kolmogorov._support.seeds import base_seed, generator
 from kolmogorov._support.validation import LARGEST_RIDGE, Between, Integer, Real, Requirement, check_parameters
 from kolmogorov.baselines.biased import BiasedFactors, BiasedModel, learnable
-from kolmogorov.fitting.trained import by_users, checked
+from kolmogorov.fitted.base import by_users, checked
 from kolmogorov.kernels.svdpp import svdpp_epoch
 
 _RULES: dict[str, Requirement] = {

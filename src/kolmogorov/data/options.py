@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import OneOf, check_parameters
 from kolmogorov._support.wording import advice, named, option, parameter
-from kolmogorov.data.columns import Place
-from kolmogorov.data.scale import Scale, size_fault
+from kolmogorov.data.values.columns import Place
+from kolmogorov.data.values.scale import Scale, size_fault
 from kolmogorov.errors import DataError, ParameterError
 
 Duplicates = Literal["error", "mean", "last"]

@@ -12,8 +12,6 @@ from typing import Any
 from kolmogorov._support.files import check_writable
 from kolmogorov._support.progress import notice
 from kolmogorov._support.validation import byte_count
-from kolmogorov.data.notation import ValueFormat
-from kolmogorov.data.observations import Observations
 from kolmogorov.data.options import Duplicates, ReadingOptions
 from kolmogorov.data.packed.packing import BYTES_PER_RECORD, Tell, pack_parts, pack_sources
 from kolmogorov.data.reading.gathering import TableParts, gathered
@@ -21,8 +19,10 @@ from kolmogorov.data.reading.layout import Column, FileFormat, Header
 from kolmogorov.data.reading.opening import sources_of
 from kolmogorov.data.reading.source import Source
 from kolmogorov.data.reading.titles import texts_of, titled
-from kolmogorov.data.scale import Scale
-from kolmogorov.data.trainable import check_any
+from kolmogorov.data.table.observations import Observations
+from kolmogorov.data.table.trainable import check_any
+from kolmogorov.data.values.notation import ValueFormat
+from kolmogorov.data.values.scale import Scale
 from kolmogorov.errors import FileWriteError, ParameterError
 
 _LEAST_MEMORY = 1 << 24

@@ -13,7 +13,7 @@ from kolmogorov._support.optional import require
 from kolmogorov._support.validation import Boolean, Integer, byte_count, check_parameters
 from kolmogorov._support.wording import named
 from kolmogorov.errors import ExecutionError, KolmogorovError
-from kolmogorov.execution.cuda import Cuda
+from kolmogorov.execution.gpu.device import Cuda
 
 #: Seconds after which a cluster without workers is given up.
 _PATIENCE = 60.0

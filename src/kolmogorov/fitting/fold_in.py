@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov.data import Observations, Vocabulary
-from kolmogorov.data.observations import View
+from kolmogorov.data.table.observations import View
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.execution import Threads
-from kolmogorov.fitting.equations import Partners
-from kolmogorov.fitting.fitted import Fitted
-from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE
-from kolmogorov.fitting.pull import Pull
+from kolmogorov.fitted.point import Fitted
+from kolmogorov.fitted.pull import Pull
+from kolmogorov.fitting.descent.equations import Partners
+from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.rows.quadratic import keep_better
 from kolmogorov.solvers import RowSolver
 

@@ -1,14 +1,14 @@
 """What a fitted model says in words: events, contributions, logical relations, and rules counted on data."""
 
-from kolmogorov.interpret.contributions import Contribution, Explanation
-from kolmogorov.interpret.events import Event
-from kolmogorov.interpret.graded_posterior import GradedPosteriorRelations
-from kolmogorov.interpret.graded_relations import GradedRelations
-from kolmogorov.interpret.order import Order
-from kolmogorov.interpret.reasons import Reason
-from kolmogorov.interpret.relations import Relations
-from kolmogorov.interpret.rule import Rule
-from kolmogorov.interpret.rules import Rules
+from kolmogorov.interpret.events.description import Event
+from kolmogorov.interpret.events.explanation import Contribution, Explanation
+from kolmogorov.interpret.relations.draws import GradedPosteriorRelations
+from kolmogorov.interpret.relations.graded import GradedRelations
+from kolmogorov.interpret.relations.order import Order
+from kolmogorov.interpret.relations.points import Relations
+from kolmogorov.interpret.rules.reasons import Reason
+from kolmogorov.interpret.rules.rule import Rule
+from kolmogorov.interpret.rules.table import Rules
 
 __all__ = [
     "Contribution",

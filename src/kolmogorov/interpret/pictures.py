@@ -8,11 +8,11 @@ import numpy as np
 
 from kolmogorov.data import Observations
 from kolmogorov.errors import DataError
-from kolmogorov.fitting.fitted import Fitted
-from kolmogorov.interpret.arrangement import ranks
-from kolmogorov.interpret.naming import EventItems
-from kolmogorov.interpret.order import Order
-from kolmogorov.interpret.supports import Supports
+from kolmogorov.fitted.point import Fitted
+from kolmogorov.interpret.events.naming import EventItems
+from kolmogorov.interpret.relations.arrangement import ranks
+from kolmogorov.interpret.relations.order import Order
+from kolmogorov.interpret.relations.supports import Supports
 from kolmogorov.plot.curves import draw_calibration, draw_history
 from kolmogorov.plot.events import draw_events
 from kolmogorov.plot.matrix import draw_matrix

@@ -28,13 +28,13 @@ from kolmogorov._support.validation import (
     Word,
     check_parameters,
 )
-from kolmogorov.data.levels import MOST_LEVELS, Levels, LevelsRequirement
-from kolmogorov.data.observations import Observations
 from kolmogorov.data.options import LARGEST_WEIGHT
-from kolmogorov.data.trainable import check_any, check_trainable
+from kolmogorov.data.table.levels import MOST_LEVELS, Levels, LevelsRequirement
+from kolmogorov.data.table.observations import Observations
+from kolmogorov.data.table.trainable import check_any, check_trainable
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.execution import Cuda, Dask, Threads
-from kolmogorov.fitting.objective import usual_weight
+from kolmogorov.fitting.descent.objective import usual_weight
 from kolmogorov.model.drawn import DrawnModel
 from kolmogorov.sampling.convergence import convergence_of
 from kolmogorov.sampling.drawing import Drawing

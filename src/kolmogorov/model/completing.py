@@ -9,15 +9,15 @@ from typing import Any
 from kolmogorov._support.callbacks import says_stop
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.warn import warn
-from kolmogorov.data.observations import Observations
-from kolmogorov.data.trainable import check_trainable
+from kolmogorov.data.table.observations import Observations
+from kolmogorov.data.table.trainable import check_trainable
 from kolmogorov.errors import ConvergenceWarning, ParameterError
 from kolmogorov.execution import Cuda, Dask, Threads
-from kolmogorov.fitting.objective import usual_weight
-from kolmogorov.fitting.relaxation import Average, averaged_descents
+from kolmogorov.fitted.posterior import Posterior
+from kolmogorov.fitting.descent.objective import usual_weight
+from kolmogorov.fitting.distillation.relaxation import Average, averaged_descents
 from kolmogorov.sampling.drawing import Drawing
 from kolmogorov.sampling.plan import Plan, level_grid, likelihood_of
-from kolmogorov.sampling.posterior import Posterior
 from kolmogorov.sampling.sampler import SamplingProgress
 from kolmogorov.sampling.sizes import short
 

@@ -13,15 +13,16 @@ from kolmogorov._support.seeds import base_seed, row_seeds
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.execution import Cuda, Dask, Threads
-from kolmogorov.fitting import device, sharded
-from kolmogorov.fitting.checkpoint import Checkpoint
-from kolmogorov.fitting.engine import Engine, opened_engine
-from kolmogorov.fitting.fitted import Fitted
-from kolmogorov.fitting.multi_start import MultiStart
-from kolmogorov.fitting.objective import Mass
-from kolmogorov.fitting.pull import Pull
-from kolmogorov.fitting.state import Run, State
-from kolmogorov.fitting.trained import by_users, checked, item_counts
+from kolmogorov.fitted.base import by_users, checked, item_counts
+from kolmogorov.fitted.point import Fitted
+from kolmogorov.fitted.pull import Pull
+from kolmogorov.fitting.cluster import engine as sharded
+from kolmogorov.fitting.descent.checkpoint import Checkpoint
+from kolmogorov.fitting.descent.engine import Engine, opened_engine
+from kolmogorov.fitting.descent.multi_start import MultiStart
+from kolmogorov.fitting.descent.objective import Mass
+from kolmogorov.fitting.descent.state import Run, State
+from kolmogorov.fitting.gpu import engine as device
 from kolmogorov.solvers import RowSolver
 
 # So that their engines are known.

@@ -13,14 +13,14 @@ from kolmogorov import metrics
 from kolmogorov._support.optional import require
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import Between, Integer, OneOf, check_parameters
-from kolmogorov.data.levels import Levels
-from kolmogorov.data.observations import Observations, View
-from kolmogorov.data.trainable import check_any
+from kolmogorov.data.table.levels import Levels
+from kolmogorov.data.table.observations import Observations, View
+from kolmogorov.data.table.trainable import check_any
 from kolmogorov.errors import DataError
+from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.model.interpretation import DrawnInterpretation
 from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.sampling.new_rows import new_psis, new_thetas
-from kolmogorov.sampling.posterior import Posterior
 from kolmogorov.surface.event_model import EventModel
 from kolmogorov.surface.ids import Unknown, pair_rows
 from kolmogorov.surface.recommender import Output, Rank

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from kolmogorov.data import Observations
-from kolmogorov.fitting.objective import usual_weight
+from kolmogorov.fitting.descent.objective import usual_weight
 from kolmogorov.model.kolmogorov import KolmogorovModel
 
 Grid = dict[str, list[Any]]

@@ -17,12 +17,12 @@ from kolmogorov.surface.ids import Unknown
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations, Vocabulary
-    from kolmogorov.interpret.contributions import Explanation
-    from kolmogorov.interpret.events import Event
-    from kolmogorov.interpret.graded_posterior import GradedPosteriorRelations
-    from kolmogorov.interpret.graded_relations import GradedRelations
+    from kolmogorov.interpret.events.description import Event
+    from kolmogorov.interpret.events.explanation import Explanation
     from kolmogorov.interpret.pictures import Pictures
-    from kolmogorov.interpret.relations import Convention, Relations
+    from kolmogorov.interpret.relations.draws import GradedPosteriorRelations
+    from kolmogorov.interpret.relations.graded import GradedRelations
+    from kolmogorov.interpret.relations.points import Convention, Relations
     from kolmogorov.report import Page
 
 
@@ -40,7 +40,7 @@ class Shown:
         return Pictures(self.fitted_)
 
     def _repr_html_(self) -> str:
-        from kolmogorov.interpret.summary import summary
+        from kolmogorov.interpret.events.summary import summary
 
         if not hasattr(self, "fitted_"):
             parameters: str = super()._repr_html_()  # type: ignore[misc]
@@ -119,14 +119,14 @@ class Interpretation(Shown):
         An id without training observations is an error; with ``unknown="average"`` the average user or item is
         explained in its place, with a warning.
         """
-        from kolmogorov.interpret.contributions import explain
+        from kolmogorov.interpret.events.explanation import explain
 
         check_is_fitted(self)
         return explain(self.fitted_, user, item, unknown, likes)
 
     def events(self, n_items: int = 10) -> list[Event]:
         """Describe each elementary event by its share of the population and by what its people like more."""
-        from kolmogorov.interpret.events import describe
+        from kolmogorov.interpret.events.description import describe
 
         check_is_fitted(self)
         return describe(self.fitted_.consensus, n_items)
@@ -151,8 +151,8 @@ class PointInterpretation(Interpretation):
 
         `trivial` and `convention` are for models with two levels.
         """
-        from kolmogorov.interpret.graded_relations import GradedRelations
-        from kolmogorov.interpret.relations import Relations
+        from kolmogorov.interpret.relations.graded import GradedRelations
+        from kolmogorov.interpret.relations.points import Relations
 
         check_is_fitted(self)
         fitted = self.fitted_.ruled
@@ -170,7 +170,7 @@ class DrawnInterpretation(Interpretation):
 
     def relations(self, *, min_ratings: int = 1) -> GradedPosteriorRelations:
         """Return graded implications with their posterior probabilities: the share of draws that hold them."""
-        from kolmogorov.interpret.graded_posterior import GradedPosteriorRelations
+        from kolmogorov.interpret.relations.draws import GradedPosteriorRelations
 
         check_is_fitted(self)
         return GradedPosteriorRelations(self.fitted_, min_ratings=min_ratings)

@@ -30,24 +30,24 @@ from kolmogorov._support.validation import (
     check_parameters,
 )
 from kolmogorov._support.wording import named
-from kolmogorov.data.levels import CHANCES, Levels, LevelsRequirement, has_two
-from kolmogorov.data.observations import Observations, View
 from kolmogorov.data.options import LARGEST_WEIGHT
+from kolmogorov.data.table.levels import CHANCES, Levels, LevelsRequirement, has_two
+from kolmogorov.data.table.observations import Observations, View
 from kolmogorov.errors import ParameterError
 from kolmogorov.execution import Cuda, Dask, Threads
-from kolmogorov.execution.tables import is_distributed
+from kolmogorov.execution.distributed import is_distributed
+from kolmogorov.fitted.history import Sweep
+from kolmogorov.fitted.point import Fitted
+from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.fitting import fold_in
-from kolmogorov.fitting.distilled import SWEEPS, Recipe, quick_solver, usual_events, usual_starts
-from kolmogorov.fitting.engine import Problem
-from kolmogorov.fitting.fitted import Fitted
-from kolmogorov.fitting.history import Sweep
-from kolmogorov.fitting.objective import Objective, Prior, usual_weight
-from kolmogorov.fitting.relaxation import Average
-from kolmogorov.fitting.state import Run, State
+from kolmogorov.fitting.descent.engine import Problem
+from kolmogorov.fitting.descent.objective import Objective, Prior, usual_weight
+from kolmogorov.fitting.descent.state import Run, State
+from kolmogorov.fitting.distillation.recipe import SWEEPS, Recipe, quick_solver, usual_events, usual_starts
+from kolmogorov.fitting.distillation.relaxation import Average
 from kolmogorov.model import descent
 from kolmogorov.model.completing import MOST_RATINGS, completed
 from kolmogorov.model.interpretation import PointInterpretation
-from kolmogorov.sampling.posterior import Posterior
 from kolmogorov.solvers import RowSolver, resolve
 from kolmogorov.solvers.registry import usual
 from kolmogorov.surface.event_model import EventModel

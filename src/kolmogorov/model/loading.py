@@ -17,13 +17,13 @@ from kolmogorov._support import container
 from kolmogorov.baselines.biased import BiasedFactors, BiasedModel
 from kolmogorov.baselines.factorization import MatrixFactorization
 from kolmogorov.baselines.svdpp import SVDpp
-from kolmogorov.data.levels import CHANCES, has_two
+from kolmogorov.data.table.levels import CHANCES, has_two
 from kolmogorov.errors import FileFormatError, InvariantError, KolmogorovError
-from kolmogorov.fitting.fitted import Fitted
-from kolmogorov.fitting.stored import StoredParts
+from kolmogorov.fitted.files import StoredParts
+from kolmogorov.fitted.point import Fitted
+from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.model.bayesian import BayesianKolmogorovModel
 from kolmogorov.model.kolmogorov import KolmogorovModel
-from kolmogorov.sampling.posterior import Posterior
 from kolmogorov.solvers import resolve
 from kolmogorov.surface.recommender import Recommender
 from kolmogorov.surface.saving import NOT_STORED

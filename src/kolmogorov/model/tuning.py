@@ -21,14 +21,14 @@ from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.validation import Integer, Optional, Positive, Requirement, check_parameters, nearest
 from kolmogorov._support.warn import warn
 from kolmogorov.data import Observations
-from kolmogorov.data.trainable import check_trainable
+from kolmogorov.data.table.trainable import check_trainable
 from kolmogorov.errors import ConvergenceWarning, DataError, ParameterError
-from kolmogorov.fitting.relaxation import Average
-from kolmogorov.fitting.state import Run, State
+from kolmogorov.fitted.posterior import Posterior
+from kolmogorov.fitting.descent.state import Run, State
+from kolmogorov.fitting.distillation.relaxation import Average
 from kolmogorov.model.budget import Budget
 from kolmogorov.model.grids import OF_RATINGS, Grid, usual_values
 from kolmogorov.model.kolmogorov import KolmogorovModel
-from kolmogorov.sampling.posterior import Posterior
 from kolmogorov.surface.comparison import POPULARITY, guess_errors, popularity_scores
 from kolmogorov.surface.recommender import Recommender
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kolmogorov.data import Observations
-from kolmogorov.fitting.fitted import Fitted
+from kolmogorov.fitted.point import Fitted
 from kolmogorov.interpret import Relations
 from kolmogorov.report.quality import Test
 from kolmogorov.sampling.convergence import convergence_of

@@ -13,20 +13,20 @@ from kolmogorov._support.typing import Rows
 from kolmogorov._support.validation import Integer, check_parameters
 from kolmogorov.data import Observations
 from kolmogorov.errors import DataError, ParameterError
-from kolmogorov.fitting.fitted import Fitted
+from kolmogorov.fitted.point import Fitted
+from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.interpret import Relations
-from kolmogorov.interpret.answers import Answers, check_likes
-from kolmogorov.interpret.arrangement import ranks
+from kolmogorov.interpret.relations.arrangement import ranks
+from kolmogorov.interpret.rules.counting import Answers, check_likes
 from kolmogorov.report.alerts import LITTLE, alerts
 from kolmogorov.report.events import events
 from kolmogorov.report.example import example
 from kolmogorov.report.model import mark_of, reading, shown_model
 from kolmogorov.report.names import addresses, plurals, shown_names
 from kolmogorov.report.quality import FEW, quality, tested
-from kolmogorov.report.records import shown_users, users
+from kolmogorov.report.ratings import shown_users, users
 from kolmogorov.report.rules import rounded, rules_of
 from kolmogorov.report.weaknesses import weaknesses
-from kolmogorov.sampling.posterior import Posterior
 from kolmogorov.surface.event_model import EventModel
 from kolmogorov.surface.held_out import held_out
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from kolmogorov.fitting.fitted import Fitted
-from kolmogorov.interpret.naming import EventItems
+from kolmogorov.fitted.point import Fitted
+from kolmogorov.interpret.events.naming import EventItems
 
 #: Items listed for an event.
 _LISTED = 40

@@ -8,8 +8,8 @@ import numpy as np
 
 from kolmogorov._support.typing import Rows
 from kolmogorov.data import Observations
-from kolmogorov.fitting.trained import Trained
-from kolmogorov.interpret.answers import reaching
+from kolmogorov.fitted.base import Trained
+from kolmogorov.interpret.rules.counting import reaching
 
 #: Rules that are looked at, strongest first.
 _TRIED = 40

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from kolmogorov._support.typing import Rows
-from kolmogorov.fitting.fitted import Fitted
-from kolmogorov.fitting.trained import Trained
+from kolmogorov.fitted.base import Trained
+from kolmogorov.fitted.point import Fitted
 from kolmogorov.report.packing import as_text, bits, shares
 
 

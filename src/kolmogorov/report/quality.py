@@ -10,9 +10,9 @@ from sklearn.base import clone
 
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
-from kolmogorov.fitting.trained import Trained
+from kolmogorov.fitted.base import Trained
+from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.metrics import evaluate, simple_guesses
-from kolmogorov.sampling.posterior import Posterior
 from kolmogorov.surface.event_model import EventModel
 from kolmogorov.surface.ids import at_entries
 

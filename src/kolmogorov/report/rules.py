@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats, Rows
+from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.interpret import Relations, Rules
-from kolmogorov.interpret.answers import Answers
-from kolmogorov.interpret.rules import joined
-from kolmogorov.interpret.selection import KINDS
-from kolmogorov.interpret.supports import packed
+from kolmogorov.interpret.relations.supports import packed
+from kolmogorov.interpret.rules.counting import Answers
+from kolmogorov.interpret.rules.selection import KINDS
+from kolmogorov.interpret.rules.table import joined
 from kolmogorov.report.model import mark_of
-from kolmogorov.sampling.posterior import Posterior
 
 #: Rules of each kind that are listed, and those kept besides for the lists of single items.
 _LISTED, _PER_ITEM = 1000, 6

@@ -12,12 +12,12 @@ import numpy as np
 from kolmogorov._support import container
 from kolmogorov.data import Observations
 from kolmogorov.errors import FileFormatError, InvariantError
-from kolmogorov.fitting.checkpoint import check_identity
-from kolmogorov.sampling.chain import ChainState, Sample
-from kolmogorov.sampling.features import Features
+from kolmogorov.fitting.descent.checkpoint import check_identity
+from kolmogorov.sampling.chains.chain import ChainState, Sample
 from kolmogorov.sampling.plan import Plan
-from kolmogorov.sampling.priors import UserPrior
-from kolmogorov.sampling.values import ValuePrior
+from kolmogorov.sampling.priors.features import Features
+from kolmogorov.sampling.priors.items import ValuePrior
+from kolmogorov.sampling.priors.users import UserPrior
 
 KIND = "chains"
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.metrics import split_rhat
-from kolmogorov.sampling.posterior import Posterior
 
 Floats = NDArray[np.float64]
 #: Above this R-hat chains are said to disagree.

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 from kolmogorov._support.files import check_writable
 from kolmogorov._support.threads import one_blas_thread
-from kolmogorov.data.observations import Observations
+from kolmogorov.data.table.observations import Observations
 from kolmogorov.execution import Cuda, Dask, Threads
-from kolmogorov.fitting.trained import checked
+from kolmogorov.fitted.base import checked
+from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.sampling.checkpoint import ChainCheckpoint, SamplerState
-from kolmogorov.sampling.device import check_on_device
-from kolmogorov.sampling.features import pattern_features
+from kolmogorov.sampling.gpu.chain import check_on_device
 from kolmogorov.sampling.plan import Plan
-from kolmogorov.sampling.posterior import Posterior
+from kolmogorov.sampling.priors.features import pattern_features
 from kolmogorov.sampling.sampler import Sampler, SamplingProgress
 
 

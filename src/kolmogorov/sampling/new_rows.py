@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.observations import View
+from kolmogorov.data.table.observations import View
 from kolmogorov.execution import Threads
-from kolmogorov.fitting.half_step import ITEM_SIDE, USER_SIDE
+from kolmogorov.fitted.emission import Emission, emission_of, placed
+from kolmogorov.fitted.posterior import Posterior
+from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.emissions import draw_emissions, settle_emitted
 from kolmogorov.kernels.draws.slices import draw_sliced
 from kolmogorov.kernels.draws.values import draw_thetas, draw_values
-from kolmogorov.sampling.chain import USER_ROUNDS, value_variance
-from kolmogorov.sampling.emission import Emission, emission_of, placed
-from kolmogorov.sampling.gaussian import corrected
-from kolmogorov.sampling.posterior import Posterior
-from kolmogorov.sampling.values import usual_precision
+from kolmogorov.sampling.chains.chain import USER_ROUNDS, value_variance
+from kolmogorov.sampling.chains.gaussian import corrected
+from kolmogorov.sampling.priors.items import usual_precision
 
 #: Sweeps over a new row for each draw, and how many of the last are averaged.
 _SWEEPS, _LAST = 12, 8

@@ -9,15 +9,15 @@ import numpy as np
 
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
-from kolmogorov.data.levels import Levels, grid_of
+from kolmogorov.data.table.levels import Levels, grid_of
 from kolmogorov.errors import ParameterError
 from kolmogorov.execution import Threads
-from kolmogorov.sampling.answering import AnswerChain
-from kolmogorov.sampling.chain import Chain
-from kolmogorov.sampling.emission import emission_of
-from kolmogorov.sampling.features import Features
-from kolmogorov.sampling.gaussian import GaussianChain
-from kolmogorov.sampling.reach import REACHING, value_grid
+from kolmogorov.fitted.emission import emission_of
+from kolmogorov.sampling.chains.chain import Chain
+from kolmogorov.sampling.chains.discrete import AnswerChain
+from kolmogorov.sampling.chains.gaussian import GaussianChain
+from kolmogorov.sampling.priors.features import Features
+from kolmogorov.sampling.value_grid import REACHING, value_grid
 
 #: With yes and no and the paper's two values, the chance that an answer goes against its event.
 ASTRAY = 0.01

@@ -13,14 +13,14 @@ import numpy as np
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov.data import Observations
 from kolmogorov.execution import Cuda, Dask, Threads
-from kolmogorov.fitting.trained import by_users
-from kolmogorov.sampling.abreast import Abreast, chains_on_device, chains_on_threads
-from kolmogorov.sampling.chain import Chain, Sample
+from kolmogorov.fitted.base import by_users
+from kolmogorov.fitted.emission import bounds_of
+from kolmogorov.fitted.posterior import Posterior
+from kolmogorov.sampling.chains.chain import Chain, Sample
+from kolmogorov.sampling.chains.group import Abreast, chains_on_device, chains_on_threads
 from kolmogorov.sampling.checkpoint import ChainCheckpoint, SamplerState
-from kolmogorov.sampling.emission import bounds_of
-from kolmogorov.sampling.features import Features
 from kolmogorov.sampling.plan import Plan
-from kolmogorov.sampling.posterior import Posterior
+from kolmogorov.sampling.priors.features import Features
 
 #: Seconds between two checkpoints.
 _PAUSE = 10.0

@@ -9,7 +9,7 @@ import numpy as np
 
 from kolmogorov import metrics
 from kolmogorov.data import Observations
-from kolmogorov.fitting.trained import Trained, item_counts
+from kolmogorov.fitted.base import Trained, item_counts
 from kolmogorov.surface.retrieval import LIKES, ranking_scores
 
 POPULARITY = "most popular"

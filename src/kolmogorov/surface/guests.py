@@ -9,12 +9,12 @@ import numpy as np
 
 from kolmogorov._support.warn import warn
 from kolmogorov.data import Observations, Vocabulary
-from kolmogorov.data.notation import ValueFormat
 from kolmogorov.data.options import ReadingOptions
 from kolmogorov.data.reading.gathering import coded
-from kolmogorov.data.values import ValueReader
+from kolmogorov.data.values.notation import ValueFormat
+from kolmogorov.data.values.numbers import ValueReader
 from kolmogorov.errors import DataError, UnknownIdError, UnknownIdWarning
-from kolmogorov.fitting.trained import Trained
+from kolmogorov.fitted.base import Trained
 from kolmogorov.surface.ids import id_of
 
 _NAMED = 3

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov.data import Observations
-from kolmogorov.fitting.trained import Trained
+from kolmogorov.fitted.base import Trained
 
 
 def held_out(fitted: Trained, observations: Observations) -> Observations:

@@ -13,10 +13,10 @@ from kolmogorov._support.validation import OneOf, check_parameters
 from kolmogorov._support.warn import warn
 from kolmogorov._support.wording import advice, option
 from kolmogorov.data import Observations, Vocabulary
-from kolmogorov.data.reading.arraylike import refuse_containers
-from kolmogorov.data.vocabulary import normalise_ids
+from kolmogorov.data.ids.vocabulary import normalise_ids
+from kolmogorov.data.reading.frames.arraylike import refuse_containers
 from kolmogorov.errors import DataError, UnknownIdError, UnknownIdWarning
-from kolmogorov.fitting.trained import Trained
+from kolmogorov.fitted.base import Trained
 from kolmogorov.surface.frames import pair_frame
 
 Unknown = Literal["average", "ignore", "error"]

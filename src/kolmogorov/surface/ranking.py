@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.data.observations import View
+from kolmogorov.data.table.observations import View
 from kolmogorov.execution import Threads
-from kolmogorov.fitting.trained import Trained
+from kolmogorov.fitted.base import Trained
 from kolmogorov.kernels.ranking import best_items
 
 #: An item that fewer people were observed with is not recommended, unless that leaves too little to choose from.

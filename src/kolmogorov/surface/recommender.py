@@ -18,11 +18,11 @@ from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import Boolean, Integer, OneOf, Optional, Real, Requirement, check_parameters
 from kolmogorov.data import Observations, Scale, Vocabulary
-from kolmogorov.data.observations import View
+from kolmogorov.data.table.observations import View
 from kolmogorov.errors import DataError
-from kolmogorov.fitting.trained import Trained
-from kolmogorov.surface.device import ListRules, Lists, lists_on, pairs_on
+from kolmogorov.fitted.base import Trained
 from kolmogorov.surface.frames import pair_frame
+from kolmogorov.surface.gpu import ListRules, Lists, lists_on, pairs_on
 from kolmogorov.surface.guests import observations_of
 from kolmogorov.surface.ids import Strangers, Unknown, id_of, pair_rows, rows_in_blocks
 from kolmogorov.surface.ranking import LOWER, Askers, as_columns, best, usual_count

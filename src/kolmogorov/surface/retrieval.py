@@ -11,7 +11,7 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
 from kolmogorov.execution import Threads
-from kolmogorov.fitting.trained import item_counts
+from kolmogorov.fitted.base import item_counts
 from kolmogorov.kernels.ranking import best_items
 from kolmogorov.surface.ids import Strangers, Unknown
 

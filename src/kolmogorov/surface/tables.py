@@ -10,11 +10,11 @@ from sklearn.utils.validation import check_non_negative, validate_data
 
 from kolmogorov._support.warn import warn
 from kolmogorov.data import Observations, Vocabulary
-from kolmogorov.data.reading.arraylike import NotNumbersError, cells_of, floats_of, frame_of, refuse_containers
-from kolmogorov.data.reading.longframe import refuse_long_frame
-from kolmogorov.data.trainable import check_any
+from kolmogorov.data.reading.frames.arraylike import NotNumbersError, cells_of, floats_of, frame_of, refuse_containers
+from kolmogorov.data.reading.frames.long import refuse_long_frame
+from kolmogorov.data.table.trainable import check_any
 from kolmogorov.errors import DataError, KolmogorovWarning
-from kolmogorov.execution.tables import DistributedTable
+from kolmogorov.execution.distributed import DistributedTable
 
 _EXPECTED = "Expected Observations, or a table of numbers with one row per user and one column per item"
 

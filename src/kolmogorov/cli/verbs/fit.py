@@ -197,7 +197,7 @@ def _learn(
 ) -> None:
     """Read, fit, save and report."""
     from kolmogorov._support.wording import shown
-    from kolmogorov.data.split import check_share
+    from kolmogorov.data.table.split import check_share
 
     only_yes, wanted = options.pop("only_yes"), options.pop("bayes")
     bayes = _draws(wanted, options)
@@ -330,7 +330,7 @@ def _parquet_files(data: str) -> list[str]:
     """Return the parquet files that a name or a pattern stands for; workers read them, not this process."""
     from glob import glob
 
-    from kolmogorov.data.reading.arrow import is_parquet
+    from kolmogorov.data.reading.frames.arrow import is_parquet
 
     return (sorted(glob(data)) or [data]) if is_parquet(data) else []
 

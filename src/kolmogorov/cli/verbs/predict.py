@@ -116,8 +116,8 @@ def _pairs(path: str, form: FileFormat) -> tuple[list[str], list[str]]:
     """Read pairs as texts, whatever they are in."""
     from kolmogorov.data import Observations
     from kolmogorov.data.packed.file import is_table
-    from kolmogorov.data.reading.arrow import is_parquet, parquet_pairs
-    from kolmogorov.data.reading.text import read_pairs
+    from kolmogorov.data.reading.frames.arrow import is_parquet, parquet_pairs
+    from kolmogorov.data.reading.text.source import read_pairs
 
     if is_table(path):
         table = Observations.open(path)

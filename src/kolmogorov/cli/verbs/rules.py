@@ -22,7 +22,7 @@ from kolmogorov.cli.verb import Verb
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
-    from kolmogorov.fitting.trained import Trained
+    from kolmogorov.fitted.base import Trained
     from kolmogorov.interpret import GradedRelations, Relations, Rules
 
 _KINDS = ("implication", "equivalence", "exclusion", "coverage")

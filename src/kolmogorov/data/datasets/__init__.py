@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from kolmogorov._support.validation import nearest
-from kolmogorov.data.observations import Observations
+from kolmogorov.data.table.observations import Observations
 from kolmogorov.errors import ParameterError
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kolmogorov.data.observations import Observations
+from kolmogorov.data.table.observations import Observations
 
 
 def load_digits() -> Observations:

@@ -6,10 +6,10 @@ from functools import partial
 from pathlib import Path
 
 from kolmogorov.data.datasets.storage import find_or_fetch
-from kolmogorov.data.observations import Observations
 from kolmogorov.data.options import ReadingOptions
 from kolmogorov.data.ratings import read_ratings
 from kolmogorov.data.reading.gathering import coded
+from kolmogorov.data.table.observations import Observations
 
 # Digests of the archives as GroupLens publishes them.
 _ML_100K = partial(

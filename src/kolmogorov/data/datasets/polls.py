@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.datasets.synthetic import Planted
-from kolmogorov.data.observations import Observations
+from kolmogorov.data.ids.vocabulary import Vocabulary
 from kolmogorov.data.options import ReadingOptions
 from kolmogorov.data.reading.gathering import coded
-from kolmogorov.data.vocabulary import Vocabulary
+from kolmogorov.data.table.observations import Observations
 
 
 @dataclass(frozen=True)

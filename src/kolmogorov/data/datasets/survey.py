@@ -9,8 +9,8 @@ import numpy as np
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.datasets.polls import Poll, read_truth
 from kolmogorov.data.datasets.synthetic import Planted
-from kolmogorov.data.observations import Observations
 from kolmogorov.data.options import ReadingOptions
+from kolmogorov.data.table.observations import Observations
 
 _EVENTS = ("rider", "driver", "parent", "reveller", "gardener")
 _LOWEST, _HIGHEST = 1.0, 5.0

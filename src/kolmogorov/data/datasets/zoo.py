@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from importlib.resources import files
 
-from kolmogorov.data.observations import Observations
+from kolmogorov.data.table.observations import Observations
 
 _NOT_YES_OR_NO = ("animal", "legs", "type")
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov.data.entries import Entries
-from kolmogorov.data.ordering import counting_order
+from kolmogorov.data.ids.vocabulary import Vocabulary
 from kolmogorov.data.packed.file import TableWriter
-from kolmogorov.data.scale import Scale
-from kolmogorov.data.vocabulary import Vocabulary
+from kolmogorov.data.table.entries import Entries
+from kolmogorov.data.table.ordering import counting_order
+from kolmogorov.data.values.scale import Scale
 
 
 def record(keys: str, *, weighted: bool) -> np.dtype[Any]:

@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov.data.entries import Entries, duplicate
+from kolmogorov.data.ids.vocabulary import Vocabulary
 from kolmogorov.data.options import Duplicates, Extent, ReadingOptions
 from kolmogorov.data.packed.table import read_rows
 from kolmogorov.data.reading.gathering import Intake
 from kolmogorov.data.reading.source import Source
-from kolmogorov.data.scale import Scale
-from kolmogorov.data.view import View, transposed
-from kolmogorov.data.vocabulary import Vocabulary
+from kolmogorov.data.table.entries import Entries, duplicate
+from kolmogorov.data.table.view import View, transposed
+from kolmogorov.data.values.scale import Scale
 from kolmogorov.errors import DataError
 
 

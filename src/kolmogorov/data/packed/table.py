@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support import container
+from kolmogorov.data.ids.vocabulary import Vocabulary
 from kolmogorov.data.packed.file import (
     VIEW,
     TableHeader,
@@ -22,8 +23,7 @@ from kolmogorov.data.packed.file import (
     check_same_entries,
     read_header,
 )
-from kolmogorov.data.view import View
-from kolmogorov.data.vocabulary import Vocabulary
+from kolmogorov.data.table.view import View
 from kolmogorov.errors import FileFormatError, InvariantError, KolmogorovError
 
 

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov.data.columns import Place, in_array
-from kolmogorov.data.entries import Entries, duplicate
-from kolmogorov.data.ids import IdEncoder
+from kolmogorov.data.ids.raw import IdEncoder
+from kolmogorov.data.ids.vocabulary import Vocabulary
 from kolmogorov.data.options import Extent, ReadingOptions
 from kolmogorov.data.reading.source import Source, aligned
-from kolmogorov.data.scale import Scale
-from kolmogorov.data.view import View
-from kolmogorov.data.vocabulary import Vocabulary
+from kolmogorov.data.table.entries import Entries, duplicate
+from kolmogorov.data.table.view import View
+from kolmogorov.data.values.columns import Place, in_array
+from kolmogorov.data.values.scale import Scale
 from kolmogorov.errors import DataError
 
 

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from kolmogorov._support.validation import nearest
 from kolmogorov._support.wording import advice, named, option
-from kolmogorov.data.notation import ValueFormat
 from kolmogorov.data.reading.shape import ListShape, Shape, WideShape
-from kolmogorov.data.reading.textfile import WHITESPACE, TextFile
+from kolmogorov.data.reading.text.file import WHITESPACE, TextFile
+from kolmogorov.data.values.notation import ValueFormat
 from kolmogorov.errors import DataError, ParameterError
 
 #: A column by its name or by its position from 0; None lets the reader choose, and means no weight.

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from kolmogorov.data.reading.arraylike import frame_of
-from kolmogorov.data.reading.arrow import ArrowSource, ParquetSource, is_arrow, is_parquet
-from kolmogorov.data.reading.frames import CursorSource, FrameSource, is_cursor
+from kolmogorov.data.reading.frames.arraylike import frame_of
+from kolmogorov.data.reading.frames.arrow import ArrowSource, ParquetSource, is_arrow, is_parquet
+from kolmogorov.data.reading.frames.rows import CursorSource, FrameSource, is_cursor
 from kolmogorov.data.reading.layout import FileFormat, TableForm
 from kolmogorov.data.reading.source import Source
-from kolmogorov.data.reading.text import TextSource
+from kolmogorov.data.reading.text.source import TextSource
 from kolmogorov.errors import DataError
 
 

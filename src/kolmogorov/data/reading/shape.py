@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.wording import advice, option
-from kolmogorov.data.columns import Place
-from kolmogorov.data.ids import CodedTexts, IdColumn, chosen_ids, normalise_ids
-from kolmogorov.data.notation import ValueFormat
+from kolmogorov.data.ids.raw import CodedTexts, IdColumn, chosen_ids, normalise_ids
 from kolmogorov.data.reading.source import Chunk
-from kolmogorov.data.values import ValueReader
+from kolmogorov.data.values.columns import Place
+from kolmogorov.data.values.notation import ValueFormat
+from kolmogorov.data.values.numbers import ValueReader
 from kolmogorov.errors import DataError
 
 #: Cells of a wide table that are looked at together.

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.columns import Place, in_array, numbers_of
-from kolmogorov.data.ids import IdColumn, normalise_ids
-from kolmogorov.data.notation import ValueFormat
-from kolmogorov.data.trainable import nothing_there
-from kolmogorov.data.values import ValueReader
+from kolmogorov.data.ids.raw import IdColumn, normalise_ids
+from kolmogorov.data.table.trainable import nothing_there
+from kolmogorov.data.values.columns import Place, in_array, numbers_of
+from kolmogorov.data.values.notation import ValueFormat
+from kolmogorov.data.values.numbers import ValueReader
 from kolmogorov.errors import DataError
 
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kolmogorov._support.progress import notice
-from kolmogorov.data.reading.arraylike import frame_of
-from kolmogorov.data.reading.arrow import is_arrow, is_parquet, opened_parquet
+from kolmogorov.data.ids.vocabulary import Vocabulary
+from kolmogorov.data.reading.frames.arraylike import frame_of
+from kolmogorov.data.reading.frames.arrow import is_arrow, is_parquet, opened_parquet
 from kolmogorov.data.reading.layout import separator_of, usual_columns
-from kolmogorov.data.reading.textfile import WHITESPACE, TextFile
-from kolmogorov.data.vocabulary import Vocabulary
+from kolmogorov.data.reading.text.file import WHITESPACE, TextFile
 from kolmogorov.errors import DataError
 
 _TITLES = ("title", "name", "label", "text", "description")

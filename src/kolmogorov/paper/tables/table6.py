@@ -9,7 +9,7 @@ import numpy as np
 
 from kolmogorov.data import Observations
 from kolmogorov.interpret import Relations
-from kolmogorov.interpret.relations import Convention
+from kolmogorov.interpret.relations.points import Convention
 from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.paper.data import split
 from kolmogorov.paper.printed import TABLE_6

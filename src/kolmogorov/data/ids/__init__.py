@@ -1,0 +1,1 @@
+"""Ids of users and items."""

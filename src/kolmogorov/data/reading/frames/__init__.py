@@ -1,0 +1,1 @@
+"""Data frames, arrays and Arrow streams as sources."""

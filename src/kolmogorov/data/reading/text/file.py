@@ -1,0 +1,247 @@
+"""A text file on disk or on standard input, plain or compressed, as records of fields with line numbers.
+
+Memory does not depend on what the file holds: it is read block by block, and a line, a record or a run of blank lines
+at its top that goes on beyond all measure is an error. A compressed file of some kilobytes can hold one such line.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from types import TracebackType
+from typing import IO, Any, BinaryIO, cast
+
+from kolmogorov._support.wording import advice, option
+from kolmogorov.data.reading.text.compression import DAMAGE, decompressed
+from kolmogorov.errors import DataError
+
+WHITESPACE = "whitespace"
+#: Characters of a line, and of a record that goes over several lines, at most.
+LONGEST_LINE = 16_000_000
+#: Blank lines above the first line that holds something, at most.
+MOST_BLANK_LINES = 100_000
+#: Characters, or bytes, that are read together.
+_BLOCK = 1 << 16
+#: Between two looks at how much was read for them lie so many records, or one for so many characters of the limit.
+_MOST_RECORDS, _CHARACTERS = 64, 250_000
+
+
+class TextFile:
+    """Opens a file whatever its compression, which is told by its first bytes and not by its name.
+
+    Parameters
+    ----------
+    path : path
+        "-" is standard input.
+    encoding : str
+    longest_line : int
+        Characters that a line or a record may have.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], encoding: str = "utf-8", *, longest_line: int = LONGEST_LINE
+    ) -> None:
+        self.name = "standard input" if str(path) == "-" else str(path)
+        self.encoding = "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
+        self._limit = longest_line
+        self._few = max(1, min(_MOST_RECORDS, longest_line // _CHARACTERS))
+        self._line: Callable[[], int] = lambda: 0
+        self._pending: list[str] = []
+        self._since = 0
+        self._path = path
+        self._raw = self._open(path)
+        try:
+            self._lines = chain.from_iterable(self._blocks(self._decoded()))
+        except BaseException:
+            self._close()
+            raise
+
+    def __enter__(self) -> TextFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        if self.name != "standard input":
+            self._raw.close()
+
+    @property
+    def line(self) -> int:
+        """The number of the line read last."""
+        return self._line()
+
+    def first_line(self) -> str:
+        """Return the first line that is not blank, without using it up."""
+        while True:
+            line = next(iter(self._taken(self._lines, 1)), "")
+            self._pending.append(line)
+            if line.strip() or not line:
+                return line
+            if len(self._pending) > MOST_BLANK_LINES:
+                raise DataError(f"{self.name} begins with more than {MOST_BLANK_LINES:,} blank lines.")
+
+    def second_line(self) -> str:
+        """Return the line after the first that is not blank, without using it up."""
+        line = next(iter(self._taken(self._lines, 1)), "")
+        self._pending.append(line)
+        return line
+
+    def records(self, separator: str, *, quoted: bool = True, most: int = -1) -> Iterator[list[str]]:
+        """Iterate over the lines' fields. A blank line is an empty record.
+
+        Without `quoted` quotes are characters like others; a line is split at blanks `most` times.
+        """
+        lines = chain(self._pending, self._lines)
+        if len(separator) == 1 and quoted:
+            reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
+            self._line = lambda: reader.line_num
+            return reader
+        return self._split(lines, None if separator == WHITESPACE else separator, most)
+
+    def fields(self, line: str, separator: str, *, quoted: bool = True) -> list[str]:
+        """Split one line as `records` would."""
+        if len(separator) != 1 or not quoted:
+            return line.rstrip("\r\n").split(None if separator == WHITESPACE else separator)
+        try:
+            return next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])
+        except csv.Error as error:
+            raise DataError(f"{self.name}, line {len(self._pending)}: {error}.") from None
+
+    def take(self, records: Iterator[list[str]], count: int) -> list[list[str]]:
+        """Take up to `count` records; damage found on the way is an error with its line."""
+        taken: list[list[str]] = []
+        while len(taken) < count:
+            wanted = min(self._few, count - len(taken))
+            self._since = 0
+            few = self._taken(records, wanted)
+            taken += few
+            if len(few) < wanted:
+                break
+        return taken
+
+    def _taken(self, source: Iterable[Any], count: int) -> list[Any]:
+        try:
+            return list(islice(source, count))
+        except UnicodeError as error:
+            reason = getattr(error, "reason", str(error))
+            remedy = advice("If it is text, name its encoding, for example {}.", option("encoding", "latin-1"))
+            raise DataError(
+                f"{self.name}{self._undecodable_line()} is not text in encoding {self.encoding.removesuffix('-sig')} "
+                f"({reason}).{remedy}"
+            ) from None
+        except csv.Error as error:
+            raise DataError(
+                f"{self.name}, line {self.line}: {error}; a quote opens or closes where none should."
+            ) from None
+        except DAMAGE as error:
+            raise DataError(f"{self.name} cannot be read to its end: {error}.") from None
+
+    def _blocks(self, text: io.TextIOWrapper, block_size: int = _BLOCK) -> Iterator[Iterable[str]]:
+        """Cut the text into lines, block by block; inside a block lines are found by compiled code.
+
+        Every request for a block is also the moment to look at how much went into the records asked for last.
+        """
+        # No line inside a block can be too long, so only the one that goes over its edge is measured.
+        size = max(1, min(block_size, self._limit))
+        rest: list[str] = []
+        length = done = 0
+        while block := text.read(size):
+            self._since += len(block)
+            # A carriage return at the edge may be half of a line's end.
+            end = max(block.rfind("\n"), block.rfind("\r", 0, -1)) + 1
+            first = _first_end(block) if end else len(block)
+            if length + first > self._limit:
+                raise self._endless(done + 1, "a line")
+            if self._since > self._limit + 2 * size:
+                raise self._endless(self.line, "a record, or some neighbouring ones together,")
+            if not end:
+                rest.append(block)
+                length += len(block)
+                continue
+            whole = "".join([*rest, block[:end]])
+            rest, length = [block[end:]], len(block) - end
+            done += max(whole.count("\n"), whole.count("\r"))
+            yield io.StringIO(whole, newline="")
+        if length:
+            yield io.StringIO("".join(rest), newline="")
+
+    def _endless(self, line: int, what: str) -> DataError:
+        return DataError(
+            f"{self.name}, line {line}: {what} has more than {self._limit:,} characters. Expected one line for each "
+            "rating; is it another kind of file, or is a quote never closed?"
+        )
+
+    def _undecodable_line(self) -> str:
+        """Look for the line that cannot be decoded; standard input cannot be read twice."""
+        if self.name == "standard input":
+            return ""
+        decoder = codecs.getincrementaldecoder(self.encoding)()
+        number = 1
+        with self._open(self._path) as raw:
+            plain = decompressed(raw, self.name)
+            while block := plain.read(_BLOCK):
+                try:
+                    number += decoder.decode(block).count("\n")
+                except UnicodeDecodeError as error:
+                    return f", line {number + bytes(error.object[: error.start]).count(10)},"
+                except UnicodeError:
+                    return ""
+        return ""
+
+    def _split(self, lines: Iterable[str], separator: str | None, most: int) -> Iterator[list[str]]:
+        count = 0
+
+        def line() -> int:
+            return count
+
+        self._line = line
+        for text in lines:
+            count += 1
+            stripped = text.rstrip("\r\n")
+            yield stripped.split(separator, most) if stripped.strip() else []
+
+    def _open(self, path: str | os.PathLike[str]) -> BinaryIO:
+        if str(path) == "-":
+            if sys.stdin is None or getattr(sys.stdin, "closed", False):
+                raise DataError("Standard input is closed. Name a file, or pipe lines in.")
+            stdin = sys.stdin.buffer
+            return stdin if hasattr(stdin, "peek") else io.BufferedReader(cast("io.RawIOBase", stdin))
+        try:
+            return open(path, "rb")
+        except FileNotFoundError:
+            raise DataError(f"There is no file {path}.") from None
+        except OSError as error:
+            raise DataError(f"{path} cannot be opened: {error.strerror}.") from None
+        except ValueError:
+            raise DataError(f"{os.fspath(path)!r} cannot be opened: a path cannot hold a NUL character.") from None
+
+    def _decoded(self) -> io.TextIOWrapper:
+        try:
+            plain = decompressed(self._raw, self.name)
+            start = plain.peek(4096)[:4096]
+        except DAMAGE as error:
+            raise DataError(f"{self.name} cannot be decompressed: {error}.") from None
+        if not start:
+            raise DataError(f"{self.name} is empty.")
+        if b"\0" in start and not self.encoding.lower().startswith(("utf-16", "utf-32", "utf_16", "utf_32")):
+            utf_16 = start.startswith((b"\xff\xfe", b"\xfe\xff"))
+            remedy = advice("It may be UTF-16: try {}.", option("encoding", "utf-16")) if utf_16 else ""
+            remedy = remedy or " Expected lines of user, item, value."
+            raise DataError(f"{self.name} is not a text file: it holds NUL bytes.{remedy}")
+        try:
+            return io.TextIOWrapper(cast("IO[bytes]", plain), encoding=self.encoding, newline="")
+        except LookupError:
+            raise DataError(f"There is no encoding {self.encoding!r}.") from None
+
+
+def _first_end(block: str) -> int:
+    """Return the length of the first line of a block that has a line's end."""
+    return min(place for place in (block.find("\n"), block.find("\r")) if place >= 0)

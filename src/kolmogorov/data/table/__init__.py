@@ -1,0 +1,1 @@
+"""Observed entries of a table."""

@@ -1,0 +1,480 @@
+"""The observed entries of a table, by users and by items, with their ids and their scale."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.markup import bars, card, note
+from kolmogorov._support.optional import to_frame
+from kolmogorov._support.typing import Floats
+from kolmogorov._support.validation import OneOf, check_parameters
+from kolmogorov.data.ids.vocabulary import Vocabulary
+from kolmogorov.data.options import Duplicates, ReadingOptions
+from kolmogorov.data.packed.packing import packed_subset
+from kolmogorov.data.packed.table import PackedTable, open_table
+from kolmogorov.data.reading.frames.arraylike import dense_cells, sparse_cells
+from kolmogorov.data.reading.gathering import gathered, of_cells
+from kolmogorov.data.reading.layout import TableForm
+from kolmogorov.data.reading.opening import table_source
+from kolmogorov.data.reading.source import ArraySource
+from kolmogorov.data.reading.titles import titled
+from kolmogorov.data.table.split import By, fold_numbers, holdout, holdout_of_each, latest
+from kolmogorov.data.table.view import BLOCK as BLOCK
+from kolmogorov.data.table.view import View as View
+from kolmogorov.data.table.view import fingerprint_of, transposed
+from kolmogorov.data.values.notation import ValueFormat
+from kolmogorov.data.values.scale import Scale
+from kolmogorov.errors import DataError
+
+#: Values that a histogram tells apart.
+_TOLD_APART = 12
+
+
+class Observations:
+    """Observed entries of a table of users and items, with their ids and their scale. Immutable.
+
+    Made by `from_arrays`, `from_frame`, `from_scipy`, `from_dense`, `open`, `kolmogorov.read_ratings` or
+    `kolmogorov.datasets.load`.
+
+    Attributes
+    ----------
+    users, items : Vocabulary
+    rows, columns : View
+        The entries by users and by items.
+    scale : Scale
+        Maps values in [0, 1] back to rating units.
+
+    Examples
+    --------
+    >>> obs = Observations.from_arrays(["ann", "ann", "bob"], ["tea", "rum", "tea"], [5, 1, 4], maximum=5)
+    >>> len(obs), obs.rows.values.tolist()
+    (3, [0.2, 1.0, 0.8])
+    """
+
+    def __init__(self, users: Vocabulary, items: Vocabulary, rows: View, scale: Scale) -> None:
+        self.__dict__.update(users=users, items=items, rows=rows, scale=scale)
+
+    users: Vocabulary
+    items: Vocabulary
+    rows: View
+    scale: Scale
+    _table: PackedTable | None = None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"Observations are immutable; make new ones instead of setting '{name}'.")
+
+    @classmethod
+    def from_arrays(
+        cls,
+        users: Any,
+        items: Any,
+        values: Any,
+        *,
+        weights: Any = None,
+        minimum: float | None = None,
+        maximum: float | None = None,
+        scaling: str = "auto",
+        duplicates: Duplicates = "error",
+    ) -> Observations:
+        """Make observations of aligned arrays.
+
+        Parameters
+        ----------
+        users, items : array-like of int or str
+        values : array-like of float
+            In rating units.
+        weights : array-like of float, optional
+            From 1e-9 to 1e9; an empirical probability from n trials weighs n.
+        minimum, maximum : float, optional
+            Ends of the rating scale, between -1e100 and 1e100. By default `maximum` is the largest value seen, or 1
+            where none exceeds 1.
+        scaling : {"auto", "max", "minmax"}
+            p = r / maximum as in the paper ("max"), or p = (r - minimum) / (maximum - minimum). "auto" takes the
+            first, unless `minimum` is given or, where neither end is, some value is negative, or above 1 and neither
+            whole nor half: then `minimum` is the smallest value.
+        duplicates : {"error", "mean", "last"}
+            What to do with several values for one (user, item). "mean" is weighted and adds the weights up.
+
+        Examples
+        --------
+        >>> Observations.from_arrays([1, 1, 2], [10, 20, 10], [3, 5, 0])
+        Observations: 3 of 2 users × 2 items (75.0% observed), p = r / 5
+        """
+        options = ReadingOptions(minimum, maximum, scaling, duplicates)
+        return cls(*gathered([ArraySource(users, items, values, weights)], options))
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        user: Any = None,
+        item: Any = None,
+        value: Any = None,
+        *,
+        weight: Any = None,
+        map: Mapping[Any, float] | None = None,
+        missing: Any = (),
+        minimum: float | None = None,
+        maximum: float | None = None,
+        scaling: str = "auto",
+        duplicates: Duplicates = "error",
+    ) -> Observations:
+        """Make observations of the columns of a data frame or of an Arrow stream.
+
+        Parameters
+        ----------
+        frame : data frame, Arrow stream or cursor
+            Of pandas, polars or pyarrow, or anything with ``__arrow_c_stream__`` such as a DuckDB relation, which is
+            read batch by batch; or a cursor of a database, on which a query was executed.
+        user, item, value, weight : str
+            Column names; by default the usual ones, such as user_id, movie and rating. Without a weight every
+            observation weighs one.
+        map, missing
+            Words and marks of missing values, as in `kolmogorov.read_ratings`.
+        minimum, maximum, scaling, duplicates
+            As in `from_arrays`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"by": ["ann", "bob"], "drink": ["tea", "tea"], "stars": [5, 4]})
+        >>> Observations.from_frame(frame, "by", "drink", maximum=5)
+        Observations: 2 of 2 users × 1 items (100.0% observed), p = r / 5
+        """
+        wanted = {"user": user, "item": item, "value": value} | ({} if weight is None else {"weight": weight})
+        source = table_source(frame, TableForm(wanted, "The frame", ValueFormat.of(map, missing), exact=True))
+        if source is None:
+            raise DataError(
+                f"Expected a pandas, polars or pyarrow table, or an Arrow stream, got {type(frame).__name__}. "
+                "For arrays use from_arrays, from_scipy or from_dense."
+            )
+        return cls(*gathered([source], ReadingOptions(minimum, maximum, scaling, duplicates)))
+
+    @classmethod
+    def from_scipy(cls, matrix: Any, *, weights: Any = None, **options: Any) -> Observations:
+        """Make observations of a SciPy sparse matrix or array: what is stored is observed, zeros included.
+
+        Rows are users. `weights` has one entry for each that is stored; the other options are those of `from_arrays`.
+        """
+        return cls(*of_cells(*sparse_cells(matrix), weights, ReadingOptions(**options)))
+
+    @classmethod
+    def from_dense(cls, table: Any, *, weights: Any = None, **options: Any) -> Observations:
+        """Make observations of a two-dimensional array or a wide data frame.
+
+        Rows are users, columns are items. NaN, None, the masked cells of a masked array and the empty cells of a frame
+        are missing. A frame that holds a list of ratings is refused; it is for `from_frame`. `weights` has one entry
+        for each observed cell; the other options are those of `from_arrays`.
+
+        Examples
+        --------
+        >>> Observations.from_dense([[0.8, 0.4], [float("nan"), 0.6]])
+        Observations: 3 of 2 users × 2 items (75.0% observed), p = r
+        """
+        return cls(*of_cells(*dense_cells(table), weights, ReadingOptions(**options)))
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], verify: bool = True) -> Observations:
+        """Map a packed table, made by `kolmogorov.pack`, into memory; it may be larger than that.
+
+        Parameters
+        ----------
+        path : path
+        verify : bool
+            Compare all checksums, which reads the file once. What could make compiled code read outside the table is
+            checked in any case.
+        """
+        return cls._mapped(open_table(path, verify))
+
+    @classmethod
+    def _mapped(cls, table: PackedTable) -> Observations:
+        made = cls(table.users, table.items, table.rows, table.header.scale)
+        # `columns` is a cached property that finds itself filled.
+        made.__dict__.update(_table=table, columns=table.columns)
+        return made
+
+    @property
+    def n_users(self) -> int:
+        """Number of users, observed or not."""
+        return len(self.users)
+
+    @property
+    def n_items(self) -> int:
+        """Number of items, observed or not."""
+        return len(self.items)
+
+    @property
+    def values(self) -> Floats:
+        """The observed values in [0, 1], by users and then by items."""
+        return self.rows.values
+
+    @property
+    def weights(self) -> Floats | None:
+        """The weights in the order of `values`, or None where every observation weighs one."""
+        return self.rows.weights if self.rows.weights.size else None
+
+    @property
+    def minimum(self) -> float:
+        """The rating that means probability 0."""
+        return self.scale.minimum
+
+    @property
+    def maximum(self) -> float:
+        """The rating that means probability 1."""
+        return self.scale.maximum
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether every value is 0 or 1."""
+        return self.rows.is_binary() if self._table is None else self._table.header.binary
+
+    @property
+    def path(self) -> Path | None:
+        """The packed table that the entries lie in, or None where they are in memory."""
+        return None if self._table is None else self._table.path
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays in both orders."""
+        return self.rows.nbytes + self.columns.nbytes
+
+    @cached_property
+    def columns(self) -> View:
+        """The entries by items; made at first use and kept."""
+        return transposed(self.rows, self.n_items)
+
+    @property
+    def seen_items(self) -> NDArray[np.bool_]:
+        """Which items have entries."""
+        if self._table is not None:
+            return self.columns.counts > 0
+        present = np.zeros(self.n_items, dtype=bool)
+        present[self.rows.indices] = True
+        return present
+
+    def extent(self) -> tuple[float, float] | None:
+        """Return the smallest and the largest value in [0, 1], or None where there are no entries."""
+        return self.rows.extent()
+
+    def user_rows(self) -> NDArray[Any]:
+        """Return the user's row number of each entry, in the order of `values`."""
+        return self.rows.owners(0, self.n_users)
+
+    def item_rows(self) -> NDArray[Any]:
+        """Return the item's row number of each entry, in the order of `values`."""
+        return self.rows.indices
+
+    def validate(self) -> None:
+        """Raise `InvariantError` where the parts do not form observations; for parts that come from a file."""
+        self.rows.validate(self.n_users, self.n_items)
+
+    def check_intact(self) -> None:
+        """Raise where the entries are in a file that has changed its size since it was opened."""
+        self.rows.check_intact()
+
+    def __len__(self) -> int:
+        return self.values.size
+
+    def __repr__(self) -> str:
+        cells = self.n_users * self.n_items
+        share = 100.0 * len(self) / cells if cells else 0.0
+        weighted = ", weighted" if self.weights is not None else ""
+        return (
+            f"Observations: {len(self):,} of {self.n_users:,} users × {self.n_items:,} items "
+            f"({share:.1f}% observed), {self.scale}{weighted}"
+        )
+
+    def _repr_html_(self) -> str:
+        """Show the size, and how often each value was observed."""
+        return card("Observations", note(repr(self).removeprefix("Observations: ")), *self._histogram())
+
+    def _histogram(self) -> list[str]:
+        if not len(self):
+            return []
+        found, counts = np.unique(self.values.round(9), return_counts=True)
+        labels = [f"{self.scale.rating(value):g}" for value in found.tolist()]
+        if found.size > _TOLD_APART:
+            counts, ends = np.histogram(self.values, bins=10, range=(0.0, 1.0))
+            edges = [f"{self.scale.rating(end):g}" for end in ends.tolist()]
+            labels = [f"{low} to {high}" for low, high in pairwise(edges)]
+        shares = [f"{count:,} ({count / len(self):.0%})" for count in counts.tolist()]
+        busy = [int(np.median(view.counts[view.counts > 0])) for view in (self.rows, self.columns)]
+        return [bars(labels, counts.tolist(), shares), note(f"median: {busy[0]:,} of a user, {busy[1]:,} of an item")]
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return a data frame with columns user, item, value (in [0, 1]), rating, and weight if there is one.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            The first of them that is installed by default.
+        """
+        columns = {
+            "user": self.users.ids[self.user_rows()],
+            "item": self.items.ids[self.item_rows()],
+            "value": self.values,
+            "rating": self.scale.rating(self.values),
+        }
+        if self.weights is not None:
+            columns["weight"] = self.weights
+        return to_frame(columns, backend)
+
+    def fingerprint(self) -> str:
+        """Return a digest of everything a fit depends on."""
+        if self._table is not None:
+            return self._table.header.fingerprint
+        return fingerprint_of(self.n_users, self.n_items, self.scale, self.rows.digests())
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        if self._table is None:
+            return super().__reduce__()
+        # Another process maps the same file; titles may have been given since.
+        known = self.users is self._table.users and self.items is self._table.items
+        return _reopened, (self._table.path, self.fingerprint(), None if known else (self.users, self.items))
+
+    def with_titles(self, items: Any = None, users: Any = None) -> Observations:
+        """Return the same observations, whose items or users are called something.
+
+        Tables, rules, explanations and reports then show titles beside or instead of ids; ids stay what predictions
+        are asked for by.
+
+        Parameters
+        ----------
+        items, users : dict, data frame, Arrow table or path, optional
+            Ids with their titles: a dictionary, or two columns. A file may be separated by commas, tabs, semicolons,
+            ``|`` or ``::``, with or without a header; columns are found by their usual names, or are the first two.
+
+        Examples
+        --------
+        >>> obs = Observations.from_arrays([1, 2], [50, 50], [5, 4])
+        >>> obs.with_titles(items={50: "Star Wars (1977)"}).items.name(0)
+        'Star Wars (1977)'
+        """
+        if items is None and users is None:
+            return self
+        made = Observations(
+            self.users if users is None else titled(self.users, users, "user"),
+            self.items if items is None else titled(self.items, items, "item"),
+            self.rows,
+            self.scale,
+        )
+        made.__dict__.update((name, self.__dict__[name]) for name in ("_table", "columns") if name in self.__dict__)
+        return made
+
+    def rescaled(self, scale: Scale) -> Observations:
+        """Return the same ratings as probabilities on another scale; they must fit into it."""
+        if scale == self.scale:
+            return self
+        rows = self.rows
+        view = View(rows.indptr, rows.indices, self.scale.converted(self.values, scale), rows.weights)
+        return Observations(self.users, self.items, view, scale)
+
+    def subset(self, chosen: NDArray[np.bool_]) -> Observations:
+        """Keep the chosen entries (a mask in the order of `values`); ids and scale stay.
+
+        Those of a packed table go to another one under the temporary directory, which is deleted when nobody uses it
+        any more.
+        """
+        if np.shape(chosen) != self.values.shape or np.asarray(chosen).dtype != bool:
+            raise DataError(f"'chosen' must be a boolean mask with one entry per observation ({len(self)}).")
+        if self._table is not None and np.any(chosen):
+            part = Observations._mapped(packed_subset(self._table, np.asarray(chosen)))
+            part.__dict__.update(users=self.users, items=self.items)
+            return part
+        return Observations(self.users, self.items, self.rows.chosen(chosen), self.scale)
+
+    def split(
+        self, test_size: float = 0.2, random_state: Any = None, *, by: By = "entry", times: Any = None
+    ) -> tuple[Observations, Observations]:
+        """Hold out some of the entries: (train, test), with the same ids on both sides.
+
+        Parameters
+        ----------
+        test_size : float
+            Share of the entries to hold out.
+        random_state : int, Generator, RandomState or None
+        by : {"entry", "user", "time", "leave_one_out"}
+            Entries at random; a share of every user's entries; the latest entries of all; one entry of every user
+            (`test_size` is not used). A user with one entry keeps it, except by time.
+        times : Observations or array-like, optional
+            When every entry happened: observations of the same entries whose value is the time (read the file again
+            with the time as its value column and ``scaling="minmax"``), or numbers in the order of `values`. By time
+            they are needed; by user and one of every user, they make the latest entries those held out.
+
+        Examples
+        --------
+        >>> obs = Observations.from_dense([[1, 0], [0, 1], [1, 1]])
+        >>> train, test = obs.split(test_size=1/3, random_state=0)
+        >>> len(train), len(test)
+        (4, 2)
+        >>> when = Observations.from_dense([[1999, 2001], [2003, 2002], [2000, 2004]], scaling="minmax")
+        >>> train, test = obs.split(by="leave_one_out", times=when)
+        >>> test.item_rows().tolist()
+        [1, 0, 1]
+        """
+        check_parameters("split", {"by": by}, {"by": OneOf(("entry", "user", "time", "leave_one_out"))})
+        when = None if times is None else self._times(times)
+        if by == "time":
+            if when is None:
+                raise DataError(
+                    "A split by time needs times=: observations of the same entries whose value is the time."
+                )
+            chosen = latest(when, test_size)
+        elif by == "entry":
+            if when is not None:
+                raise DataError("times= goes with by='time', 'user' or 'leave_one_out'.")
+            chosen = holdout(len(self), test_size, random_state)
+        else:
+            share = None if by == "leave_one_out" else test_size
+            chosen = holdout_of_each(self.rows.indptr, share, random_state, when)
+        return self.subset(~chosen), self.subset(chosen)
+
+    def _times(self, times: Any) -> Floats:
+        """Return the time of each entry."""
+        if isinstance(times, Observations):
+            same = len(times) == len(self) and np.array_equal(times.rows.indptr, self.rows.indptr)
+            if not same or not np.array_equal(times.rows.indices, self.rows.indices):
+                raise DataError(f"'times' must have the entries of these observations ({self}), got {times}.")
+            return times.values
+        when = np.asarray(times, dtype=np.float64)
+        if when.shape != self.values.shape or not np.isfinite(when).all():
+            raise DataError(f"'times' must hold {len(self)} finite numbers in the order of 'values', got {when.shape}.")
+        return when
+
+    def filled(self) -> Observations:
+        """Return the whole table: what was not observed is a no, as are its values of 0.
+
+        For counting rules where only yes is recorded. It is as large as the table has cells; to fit a model to such
+        data use its parameter `unobserved` instead.
+
+        Examples
+        --------
+        >>> Observations.from_arrays(["ann", "bob"], ["tea", "rum"], [1, 1]).filled().values.reshape(2, 2)
+        array([[0., 1.],
+               [1., 0.]])
+        """
+        values = np.zeros(self.n_users * self.n_items)
+        values[self.user_rows().astype(np.int64) * self.n_items + self.item_rows()] = self.values
+        indices = np.tile(np.arange(self.n_items, dtype=np.int32), self.n_users)
+        indptr = np.arange(self.n_users + 1, dtype=np.int64) * self.n_items
+        return Observations(self.users, self.items, View(indptr, indices, values, np.empty(0)), self.scale)
+
+    def folds(self, k: int = 5, random_state: Any = None) -> Iterator[tuple[Observations, Observations]]:
+        """Yield k pairs (train, test) in which every entry is tested once."""
+        part = fold_numbers(len(self), k, random_state)
+        return ((self.subset(part != fold), self.subset(part == fold)) for fold in range(k))
+
+
+def _reopened(path: Path, fingerprint: str, names: tuple[Vocabulary, Vocabulary] | None) -> Observations:
+    found = Observations._mapped(open_table(path, verify=False, fingerprint=fingerprint))
+    if names is not None:
+        found.__dict__.update(users=names[0], items=names[1])
+    return found

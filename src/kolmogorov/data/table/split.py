@@ -1,0 +1,102 @@
+"""Holdouts and folds of entries, as masks and numbers."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.seeds import generator
+from kolmogorov._support.typing import Floats
+from kolmogorov._support.validation import Integer, check_parameters
+from kolmogorov._support.wording import named
+from kolmogorov.data.table.trainable import nothing_there
+from kolmogorov.errors import DataError, ParameterError
+
+By = Literal["entry", "user", "time", "leave_one_out"]
+
+
+def holdout(n: int, test_size: float, random_state: Any) -> NDArray[np.bool_]:
+    """Choose round(test_size * n) of n entries at random.
+
+    Examples
+    --------
+    >>> int(holdout(10, 0.2, 0).sum())
+    2
+    """
+    n_test = _n_test(n, test_size)
+    chosen = np.zeros(n, dtype=bool)
+    chosen[generator(random_state).permutation(n)[:n_test]] = True
+    return chosen
+
+
+def latest(times: Floats, test_size: float) -> NDArray[np.bool_]:
+    """Choose the round(test_size * n) entries with the largest times; of equal ones those that come later.
+
+    Examples
+    --------
+    >>> latest(np.array([3.0, 1.0, 2.0]), 0.4).tolist()
+    [True, False, False]
+    """
+    chosen = np.zeros(times.size, dtype=bool)
+    chosen[np.argsort(times, kind="stable")[times.size - _n_test(times.size, test_size) :]] = True
+    return chosen
+
+
+def holdout_of_each(
+    indptr: NDArray[np.int64], test_size: float | None, random_state: Any, times: Floats | None
+) -> NDArray[np.bool_]:
+    """Choose a share of every row's entries, at random or the latest, and never all; without a share one of each.
+
+    Examples
+    --------
+    >>> holdout_of_each(np.array([0, 1, 5]), 0.5, 0, None).reshape(-1)[:1], holdout_of_each(
+    ...     np.array([0, 1, 5]), None, 0, np.array([1.0, 1.0, 9.0, 2.0, 3.0])
+    ... )
+    (array([False]), array([False, False,  True, False, False]))
+    """
+    counts = np.diff(indptr)
+    if test_size is not None:
+        check_share(test_size)
+    if not indptr[-1]:
+        raise nothing_there("to split")
+    wanted = np.minimum(1 if test_size is None else np.round(test_size * counts), counts - 1).clip(0)
+    if not wanted.any():
+        raise DataError("No user has enough observations to hold some out and keep others; the test part is empty.")
+    owner = np.repeat(np.arange(counts.size), counts)
+    # In each row the entries that come last in this order are held out.
+    order = np.lexsort((generator(random_state).random(owner.size) if times is None else times, owner))
+    place = np.empty(owner.size, dtype=np.int64)
+    place[order] = np.arange(owner.size)
+    chosen: NDArray[np.bool_] = indptr[1:][owner] - place <= wanted[owner]
+    return chosen
+
+
+def _n_test(n: int, test_size: float) -> int:
+    check_share(test_size)
+    if not n:
+        raise nothing_there("to split")
+    n_test = round(test_size * n)
+    if not 0 < n_test < n:
+        raise DataError(f"A test share of {test_size:g} of {n} observation(s) leaves one part empty.")
+    return n_test
+
+
+def check_share(test_size: Any) -> None:
+    """Refuse what is no share of the entries."""
+    if not isinstance(test_size, numbers.Real) or not 0.0 < float(test_size) < 1.0:
+        raise ParameterError(f"{named('test_size')} must be a share between 0 and 1, got {test_size!r}.")
+
+
+def fold_numbers(n: int, k: int, random_state: Any) -> NDArray[Any]:
+    """Deal n entries into k random parts of nearly equal size; return each entry's part."""
+    check_parameters("folds", {"k": k}, {"k": Integer(2)})
+    if not n:
+        raise nothing_there("to deal into folds")
+    if n < k:
+        raise DataError(f"{n} observation(s) cannot be dealt into {k} folds.")
+    part = np.empty(n, dtype=np.uint8 if k < 256 else np.int64)
+    part[generator(random_state).permutation(n)] = np.arange(n) % k
+    return part

@@ -1,0 +1,148 @@
+"""The observed entries of a table in one order. A stored zero is an observation."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.invariants import check_array, check_between, check_indices, check_indptr
+from kolmogorov._support.typing import Floats
+from kolmogorov.data.options import LARGEST_WEIGHT, LEAST_WEIGHT
+from kolmogorov.data.table.ordering import counting_order
+from kolmogorov.data.values.scale import Scale
+
+#: Entries that are looked at together where a table is gone through block by block.
+BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Observations in one order: row r's entries lie at indptr[r] to indptr[r + 1].
+
+    Attributes
+    ----------
+    indptr : int64[n_rows + 1]
+    indices : int32[nnz] or int64[nnz]
+        The partner of each entry, increasing within a row.
+    values : float64[nnz]
+        In [0, 1].
+    weights : float64[nnz] or float64[0]
+        Empty where every observation weighs one.
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[Any]
+    values: Floats
+    weights: Floats
+
+    def __post_init__(self) -> None:
+        for array in (self.indptr, self.indices, self.values, self.weights):
+            array.setflags(write=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Arrays that come from another process are made read-only again, as kernels are compiled for.
+        return View, (self.indptr, self.indices, self.values, self.weights)
+
+    def cut(self, first: int, last: int) -> View:
+        """Return a copy of some rows as a view of their own."""
+        part = slice(self.indptr[first], self.indptr[last])
+        weights = self.weights[part].copy() if self.weights.size else self.weights
+        indptr = self.indptr[first : last + 1] - self.indptr[first]
+        return View(indptr, self.indices[part].copy(), self.values[part].copy(), weights)
+
+    def chosen(self, mask: NDArray[np.bool_]) -> View:
+        """Return the chosen entries, in the same rows."""
+        kept = np.concatenate(([0], np.cumsum(mask, dtype=np.int64)))
+        weights = self.weights[mask] if self.weights.size else self.weights
+        return View(kept[self.indptr], self.indices[mask], self.values[mask], weights)
+
+    def weighed(self, factor: Floats) -> View:
+        """Return the same entries with their weights multiplied, entry by entry."""
+        return View(self.indptr, self.indices, self.values, factor * self.weights if self.weights.size else factor)
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Entries per row."""
+        return np.diff(self.indptr)
+
+    def blocks(self, entries: int | None = None) -> Iterator[tuple[int, int]]:
+        """Yield ranges of rows (first, last) that together are all rows, with about so many entries each."""
+        return row_blocks(self.indptr, BLOCK if entries is None else entries)
+
+    def owners(self, first: int, last: int) -> NDArray[np.int32]:
+        """Return the row number of each entry of some rows."""
+        return np.repeat(np.arange(first, last, dtype=np.int32), np.diff(self.indptr[first : last + 1]))
+
+    def forget(self, first: int, last: int) -> None:
+        """Give back the memory behind the entries of some rows, where it is only mapped."""
+
+    def extent(self) -> tuple[float, float] | None:
+        """Return the smallest and the largest value, found block by block, or None where there are none."""
+        ends: list[float] = []
+        for first, last in self.blocks():
+            values = self.values[self.indptr[first] : self.indptr[last]]
+            if values.size:
+                ends += (float(values.min()), float(values.max()))
+            self.forget(first, last)
+        return (min(ends), max(ends)) if ends else None
+
+    def is_binary(self) -> bool:
+        """Whether every value is 0 or 1."""
+        found = True
+        for first, last in self.blocks():
+            values = self.values[self.indptr[first] : self.indptr[last]]
+            found = found and bool(((values == 0.0) | (values == 1.0)).all())
+            self.forget(first, last)
+        return found
+
+    def digests(self) -> list[bytes]:
+        """Return the SHA-256 of each of the four arrays."""
+        arrays = (self.indptr, self.indices, self.values, self.weights)
+        return [hashlib.sha256(np.ascontiguousarray(array).data).digest() for array in arrays]
+
+    def check_intact(self) -> None:
+        """Raise where the entries are in a file that has changed its size since it was opened."""
+
+    def validate(self, n_rows: int, n_partners: int) -> None:
+        """Raise `InvariantError` where the arrays do not form observations of so many rows and partners."""
+        check_array("indptr", self.indptr, np.int64, (n_rows + 1,))
+        check_indptr("indptr", self.indptr, self.indices.size)
+        check_indices("indices", self.indptr, self.indices, n_partners)
+        check_array("values", self.values, np.float64, self.indices.shape)
+        check_between("values", self.values, 0.0, 1.0)
+        check_array("weights", self.weights, np.float64, self.indices.shape if self.weights.size else (0,))
+        check_between("weights", self.weights, LEAST_WEIGHT, LARGEST_WEIGHT)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the four arrays."""
+        return self.indptr.nbytes + self.indices.nbytes + self.values.nbytes + self.weights.nbytes
+
+
+def row_blocks(indptr: NDArray[np.int64], entries: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges of rows with at most so many entries, or with one row."""
+    first, n_rows = 0, indptr.size - 1
+    while first < n_rows:
+        last = int(np.searchsorted(indptr, indptr[first] + entries, side="right")) - 1
+        last = min(max(last, first + 1), n_rows)
+        yield first, last
+        first = last
+
+
+def fingerprint_of(n_users: int, n_items: int, scale: Scale, parts: Sequence[bytes]) -> str:
+    """Digest the shape, the scale and the digests of the four arrays by users."""
+    return hashlib.sha256(f"{n_users} {n_items} {scale.signature}".encode() + b"".join(parts)).hexdigest()
+
+
+def transposed(view: View, n_columns: int) -> View:
+    """Order the entries of a view by their partners."""
+    order = counting_order(view.indices, n_columns)
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(view.indices, minlength=n_columns)))).astype(np.int64)
+    own = view.owners(0, view.indptr.size - 1)
+    weights = view.weights[order] if view.weights.size else view.weights
+    return View(indptr, own[order], view.values[order], weights)

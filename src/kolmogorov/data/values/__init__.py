@@ -1,0 +1,1 @@
+"""Values: how they are written, what they mean, and their scale."""

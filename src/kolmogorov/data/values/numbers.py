@@ -1,0 +1,248 @@
+"""Values as numbers, whatever they are written as: each distinct text is read once."""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kolmogorov._support.typing import Floats
+from kolmogorov._support.wording import advice, flag, option
+from kolmogorov.data.values.columns import Place, column_of, in_array, numbers_of
+from kolmogorov.data.values.notation import PAIR_OF, ValueFormat, text_of
+from kolmogorov.errors import DataError
+
+#: Words that an error lists.
+_MOST_WORDS = 12
+_COMMA_NUMBER = re.compile(r"[+-]?(\d*),(\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+
+
+class _UnreadableError(ValueError):
+    """A text that no number can be made of, with what to say beside that."""
+
+
+class ValueReader(dict[str, float]):
+    """Numbers by their text. Ratings repeat a few texts a million times, so each text is parsed once.
+
+    What was found in one text, as that commas stand before decimals, holds for those that come later; the reader of a
+    column sees all of it.
+
+    Parameters
+    ----------
+    form : ValueFormat
+    what : str
+        What errors call the column.
+    fixed : bool
+        The caller has no say in how values are read, and errors advise on none.
+
+    Examples
+    --------
+    >>> ValueReader(ValueFormat.of(missing="NA")).read(["Yes", "NO", "NA"])
+    array([ 1.,  0., nan])
+    """
+
+    _LIMIT = 200_000
+
+    def __init__(self, form: ValueFormat, what: str = "value", *, fixed: bool = False) -> None:
+        super().__init__()
+        self._fixed = fixed or what != "value"
+        self._form, self.what = form, what
+        self._missing = set(form.missing)
+        self._missing_numbers = {number for mark in form.missing if (number := _plain_float(mark)) is not None}
+        self._point = None if form.decimal == "auto" else form.decimal
+        self._pair: tuple[str, str] | None = None
+        self._number: str | None = None
+
+    @property
+    def skips_empty(self) -> bool:
+        """Whether an empty cell is a missing value instead of an error."""
+        return "" in self._missing
+
+    @property
+    def skips(self) -> bool:
+        """Whether some values are missing, which `read` gives as NaN."""
+        return bool(self._missing)
+
+    def __missing__(self, text: str) -> float:
+        self[text] = number = self._parsed(text.strip())
+        return number
+
+    def read(self, column: Sequence[str], place: Place = in_array) -> Floats:
+        """Return the numbers of texts, NaN where they are missing; `place` names one that is none."""
+        if len(self) > self._LIMIT:
+            self.clear()
+        try:
+            return np.fromiter(map(self.__getitem__, column), dtype=np.float64, count=len(column))
+        except ValueError:
+            for offset, text in enumerate(column):
+                try:
+                    self[text]
+                except ValueError as error:
+                    raise DataError(f"{place(offset)}: {self.what} {self._complaint(text, column, error)}") from None
+            raise
+
+    def of_array(self, raw: Any, place: Place) -> Floats:
+        """Do as `read` for an array of texts or of numbers."""
+        array = column_of(raw, f"The {self.what}s", "a one-dimensional array of numbers", place)
+        texts = array.dtype.kind in "UT" or (array.dtype == object and any(isinstance(x, str) for x in array.tolist()))
+        if texts:
+            return self.read([self._cell(cell) for cell in array.tolist()], place)
+        if self._form.meaning is not None:
+            distinct, codes = np.unique(numbers_of(array, self.what, place), return_inverse=True)
+            written = (
+                [str(bool(x)) for x in distinct] if array.dtype == bool else [text_of(x) for x in distinct.tolist()]
+            )
+            return self.read(written, lambda code: place(int(np.argmax(codes == code))))[codes]
+        if self.skips_empty and array.dtype == object:
+            array = np.array([np.nan if cell is None else cell for cell in array.tolist()], dtype=object)
+        found = numbers_of(array, self.what, place)
+        if not self.skips_empty and (strange := np.isnan(found)).any():
+            raise DataError(
+                f"{place(int(np.argmax(strange)))}: {self.what} must be finite, got nan.{self._skipping('')}"
+            )
+        marks = list(self._missing_numbers)
+        return np.where(np.isin(found, marks), np.nan, found) if marks else found
+
+    def _cell(self, cell: Any) -> str:
+        """Write a cell of a column of texts; what is no text stays recognisable."""
+        if cell is None or (isinstance(cell, float) and np.isnan(cell)):
+            return "" if self.skips_empty else str(cell)
+        return cell if isinstance(cell, str) else text_of(cell)
+
+    # --- one text ---------------------------------------------------------------------------------------------------
+
+    def _parsed(self, text: str) -> float:
+        if text in self._missing:
+            return math.nan
+        if self._form.meaning is not None:
+            return self._meant(text)
+        pair = PAIR_OF.get(text.casefold())
+        number = self._as_number(text) if pair is None else float(text.casefold() == pair[0])
+        if number in self._missing_numbers:
+            return math.nan
+        if math.isnan(number):
+            raise _UnreadableError(f"must be finite, got {number:g}.")
+        if pair is not None:
+            if self._number is not None or self._pair not in (None, pair):
+                _unreadable()
+            self._pair = pair
+        elif number not in (0.0, 1.0):
+            if self._pair is not None:
+                _unreadable()
+            self._number = text
+        return number
+
+    def _meant(self, text: str) -> float:
+        """Look a text up in the map, as it stands or as the number that it is."""
+        meaning, number = self._form.meaning or {}, _plain_float(text)
+        for key in (text.casefold(), "" if number is None else text_of(number)):
+            if key and key in meaning:
+                return meaning[key]
+        return math.nan if number in self._missing_numbers else _unreadable()
+
+    def _as_number(self, text: str) -> float:
+        # float() also takes "1_000"; nobody who writes that means a number.
+        if "_" in text:
+            _unreadable()
+        plain = text
+        if self._form.thousands is not None and self._form.thousands in text:
+            whole, point, rest = text.partition(self._point or ".")
+            groups = whole.lstrip("+-").split(self._form.thousands)
+            if not 1 <= len(groups[0]) <= 3 or any(len(group) != 3 for group in groups[1:]):
+                _unreadable()
+            plain = whole.replace(self._form.thousands, "") + point + rest
+        if "," in plain:
+            plain = self._with_point(plain)
+        elif "." in plain:
+            if self._point == ",":
+                raise _UnreadableError(_decimals(text, "."))
+            self._point = "."
+        return float(plain)
+
+    def _with_point(self, text: str) -> str:
+        """Write a decimal comma as a point, if that is what a comma surely is."""
+        found = _COMMA_NUMBER.fullmatch(text)
+        if found is None:
+            _unreadable()
+        elif self._point == ".":
+            raise _UnreadableError(_decimals(text, ","))
+        elif self._point is None and len(found[2]) == 3 and 1 <= len(found[1]) <= 3 and found[1].strip("0"):
+            comma, group = option("decimal", ","), option("thousands", ",")
+            raise _UnreadableError(
+                f"must be a number, got {text!r}, whose comma may stand before decimals or between thousands."
+                + advice("Say {} or {}.", comma, group)
+            )
+        self._point = ","
+        return text.replace(",", ".")
+
+    # --- what is said of one that is none ---------------------------------------------------------------------------
+
+    def _complaint(self, text: str, column: Sequence[str], error: ValueError) -> str:
+        if isinstance(error, _UnreadableError) and error.args:
+            return str(error)
+        if not text.strip() or self.what != "value":
+            return f"must be a number, got {text!r}.{self._skipping('') if not text.strip() else ''}"
+        if self._number is not None:
+            return f"must be a number, got {text!r}.{self._skipping(text.strip())}"
+        words = self._words(text, column)
+        shown = ", ".join(map(repr, words[:_MOST_WORDS])) + (", ..." if len(words) > _MOST_WORDS else "")
+        remedy = self._mapping(words) if len(words) <= _MOST_WORDS else self._skipping(text.strip())
+        wanted = "a number" if self._form.meaning is None else "one that has a meaning"
+        return f"must be {wanted}, got {text!r}; the column holds {shown}.{remedy}"
+
+    def _words(self, text: str, column: Sequence[str]) -> list[str]:
+        """Return the distinct texts so far that are no numbers, or all where a map was given, in order."""
+        texts = {found.strip() for found in (*self, *column)} - self._missing - {""}
+        if self._form.meaning is None:
+            texts = {found for found in texts if _plain_float(found.replace(",", ".")) is None} | {text.strip()}
+        folded = {found.casefold(): found for found in sorted(texts)}
+        return [folded[key] for key in sorted(folded)]
+
+    def _mapping(self, words: list[str]) -> str:
+        """Advise on the map to write, with a guess at what each word means."""
+        known = self._form.meaning or {}
+        guessed = {word: known.get(word.casefold(), _guess(word)) for word in words}
+        if self._fixed or option("map") is None:
+            return ""
+        if (name := flag("map")) is not None:
+            pairs = ",".join(f"{word}={number:g}" for word, number in guessed.items())
+            example = f"{name} {shlex.quote(pairs)}"
+        else:
+            example = "map={" + ", ".join(f"{word!r}: {number:g}" for word, number in guessed.items()) + "}"
+        return f" Say what they mean, for example {example}."
+
+    def _skipping(self, text: str) -> str:
+        if self._fixed:
+            return ""
+        return advice("If that means missing, say so with {}.", option("missing", text))
+
+
+def _guess(word: str) -> float:
+    pair = PAIR_OF.get(word.casefold())
+    if pair is not None:
+        return float(word.casefold() == pair[0])
+    number = _plain_float(word)
+    return 0.5 if number is None else number
+
+
+def _plain_float(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if np.isfinite(number) else None
+
+
+def _unreadable() -> Any:
+    raise _UnreadableError
+
+
+def _decimals(text: str, mark: str) -> str:
+    other = "," if mark == "." else "."
+    return f"must be a number, got {text!r} where others have {other!r} before their decimals." + advice(
+        "If it stands between thousands, say {}.", option("thousands", mark)
+    )

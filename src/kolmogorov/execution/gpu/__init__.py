@@ -1,0 +1,1 @@
+"""An NVIDIA GPU, and tables on it."""

@@ -1,0 +1,194 @@
+"""What is known of anything learned: the observations it was fitted to, and what it predicts for rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.typing import Floats, Rows
+from kolmogorov.data import Observations, Scale, Vocabulary
+from kolmogorov.errors import FitError, InvariantError
+from kolmogorov.fitted.files import Parts
+from kolmogorov.kernels.draws.tilting import tilt
+
+_BLOCK = 1 << 22
+#: Ratings looked at to find the values of their scale, and how many these may be.
+_LOOK, _MOST_POINTS = 1 << 20, 64
+T = TypeVar("T", bound="Trained")
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """Predictions as means over models of theta_u . psi_i; the last row of each side stands for the unknown.
+
+    Attributes
+    ----------
+    theta : float32[n_models, n_users + 1, D] or float64
+    psi : the same for items
+    bounds : tuple of float
+        What each model's products are cut to before they are averaged.
+    """
+
+    theta: NDArray[Any]
+    psi: NDArray[Any]
+    bounds: tuple[float, float] = (-np.inf, np.inf)
+
+
+class Counted:
+    """What is known of the users and items of a table that something was learned from."""
+
+    training: Observations
+
+    @cached_property
+    def user_counts(self) -> NDArray[np.int64]:
+        """Observations of each user."""
+        return self.training.rows.counts
+
+    @cached_property
+    def item_counts(self) -> NDArray[np.int64]:
+        """Observations of each item."""
+        return item_counts(self.training)
+
+    @cached_property
+    def user_seen(self) -> NDArray[np.bool_]:
+        """Which users had observations."""
+        return self.user_counts > 0
+
+    @cached_property
+    def item_seen(self) -> NDArray[np.bool_]:
+        """Which items had observations."""
+        return self.item_counts > 0
+
+
+class Trained(Counted, ABC):
+    """Base of what models keep under `fitted_`. Rows are row numbers; the row past the last stands for the unknown."""
+
+    training: Observations
+    #: The values that an item may take in an event, where they are more than the paper's two.
+    levels: Floats | None = None
+
+    @property
+    def factors(self) -> Factors | None:
+        """What predictions are products of; None where they are something else, too."""
+        return None
+
+    # --- what it predicts -------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def at_rows(self, users: Rows, items: Rows) -> Floats:
+        """Return predictions in [0, 1] for aligned rows."""
+
+    def distribution_at_rows(self, users: Rows, items: Rows) -> Floats:
+        """Return the probability that an answer is each of `points`, for aligned rows; the mean is what is predicted.
+
+        Where a prediction lies beyond the ratings that there are, all of it is at their end.
+        """
+        points = self.points
+        out = np.ascontiguousarray(self._shares_at_rows(users, items, points))
+        tilt(points, self.at_rows(users, items), out)
+        return out
+
+    def _shares_at_rows(self, users: Rows, items: Rows, points: Floats) -> Floats:
+        """Return about how probable each rating is, noise included; float64[n, n_points], the caller's own."""
+        raise NotImplementedError(f"{type(self).__name__} predicts no distributions.")
+
+    @abstractmethod
+    def of_users(self, users: Rows) -> Floats:
+        """Return the predictions of all items for some users; float64[n, n_items]."""
+
+    def lower_of_users(self, users: Rows, level: float) -> Floats:
+        """Return lower bounds of `of_users`; without draws there is no doubt to tell."""
+        return self.of_users(users)
+
+    @abstractmethod
+    def similar_to(self, item: int) -> Floats:
+        """Return how similar every item is to one of them, 1 for the same; float64[n_items]."""
+
+    # --- what it was fitted to --------------------------------------------------------------------------------
+
+    @property
+    def users(self) -> Vocabulary:
+        """Ids of the users."""
+        return self.training.users
+
+    @property
+    def items(self) -> Vocabulary:
+        """Ids of the items."""
+        return self.training.items
+
+    @property
+    def scale(self) -> Scale:
+        """Map between probabilities and rating units."""
+        return self.training.scale
+
+    @cached_property
+    def points(self) -> Floats:
+        """The ratings that an answer may be, on the probability scale: those of the training data.
+
+        Where they are more than a few, so many at equal distances stand for them.
+        """
+        found = self._distinct
+        if self.training.is_binary or found.size < 2:
+            return np.array([0.0, 1.0])
+        return found if self.has_steps else np.linspace(found[0], found[-1], _MOST_POINTS)
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether the ratings are so few that `points` are these themselves."""
+        return self._distinct.size <= _MOST_POINTS
+
+    @cached_property
+    def _distinct(self) -> Floats:
+        return np.unique(self.training.values[:_LOOK].round(9))
+
+    def known_rows(self, users: Rows, items: Rows) -> tuple[Rows, Rows]:
+        """Give users and items without observations the row of the unknown."""
+        sides = ((self.user_seen, users), (self.item_seen, items))
+        settled = [np.where(np.append(seen, False)[rows], rows, len(seen)) for seen, rows in sides]
+        return settled[0], settled[1]
+
+    # --- files --------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def stored(self) -> Parts:
+        """Return what a file holds of this: numbers and arrays by name."""
+
+    def validate(self) -> None:
+        """Raise `InvariantError` where the parts do not form a model; for parts that come from a file."""
+        self.training.validate()
+        if not len(self.training):
+            raise InvariantError("there are no observations that the model was fitted to")
+        self.validate_numbers()
+
+    @abstractmethod
+    def validate_numbers(self) -> None:
+        """Check what a fit computed: shapes, types, and what every number must be."""
+
+
+def item_counts(observations: Observations) -> NDArray[np.int64]:
+    """Count the entries of each item, without their order by items."""
+    items, n_items = observations.rows.indices, observations.n_items
+    counts = np.zeros(n_items, dtype=np.int64)
+    # Block by block: bincount makes a copy of what it counts, twice as large.
+    for first in range(0, items.size, _BLOCK):
+        counts += np.bincount(items[first : first + _BLOCK], minlength=n_items)
+    return counts
+
+
+def checked(found: T, remedy: str = "Smaller weights or a smaller scale may help.") -> T:
+    """Return what a fit found, unless it broke down on the way: nothing the library returns holds NaN."""
+    try:
+        found.validate_numbers()
+    except InvariantError as error:
+        raise FitError(f"The fit broke down: {error}. {remedy}") from None
+    return found
+
+
+def by_users(observations: Observations) -> Observations:
+    """Return the same observations without the order by items, which a model does not need to keep."""
+    return Observations(observations.users, observations.items, observations.rows, observations.scale)

@@ -1,0 +1,213 @@
+"""What a fit leaves behind: one Kolmogorov model. Its thetas and psis are what is read, and what predicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.invariants import check_among, check_array, check_between, check_positive, check_simplex
+from kolmogorov._support.typing import Floats, Rows
+from kolmogorov.data import Observations
+from kolmogorov.errors import InvariantError
+from kolmogorov.fitted.base import Factors, Trained
+from kolmogorov.fitted.files import Parts, StoredParts, check_levels, training_arrays
+from kolmogorov.fitted.history import Sweep, history_array, history_of
+from kolmogorov.fitted.pull import Pull
+from kolmogorov.kernels.draws.averages import answer_shares
+from kolmogorov.kernels.rows.products import pair_products
+
+# Levels and thresholds come through divisions.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted(Trained):
+    """A learned Kolmogorov model.
+
+    Attributes
+    ----------
+    theta : float64[n_users, D]
+    psi : bool[n_items, D], or float64 where it holds levels or chances
+    user_pull, item_pull : Pull
+        What new users and items are drawn to, and how strongly.
+    training : Observations
+        What the model was fitted to: not to be recommended again, and what rules are read against.
+    history : tuple of Sweep
+    noise : float64[n_users]
+        The variance of a user's answers around what is predicted, on the probability scale.
+    levels : float64[L] or None
+        The values of a many-valued model; None for the paper's two, and where psi holds chances.
+    learned_from : {"draws", "ratings"}
+        What the descent went over.
+    """
+
+    theta: Floats
+    psi: NDArray[Any]
+    user_pull: Pull
+    item_pull: Pull
+    training: Observations
+    history: tuple[Sweep, ...]
+    noise: Floats
+    levels: Floats | None = None
+    learned_from: Literal["draws", "ratings"] = "ratings"
+
+    @property
+    def n_events(self) -> int:
+        """Number of elementary events."""
+        return self.theta.shape[1]
+
+    @property
+    def population(self) -> Floats:
+        """The mean theta of the users observed: what somebody is of whom nothing is known."""
+        return self.theta_or_population[-1]
+
+    @cached_property
+    def theta_or_population(self) -> Floats:
+        """Theta with one more row, the population."""
+        return np.vstack([self.theta, self.theta[self.user_seen].mean(axis=0)])
+
+    @cached_property
+    def psi_or_average(self) -> Floats:
+        """Psi as floats with one more row, the mean over the items observed."""
+        return np.vstack([self.psi, self.psi[self.item_seen].mean(axis=0)]).astype(np.float64, copy=False)
+
+    @property
+    def factors(self) -> Factors:
+        """What predictions are products of."""
+        return Factors(self.theta_or_population[None], self.psi_or_average[None])
+
+    @cached_property
+    def codes(self) -> NDArray[np.uint8]:
+        """Psi as numbers of levels, for a many-valued model."""
+        assert self.levels is not None
+        return np.searchsorted(self.levels, self.psi).astype(np.uint8)
+
+    def known_rows(self, users: Rows, items: Rows) -> tuple[Rows, Rows]:
+        """Return the rows as they are: users and items without observations have thetas and psis too."""
+        return users, items
+
+    def at_rows(self, users: Rows, items: Rows) -> Floats:
+        """Return theta_u . psi_i for aligned rows, cut to the scale."""
+        out = np.empty(users.size)
+        rows = (users.astype(np.int64, copy=False), items.astype(np.int64, copy=False))
+        pair_products(self.theta_or_population, self.psi_or_average, *rows, out)
+        return np.clip(out, 0.0, 1.0, out=out)
+
+    def _shares_at_rows(self, users: Rows, items: Rows, points: Floats) -> Floats:
+        """Return the probability that what is predicted, with the user's noise, is nearest to each rating."""
+        if points.size == 2 and self.training.is_binary:
+            chance = self.at_rows(users, items)
+            return np.column_stack([1.0 - chance, chance])
+        out = np.zeros((users.size, points.size))
+        noise = np.append(self.noise, self.noise[self.user_seen].mean())
+        cuts = 0.5 * (points[1:] + points[:-1])
+        rows = (users.astype(np.int64, copy=False), items.astype(np.int64, copy=False))
+        answer_shares(self.theta_or_population[None], self.psi_or_average[None], np.sqrt(noise)[None], *rows, cuts, out)
+        return out
+
+    def of_users(self, users: Rows) -> Floats:
+        """Return the predictions of all items for some users."""
+        return self.of_thetas(self.theta_or_population[users])
+
+    def of_thetas(self, theta: Floats) -> Floats:
+        """Return the predictions of all items for given thetas."""
+        return np.clip(theta @ self.psi_or_average[:-1].T, 0.0, 1.0)
+
+    def lower_of_thetas(self, theta: Floats, level: float) -> Floats:
+        """Return lower bounds of `of_thetas`; a single model has no doubt to tell."""
+        return self.of_thetas(theta)
+
+    def similar_to(self, item: int) -> Floats:
+        """Return, for every item, the population's probability of both over that of either.
+
+        Of several levels, these are the probabilities of being above a value, summed up over all values.
+        """
+        low = 0.0 if self.levels is None else self.levels[0]
+        return overlap(self.population, self.psi_or_average[:-1] - low, item)
+
+    def reaching(self, mark: float) -> Fitted:
+        """Return the model with two levels that a threshold makes: Pr(X[u, i] >= mark) = theta_u . [x_i >= mark]."""
+        return replace(self, psi=self.psi >= mark - _ROUNDING, levels=None)
+
+    @cached_property
+    def ruled(self) -> Fitted:
+        """The model that rules are read off: itself, but where answers are yes and no chances are rounded to these."""
+        chances = self.psi.dtype != bool and self.levels is None
+        return self.reaching(0.5) if chances and self.training.is_binary else self
+
+    @property
+    def consensus(self) -> Fitted:
+        """The one model that is read: itself."""
+        return self
+
+    def stored(self) -> Parts:
+        """Return what a file holds of this: numbers and arrays by name."""
+        arrays = {
+            "theta": self.theta,
+            "psi": np.packbits(self.psi, axis=1) if self.psi.dtype == bool else self.psi,
+            "noise": self.noise,
+            "history": history_array(self.history),
+            **self.user_pull.arrays("user"),
+            **self.item_pull.arrays("item"),
+        }
+        if self.levels is not None:
+            arrays |= {"psi": self.codes, "levels": self.levels}
+        meta = {"n_events": self.n_events, "learned_from": self.learned_from}
+        return meta, arrays | training_arrays(self.training)
+
+    @classmethod
+    def restored(cls, parts: StoredParts) -> Fitted:
+        """Undo `stored`; what does not belong together is for `validate` to find."""
+        levels = parts.levels()
+        psi: NDArray[Any]
+        if levels is not None:
+            psi = parts.on_levels("psi", 2, levels)
+        elif parts.arrays["psi"].dtype == np.uint8:
+            psi = parts.unpacked("psi", 2)
+        else:
+            psi = parts.array("psi", 2, "float64")
+        return cls(
+            theta=parts.array("theta", 2, "float64"),
+            psi=psi,
+            user_pull=Pull.restored(parts, "user"),
+            item_pull=Pull.restored(parts, "item"),
+            training=parts.training(),
+            history=history_of(parts.arrays["history"]),
+            noise=parts.array("noise", 1, "float64"),
+            levels=levels,
+            learned_from=parts.meta["learned_from"],
+        )
+
+    def validate_numbers(self) -> None:
+        """Check that theta is distributions, that psi is bits, levels or chances, and what goes with them."""
+        size = self.theta.shape[-1] if self.theta.ndim else 0
+        if size < 1:
+            raise InvariantError("theta has no events")
+        check_array("theta", self.theta, np.float64, (len(self.users), size))
+        check_array("psi", self.psi, bool if self.psi.dtype == bool else np.float64, (len(self.items), size))
+        check_simplex("theta", self.theta)
+        check_array("the noise", self.noise, np.float64, (len(self.users),))
+        check_positive("the noise", self.noise)
+        if self.learned_from not in ("draws", "ratings"):
+            raise InvariantError(f"what was learned from is unknown: {str(self.learned_from)[:40]!r}")
+        self.user_pull.validate("users", size)
+        self.item_pull.validate("items", size)
+        check_simplex("the centre of users", self.user_pull.centre)
+        if self.levels is None:
+            check_between("psi", self.psi, 0.0, 1.0)
+        else:
+            check_levels(self.levels)
+            check_among("psi", self.psi, self.levels)
+        for sweep in self.history:
+            sweep.validate()
+
+
+def overlap(share: Floats, psi: Floats, item: int) -> Floats:
+    """Return, for every item, the mass of the events shared with one item over that of the events of either."""
+    both = np.minimum(psi, psi[item]) @ share
+    either = np.maximum(psi, psi[item]) @ share
+    return np.where(either > 0.0, both / np.where(either > 0.0, either, 1.0), 0.0)

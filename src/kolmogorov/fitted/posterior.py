@@ -1,0 +1,383 @@
+"""What is kept of the chains, and what it predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from kolmogorov._support.invariants import check_array, check_positive, check_simplex
+from kolmogorov._support.threads import one_blas_thread
+from kolmogorov._support.typing import Floats, Rows
+from kolmogorov.data import Observations
+from kolmogorov.data.table.levels import CHANCES
+from kolmogorov.errors import InvariantError
+from kolmogorov.execution import Threads
+from kolmogorov.fitted.base import Factors, Trained
+from kolmogorov.fitted.emission import bounds_of, emission_of, placed
+from kolmogorov.fitted.files import Parts, StoredParts, check_levels, training_arrays
+from kolmogorov.fitted.fixed_point import packed_thetas, unpacked_thetas
+from kolmogorov.fitted.point import Fitted, overlap
+from kolmogorov.fitting.descent.engine import Problem
+from kolmogorov.fitting.descent.objective import UNRIDGED
+from kolmogorov.fitting.distillation.recipe import Recipe, quick_solver, usual_events, usual_starts
+from kolmogorov.kernels.draws.averages import (
+    answer_shares,
+    draw_products,
+    level_shares,
+    low_quantile,
+    mean_products,
+    mixture_quantile,
+)
+from kolmogorov.metrics.distribution import shares
+from kolmogorov.sampling.chains.chain import check_psi
+from kolmogorov.solvers import resolve
+
+#: Pairs times draws held at once.
+_BLOCK = 1 << 22
+#: Pairs times draws that one thread goes through before others could have begun.
+_FEW = 1 << 16
+#: The same for numbers of draws times all items. Items gone through at once are so many that their share of scratch
+#: comes to this, and users so many that what all draws say of these items stays near.
+_MANY, _ITEM_ENTRIES, _SOME = 1 << 22, 1 << 9, 8
+#: Pairs of users and items at which draws are compared.
+_PAIRS = 1_000
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior(Trained):
+    """Draws of models from one or more chains.
+
+    Attributes
+    ----------
+    theta : float32[n_draws, n_users, D]
+    psi : float32[n_draws, n_items, D]
+    noise : float32[n_draws, n_users]
+        Variances on the probability scale.
+    n_chains : int
+        The draws are those of chain 0, then those of chain 1, ...; as many of each.
+    likelihood : str
+    training : Observations
+        As in a fitted `KolmogorovModel`.
+    priors : dict of float64[n_draws]
+        Numbers of the priors by name, on which chains that have settled agree.
+    levels : float64[L]
+        The values that an item may take in an event.
+    unobserved : float
+        What an entry that was not observed weighed, as a no.
+    """
+
+    theta: NDArray[np.float32]
+    psi: NDArray[Any]
+    noise: NDArray[np.float32]
+    n_chains: int
+    likelihood: str
+    training: Observations
+    levels: Floats
+    priors: dict[str, Floats] = field(default_factory=dict)
+    unobserved: float = 0.0
+
+    @property
+    def n_draws(self) -> int:
+        """Number of models kept."""
+        return len(self.theta)
+
+    @property
+    def n_events(self) -> int:
+        """Number of elementary events of a draw."""
+        return self.theta.shape[2]
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """What each draw's products are cut to before they are averaged; infinite where averages are cut."""
+        return bounds_of(self.likelihood, self.levels)
+
+    # --- predictions ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _theta(self) -> NDArray[np.float32]:
+        """Theta with one more row per draw, the population."""
+        return np.concatenate([self.theta, self._population[:, None]], axis=1)
+
+    @cached_property
+    def _population(self) -> NDArray[np.float32]:
+        """The mean theta of each draw over the users observed."""
+        mean: NDArray[np.float32] = self.theta[:, self.user_seen].mean(axis=1)
+        return mean
+
+    @cached_property
+    def _psi(self) -> NDArray[np.float32]:
+        """Psi as numbers with one more row per draw, the average over items."""
+        mean = self.psi[:, self.item_seen].mean(axis=1, keepdims=True, dtype=np.float32)
+        return np.concatenate([self.psi, mean], axis=1, dtype=np.float32)
+
+    @property
+    def factors(self) -> Factors:
+        """What predictions are means of products of."""
+        return Factors(self._theta, self._psi, self.bounds)
+
+    @cached_property
+    def _anyone(self) -> tuple[NDArray[np.float32], NDArray[np.float32], Floats]:
+        """Theta, psi and noise's deviation in which an unknown user or item is, in each draw, some observed one.
+
+        Their mean says what to expect of an unknown one; for how far off it may be, they have to differ.
+        """
+        rng = np.random.default_rng(0)
+        theta, psi = self._theta.copy(), self._psi.copy()
+        deviation = np.sqrt(np.concatenate([self.noise, self.noise[:, :1]], axis=1, dtype=np.float64))
+        for k in range(self.n_draws):
+            user = rng.choice(np.flatnonzero(self.user_seen))
+            theta[k, -1], deviation[k, -1] = theta[k, user], deviation[k, user]
+            psi[k, -1] = psi[k, rng.choice(np.flatnonzero(self.item_seen))]
+        return theta, psi, deviation
+
+    def at_rows(self, users: Rows, items: Rows) -> Floats:
+        """Return the mean over draws for aligned rows."""
+        return self.moments(users, items)[0]
+
+    def moments(self, users: Rows, items: Rows) -> tuple[Floats, Floats]:
+        """Return mean and standard deviation over draws for aligned rows."""
+        users, items = self.known_rows(users, items)
+        mean, deviation = np.empty(users.size), np.empty(users.size)
+        theta, psi, _ = self._anyone
+        self._dealt(
+            lambda part: mean_products(theta, psi, users[part], items[part], *self.bounds, mean[part], deviation[part]),
+            users.size,
+        )
+        unknown = (users == len(self.users)) | (items == len(self.items))
+        if unknown.any():
+            expected, nothing = np.empty(int(unknown.sum())), np.empty(int(unknown.sum()))
+            mean_products(self._theta, self._psi, users[unknown], items[unknown], *self.bounds, expected, nothing)
+            mean[unknown] = expected
+        return mean, deviation
+
+    def draws(self, users: Rows, items: Rows) -> Floats:
+        """Return what every draw says; float64[n_pairs, n_draws]."""
+        users, items = self.known_rows(users, items)
+        out = np.empty((users.size, self.n_draws))
+        theta, psi, _ = self._anyone
+        low, high = np.clip(self.bounds, 0.0, 1.0).tolist()
+        self._dealt(lambda part: draw_products(theta, psi, users[part], items[part], low, high, out[part]), users.size)
+        return out
+
+    def _shares_at_rows(self, users: Rows, items: Rows, points: Floats) -> Floats:
+        """Return the probability of each rating: with normal noise of being nearest to it, else what events say."""
+        if self.likelihood == "bernoulli":
+            chance = self.at_rows(users, items)
+            return np.column_stack([1.0 - chance, chance]) @ shares(np.array([0.0, 1.0]), points)
+        users, items = self.known_rows(users, items)
+        theta, psi, deviation = self._anyone
+        if self.likelihood == "categorical":
+            emission, codes = emission_of(self.likelihood, self.levels, self.training), self._codes
+            found = np.zeros((users.size, self.levels.size))
+            self._dealt(lambda part: level_shares(theta, codes, users[part], items[part], found[part]), users.size)
+            return found @ (emission.chances @ shares(emission.answers, points))
+        out = np.zeros((users.size, points.size))
+        cuts = 0.5 * (points[1:] + points[:-1])
+        self._dealt(
+            lambda part: answer_shares(theta, psi, deviation, users[part], items[part], cuts, out[part]), users.size
+        )
+        return out
+
+    @cached_property
+    def _codes(self) -> NDArray[np.uint8]:
+        """The places of psi among the levels, where an unknown item is some observed one."""
+        return placed(self._anyone[1], self.levels)
+
+    @cached_property
+    def answer_variance(self) -> Floats:
+        """The variance of each user's answers around the average: the noise, and how far draws differ."""
+        rng = np.random.default_rng(0)
+        users = rng.choice(np.flatnonzero(self.user_seen), _PAIRS)
+        items = rng.choice(np.flatnonzero(self.item_seen), _PAIRS)
+        spread = float((self.moments(users, items)[1] ** 2).mean())
+        return self.noise.mean(axis=0, dtype=np.float64) + spread
+
+    def _dealt(self, work: Callable[[slice], None], n_pairs: int) -> None:
+        """Do work for parts of the pairs, on all processors where that is worth their dispatch."""
+        with Threads(-1 if n_pairs * self.n_draws > _FEW else None) as dealer:
+            dealer.deal(lambda first, last: work(slice(first, last)), n_pairs, 1)
+
+    def interval(self, users: Rows, items: Rows, level: float, *, noise: bool) -> tuple[Floats, Floats]:
+        """Return the central interval of the probability or, with `noise`, of a new answer."""
+        users, items = self.known_rows(users, items)
+        low, high = np.empty(users.size), np.empty(users.size)
+        tails = (0.5 * (1.0 - level), 0.5 * (1.0 + level))
+        block = max(1, _BLOCK // self.n_draws)
+        for first in range(0, users.size, block):
+            part = slice(first, first + block)
+            centre = self.draws(users[part], items[part])
+            if noise:
+                self._quantiles(
+                    centre, np.ascontiguousarray(self._anyone[2][:, users[part]].T), tails, low[part], high[part]
+                )
+            else:
+                low[part], high[part] = np.quantile(centre, tails, axis=1)
+        return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+
+    def _quantiles(self, centre: Floats, spread: Floats, tails: tuple[float, float], *out: Floats) -> None:
+        """Write quantiles of mixtures of normals, a row of `centre` and `spread` each."""
+
+        def work(part: slice) -> None:
+            for tail, found in zip(tails, out, strict=True):
+                mixture_quantile(centre[part], spread[part], tail, float(ndtri(tail)), found[part])
+
+        self._dealt(work, len(centre))
+
+    def of_users(self, users: Rows) -> Floats:
+        """Return the mean predictions of all items for some users."""
+        return self.of_thetas(self.thetas(users))
+
+    def lower_of_users(self, users: Rows, level: float) -> Floats:
+        """Return what all but a share `level` of the draws exceed."""
+        return self.lower_of_thetas(self.thetas(users), level)
+
+    def thetas(self, users: Rows) -> Floats:
+        """Return the thetas of all draws side by side, each draw with an equal share; float64[n, n_draws * D]."""
+        known, _ = self.known_rows(users, np.empty(0, dtype=np.int64))
+        past = known == len(self.users)
+        chosen = self.theta[:, np.where(past, 0, known)]
+        if past.any():
+            chosen[:, past] = self._population[:, None]
+        return stacked(chosen)
+
+    def of_thetas(self, theta: Floats) -> Floats:
+        """Return the mean predictions of all items for thetas of all draws side by side."""
+        total = np.empty((len(theta), len(self.items)))
+        if np.isfinite(self.bounds).all():
+            self._said_of_thetas(theta, lambda said, out: np.clip(said, *self.bounds).mean(axis=0, out=out), total)
+            return total
+
+        def share(first: int, last: int) -> None:
+            np.matmul(theta, self._values(first, last), out=total[:, first:last])
+
+        self._dealt_items(share, len(theta))
+        return np.clip(total, 0.0, 1.0)
+
+    def lower_of_thetas(self, theta: Floats, level: float) -> Floats:
+        """Return what all but a share `level` of the draws exceed, for thetas of all draws side by side."""
+        out = np.empty((len(theta), len(self.items)))
+        # The first kernel of a process takes longer to load than one user's answer.
+        few = len(theta) == 1
+        self._said_of_thetas(
+            theta,
+            lambda said, out: np.quantile(said, level, axis=0, out=out) if few else low_quantile(said, level, out),
+            out,
+        )
+        low, high = np.clip(self.bounds, 0.0, 1.0)
+        return np.clip(out, low, high)
+
+    def _said_of_thetas(self, theta: Floats, gathered: Callable[[Floats, Floats], Any], out: Floats) -> None:
+        """Write what `gathered` makes of what every draw says: float64[n_draws, some of the rows, some items]."""
+        by_draw = (self.n_draws * theta).reshape(len(theta), self.n_draws, self.n_events).transpose(1, 0, 2).copy()
+
+        def share(first: int, last: int) -> None:
+            psi = self._values(first, last).reshape(self.n_draws, self.n_events, last - first)
+            for begin in range(0, len(theta), _SOME):
+                gathered(by_draw[:, begin : begin + _SOME] @ psi, out[begin : begin + _SOME, first:last])
+
+        self._dealt_items(share, len(theta))
+
+    def _values(self, first: int, last: int) -> Floats:
+        """Return psi of some items as thetas of all draws are side by side: float64[n_draws * D, n]."""
+        return self.psi[:, first:last].transpose(0, 2, 1).reshape(-1, last - first).astype(np.float64)
+
+    def _dealt_items(self, share: Callable[[int, int], None], n_users: int) -> None:
+        """Go through the items in shares that processors keep near, with all of them where that is worth while."""
+        with one_blas_thread(), Threads(-1 if n_users * self.psi[..., 0].size > _MANY else None) as dealer:
+            dealer.deal(share, len(self.items), _ITEM_ENTRIES)
+
+    def similar_to(self, item: int) -> Floats:
+        """Return, for every item, the mass of the shared events over that of the events of either, mean over draws."""
+        shares = zip(self._theta[:, -1], self._psi[:, :-1], strict=True)
+        low = self.levels[0]
+        found = [overlap(share.astype(np.float64), psi.astype(np.float64) - low, item) for share, psi in shares]
+        return np.mean(found, axis=0)
+
+    # --- in words ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def consensus(self) -> Fitted:
+        """The one model that the draws are read by: as near to their average as few events with chances come."""
+        n_events = usual_events(len(self.training), len(self.users), len(self.items))
+        problem = Problem(resolve("simplex", "active_set"), quick_solver("box", n_events), UNRIDGED, CHANCES)
+        return Recipe(problem, n_events, n_init=usual_starts(self.training)).of(
+            self, self.answer_variance, self.unobserved
+        )[0]
+
+    # --- files --------------------------------------------------------------------------------------------------------
+
+    def stored(self) -> Parts:
+        """Return what a file holds of this: numbers and arrays by name."""
+        meta = {"n_chains": self.n_chains, "likelihood": self.likelihood, "n_events": self.n_events}
+        arrays: dict[str, NDArray[Any]] = {
+            "theta": packed_thetas(self.theta),
+            "psi": placed(self.psi, self.levels),
+            "levels": self.levels,
+            "noise": self.noise,
+            **{f"prior_{name}": values for name, values in self.priors.items()},
+        }
+        if self.unobserved:
+            arrays["unobserved"] = np.array([self.unobserved])
+        return meta, arrays | training_arrays(self.training)
+
+    @classmethod
+    def restored(cls, parts: StoredParts) -> Posterior:
+        """Undo `stored`; what does not belong together is for `validate` to find."""
+        theta = unpacked_thetas(parts.array("theta", 3, "uint16"))
+        noise = parts.array("noise", 2, "float32")
+        levels = parts.array("levels", 1, "float64")
+        check_levels(levels)
+        return cls(
+            theta=theta,
+            psi=parts.on_levels("psi", 3, levels).astype(np.float32),
+            noise=noise,
+            n_chains=parts.count("n_chains"),
+            likelihood=str(parts.meta["likelihood"]),
+            training=parts.training(),
+            priors={
+                name.removeprefix("prior_"): parts.array(name, 1, "float64")
+                for name in parts.arrays
+                if name.startswith("prior_")
+            },
+            levels=levels,
+            unobserved=float(parts.array("unobserved", 1, "float64")[0]) if "unobserved" in parts.arrays else 0.0,
+        )
+
+    def validate_numbers(self) -> None:
+        """Check that the draws are models and the variances positive."""
+        n_draws, size = (self.theta.shape[0], self.theta.shape[-1]) if self.theta.ndim == 3 else (0, 0)
+        if n_draws < 1 or size < 1 or self.n_chains < 1 or n_draws % self.n_chains:
+            raise InvariantError("the draws must be as many of each chain, at least one")
+        if self.likelihood not in ("gaussian", "bernoulli", "categorical"):
+            raise InvariantError(f"the likelihood {str(self.likelihood)[:40]!r} is unknown")
+        self._validate_levels()
+        check_array("theta", self.theta, np.float32, (n_draws, len(self.users), size))
+        check_psi(self.psi, (n_draws, len(self.items), size), self.levels)
+        check_array("the noise", self.noise, np.float32, (n_draws, len(self.users)))
+        check_simplex("theta", self.theta)
+        check_positive("the noise", self.noise)
+        for name, values in self.priors.items():
+            check_array(f"the prior's {name}", values, np.float64, (n_draws,))
+            check_positive(f"the prior's {name}", values)
+
+    def _validate_levels(self) -> None:
+        least = 1.0 if self.training.weights is None else float(self.training.weights.min())
+        if not 0.0 <= self.unobserved < least or (self.unobserved and self.likelihood != "gaussian"):
+            raise InvariantError("the weight of what was not observed must lie below all weights")
+        if self.likelihood == "bernoulli" and not self.training.is_binary:
+            raise InvariantError("the likelihood 'bernoulli' goes with yes and no")
+        check_levels(self.levels)
+        if self.likelihood == "categorical" and self.levels.size != np.unique(self.training.values).size:
+            raise InvariantError("there must be as many levels as distinct ratings")
+
+
+def stacked(theta: Iterable[NDArray[Any]]) -> Floats:
+    """Return thetas of several models side by side, each with an equal share, so that rows still sum to 1."""
+    parts = [np.asarray(part, dtype=np.float64) for part in theta]
+    return np.concatenate(parts, axis=1) / len(parts)

@@ -1,0 +1,106 @@
+"""The loop around the engine: several starts, stopping, callbacks, checkpoints, Ctrl-C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Generic
+
+import numpy as np
+
+from kolmogorov._support.callbacks import says_stop
+from kolmogorov._support.seeds import generator, row_seeds
+from kolmogorov._support.warn import warn
+from kolmogorov.errors import ConvergenceWarning
+from kolmogorov.fitted.history import Sweep
+from kolmogorov.fitting.descent.checkpoint import Checkpoint, FitProgress
+from kolmogorov.fitting.descent.engine import Engine
+from kolmogorov.fitting.descent.state import Run, S, State
+
+# Places of the random streams that do not belong to a sweep.
+_START, _INIT = 1, 2
+
+
+@dataclass(frozen=True)
+class MultiStart(Generic[S]):
+    """Runs `n_init` descents of at most `max_iter` sweeps and keeps the best.
+
+    A descent ends when a sweep lowers the objective by less than `tol` of itself, or when `on_sweep`
+    returns True, Python's or NumPy's, which also ends the fit.
+    """
+
+    engine: Engine[S]
+    n_events: int
+    seed: int
+    n_init: int
+    max_iter: int
+    tol: float
+    on_sweep: Callable[[Sweep], Any] | None = None
+    checkpoint: Checkpoint | None = None
+    start: Run[State] | None = None
+    keep_interrupted: bool = True
+
+    def run(self) -> Run[State]:
+        """Descend, from the checkpoint if there is one; after Ctrl-C return the best so far, if that is wanted."""
+        found = self.checkpoint.read() if self.checkpoint else None
+        if found is None:
+            progress = FitProgress(self.seed, 0, self._start(self.seed, 0))
+        else:
+            run = Run(self.engine.spread(found.current.state), found.current.history)
+            progress = FitProgress(found.seed, found.init, run, found.best)
+        try:
+            while True:
+                while not self._finished(progress.current):
+                    current = self._step(progress)
+                    progress = replace(progress, current=current)
+                    if self.checkpoint:
+                        here = self._collected(current)
+                        self.checkpoint.write(FitProgress(progress.seed, progress.init, here, progress.best))
+                    if self.on_sweep is not None and says_stop(self.on_sweep(current.history[-1])):
+                        return self._better(progress)
+                if progress.init + 1 >= self.n_init:
+                    return self._better(progress)
+                init = progress.init + 1
+                progress = FitProgress(progress.seed, init, self._start(progress.seed, init), self._better(progress))
+        except KeyboardInterrupt:
+            if not self.keep_interrupted or (not progress.current.history and progress.best is None):
+                raise
+            best = self._better(progress)
+            warn(
+                f"Interrupted in sweep {len(progress.current.history) + 1} of start {progress.init + 1} of "
+                f"{self.n_init}; the best state so far is kept.",
+                ConvergenceWarning,
+            )
+            return replace(best, interrupted=True)
+
+    def _start(self, seed: int, init: int) -> Run[S]:
+        if init == 0 and self.start is not None:
+            return Run(self.engine.spread(self.start.state), self.start.history)
+        return Run(self.engine.start(generator(seed, _START, init), self.n_events))
+
+    def _step(self, progress: FitProgress[S]) -> Run[S]:
+        run = progress.current
+        seed = int(row_seeds(progress.seed, 0, _INIT, np.array([progress.init]))[0])
+        state, record = self.engine.sweep(run.state, len(run.history) + 1, seed)
+        if record.objective > run.objective:
+            # Only rounding can do this, near a fixed point; the better of the two states stands.
+            last = run.history[-1]
+            state, record = run.state, replace(record, objective=last.objective, rmse=last.rmse)
+        return Run(state, (*run.history, record))
+
+    def _finished(self, run: Run[S]) -> bool:
+        if len(run.history) >= self.max_iter:
+            return True
+        if len(run.history) < 2:
+            return False
+        before, now = run.history[-2].objective, run.history[-1].objective
+        return before - now < self.tol * before or now == 0.0
+
+    def _better(self, progress: FitProgress[S]) -> Run[State]:
+        best = progress.best
+        if best is not None and best.objective <= progress.current.objective:
+            return best
+        return self._collected(progress.current)
+
+    def _collected(self, run: Run[S]) -> Run[State]:
+        return Run(self.engine.collect(run.state), run.history)

@@ -1,0 +1,193 @@
+"""One model for many: the alternating descent, on the table that many models completed instead of on ratings.
+
+Minimised is the mean over all cells of w_u w_i (theta_u . psi_i - T_ui)^2, with T the mean of what the models say. As
+the table is complete, all items have one Gram matrix, G = sum_u w_u theta_u theta_u^T, and all users another; as T is a
+product of two thin matrices, the linear terms are products of these. A sweep goes over no rating and makes no table.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+
+from kolmogorov._support.seeds import row_seeds
+from kolmogorov._support.threads import one_thread
+from kolmogorov._support.typing import Floats
+from kolmogorov.data.table.levels import grid_of
+from kolmogorov.data.table.observations import Observations
+from kolmogorov.execution import Threads
+from kolmogorov.fitted.base import Factors, Trained
+from kolmogorov.fitted.history import Sweep
+from kolmogorov.fitting.descent.engine import Problem
+from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
+from kolmogorov.fitting.descent.state import Run, State
+from kolmogorov.fitting.distillation.completion import Completion
+from kolmogorov.fitting.distillation.relaxation import Average
+from kolmogorov.kernels.rows.quadratic import keep_better
+from kolmogorov.solvers import RowSolver
+
+#: Ratings that every user and item counts as having beside its own. Chosen on other splits and tables than are
+#: reported; nothing between 0 and 30 is much worse.
+_EXTRA = 10.0
+#: Dirichlet's parameters of a random start: users near a few events each.
+_START = 0.5
+#: What is added to the diagonal of a Gram matrix, as a share of its trace, so that events that nobody has are decided.
+_RIDGE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """What is learned from: a completed table, and what its rows and columns weigh.
+
+    Attributes
+    ----------
+    completion : Completion
+    user_weights, item_weights : float64[n_users], float64[n_items]
+        Each sums to 1; 0 for those without observations.
+    training : Observations
+        What the models that completed it were learned from.
+    """
+
+    completion: Completion
+    user_weights: Floats
+    item_weights: Floats
+    training: Observations
+
+    @classmethod
+    def of(cls, drawn: Trained | Average, unobserved: float = 0.0) -> Target:
+        """Let models complete the table that they were learned from.
+
+        A cell weighs as much as it is likely to be asked for: its user's ratings times its item's. Where the
+        unobserved counts as a no every cell is one that was observed, and weighs the same.
+        """
+        assert drawn.factors is not None
+        sides = ((drawn.user_counts, drawn.user_seen), (drawn.item_counts, drawn.item_seen))
+        plain = [np.where(seen, 1.0 if unobserved else counts + _EXTRA, 0.0) for counts, seen in sides]
+        users, items = (weights / weights.sum() for weights in plain)
+        completion = Completion.of(drawn.factors).averaged(drawn.user_seen, drawn.item_seen)
+        return cls(completion, users, items, drawn.training)
+
+
+class Distillation:
+    """An engine whose sweeps go over a completed table; see `fitting.engine.Engine`."""
+
+    def __init__(self, problem: Problem, target: Target, dealer: Threads) -> None:
+        self.problem = problem.on(grid_of(problem.levels, target.training))
+        self._target, self._dealer = target, dealer
+        self._square = target.completion.mean_square(target.user_weights, target.item_weights)
+        mean = target.completion.left.T @ target.user_weights
+        self._item_means = target.completion.right @ mean
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of users and items."""
+        return len(self._target.user_weights), len(self._target.item_weights)
+
+    @property
+    def seen_users(self) -> NDArray[np.bool_]:
+        """Which users weigh anything."""
+        seen: NDArray[np.bool_] = self._target.user_weights > 0.0
+        return seen
+
+    def fingerprint(self) -> str:
+        """Return a digest of what the table was learned from."""
+        return self._target.training.fingerprint()
+
+    def observations(self) -> Observations:
+        """Return what the models that completed the table were learned from."""
+        return self._target.training
+
+    def start(self, rng: np.random.Generator, n_events: int) -> State:
+        """Draw users near a few events each; psi follows from them in the first half-step."""
+        return self._from(rng.dirichlet(np.full(n_events, _START), size=self.shape[0]))
+
+    def gathered(self, factors: Factors, n_events: int) -> Run[State]:
+        """Start from the events of all models, similar ones gathered: a user's share of a group is that of its events.
+
+        Events are similar whose columns of psi are, as far as they are part of the completed table.
+        """
+        theta, psi = factors.theta[:, :-1], factors.psi[:, :-1]
+        basis, _ = np.linalg.qr(self._target.completion.right)
+        columns = np.concatenate([draw.astype(np.float64).T @ basis for draw in psi])
+        mass = np.concatenate([self._target.user_weights @ draw for draw in theta]) + 1e-12
+        distinct = len(np.unique(columns.round(9), axis=0))
+        with one_thread():
+            found = KMeans(min(n_events, distinct), n_init=1, random_state=0).fit(columns, sample_weight=mass)
+        groups = found.labels_
+        gather = np.zeros((groups.size, n_events))
+        gather[np.arange(groups.size), groups] = 1.0
+        parts = gather.reshape(len(theta), -1, n_events)
+        shares = sum((draw.astype(np.float64) @ part for draw, part in zip(theta, parts, strict=True)), start=0.0)
+        return Run(self._from(shares / np.sum(shares, axis=1, keepdims=True)))
+
+    def _from(self, theta: Floats) -> State:
+        psi = np.full((self.shape[1], theta.shape[1]), self.problem.first_level(float(self._item_means.mean())))
+        return State(theta, psi, self._centre(theta))
+
+    def _centre(self, theta: Floats) -> Floats:
+        mean: Floats = theta[self.seen_users].mean(axis=0)
+        return mean / mean.sum()
+
+    def spread(self, state: State) -> State:
+        """Take over a state; here it is one already."""
+        return state
+
+    def collect(self, state: State) -> State:
+        """Return a state whose arrays are all here."""
+        return state
+
+    def sweep(self, state: State, index: int, seed: int) -> tuple[State, Sweep]:
+        """Update every psi_i and every theta_u once; `index` counts from 1."""
+        target, problem = self._target, self.problem
+        table = target.completion
+        began = time.perf_counter()
+        gram, moment = _equations(state.theta, target.user_weights, table.left, table.right)
+        seeds = row_seeds(seed, index, ITEM_SIDE, np.arange(len(moment)))
+        psi, _ = self._solved(problem.item_solver, gram, moment, state.psi, seeds)
+        between = time.perf_counter()
+        gram, moment = _equations(psi, target.item_weights, table.right, table.left)
+        seeds = row_seeds(seed, index, USER_SIDE, np.arange(len(moment)))
+        theta, values = self._solved(problem.user_solver, gram, moment, state.theta, seeds)
+        ended = time.perf_counter()
+        distance = max(float(target.user_weights @ values) + self._square, 0.0)
+        record = Sweep(index, distance, float(np.sqrt(distance)), ended - between, between - began)
+        return State(theta, psi, self._centre(theta)), record
+
+    def _solved(
+        self, solver: RowSolver, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]
+    ) -> tuple[Floats, Floats]:
+        """Solve rows that share a Gram matrix; a row whose solver returns a worse point stays as it is."""
+        size = len(gram)
+        result, values = np.empty_like(start), np.empty(len(start))
+
+        def share(first: int, last: int) -> None:
+            rows = slice(first, last)
+            memory = self._dealer.scratch((last - first) * size * size).reshape(last - first, size, size)
+            memory[:] = gram
+            result[rows] = solver.solve_batch(memory, moment[rows], start[rows], seeds[rows])
+            keep_better(memory, moment[rows], start[rows], result[rows], values[rows])
+
+        self._dealer.deal(share, len(start), size * size, row_cost=solver.row_cost(size))
+        return result, values
+
+
+def _equations(factors: Floats, weights: Floats, near: Floats, far: Floats) -> tuple[Floats, Floats]:
+    """Return the Gram matrix that all rows of one side share, and their moments.
+
+    Parameters
+    ----------
+    factors : float64[n, D]
+        Of the other side.
+    weights : float64[n]
+    near, far : float64[n, R], float64[n_rows, R]
+        The two matrices of the completed table.
+    """
+    weighted = factors * weights[:, None]
+    gram = weighted.T @ factors
+    gram[np.diag_indices_from(gram)] += _RIDGE * np.trace(gram)
+    moment: Floats = far @ (near.T @ weighted)
+    return gram, moment

@@ -1,0 +1,161 @@
+"""From many models to one: the completed table, the descent over it, and what new rows and answers need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kolmogorov._support.threads import one_blas_thread
+from kolmogorov._support.typing import Floats
+from kolmogorov.data.table.observations import Observations
+from kolmogorov.execution import Threads
+from kolmogorov.fitted.base import Trained, by_users, checked
+from kolmogorov.fitted.history import Sweep
+from kolmogorov.fitted.point import Fitted
+from kolmogorov.fitting.descent.engine import Problem
+from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
+from kolmogorov.fitting.descent.multi_start import MultiStart
+from kolmogorov.fitting.distillation.engine import Distillation, Target
+from kolmogorov.fitting.distillation.placement import Side, fitting_pull
+from kolmogorov.fitting.distillation.relaxation import Average
+from kolmogorov.solvers import RowSolver, resolve
+from kolmogorov.solvers.binary.auto import EXACT_LIMIT
+from kolmogorov.solvers.registry import usual
+
+#: Sweeps of a descent where nothing else is said; descents of a table, and of one with few rows, whose are short.
+SWEEPS, _STARTS, _MORE_STARTS, _FEW = 30, 2, 10, 1_000
+#: Shares of the population in a theta that are tried, the users they are tried on, and what counts as never.
+_SHARES, _HEDGED, _NEVER = (0.0, 0.001, 0.003, 0.01, 0.02, 0.05, 0.1), 400, 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """How one model is made of many.
+
+    Attributes
+    ----------
+    problem : Problem
+        Its row solvers and the values of items; ridges are of no use here.
+    n_events : int
+    seed : int
+    n_init : int
+        Descents: one from gathered events, the others from random ones. The nearest to the completed table is kept.
+    max_iter : int
+    tol : float
+    on_sweep : callable, optional
+    keep_interrupted : bool
+    n_jobs : int or None
+    """
+
+    problem: Problem
+    n_events: int
+    seed: int = 0
+    n_init: int = _STARTS
+    max_iter: int = SWEEPS
+    tol: float = 1e-4
+    on_sweep: Callable[[Sweep], Any] | None = None
+    keep_interrupted: bool = False
+    n_jobs: int | None = -1
+
+    def of(self, drawn: Trained | Average, noise: Floats, unobserved: float = 0.0) -> tuple[Fitted, bool]:
+        """Return the model nearest to the average of many, and whether Ctrl-C ended the search for it.
+
+        Parameters
+        ----------
+        drawn : Trained or Average
+            With factors.
+        noise : float64[n_users]
+            The variance of answers around the average.
+        unobserved : float
+            What an entry that was not observed weighs, as a no.
+        """
+        assert drawn.factors is not None
+        with one_blas_thread(), Threads(self.n_jobs) as dealer:
+            target = Target.of(drawn, unobserved)
+            engine = Distillation(self.problem, target, dealer)
+            run = MultiStart(
+                engine,
+                n_events=self.n_events,
+                seed=self.seed,
+                n_init=self.n_init,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                on_sweep=self.on_sweep,
+                start=engine.gathered(drawn.factors, self.n_events),
+                keep_interrupted=self.keep_interrupted,
+            ).run()
+        theta, psi = run.state.theta.copy(), run.state.psi
+        if target.training.is_binary and not unobserved:
+            theta = _hedged(theta, psi, target)
+        theta[~drawn.user_seen] = theta[drawn.user_seen].mean(axis=0)
+        problem, table = engine.problem, target.training
+        users = Side(theta, table.rows, psi, target.item_weights, problem.user_solver, USER_SIDE)
+        items = Side(psi, table.columns, theta, target.user_weights, problem.item_solver, ITEM_SIDE)
+        fitted = Fitted(
+            theta=theta,
+            psi=psi.astype(bool) if problem.item_solver.family == "binary" else psi,
+            user_pull=fitting_pull(users, unobserved, self.n_jobs),
+            item_pull=fitting_pull(items, unobserved, self.n_jobs),
+            training=by_users(table),
+            history=run.history,
+            noise=noise + run.history[-1].rmse ** 2,
+            levels=problem.grid,
+            learned_from="draws",
+        )
+        return checked(fitted), run.interrupted
+
+
+def usual_starts(table: Observations) -> int:
+    """Return how many descents are made by default: where they take no time, more."""
+    return _MORE_STARTS if table.n_users + table.n_items <= _FEW else _STARTS
+
+
+def quick_solver(family: str, n_events: int) -> RowSolver:
+    """Return the solver of items that suits sweeps over a completed table.
+
+    Every sweep meets every item again: none has to be solved to the last digit, or from very many starts.
+
+    Examples
+    --------
+    >>> quick_solver("box", 16).tol, quick_solver("binary", 24).n_starts, quick_solver("binary", 16).name
+    (1e-06, 4, 'auto')
+    """
+    if family == "box":
+        return resolve("box", "coordinate", tol=1e-6)
+    if family == "binary" and n_events > EXACT_LIMIT:
+        return resolve("binary", "local_search", n_starts=4, tabu_moves=0)
+    return usual(family, n_events)
+
+
+def _hedged(theta: Floats, psi: Floats, target: Target) -> Floats:
+    """Move thetas towards the population by the share that brings chances of a yes nearest to the completed ones.
+
+    Squared distances hardly tell a chance of a hundredth from none at all, and who is asked for a chance does.
+    """
+    seen = np.flatnonzero(target.user_weights > 0.0)
+    some = seen[np.linspace(0, seen.size - 1, min(seen.size, _HEDGED)).round().astype(np.int64)]
+    wanted = np.clip(target.completion.left[some] @ target.completion.right.T, 0.0, 1.0)
+    middle = theta[seen].mean(axis=0)
+
+    def loss(share: float) -> float:
+        chance = np.clip(((1.0 - share) * theta[some] + share * middle) @ psi.T, _NEVER, 1.0 - _NEVER)
+        each = wanted * np.log(chance) + (1.0 - wanted) * np.log1p(-chance)
+        return -float((each @ target.item_weights).mean())
+
+    share = min(_SHARES, key=loss)
+    return (1.0 - share) * theta + share * middle
+
+
+def usual_events(n_ratings: int, n_users: int, n_items: int) -> int:
+    """Return how many events a model of a table has by default: as many as tell people apart and can still be read.
+
+    Examples
+    --------
+    >>> usual_events(1_500, 101, 17), usual_events(80_000, 943, 1682)
+    (9, 16)
+    """
+    wanted = round(10.0 * (max(n_ratings, 1) / 2_000.0) ** 0.25)
+    return int(np.clip(wanted, 1, max(1, min(16, n_users, n_items))))

@@ -1,0 +1,118 @@
+"""Tables in which only yes is recorded, completed by descents over values that may be any number.
+
+What was not observed is known of every pair, as a no of small weight, so that there is enough to settle values without
+a chain. Each descent alternates the users' problem, on the simplex, and a ridge regression for every item; several that
+begin at random are averaged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kolmogorov._support.callbacks import says_stop
+from kolmogorov._support.seeds import generator
+from kolmogorov._support.threads import one_blas_thread
+from kolmogorov._support.typing import Floats
+from kolmogorov.data.table.observations import Observations
+from kolmogorov.execution import Threads
+from kolmogorov.fitted.base import Counted, Factors
+from kolmogorov.fitted.history import Sweep
+from kolmogorov.fitting.descent.engine import Problem, opened_engine
+from kolmogorov.fitting.descent.multi_start import MultiStart
+from kolmogorov.fitting.descent.objective import Objective
+from kolmogorov.fitting.descent.state import Run, State
+from kolmogorov.solvers import resolve
+
+#: Ridges on theta and on values, by turns: tables of few yeses and of many do best with one or the other, and most with
+#: both. `benchmarks/only_yes.py` on splits that are not reported.
+_RIDGES = ((30.0, 0.5), (60.0, 1.0))
+#: Descents, sweeps of each, and events.
+_DESCENTS, _SWEEPS, _EVENTS = 8, 6, 48
+#: Place of a random stream.
+_STREAM = 7
+
+
+@dataclass(frozen=True, eq=False)
+class Average(Counted):
+    """What some descents say on average.
+
+    Attributes
+    ----------
+    factors : Factors
+    training : Observations
+    unobserved : float
+        What an entry that was not observed weighed, as a no.
+    answer_variance : float64[n_users]
+        Of what was and was not observed around what they say.
+    """
+
+    factors: Factors
+    training: Observations
+    unobserved: float
+    answer_variance: Floats
+
+
+def averaged_descents(
+    table: Observations,
+    unobserved: float,
+    seed: int,
+    n_jobs: int | None,
+    on_sweep: Callable[[Sweep], Any],
+    keep_interrupted: bool,
+) -> tuple[Average, bool]:
+    """Descend some times from random users, and put the ends side by side; tell whether Ctrl-C ended it.
+
+    After Ctrl-C, or where `on_sweep` returns True, the descents that are done are taken, where there are any.
+    """
+    starts = generator(seed, _STREAM).integers(2**62, size=_DESCENTS).tolist()
+    ends: list[Run[State]] = []
+    stopping = interrupted = False
+
+    def told(sweep: Sweep) -> bool:
+        nonlocal stopping
+        stopping = stopping or says_stop(on_sweep(sweep))
+        return False
+
+    try:
+        for number, start in enumerate(starts):
+            ends.append(_descended(table, _RIDGES[number % len(_RIDGES)], unobserved, start, n_jobs, told))
+            if stopping:
+                break
+    except KeyboardInterrupt:
+        if not keep_interrupted or not ends:
+            raise
+        interrupted = True
+    theta, psi = (np.array([getattr(run.state, side) for run in ends]) for side in ("theta", "psi"))
+    variance = float(np.mean([run.history[-1].rmse ** 2 for run in ends]))
+    # The last row of either side stands for the unknown.
+    theta, psi = (np.concatenate([part, part.mean(axis=1, keepdims=True)], axis=1) for part in (theta, psi))
+    spread = np.full(table.n_users, max(variance, 1e-6))
+    return Average(Factors(theta, psi), table, unobserved, spread), interrupted
+
+
+def _descended(
+    table: Observations,
+    ridges: tuple[float, float],
+    unobserved: float,
+    seed: int,
+    n_jobs: int | None,
+    on_sweep: Callable[[Sweep], bool],
+) -> Run[State]:
+    objective = Objective(*ridges, "mean", unobserved)
+    problem = Problem(resolve("simplex", "pairwise"), resolve("ridge", "cholesky"), objective)
+    with one_blas_thread(), opened_engine(Threads(n_jobs), problem, table) as engine:
+        descent = MultiStart(
+            engine,
+            n_events=min(_EVENTS, table.n_users, table.n_items),
+            seed=seed,
+            n_init=1,
+            max_iter=_SWEEPS,
+            tol=0.0,
+            on_sweep=on_sweep,
+            keep_interrupted=False,
+        )
+        return descent.run()

@@ -1,0 +1,117 @@
+"""The engine on a GPU: one table there, and half-steps over it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kolmogorov._support.seeds import half_step_seed
+from kolmogorov._support.typing import Floats
+from kolmogorov.data.table.observations import Observations
+from kolmogorov.data.table.trainable import check_trainable
+from kolmogorov.execution import Cuda
+from kolmogorov.execution.gpu.table import DeviceSide
+from kolmogorov.fitted.history import Sweep
+from kolmogorov.fitting.descent.engine import Problem, TableEngine, opened_engine
+from kolmogorov.fitting.descent.half_step import ITEM_SIDE
+from kolmogorov.fitting.descent.objective import UserTotals
+from kolmogorov.fitting.descent.state import State
+from kolmogorov.fitting.gpu.half_step import DeviceSteps, bytes_there, check_events, check_solvers
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceState:
+    """A state whose factors are on the device. Arrays are never changed in place.
+
+    Attributes
+    ----------
+    theta : float32[n_users, P]
+        Rows are filled up with zeros.
+    psi : uint64[n_items], a bit for each event, or with several levels float32[n_items, P]
+    centre : float64[D]
+    total : float64[D]
+        Sum of the thetas of the users who count.
+    """
+
+    theta: Any
+    psi: Any
+    centre: Floats
+    total: Floats
+
+
+class DeviceEngine(TableEngine):
+    """The engine on one GPU."""
+
+    def __init__(self, problem: Problem, table: Observations, cuda: Cuda) -> None:
+        check_solvers(problem)
+        super().__init__(problem, table)
+        self._cuda = cuda
+        self._cupy = cuda.cupy
+        self._counted = self._cupy.asarray(self._seen.view(np.uint8))
+        resident = bytes_there(table.rows, table.columns) < cuda.budget() // 2
+        self.users = DeviceSide(cuda, table.rows, resident=resident)
+        self.items = DeviceSide(cuda, table.columns, resident=resident)
+        self.steps = DeviceSteps(cuda, self.problem.grid, self.problem.unobserved)
+        #: The largest gap of a user's problem in the last sweep, relative to the scale of its data.
+        self.gap = 0.0
+
+    @property
+    def resident(self) -> bool:
+        """Whether the table is kept on the device."""
+        return self.users.resident
+
+    def start(self, rng: np.random.Generator, n_events: int) -> DeviceState:
+        """Draw the thetas that the engine on threads draws."""
+        return self.spread(self._drawn(rng, n_events))
+
+    def spread(self, state: State) -> DeviceState:
+        """Send a state to the device."""
+        check_events(state.centre.size)
+        theta, psi = self.steps.sent_theta(state.theta), self.steps.sent_psi(state.psi)
+        return DeviceState(theta, psi, state.centre, self.steps.totals(theta, self._counted, state.centre.size)[0])
+
+    def collect(self, state: DeviceState) -> State:
+        """Return a state whose arrays are on the host."""
+        size = state.centre.size
+        return State(self.steps.theta(state.theta, size), self.steps.psi(state.psi, size), state.centre)
+
+    def sweep(self, state: DeviceState, index: int, seed: int) -> tuple[DeviceState, Sweep]:
+        """Update the centre, every psi_i and every theta_u once; `index` counts from 1."""
+        self._table.check_intact()
+        objective, steps, n_seen = self.problem.objective, self.steps, int(self._seen.sum())
+        centre = objective.centre(state.total, n_seen)
+        with self._cuda.guarded(
+            "Give it fewer events, or less of it with 'memory': what does not fit is sent in blocks."
+        ):
+            began = time.perf_counter()
+            middle, half_step = np.full_like(centre, self._item_centre), half_step_seed(seed, index, ITEM_SIDE)[0]
+            psi = steps.item_step(self.items, state.theta, state.psi, objective.item_reg, middle, half_step)
+            self.wait()
+            between = time.perf_counter()
+            theta, value, self.gap = steps.user_step(self.users, psi, state.theta, objective.user_reg, centre)
+            total, squares = steps.totals(theta, self._counted, centre.size)
+            ended = time.perf_counter()
+        n_users = self._table.n_users
+        totals = UserTotals.of_sums(value, total, squares, centre, n_users - n_seen, n_users)
+        ridge = steps.item_squares(psi, centre.size, self._item_centre) if objective.item_reg else 0.0
+        reached, rmse = objective.quality(totals, ridge, centre, n_users, self._mass)
+        return DeviceState(theta, psi, centre, total), Sweep(index, reached, rmse, ended - between, between - began)
+
+    def wait(self) -> None:
+        """Wait until the device has done what it was asked for."""
+        self._cupy.cuda.get_current_stream().synchronize()
+
+
+@opened_engine.register
+@contextmanager
+def _(execution: Cuda, problem: Problem, table: Observations) -> Iterator[DeviceEngine]:
+    check_trainable(table, only_yes=problem.objective.unobserved != 0.0)
+    with execution as cuda:
+        with cuda.guarded("Pack the table ('kolmogorov data pack') or say 'memory': it is then sent in blocks."):
+            engine = DeviceEngine(problem, table, cuda)
+        yield engine

@@ -1,0 +1,116 @@
+"""What the tasks of a fit on a cluster do with a shard on the GPU of its worker.
+
+A worker takes the first GPU that it sees, so that ``CUDA_VISIBLE_DEVICES`` gives each its own. The entries of a shard
+are sent when they are first needed and stay there as long as the worker holds the shard, where there is room for them;
+thetas stay there from sweep to sweep. Normal equations travel, as they do between processors.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from kolmogorov._support.seeds import half_step_seed
+from kolmogorov._support.typing import Floats
+from kolmogorov._support.wording import named
+from kolmogorov.data.packed.shards import Shard
+from kolmogorov.execution import Cuda
+from kolmogorov.execution.dask import device_of_worker
+from kolmogorov.execution.gpu.table import DeviceSide
+from kolmogorov.fitting.cluster.shard_tasks import Encoded, Equations, ShardTasks
+from kolmogorov.fitting.descent.half_step import HalfStep
+from kolmogorov.fitting.descent.objective import Objective, UserTotals
+from kolmogorov.fitting.gpu.half_step import DeviceSteps, bytes_there
+
+#: Threads of a worker take turns at its GPU: one task fills it, and two would need its memory twice.
+_TURN = threading.Lock()
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceBlock:
+    """The thetas of a shard's users, float32[n_users, P] on the device, and what others need to know."""
+
+    theta: Any
+    totals: UserTotals
+
+    def __sizeof__(self) -> int:
+        # Of the host's memory, which is what a worker looks after, it takes next to nothing.
+        return self.totals.total.nbytes
+
+
+class _DeviceShard:
+    """A shard's entries in both orders, and who was observed."""
+
+    def __init__(self, cuda: Cuda, shard: Shard) -> None:
+        resident = bytes_there(shard.rows, shard.columns) < cuda.budget() // 2
+        self.users = DeviceSide(cuda, shard.rows, resident=resident)
+        self.items = DeviceSide(cuda, shard.columns, resident=resident)
+        seen = shard.rows.counts > 0
+        self._n_seen, self._seen = int(seen.sum()), cuda.cupy.asarray(seen.view(np.uint8))
+
+    def totals(self, steps: DeviceSteps, theta: Any, value: float, centre: Floats, objective: Objective) -> UserTotals:
+        """Sum up users by their new thetas and the sum of the values of their rows."""
+        everyone, n_users = objective.unobserved != 0.0, len(theta)
+        counted = self._seen | np.uint8(1) if everyone else self._seen
+        total, squares = steps.totals(theta, counted, centre.size)
+        return UserTotals.of_sums(value, total, squares, centre, 0 if everyone else n_users - self._n_seen, n_users)
+
+
+_shards: WeakKeyDictionary[Shard, _DeviceShard] = WeakKeyDictionary()
+
+
+@contextmanager
+def _device() -> Iterator[Cuda]:
+    """Take the worker's GPU for a task."""
+    with _TURN:
+        cuda = device_of_worker()
+        with cuda.guarded(f"Give it less at a time: a smaller {named('shard_ratings')}."):
+            yield cuda
+
+
+def _sent(cuda: Cuda, shard: Shard) -> _DeviceShard:
+    """Return a shard on the device, sent there unless it is there."""
+    if shard not in _shards:
+        _shards[shard] = _DeviceShard(cuda, shard)
+    return _shards[shard]
+
+
+def _given(shard: Shard, theta: Floats, objective: Objective) -> DeviceBlock:
+    with _device() as cuda:
+        steps = DeviceSteps(cuda, None, 0.0)
+        sent, centre = steps.sent_theta(theta), np.zeros(theta.shape[1])
+        return DeviceBlock(sent, _sent(cuda, shard).totals(steps, sent, 0.0, centre, objective))
+
+
+def _theta(block: DeviceBlock) -> Floats:
+    with _device() as cuda:
+        return DeviceSteps(cuda, None, 0.0).theta(block.theta, block.totals.total.size)
+
+
+def _stepped(shard: Shard, block: DeviceBlock, psi: Encoded, step: HalfStep, objective: Objective) -> DeviceBlock:
+    with _device() as cuda:
+        steps, there = DeviceSteps(cuda, psi.grid, step.unobserved), _sent(cuda, shard)
+        theta, value, _ = steps.user_step(there.users, steps.sent_psi(psi.psi), block.theta, step.ridge, step.centre)
+        return DeviceBlock(theta, there.totals(steps, theta, value, step.centre, objective))
+
+
+def _equations(shard: Shard, block: DeviceBlock, first: int, last: int, step: HalfStep) -> Equations:
+    with _device() as cuda:
+        steps = DeviceSteps(cuda, None, step.unobserved)
+        return steps.item_equations(_sent(cuda, shard).items, block.theta, first, last, step.ridge, step.centre)
+
+
+def _solved(equations: Equations, start: Encoded, step: HalfStep) -> Encoded:
+    seed = half_step_seed(step.seed, step.sweep, step.side)[0]
+    with _device() as cuda:
+        steps = DeviceSteps(cuda, start.grid, step.unobserved)
+        return Encoded.of(steps.solved_items(*equations, start.psi, seed, step.offset), start.grid)
+
+
+DEVICE_TASKS = ShardTasks(_given, _theta, _stepped, _equations, _solved)

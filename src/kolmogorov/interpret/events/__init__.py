@@ -1,0 +1,1 @@
+"""Events in words, and predictions explained by them."""

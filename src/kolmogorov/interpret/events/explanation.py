@@ -1,0 +1,237 @@
+"""Why a prediction is what it is: what everybody would get, what each event changes, and the rules that lead to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.markup import bars, card, note, table
+from kolmogorov._support.optional import to_frame
+from kolmogorov._support.wording import shown
+from kolmogorov.data import Scale
+from kolmogorov.fitted.point import Fitted
+from kolmogorov.fitted.posterior import Posterior
+from kolmogorov.interpret.events.description import describe
+from kolmogorov.interpret.rules.counting import check_likes
+from kolmogorov.interpret.rules.reasons import Reason, reasons_for
+from kolmogorov.plot.explanation import draw_explanation
+from kolmogorov.plot.palette import GREY, colour
+from kolmogorov.surface.ids import Unknown, id_of, rows_of
+
+#: Reasons that an explanation names when printed, and the least difference that it names.
+_SHOWN, _LITTLE = 3, 0.0005
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """By how much one event sets a user's prediction apart: (theta_ud - mean theta_d) psi_id.
+
+    Attributes
+    ----------
+    event : int
+    theta : float
+        The user's probability of the event.
+    share : float
+        Everybody's, on average.
+    psi : float
+        What the item is in the event: 1 where it happens, 0 where not; otherwise its level or chance there.
+    amount : float
+    items : tuple of str
+        What names the event.
+    """
+
+    event: int
+    theta: float
+    share: float
+    psi: float
+    amount: float
+    items: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The event by its number, and by what names it where anything does."""
+        return f"event {self.event}" + (f": {', '.join(self.items)}" if self.items else "")
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """The prediction for one (user, item), taken apart: what everybody would get, and a difference for each event.
+
+    Attributes
+    ----------
+    user, item : id
+    user_name, item_name : str
+        For people: the title where there is one.
+    base : float
+        What is predicted for somebody of whom nothing is known.
+    events : tuple of Contribution
+        Largest difference first, up or down.
+    rest : float
+        Of draws, what their average says beyond the one model that they are read by; of a single model, what cutting
+        to the scale takes away.
+    probability : float
+        Base, differences and rest together: what is predicted.
+    rating : float
+        The same in rating units.
+    reasons : tuple of Reason
+        Rules from what the user is known to like to the item, the strongest first.
+    scale : Scale
+        Between probabilities and ratings.
+    binary : bool
+        Whether answers are yes and no, so that predictions are chances.
+    drawn : bool
+        Whether draws are explained.
+
+    Examples
+    --------
+    >>> import kolmogorov as km
+    >>> model = km.KolmogorovModel(5, random_state=0).fit(km.datasets.load("zoo"))
+    >>> why = model.explain("dove", "eggs")
+    >>> bool(np.isclose(why.base + why.contributions.sum() + why.rest, model.predict("dove", "eggs")))
+    True
+    """
+
+    user: Any
+    item: Any
+    user_name: str
+    item_name: str
+    base: float
+    events: tuple[Contribution, ...]
+    rest: float
+    probability: float
+    rating: float
+    reasons: tuple[Reason, ...]
+    scale: Scale
+    binary: bool
+    drawn: bool = False
+
+    @property
+    def contributions(self) -> NDArray[np.float64]:
+        """Differences by event number."""
+        amounts = {part.event: part.amount for part in self.events}
+        return np.array([amounts[number] for number in range(len(amounts))])
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return what the prediction is the sum of, as columns: what everybody would get, every event, and the rest."""
+        parts, nan = self.events, float("nan")
+        return {
+            "part": ["everybody", *(f"event {part.event}" for part in parts), "rest"],
+            "amount": [self.base, *(part.amount for part in parts), self.rest],
+            "theta": [nan, *(part.theta for part in parts), nan],
+            "share": [nan, *(part.share for part in parts), nan],
+            "psi": [nan, *(part.psi for part in parts), nan],
+            "items": ["", *(", ".join(part.items) for part in parts), ""],
+        }
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return `columns` as a data frame."""
+        return to_frame(self.columns(), backend)
+
+    @property
+    def sentence(self) -> str:
+        """What is explained, in one line."""
+        user, item = shown(self.user_name), shown(self.item_name)
+        if self.binary:
+            return f"{user} says yes to {item} with probability {self.probability:.3f}"
+        return f"{user} is expected to give {item} a rating of {self.rating:.2f}"
+
+    @property
+    def steps(self) -> list[tuple[str, float]]:
+        """From what everybody would get to the prediction, in the units that people read: names and amounts."""
+        unit = 1.0 if self.binary else self.scale.span
+        first = self.base if self.binary else self.scale.rating(self.base)
+        parts = [("everybody", float(first))]
+        parts += [(part.name, unit * part.amount) for part in self._told]
+        others = sum(part.amount for part in self.events) - sum(part.amount for part in self._told)
+        if abs(others) > _LITTLE:
+            parts.append(("other events", unit * others))
+        if abs(self.rest) > _LITTLE:
+            parts.append(("what the draws say beyond" if self.drawn else "cut to the scale", unit * self.rest))
+        return parts
+
+    @property
+    def _told(self) -> list[Contribution]:
+        return [part for part in self.events if abs(part.amount) > _LITTLE]
+
+    def __str__(self) -> str:
+        (_, base), *rest = self.steps
+        digits = 3 if self.binary else 2
+        lines = [self.sentence, f"   {base:.{digits}f} everybody"]
+        lines += [f"  {amount:+.{digits}f} {shown(name)}" for name, amount in rest]
+        if self.reasons:
+            lines.append("Rules that lead to it, and how often they held in the training data:")
+        lines += [f"  {reason}" for reason in self.reasons[:_SHOWN]]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+    def _repr_html_(self) -> str:
+        (_, base), *rest = self.steps
+        digits = 3 if self.binary else 2
+        colours = [colour(part.event) for part in self._told]
+        events = bars(
+            [name for name, _ in rest],
+            [abs(amount) for _, amount in rest],
+            [f"{amount:+.{digits}f}" for _, amount in rest],
+            colours + [GREY] * (len(rest) - len(colours)),
+        )
+        reasons = [str(reason) for reason in self.reasons[:_SHOWN]]
+        words = note(f"{base:.{digits}f} is what everybody would get; then")
+        return card(self.sentence, words, events, table({"rules that lead to it": reasons}) if reasons else "")
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the way from what everybody would get to the prediction as a waterfall (extra `plot`)."""
+        return draw_explanation(self.sentence, self.steps, [part.event for part in self._told], ax)
+
+
+def explain(
+    fitted: Fitted | Posterior, user: Any, item: Any, unknown: Unknown = "error", likes: float = 0.6, n_items: int = 5
+) -> Explanation:
+    """Take the prediction for (user, item) apart: what everybody would get, a difference per event, and the rest."""
+    check_likes("explain", likes)
+    user, item = id_of(fitted.users, user, "user"), id_of(fitted.items, item, "item")
+    user_row = int(rows_of(fitted.users, fitted.user_seen, [user], "user", unknown)[0])
+    item_row = int(rows_of(fitted.items, fitted.item_seen, [item], "item", unknown)[0])
+    read = fitted.consensus
+    theta, share, psi = read.theta_or_population[user_row], read.population, read.psi_or_average[item_row]
+    # Nothing is written as 0, not as -0.
+    amounts = (theta - share) * psi + 0.0
+    parts = [
+        Contribution(
+            event.number, float(theta[d]), float(share[d]), float(psi[d]), float(amounts[d]), tuple(event.items)
+        )
+        for d, event in enumerate(describe(read, n_items))
+    ]
+    base = float(share @ psi)
+    probability = float(fitted.at_rows(np.array([user_row]), np.array([item_row]))[0])
+    return Explanation(
+        user=user,
+        item=item,
+        user_name=fitted.users.name(user_row) if user_row < len(fitted.users) else f"{user} (unknown)",
+        item_name=fitted.items.name(item_row) if item_row < len(fitted.items) else f"{item} (unknown)",
+        base=base,
+        events=tuple(sorted(parts, key=lambda part: -abs(part.amount))),
+        rest=probability - base - float(amounts.sum()),
+        probability=probability,
+        rating=fitted.scale.rating(probability),
+        reasons=_reasons(read.ruled, user_row, item_row, likes),
+        scale=fitted.scale,
+        binary=fitted.training.is_binary,
+        drawn=isinstance(fitted, Posterior),
+    )
+
+
+def _reasons(fitted: Fitted, user: int, item: int, likes: float) -> tuple[Reason, ...]:
+    """Find what the user is known to like whose support lies inside the item's."""
+    if user >= len(fitted.users) or item >= len(fitted.items):
+        return ()
+    ids = fitted.items.ids
+    return tuple(
+        Reason(**vars(rule), item=ids[[row]].tolist()[0], value=value)
+        for found in reasons_for(fitted, np.array([user]), np.array([item]), likes)
+        for row, value, rule in zip(found.rules.antecedent, found.value.tolist(), found.rules, strict=True)
+    )

@@ -1,0 +1,1 @@
+"""Logical relations between items: of one model, and of draws."""

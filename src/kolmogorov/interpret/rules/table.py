@@ -1,0 +1,371 @@
+"""Many rules between items, and how they fare on data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.markup import card, table
+from kolmogorov._support.optional import to_frame
+from kolmogorov._support.wording import shown
+from kolmogorov.data import Observations, Vocabulary
+from kolmogorov.interpret.rules.counting import Answers, Basis, Bits, Floats, Grading, Rows
+from kolmogorov.interpret.rules.rule import Rule
+from kolmogorov.plot.rules import draw_rules
+
+#: What each kind says of its two items: (yes to the first, yes to the second).
+SAYS = {
+    "implication": (True, True),
+    "equivalence": (True, True),
+    "exclusion": (True, False),
+    "coverage": (False, True),
+    "contrapositive": (False, False),
+}
+_NAMES = np.array(list(SAYS), dtype=object)
+_FLAGS = np.array(list(SAYS.values()))
+# A normal quantile: one-sided bounds of 95%.
+_ONE_SIDED = 1.6448536269514722
+#: Cases at the base rate that a rule counts as having seen before, when it is ranked.
+_DOUBT = 20.0
+#: Rules that are shown when many are printed, and in a summary.
+_PRINTED, _SUMMARY = 20, 3
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rules(Sequence[Rule]):
+    """Rules and how they fare on data: a sequence of `Rule`, held as columns.
+
+    Made by `model.relations().rules(...)`. ``rules[0]`` is one rule; slices, masks and lists of places give `Rules`.
+
+    Attributes
+    ----------
+    antecedent, consequent : int64[n]
+        Row numbers of the items.
+    support : int64[n]
+        Pairs seen: users observed with both items for whom the antecedent was so.
+    held : int64[n]
+        Those among them for whom the consequent was so.
+    base_rate : float64[n]
+        Share of all users observed with the consequent's item for whom it was so.
+    raters : int64[n]
+        How many users that is a share of.
+    p_value : float64[n]
+        One-sided Fisher test of the consequent against the antecedent, among users observed with both.
+    n_judged : int
+        Rules among which these were found; the p-values are corrected for all of them.
+    probability : float64[n] or None
+        Of a model that consists of draws, the share in which each rule holds.
+    antecedent_at, consequent_at : int8[n] or None
+        Of a many-valued model, the thresholds that a rule speaks of, as numbers of `basis.marks` from 1.
+
+    Examples
+    --------
+    >>> import kolmogorov as km
+    >>> train, test = km.datasets.load("zoo").split(test_size=0.2, random_state=0)
+    >>> model = km.KolmogorovModel(n_events=5, user_reg=0.3, n_init=10, random_state=0).fit(train)
+    >>> rules = model.relations().rules(train, max_rules=10)
+    >>> print(rules[0])
+    fins ⇒ aquatic (held for 13 of 13; of all, 38%)
+    >>> len(rules.on(test)), rules.on(test)[0].antecedent
+    (10, 'fins')
+    """
+
+    basis: Basis
+    code: NDArray[np.int8]
+    antecedent: Rows
+    consequent: Rows
+    support: Rows
+    held: Rows
+    base_rate: Floats
+    raters: Rows
+    p_value: Floats
+    n_judged: int
+    probability: Floats | None = None
+    antecedent_at: NDArray[np.int8] | None = None
+    consequent_at: NDArray[np.int8] | None = None
+
+    @classmethod
+    def counted(
+        cls,
+        answers: Answers,
+        kind: str | NDArray[np.int8],
+        antecedent: Rows,
+        consequent: Rows,
+        *,
+        at: Grading | None = None,
+        tables: NDArray[np.int32] | None = None,
+        probability: Floats | None = None,
+    ) -> Rules:
+        """Count rules about some pairs of items, all of one kind or each of its own (by number).
+
+        Where answers have several thresholds, `at` says which ones the rules speak of; the first, if it does not.
+        """
+        n = len(antecedent)
+        code = np.full(n, list(SAYS).index(kind), dtype=np.int8) if isinstance(kind, str) else kind
+        if at is None and answers.basis.marks is not None:
+            at = (np.ones(n, dtype=np.int8), np.ones(n, dtype=np.int8))
+        counts = answers.counts(antecedent, consequent, _FLAGS[code, 0], _FLAGS[code, 1], tables, at)
+        more: dict[str, Any] = {} if at is None else {"antecedent_at": at[0], "consequent_at": at[1]}
+        return cls(answers.basis, code, antecedent, consequent, *counts, n_judged=n, probability=probability, **more)
+
+    def on(self, observations: Observations) -> Rules:
+        """Count the same rules, in the same order, on other observations.
+
+        Parameters
+        ----------
+        observations : Observations
+            Best ones that neither the model nor the choice of these rules has seen.
+        """
+        basis = self.basis
+        return self.recounted(Answers(observations, self.items, basis.scale, basis.likes, marks=basis.marks))
+
+    def recounted(self, answers: Answers) -> Rules:
+        """Count the same rules, in the same order, on other answers to the same items."""
+        at = None
+        if self.antecedent_at is not None and self.consequent_at is not None:
+            at = (self.antecedent_at, self.consequent_at)
+        return Rules.counted(answers, self.code, self.antecedent, self.consequent, at=at, probability=self.probability)
+
+    @property
+    def items(self) -> Vocabulary:
+        """The model's items."""
+        return self.basis.items
+
+    @property
+    def kind(self) -> NDArray[Any]:
+        """What each rule was read off: "implication", "contrapositive", "equivalence", "exclusion" or "coverage"."""
+        return _NAMES[self.code]
+
+    @property
+    def antecedent_yes(self) -> Bits:
+        """Which rules begin with "yes" to an item; the others with "no"."""
+        return _FLAGS[self.code, 0]
+
+    @property
+    def consequent_yes(self) -> Bits:
+        """Which rules end with "yes" to an item; the others with "no"."""
+        return _FLAGS[self.code, 1]
+
+    @cached_property
+    def confidence(self) -> Floats:
+        """Share of the pairs seen in which the rule held; nan where none was seen."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self.held / self.support
+
+    @cached_property
+    def lift(self) -> Floats:
+        """Confidence over base rate."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self.confidence / self.base_rate
+
+    @cached_property
+    def p_adjusted(self) -> Floats:
+        """The p-values times the number of rules judged (Bonferroni), at most 1.
+
+        The chance that any rule without substance comes out below some level is at most that level, however the
+        rules depend on each other.
+        """
+        return np.minimum(1.0, self.p_value * max(self.n_judged, 1))
+
+    @cached_property
+    def strength(self) -> Floats:
+        """What rules are ranked by: a cautious lift.
+
+        The confidence counts 20 cases at the base rate besides those seen, and the base rate is replaced by its upper
+        95% bound (Wilson's), so that neither few cases nor a consequent with few raters makes a rule look strong. nan
+        where nothing was seen.
+        """
+        with np.errstate(invalid="ignore", divide="ignore"):
+            confidence = (self.held + _DOUBT * self.base_rate) / (self.support + _DOUBT)
+            strength = confidence / _upper_bound(self.base_rate, self.raters)
+        return np.where(self.support > 0, strength, np.nan)
+
+    def __len__(self) -> int:
+        return len(self.antecedent)
+
+    @overload
+    def __getitem__(self, which: int) -> Rule: ...
+    @overload
+    def __getitem__(self, which: Any) -> Rules: ...
+    def __getitem__(self, which: Any) -> Rule | Rules:
+        if not isinstance(which, (int, np.integer)):
+            return self.take(which)
+        if not -len(self) <= which < len(self):
+            raise IndexError(f"There are {len(self):,} rules, and none at place {which}.")
+        return next(iter(self.take([which])))
+
+    def __iter__(self) -> Iterator[Rule]:
+        chances = [None] * len(self) if self.probability is None else self.probability.tolist()
+        columns = (self.support, self.held, self.base_rate, self.p_adjusted)
+        for kind, left, right, seen, held, rate, p, chance in zip(
+            self.kind, *self.names(), *(column.tolist() for column in columns), chances, strict=True
+        ):
+            yield Rule(
+                kind=kind,
+                antecedent=left,
+                consequent=right,
+                support=seen,
+                held=held,
+                base_rate=rate,
+                p_adjusted=p,
+                probability=chance,
+            )
+
+    def take(self, which: Any) -> Rules:
+        """Return the rules at some places: a slice, a mask or a list."""
+        return replace(self, **{name: column[which] for name, column in _columns(self).items()})
+
+    def strongest(self, count: int | None = None) -> Rules:
+        """Return the `count` strongest rules, strongest first; ties by the items."""
+        key = np.where(np.isnan(self.strength), -np.inf, self.strength)
+        order = np.lexsort((self.consequent, self.antecedent, -self.support, -key))
+        return self.take(order[:count])
+
+    def totals(self) -> dict[str, float]:
+        """Return pairs seen, and confidence, base rate and lift over all of them together."""
+        seen = float(self.support.sum())
+        held = float(self.held.sum())
+        some = self.support > 0
+        expected = float((self.support[some] * self.base_rate[some]).sum())
+        return {
+            "rules": float(len(self)),
+            "pairs": seen,
+            "confidence": held / seen if seen else float("nan"),
+            "base_rate": expected / seen if seen else float("nan"),
+            "lift": held / expected if expected else float("nan"),
+        }
+
+    def names(self) -> tuple[list[str], list[str]]:
+        """Return antecedents and consequents in words.
+
+        "No" to an item has "not" before its name; a threshold stands after it, in rating units.
+        """
+        return (
+            _worded(self.basis, self.antecedent, self.antecedent_yes, self.antecedent_at),
+            _worded(self.basis, self.consequent, self.consequent_yes, self.consequent_at),
+        )
+
+    def columns(self) -> dict[str, Any]:
+        """Return the table, column by column, with mlxtend's names where they fit."""
+        antecedents, consequents = self.names()
+        chance = {} if self.probability is None else {"probability": self.probability}
+        return (
+            chance
+            | {
+                "kind": self.kind.tolist(),
+                "antecedents": antecedents,
+                "consequents": consequents,
+                "support": self.support,
+                "held": self.held,
+                "confidence": self.confidence,
+                "base_rate": self.base_rate,
+                "lift": self.lift,
+                "strength": self.strength,
+                "p_value": self.p_value,
+                "p_adjusted": self.p_adjusted,
+            }
+            | self._thresholds()
+        )
+
+    def _thresholds(self) -> dict[str, Floats]:
+        """Return the thresholds in rating units, where there are any."""
+        marks = self.basis.marks
+        sides = {"antecedent_at": self.antecedent_at, "consequent_at": self.consequent_at}
+        if marks is None:
+            return {}
+        return {name: self.basis.scale.rating(marks[at - 1]) for name, at in sides.items() if at is not None}
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return the rules as a data frame, one row each.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            The first of them that is installed by default.
+        """
+        return to_frame(self.columns(), backend)
+
+    def readable(self) -> dict[str, list[str]]:
+        """Return few columns in words, so that the rules fit on a screen."""
+        left, right = self.names()
+        chance = {} if self.probability is None else {"probability": [f"{p:.2f}" for p in self.probability]}
+        return chance | {
+            "if": left,
+            "then": right,
+            "held": [f"{held:,} of {seen:,}" for held, seen in zip(self.held, self.support, strict=True)],
+            "base rate": [f"{rate:.0%}" if rate == rate else "–" for rate in self.base_rate],
+            "lift": [f"{lift:.2f}" if lift == lift else "–" for lift in self.lift],
+            "p adjusted": [f"{p:.2g}" for p in self.p_adjusted],
+        }
+
+    def __str__(self) -> str:
+        columns = self[:_PRINTED].readable()
+        rows = [list(columns), *([shown(cell) for cell in row] for row in zip(*columns.values(), strict=True))]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        return "\n".join(lines + _rest(len(self) - _PRINTED))
+
+    def __repr__(self) -> str:
+        number = f"{len(self):,} rule{'' if len(self) == 1 else 's'}"
+        lines = [f"  {rule}" for rule in self.strongest(_SUMMARY)]
+        return "\n".join([f"<{number}, counted on {self.basis.source}>", *lines, *_rest(len(self) - len(lines), "  ")])
+
+    def _repr_html_(self) -> str:
+        title = f"{len(self):,} rule{'' if len(self) == 1 else 's'}, counted on {self.basis.source}"
+        return card(title, table(self[:_PRINTED].readable(), more=len(self) - _PRINTED))
+
+    def plot(self, n_labels: int = 5, ax: Any = None) -> Any:
+        """Draw the rules by cases and by how much oftener than the base rate they held (extra `plot`).
+
+        Parameters
+        ----------
+        n_labels : int
+            Rules that are labelled, the first ones.
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        Axes
+        """
+        labels = [f"{left} ⇒ {right}" for left, right in zip(*self.names(), strict=True)]
+        return draw_rules(self.kind.tolist(), self.support, self.confidence - self.base_rate, labels, n_labels, ax)
+
+
+def joined(parts: Sequence[Rules]) -> Rules:
+    """Put several lists of rules, counted on the same answers, into one."""
+    columns = [_columns(part) for part in parts]
+    whole: dict[str, Any] = {name: np.concatenate([part[name] for part in columns]) for name in columns[0]}
+    return replace(parts[0], n_judged=sum(part.n_judged for part in parts), **whole)
+
+
+def _columns(rules: Rules) -> dict[str, NDArray[Any]]:
+    values = {field.name: getattr(rules, field.name) for field in fields(rules)}
+    return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+
+
+def _rest(number: int, indent: str = "") -> list[str]:
+    return [f"{indent}and {number:,} more"] if number > 0 else []
+
+
+def _upper_bound(rate: Floats, count: Rows) -> Floats:
+    """Return Wilson's one-sided 95% upper bound of a rate."""
+    z = _ONE_SIDED
+    spread = z * np.sqrt(rate * (1 - rate) / count + z * z / (4.0 * count * count))
+    bound: Floats = (rate + z * z / (2.0 * count) + spread) / (1 + z * z / count)
+    return bound
+
+
+def _worded(basis: Basis, rows: Rows, yes: Bits, at: NDArray[np.int8] | None) -> list[str]:
+    name = basis.items.name
+    if at is None or basis.marks is None:
+        return [name(row) if so else f"not {name(row)}" for row, so in zip(rows, yes, strict=True)]
+    ratings = [f"{rating:.6g}" for rating in basis.scale.rating(basis.marks).tolist()]
+    return [
+        f"{name(row)} {'>=' if so else '<'} {ratings[number - 1]}"
+        for row, so, number in zip(rows, yes, at.tolist(), strict=True)
+    ]

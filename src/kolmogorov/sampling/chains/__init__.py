@@ -1,0 +1,1 @@
+"""Markov chains over Kolmogorov models: where they start, and their sweeps."""

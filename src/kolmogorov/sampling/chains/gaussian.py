@@ -1,0 +1,134 @@
+"""Chains over models of ratings: what a model says, and normal noise around it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kolmogorov._support.seeds import generator
+from kolmogorov._support.typing import Floats
+from kolmogorov.data.table.observations import View
+from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
+from kolmogorov.kernels.draws.values import draw_thetas, draw_values
+from kolmogorov.kernels.rows.products import residual_squares
+from kolmogorov.sampling.chains.chain import PRIORS, USER_ROUNDS, VALUE_COST, Chain, ChainState, value_variance
+from kolmogorov.sampling.priors.concentration import stepped
+from kolmogorov.sampling.priors.noise import redrawn_shape
+from kolmogorov.sampling.priors.users import NoisePrior
+
+#: How often a sweep goes over an item's values.
+ROUNDS = 2
+#: What the moves between a user's events take, in observations.
+_THETA_COST = 400
+
+
+class GaussianChain(Chain):
+    """Answers are theta_u . x_i plus normal noise whose variance depends on the user.
+
+    Parameters
+    ----------
+    unobserved : float
+        What every entry that was not observed weighs, as an answer of 0; below all weights.
+    **options
+        As for `Chain`.
+    """
+
+    prior_names = ("concentration", "noise", "noise_shape")
+
+    def __init__(self, *given: Any, unobserved: float = 0.0, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.unobserved = unobserved
+        self.value_variance = value_variance(noisy=not unobserved)
+        if unobserved:
+            self.seen_users, self.seen_items = np.ones_like(self.seen_users), np.ones_like(self.seen_items)
+            self.mass = self.mass + unobserved * (self.observations.n_items - self.observations.rows.counts)
+
+    @property
+    def from_factors(self) -> bool:
+        """Unless only yes is recorded."""
+        return not self.unobserved
+
+    def priors(self, state: ChainState) -> dict[str, float]:
+        """Return the concentration of theta, fixed after burn-in, the usual deviation of the noise, and its shape."""
+        usual = math.sqrt(state.scale / state.shape)
+        return {"concentration": state.users.concentration, "noise": usual, "noise_shape": state.shape}
+
+    def sweep(self, state: ChainState, index: int, *, learning: bool) -> ChainState:
+        """Draw values, thetas and noise, each given the rest; and, while `learning`, the priors of both sides."""
+        self.observations.check_intact()
+        rng = generator(self.seed, PRIORS, index)
+        precision = 1.0 / state.noise
+        psi = self._items(state, precision, index)
+        theta = self._thetas(state, psi, precision, index)
+        prior = NoisePrior(state.scale, state.shape, self.noise_rate * self.noise_shape / state.shape)
+        noise, prior = prior.redrawn(*self._residuals(theta, psi), rng)
+        shape, scale = redrawn_shape(prior.shape, prior.scale, noise, rng)
+        users, items = state.users, state.items
+        if learning:
+            # Where only yes is recorded the pattern is the answers, and would be believed beside them.
+            users = (users.located if self.unobserved else users.shrunk)(theta, self.seen_users)
+            if self.concentration is None:
+                users = stepped(users, theta, self.seen_users, rng)
+            items = items.learned(psi, self.seen_items, self.value_variance, rng)
+        return replace(state, theta=theta, psi=psi, noise=noise, items=items, users=users, scale=scale, shape=shape)
+
+    def _items(self, state: ChainState, precision: Floats, index: int) -> Floats:
+        columns = self.observations.columns
+        codes = self.codes(state.psi)
+        fresh = np.empty_like(codes)
+        pull, centre = state.items.precision, state.items.centre
+        if self.unobserved:
+            # That all was said to be 0 by everyone, a little, is one more normal prior, around 0.
+            everyone = pull + self.unobserved * (precision * state.theta.T) @ state.theta
+            centre, pull = centre @ pull @ np.linalg.inv(everyone), everyone
+        table = corrected(columns, self.unobserved)
+        given = (precision, state.theta, codes, self.levels, centre, pull, ROUNDS)
+        seeds = self.row_seeds(index, ITEM_SIDE)
+
+        def share(first: int, last: int) -> None:
+            draw_values(*table, *given, seeds[first:last], first, last, fresh)
+
+        self.dealer.deal(share, len(codes), 1, columns.indptr, VALUE_COST * self.n_events, 2 * len(self.levels))
+        return self.values(fresh)
+
+    def _thetas(self, state: ChainState, psi: Floats, precision: Floats, index: int) -> Floats:
+        rows, users = self.observations.rows, state.users
+        table = corrected(rows, self.unobserved)
+        whole = self.unobserved * psi.T @ psi if self.unobserved else np.empty((0, 0))
+        given = (precision, psi, whole, state.theta, users.concentration, users.centre, USER_ROUNDS)
+        theta, seeds = np.empty_like(state.theta), self.row_seeds(index, USER_SIDE)
+
+        def share(first: int, last: int) -> None:
+            draw_thetas(*table, *given, seeds[first:last], first, last, theta)
+
+        self.dealer.deal(share, len(theta), 1, rows.indptr, self.n_events * self.n_events, _THETA_COST)
+        return theta
+
+    def _residuals(self, theta: Floats, psi: Floats) -> tuple[Floats, Floats]:
+        """Return each user's residual sum of squares and number of answers, those not given counted by their weight."""
+        rows = self.observations.rows
+        table = (rows.indptr, rows.indices, rows.values, rows.weights)
+        squares = np.empty(len(theta))
+
+        def share(first: int, last: int) -> None:
+            residual_squares(*table, theta, psi, first, last, squares)
+
+        self.dealer.deal(share, len(theta), 1, rows.indptr, 16 * self.n_events)
+        if self.unobserved:
+            said = np.empty(len(theta))
+            nothing = (rows.indptr, rows.indices, np.zeros_like(rows.values), np.empty(0))
+            residual_squares(*nothing, theta, psi, 0, len(theta), said)
+            squares = squares + self.unobserved * np.maximum(((theta @ (psi.T @ psi)) * theta).sum(axis=1) - said, 0.0)
+        return squares, self.mass
+
+
+def corrected(view: View, unobserved: float) -> tuple[Any, ...]:
+    """Return a table's arrays: weights without what the whole table already counts, values that make up for it."""
+    if not unobserved:
+        return view.indptr, view.indices, view.values, view.weights
+    weights = view.weights if view.weights.size else np.ones_like(view.values)
+    left = weights - unobserved
+    return view.indptr, view.indices, view.values * weights / left, left

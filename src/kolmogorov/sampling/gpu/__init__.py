@@ -1,0 +1,1 @@
+"""Chains on a GPU, all at once."""

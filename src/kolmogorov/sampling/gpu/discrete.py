@@ -1,0 +1,110 @@
+"""Chains on a GPU whose answers are one of a few."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kolmogorov._support.seeds import generator
+from kolmogorov._support.typing import Floats
+from kolmogorov.data.table.observations import View
+from kolmogorov.execution import Cuda
+from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
+from kolmogorov.sampling.chains.chain import PRIORS, USER_ROUNDS, ChainState
+from kolmogorov.sampling.chains.discrete import HELD, AnswerChain
+from kolmogorov.sampling.gpu.chain import ChainSide, DeviceChains, sent
+from kolmogorov.sampling.priors.dirichlet import alpha_given
+
+#: Bytes of scratch for an entry of a chain: the chance of its answer.
+SCRATCH = 4
+
+
+class AnswerDeviceChains(DeviceChains[AnswerChain]):
+    """Several `AnswerChain` on a GPU.
+
+    Values are drawn from the streams of chains on threads, events from one of each answer's own: other draws, as good.
+    Thetas whose chances are cut are those of chains on threads to rounding, which a slice's ends can make larger.
+    """
+
+    answer_kind = np.uint8
+
+    def __init__(self, cuda: Cuda, chains: list[AnswerChain], states: list[ChainState]) -> None:
+        self.emission = chains[0].emission
+        super().__init__(cuda, chains, states)
+        self.chances = sent(cuda, self.emission.chances, np.float64)
+        self.alpha = np.array([state.alpha for state in states])
+        self.logs = cuda.cupy.empty(self.theta.shape, dtype=np.float32)
+        self.scratch = cuda.cupy.empty((len(chains), max(1, self.items.n_entries)), dtype=np.float32)
+        self.ones = sent(cuda, np.ones((self.users.n_rows, 1)))
+
+    @property
+    def positions(self) -> Floats:
+        """Where values stand in the items' normal prior."""
+        return self.emission.position
+
+    def entries(self, view: View) -> tuple[Any, ...]:
+        """Return where rows begin, partners, answers and weights."""
+        return view.indptr, view.indices, self.emission.codes(view.values), view.weights
+
+    def sweep(self, index: int, *, learning: bool) -> None:
+        """Draw values with the events summed out, then events and thetas, then the priors."""
+        self.chains[0].observations.check_intact()
+        self.draw_values(index)
+        self.draw_thetas(index)
+        rngs = [generator(chain.seed, PRIORS, index) for chain in self.chains]
+        if not learning or index > HELD:
+            logs, n = self.sums(self.users, self.ones, self.logs)[:, 0], self.users.described.n_seen
+            fixed = self.chains[0].concentration is not None
+            given = zip(self.alpha, logs, rngs, strict=True)
+            self.alpha = np.array([alpha_given(a, own.tolist(), n, rng, total_fixed=fixed) for a, own, rng in given])
+        if learning:
+            self.learn_values(rngs)
+
+    def draw_values(self, index: int) -> None:
+        """Draw the values of every item."""
+        items, cuda = self.items, self.cuda
+        pull, tilt = sent(cuda, self.precision, np.float64), sent(cuda, self.slopes @ self.precision)
+        sizes = (np.int64(self.users.n_rows), np.int64(items.n_rows), np.int64(items.n_entries))
+        prior = (
+            self.chances,
+            np.float64(self.emission.least),
+            self.position,
+            items.features,
+            items.n_features,
+            tilt,
+            pull,
+        )
+        rest = (self.seeds, np.int32(index), np.int32(ITEM_SIDE), self.scratch, self.codes, self.psi)
+        n_levels = len(self.levels)
+        room = [8 * (n_levels * (warps + 1) + 2 * self.size) for _, warps in items.runs]
+        self._draw("emissions", "draw_emissions", items, (*items.table, self.theta, *sizes, *prior, *rest), room)
+
+    def draw_thetas(self, index: int) -> None:
+        """Draw the events behind every user's answers, then the user's theta; where chances are cut, theta alone."""
+        users, alpha, emission = self.users, sent(self.cuda, self.alpha, np.float64), self.emission
+        given = (*users.table, self.codes, np.int64(self.items.n_rows), np.int64(users.n_rows))
+        when = (self.seeds, np.int32(index), np.int32(USER_SIDE))
+        if emission.cuts:
+            given = (*given, np.int64(users.n_entries), self.chances, np.float64(emission.least), alpha)
+            rest = (np.int32(USER_ROUNDS), *when, self.scratch, self.theta, self.logs)
+            room = [8 * (self.size + warps) for _, warps in users.runs]
+            self._draw("slices", "draw_sliced", users, (*given, *rest), room)
+            return
+        rest = (self.chances, alpha, *when, self.theta, self.logs)
+        self._draw("emissions", "draw_emitted", users, (*given, *rest), [4 * self.size for _ in users.runs])
+
+    def _draw(self, file: str, name: str, side: ChainSide, given: tuple[Any, ...], rooms: list[int]) -> None:
+        n, (n_levels, n_answers) = len(self), self.emission.chances.shape
+        for (rows, warps), room in zip(side.runs, rooms, strict=True):
+            constants = {"L": n_levels, "R": n_answers, "WARPS": warps, "WEIGHTED": int(side.weighted)}
+            kernel = self.kernel(f"draws/{file}.cu", name, **constants)
+            kernel((len(rows) * n,), (32 * warps,), (rows, np.int32(n), *given), shared_mem=room)
+
+    def numbers(self) -> dict[str, Floats]:
+        """Return the numbers of the priors that draws come with, one of each chain."""
+        return {"concentration": self.alpha.sum(axis=1)}
+
+    def priors_of(self, k: int) -> dict[str, Any]:
+        """Return what a state has of theta's prior."""
+        return {"alpha": self.alpha[k]}

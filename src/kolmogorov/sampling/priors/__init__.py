@@ -1,0 +1,1 @@
+"""Priors that are learned from the data."""
