@@ -21,20 +21,17 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     # Nobody takes a kernel's address; without that wrapper a tenth less is compiled.
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     try:
-        return _announced(numba.njit(cache=True, **options)(function))
+        return numba.njit(cache=True, **options)(function)
     except RuntimeError:
-        return _announced(numba.njit(**options)(function))
-
-
-def compiled_kernels() -> int:
-    """Return how many kernels this process has compiled; those that came from the cache do not count."""
-    return 0 if _announcer is None else _announcer.compiled
+        return numba.njit(**options)(function)
 
 
 class _Announcer(event.Listener):  # type: ignore[misc]
     """Says once per process that compilation has begun, and counts. Loading from the cache is not compilation."""
 
-    compiled = 0
+    def __init__(self) -> None:
+        self.compiled = 0
+        event.register("numba:compile", self)  # type: ignore[no-untyped-call]
 
     def on_start(self, event: Any) -> None:
         if _is_ours(event):
@@ -46,15 +43,12 @@ class _Announcer(event.Listener):  # type: ignore[misc]
         pass
 
 
-_announcer: _Announcer | None = None
+_ANNOUNCER = _Announcer()
 
 
-def _announced(dispatcher: Callable[..., Any]) -> Callable[..., Any]:
-    global _announcer
-    if _announcer is None:
-        _announcer = _Announcer()
-        event.register("numba:compile", _announcer)  # type: ignore[no-untyped-call]
-    return dispatcher
+def compiled_kernels() -> int:
+    """Return how many kernels this process has compiled; those that came from the cache do not count."""
+    return _ANNOUNCER.compiled
 
 
 def _is_ours(event: Any) -> bool:

@@ -1,41 +1,45 @@
-"""What the library says while it works: log records for programs, a line on the terminal for people."""
+"""What the library says while it works, and what the callbacks that it tells answer.
+
+Programs get log records and warnings, people a line on the terminal.
+"""
 
 from __future__ import annotations
 
 import logging
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from kolmogorov._support.wording import shown
 
 logger = logging.getLogger("kolmogorov")
 logger.addHandler(logging.NullHandler())
-
-
-_silent = False
+#: Lines for people are written while this logger is enabled.
+_terminal = logging.getLogger("kolmogorov.terminal")
+_PACKAGE = __name__.split(".")[0]
 
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """Keep notices off the terminal inside the block."""
-    global _silent
-    before, _silent = _silent, True
+    """Keep notices off the terminal inside the block, those of other threads too."""
+    before, _terminal.disabled = _terminal.disabled, True
     try:
         yield
     finally:
-        _silent = before
+        _terminal.disabled = before
 
 
 def is_silent() -> bool:
     """Tell whether only errors are to be shown."""
-    return _silent
+    return _terminal.disabled
 
 
 def notice(message: str, *, always: bool = False) -> None:
     """Log `message`, and show it on standard error when a person is watching, or `always`."""
     logger.info(shown(message))
-    if sys.stderr is not None and (always or (sys.stderr.isatty() and not _silent)):
+    if sys.stderr is not None and (always or (sys.stderr.isatty() and not is_silent())):
         say(message)
 
 
@@ -44,3 +48,29 @@ def say(message: object) -> None:
     if sys.stderr is not None:
         sys.stderr.write(f"kolmogorov: {shown(message)}\n")
         sys.stderr.flush()
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line outside the library from which it was called."""
+    level = 1
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == _PACKAGE:
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, category, stacklevel=level + 1)
+
+
+def says_stop(answer: Any) -> bool:
+    """Tell whether a callback asks to stop: by True, Python's own or NumPy's; None and everything else mean go on.
+
+    A comparison of NumPy numbers gives NumPy's True, and a callback such as `list.append` gives None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> says_stop(np.float64(0.1) < 0.2), says_stop(None), says_stop(1)
+    (True, False, False)
+    """
+    import numpy as np
+
+    return isinstance(answer, (bool, np.bool_)) and bool(answer)

@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cached_property
 from typing import Any
 
 from kolmogorov._support.wording import named
@@ -35,21 +35,46 @@ def thread_count(n_jobs: int | None) -> int:
     return int(n_jobs) if n_jobs > 0 else max(1, usable_cpus() + 1 + int(n_jobs))
 
 
+class _BlasLimit:
+    """The limit is the process's, so the first of several threads sets it and the last one lifts it."""
+
+    def __init__(self) -> None:
+        self._lock, self._holders = threading.Lock(), 0
+        self._limit: Any = None
+
+    def hold(self) -> None:
+        with self._lock:
+            self._holders += 1
+            if self._holders == 1:
+                self._limit = self._controller.limit(limits=1, user_api="blas")
+
+    def release(self) -> None:
+        with self._lock:
+            self._holders -= 1
+            if self._holders == 0:
+                self._limit.restore_original_limits()
+
+    @cached_property
+    def _controller(self) -> Any:
+        """The BLAS libraries of this process, looked for once; NumPy and SciPy are loaded before the first call."""
+        import scipy.linalg
+        from threadpoolctl import ThreadpoolController
+
+        assert scipy.linalg
+        return ThreadpoolController()
+
+
+_BLAS = _BlasLimit()
+
+
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Hold BLAS to one thread: our rows are already dealt to threads, and small products only lose by more."""
-    global _holders, _limit
-    with _lock:
-        _holders += 1
-        if _holders == 1:
-            _limit = _controller().limit(limits=1, user_api="blas")
+    _BLAS.hold()
     try:
         yield
     finally:
-        with _lock:
-            _holders -= 1
-            if _holders == 0:
-                _limit.restore_original_limits()
+        _BLAS.release()
 
 
 @contextmanager
@@ -59,19 +84,3 @@ def one_thread() -> Iterator[None]:
 
     with threadpool_limits(1):
         yield
-
-
-#: The limit is the process's, so the first of several threads sets it and the last one lifts it.
-_lock = threading.Lock()
-_holders = 0
-_limit: Any = None
-
-
-@cache
-def _controller() -> Any:
-    """Look for the BLAS libraries of this process once; NumPy and SciPy are loaded before the first call."""
-    import scipy.linalg
-    from threadpoolctl import ThreadpoolController
-
-    assert scipy.linalg
-    return ThreadpoolController()

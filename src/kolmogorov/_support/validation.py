@@ -6,8 +6,7 @@ import difflib
 import math
 import numbers
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,7 +16,7 @@ from kolmogorov.errors import ParameterError
 
 
 class Requirement(Protocol):
-    """What a parameter must be: it judges a value and describes itself."""
+    """What a parameter must be: it judges a value, and `str` describes it."""
 
     def accepts(self, value: Any) -> bool:
         """Tell whether the value is allowed."""
@@ -25,179 +24,128 @@ class Requirement(Protocol):
     def __str__(self) -> str: ...
 
 
-@dataclass(frozen=True)
-class Integer:
-    """An integer not below `minimum`, of 64 bits as the kernels count; booleans are not integers."""
+class _Worded:
+    """A requirement made of its description and its test."""
 
-    minimum: int
-
-    def accepts(self, value: Any) -> bool:
-        """Tell whether the value is allowed."""
-        whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-        return whole and self.minimum <= int(value) < 2**63
+    def __init__(self, words: str, accepts: Callable[[Any], bool]) -> None:
+        self._words, self.accepts = words, accepts
 
     def __str__(self) -> str:
-        return f"an integer >= {self.minimum}"
+        return self._words
 
 
-#: A ridge beyond this only overflows: factors have long ceased to move.
+def _is_real(value: Any, low: float, high: float) -> bool:
+    """Tell whether a value is a finite number from `low` to `high`; booleans are no numbers."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value) and low <= float(value) <= high
+    except OverflowError:  # An integer beyond all floats.
+        return False
+
+
+def _is_boolean(value: Any) -> bool:
+    return isinstance(value, (bool, np.bool_))
+
+
+def _is_whole(value: Any, least: int) -> bool:
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    return whole and least <= int(value) < 2**63
+
+
+class Integer(_Worded):
+    """An integer not below `minimum`, of 64 bits as the kernels count; booleans are not integers."""
+
+    def __init__(self, minimum: int) -> None:
+        super().__init__(f"an integer >= {minimum}", lambda value: _is_whole(value, minimum))
+
+
+#: A ridge beyond this only overflows: factors have long ceased to move. By judgement.
 LARGEST_RIDGE = 1e12
 
 
-@dataclass(frozen=True)
-class Real:
+class Real(_Worded):
     """A finite real number not below `minimum`, nor above `maximum`."""
 
-    minimum: float
-    maximum: float = math.inf
-
-    def accepts(self, value: Any) -> bool:
-        """Tell whether the value is allowed."""
-        if not isinstance(value, numbers.Real) or isinstance(value, bool):
-            return False
-        try:
-            return math.isfinite(value) and self.minimum <= float(value) <= self.maximum
-        except OverflowError:  # An integer beyond all floats.
-            return False
-
-    def __str__(self) -> str:
-        if math.isfinite(self.maximum):
-            return f"a number from {self.minimum:g} to {self.maximum:g}"
-        return f"a finite number >= {self.minimum:g}"
+    def __init__(self, minimum: float, maximum: float = math.inf) -> None:
+        bounded = f"a number from {minimum:g} to {maximum:g}"
+        words = bounded if math.isfinite(maximum) else f"a finite number >= {minimum:g}"
+        super().__init__(words, lambda value: _is_real(value, minimum, maximum))
 
 
-@dataclass(frozen=True)
-class Positive:
+class Positive(_Worded):
     """A finite real number above zero."""
 
-    def accepts(self, value: Any) -> bool:
-        """Tell whether the value is allowed."""
-        return Real(0.0).accepts(value) and float(value) > 0.0
-
-    def __str__(self) -> str:
-        return "a finite number > 0"
+    def __init__(self) -> None:
+        super().__init__("a finite number > 0", lambda value: _is_real(value, 0.0, math.inf) and float(value) > 0.0)
 
 
-@dataclass(frozen=True)
-class Between:
+class Between(_Worded):
     """A real number strictly between two others."""
 
-    low: float
-    high: float
-
-    def accepts(self, value: Any) -> bool:
-        """Tell whether the value is allowed."""
-        return Real(self.low).accepts(value) and self.low < float(value) < self.high
-
-    def __str__(self) -> str:
-        return f"a number between {self.low:g} and {self.high:g}"
+    def __init__(self, low: float, high: float) -> None:
+        super().__init__(
+            f"a number between {low:g} and {high:g}",
+            lambda value: _is_real(value, low, high) and low < float(value) < high,
+        )
 
 
-@dataclass(frozen=True)
-class Optional:
+class Optional(_Worded):
     """What another requirement accepts, or None."""
 
-    inner: Requirement
-
-    def accepts(self, value: Any) -> bool:
-        """Tell whether the value is allowed."""
-        return value is None or self.inner.accepts(value)
-
-    def __str__(self) -> str:
-        return f"{self.inner} or None"
+    def __init__(self, inner: Requirement) -> None:
+        super().__init__(f"{inner} or None", lambda value: value is None or inner.accepts(value))
 
 
-@dataclass(frozen=True)
-class Either:
+class Either(_Worded):
     """What one of two requirements accepts."""
 
-    first: Requirement
-    second: Requirement
-
-    def accepts(self, value: Any) -> bool:
-        """Tell whether the value is allowed."""
-        return self.first.accepts(value) or self.second.accepts(value)
-
-    def __str__(self) -> str:
-        return f"{self.first} or {self.second}"
+    def __init__(self, first: Requirement, second: Requirement) -> None:
+        super().__init__(f"{first} or {second}", lambda value: first.accepts(value) or second.accepts(value))
 
 
-@dataclass(frozen=True)
-class Word:
+class Word(_Worded):
     """One particular word."""
 
-    word: str
-
-    def accepts(self, value: Any) -> bool:
-        """Tell whether the value is allowed."""
-        return isinstance(value, str) and value == self.word
-
-    def __str__(self) -> str:
-        return repr(self.word)
+    def __init__(self, word: str) -> None:
+        super().__init__(repr(word), lambda value: isinstance(value, str) and value == word)
 
 
-@dataclass(frozen=True)
-class OneOf:
+class OneOf(_Worded):
     """One of a few words."""
 
-    words: tuple[str, ...]
-
-    def accepts(self, value: Any) -> bool:
-        """Tell whether the value is allowed."""
-        return isinstance(value, str) and value in self.words
-
-    def __str__(self) -> str:
-        return "one of " + ", ".join(repr(word) for word in self.words)
+    def __init__(self, words: tuple[str, ...]) -> None:
+        super().__init__(
+            f"one of {', '.join(map(repr, words))}", lambda value: isinstance(value, str) and value in words
+        )
 
 
-@dataclass(frozen=True)
-class Boolean:
+class Boolean(_Worded):
     """True or False, and nothing that merely counts as such."""
 
-    def accepts(self, value: Any) -> bool:
-        """Tell whether the value is allowed."""
-        return isinstance(value, (bool, np.bool_))
-
-    def __str__(self) -> str:
-        return "True or False"
+    def __init__(self) -> None:
+        super().__init__("True or False", _is_boolean)
 
 
-@dataclass(frozen=True)
-class Flag:
+class Flag(_Worded):
     """A boolean, or an integer that counts as a level of it."""
 
-    def accepts(self, value: Any) -> bool:
-        """Tell whether the value is allowed."""
-        return isinstance(value, (bool, np.bool_)) or Integer(0).accepts(value)
-
-    def __str__(self) -> str:
-        return "a boolean or an integer >= 0"
+    def __init__(self) -> None:
+        super().__init__("a boolean or an integer >= 0", lambda value: _is_boolean(value) or _is_whole(value, 0))
 
 
-@dataclass(frozen=True)
-class Instance:
+class Instance(_Worded):
     """An object of a class."""
 
-    kind: type
-
-    def accepts(self, value: Any) -> bool:
-        """Tell whether the value is allowed."""
-        return isinstance(value, self.kind)
-
-    def __str__(self) -> str:
-        return f"an object of the class {self.kind.__name__}"
+    def __init__(self, kind: type) -> None:
+        super().__init__(f"an object of the class {kind.__name__}", lambda value: isinstance(value, kind))
 
 
-@dataclass(frozen=True)
-class Callback:
+class Callback(_Worded):
     """A callable, or None."""
 
-    def accepts(self, value: Any) -> bool:
-        """Tell whether the value is allowed."""
-        return value is None or callable(value)
-
-    def __str__(self) -> str:
-        return "a callable or None"
+    def __init__(self) -> None:
+        super().__init__("a callable or None", lambda value: value is None or callable(value))
 
 
 def check_parameters(owner: str, values: Mapping[str, Any], requirements: Mapping[str, Requirement]) -> None:

@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from kolmogorov._support.callbacks import says_stop
-from kolmogorov._support.progress import notice
+from kolmogorov._support.progress import notice, says_stop
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.threads import thread_count
 from kolmogorov._support.validation import (

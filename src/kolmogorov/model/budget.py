@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from kolmogorov._support.callbacks import says_stop
+from kolmogorov._support.progress import says_stop
 from kolmogorov.model.kolmogorov import KolmogorovModel
 
 #: Share of the time that may be spent before the last fit begins.

@@ -6,9 +6,8 @@ import numbers
 import sys
 from typing import Any
 
-from kolmogorov._support.callbacks import says_stop
+from kolmogorov._support.progress import says_stop, warn
 from kolmogorov._support.seeds import base_seed
-from kolmogorov._support.warn import warn
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.data.table.trainable import check_trainable
 from kolmogorov.errors import ConvergenceWarning, ParameterError

@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from kolmogorov._support.callbacks import says_stop
 from kolmogorov._support.markup import card, table
 from kolmogorov._support.optional import to_frame
+from kolmogorov._support.progress import says_stop, warn
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.validation import Integer, Optional, Positive, Requirement, check_parameters, nearest
-from kolmogorov._support.warn import warn
 from kolmogorov.data import Observations
 from kolmogorov.data.table.trainable import check_trainable
 from kolmogorov.errors import ConvergenceWarning, DataError, ParameterError

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kolmogorov._support.warn import warn
+from kolmogorov._support.progress import warn
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.options import ReadingOptions
 from kolmogorov.data.reading.gathering import coded

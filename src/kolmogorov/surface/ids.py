@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.progress import warn
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import OneOf, check_parameters
-from kolmogorov._support.warn import warn
 from kolmogorov._support.wording import advice, option
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.ids.vocabulary import normalise_ids

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_non_negative, validate_data
 
-from kolmogorov._support.warn import warn
+from kolmogorov._support.progress import warn
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.reading.frames.arraylike import NotNumbersError, cells_of, floats_of, frame_of, refuse_containers
 from kolmogorov.data.reading.frames.long import refuse_long_frame

@@ -8,9 +8,8 @@ from typing import Any, Generic
 
 import numpy as np
 
-from kolmogorov._support.callbacks import says_stop
+from kolmogorov._support.progress import says_stop, warn
 from kolmogorov._support.seeds import generator, row_seeds
-from kolmogorov._support.warn import warn
 from kolmogorov.errors import ConvergenceWarning
 from kolmogorov.fitted.history import Sweep
 from kolmogorov.fitting.descent.checkpoint import Checkpoint, FitProgress

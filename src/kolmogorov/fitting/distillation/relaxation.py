@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kolmogorov._support.callbacks import says_stop
+from kolmogorov._support.progress import says_stop
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
