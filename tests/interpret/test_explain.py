@@ -47,7 +47,7 @@ def some(model):
 @every
 def test_base_differences_and_rest_are_the_prediction(models, name):
     model = models[name]
-    read = model.fitted_.consensus
+    read = model._one_model
     for user, item in some(model):
         why = model.explain(user, item)
         expected = model.predict(user, item)

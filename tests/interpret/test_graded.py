@@ -271,7 +271,7 @@ def test_draws_give_graded_rules_probabilities(films):
     theta = rng.dirichlet(np.ones(3), (6, films.n_users)).astype(np.float32)
     noise = np.ones((6, films.n_users), dtype=np.float32)
     posterior = Posterior(theta, psi, noise, 1, "gaussian", fits[0].fitted_.training, levels=fits[0].levels_)
-    relations = GradedPosteriorRelations(posterior)
+    relations = GradedPosteriorRelations(posterior, km.BayesianKolmogorovModel()._adopt(posterior)._one_model)
     expected = naive.graded_probabilities(draws, relations.grades.cuts)
     assert relations.probabilities(np.array(list(expected))) == pytest.approx(list(expected.values()))
     candidates = [tuple(rule) for rule in relations.consensus.implications.tolist()]

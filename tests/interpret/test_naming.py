@@ -133,9 +133,9 @@ def test_the_page_the_pictures_and_explanations_use_the_same_names(zoo, levels):
 
 def test_draws_are_named_through_the_model_that_they_are_read_by(zoo):
     drawn = km.BayesianKolmogorovModel(3, n_chains=1, burn_in=10, n_samples=4, random_state=0).fit(zoo)
-    read = drawn.posterior_.consensus
+    read = drawn._one_model
     assert [event.rows for event in drawn.events(4)] == naive.telling_items(read, 4)
     assert read.learned_from == "draws"
     assert read.levels is None
     assert read.psi.dtype == np.float64
-    assert read is drawn.posterior_.consensus
+    assert read is drawn._one_model

@@ -254,7 +254,7 @@ def test_probabilities_of_graded_rules_are_shares_of_draws(models):
     cuts, marks = relations.grades.cuts, relations.grades.marks
     found, share = relations.implications(0.0)
     assert sorted(map(tuple, found.tolist())) == sorted(
-        naive.graded_rules(model.posterior_.consensus.psi, relations.rows.tolist(), cuts)
+        naive.graded_rules(model._one_model.psi, relations.rows.tolist(), cuts)
     )
     assert (np.diff(share) <= 0).all()
     for (j, a, i, b), held in list(zip(found.tolist(), share.tolist(), strict=True))[::17]:

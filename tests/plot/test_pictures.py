@@ -98,7 +98,7 @@ def test_draws_have_pictures_too(zoo):
         draw().figure.canvas.draw()
     # Of draws, the descent by which the one model was learned that they are read by.
     (line,) = drawn.plot.history().lines
-    assert line.get_ydata().tolist() == [sweep.rmse for sweep in drawn.posterior_.consensus.history]
+    assert line.get_ydata().tolist() == [sweep.rmse for sweep in drawn._one_model.history]
 
 
 def test_names_are_no_formulas(model):

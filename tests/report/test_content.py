@@ -175,7 +175,7 @@ def test_entries_that_were_not_observed_count_on_the_page(zoo):
 def test_draws_are_shown_as_one_model_and_rules_have_probabilities(drawn, zoo, split):
     found = gather(drawn, zoo, Options())
     posterior = drawn.fitted_
-    one = posterior.consensus
+    one = drawn._one_model
     theta = numbers(found["model"]["theta"], "<u2").reshape(one.theta.shape) / 65535
     assert np.abs(theta @ psi_on(found, one.psi.shape).T - one.theta @ one.psi.T).max() < 5e-5
     assert found["quality"]["scores"][0]["rmse"] == pytest.approx(drawn.evaluate(split[1])["rmse"])
@@ -211,7 +211,7 @@ def test_draws_of_ratings_have_a_page_too(rng):
     train, test = table.split(test_size=0.2, random_state=0)
     model = BayesianKolmogorovModel(3, n_chains=2, burn_in=30, n_samples=10, random_state=0).fit(train)
     found = gather(model, table, Options())
-    one = model.fitted_.consensus
+    one = model._one_model
     assert found["psi"] == ["".join("1" if x >= 0.6 else "0" for x in row) for row in one.psi]
     assert found["quality"]["scores"][0]["rmse"] == pytest.approx(model.evaluate(test)["rmse"])
     assert "MB" in repr(model.report(observations=table))

@@ -139,11 +139,6 @@ class Fitted(Trained):
         chances = self.psi.dtype != bool and self.levels is None
         return self.reaching(0.5) if chances and self.training.is_binary else self
 
-    @property
-    def consensus(self) -> Fitted:
-        """The one model that is read: itself."""
-        return self
-
     def stored(self) -> Parts:
         """Return what a file holds of this: numbers and arrays by name."""
         arrays = {

@@ -11,21 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from kolmogorov._support.invariants import check_array, check_positive, check_simplex
+from kolmogorov._support.invariants import check_among, check_array, check_positive, check_simplex
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
-from kolmogorov.data.table.levels import CHANCES
 from kolmogorov.errors import InvariantError
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.base import Factors, Trained
 from kolmogorov.fitted.emission import bounds_of, emission_of, placed
 from kolmogorov.fitted.files import Parts, StoredParts, check_levels, training_arrays
 from kolmogorov.fitted.fixed_point import packed_thetas, unpacked_thetas
-from kolmogorov.fitted.point import Fitted, overlap
-from kolmogorov.fitting.descent.engine import Problem
-from kolmogorov.fitting.descent.objective import UNRIDGED
-from kolmogorov.fitting.distillation.recipe import Recipe, quick_solver, usual_events, usual_starts
+from kolmogorov.fitted.point import overlap
 from kolmogorov.kernels.draws.averages import (
     answer_shares,
     draw_products,
@@ -35,8 +31,6 @@ from kolmogorov.kernels.draws.averages import (
     mixture_quantile,
 )
 from kolmogorov.metrics.distribution import shares
-from kolmogorov.sampling.chains.chain import check_psi
-from kolmogorov.solvers import resolve
 
 #: Pairs times draws held at once.
 _BLOCK = 1 << 22
@@ -299,17 +293,6 @@ class Posterior(Trained):
         found = [overlap(share.astype(np.float64), psi.astype(np.float64) - low, item) for share, psi in shares]
         return np.mean(found, axis=0)
 
-    # --- in words ---------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def consensus(self) -> Fitted:
-        """The one model that the draws are read by: as near to their average as few events with chances come."""
-        n_events = usual_events(len(self.training), len(self.users), len(self.items))
-        problem = Problem(resolve("simplex", "active_set"), quick_solver("box", n_events), UNRIDGED, CHANCES)
-        return Recipe(problem, n_events, n_init=usual_starts(self.training)).of(
-            self, self.answer_variance, self.unobserved
-        )[0]
-
     # --- files --------------------------------------------------------------------------------------------------------
 
     def stored(self) -> Parts:
@@ -358,7 +341,8 @@ class Posterior(Trained):
             raise InvariantError(f"the likelihood {str(self.likelihood)[:40]!r} is unknown")
         self._validate_levels()
         check_array("theta", self.theta, np.float32, (n_draws, len(self.users), size))
-        check_psi(self.psi, (n_draws, len(self.items), size), self.levels)
+        check_array("psi", self.psi, np.float32, (n_draws, len(self.items), size))
+        check_among("psi", self.psi, self.levels.astype(np.float32))
         check_array("the noise", self.noise, np.float32, (n_draws, len(self.users)))
         check_simplex("theta", self.theta)
         check_positive("the noise", self.noise)

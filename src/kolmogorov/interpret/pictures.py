@@ -8,6 +8,7 @@ import numpy as np
 
 from kolmogorov.data import Observations
 from kolmogorov.errors import DataError
+from kolmogorov.fitted.base import Trained
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.interpret.events.naming import EventItems
 from kolmogorov.interpret.relations.arrangement import ranks
@@ -33,9 +34,10 @@ class Pictures:
     'share of the population'
     """
 
-    def __init__(self, trained: Any) -> None:
+    def __init__(self, trained: Trained, read: Fitted) -> None:
         self._trained = trained
-        self._fitted: Fitted = trained.consensus
+        # What is drawn; of draws the one model that stands for them.
+        self._fitted = read
 
     def events(self, ax: Any = None) -> Any:
         """Draw the share of each event, named by the items that set it apart."""

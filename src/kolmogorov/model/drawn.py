@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inspect import signature
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,11 @@ from kolmogorov import metrics
 from kolmogorov._support.optional import require
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import Between, Integer, OneOf, check_parameters
-from kolmogorov.data.table.levels import Levels
+from kolmogorov.data.table.levels import CHANCES, Levels
 from kolmogorov.data.table.observations import Observations, View
 from kolmogorov.data.table.trainable import check_any
 from kolmogorov.errors import DataError
+from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.model.interpretation import DrawnInterpretation
 from kolmogorov.model.kolmogorov import KolmogorovModel
@@ -31,6 +32,7 @@ class DrawnModel(DrawnInterpretation, EventModel):
 
     fitted_: Posterior
     _has_draws = True
+    _distilled: Fitted | None
     n_jobs: int | None
 
     @property
@@ -156,9 +158,7 @@ class DrawnModel(DrawnInterpretation, EventModel):
             Of the starts from random events.
         """
         check_is_fitted(self)
-        unobserved = self.fitted_.unobserved
-        model = KolmogorovModel(n_events, levels=levels, unobserved=unobserved, random_state=random_state)
-        return model.set_params(n_jobs=self.n_jobs)._fit(self.fitted_.training, drawn=self.fitted_)
+        return self._standing(n_events, levels, random_state, keep_interrupted=True)
 
     def diagnostics(self, observations: Observations, max_entries: int = 1000) -> dict[str, dict[str, Floats]]:
         """Return split R-hat and effective sample size of predictions for some entries, of the priors and the noise.
@@ -201,6 +201,23 @@ class DrawnModel(DrawnInterpretation, EventModel):
     @property
     def _n_columns(self) -> int:
         return self.fitted_.n_draws * self.fitted_.n_events
+
+    def _standing(self, n_events: Any, levels: Levels, random_state: Any, *, keep_interrupted: bool) -> KolmogorovModel:
+        unobserved = self.fitted_.unobserved
+        model = KolmogorovModel(n_events, levels=levels, unobserved=unobserved, random_state=random_state)
+        model.set_params(n_jobs=self.n_jobs)._check_parameters()
+        return model._distil(self.fitted_, keep_interrupted)
+
+    @property
+    def _one_model(self) -> Fitted:
+        """The one model that stands for the draws: as near to their average as few events with chances come."""
+        if self._distilled is None:
+            self._distilled = self._standing("auto", CHANCES, 0, keep_interrupted=False).fitted_
+        return self._distilled
+
+    def _adopt(self, fitted: Posterior) -> Self:
+        self._distilled = None
+        return super()._adopt(fitted)
 
     def _ranks_lower(self, rank: Rank) -> bool:
         return rank != "probability"

@@ -30,6 +30,7 @@ class Shown:
     """What every model with events can show of itself: pictures, a page, a few lines in a notebook."""
 
     fitted_: Any
+    _one_model: Any
 
     @property
     def plot(self) -> Pictures:
@@ -37,7 +38,7 @@ class Shown:
         from kolmogorov.interpret.pictures import Pictures
 
         check_is_fitted(self)
-        return Pictures(self.fitted_)
+        return Pictures(self.fitted_, self._one_model)
 
     def _repr_html_(self) -> str:
         from kolmogorov.interpret.events.summary import summary
@@ -45,7 +46,7 @@ class Shown:
         if not hasattr(self, "fitted_"):
             parameters: str = super()._repr_html_()  # type: ignore[misc]
             return parameters
-        return summary(type(self).__name__, self.fitted_, repr(self))
+        return summary(type(self).__name__, self._one_model, repr(self))
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
@@ -122,14 +123,14 @@ class Interpretation(Shown):
         from kolmogorov.interpret.events.explanation import explain
 
         check_is_fitted(self)
-        return explain(self.fitted_, user, item, unknown, likes)
+        return explain(self.fitted_, self._one_model, user, item, unknown, likes)
 
     def events(self, n_items: int = 10) -> list[Event]:
         """Describe each elementary event by its share of the population and by what its people like more."""
         from kolmogorov.interpret.events.description import describe
 
         check_is_fitted(self)
-        return describe(self.fitted_.consensus, n_items)
+        return describe(self._one_model, n_items)
 
 
 class PointInterpretation(Interpretation):
@@ -173,4 +174,4 @@ class DrawnInterpretation(Interpretation):
         from kolmogorov.interpret.relations.draws import GradedPosteriorRelations
 
         check_is_fitted(self)
-        return GradedPosteriorRelations(self.fitted_, min_ratings=min_ratings)
+        return GradedPosteriorRelations(self.fitted_, self._one_model, min_ratings=min_ratings)

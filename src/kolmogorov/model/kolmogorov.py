@@ -306,18 +306,19 @@ class KolmogorovModel(PointInterpretation, EventModel):
         cut_short = False
         if drawn is None:
             drawn, cut_short = completed(self, table, execution, effort, keep_interrupted)
-        fitted, interrupted = self._recipe(drawn, keep_interrupted).of(drawn, drawn.answer_variance, drawn.unobserved)
-        self.interrupted_ = interrupted or cut_short
         if keep_drawn:
             self._drawn = drawn
-        return self._adopt(fitted)
+        self._distil(drawn, keep_interrupted)
+        self.interrupted_ |= cut_short
+        return self
 
-    def _recipe(self, drawn: Posterior | Average, keep_interrupted: bool) -> Recipe:
+    def _distil(self, drawn: Posterior | Average, keep_interrupted: bool) -> Self:
+        """Learn from the table that draws have completed."""
         n_events = self._n_events(drawn.training)
         problem = self._problem(n_events)
         if isinstance(self.item_solver, str) and self.item_solver == "auto":
             problem = replace(problem, item_solver=quick_solver(self._item_family, n_events))
-        return Recipe(
+        recipe = Recipe(
             problem,
             n_events,
             seed=base_seed(self.random_state),
@@ -328,6 +329,8 @@ class KolmogorovModel(PointInterpretation, EventModel):
             keep_interrupted=keep_interrupted,
             n_jobs=self.n_jobs,
         )
+        fitted, self.interrupted_ = recipe.of(drawn, drawn.answer_variance, drawn.unobserved)
+        return self._adopt(fitted)
 
     def _table(self, X: Any, execution: Cuda | Dask | Threads) -> Any:
         """Return what the engine takes: observations, or what workers of a cluster can load themselves."""

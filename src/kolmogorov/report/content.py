@@ -74,7 +74,7 @@ def gather(
         Called with a few words before each part of the work; by default people at a terminal see them.
     """
     tell = progress or (lambda words: notice(f"Report: {words}"))
-    one: Fitted = model.fitted_.consensus
+    one = model._one_model
     _check(options, observations)
     pixels = _pixels(options, len(one.users), len(one.items))
     nouns = plurals(options.nouns)
@@ -139,7 +139,7 @@ def _pixels(options: Options, n_users: int, n_items: int) -> str | None:
 
 
 def _summary(model: EventModel, whole: Observations, fresh: Observations, options: Options) -> dict[str, Any]:
-    fitted: Fitted = model.fitted_.consensus
+    fitted = model._one_model
     mark = None if fitted.psi.dtype == bool else mark_of(fitted, options.likes)
     return {
         "model": type(model).__name__,
@@ -154,7 +154,7 @@ def _summary(model: EventModel, whole: Observations, fresh: Observations, option
         "likes_share": options.likes,
         "binary": bool(whole.is_binary),
         "judged_on": "held-out" if len(fresh) >= FEW else "training",
-        "draws": _draws(model.fitted_) if model._has_draws else None,
+        "draws": _draws(model.fitted_, fitted) if model._has_draws else None,
         "learned_from": fitted.learned_from,
         "mark": mark,
         "little": LITTLE,
@@ -174,13 +174,13 @@ def _settings(model: Any) -> str:
     return f"{levels}, learned from the ratings, user_reg {user_reg:g}, item_reg {item_reg:g}"
 
 
-def _draws(posterior: Posterior) -> dict[str, Any]:
+def _draws(posterior: Posterior, read: Fitted) -> dict[str, Any]:
     """Say of which draws the model consists, and how far the one that is shown is from their average."""
     return {
         "n_draws": posterior.n_draws,
         "n_chains": posterior.n_chains,
         "n_events": posterior.n_events,
-        "distance": round(posterior.consensus.history[-1].rmse, 6),
+        "distance": round(read.history[-1].rmse, 6),
     }
 
 

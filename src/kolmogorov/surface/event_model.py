@@ -18,6 +18,7 @@ from kolmogorov._support.validation import Boolean, check_parameters
 from kolmogorov.data import Observations
 from kolmogorov.data.table.observations import View
 from kolmogorov.errors import DataError
+from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitting import fold_in
 from kolmogorov.surface.guests import known_part
 from kolmogorov.surface.ids import Unknown, pair_rows
@@ -39,6 +40,12 @@ class EventModel(TransformerMixin, Recommender):  # type: ignore[misc]
     @abstractmethod
     def _new_psis(self, view: View) -> NDArray[Any]:
         """Return psis for rows of observations whose partners are the model's users."""
+
+    @property
+    def _one_model(self) -> Fitted:
+        """The one model that is read: itself, or of draws the one that stands for them."""
+        found: Fitted = self.fitted_
+        return found
 
     @property
     @abstractmethod

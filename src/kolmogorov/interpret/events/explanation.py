@@ -189,14 +189,22 @@ class Explanation:
 
 
 def explain(
-    fitted: Fitted | Posterior, user: Any, item: Any, unknown: Unknown = "error", likes: float = 0.6, n_items: int = 5
+    fitted: Fitted | Posterior,
+    read: Fitted,
+    user: Any,
+    item: Any,
+    unknown: Unknown = "error",
+    likes: float = 0.6,
+    n_items: int = 5,
 ) -> Explanation:
-    """Take the prediction for (user, item) apart: what everybody would get, a difference per event, and the rest."""
+    """Take the prediction for (user, item) apart: what everybody would get, a difference per event, and the rest.
+
+    `read` is the one model whose events are named: `fitted` itself, or of draws the one that stands for them.
+    """
     check_likes("explain", likes)
     user, item = id_of(fitted.users, user, "user"), id_of(fitted.items, item, "item")
     user_row = int(rows_of(fitted.users, fitted.user_seen, [user], "user", unknown)[0])
     item_row = int(rows_of(fitted.items, fitted.item_seen, [item], "item", unknown)[0])
-    read = fitted.consensus
     theta, share, psi = read.theta_or_population[user_row], read.population, read.psi_or_average[item_row]
     # Nothing is written as 0, not as -0.
     amounts = (theta - share) * psi + 0.0

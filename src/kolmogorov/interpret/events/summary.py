@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kolmogorov._support.markup import bars, card, note
 from kolmogorov.fitted.base import Trained
+from kolmogorov.fitted.point import Fitted
 from kolmogorov.interpret.events.naming import EventItems
 from kolmogorov.plot.palette import colour
 
@@ -13,18 +12,18 @@ from kolmogorov.plot.palette import colour
 _NAMED = 12
 
 
-def summary(name: str, trained: Any, settings: str) -> str:
+def summary(name: str, fitted: Fitted, settings: str) -> str:
     """Return the events by name and share, with what they were learned from.
 
     Parameters
     ----------
     name : str
         Of the model's class.
-    trained : Fitted or Posterior
+    fitted : Fitted
+        Of draws the one model that stands for them.
     settings : str
         How it was found, in words.
     """
-    fitted = trained.consensus
     share = fitted.theta_or_population[-1]
     order = sorted(range(fitted.n_events), key=lambda event: -share[event])[:_NAMED]
     names = EventItems(fitted).names()

@@ -17,6 +17,7 @@ from kolmogorov.data import Observations
 from kolmogorov.errors import ParameterError
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.emission import placed
+from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.interpret.relations.graded import GradedRelations
 from kolmogorov.interpret.relations.thresholds import GradedSupports
@@ -38,6 +39,8 @@ class GradedPosteriorRelations:
     ----------
     posterior : Posterior
         With levels.
+    read : Fitted
+        The one model that stands for the draws.
     min_ratings : int
         Leave out items with fewer training observations.
 
@@ -61,9 +64,9 @@ class GradedPosteriorRelations:
     True
     """
 
-    def __init__(self, posterior: Posterior, *, min_ratings: int = 1) -> None:
+    def __init__(self, posterior: Posterior, read: Fitted, *, min_ratings: int = 1) -> None:
         self._posterior = posterior
-        self.consensus = GradedRelations(posterior.consensus, min_ratings=min_ratings)
+        self.consensus = GradedRelations(read, min_ratings=min_ratings)
         self.items = posterior.items
         self.grades = self.consensus.grades
         self.rows = self.consensus.rows

@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.invariants import check_array, check_between, check_simplex
+from kolmogorov._support.invariants import check_among, check_array, check_between, check_simplex
 from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov.data.table.observations import Observations
-from kolmogorov.errors import InvariantError
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.emission import placed
 from kolmogorov.fitted.fixed_point import on_grid
@@ -62,22 +61,12 @@ class Sample:
     def validate(self, n_users: int, n_items: int, n_events: int, levels: Floats) -> None:
         """Raise `InvariantError` where this is no model of such a table; for arrays that come from a file."""
         check_array("theta", self.theta, np.float32, (n_users, n_events))
-        check_psi(self.psi, (n_items, n_events), levels)
+        check_array("psi", self.psi, np.float32, (n_items, n_events))
+        check_among("psi", self.psi, levels.astype(np.float32))
         check_array("the noise", self.noise, np.float32, (n_users,))
         check_simplex("theta", self.theta)
         check_between("the noise", self.noise, *SENSIBLE)
         check_between("the priors", np.array(list(self.priors.values())), *SENSIBLE)
-
-
-def check_psi(psi: NDArray[Any], shape: tuple[int, ...], levels: Floats) -> None:
-    """Raise `InvariantError` where psi holds anything but levels, in four bytes."""
-    check_array("psi", psi, np.float32, shape)
-    _check_on(levels.astype(np.float32), psi)
-
-
-def _check_on(levels: NDArray[Any], psi: NDArray[Any]) -> None:
-    if not np.isin(psi, levels).all():
-        raise InvariantError("psi must hold levels only")
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +103,7 @@ class ChainState:
         check_array("the noise", self.noise, np.float64, (n_users,))
         check_array("alpha", self.alpha, np.float64, (n_events,))
         check_simplex("theta", self.theta)
-        _check_on(levels, self.psi)
+        check_among("psi", self.psi, levels)
         check_between("the noise's shape", np.array([self.shape]), LEAST_SHAPE, MOST_SHAPE)
         for what, array in (("the noise", self.noise), ("alpha", self.alpha), ("the scale", np.array([self.scale]))):
             check_between(what, array, *SENSIBLE)
