@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # Compiled kernels have no lines to count. With JIT=0 they run as Python, so slowly that only a few tests are run: TESTS=... for others.
 ifeq ($(JIT),0)
-TESTS    ?= tests/kernels tests/solvers/test_lanczos.py tests/solvers/test_composition.py
+TESTS    ?= tests/kernels tests/solvers/binary/test_lanczos.py tests/solvers/test_composition.py
 COVERAGE := NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto -W 'ignore:overflow encountered:RuntimeWarning' \
 	--cov=kolmogorov.kernels --cov-report=term $(TESTS)
 else
@@ -86,7 +86,7 @@ gallery: $(VENV)/dev.stamp $(VENV)/kernels.stamp   ## execute the scripts of the
 
 # The report's tests look at it in a browser: the system's, or playwright's own where it can be had.
 $(VENV)/browser.stamp: $(VENV)/dev.stamp
-	$(BIN)/python tests/browser.py
+	$(BIN)/python tests/helpers/browser.py
 	touch $@
 
 clean:           ## remove the environment and every cache

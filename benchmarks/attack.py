@@ -15,7 +15,7 @@ from harness import Column, Table, finish, machine
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-import attack
+from helpers import attack
 
 COUNTS = {"models": 20_000, "tables": 10_000, "fits": 5_000, "chains": 5_000}
 WORDS = {

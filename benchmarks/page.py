@@ -22,7 +22,7 @@ def opened(path):
     """Open a page some times; return the median seconds until its first view stands."""
     from playwright.sync_api import sync_playwright
 
-    from browser import launched
+    from helpers.browser import launched
 
     seconds = []
     with sync_playwright() as driver:

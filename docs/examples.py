@@ -9,7 +9,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 
-from pages import blocks, differs, lines_of, pictures, played  # noqa: E402
+from helpers.pages import blocks, differs, lines_of, pictures, played  # noqa: E402
 
 
 def refreshed(path: Path) -> str:

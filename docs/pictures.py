@@ -50,7 +50,7 @@ def pages(folder: Path) -> dict[str, str]:
 def main() -> None:
     """Look at the pages."""
     sys.path.insert(0, str(HERE.parent / "tests"))
-    from browser import launched
+    from helpers.browser import launched
 
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     every = [(page, view, size, scheme) for page in ("zoo", "draws", "digits") for view in VIEWS for size in SIZES

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-import browser
-import skips
+from helpers import browser, skips
 from kolmogorov import Observations, datasets
 
 _DEFAULT_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

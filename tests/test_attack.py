@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("resource", reason="limits on memory are read from /proc")
 
-import attack
-from forgery import forged
+from helpers import attack
+from helpers.forgery import forged
 from kolmogorov.errors import InvariantError
 from kolmogorov.fitted import point as parameters
 

@@ -1,4 +1,4 @@
-"""The README and the docs do what they print: their examples run, in order, in an empty folder (tests/pages.py).
+"""The README and the docs do what they print: their examples run, in order, in an empty folder (helpers/pages.py).
 
 Pages say first what they are good for, how-tos show what they print, and the reference has every public name.
 """
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pages import blocks, differs, lines_of, pictures, played
+from helpers.pages import blocks, differs, lines_of, pictures, played
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"

@@ -12,11 +12,11 @@ import pytest
 from sklearn.base import clone
 
 import kolmogorov as km
+from helpers.planned import planned
 from kolmogorov import KolmogorovModel, Observations
 from kolmogorov.data.datasets.synthetic import planted
 from kolmogorov.errors import DataError, ExecutionError, FileFormatError, ParameterError
 from kolmogorov.execution import Dask, distributed_table
-from planned import planned
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 # One process of the test run owns the clusters.

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import naive
-from forgery import forged
+from helpers.forgery import forged
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets, load
 from kolmogorov.data.table.observations import View
 from kolmogorov.errors import DataError, FileFormatError, ParameterError

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 import kolmogorov as km
 import naive
-from forgery import forged
+from helpers.forgery import forged
+from helpers.strategies import tables
 from kolmogorov.data.table.levels import has_two
 from kolmogorov.errors import FileFormatError, ParameterError
 from kolmogorov.solvers import resolve
-from strategies import tables
 
 GRID = [-0.2, 0.0, 0.3, 0.6, 1.0, 1.2]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-import browser as browsers
+from helpers import browser as browsers
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel
 
 NOUNS = ("animal", "trait")

@@ -3,11 +3,11 @@ import pytest
 from hypothesis import given, settings
 
 import naive
+from helpers.strategies import binary_problems
 from kolmogorov import KolmogorovModel, load
 from kolmogorov.errors import ParameterError, SolverMismatchError
 from kolmogorov.problems import BinaryQP
 from kolmogorov.solvers import BestOf, Polished, Recorded, resolve
-from strategies import binary_problems
 
 
 @given(binary_problems(max_size=8))

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 import naive
+from helpers.strategies import binary_problems, simplex_problems
 from kolmogorov.errors import DataError, ParameterError, SolverMismatchError
 from kolmogorov.problems import BinaryQP, SimplexQP, Status
 from kolmogorov.solvers import Batch, BestOf, BinarySolver, Polished, names, register, registry, resolve
@@ -19,7 +20,6 @@ from kolmogorov.testing import (
     check_solver,
 )
 from kolmogorov.testing.solvers import CONTRACTS
-from strategies import binary_problems, simplex_problems
 
 #: Solvers that descend from their start, though they are not exact.
 DESCENDING = {"auto", "coordinate", "uneven", "two", "local_search", "branch_bound", "dmo", "frank_wolfe", "away_steps"}

@@ -10,13 +10,13 @@ import time
 import numpy as np
 import pytest
 
+from helpers.strategies import sparse_integers
 from kolmogorov import bqp
 from kolmogorov.errors import ParameterError, SolverMismatchError
 from kolmogorov.kernels.stopping import stopped
 from kolmogorov.problems import BinaryQP, BoxQP, RidgeQP, SimplexQP, Status
 from kolmogorov.solvers import BestOf, names, resolve
 from kolmogorov.solvers.stopping import interruptible, limited, stop_cell
-from strategies import sparse_integers
 
 LIMITED = [name for name in names("binary") if "time_limit" in type(resolve("binary", name)).option_names()]
 # Ten seconds and far more where nothing ends them.
@@ -106,7 +106,7 @@ CHILD = """
 import json, os, signal, sys, threading, time
 import numpy as np
 from kolmogorov import bqp
-from strategies import sparse_integers
+from helpers.strategies import sparse_integers
 
 for name, (size, options) in json.loads(sys.argv[1]).items():
     small = {**options, **({"n_draws": 2} if "n_draws" in options else {})}

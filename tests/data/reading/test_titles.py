@@ -1,0 +1,180 @@
+"""Titles: from files, frames and dictionaries; they travel with tables and models, and ids stay the keys."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import kolmogorov as km
+from helpers.forgery import TITLE_LIES, forged
+from kolmogorov import Observations, read_ratings
+from kolmogorov.errors import DataError, FileFormatError
+
+ENTRIES = ([1, 1, 2, 3], [50, 64, 50, 7], [5, 1, 4, 2])
+TITLES = {50: "Star Wars (1977)", 64: "Shawshank, The", 7: "Se7en | a :: film"}
+HOSTILE = "<script>alert(1)</script>\x1b[31m\n=1+1"
+
+
+@pytest.fixture
+def ratings():
+    return Observations.from_arrays(*ENTRIES)
+
+
+def labels(observations):
+    return dict(zip(observations.items.ids.tolist(), observations.items.labels.tolist(), strict=True))
+
+
+def written(folder, content, encoding="utf-8"):
+    path = folder / "titles.txt"
+    path.write_bytes(content.encode(encoding))
+    return path
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        'movieId,title,genres\n50,Star Wars (1977),x\n64,"Shawshank, The",y\n7,Se7en | a :: film,z\n',
+        'title,movie_id\nStar Wars (1977),50\n"Shawshank, The",64\nSe7en | a :: film,7\n',
+        '50,Star Wars (1977)\n64,"Shawshank, The"\n7,Se7en | a :: film\n',
+        "50\tStar Wars (1977)\n64\tShawshank, The\n7\tSe7en | a :: film\n",
+        "id\tname\r\n50\tStar Wars (1977)\r\n64\tShawshank, The\r\n7\tSe7en | a :: film\r\n",
+        '50;Star Wars (1977);1\n64;"Shawshank, The";2\n\n7;Se7en | a :: film;3\n',
+        # Where blanks separate, the first line holds nothing else that may.
+        "50 Star Wars (1977)\n64 Shawshank, The\n7 Se7en | a :: film\n",
+    ],
+)
+def test_files_of_every_make(tmp_path, ratings, content):
+    assert labels(ratings.with_titles(items=written(tmp_path, content))) == TITLES
+
+
+def test_the_files_of_movielens_in_miniature(tmp_path, ratings):
+    item = '50|Léon, "the" pro|01-Jan-1977||http://x?y::z|0|1\n64|Shawshank, The|||u|0\n7|Se7en|||u|1\n'
+    expected = {50: 'Léon, "the" pro', 64: "Shawshank, The", 7: "Se7en"}
+    assert labels(ratings.with_titles(items=written(tmp_path, item, "latin-1"))) == expected
+    dat = '50::Léon, "the" pro::Drama|War\n64::Shawshank, The::Drama\n7::Se7en::Crime\n'
+    assert labels(ratings.with_titles(items=written(tmp_path, dat, "latin-1"))) == expected
+
+
+@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame, pa.table, "reader", "parquet"])
+def test_dictionaries_and_frames(tmp_path, ratings, make):
+    if make is dict:
+        given = TITLES
+    else:
+        columns = {"year": [1, 2, 3], "title": list(TITLES.values()), "movieId": list(TITLES)}
+        if make == "parquet":
+            given = tmp_path / "t.parquet"
+            pd.DataFrame(columns).to_parquet(given)
+        else:
+            given = pa.table(columns).to_reader() if make == "reader" else make(columns)
+    assert labels(ratings.with_titles(items=given)) == TITLES
+
+
+def test_ids_are_compared_as_text_and_those_without_a_title_keep_theirs(ratings, caplog):
+    with caplog.at_level("INFO", logger="kolmogorov"):
+        once = ratings.with_titles(items={"50": "Star Wars", 64: None, 7: ""})
+    assert labels(once) == {7: "7", 50: "Star Wars", 64: "64"}
+    assert "1 of 3 items have a title; the others go by their ids" in caplog.text
+    assert labels(once.with_titles(items={64: "Escape"})) == {7: "7", 50: "Star Wars", 64: "Escape"}
+    floats = pd.DataFrame({"id": [50.0, np.nan], "name": ["Star Wars", "nobody"]})
+    assert labels(ratings.with_titles(items=floats))[50] == "Star Wars"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({51: "x"}, "No item has one of these titles: they are for ids such as '51', and the items here are such as 7"),
+        ({}, "there are none"),
+        (7, "a dictionary, a data frame of two columns or a file of them, got int"),
+        (pd.DataFrame({"id": [50]}), "must have two columns, an id and a text; there is id"),
+        ("absent.csv", "There is no file absent.csv"),
+    ],
+)
+def test_titles_of_nothing_here(ratings, given, message):
+    with pytest.raises(DataError, match=message):
+        ratings.with_titles(items=given)
+
+
+def test_titles_that_are_not_there_are_found_out_before_ratings_are_read(tmp_path):
+    for way in (read_ratings, lambda path, **more: km.pack(path, tmp_path / "t.kmt", **more)):
+        with pytest.raises(DataError, match="There is no file absent.csv"):
+            way("nowhere.csv", titles="absent.csv")
+
+
+def test_lines_without_a_title(tmp_path, ratings):
+    with pytest.raises(DataError, match="expected an id and a title in each line, got '64'"):
+        ratings.with_titles(items=written(tmp_path, "50,Star Wars\n64\n"))
+    with pytest.raises(DataError, match="is empty"):
+        ratings.with_titles(items=written(tmp_path, "\n\n"))
+
+
+def test_titles_change_nothing_but_what_is_shown(tmp_path, ratings):
+    titled = ratings.with_titles(items=TITLES, users={1: "Ann", 2: "Bob", 3: "Cy"})
+    assert titled.fingerprint() == ratings.fingerprint()
+    assert ratings.items.labels is None
+    assert titled.with_titles() is titled
+    plain, model = (km.KolmogorovModel(2, random_state=0).fit(table) for table in (ratings, titled))
+    assert model.predict(1, 7) == plain.predict(1, 7)
+    assert model.recommend(1, n=1)["title"].tolist() == [TITLES[7]]
+    assert "Ann" in str(model.explain(1, 50))
+    assert "Star Wars (1977)" in str(model.explain(1, 50))
+    apart = Observations.from_arrays([1, 1, 2, 2, 3, 3], [50, 7] * 3, [5, 1, 5, 1, 1, 5]).with_titles(items=TITLES)
+    events = km.KolmogorovModel(2, learn_from="ratings", user_reg=0.0, random_state=0).fit(apart).events()
+    assert sorted(event.items for event in events) == [(TITLES[7],), (TITLES[50],)]
+    model.save(tmp_path / "m.km")
+    loaded = km.load(tmp_path / "m.km")
+    assert loaded.items_.labels.tolist() == titled.items.labels.tolist()
+    assert loaded.users_.labels.tolist() == ["Ann", "Bob", "Cy"]
+    later = plain.with_titles(items=TITLES)
+    assert later.recommend(1, n=1)["title"].tolist() == [TITLES[7]]
+    assert "title" not in plain.recommend(1, n=1)
+
+
+@pytest.mark.parametrize("kind", [km.baselines.MatrixFactorization, km.KolmogorovModel, km.BayesianKolmogorovModel])
+def test_every_model_can_be_given_titles(ratings, kind):
+    options = {"n_chains": 1, "burn_in": 1, "n_samples": 2} if kind is km.BayesianKolmogorovModel else {}
+    model = kind(2, random_state=0, **options).fit(ratings)
+    assert model.with_titles(items=TITLES).similar_items(7, n=1)["title"].tolist()[0] in TITLES.values()
+
+
+def test_titles_of_packed_tables(tmp_path, ratings):
+    frame = pd.DataFrame(dict(zip(["user", "item", "value"], ENTRIES, strict=True)))
+    packed = km.pack(frame, tmp_path / "t.kmt")
+    titled = packed.with_titles(items=TITLES)
+    assert labels(titled) == TITLES
+    assert labels(pickle.loads(pickle.dumps(titled))) == TITLES
+    assert titled.path == packed.path
+    assert labels(titled.split(0.5, random_state=0)[0]) == TITLES
+    again = km.pack(titled, tmp_path / "again.kmt")
+    assert labels(Observations.open(tmp_path / "again.kmt")) == labels(again) == TITLES
+    frame.to_csv(tmp_path / "r.csv", index=False)
+    assert labels(km.pack(tmp_path / "r.csv", tmp_path / "direct.kmt", titles=TITLES)) == TITLES
+
+
+def test_hostile_titles_are_text(tmp_path, ratings):
+    titled = ratings.with_titles(items={50: HOSTILE, 64: "\ud800"})
+    model = km.KolmogorovModel(2, random_state=0).fit(titled)
+    model.save(tmp_path / "m.km")
+    assert labels(titled)[50] == HOSTILE == km.load(tmp_path / "m.km").items_.name(1)
+    model.report(tmp_path / "r.html")
+    assert "<script>alert(1)" not in (tmp_path / "r.html").read_text()
+
+
+def test_movielens_itself(data_directory):
+    folder = data_directory / "ml-100k"
+    found = read_ratings(folder / "u.data", maximum=5, titles=folder / "u.item")
+    lines = (folder / "u.item").read_text(encoding="latin-1").splitlines()
+    assert found.items.labels.tolist() == [line.split("|")[1].strip() for line in lines if line]
+
+
+@pytest.mark.parametrize("lie", TITLE_LIES)
+def test_lies_about_titles_are_refused_in_models_and_tables(tmp_path, ratings, lie):
+    titled = ratings.with_titles(items=TITLES)
+    km.KolmogorovModel(2, random_state=0).fit(titled).save(tmp_path / "m.km")
+    km.pack(titled, tmp_path / "t.kmt")
+    for path, opened in ((tmp_path / "m.km", km.load), (tmp_path / "t.kmt", Observations.open)):
+        path.write_bytes(forged(path.read_bytes(), TITLE_LIES[lie]))
+        with pytest.raises(FileFormatError):
+            opened(path)

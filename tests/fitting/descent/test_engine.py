@@ -1,0 +1,158 @@
+import itertools
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import naive
+from helpers.strategies import tables
+from kolmogorov import KolmogorovModel, Observations, datasets
+from kolmogorov.execution import Threads
+from kolmogorov.fitting.descent.engine import Problem, ThreadedEngine
+from kolmogorov.fitting.descent.objective import Objective
+from kolmogorov.fitting.descent.state import State
+from kolmogorov.solvers import resolve
+from kolmogorov.solvers.simplex import active_set as active_set_module
+
+
+@given(
+    tables(),
+    st.integers(1, 5),
+    st.sampled_from([0.0, 0.5, 20.0]),
+    st.sampled_from([0.0, 0.3]),
+    st.sampled_from(["mean", "uniform"]),
+    st.sampled_from(["auto", "local_search"]),
+    st.sampled_from(["pairwise", "frank_wolfe"]),
+)
+@settings(max_examples=60)
+def test_sweeps_keep_the_invariants(table, size, user_reg, item_reg, prior, binary, simplex):
+    rng = np.random.default_rng(0)
+    with Threads(1) as dealer:
+        problem = Problem(resolve("simplex", simplex), resolve("binary", binary), Objective(user_reg, item_reg, prior))
+        engine = ThreadedEngine(problem, table, dealer)
+        state = State(
+            rng.dirichlet(np.ones(size), table.n_users), np.zeros((table.n_items, size)), np.full(size, 1 / size)
+        )
+        before = np.inf
+        for index in range(1, 6):
+            state, record = engine.sweep(state, index, seed=7)
+            assert (state.theta >= 0).all()
+            np.testing.assert_allclose(state.theta.sum(axis=1), 1, atol=1e-12)
+            assert set(np.unique(state.psi)) <= {0.0, 1.0}
+            seen = engine.seen_users
+            expected = (
+                naive.objective(table, state.theta[seen], state.psi, state.centre, user_reg, item_reg)
+                if seen.all()
+                else None
+            )
+            if expected is not None:
+                assert record.objective == pytest.approx(expected, rel=1e-9, abs=1e-9)
+            if table.weights is None:
+                assert record.rmse == pytest.approx(naive.rmse(table, state.theta, state.psi), abs=1e-6)
+            assert record.objective <= before * (1 + 1e-12) + 1e-12
+            before = record.objective
+
+
+def test_a_sweep_with_exact_solvers_is_the_minimum_over_each_block():
+    truth = datasets.planted(n_users=8, n_items=6, n_events=3, noise=0.2, random_state=1).observations
+    rng = np.random.default_rng(0)
+    theta = rng.dirichlet(np.ones(3), 8)
+    with Threads(1) as dealer:
+        problem = Problem(
+            resolve("simplex", "pairwise"), resolve("binary", "exhaustive"), Objective(0.5, 0.1, "uniform")
+        )
+        engine = ThreadedEngine(problem, truth, dealer)
+        state, _ = engine.sweep(State(theta, np.zeros((6, 3)), np.full(3, 1 / 3)), 1, seed=0)
+    table = truth.values.reshape(8, 6)
+    for item in range(6):
+        entries = [(u, table[u, item], 1.0) for u in range(8)]
+        gram, moment = naive.normal_equations(entries, theta, 0.1, np.zeros(3))
+        assert np.array_equal(state.psi[item], naive.best_binary(gram, moment))
+    for user in range(8):
+        entries = [(i, table[user, i], 1.0) for i in range(6)]
+        gram, moment = naive.normal_equations(entries, state.psi, 0.5, np.full(3, 1 / 3))
+        np.testing.assert_allclose(state.theta[user], naive.best_on_simplex(gram, moment), atol=1e-6)
+
+
+@pytest.mark.parametrize("events", [3, 18])
+def test_the_same_seed_gives_the_same_bits_on_any_number_of_threads(events):
+    table = datasets.load("planted", n_users=150, n_items=90, n_events=6, n_observations=4000, noise=0.1)
+    options = {"learn_from": "ratings", "random_state": 5, "max_iter": 6, "n_init": 2}
+    models = [KolmogorovModel(events, **options, n_jobs=n).fit(table) for n in (1, 2, 3, 8)]
+    for other in models[1:]:
+        assert np.array_equal(models[0].theta_, other.theta_)
+        assert np.array_equal(models[0].psi_, other.psi_)
+        assert [s.objective for s in models[0].history_] == [s.objective for s in other.history_]
+
+
+@given(tables(trainable=True), st.sampled_from(["mean", "uniform"]), st.integers(0, 100))
+@settings(max_examples=30)
+def test_the_training_objective_never_rises(table, prior, seed):
+    model = KolmogorovModel(
+        4,
+        learn_from="ratings",
+        user_reg=1.0,
+        item_reg=0.05,
+        prior=prior,
+        tol=0,
+        max_iter=15,
+        random_state=seed,
+        n_jobs=1,
+    )
+    history = [sweep.objective for sweep in model.fit(table).history_]
+    assert all(later <= earlier for earlier, later in itertools.pairwise(history))
+
+
+def test_a_planted_model_is_recovered():
+    truth = datasets.planted(n_users=80, n_items=60, n_events=3, random_state=2)
+    model = KolmogorovModel(
+        3, learn_from="ratings", user_reg=0.0, n_init=10, max_iter=200, tol=1e-9, random_state=0
+    ).fit(truth.observations)
+    assert model.history_[-1].rmse < 1e-3
+    columns = {tuple(column) for column in truth.psi.T.tolist()}
+    assert {tuple(column) for column in model.psi_.T.tolist()} == columns
+
+
+def test_the_papers_two_by_two_example():
+    theta = np.array([[0.4, 0.2, 0.1, 0.3], [0.1, 0.3, 0.1, 0.5]])
+    psi = np.array([[1, 0, 1, 1], [0, 0, 1, 1]])
+    np.testing.assert_allclose(theta @ psi.T, [[0.8, 0.4], [0.7, 0.6]])
+    model = KolmogorovModel(4, learn_from="ratings", user_reg=0.0, n_init=5, random_state=0).fit(
+        [[0.8, 0.4], [np.nan, 0.6]]
+    )
+    assert model.history_[-1].rmse < 1e-9
+    np.testing.assert_allclose(model.predict([0, 0, 1], [0, 1, 1]), [0.8, 0.4, 0.6], atol=1e-8)
+
+
+def test_movielens_test_error(data_directory):
+    train, test = datasets.load("ml-100k").split(test_size=0.2, random_state=0)
+    model = KolmogorovModel(8, learn_from="ratings", user_reg=30.0, random_state=0).fit(train)
+    assert model.evaluate(test)["rmse"] < 0.1945
+
+
+def _counted(kernel, calls, large, *given):
+    calls.append(large)
+    kernel(*given)
+
+
+@pytest.mark.parametrize("factors", ["bits", "levels", "weights"])
+def test_rows_made_and_solved_in_one_call_are_the_same_bits(monkeypatch, factors):
+    """On many threads and large tables a share of users is one compiled call; elsewhere it is three."""
+    table = datasets.planted(n_users=90, n_items=30, n_events=4, noise=0.2, random_state=1).observations
+    options = {"levels": 2 if factors == "bits" else (-0.2, 0.3, 0.7, 1.2), "user_reg": 2.0, "max_iter": 3}
+    if factors == "weights":
+        rng = np.random.default_rng(0)
+        of_table = (table.user_rows(), table.item_rows(), table.values)
+        table = Observations.from_arrays(*of_table, weights=rng.random(table.values.size) + 0.5)
+    thetas, calls = [], []
+    for large in (0, table.values.size + 1):
+        monkeypatch.setattr("kolmogorov.fitting.descent.half_step._LARGE", large)
+        kernel = active_set_module.active_set_rows
+        monkeypatch.setattr(active_set_module, "active_set_rows", partial(_counted, kernel, calls, large))
+        model = KolmogorovModel(4, learn_from="ratings", item_reg=0.0, random_state=0, n_jobs=4, **options).fit(table)
+        monkeypatch.setattr(active_set_module, "active_set_rows", kernel)
+        thetas.append(model.theta_)
+    assert set(calls) == {0}
+    assert (thetas[0] == thetas[1]).all()

@@ -1,0 +1,141 @@
+"""Events are named by what their people like more than everybody does."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import kolmogorov as km
+import naive
+from helpers.strategies import tables
+from kolmogorov.fitted.point import Fitted
+from kolmogorov.fitted.pull import Pull
+from kolmogorov.interpret.events.naming import EventItems
+
+
+def model_of(table, theta):
+    """A model whose users are where they are put; what items are in its events does not matter here."""
+    size, theta = theta.shape[1], np.asarray(theta, dtype=float)
+    psi = np.zeros((table.n_items, size), dtype=bool)
+    pull = Pull.even(np.full(size, 1 / size), 1.0)
+    return Fitted(theta, psi, pull, pull, table, (), np.full(table.n_users, 0.1))
+
+
+@given(tables(weighted=False, trainable=True))
+@settings(max_examples=40)
+def test_scores_are_those_of_the_twin(table):
+    fitted = model_of(table, np.random.default_rng(0).dirichlet(np.full(3, 0.5), table.n_users))
+    found = EventItems(fitted)
+    likes, expected = naive.likes_by_event(fitted)
+    np.testing.assert_allclose(found.likes, likes, atol=1e-9)
+    np.testing.assert_allclose(found.expected, expected, atol=1e-9)
+    # What is expected is only dealt out in another way.
+    np.testing.assert_allclose(found.expected.sum(axis=0), found.likes.sum(axis=0), atol=1e-9)
+    np.testing.assert_allclose(found.expected.sum(axis=1), found.likes.sum(axis=1), atol=1e-9)
+    np.testing.assert_allclose(found.score, naive.telling_scores(fitted), atol=1e-9)
+    # Nobody stands out in no event, unless all like the same.
+    for event in range(3):
+        rows = found.best(event, 5)
+        assert (np.diff(found.score[rows, event]) <= 1e-12).all()
+        assert (found.likes[rows, event] > found.expected[rows, event]).all()
+
+
+def test_what_one_kind_of_people_likes_names_their_event():
+    """Three kinds of people, with three items each that only they like, and three that all like."""
+    kind = np.repeat(np.arange(3), 20)
+    values = np.zeros((60, 12))
+    for k in range(3):
+        values[np.ix_(kind == k, np.arange(3 * k, 3 * k + 3))] = 1.0
+    values[:, 9:] = 1.0
+    table = km.Observations.from_dense(values)
+    fitted = model_of(table, np.eye(3)[kind])
+    named = EventItems(fitted)
+    for event in range(3):
+        assert sorted(named.best(event, 12).tolist()) == [3 * event, 3 * event + 1, 3 * event + 2]
+    learned = km.KolmogorovModel(3, random_state=0).fit(table)
+    groups = {tuple(sorted(event.rows)) for event in learned.events(3)}
+    assert groups == {(0, 1, 2), (3, 4, 5), (6, 7, 8)}
+
+
+def test_what_is_rarely_seen_tells_less():
+    """One like of two people says less than twenty of forty, though both are of one event alone."""
+    kind = np.repeat([0, 1], 40)
+    users, items, values = [], [], []
+    for user in range(80):
+        # Everybody answers the first two; a single person of the first event the third.
+        for item, likes in ((0, kind[user] == 0), (1, kind[user] == 1)):
+            users.append(user)
+            items.append(item)
+            values.append(float(likes))
+    users.append(0)
+    items.append(2)
+    values.append(1.0)
+    fitted = model_of(km.Observations.from_arrays(users, items, values), np.eye(2)[kind])
+    named = EventItems(fitted)
+    assert named.best(0, 3).tolist() == [0, 2]
+    assert named.score[2, 0] < 0.2 * named.score[0, 0]
+    # Without the doubt about what is rarely seen it would be nearer.
+    out = (named.likes[2, 0] - named.expected[2, 0]) / np.sqrt(named.expected[2, 0])
+    assert named.score[2, 0] < 0.8 * out
+
+
+def test_of_ratings_those_of_the_upper_half_say_that_something_is_liked():
+    rng = np.random.default_rng(0)
+    stars = rng.integers(1, 6, (40, 8)).astype(float)
+    fitted = model_of(km.Observations.from_dense(stars, maximum=5), np.eye(2)[np.arange(40) % 2])
+    liked = EventItems(fitted)._liked
+    assert (stars / 5 >= liked).mean() <= 0.6
+    assert (stars / 5 >= liked - 0.2).mean() > 0.6
+    np.testing.assert_allclose(EventItems(fitted).likes[:, 0], (stars[::2] / 5 >= liked).sum(axis=0))
+    skewed = np.where(rng.random((40, 8)) < 0.9, 5.0, 1.0)
+    most = model_of(km.Observations.from_dense(skewed, minimum=0, maximum=5), np.eye(2)[np.arange(40) % 2])
+    # Where nearly all ratings are the best one, that is what is liked.
+    assert EventItems(most)._only_values or EventItems(most)._liked == pytest.approx(1.0)
+
+
+def test_names_are_distinct_while_there_are_items(zoo):
+    for n_events in (3, 5, 8):
+        model = km.KolmogorovModel(n_events, random_state=0).fit(zoo)
+        names = EventItems(model.fitted_).names()
+        assert len(names) == n_events
+        assert len(set(names)) == n_events
+        if n_events <= 5:
+            items = [item for name in names for item in name.split(" · ")]
+            assert len(items) == len(set(items))
+    several = EventItems(model.fitted_).names(count=3)
+    assert any(name.count(" · ") == 2 for name in several)
+
+
+def test_titles_are_used_and_cut():
+    kind = np.repeat([0, 1], 10)
+    values = np.column_stack([kind == 0, kind == 1]).astype(float)
+    table = km.Observations.from_dense(values).with_titles(items={0: "A" * 60, 1: "Bambi"})
+    named = EventItems(model_of(table, np.eye(2)[kind]))
+    assert named.names() == ["A" * 27 + "…", "Bambi"]
+    assert named.names(["x", "y"]) == ["x", "y"]
+
+
+def test_events_that_like_all_the_same_have_no_name():
+    table = km.Observations.from_dense(np.tile([1.0, 0.0, 1.0], (6, 1)))
+    named = EventItems(model_of(table, np.full((6, 2), 0.5)))
+    assert named.names() == ["event 0", "event 1"]
+    assert named.best(0, 3).size == 0
+
+
+@pytest.mark.parametrize("levels", [2, "chances", "auto"])
+def test_the_page_the_pictures_and_explanations_use_the_same_names(zoo, levels):
+    model = km.KolmogorovModel(4, levels=levels, random_state=0).fit(zoo)
+    twin = naive.telling_items(model.fitted_, 5)
+    assert [event.rows for event in model.events(5)] == twin
+    why = model.explain("dove", "eggs")
+    for part in why.events:
+        assert part.items == tuple(zoo.items.ids[list(twin[part.event])])
+
+
+def test_draws_are_named_through_the_model_that_they_are_read_by(zoo):
+    drawn = km.BayesianKolmogorovModel(3, n_chains=1, burn_in=10, n_samples=4, random_state=0).fit(zoo)
+    read = drawn._one_model
+    assert [event.rows for event in drawn.events(4)] == naive.telling_items(read, 4)
+    assert read.learned_from == "draws"
+    assert read.levels is None
+    assert read.psi.dtype == np.float64
+    assert read is drawn._one_model

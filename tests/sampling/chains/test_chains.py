@@ -1,0 +1,229 @@
+"""Chains: the same bits, ended early, killed and resumed, hostile checkpoints, and whether they agree."""
+
+import itertools
+import logging
+import re
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from helpers.forgery import forged
+from helpers.planned import planned
+from kolmogorov.data.datasets.synthetic import planted
+from kolmogorov.errors import ConvergenceWarning, FileFormatError
+from kolmogorov.fitting.descent.engine import ThreadedEngine
+from kolmogorov.metrics import effective_size, split_rhat
+from kolmogorov.sampling.chains.start import FactorChain
+from kolmogorov.sampling.convergence import convergence_of
+
+SMALL = {"levels": 2, "n_chains": 2, "burn_in": 20, "n_samples": 6, "thin": 2, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    return planted(60, 40, 4, n_observations=960, noise=0.1, random_state=0).observations
+
+
+@pytest.fixture(scope="module")
+def model(ratings):
+    return planned(4, **SMALL).fit(ratings)
+
+
+def test_same_bits_on_any_number_of_threads(ratings, model):
+    again = planned(4, **SMALL, n_jobs=1).fit(ratings)
+    assert (again.posterior_.theta == model.posterior_.theta).all()
+    assert (again.posterior_.psi == model.posterior_.psi).all()
+    other = planned(4, **{**SMALL, "random_state": 1}).fit(ratings)
+    assert (other.posterior_.theta != model.posterior_.theta).any()
+
+
+def test_a_chain_ended_early_is_left_out(ratings):
+    stop = [(1, 24)]
+    alone = SMALL | {"n_jobs": 1}
+    model = planned(4, **alone, callback=lambda d: (d.chain, d.sweep) in stop).fit(ratings)
+    assert (model.posterior_.n_chains, model.posterior_.n_draws) == (1, 6)
+    model = planned(4, **alone, callback=lambda d: d.sweep == 1).fit(ratings)
+    assert (model.posterior_.n_chains, model.posterior_.n_draws) == (1, 1)
+
+
+def test_chains_side_by_side_that_are_ended_early_are_kept_alike_when_none_is_through(ratings):
+    abreast = SMALL | {"n_jobs": 2, "n_chains": 3}
+    model = planned(4, **abreast, callback=lambda d: (d.chain, d.sweep) == (1, 24)).fit(ratings)
+    assert (model.posterior_.n_chains, model.posterior_.n_draws) == (2, 4)
+    # The third comes after the first two, which are through.
+    model = planned(4, **abreast, callback=lambda d: (d.chain, d.sweep) == (2, 24)).fit(ratings)
+    assert (model.posterior_.n_chains, model.posterior_.n_draws) == (2, 12)
+    # Before the first draw nothing can be kept, so that sampling goes on to it.
+    model = planned(4, **abreast, callback=lambda d: d.sweep == 1).fit(ratings)
+    assert (model.posterior_.n_chains, model.posterior_.n_draws) == (2, 2)
+
+
+def test_a_callback_watches_and_ends(ratings):
+    train, test = ratings.split(test_size=0.2, random_state=0)
+    seen = []
+
+    def watch(draw):
+        seen.append(draw)
+        return draw.chain == 0 and draw.sweep == 24
+
+    model = planned(4, **SMALL, n_jobs=1, callback=watch).fit(train, test=test)
+    assert seen[-1].rmse is not None
+    assert seen[0].rmse is None
+    assert model.posterior_.n_draws == 2
+    assert model.evaluate(test)["rmse"] == pytest.approx(seen[-1].rmse, abs=1e-6)
+
+
+@pytest.fixture
+def written_always(monkeypatch):
+    """Checkpoints are written after every sweep."""
+    monkeypatch.setattr("kolmogorov.sampling.sampler._PAUSE", 0.0)
+
+
+@pytest.mark.usefixtures("written_always")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_killed_fit_goes_on_to_the_same_draws(ratings, model, tmp_path, n_jobs):
+    path = tmp_path / "chains.ckpt"
+
+    class Killed(Exception):
+        pass
+
+    def kill(draw):
+        if (draw.chain, draw.sweep) == (1, 25):
+            raise Killed
+
+    with pytest.raises(Killed):
+        planned(4, **SMALL, n_jobs=n_jobs, checkpoint=path, callback=kill).fit(ratings)
+    # The chains that were under way go on together, however many threads there are now.
+    resumed = planned(4, **SMALL, n_jobs=3 - n_jobs, checkpoint=path).fit(ratings)
+    assert (resumed.posterior_.theta == model.posterior_.theta).all()
+    assert (resumed.posterior_.noise == model.posterior_.noise).all()
+    with pytest.raises(FileFormatError, match="another fit"):
+        planned(5, **SMALL, checkpoint=path).fit(ratings)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize(("levels", "owner", "name"), [("auto", FactorChain, "learn"), (2, ThreadedEngine, "sweep")])
+def test_an_interrupt_during_the_start_of_a_chain_is_not_swallowed(ratings, monkeypatch, n_jobs, levels, owner, name):
+    right, calls = getattr(owner, name), itertools.count()
+
+    def interrupted(self, *given):
+        if next(calls) == 3:
+            raise KeyboardInterrupt
+        return right(self, *given)
+
+    monkeypatch.setattr(owner, name, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        planned(4, **SMALL | {"levels": levels}, n_jobs=n_jobs).fit(ratings)
+    assert next(calls) == 4
+
+
+#: What a state holds of the priors of items and users.
+PRIORS = ("item_slopes", "item_precision", "slopes", "mean")
+
+
+def _cut(name):
+    def change(meta, arrays):
+        arrays[name] = np.ascontiguousarray(arrays[name][..., :-1])
+
+    return change
+
+
+def _put(name, number):
+    def change(meta, arrays):
+        arrays[name].flat[0] = number
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(_cut(f"{name}.0") for name in ("theta", "psi", "noise", "alpha", *PRIORS)),
+        *map(_cut, ["theta0", "psi0", "noise0", "prior_draws.1"]),
+        *(_put(f"{name}.1", np.nan) for name in ("theta", "psi", "noise", "alpha", *PRIORS, "prior_draws")),
+        *(_put(name, 0.0) for name in ("noise.0", "alpha.1", "noise0")),
+        _put("theta0", np.nan),
+        _put("theta.0", 7.0),
+        _put("psi.0", 0.5),
+        _put("psi0", 2),
+        lambda meta, arrays: arrays.pop("item_slopes.1"),
+        lambda meta, arrays: meta["current"][0].update(scale=-1.0),
+        lambda meta, arrays: meta["current"][1].update(scale="x"),
+        lambda meta, arrays: meta["current"][0].update(shape=0.0),
+        lambda meta, arrays: meta["current"][0].update(concentration=0.0),
+        lambda meta, arrays: meta.update(current=None),
+        lambda meta, arrays: meta["current"].pop(),
+        lambda meta, arrays: meta["current"].append(meta["current"][0]),
+        lambda meta, arrays: meta.update(sweep=10**9),
+        lambda meta, arrays: meta.update(sweep=2.5),
+        lambda meta, arrays: meta.update(chain=1),
+        lambda meta, arrays: meta.update(seed=None) or meta.update(chain=-1),
+        lambda meta, arrays: meta["priors"].pop(),
+        lambda meta, arrays: meta["priors"][0].update(concentration="no"),
+        lambda meta, arrays: meta["priors"][0].pop("concentration"),
+    ],
+)
+@pytest.mark.usefixtures("written_always")
+def test_a_hostile_checkpoint_is_refused(tmp_path, ratings, change):
+    def stop(draw):
+        if draw.sweep == 25:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "c.ckpt"
+    options = SMALL | {"random_state": None, "n_jobs": 2}
+    with pytest.raises(KeyboardInterrupt):
+        planned(4, **options, checkpoint=path, callback=stop).fit(ratings)
+    path.write_bytes(forged(path.read_bytes(), change))
+    with pytest.raises(FileFormatError, match="malformed"):
+        planned(4, **options, checkpoint=path).fit(ratings)
+
+
+def test_diagnostics(ratings, model):
+    found = model.diagnostics(ratings, max_entries=50)
+    assert found["prediction"]["rhat"].shape == (50,)
+    assert found["user_noise"]["ess"].shape == (60,)
+    # The users' prior is fixed after burn-in: nothing varies within a chain, and R-hat would have no end.
+    assert len(np.unique(model.posterior_.priors["concentration"])) == 2
+    assert set(found) == {"prediction", "noise", "noise_shape", "user_noise"}
+    assert all(np.isfinite(numbers).all() for each in found.values() for numbers in each.values())
+
+
+def test_convergence_measures(rng):
+    independent = rng.normal(size=(4, 1000, 3))
+    assert (split_rhat(independent) < 1.01).all()
+    assert (np.abs(effective_size(independent) / 4000 - 1) < 0.25).all()
+    sticky = np.zeros((4, 4000))
+    for t in range(1, 4000):
+        sticky[:, t] = 0.9 * sticky[:, t - 1] + rng.normal(size=4)
+    # An AR(1) process with coefficient a has n (1 - a) / (1 + a) effective draws.
+    assert effective_size(sticky) == pytest.approx(16_000 * 0.1 / 1.9, rel=0.3)
+    assert (split_rhat(independent + np.arange(4)[:, None, None]) > 1.3).all()
+
+
+def test_a_fit_ends_with_one_short_line_that_says_whether_chains_agree(ratings, caplog):
+    caplog.set_level(logging.INFO, logger="kolmogorov")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        model = planned(4, levels=2, n_chains=3, burn_in=1, n_samples=8, random_state=0).fit(ratings)
+        planned(4, levels=2, n_chains=1, burn_in=1, n_samples=8, random_state=0).fit(ratings)
+    differ, alone = (record.message for record in caplog.records)
+    assert differ == "3 chains of 8 draws, which differ in their events; their average is what predicts"
+    assert alone == "1 chain of 8 draws"
+    told = str(convergence_of(model.posterior_))
+    assert re.search("do not agree: R-hat is above 1.1 for .*more chains", told)
+
+
+def test_convergence_is_judged_by_predictions_and_by_priors(model):
+    posterior = model.posterior_
+    n = posterior.n_draws
+    same = replace(posterior, theta=np.tile(posterior.theta[:1], (n, 1, 1)), psi=np.tile(posterior.psi[:1], (n, 1, 1)))
+    steady = replace(same, priors={"concentration": np.full(n, 20.0)})
+    assert convergence_of(steady).settled
+    assert convergence_of(steady).line == "2 chains of 6 draws, which agree"
+    assert "agree: R-hat of 400 predictions is at most 1.00" in str(convergence_of(steady))
+    apart = replace(same, priors={"concentration": np.repeat([20.0, 200.0], n // 2)})
+    found = convergence_of(apart)
+    assert found.disagreeing == ("concentration",)
+    assert "their concentration is 20, 200" in str(found)

@@ -1,0 +1,282 @@
+"""Geweke's joint test of the chains: nothing wrong is found, and planted bugs are."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from helpers.geweke import scores_of
+from kolmogorov import Observations
+from kolmogorov.data.table.observations import View
+from kolmogorov.execution import Threads
+from kolmogorov.fitted.emission import Emission, placed
+from kolmogorov.sampling.chains import discrete as answer_module
+from kolmogorov.sampling.chains import gaussian as value_module
+from kolmogorov.sampling.chains.discrete import AnswerChain
+from kolmogorov.sampling.chains.gaussian import GaussianChain
+from kolmogorov.sampling.plan import ASTRAY
+from kolmogorov.sampling.priors import noise as noise_module
+from kolmogorov.sampling.priors.items import ValuePrior
+from kolmogorov.sampling.priors.users import NoisePrior
+
+
+class ValueWorld:
+    """A table of 4 × 5 with a hole, whose answers are drawn anew after every sweep; the items' prior is given."""
+
+    users, items, events = 4, 5, 2
+    kind = GaussianChain
+    concentration: float | None = 1e-9
+    grid = np.array([-0.4, 0.0, 0.3, 0.7, 1.1])
+    #: Where values stand in their prior, whose mean and precision differ between events.
+    centre, precision = np.array([0.2, 0.6]), np.array([4.0, 9.0])
+
+    def __init__(self):
+        full = Observations.from_dense(np.full((self.users, self.items), 0.5))
+        self.table = full.subset(np.arange(20) % 7 != 3)
+        more = self.more()
+        self.chain = self.kind(
+            self.table,
+            np.zeros((self.users, 0)),
+            n_events=self.events,
+            concentration=self.concentration,
+            seed=11,
+            dealer=Threads(1),
+            item_features=np.zeros((self.items, 0)),
+            levels=self.grid,
+            **more,
+        )
+        self.chain.noise_rate = 10.0
+        prior = ValuePrior(np.ones((self.items, 1)), self.centre[None, :], np.diag(self.precision))
+        self.start = replace(self.chain.start(), items=prior)
+
+    def more(self):
+        self.position = self.grid
+        return {}
+
+    def values(self, rng):
+        """Draw what items are from their prior on the grid."""
+        weight = np.exp(-0.5 * self.precision * (self.position[:, None] - self.centre) ** 2)
+        weight /= weight.sum(axis=0)
+        columns = [rng.choice(self.grid, self.items, p=weight[:, d]) for d in range(self.events)]
+        return np.array(columns).T
+
+    def prior(self, rng):
+        shape = np.inf
+        while not noise_module.LEAST_SHAPE < shape < noise_module.MOST_SHAPE:
+            shape = np.exp(noise_module._USUAL + noise_module._SPREAD * rng.normal())
+        scale = shape * rng.exponential() / (self.chain.noise_shape * self.chain.noise_rate)
+        return replace(
+            self.start,
+            theta=rng.dirichlet(np.ones(self.events), self.users),
+            psi=self.values(rng),
+            noise=scale / rng.gamma(shape, size=self.users),
+            scale=scale,
+            shape=shape,
+        )
+
+    def chance(self, link):
+        return (link.theta @ link.psi.T)[self.table.user_rows(), self.table.item_rows()]
+
+    def answers(self, link, rng):
+        mean = self.chance(link)
+        return mean + np.sqrt(link.noise[self.table.user_rows()]) * rng.normal(size=len(mean))
+
+    def with_answers(self, values):
+        view = self.table.rows
+        fresh = View(view.indptr, view.indices, values, np.empty(0))
+        return Observations(self.table.users, self.table.items, fresh, self.table.scale)
+
+    def functionals(self, link, values):
+        return [
+            *self.usual(link, values),
+            np.log(link.noise).mean(),
+            np.log(link.scale / link.shape),
+            np.log(link.shape),
+            np.log(link.shape) ** 2,
+            (np.log(link.noise).std()) * np.log(link.shape),
+        ]
+
+    def usual(self, link, values):
+        chance = self.chance(link)
+        return [
+            ((chance - 0.5) * np.tanh(values - 0.5)).mean(),
+            (link.theta**2).mean(),
+            link.psi[:, 0].mean(),
+            link.psi[:, 1].mean(),
+            (link.psi**2).mean(),
+            (link.psi[:, 0] * link.psi[:, 1]).mean(),
+            (link.psi[0] * link.psi[1]).mean(),
+            chance.mean(),
+            np.tanh(values).mean(),
+        ]
+
+
+class TwoValueWorld(ValueWorld):
+    """The same with the paper's two values."""
+
+    grid = np.array([0.0, 1.0])
+
+
+class ChanceWorld(ValueWorld):
+    """The same table with answers yes and no: a value is the chance of a yes."""
+
+    kind = AnswerChain
+    concentration = None
+    grid = np.array([0.05, 0.3, 0.6, 0.95])
+    centre = np.array([0.4, 0.7])
+
+    def more(self):
+        self.emission = Emission.of_chances(self.grid)
+        self.position = self.emission.position
+        return {"emission": self.emission}
+
+    def prior(self, rng):
+        alpha = rng.exponential(10.0, self.events)
+        return replace(super().prior(rng), alpha=alpha, theta=rng.dirichlet(alpha, self.users))
+
+    def answers(self, link, rng):
+        rows, columns = self.table.user_rows(), self.table.item_rows()
+        chances = self.emission.chances[placed(link.psi, self.grid)]
+        each = np.einsum("nd,ndr->nr", link.theta[rows], chances[columns])
+        drawn = (np.cumsum(each, axis=1) < rng.random((len(rows), 1))).sum(axis=1)
+        return self.emission.answers[drawn]
+
+    def with_answers(self, values):
+        table = super().with_answers(values)
+        self.chain._by_rows, self.chain._by_columns = (
+            self.emission.codes(view.values) for view in (table.rows, table.columns)
+        )
+        return table
+
+    def functionals(self, link, values):
+        logs = np.log(link.alpha)
+        return [*self.usual(link, values), logs.mean(), (logs**2).mean(), (values**2).mean()]
+
+
+class TwoChanceWorld(ChanceWorld):
+    """The same with the paper's two values, from which few answers go astray."""
+
+    grid = np.array([ASTRAY, 1.0 - ASTRAY])
+
+
+class CutWorld(ChanceWorld):
+    """The same with chances that reach beyond 0 and 1, whose sums are cut."""
+
+    grid = np.array([-0.8, 0.3, 0.6, 1.7])
+
+    def answers(self, link, rng):
+        said = np.clip(self.chance(link), self.emission.least, 1.0 - self.emission.least)
+        return (rng.random(len(said)) < said).astype(float)
+
+
+class AnswerWorld(ChanceWorld):
+    """The same table with one of three ratings."""
+
+    def more(self):
+        self.emission = Emission.of_answers(np.array([0.2, 0.6, 1.0]))
+        self.grid, self.position = self.emission.levels, self.emission.position
+        return {"emission": self.emission}
+
+
+@pytest.mark.parametrize("make", [ValueWorld, TwoValueWorld, ChanceWorld, TwoChanceWorld, CutWorld, AnswerWorld])
+def test_geweke_finds_nothing_wrong(make):
+    assert np.abs(scores_of(8000, make)).max() < 4.0
+
+
+_values, _thetas, _squares, _shape = (
+    getattr(value_module, name) for name in ("draw_values", "draw_thetas", "residual_squares", "redrawn_shape")
+)
+_emissions, _emitted, _sliced, _alpha = (
+    getattr(answer_module, name) for name in ("draw_emissions", "draw_emitted", "draw_sliced", "redrawn_alpha")
+)
+_redrawn = NoisePrior.redrawn
+
+
+def _light_answers(indptr, indices, values, weights, precision, *rest):
+    _values(indptr, indices, values, weights, 0.2 * precision, *rest)
+
+
+def _weak_prior(indptr, indices, values, weights, precision, theta, codes, grid, centre, pull, *rest):
+    _values(indptr, indices, values, weights, precision, theta, codes, grid, centre, 0.5 * pull, *rest)
+
+
+def _wide_thetas(indptr, indices, values, weights, precision, *rest):
+    _thetas(indptr, indices, values, weights, 0.2 * precision, *rest)
+
+
+def _smaller_residuals(indptr, indices, values, weights, theta, psi, first, last, out):
+    _squares(indptr, indices, values, weights, theta, psi, first, last, out)
+    out[first:last] *= 0.3
+
+
+def _counted_twice(self, residual, count, rng):
+    return _redrawn(self, residual, 2.0 * count, rng)
+
+
+def _more_users(shape, scale, noise, rng):
+    return _shape(shape, scale, np.tile(noise, 4), rng)
+
+
+@pytest.mark.parametrize("make", [ValueWorld, TwoValueWorld])
+@pytest.mark.parametrize(
+    ("where", "name", "bug"),
+    [
+        (value_module, "draw_values", _light_answers),
+        (value_module, "draw_values", _weak_prior),
+        (value_module, "draw_thetas", _wide_thetas),
+        (value_module, "residual_squares", _smaller_residuals),
+        (NoisePrior, "redrawn", _counted_twice),
+        (value_module, "redrawn_shape", _more_users),
+    ],
+)
+def test_geweke_finds_a_wrong_conditional_of_values(monkeypatch, make, where, name, bug):
+    monkeypatch.setattr(where, name, bug)
+    assert np.abs(scores_of(6000, make)).max() > 5.0
+
+
+def _shifted_answers(indptr, indices, answers, *rest):
+    _emissions(indptr, indices, answers.max() - answers, *rest)
+
+
+def _far_prior(indptr, indices, answers, weights, theta, codes, emission, least, position, centre, *rest):
+    _emissions(indptr, indices, answers, weights, theta, codes, emission, least, position, centre + 0.2, *rest)
+
+
+def _one_more(indptr, indices, answers, weights, codes, emission, theta, alpha, *rest):
+    _emitted(indptr, indices, answers, weights, codes, emission, theta, alpha + 3.0, *rest)
+
+
+def _one_more_sliced(indptr, indices, answers, weights, codes, emission, least, theta, alpha, *rest):
+    _sliced(indptr, indices, answers, weights, codes, emission, least, theta, alpha + 3.0, *rest)
+
+
+def _repeated(alpha, theta, rng, **options):
+    return _alpha(alpha, np.concatenate([theta] * 4), rng, **options)
+
+
+@pytest.mark.parametrize("make", [ChanceWorld, TwoChanceWorld, AnswerWorld])
+@pytest.mark.parametrize(
+    ("name", "bug"),
+    [
+        ("draw_emissions", _shifted_answers),
+        ("draw_emissions", _far_prior),
+        ("draw_emitted", _one_more),
+        ("redrawn_alpha", _repeated),
+    ],
+)
+def test_geweke_finds_a_wrong_conditional_of_answers(monkeypatch, make, name, bug):
+    monkeypatch.setattr(answer_module, name, bug)
+    assert np.abs(scores_of(6000, make)).max() > 5.0
+
+
+@pytest.mark.parametrize(
+    ("name", "bug"),
+    [
+        ("draw_emissions", _shifted_answers),
+        ("draw_emissions", _far_prior),
+        ("draw_sliced", _one_more_sliced),
+    ],
+)
+def test_geweke_finds_a_wrong_conditional_of_what_is_cut(monkeypatch, name, bug):
+    monkeypatch.setattr(answer_module, name, bug)
+    assert np.abs(scores_of(6000, CutWorld)).max() > 5.0

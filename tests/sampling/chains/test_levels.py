@@ -1,0 +1,178 @@
+"""Chains by likelihood: the same bits, killed and resumed, cut to a given time, hostile checkpoints."""
+
+import itertools
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helpers.forgery import forged
+from helpers.planned import planned
+from kolmogorov import Observations
+from kolmogorov.errors import FileFormatError, ParameterError
+from kolmogorov.execution import Dask
+from kolmogorov.sampling.plan import Plan
+
+SMALL = {"n_chains": 2, "burn_in": 12, "n_samples": 4, "thin": 2, "random_state": 0}
+LIKELIHOODS = ("gaussian", "categorical", "bernoulli")
+
+
+@pytest.fixture(scope="module")
+def tables():
+    rng = np.random.default_rng(0)
+    mean = rng.dirichlet(np.ones(3), 50) @ rng.random((3, 20))
+    stars = np.clip(np.rint(5 * mean + 0.7 * rng.normal(size=mean.shape)), 1, 5)
+    stars[rng.random(stars.shape) < 0.6] = np.nan
+    yes = np.where(np.isnan(stars), np.nan, (stars > 2).astype(float))
+    rated = Observations.from_dense(stars, maximum=5)
+    return {"gaussian": rated, "categorical": rated, "bernoulli": Observations.from_dense(yes)}
+
+
+def drawn(tables, likelihood, **options):
+    return planned(3, likelihood=likelihood, **{**SMALL, **options}).fit(tables[likelihood])
+
+
+def same(a, b):
+    names = ("theta", "psi", "noise")
+    return all((getattr(a.posterior_, name) == getattr(b.posterior_, name)).all() for name in names)
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_same_bits_on_any_number_of_threads(tables, likelihood):
+    first = drawn(tables, likelihood, n_jobs=1)
+    assert all(same(first, drawn(tables, likelihood, n_jobs=n)) for n in (2, 5))
+    assert not same(first, drawn(tables, likelihood, random_state=1))
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_draws_are_models(tables, likelihood):
+    posterior = drawn(tables, likelihood).posterior_
+    assert (posterior.n_chains, posterior.n_draws) == (2, 8)
+    assert (posterior.theta.sum(axis=2) == 1.0).all()
+    assert (posterior.theta >= 0).all()
+    assert np.isin(posterior.psi, posterior.levels.astype(np.float32)).all()
+    assert len(np.unique(posterior.psi)) > 2
+
+
+@pytest.mark.parametrize(("likelihood", "values"), [("gaussian", [0.0, 1.0]), ("bernoulli", [0.01, 0.99])])
+def test_two_levels_are_those_of_the_paper_from_which_few_answers_go_astray(tables, likelihood, values):
+    model = drawn(tables, likelihood, levels=2, n_jobs=1)
+    assert model.posterior_.levels.tolist() == values
+    assert np.unique(model.posterior_.psi).tolist() == np.float32(values).tolist()
+    assert same(model, drawn(tables, likelihood, levels=2, n_jobs=2))
+
+
+@pytest.fixture
+def written_always(monkeypatch):
+    """Checkpoints are written after every sweep."""
+    monkeypatch.setattr("kolmogorov.sampling.sampler._PAUSE", 0.0)
+
+
+class Killed(Exception):
+    pass
+
+
+def killed(tables, likelihood, path, **options):
+    """Leave the checkpoint of a fit that was killed in its sixteenth sweep, after its second draw."""
+
+    def kill(draw):
+        if (draw.chain, draw.sweep) == (1, 17):
+            raise Killed
+
+    with pytest.raises(Killed):
+        drawn(tables, likelihood, checkpoint=path, callback=kill, **options)
+
+
+@pytest.mark.usefixtures("written_always")
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_killed_fit_goes_on_to_the_same_draws(tables, likelihood, tmp_path, n_jobs):
+    killed(tables, likelihood, tmp_path / "c", n_jobs=n_jobs)
+    resumed = drawn(tables, likelihood, checkpoint=tmp_path / "c", n_jobs=3 - n_jobs)
+    assert same(resumed, drawn(tables, likelihood))
+    with pytest.raises(FileFormatError, match="another fit"):
+        drawn(
+            tables, likelihood, checkpoint=tmp_path / "c", levels=2 if likelihood != "categorical" else "auto", thin=1
+        )
+
+
+def _cut(name):
+    def change(meta, arrays):
+        arrays[name] = np.ascontiguousarray(arrays[name][..., :-1])
+
+    return change
+
+
+def _put(name, number):
+    def change(meta, arrays):
+        arrays[name].flat[1] = number
+
+    return change
+
+
+@pytest.mark.usefixtures("written_always")
+@pytest.mark.parametrize("likelihood", ["gaussian", "bernoulli"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(_cut(f"{name}.0") for name in ("theta", "psi", "item_slopes", "item_precision", "prior_draws")),
+        *(_put(f"{name}.1", np.nan) for name in ("theta", "psi", "item_slopes", "item_precision", "mean")),
+        *(_put(name, number) for name in ("psi.0", "psi0") for number in (99.0, 0.4321)),
+        _put("psi0", np.nan),
+        _put("item_precision.0", 1e12),
+        lambda meta, arrays: arrays.update({"item_precision.0": -arrays["item_precision.0"]}),
+        lambda meta, arrays: meta["current"][0].update(shape=1e9),
+        lambda meta, arrays: meta["current"][1].update(shape=None),
+        lambda meta, arrays: meta["priors"][0].pop("concentration"),
+        lambda meta, arrays: meta["priors"][0].update(more=1.0),
+        lambda meta, arrays: meta["current"].pop(),
+    ],
+)
+def test_a_hostile_checkpoint_is_refused(tables, likelihood, tmp_path, change):
+    path = tmp_path / "c"
+    killed(tables, likelihood, path, n_jobs=2)
+    path.write_bytes(forged(path.read_bytes(), change))
+    with pytest.raises(FileFormatError, match="malformed"):
+        drawn(tables, likelihood, checkpoint=path)
+
+
+@pytest.mark.parametrize("likelihood", ["gaussian", "bernoulli"])
+def test_time_is_kept(tables, likelihood, monkeypatch):
+    # A clock on which a hundredth of a second goes by whenever somebody looks at it.
+    ticks = itertools.count()
+    monkeypatch.setattr("kolmogorov.sampling.sampler.time", SimpleNamespace(monotonic=lambda: 0.01 * next(ticks)))
+    model = drawn(tables, likelihood, burn_in=100_000, n_samples=20, max_seconds=1.0)
+    assert next(ticks) < 200
+    assert model.posterior_.n_draws >= 1
+    assert model.posterior_.n_draws % model.posterior_.n_chains == 0
+
+
+@pytest.mark.parametrize("burn_in", [1, 3, 30])
+@pytest.mark.parametrize("thin", [1, 9])
+def test_no_time_at_all_still_gives_a_draw(tables, burn_in, thin):
+    model = drawn(tables, "gaussian", max_seconds=1e-9, burn_in=burn_in, thin=thin, n_chains=3, n_jobs=2)
+    assert model.posterior_.n_draws == model.posterior_.n_chains == 2
+
+
+@given(st.integers(1, 200), st.integers(1, 30), st.integers(1, 9), st.integers(-5, 600), st.integers(1, 40))
+def test_a_shortened_plan_fits_and_keeps_draws_that_are_still_to_come(burn_in, n_samples, thin, n_sweeps, begun):
+    plan = Plan("gaussian", np.array([0.0, 1.0]), 3, 2, burn_in, n_samples, thin)
+    begun = min(begun, plan.n_sweeps - 1)
+    short = plan.shortened(n_sweeps, begun)
+    assert short.n_sweeps <= max(n_sweeps, begun + thin, burn_in + thin)
+    assert short.n_samples <= plan.n_samples
+    # What was kept before is what the shorter plan keeps, so that all chains have as many draws.
+    past = range(1, begun + 1)
+    assert short.n_sweeps > begun or any(plan.keeps(s) for s in past)
+    assert [s for s in past if short.keeps(s)] == [s for s in past if plan.keeps(s)]
+
+
+def test_time_is_not_given_to_a_cluster(tables):
+    with pytest.raises(ParameterError, match="cluster"):
+        drawn(tables, "gaussian", max_seconds=1.0, execution=object.__new__(Dask))
+
+
+def test_time_enough_changes_nothing(tables):
+    assert same(drawn(tables, "gaussian", max_seconds=1e6), drawn(tables, "gaussian"))

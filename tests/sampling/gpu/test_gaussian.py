@@ -1,0 +1,289 @@
+"""Chains on a GPU, whose kernels run on the host here: the draws of chains on threads, to rounding."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from helpers import emulation
+from helpers.host_cupy import host_cupy
+from helpers.planned import planned
+from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
+from kolmogorov.errors import ExecutionError, ParameterError
+from kolmogorov.execution import Cuda, Threads
+from kolmogorov.sampling.chains.gaussian import GaussianChain
+from kolmogorov.sampling.gpu import chain as device
+from kolmogorov.sampling.gpu.gaussian import GaussianDeviceChains
+from kolmogorov.sampling.priors.concentration import scored, stepped
+from kolmogorov.sampling.priors.features import pattern_features
+from kolmogorov.sampling.priors.items import ValuePrior
+from kolmogorov.sampling.priors.noise import redrawn_shape
+from kolmogorov.sampling.priors.pooled import (
+    Described,
+    learned_values,
+    located_users,
+    redrawn_noise,
+    shrunk_users,
+    stepped_concentration,
+)
+from kolmogorov.sampling.priors.users import NoisePrior, UserPrior
+
+LEVELS, TWO = np.arange(-5, 11) / 5.0, np.array([0.0, 1.0])
+needs_compiler = pytest.mark.skipif(emulation.COMPILER is None, reason="no C++ compiler to run kernels of a GPU with")
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    theta, x = rng.dirichlet(np.ones(3), size=24), rng.choice(LEVELS, size=(18, 3))
+    users, items = np.nonzero(rng.random((24, 18)) < 0.4)
+    answers = np.clip((theta @ x.T)[users, items] + 0.1 * rng.standard_normal(len(users)), 0, 1)
+    return Observations.from_arrays(users, items, (5 * answers).round(), maximum=5, minimum=0)
+
+
+@pytest.fixture
+def cuda(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "cupy", host_cupy())
+    monkeypatch.setattr(device, "function", emulation.function)
+    return Cuda()
+
+
+def _weighted(table):
+    ids = table.users.ids[table.user_rows()], table.items.ids[table.item_rows()]
+    weights = np.random.default_rng(3).uniform(0.5, 2.0, len(table))
+    return Observations.from_arrays(*ids, table.values, weights=weights)
+
+
+def _chain(table, seed=5, **more):
+    features = pattern_features(table, 2)
+    options = {"n_events": 4, "concentration": None, "levels": LEVELS} | more
+    return GaussianChain(
+        table,
+        features.users,
+        seed=seed,
+        dealer=Threads(1),
+        item_features=features.items,
+        **options,
+    )
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("weighted", "unobserved", "long", "levels"),
+    [(False, 0.0, 512, LEVELS), (True, 0.2, 6, LEVELS), (False, 0.0, 512, TWO)],
+)
+def test_a_sweep_draws_what_chains_on_threads_do(table, cuda, monkeypatch, weighted, unobserved, long, levels):
+    monkeypatch.setattr(device, "_LONG", long)
+    table = _weighted(table) if weighted else table
+    chains = [_chain(table, seed, unobserved=unobserved, levels=levels) for seed in (5, 6)]
+    states = [chain.sweep(chain.start(), 1, learning=True) for chain in chains]
+    batch = GaussianDeviceChains(cuda, chains, states)
+    with cuda:
+        batch.sweep(2, learning=False)
+    for chain, state, mine in zip(chains, states, batch.states(), strict=True):
+        yours = chain.sweep(state, 2, learning=False)
+        assert np.array_equal(mine.psi, yours.psi)
+        np.testing.assert_allclose(mine.theta, yours.theta, atol=1e-5)
+        mine.validate(table.n_users, table.n_items, 4, levels)
+
+
+@needs_compiler
+def test_priors_are_learned_from_what_was_drawn(table, cuda):
+    chains = [_chain(table, seed) for seed in (5, 6)]
+    states = [chain.sweep(chain.start(), 1, learning=True) for chain in chains]
+    batch = GaussianDeviceChains(cuda, chains, states)
+    batch.sweep(2, learning=True)
+    for chain, state, mine in zip(chains, states, batch.states(), strict=True):
+        users = state.users.shrunk(mine.theta, chain.seen_users)
+        np.testing.assert_allclose(mine.users.mean, users.mean, atol=1e-6)
+        np.testing.assert_allclose(mine.users.slopes, users.slopes, atol=1e-6)
+        seen = np.flatnonzero(chain.seen_users)
+        usual = ((mine.users.prior_draws - users.centre[np.resize(seen, 256)]) ** 2).sum(axis=1)
+        found = ((mine.theta - users.centre)[seen] ** 2).sum(axis=1).mean()
+        step = scored(state.users.concentration, len(seen), found, usual.mean(), usual.var())
+        assert mine.users.concentration == pytest.approx(step, rel=1e-4)
+        assert np.corrcoef(mine.items.precision.ravel(), state.items.precision.ravel())[0, 1] > 0.5
+
+
+@needs_compiler
+def test_noise_is_drawn_given_what_is_left(table, cuda):
+    chain = _chain(table, unobserved=0.2)
+    state = replace(chain.start(), scale=1e6)
+    # With so large a scale the gamma number alone is random, and equal for equal residuals; without one it is divided.
+    found = []
+    for scale in (1e6, 1e-6):
+        batch = GaussianDeviceChains(cuda, [chain], [replace(state, scale=scale)])
+        batch.draw_values(1)
+        batch.draw_thetas(1)
+        found.append(batch.states()[0])
+    residual, _ = chain._residuals(found[1].theta, found[1].psi)
+    drawn = found[0].noise / 1e6
+    np.testing.assert_allclose(found[1].noise, np.maximum((1e-6 + 0.5 * residual) * drawn, 1e-6), rtol=1e-3)
+
+
+@needs_compiler
+def test_noise_is_inverse_gamma(table, cuda):
+    chains = [_chain(table, seed) for seed in range(40)]
+    state = chains[0].start()
+    batch = GaussianDeviceChains(cuda, chains, [state] * len(chains))
+    batch.draw_thetas(1)
+    off = []
+    for mine in batch.states():
+        residual, mass = chains[0]._residuals(mine.theta, mine.psi)
+        shape = state.shape + 0.5 * mass
+        off.append(((state.scale + 0.5 * residual) / mine.noise - shape) / np.sqrt(shape))
+    assert abs(np.mean(off)) < 4.0 / np.sqrt(np.size(off))
+    assert 0.8 < np.var(off) < 1.25
+
+
+@needs_compiler
+def test_what_is_kept_is_what_chains_on_threads_keep(table, cuda):
+    chains = [_chain(table, seed) for seed in (5, 6)]
+    states = [chain.start() for chain in chains]
+    batch = GaussianDeviceChains(cuda, chains, states)
+    for chain, state, mine in zip(chains, batch.states(), batch.samples(), strict=True):
+        yours = chain.sample(state)
+        for name in ("theta", "psi", "noise"):
+            assert np.array_equal(getattr(mine, name), getattr(yours, name))
+            assert getattr(mine, name).dtype == getattr(yours, name).dtype
+        assert mine.priors == pytest.approx(yours.priors)
+        mine.validate(table.n_users, table.n_items, 4, LEVELS)
+
+
+def _prior_state(table, chain):
+    state = chain.start()
+    for index in (1, 2):
+        state = chain.sweep(state, index, learning=True)
+    return state
+
+
+def test_values_are_learned_as_by_each_chain(table):
+    chain = _chain(table)
+    chain.seen_items[3] = False
+    state = _prior_state(table, chain)
+    items = Described.of(chain.item_features, chain.seen_items)
+    given = items.features.astype(np.float64)
+    cross = (given * items.seen[:, None]).T @ state.psi
+    square = state.psi[items.seen].T @ state.psi[items.seen]
+    drawn = learned_values(
+        items,
+        np.array([cross, cross]),
+        np.array([square, square]),
+        np.array([state.items.slopes] * 2),
+        np.array([state.items.precision] * 2),
+        0.03,
+        [np.random.default_rng(k) for k in (7, 8)],
+    )
+    for k, seed in enumerate((7, 8)):
+        prior = ValuePrior(given, state.items.slopes, state.items.precision)
+        expected = prior.learned(state.psi, chain.seen_items, 0.03, np.random.default_rng(seed))
+        np.testing.assert_allclose(drawn[0][k], expected.slopes, rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(drawn[1][k], expected.precision, rtol=1e-8)
+
+
+@pytest.mark.parametrize("n_features", [0, 3])
+def test_users_are_learned_as_by_each_chain(table, n_features, monkeypatch):
+    rng = np.random.default_rng(2)
+    features = rng.standard_normal((40, n_features)).astype(np.float32).astype(np.float64)
+    theta, seen = rng.dirichlet(np.ones(4), size=40), rng.random(40) < 0.8
+    users = Described.of(features, seen)
+    cross = (users.features.astype(np.float64) * seen[:, None]).T @ theta
+    located = located_users(users, np.array([cross, 2.0 * cross]))
+    prior = UserPrior.start(features, 4, 30.0)
+    expected = prior.located(theta, seen)
+    np.testing.assert_allclose(located[0], np.vstack([expected.mean, expected.slopes]), atol=1e-12)
+    squares = (theta[seen] ** 2).sum()
+    shrunk = shrunk_users(users, np.array([cross, cross]), np.array([squares, squares]))
+    likely = prior.shrunk(theta, seen)
+    np.testing.assert_allclose(shrunk[1], np.vstack([likely.mean, likely.slopes]), atol=1e-10)
+    mine = stepped(expected, theta, seen, np.random.default_rng(4))
+    centre = expected.centre[np.resize(np.flatnonzero(seen), 256)]
+    distance = ((mine.prior_draws - centre) ** 2).sum(axis=1)
+    found = stepped_concentration(
+        users, located[:1], cross[None], np.array([squares]), np.array([30.0]), distance[None]
+    )
+    np.testing.assert_allclose(found, mine.concentration, rtol=1e-10)
+
+
+def test_noise_priors_are_redrawn_as_by_each_chain():
+    noise = 1.0 / np.random.default_rng(1).gamma(3.0, size=50)
+    sums = np.array([[np.log(noise).sum(), (1.0 / noise).sum()]])
+    given = (np.array([2.0]), np.array([3.0]), np.array([0.4]))
+    scale, shape = redrawn_noise(*given, 50, sums, [np.random.default_rng(9)])
+    rng = np.random.default_rng(9)
+    prior = NoisePrior(2.0, 3.0, 0.4).rescaled(50, float((1.0 / noise).sum()), rng)
+    assert (shape[0], scale[0]) == pytest.approx(redrawn_shape(3.0, prior.scale, noise, rng))
+
+
+SHORT = {
+    "n_chains": 3,
+    "burn_in": 6,
+    "n_samples": 2,
+    "thin": 2,
+    "random_state": 0,
+    "n_features": 2,
+    "concentration": 20.0,
+}
+
+
+@needs_compiler
+@pytest.mark.parametrize("levels", ["auto", 2])
+def test_a_fit_is_the_same_from_run_to_run_and_in_waves(table, cuda, monkeypatch, levels):
+    seen, options = [], {"levels": levels, "execution": cuda, **SHORT}
+    models = [planned(4, callback=seen.append, **options).fit(table), planned(4, **options).fit(table)]
+    monkeypatch.setattr("kolmogorov.sampling.chains.group.fitting_chains", lambda *given: 2)
+    models.append(planned(4, **options).fit(table))
+    for other in models[1:]:
+        assert np.array_equal(models[0].posterior_.theta, other.posterior_.theta)
+        assert np.array_equal(models[0].posterior_.psi, other.posterior_.psi)
+    assert [(draw.chain, draw.sweep) for draw in seen] == [(c, s) for s in range(1, 11) for c in range(3)]
+    assert models[0].posterior_.n_chains == 3
+    assert set(np.unique(models[0].posterior_.psi)) <= set(models[0].posterior_.levels.astype(np.float32))
+    assert (models[0].posterior_.levels.size == 2) is (levels == 2)
+
+
+@needs_compiler
+def test_a_checkpoint_goes_on_to_the_same_draws(table, cuda, monkeypatch, tmp_path):
+    whole = planned(4, execution=cuda, **SHORT).fit(table)
+
+    def broken(draw):
+        if draw.sweep == 7:
+            raise RuntimeError("cut")
+
+    monkeypatch.setattr("kolmogorov.sampling.sampler._PAUSE", 0.0)
+    kept = {"checkpoint": tmp_path / "chains.km", "execution": cuda, **SHORT}
+    with pytest.raises(RuntimeError, match="cut"):
+        planned(4, callback=broken, **kept).fit(table)
+    cut = kept["checkpoint"].read_bytes()
+    model = planned(4, **kept).fit(table)
+    assert np.array_equal(model.posterior_.psi, whole.posterior_.psi)
+    np.testing.assert_allclose(model.posterior_.theta, whole.posterior_.theta, atol=1e-4)
+    kept["checkpoint"].write_bytes(cut)
+    on_threads = planned(4, **kept | {"execution": None}).fit(table)
+    assert on_threads.posterior_.n_chains == 3
+
+
+@needs_compiler
+@pytest.mark.parametrize("levels", [2, "chances"])
+def test_one_model_is_learned_from_draws_of_a_device(table, cuda, monkeypatch, levels):
+    for name, size in (("_SHORT_BURN_IN", 10), ("_SHORT_SAMPLES", 5)):
+        monkeypatch.setattr(f"kolmogorov.sampling.sizes.{name}", size)
+    seen = []
+    options = {"levels": levels, "random_state": 0, "execution": cuda}
+    model = KolmogorovModel(3, callback=seen.append, **options).fit(table)
+    assert model.learned_from_ == "draws"
+    assert [step.chain for step in seen if hasattr(step, "chain")] == [0, 1] * 20
+    again = KolmogorovModel(3, **options).fit(table)
+    np.testing.assert_array_equal(model.theta_, again.theta_)
+    said = (model.theta_[table.user_rows()] * model.psi_[table.item_rows()]).sum(axis=1)
+    np.testing.assert_allclose(model.set_params(execution=None).predict(table), said, atol=1e-12)
+
+
+def test_more_events_than_a_block_has_room_for_are_refused(table, cuda):
+    with pytest.raises(ParameterError, match="On a GPU models are drawn with at most 64 events, got n_events=65"):
+        BayesianKolmogorovModel(65, execution=cuda).fit(table)
+
+
+def test_a_device_that_is_too_small_is_named(table, cuda, monkeypatch):
+    with pytest.raises(ExecutionError, match="takes .* GB of the GPU's memory"):
+        planned(4, execution=Cuda(memory=1000), **SHORT).fit(table)

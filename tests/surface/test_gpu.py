@@ -1,0 +1,117 @@
+"""Predictions and lists of single models and draws on a GPU, against those on threads."""
+
+import numpy as np
+import pytest
+
+import kolmogorov as km
+from helpers import emulation
+from helpers.planned import planned
+from kolmogorov import Observations
+from kolmogorov.kernels.draws.averages import low_quantile
+from kolmogorov.surface import gpu as surface
+
+CHAINS = {"n_chains": 2, "burn_in": 4, "n_samples": 6, "random_state": 0}
+MODELS = {
+    "from ratings": lambda: km.KolmogorovModel(4, learn_from="ratings", user_reg=1.0, random_state=3),
+    "from draws": lambda: km.KolmogorovModel(4, random_state=3),
+    "chances": lambda: km.KolmogorovModel(4, levels="chances", random_state=3),
+    "beyond the scale": lambda: km.KolmogorovModel(4, levels=[-1.0, 0.0, 0.5, 1.0, 2.0], random_state=3),
+    "draws": lambda: planned(4, likelihood="gaussian", **CHAINS),
+    "draws of two levels": lambda: planned(4, likelihood="gaussian", levels=2, **CHAINS),
+    "yes and no": lambda: planned(4, likelihood="bernoulli", levels=2, **CHAINS),
+    "yes and no, cut": lambda: planned(4, likelihood="bernoulli", **CHAINS),
+}
+
+
+@pytest.fixture(scope="module")
+def split():
+    """Ratings in which some items are alike, so that there are ties, and some are held out."""
+    rng = np.random.default_rng(0)
+    users, items = np.divmod(np.flatnonzero(rng.random(40 * 30) < 0.35), 30)
+    values = rng.integers(1, 6, size=users.size) / 5.0
+    train, test = Observations.from_arrays(users, items, values, maximum=1.0).split(0.2, random_state=0)
+    return train, test
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def fitted(request, split):
+    train, test = split
+    if request.param.startswith("yes and no"):
+        train, test = (
+            Observations.from_arrays(t.user_rows(), t.item_rows(), (t.values > 0.5).astype(float)) for t in split
+        )
+    model = MODELS[request.param]().fit(train)
+    if request.param == "yes and no, cut":
+        assert np.isfinite(model.posterior_.bounds).all()
+    return model, train, test
+
+
+def on_both(model, cuda, ask):
+    """Return what is answered on threads and on the device."""
+    answers = []
+    for execution in (None, cuda):
+        model.set_params(execution=execution)
+        answers.append(ask(model))
+    model.set_params(execution=None)
+    return answers
+
+
+def test_predictions_and_scores(cuda, fitted):
+    model, train, test = fitted
+    # On threads the products of draws are rounded to four bytes.
+    near = 1e-12 if not model._has_draws else 1e-7
+    host, device = on_both(model, cuda, lambda m: m.predict(train))
+    np.testing.assert_allclose(device, host, atol=near)
+    if not model._has_draws:
+        said = (model.theta_[train.user_rows()] * model.psi_[train.item_rows()]).sum(axis=1)
+        np.testing.assert_allclose(device, np.clip(said, 0.0, 1.0), atol=near)
+    strange = (np.array([0, 999, 1, 999]), np.array([999, 0, 1, 999]))
+    host, device = on_both(model, cuda, lambda m: m.predict(*strange, unknown="ignore"))
+    np.testing.assert_allclose(device, host, atol=near)
+    host, device = on_both(model, cuda, lambda m: m.evaluate(test, unknown="ignore"))
+    assert device == pytest.approx(host, abs=near)
+    host, device = on_both(model, cuda, lambda m: m.evaluate(test, ranking=True, k=5, unknown="ignore"))
+    assert device == pytest.approx(host, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"rank": "lower"}, {"rank": "probability"}, {"exclude_seen": False}, {"min_count": 12}, {"n": 30}]
+)
+def test_lists_are_the_same_ties_included(cuda, fitted, more):
+    model, train, _ = fitted
+    users = [*train.users.ids.tolist(), 999]
+    options = {"n": 5, "unknown": "ignore"} | more
+    host, device = on_both(model, cuda, lambda m: m._asked(users, **options))
+    assert host.keys() == device.keys()
+    for name in host:
+        if host[name].dtype == float:
+            np.testing.assert_allclose(device[name], host[name], atol=1e-12)
+        else:
+            np.testing.assert_array_equal(device[name], host[name])
+
+
+def test_few_users_at_a_time(cuda, fitted, monkeypatch):
+    model, train, _ = fitted
+    whole = model.set_params(execution=cuda)._asked(train.users.ids.tolist(), 5)
+    monkeypatch.setattr(surface, "_SCORES", 1)
+    parts = model._asked(train.users.ids.tolist(), 5)
+    model.set_params(execution=None)
+    for name in whole:
+        if whole[name].dtype == float:
+            np.testing.assert_allclose(whole[name], parts[name], atol=1e-12)
+        else:
+            np.testing.assert_array_equal(whole[name], parts[name])
+
+
+@pytest.mark.parametrize(("draws", "level"), [(1, 0.1), (2, 0.1), (9, 0.1), (40, 0.1), (40, 0.5), (150, 0.5)])
+def test_low_quantiles(draws, level):
+    if emulation.COMPILER is None:
+        pytest.skip("no C++ compiler to run GPU kernels on the host")
+    said = np.random.default_rng(draws).random((draws, 3, 7)).round(2)
+    expected, found = np.empty((3, 7)), np.full((3, 7), np.nan)
+    low_quantile(said, level, expected)
+    place = level * (draws - 1)
+    kernel = emulation.function("draws/averages.cu", "low_quantile", KEPT=min(int(place) + 2, draws))
+    kernel((3,), (8,), (np.int64(21), np.int32(draws), np.float64(place), said, found))
+    np.testing.assert_allclose(found, np.quantile(said, level, axis=0), atol=1e-15)
+    np.testing.assert_allclose(found, expected, atol=1e-15)

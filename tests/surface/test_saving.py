@@ -1,0 +1,445 @@
+import json
+import pathlib
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.forgery import forged, parts_of
+from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets, load, pack
+from kolmogorov._support import container
+from kolmogorov._support.container import writing
+from kolmogorov.errors import FileFormatError
+from kolmogorov.solvers import resolve
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    obs = Observations.from_arrays(["zoë", "b", "b"], [3, 4, 3], [5, 1, 2], maximum=5)
+    obs = Observations(obs.users, obs.items.with_labels({3: "Title\n\x1b[31m", 4: "<script>"}), obs.rows, obs.scale)
+    model = KolmogorovModel(2, random_state=0, item_solver=resolve("binary", "local_search", n_starts=3)).fit(obs)
+    path = tmp_path_factory.mktemp("saved") / "model.km"
+    model.save(path)
+    return model, path, path.read_bytes()
+
+
+def test_everything_comes_back(saved):
+    model, path, _ = saved
+    back = load(path)
+    assert np.array_equal(back.theta_, model.theta_)
+    assert np.array_equal(back.psi_, model.psi_)
+    assert back.psi_.dtype == bool
+    assert back.users_.ids.tolist() == model.users_.ids.tolist()
+    assert back.items_.ids.tolist() == [3, 4]
+    assert back.items_.labels.tolist() == ["Title\n\x1b[31m", "<script>"]
+    assert back.scale_ == model.scale_
+    assert back.history_ == model.history_
+    assert back.learned_from_ == model.learned_from_ == "draws"
+    assert back.item_solver == model.item_solver
+    assert back.get_params()["n_events"] == 2
+    assert back.predict("zoë", 4) == model.predict("zoë", 4)
+    assert back.recommend("b", exclude_seen=False)["item"].tolist()
+    assert back.n_features_in_ == 2
+
+
+@given(st.data())
+@settings(max_examples=150)
+def test_a_changed_file_is_refused(saved, tmp_path_factory, data):
+    _, _, content = saved
+    changed = bytearray(content)
+    how = data.draw(st.sampled_from(["flip", "cut", "insert", "append"]))
+    place = data.draw(st.integers(0, len(content) - 1))
+    if how == "flip":
+        changed[place] ^= data.draw(st.integers(1, 255))
+    elif how == "cut":
+        del changed[place:]
+    elif how == "insert":
+        changed[place:place] = data.draw(st.binary(min_size=1, max_size=8))
+    else:
+        changed += data.draw(st.binary(min_size=1, max_size=8))
+    if bytes(changed) == content:
+        return
+    path = tmp_path_factory.mktemp("changed") / "model.km"
+    path.write_bytes(changed)
+    with pytest.raises(FileFormatError):
+        load(path)
+
+
+def _without(meta, name):
+    meta.pop(name)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda f: f.update(kind="Other"),
+        lambda f: f.pop("meta"),
+        lambda f: f.update(sections="no"),
+        lambda f: f["sections"].pop("theta"),
+        lambda f: f["sections"].update(x={"dtype": "float64", "shape": [10**9], "offset": 64, "sha256": "0" * 64}),
+        lambda f: f["sections"]["theta"].update(dtype="object"),
+        lambda f: f["sections"]["theta"].update(shape=[-1, 2]),
+        lambda f: f["sections"]["theta"].update(shape=[2**40, 2**40]),
+        lambda f: f["sections"]["theta"].update(shape=[0, 2**47, 2**47]),
+        lambda f: f["sections"]["theta"].update(shape=2),
+        lambda f: f["sections"]["theta"].update(shape=[True, 2]),
+        lambda f: f["sections"]["theta"].update(offset=-64),
+        lambda f: f["sections"]["theta"].update(offset=f["sections"]["psi"]["offset"]),
+        lambda f: f["sections"]["theta"].update(sha256=""),
+        lambda f: f["sections"]["theta"].update(more=1),
+        lambda f: f["meta"]["parameters"].update(os="rm"),
+        lambda f: f["meta"]["parameters"].update(checkpoint="taken.ckpt"),
+        lambda f: f["meta"]["parameters"].update(random_state=1),
+        lambda f: f["meta"]["parameters"].update(callback="print"),
+        lambda f: f["meta"]["parameters"].update(execution="x"),
+        lambda f: f["meta"]["parameters"].update(n_events=10**9),
+        lambda f: f["meta"]["parameters"].update(item_solver={"solver": "os.system", "options": {}}),
+        lambda f: f["meta"].update(n_events=-1),
+        lambda f: f["meta"].update(n_events=10**9),
+        lambda f: f["meta"].update(n_events=3),
+        lambda f: f["meta"].update(n_events="two"),
+        lambda f: f["meta"].update(scale={"minimum": 1, "maximum": 0}),
+        lambda f: f["meta"].update(scale={"minimum": True, "maximum": 2}),
+        lambda f: f["meta"].pop("parameters"),
+        lambda f: b"[" * 100_000,
+        lambda f: b"[]",
+        lambda f: b"\xff\xfe",
+        lambda f: json.dumps(f).encode().replace(b'"n_events": 2', b'"n_events": NaN'),
+        lambda f: b" " * (5 << 20) + json.dumps(f).encode(),
+    ],
+)
+def test_a_forged_footer_with_a_right_checksum_is_refused(saved, tmp_path, change):
+    path = tmp_path / "forged.km"
+    path.write_bytes(forged(saved[2], change_footer=lambda f: _changed(f, change)))
+    with pytest.raises(FileFormatError):
+        load(path)
+
+
+def _changed(footer, change):
+    new = change(footer)
+    return new if isinstance(new, bytes) else footer
+
+
+def _set(name, value):
+    def change(meta, arrays):
+        arrays[name] = value(arrays[name])
+
+    return change
+
+
+def _first(number):
+    def value(array):
+        array.flat[0] = number
+        return array
+
+    return value
+
+
+#: Passes a test by differences, which overflow.
+_WRAPPED = np.array([0, 2**63 - 1, -(2**63)], dtype=np.int64)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _set("theta", _first(np.nan)),
+        _set("theta", _first(-0.5)),
+        _set("theta", lambda a: a + 0.1),
+        _set("theta", lambda a: a.astype(np.float32)),
+        _set("user_centre", _first(np.inf)),
+        _set("user_centre", lambda a: 2 * a),
+        _set("user_centre", lambda a: np.ones((1, 2)) / 2),
+        _set("user_centre", lambda a: np.ones(3) / 3),
+        _set("item_centre", _first(np.nan)),
+        _set("item_centre", lambda a: np.zeros(3)),
+        _set("psi", lambda a: np.full((2, 2), 0.5)),
+        _set("psi", lambda a: np.zeros((2, 2), dtype=np.uint8)),
+        _set("history", _first(np.nan)),
+        _set("history", lambda a: a[:, :4].copy()),
+        _set("history", lambda a: a[::-1].copy() + 5),
+        _set("seen_indptr", lambda a: _WRAPPED),
+        _set("seen_indptr", lambda a: np.array([0, 4, 3], dtype=np.int64)),
+        _set("seen_indptr", lambda a: a.astype(np.uint8)),
+        _set("seen_indptr", lambda a: a.astype(np.float64)),
+        _set("seen_items", lambda a: a.astype(np.float64)),
+        _set("seen_items", lambda a: np.array([0, 1, 2], dtype=np.int32)),
+        _set("seen_items", lambda a: np.array([0, 0, 0], dtype=np.int32)),
+        _set("seen_items", lambda a: np.array([1, 0, 0], dtype=np.int32)),
+        _set("seen_items", lambda a: np.array([-1, 0, 0], dtype=np.int32)),
+        _set("seen_levels", _first(np.nan)),
+        _set("seen_levels", _first(1.5)),
+        _set("seen_levels", lambda a: np.ones((1, 30_000))),
+        _set("seen_codes", _first(200)),
+        _set("seen_codes", lambda a: np.full(3, -1, dtype=np.int32)),
+        _set("items", lambda a: a[::-1].copy()),
+        _set("items", lambda a: a[:1].copy()),
+        _set("items", lambda a: a.astype(np.float64)),
+        _set("users_ids_ends", lambda a: a + 1),
+        _set("items_labels_ends", lambda a: a[:1].copy()),
+    ],
+)
+def test_wrong_values_with_right_checksums_are_refused(saved, tmp_path, change):
+    path = tmp_path / "forged.km"
+    path.write_bytes(forged(saved[2], change))
+    with pytest.raises(FileFormatError):
+        load(path)
+
+
+def test_a_file_that_is_only_put_together_again_loads(saved, tmp_path):
+    """Otherwise the forgeries above would prove nothing."""
+    (tmp_path / "same.km").write_bytes(forged(saved[2], lambda meta, arrays: None))
+    assert load(tmp_path / "same.km").predict("b", 4) == saved[0].predict("b", 4)
+
+
+def test_what_belongs_to_a_run_is_not_stored(saved):
+    _, footer, _ = parts_of(saved[2])
+    stored = footer["meta"]["parameters"]
+    assert not {"callback", "checkpoint", "execution", "n_jobs", "random_state", "verbose"} & set(stored)
+
+
+def test_foreign_old_and_absent_files(saved, tmp_path):
+    path = tmp_path / "x.km"
+    for content, message in (
+        (b"", "is not a kolmogorov file"),
+        (b"PK\x03\x04 a zip", "is not a kolmogorov file"),
+        (saved[2][:20], "cut short"),
+        (saved[2][:-40], "damaged"),
+        (saved[2].replace(b"\r\n", b"\n", 1), "damaged"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(FileFormatError, match=message):
+            load(path)
+    newer = bytearray(saved[2])
+    newer[8] = 9
+    path.write_bytes(bytes(newer))
+    with pytest.raises(FileFormatError, match="layout version 9, this release reads up to version 4. Update"):
+        load(path)
+    with pytest.raises(FileFormatError, match="There is no file"):
+        load(tmp_path / "absent.km")
+    with pytest.raises(FileFormatError, match="cannot be read"):
+        load(tmp_path)
+
+
+def test_a_checkpoint_is_not_a_model(tmp_path, zoo):
+    KolmogorovModel(2, learn_from="ratings", random_state=0, checkpoint=tmp_path / "c", max_iter=1).fit(zoo)
+    with pytest.raises(FileFormatError, match="holds a 'checkpoint', not a"):
+        load(tmp_path / "c")
+
+
+def test_a_failed_save_leaves_the_old_file(saved, tmp_path, monkeypatch):
+    model, _, content = saved
+    path = tmp_path / "model.km"
+    path.write_bytes(content)
+
+    class BrokenError(Exception):
+        pass
+
+    class Digest:
+        def update(self, block):
+            raise BrokenError
+
+    monkeypatch.setattr(writing.hashlib, "sha256", Digest)
+    with pytest.raises(BrokenError):
+        model.save(path)
+    monkeypatch.undo()
+    assert path.read_bytes() == content
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_string_ids_of_any_kind_survive(tmp_path):
+    names = ["", "a" * 5000, "né", "\ud800", "x\ty", "٣"]
+    obs = Observations.from_arrays(np.array(names, dtype=object), [1] * 6, [1, 0] * 3)
+    KolmogorovModel(1, random_state=0).fit(obs).save(tmp_path / "m.km")
+    assert sorted(load(tmp_path / "m.km").users_.ids.tolist()) == sorted(names)
+
+
+def test_the_container_alone(tmp_path):
+    arrays = {"a": np.arange(6, dtype=np.int32).reshape(2, 3), "empty": np.empty((0, 4)), "b": np.array([1.5])}
+    container.write(tmp_path / "f", "test", {"x": 1}, arrays)
+    contents, back = container.read(tmp_path / "f", ("test",))
+    assert contents.meta == {"x": 1}
+    for name, array in arrays.items():
+        assert back[name].dtype == array.dtype
+        assert np.array_equal(back[name], array)
+
+
+def test_planted_round_trip_of_a_larger_model(tmp_path):
+    model = KolmogorovModel(9, random_state=0, max_iter=3).fit(datasets.load("planted"))
+    model.save(tmp_path / "m.km")
+    assert np.array_equal(
+        load(tmp_path / "m.km").predict(datasets.load("planted")), model.predict(datasets.load("planted"))
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _set("current_theta", lambda a: a[:5].copy()),
+        _set("current_theta", lambda a: a[:, :2].copy()),
+        _set("current_theta", lambda a: a.astype(np.int64)),
+        _set("current_theta", _first(np.nan)),
+        _set("current_psi", _first(0.5)),
+        _set("current_psi", _first(np.inf)),
+        _set("current_centre", lambda a: 0 * a),
+        _set("current_history", _first(np.nan)),
+        _set("current_history", lambda a: a + 1),
+        lambda meta, arrays: arrays.pop("current_theta"),
+        lambda meta, arrays: meta.update(init=7),
+        lambda meta, arrays: meta.update(init=None),
+    ],
+)
+def test_a_hostile_checkpoint_is_refused(tmp_path, zoo, change):
+    """Compiled code relies on the shapes of what a checkpoint holds, and the fit on its numbers."""
+    path = tmp_path / "fit.ckpt"
+    KolmogorovModel(3, learn_from="ratings", random_state=0, max_iter=3, checkpoint=path).fit(zoo)
+    path.write_bytes(forged(path.read_bytes(), change))
+    with pytest.raises(FileFormatError, match="malformed"):
+        KolmogorovModel(3, learn_from="ratings", random_state=0, max_iter=6, checkpoint=path).fit(zoo)
+
+
+# --- what one model is made of ----------------------------------------------------------------------------------
+
+
+#: What a file may say of a model that is not true, and the words with which it is refused.
+LIES = {
+    "a pull of users one way only": (
+        _set("user_pull", lambda a: a + np.triu(np.ones_like(a), 1)),
+        "the pull on users is not symmetric",
+    ),
+    "a pull of items one way only": (
+        _set("item_pull", lambda a: a + np.tril(np.ones_like(a), -1)),
+        "the pull on items is not symmetric",
+    ),
+    "a pull that pushes users": (_set("user_pull", lambda a: a - 1e3 * np.eye(len(a))), "the pull on users pushes"),
+    "a pull that pushes items": (_set("item_pull", lambda a: -np.eye(len(a))), "the pull on items pushes rows away"),
+    "a pull with NaN": (_set("user_pull", lambda a: a * np.nan), "the pull on users holds NaN"),
+    "a pull without end": (_set("item_pull", lambda a: a + np.inf), "the pull on items holds NaN or infinity"),
+    "a pull on more events": (_set("user_pull", lambda a: np.eye(3)), "the pull on users must be float64\\[2 x 2\\]"),
+    "a pull in one dimension": (_set("user_pull", lambda a: a[0].copy()), "user_pull must be float64 in 2"),
+    "a pull of other numbers": (_set("item_pull", lambda a: a.astype(np.float32)), "item_pull must be float64 in 2"),
+    "no noise": (_set("noise", lambda a: 0 * a), "the noise"),
+    "noise below none": (_set("noise", lambda a: -a), "the noise"),
+    "noise without end": (_set("noise", lambda a: a + np.inf), "the noise"),
+    "noise of one user only": (_set("noise", lambda a: a[:1].copy()), "the noise must be float64\\[2\\]"),
+    "noise of other numbers": (_set("noise", lambda a: a.astype(np.float32)), "noise must be float64"),
+    "a centre off the simplex": (_set("user_centre", lambda a: a + 0.1), "the centre of users"),
+    "learned from nowhere": (
+        lambda meta, arrays: meta.update(learned_from="hearsay"),
+        "what was learned from is unknown: 'hearsay'",
+    ),
+    "learned from a list": (lambda meta, arrays: meta.update(learned_from=["draws"]), "what was learned from"),
+    "learned from nothing": (lambda meta, arrays: meta.pop("learned_from"), "learned_from"),
+    "chances where two levels were asked for": (
+        _set("psi", lambda a: np.full((2, 2), 0.5)),
+        "the parameter levels and psi do not belong together",
+    ),
+    "levels where two were asked for": (
+        lambda meta, arrays: arrays.update(levels=np.array([0.0, 0.5, 1.0]), psi=np.zeros((2, 2), dtype=np.uint8)),
+        "the parameter levels and psi do not belong together",
+    ),
+    "two levels where chances were asked for": (
+        lambda meta, arrays: meta["parameters"].update(levels="chances", item_solver="auto"),
+        "the parameter levels and psi do not belong together",
+    ),
+    "bits of more events": (_set("psi", lambda a: np.zeros((2, 3), dtype=np.uint8)), "do not hold 2 events"),
+}
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_a_model_that_lies_of_itself_is_refused(saved, tmp_path, name):
+    lie, words = LIES[name]
+    (tmp_path / "forged.km").write_bytes(forged(saved[2], lie))
+    with pytest.raises(FileFormatError, match=words):
+        load(tmp_path / "forged.km")
+
+
+@pytest.fixture(scope="module")
+def kinds(tmp_path_factory, zoo):
+    """A file of each kind of psi: bits, chances, a grid."""
+    found, path = {}, tmp_path_factory.mktemp("kinds") / "m.km"
+    for levels in (2, "chances", "auto"):
+        KolmogorovModel(2, levels=levels, learn_from="ratings", max_iter=2, random_state=0).fit(zoo).save(path)
+        found[levels] = path.read_bytes()
+    return found
+
+
+@pytest.mark.parametrize("asked", [2, "chances", "auto"])
+@pytest.mark.parametrize("stored", [2, "chances", "auto"])
+def test_the_levels_that_were_asked_for_are_those_of_psi(kinds, tmp_path, stored, asked):
+    path = tmp_path / "forged.km"
+    path.write_bytes(forged(kinds[stored], lambda meta, arrays: meta["parameters"].update(levels=asked)))
+    if stored == asked:
+        assert load(path).levels == asked
+    else:
+        with pytest.raises(FileFormatError, match="the parameter levels and psi do not belong together"):
+            load(path)
+
+
+@pytest.mark.parametrize("number", [-0.01, 1.01, np.nan])
+def test_chances_lie_between_0_and_1(kinds, tmp_path, number):
+    (tmp_path / "forged.km").write_bytes(forged(kinds["chances"], _set("psi", _first(number))))
+    with pytest.raises(FileFormatError, match=r"psi holds a number outside \[0, 1\]"):
+        load(tmp_path / "forged.km")
+
+
+# --- files of earlier versions ----------------------------------------------------------------------------------
+
+OLD = pathlib.Path(__file__).parents[1] / "files"
+VERSIONS = ("0.1.0", "0.2.0")
+REFUSED = "was written by kolmogorov 0.2.0 or earlier, whose models this release does not read. Fit again."
+
+
+@pytest.mark.parametrize("name", ["0.1.0/point", "0.1.0/draws", "0.2.0/point", "0.2.0/draws", "0.2.0/svdpp"])
+def test_models_of_old_versions_are_refused_with_a_sentence(name):
+    with pytest.raises(FileFormatError) as caught:
+        load(OLD / f"{name}.km")
+    assert str(caught.value) == f"{OLD / name}.km {REFUSED}"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_table_of_an_old_version_opens(version):
+    table = Observations.open(OLD / version / "table.kmt")
+    assert table.users.ids.tolist() == ["b", "c", "d", "zoë"]
+    assert table.items.labels.tolist() == ["Three", "Four <b>", "7"]
+    assert sorted(table.weights.tolist()) == [1.0, 1.0, 1.0, 1.0, 2.0, 3.0]
+    model = KolmogorovModel(2, learn_from="ratings", max_iter=2, random_state=0).fit(table)
+    assert np.isfinite(model.predict(table)).all()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_checkpoint_of_an_old_version_is_refused_with_a_sentence(version, tmp_path, zoo):
+    point = KolmogorovModel(2, learn_from="ratings")
+    for name, model in (("point", point), ("draws", BayesianKolmogorovModel(2)), ("draws", KolmogorovModel(2))):
+        (tmp_path / name).write_bytes((OLD / version / f"{name}.ckpt").read_bytes())
+        with pytest.raises(FileFormatError, match=REFUSED):
+            model.set_params(checkpoint=tmp_path / name).fit(zoo)
+
+
+def test_a_model_said_to_be_of_an_old_version_is_refused_and_a_table_is_not(saved, tmp_path, zoo):
+    older = bytearray(saved[2])
+    older[8] = 3
+    (tmp_path / "m.km").write_bytes(bytes(older))
+    with pytest.raises(FileFormatError, match=REFUSED):
+        load(tmp_path / "m.km")
+    pack(zoo, tmp_path / "t.kmt")
+    older = bytearray((tmp_path / "t.kmt").read_bytes())
+    older[8] = 3
+    (tmp_path / "t.kmt").write_bytes(bytes(older))
+    assert len(Observations.open(tmp_path / "t.kmt")) == len(zoo)
+
+
+@pytest.mark.parametrize("name", ["0.1.0/table.kmt", "0.2.0/table.kmt"])
+def test_damage_to_an_old_file_is_noticed(name, tmp_path):
+    content = (OLD / name).read_bytes()
+    for place in range(0, len(content), max(1, len(content) // 40)):
+        changed = bytearray(content)
+        changed[place] ^= 0x41
+        (tmp_path / "changed").write_bytes(bytes(changed))
+        try:
+            Observations.open(tmp_path / "changed")
+        except FileFormatError:
+            continue
+        # Between the sections of the first tables nothing was checked.
+        assert name.startswith("0.1.0")
+        assert content[place] == 0

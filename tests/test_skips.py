@@ -1,0 +1,21 @@
+"""The last lines of a test run say what was left out and how to change it."""
+
+from helpers import skips
+
+
+def test_causes_are_counted_and_come_with_a_remedy():
+    reasons = [
+        *["Skipped: no chromium on this machine"] * 32,
+        "Skipped: MovieLens 100K is not in /somewhere; set KOLMOGOROV_DATA to the folder that holds ml-100k",
+        "Skipped: Surprise is in the extra 'bench'",
+        "Skipped: could not import 'clarabel': No module named 'clarabel'",
+        "Skipped: only an administrator can give files away",
+    ]
+    assert skips.summary(reasons, "get one") == [
+        "32 browser tests skipped: no chromium; run: get one",
+        "1 MovieLens test skipped: no MovieLens 100K; run: KOLMOGOROV_DATA=FOLDER make test, with ml-100k there",
+        "1 test skipped: no extra 'bench'; run: .venv/bin/pip install -e '.[bench]'",
+        "1 test skipped: no clarabel; run: .venv/bin/pip install -e '.[all]'",
+        "1 test skipped: only an administrator can give files away",
+    ]
+    assert skips.summary([], "get one") == []
