@@ -9,10 +9,11 @@ import pytest
 import naive
 from helpers.forgery import forged
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets, load
+from kolmogorov._support.nearest import nearest
 from kolmogorov.data.table.observations import View
 from kolmogorov.errors import DataError, FileFormatError, ParameterError
 from kolmogorov.execution import Threads
-from kolmogorov.fitted.emission import CUT, placed
+from kolmogorov.fitted.emission import CUT
 from kolmogorov.sampling.drawing import Drawing
 
 SMALL = {"n_chains": 2, "burn_in": 30, "n_samples": 5, "random_state": 0}
@@ -90,7 +91,7 @@ def predictive(posterior, table, points):
         return np.column_stack([1.0 - yes, yes])
     out = np.zeros((len(users), points.size))
     for draw_theta, draw_psi in zip(theta, psi, strict=True):
-        codes = placed(draw_psi, posterior.levels)
+        codes = nearest(draw_psi, posterior.levels)
         for d, answer in itertools.product(range(theta.shape[2]), range(points.size)):
             far = np.abs(np.arange(points.size) - answer)
             astray = np.where(far > 0, 0.3**far, 0.0)
@@ -190,7 +191,7 @@ def test_hostile_files_are_refused(models, likelihood, change, tmp_path):
 
 
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)
-def test_new_users_and_items_are_placed(models, tables, likelihood):
+def test_new_users_and_items_are_nearest(models, tables, likelihood):
     model, table = models[likelihood], tables[likelihood]
     theta = model.fold_in(table.subset(table.user_rows() < 10), side="users")
     assert theta.shape == (60, model.posterior_.n_draws * 4) or theta.shape[0] == 10

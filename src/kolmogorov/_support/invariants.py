@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.nearest import nearest
 from kolmogorov.errors import InvariantError
 
 #: How far the sum of a distribution may be from 1.
@@ -60,9 +61,8 @@ def check_bits(what: str, array: NDArray[Any]) -> None:
 def check_among(what: str, array: NDArray[Any], levels: NDArray[np.float64]) -> None:
     """Check that every element is one of some increasing numbers."""
     for block in _blocks(array):
-        place = np.minimum(np.searchsorted(levels, block), levels.size - 1)
         # Written so that NaN fails.
-        if not (levels[place] == block).all():
+        if not (levels[nearest(block, levels)] == block).all():
             raise InvariantError(f"{what} holds a number that is no level")
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.nearest import nearest
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
 
@@ -75,7 +75,7 @@ class Emission:
 
     def codes(self, values: Floats) -> NDArray[np.uint8]:
         """Return the place of each observed value among the answers."""
-        return np.abs(np.subtract.outer(values, self.answers)).argmin(axis=1).astype(np.uint8)
+        return nearest(values, self.answers)
 
 
 def reaches(chances: Floats) -> bool:
@@ -92,9 +92,3 @@ def bounds_of(likelihood: str, levels: Floats) -> tuple[float, float]:
 def emission_of(likelihood: str, levels: Floats, table: Observations) -> Emission:
     """Return the chances of answers behind a likelihood: of yes and no, or of the ratings that a table holds."""
     return Emission.of_chances(levels) if likelihood == "bernoulli" else Emission.of_answers(np.unique(table.values))
-
-
-def placed(values: NDArray[Any], grid: Floats) -> NDArray[np.uint8]:
-    """Return the place in an increasing grid of values that lie on it, to rounding."""
-    middles = 0.5 * (grid[1:] + grid[:-1])
-    return np.searchsorted(middles, values).astype(np.uint8)

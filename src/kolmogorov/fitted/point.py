@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.invariants import check_among, check_array, check_between, check_positive, check_simplex
+from kolmogorov._support.nearest import nearest
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
 from kolmogorov.errors import InvariantError
@@ -84,7 +85,7 @@ class Fitted(Trained):
     def codes(self) -> NDArray[np.uint8]:
         """Psi as numbers of levels, for a many-valued model."""
         assert self.levels is not None
-        return np.searchsorted(self.levels, self.psi).astype(np.uint8)
+        return nearest(self.psi, self.levels)
 
     def known_rows(self, users: Rows, items: Rows) -> tuple[Rows, Rows]:
         """Return the rows as they are: users and items without observations have thetas and psis too."""

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from kolmogorov._support.invariants import check_among, check_array, check_positive, check_simplex
+from kolmogorov._support.nearest import nearest
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
 from kolmogorov.errors import InvariantError
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.base import Factors, Trained
-from kolmogorov.fitted.emission import bounds_of, emission_of, placed
+from kolmogorov.fitted.emission import bounds_of, emission_of
 from kolmogorov.fitted.files import Parts, StoredParts, check_levels, training_arrays
 from kolmogorov.fitted.fixed_point import packed_thetas, unpacked_thetas
 from kolmogorov.fitted.point import overlap
@@ -181,7 +182,7 @@ class Posterior(Trained):
     @cached_property
     def _codes(self) -> NDArray[np.uint8]:
         """The places of psi among the levels, where an unknown item is some observed one."""
-        return placed(self._anyone[1], self.levels)
+        return nearest(self._anyone[1], self.levels)
 
     @cached_property
     def answer_variance(self) -> Floats:
@@ -300,7 +301,7 @@ class Posterior(Trained):
         meta = {"n_chains": self.n_chains, "likelihood": self.likelihood, "n_events": self.n_events}
         arrays: dict[str, NDArray[Any]] = {
             "theta": packed_thetas(self.theta),
-            "psi": placed(self.psi, self.levels),
+            "psi": nearest(self.psi, self.levels),
             "levels": self.levels,
             "noise": self.noise,
             **{f"prior_{name}": values for name, values in self.priors.items()},

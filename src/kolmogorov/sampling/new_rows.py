@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.nearest import nearest
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.table.observations import View
 from kolmogorov.execution import Threads
-from kolmogorov.fitted.emission import Emission, emission_of, placed
+from kolmogorov.fitted.emission import Emission, emission_of
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.emissions import draw_emissions, settle_emitted
@@ -110,7 +111,7 @@ def _emission(posterior: Posterior) -> Emission:
 
 
 def _codes(posterior: Posterior, k: int) -> NDArray[np.uint8]:
-    return placed(posterior.psi[k], posterior.levels)
+    return nearest(posterior.psi[k], posterior.levels)
 
 
 def concentration(posterior: Posterior, k: int, population: Floats) -> float:
@@ -140,7 +141,7 @@ def _new_values(posterior: Posterior, view: View, k: int) -> NDArray[Any]:
     known = position[_codes(posterior, k)[posterior.item_seen]]
     pull = usual_precision(known - known.mean(axis=0), value_variance(noisy=noisy and not posterior.unobserved))
     centre = np.tile(known.mean(axis=0), (n, 1))
-    start = placed(centre, position)
+    start = nearest(centre, position)
     fresh = np.empty_like(start)
     if noisy:
         table = corrected(view, posterior.unobserved)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kolmogorov._support.nearest import nearest
 from kolmogorov._support.seeds import base_seed, row_seeds
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.validation import Requirement, check_parameters
@@ -316,11 +317,11 @@ class LevelSolver(RowSolver):
         return self.on(problem.levels)
 
     def _default_start(self, size: int) -> Floats:
-        return np.full(size, self.grid[np.abs(self.grid).argmin()])
+        return np.full(size, self.nearest(np.zeros(1))[0])
 
     def nearest(self, point: Floats) -> Floats:
         """Return the feasible point nearest to one that lies between feasible ones."""
-        found: Floats = self.grid[np.abs(point[:, None] - self.grid).argmin(axis=1)]
+        found: Floats = self.grid[nearest(point, self.grid)]
         return found
 
     def _check_start(self, start: Floats) -> None:

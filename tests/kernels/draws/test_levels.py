@@ -8,8 +8,9 @@ from scipy import stats
 from scipy.special import ndtri
 
 import naive
+from kolmogorov._support.nearest import nearest
 from kolmogorov._support.seeds import row_seeds
-from kolmogorov.fitted.emission import Emission, placed
+from kolmogorov.fitted.emission import Emission
 from kolmogorov.kernels.draws.averages import answer_shares, level_shares, low_quantile, mixture_quantile
 from kolmogorov.kernels.draws.emissions import draw_emissions, draw_emitted, settle_emitted
 from kolmogorov.kernels.draws.gibbs import gamma, uniform
@@ -205,7 +206,7 @@ def test_shares_of_levels_are_those_of_the_twin(rng):
     grid = np.array([-0.2, 0.3, 0.8])
     theta, psi, users, items = _draws(rng, grid)
     out = np.zeros((30, 3))
-    level_shares(theta, placed(psi, grid), users, items, out)
+    level_shares(theta, nearest(psi, grid), users, items, out)
     expected = np.mean([naive.level_distribution(theta[k], psi[k], grid, users, items) for k in range(4)], axis=0)
     np.testing.assert_allclose(out, expected, atol=1e-6)
     np.testing.assert_allclose(out.sum(axis=1), 1.0)

@@ -7,9 +7,10 @@ import pytest
 
 from helpers.geweke import scores_of
 from kolmogorov import Observations
+from kolmogorov._support.nearest import nearest
 from kolmogorov.data.table.observations import View
 from kolmogorov.execution import Threads
-from kolmogorov.fitted.emission import Emission, placed
+from kolmogorov.fitted.emission import Emission
 from kolmogorov.sampling.chains import discrete as answer_module
 from kolmogorov.sampling.chains import gaussian as value_module
 from kolmogorov.sampling.chains.discrete import AnswerChain
@@ -136,7 +137,7 @@ class ChanceWorld(ValueWorld):
 
     def answers(self, link, rng):
         rows, columns = self.table.user_rows(), self.table.item_rows()
-        chances = self.emission.chances[placed(link.psi, self.grid)]
+        chances = self.emission.chances[nearest(link.psi, self.grid)]
         each = np.einsum("nd,ndr->nr", link.theta[rows], chances[columns])
         drawn = (np.cumsum(each, axis=1) < rng.random((len(rows), 1))).sum(axis=1)
         return self.emission.answers[drawn]

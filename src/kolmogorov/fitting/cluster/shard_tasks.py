@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.nearest import nearest
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.packed.shards import Shard
@@ -43,7 +44,7 @@ class Encoded:
     def of(cls, psi: Floats, grid: Floats | None) -> Encoded:
         """Pack rows of psi."""
         if grid is not None:
-            return cls(np.searchsorted(grid, psi).astype(np.uint8), psi.shape[1], grid)
+            return cls(nearest(psi, grid), psi.shape[1], grid)
         bits = bool(((psi == 0.0) | (psi == 1.0)).all())
         return cls(np.packbits(psi.astype(np.uint8), axis=1) if bits else psi, psi.shape[1])
 

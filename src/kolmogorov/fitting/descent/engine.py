@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.nearest import nearest
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.table.levels import Levels, grid_of
 from kolmogorov.data.table.observations import Observations
@@ -65,7 +66,7 @@ class Problem:
 
     def first_level(self, centre: float) -> float:
         """Return where the values of items start: 0, or the level nearest to what the ridge draws to."""
-        return 0.0 if self.grid is None else float(self.grid[np.abs(self.grid - centre).argmin()])
+        return 0.0 if self.grid is None else float(self.grid[nearest(np.array(centre), self.grid)])
 
     def settled(self, mass: Mass, n_users: int, n_items: int) -> Problem:
         """Return the same for a table of so many users and items, in which everything has a number."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from kolmogorov._support.nearest import nearest
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.table.observations import View
 from kolmogorov.errors import ParameterError
@@ -93,8 +94,7 @@ class DeviceSteps:
         found = self._cupy.asnumpy(sent)
         if self._grid is None:
             return ((found[:, None] >> np.arange(size, dtype=np.uint64)) & np.uint64(1)).astype(np.float64)
-        middles = 0.5 * (self._grid[1:] + self._grid[:-1])
-        return self._grid[np.searchsorted(middles, found[:, :size])]
+        return self._grid[nearest(found[:, :size], self._grid)]
 
     # --- steps ----------------------------------------------------------------------------------------------------
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.nearest import nearest
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.validation import Optional, Real, check_parameters
 from kolmogorov.data import Observations
 from kolmogorov.errors import ParameterError
 from kolmogorov.execution import Threads
-from kolmogorov.fitted.emission import placed
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.interpret.relations.graded import GradedRelations
@@ -93,7 +93,7 @@ class GradedPosteriorRelations:
         held, found = np.zeros(len(left), dtype=np.int64), np.empty(len(left), dtype=np.int64)
         with Threads(-1) as dealer:
             for psi in posterior.psi:
-                supports = GradedSupports(levels[placed(psi[rows], levels)], self.grades)
+                supports = GradedSupports(levels[nearest(psi[rows], levels)], self.grades)
                 shape = (1, len(rows) * n_grades, supports.words.shape[2])
                 words, others = supports.words.reshape(shape), supports.others.reshape(shape)
 

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.invariants import check_among, check_array, check_between, check_simplex
+from kolmogorov._support.nearest import nearest
 from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.execution import Threads
-from kolmogorov.fitted.emission import placed
 from kolmogorov.fitted.fixed_point import on_grid
 from kolmogorov.fitting.descent.engine import Problem, ThreadedEngine
 from kolmogorov.fitting.descent.half_step import USER_SIDE
@@ -181,7 +181,7 @@ class Chain(ABC):
         """Return the places of values in the grid, which are known of those drawn last."""
         if self._drawn is not None and self._drawn[0] is psi:
             return self._drawn[1]
-        return placed(psi, self.levels)
+        return nearest(psi, self.levels)
 
     def values(self, codes: Codes) -> Floats:
         """Return values drawn as places."""
@@ -241,7 +241,7 @@ class Chain(ABC):
             engine, self.n_events, self.seed, n_init=1, max_iter=_START_SWEEPS, tol=1e-4, keep_interrupted=False
         )
         found = descent.run().state
-        psi = self.levels[placed(found.psi, self.levels)]
+        psi = self.levels[nearest(found.psi, self.levels)]
         return replace(plain, theta=(1.0 - _BLUR) * found.theta + _BLUR / self.n_events, psi=psi)
 
     def _placed(self, plain: ChainState, found: Factors, rng: np.random.Generator) -> ChainState:
@@ -252,7 +252,7 @@ class Chain(ABC):
         return replace(
             plain,
             theta=theta,
-            psi=self.levels[placed(x, self.levels)],
+            psi=self.levels[nearest(x, self.levels)],
             noise=np.full(len(theta), found.noise),
             items=items,
             users=UserPrior.start(self.features, size, concentration),
@@ -277,7 +277,7 @@ class Chain(ABC):
         concentration = self.concentration or _START_CONCENTRATION
         return ChainState(
             theta=rng.dirichlet(np.ones(size), size=table.n_users),
-            psi=self.levels[placed(x, self.levels)],
+            psi=self.levels[nearest(x, self.levels)],
             noise=np.full(table.n_users, spread),
             items=ValuePrior.start(self.item_features, size, mean),
             users=UserPrior.start(self.features, size, concentration),

@@ -9,11 +9,11 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.nearest import nearest
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.table.observations import View
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.execution import Cuda
-from kolmogorov.fitted.emission import placed
 from kolmogorov.fitted.fixed_point import STEPS
 from kolmogorov.kernels.gpu import function
 from kolmogorov.sampling.chains.chain import Chain, ChainState, Sample
@@ -124,7 +124,7 @@ class DeviceChains(ABC, Generic[AnyChain]):
             )
         )
         self.seeds = sent(cuda, [chain.seed for chain in chains], np.uint64)
-        self.codes = sent(cuda, placed(np.array([state.psi for state in states]), self.levels), np.uint8)
+        self.codes = sent(cuda, nearest(np.array([state.psi for state in states]), self.levels), np.uint8)
         # The values themselves, or where they stand in their prior.
         self.position = sent(cuda, self.positions, np.float64)
         self.psi = sent(cuda, self.positions[cuda.cupy.asnumpy(self.codes)])

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.nearest import nearest
 from kolmogorov.errors import SolverMismatchError
 from kolmogorov.solvers.contract import Batch, BinarySolver, Floats, LevelSolver
 from kolmogorov.solvers.registry import resolve
@@ -69,7 +70,7 @@ class Binary(LevelSolver):
         low, step = self.grid[0], (self.grid[-1] - self.grid[0]) / copies
         spread = np.repeat(np.repeat(step**2 * gram, copies, axis=1), copies, axis=2)
         linear = np.repeat(step * (moment - low * gram.sum(axis=2)), copies, axis=1)
-        place = np.abs(self.grid - start[:, :, None]).argmin(axis=2)
+        place = nearest(start, self.grid)
         bits = (np.arange(copies) < place[:, :, None]).reshape(n, size * copies).astype(np.float64)
         batch = self.inner._solve_batch(spread, linear, bits, seeds)
         x = self.grid[batch.x.reshape(n, size, copies).sum(axis=2).astype(np.int64)]
