@@ -9,6 +9,10 @@ from numpy.typing import NDArray
 
 #: Ratings, probabilities, weights, factors.
 Floats = NDArray[np.float64]
+#: One random stream for each row (`_support.seeds`).
+Seeds = NDArray[np.uint64]
+#: Whole numbers: iterations, nodes, observations of a row.
+Counts = NDArray[np.int64]
 #: Row numbers of users or of items, from 0.
 Rows = NDArray[np.int64]
 #: Ids as people know them: int64, or objects that are str.

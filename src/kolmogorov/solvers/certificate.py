@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov.kernels.rows.quadratic import certify
-from kolmogorov.solvers.contract import Batch, Floats, RowSolver
+from kolmogorov.solvers.contract import Batch, RowSolver
 
 
 class Certified(RowSolver):
@@ -26,10 +27,10 @@ class Certified(RowSolver):
         self._descend(gram, moment, x, gaps, iterations)
         return x, gaps, iterations
 
-    def _points(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Floats:
+    def _points(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Floats:
         return self._descended(gram, moment, start)[0]
 
-    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
+    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
         x, gaps, iterations = self._descended(gram, moment, start)
         bounds, converged = np.empty(len(x)), np.empty(len(x), dtype=bool)
         certify(gram, moment, x, float(self.tol), gaps, bounds, converged)

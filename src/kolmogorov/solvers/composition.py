@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.seeds import row_seeds
+from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov._support.validation import Integer, check_parameters
 from kolmogorov.kernels.binary.flips import multi_start
 from kolmogorov.kernels.rows.quadratic import batch_values
-from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
+from kolmogorov.solvers.contract import Batch, BinarySolver
 from kolmogorov.solvers.registry import resolve
 from kolmogorov.solvers.stopping import go_on, stop_cell
 
@@ -51,7 +52,7 @@ class Polished(_Wrapper):
 
     name = "polished"
 
-    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
+    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
         batch = self.inner._solve_batch(gram, moment, start, seeds)
         x = np.empty_like(moment)
         multi_start(gram, moment, np.ascontiguousarray(batch.x), seeds, 1, stop_cell(), x)
@@ -80,7 +81,7 @@ class BestOf(_Wrapper):
         super().__post_init__()
         check_parameters("BestOf", {"k": self.k}, {"k": Integer(1)})
 
-    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
+    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
         solver = self.inner
         best: Batch | None = None
         best_values = np.full(len(moment), np.inf)
@@ -119,7 +120,7 @@ class Recorded(_Wrapper):
         """Return the names of the options; what was recorded is none."""
         return ["solver"]
 
-    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
+    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
         batch = self.inner._solve_batch(gram, moment, start, seeds)
         self.records.append(batch)
         return batch

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from kolmogorov._support.nearest import nearest
 from kolmogorov._support.seeds import base_seed, row_seeds
 from kolmogorov._support.threads import one_blas_thread
+from kolmogorov._support.typing import Counts, Floats, Seeds
 from kolmogorov._support.validation import Requirement, check_parameters
 from kolmogorov.errors import DataError, ParameterError, SolverMismatchError
 from kolmogorov.problems import BinaryQP, BoxQP, LevelQP, RidgeQP, SimplexQP, Solution, Status
@@ -22,7 +23,6 @@ from kolmogorov.problems.level_qp import level_values
 from kolmogorov.problems.quadratic import QuadraticProgram, real_array
 from kolmogorov.solvers.stopping import interruptible
 
-Floats = NDArray[np.float64]
 PHASES = ("I-A", "I-B", "II-A", "II-B")
 _PROBLEMS: dict[str, type[QuadraticProgram]] = {
     "simplex": SimplexQP,
@@ -31,7 +31,8 @@ _PROBLEMS: dict[str, type[QuadraticProgram]] = {
     "box": BoxQP,
     "ridge": RidgeQP,
 }
-# Up to this many variables every solver ends in milliseconds, and a thread to interrupt would be the larger part.
+# Up to this many variables every solver ends in milliseconds (benchmarks/solvers.py), and a thread to interrupt would
+# be the larger part.
 _MOMENTARY = 16
 
 
@@ -65,47 +66,28 @@ class Batch:
 
     x: Floats
     lower_bound: Floats | None = None
-    iterations: NDArray[np.int64] | None = None
+    iterations: Counts | None = None
     converged: NDArray[np.bool_] | None = None
     proved: NDArray[np.bool_] | None = None
-    n_evd: NDArray[np.int64] | None = None
-    n_lanczos: NDArray[np.int64] | None = None
+    n_evd: Counts | None = None
+    n_lanczos: Counts | None = None
     gradient_norm: Floats | None = None
-    phases: NDArray[np.int64] | None = None
-    nodes: NDArray[np.int64] | None = None
+    phases: Counts | None = None
+    nodes: Counts | None = None
     dual: Floats | None = None
     trace: list[Floats] | None = None
     dual_trace: list[Floats] | None = None
 
     def solution(self, problem: QuadraticProgram, seconds: float) -> Solution:
         """Return what is known about the first row, as the answer to a problem of its own."""
-
-        def number(column: NDArray[np.int64] | None) -> int | None:
-            return None if column is None else int(column[0])
-
-        phases = None if self.phases is None else dict(zip(PHASES, self.phases[0].tolist(), strict=True))
-        bound = None if self.lower_bound is None else float(self.lower_bound[0]) + problem.offset
-        return Solution(
-            x=self.x[0],
-            value=problem.value(self.x[0]),
-            lower_bound=bound,
-            status=self._status(),
-            seconds=seconds,
-            iterations=number(self.iterations),
-            n_evd=number(self.n_evd),
-            n_lanczos=number(self.n_lanczos),
-            gradient_norm=None if self.gradient_norm is None else float(self.gradient_norm[0]),
-            nodes=number(self.nodes),
-            phases=phases,
-            dual=None if self.dual is None else self.dual[0],
-            trace=None if self.trace is None else self.trace[0],
-            dual_trace=None if self.dual_trace is None else self.dual_trace[0],
-        )
-
-    def _status(self) -> Status:
-        if self.converged is not None and not self.converged[0]:
-            return Status.ITERATION_LIMIT
-        return Status.OPTIMAL if self.proved is not None and self.proved[0] else Status.FEASIBLE
+        known: dict[str, Any] = {name: column[0] for name, column in vars(self).items() if column is not None}
+        known = {name: first.item() if isinstance(first, np.generic) else first for name, first in known.items()}
+        ended, proved = known.pop("converged", True), known.pop("proved", False)
+        if "phases" in known:
+            known["phases"] = dict(zip(PHASES, known["phases"].tolist(), strict=True))
+        bound = known.pop("lower_bound") + problem.offset if "lower_bound" in known else None
+        status = Status.ITERATION_LIMIT if not ended else Status.OPTIMAL if proved else Status.FEASIBLE
+        return Solution(value=problem.value(self.x[0]), lower_bound=bound, status=status, seconds=seconds, **known)
 
 
 class RowSolver(ABC):
@@ -125,12 +107,11 @@ class RowSolver(ABC):
 
     def __post_init__(self) -> None:
         """Check the options; dataclasses call this at the end of their constructor."""
-        check_parameters(
-            f"Solver '{self.name}'", {name: getattr(self, name) for name in self.requirements}, self.requirements
-        )
+        options = {name: getattr(self, name) for name in self.requirements}
+        check_parameters(f"Solver '{self.name}'", options, self.requirements)
 
     @abstractmethod
-    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
+    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
         """Solve n problems given as float64 arrays; must not change its arguments."""
 
     @abstractmethod
@@ -145,16 +126,14 @@ class RowSolver(ABC):
         """Return the feasible point nearest to one that lies between feasible ones."""
         return point
 
-    def solve_batch(
-        self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64] | None = None
-    ) -> Floats:
+    def solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds | None = None) -> Floats:
         """Solve n problems at once: (gram[n,D,D], moment[n,D], start[n,D]) -> x[n,D]."""
         self.check_size(moment.shape[1])
         if seeds is None:
             seeds = row_seeds(0, 0, 0, np.arange(len(moment)))
         return self._points(gram, moment, start, seeds)
 
-    def _points(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Floats:
+    def _points(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Floats:
         """Return what a fit needs, the points alone; for methods whose bounds are extra work."""
         return self._solve_batch(gram, moment, start, seeds).x
 
@@ -186,16 +165,7 @@ class RowSolver(ABC):
 
     def _solved(self, problem: QuadraticProgram, start: ArrayLike | None, random_state: Any) -> Solution:
         self.check_size(problem.size)
-        if start is None:
-            point = self._default_start(problem.size)
-        else:
-            try:
-                point = real_array(start, "start", ndim=1)
-            except DataError:
-                raise DataError("'start' must be an array of numbers, one per variable, all of them finite.") from None
-            if point.shape != (problem.size,):
-                raise DataError(f"'start' must have shape ({problem.size},), got {point.shape}.")
-            self._check_start(point)
+        point = self._default_start(problem.size) if start is None else self._given_start(start, problem.size)
         seeds = row_seeds(base_seed(random_state), 0, 0, np.zeros(1, dtype=np.int64))
 
         def work() -> tuple[Batch, float]:
@@ -213,6 +183,16 @@ class RowSolver(ABC):
                 "orders of magnitude. Rescale the variables, or add a ridge to the diagonal of 'gram'."
             )
         return batch.solution(problem, seconds)
+
+    def _given_start(self, start: ArrayLike, size: int) -> Floats:
+        try:
+            point = real_array(start, "start", ndim=1)
+        except DataError:
+            raise DataError("'start' must be an array of numbers, one per variable, all of them finite.") from None
+        if point.shape != (size,):
+            raise DataError(f"'start' must have shape ({size},), got {point.shape}.")
+        self._check_start(point)
+        return point
 
     def check_size(self, size: int) -> None:
         """Raise where the problem has more variables than this solver declares to handle."""

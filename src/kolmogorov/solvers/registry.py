@@ -9,41 +9,41 @@ from kolmogorov._support.validation import nearest
 from kolmogorov.errors import ParameterError
 from kolmogorov.solvers.contract import RowSolver
 
+_HOME = "kolmogorov.solvers"
 # Wrappers take another solver and are not listed among the methods, but a stored model may name them.
 _WRAPPERS = {
-    "polished": "kolmogorov.solvers.composition:Polished",
-    "best_of": "kolmogorov.solvers.composition:BestOf",
-    "recorded": "kolmogorov.solvers.composition:Recorded",
+    "polished": f"{_HOME}.composition:Polished",
+    "best_of": f"{_HOME}.composition:BestOf",
+    "recorded": f"{_HOME}.composition:Recorded",
 }
-_TARGETS: dict[str, dict[str, str]] = {
-    "simplex": {
-        "pairwise": "kolmogorov.solvers.simplex.pairwise:Pairwise",
-        "frank_wolfe": "kolmogorov.solvers.simplex.frank_wolfe:FrankWolfe",
-        "active_set": "kolmogorov.solvers.simplex.active_set:ActiveSet",
-    },
+_CLASSES = {
+    "simplex": {"pairwise": "Pairwise", "frank_wolfe": "FrankWolfe", "active_set": "ActiveSet"},
     "binary": {
-        "auto": "kolmogorov.solvers.binary.auto:Auto",
-        "exhaustive": "kolmogorov.solvers.binary.exhaustive:Exhaustive",
-        "local_search": "kolmogorov.solvers.binary.local_search:LocalSearch",
-        "branch_bound": "kolmogorov.solvers.binary.branch_bound:BranchBound",
-        "dmo": "kolmogorov.solvers.binary.dmo:DiscreteMonotonic",
-        "gd": "kolmogorov.solvers.binary.gd:GradientDescent",
-        "enhanced_gd": "kolmogorov.solvers.binary.enhanced_gd:EnhancedGradientDescent",
-        "quasi_newton": "kolmogorov.solvers.binary.quasi_newton:QuasiNewton",
-        "newton": "kolmogorov.solvers.binary.newton:Newton",
-        "sdr": "kolmogorov.solvers.binary.sdr:SemidefiniteRelaxation",
+        "auto": "Auto",
+        "exhaustive": "Exhaustive",
+        "local_search": "LocalSearch",
+        "branch_bound": "BranchBound",
+        "dmo": "DiscreteMonotonic",
+        "gd": "GradientDescent",
+        "enhanced_gd": "EnhancedGradientDescent",
+        "quasi_newton": "QuasiNewton",
+        "newton": "Newton",
+        "sdr": "SemidefiniteRelaxation",
     },
     "levels": {
-        "coordinate": "kolmogorov.solvers.levels.coordinate:Coordinate",
-        "exhaustive": "kolmogorov.solvers.levels.exhaustive:Exhaustive",
-        "branch_bound": "kolmogorov.solvers.levels.branch_bound:BranchBound",
-        "binary": "kolmogorov.solvers.levels.binary:Binary",
+        "coordinate": "Coordinate",
+        "exhaustive": "Exhaustive",
+        "branch_bound": "BranchBound",
+        "binary": "Binary",
     },
-    "box": {"coordinate": "kolmogorov.solvers.box.coordinate:Coordinate"},
-    "ridge": {"cholesky": "kolmogorov.solvers.ridge.cholesky:Cholesky"},
+    "box": {"coordinate": "Coordinate"},
+    "ridge": {"cholesky": "Cholesky"},
 }
-
-
+#: Where each solver is, "package.module:Class"; `register` adds to it.
+_TARGETS = {
+    family: {name: f"{_HOME}.{family}.{name}:{cls}" for name, cls in classes.items()}
+    for family, classes in _CLASSES.items()
+}
 #: What "auto" stands for where a family has no solver of that name.
 _USUAL = {"simplex": "active_set", "box": "coordinate", "levels": "coordinate", "ridge": "cholesky"}
 

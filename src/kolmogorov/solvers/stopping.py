@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 Cell = NDArray[np.int64]
 Answer = TypeVar("Answer")
 
-# How long an interrupted solve may take to wind up before its thread is left behind.
+# Seconds that an interrupted solve may take to wind up before its thread is left behind. By judgement.
 _GRACE = 0.3
-# Some platforms deliver Ctrl-C only between two waits.
+# Seconds of one wait: some platforms deliver Ctrl-C only between two of them.
 _WAIT = 0.2
 
 
@@ -80,6 +80,12 @@ def limited(seconds: float | None) -> Iterator[Cell]:
         _scope.reset(token)
         if outer is not None:
             outer.inner.remove(scope)
+
+
+def shares_of_limit(n: int, seconds: float | None) -> Iterator[slice]:
+    """Return the rows that each limit is for: every problem has its own; without a limit all are solved together."""
+    step = max(n, 1) if seconds is None else 1
+    return (slice(first, first + step) for first in range(0, n, step))
 
 
 class _Job(Generic[Answer]):

@@ -6,7 +6,7 @@ h(dual) = sum(dual) + gamma/2 * sum(max(l, 0)^2), where l are the eigenvalues of
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,10 +37,27 @@ class Descent(NamedTuple):
     armijo: float
     initial_dual: float
     screened: bool
-    enhanced: bool
-    initial_step: bool
-    lanczos: bool
-    a: float
+    enhanced: bool = False
+    initial_step: bool = False
+    lanczos: bool = False
+    a: float = 1.0
+
+
+class Results(NamedTuple):
+    """Where the solvers of n problems write: a row of every array for each.
+
+    `norms` are of the exact gradient at the end, `counts` and `phases` have the columns above. `trace`, the dual value
+    of every iteration, and `points`, the dual, have no columns unless they are wanted.
+    """
+
+    x: Any
+    bounds: Any
+    norms: Any
+    counts: Any
+    phases: Any
+    duals: Any
+    trace: Any
+    points: Any
 
 
 @kernel

@@ -18,6 +18,8 @@ from kolmogorov.kernels.binary.lifting import best_rounding, lift
 from kolmogorov.kernels.binary.newton import newton_dual
 from kolmogorov.kernels.randomness import fill_normal
 
+# Stiffness above which Newton's method comes to its problem by way of easier ones, and that of the first of them. By
+# judgement: from zero it copes with some thousands.
 PATH_FROM = 1e4
 PATH_START = 1e2
 
@@ -39,38 +41,36 @@ def finish(lifted, constant, gamma, values, vectors, dual, n_draws, state, stop,
 
 
 @kernel
-def gradient_batch(gram, moment, seeds, how, n_draws, stop, x, bounds, norms, counts, phases, duals, trace, points):
+def gradient_batch(gram, moment, seeds, how, n_draws, stop, out):
     """Run gradient descent (Algorithm 1, or 2 with `how.enhanced`) and rounding (Algorithm 3) on every row.
 
-    `how` is a `Descent`. Outputs: `x`, `bounds`, `norms` (of the exact gradient at the end), `counts` (columns of
-    `kernels.dual`), `phases`, `duals`, and where they have room `trace` (h per iteration) and `points` (dual per
-    iteration). With Ritz pairs a short step may come from a wrong gradient: there the exact one has to be short as
-    well, for a step of 1 / gamma, which is of the order of the inverse curvature.
+    `how` is a `Descent`, `out` are `Results`. With Ritz pairs a short step may come from a wrong gradient: there the
+    exact one has to be short as well, for a step of 1 / gamma, which is of the order of the inverse curvature.
     """
-    rows, size = x.shape
+    rows, size = out.x.shape
     lifted = np.empty((size + 1, size + 1))
     start = np.empty(size + 1)
     for row in range(rows):
         constant = lift(gram[row], moment[row], lifted)
         state = fill_normal(seeds[row], start)
         start /= np.sqrt(np.sum(start * start))
-        dual = duals[row]
+        dual = out.duals[row]
         dual[:] = how.initial_dual
         values, vectors = descend_dual(
-            lifted, how, start, dual, counts[row], phases[row], trace[row], points[row], stop
+            lifted, how, start, dual, out.counts[row], out.phases[row], out.trace[row], out.points[row], stop
         )
-        bounds[row], norms[row] = finish(
-            lifted, constant, how.gamma, values, vectors, dual, n_draws, state, stop, x[row]
+        out.bounds[row], out.norms[row] = finish(
+            lifted, constant, how.gamma, values, vectors, dual, n_draws, state, stop, out.x[row]
         )
-        if how.lanczos and norms[row] > how.gamma * how.tol:
-            counts[row, CONVERGED] = 0
+        if how.lanczos and out.norms[row] > how.gamma * how.tol:
+            out.counts[row, CONVERGED] = 0
 
 
 @kernel
 def follow_path(lifted, gamma, dual, counts, stop):
     """Bring `dual` near the optimum where gamma is large for the size of the data, by way of smaller ones.
 
-    gamma times the size of A is what makes the dual stiff; from zero Newton copes with some thousands of it.
+    gamma times the size of A is what makes the dual stiff.
     """
     stiffness = gamma * np.max(np.abs(lifted))
     if stiffness <= PATH_FROM:
@@ -85,18 +85,16 @@ def follow_path(lifted, gamma, dual, counts, stop):
 
 
 @kernel
-def newton_batch(
-    gram, moment, seeds, gamma, tol, max_iter, n_draws, stop, x, bounds, norms, counts, duals, trace, points
-):
-    """Run the semismooth Newton method and rounding on every row; outputs as in `gradient_batch`."""
-    rows, size = x.shape
+def newton_batch(gram, moment, seeds, gamma, tol, max_iter, n_draws, stop, out):
+    """Run the semismooth Newton method and rounding on every row; `out` are `Results`."""
+    rows, size = out.x.shape
     lifted = np.empty((size + 1, size + 1))
     for row in range(rows):
         constant = lift(gram[row], moment[row], lifted)
-        dual = duals[row]
+        dual, counts = out.duals[row], out.counts[row]
         dual[:] = 0.0
-        follow_path(lifted, gamma, dual, counts[row], stop)
-        values, vectors = newton_dual(lifted, gamma, tol, max_iter, dual, counts[row], trace[row], points[row], stop)
-        bounds[row], norms[row] = finish(
-            lifted, constant, gamma, values, vectors, dual, n_draws, seeds[row], stop, x[row]
+        follow_path(lifted, gamma, dual, counts, stop)
+        values, vectors = newton_dual(lifted, gamma, tol, max_iter, dual, counts, out.trace[row], out.points[row], stop)
+        out.bounds[row], out.norms[row] = finish(
+            lifted, constant, gamma, values, vectors, dual, n_draws, seeds[row], stop, out.x[row]
         )

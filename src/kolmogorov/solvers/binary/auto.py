@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov._support.validation import Boolean, Integer, Optional, Positive
 from kolmogorov.solvers.binary.branch_bound import BranchBound
 from kolmogorov.solvers.binary.exhaustive import Exhaustive
 from kolmogorov.solvers.binary.local_search import LocalSearch
-from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
+from kolmogorov.solvers.contract import Batch, BinarySolver
 
 #: Up to this many variables all points are looked at. `benchmarks/exact_line.py` prints the measurement.
 EXACT_LIMIT = 16
@@ -56,7 +54,7 @@ class Auto(BinarySolver):
         """Return what the solver of this size takes."""
         return self._chosen(size).row_cost(size)
 
-    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
+    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
         return self._chosen(moment.shape[1])._solve_batch(gram, moment, start, seeds)
 
     def _chosen(self, size: int) -> BinarySolver:

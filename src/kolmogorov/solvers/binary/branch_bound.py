@@ -6,22 +6,22 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov._support.validation import Integer, Optional, Positive
 from kolmogorov.kernels.binary.branching import open_bound, persistent, pivoted_factor, plain_bound, sphere_search
 from kolmogorov.kernels.binary.dual import FULL_EVDS, shifted, spectral_bound
 from kolmogorov.kernels.binary.lifting import lift
 from kolmogorov.kernels.binary.newton import newton_dual
-from kolmogorov.solvers.binary.arithmetic import rounding_allowance
+from kolmogorov.solvers.arithmetic import binary_allowance, value_of
 from kolmogorov.solvers.binary.local_search import LocalSearch
-from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
+from kolmogorov.solvers.contract import Batch, BinarySolver
 from kolmogorov.solvers.stopping import Cell, limited
 
 # Above this many free variables an eigendecomposition takes a good part of a second and a proof is out of reach: the
 # bound is then the plain one.
 _RELAXED_UP_TO = 1_000
-# Tighter and tighter relaxations, each started from the one before.
+# Tighter and tighter relaxations, each started from the one before. By judgement.
 _GAMMAS = (1e2, 1e3, 1e4, 1e5)
 
 
@@ -59,7 +59,7 @@ class BranchBound(BinarySolver):
     name = "branch_bound"
     requirements: ClassVar = {"time_limit": Optional(Positive()), "max_nodes": Integer(1)}
 
-    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
+    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
         n = len(moment)
         x = start.copy()
         bounds = np.empty(n)
@@ -93,8 +93,8 @@ class BranchBound(BinarySolver):
             search = _Search(sub_gram, sub_moment)
             x[free], left, nodes, proved = search.run(incumbent, int(self.max_nodes), stop)
             evds = search.n_evd
-        value = float(x @ gram @ x - 2.0 * (x @ moment))
-        return value - left - float(rounding_allowance(gram[None], moment[None])[0]), nodes, evds, proved
+        value = value_of(gram, moment, x)
+        return value - left - float(binary_allowance(gram[None], moment[None])[0]), nodes, evds, proved
 
 
 def _searched(gram: Floats, moment: Floats, start: Floats, seed: np.uint64) -> Floats:
@@ -114,7 +114,7 @@ class _Search:
 
     def run(self, incumbent: Floats, max_nodes: int, stop: Cell) -> tuple[Floats, float, int, bool]:
         """Search for a better point; return the best, how far below it the optimum may lie, nodes, and completeness."""
-        value = self._value(incumbent)
+        value = value_of(self.gram, self.moment, incumbent)
         bound = float(plain_bound(self.gram, self.moment))
         if self.moment.size > _RELAXED_UP_TO or stop[0]:
             return incumbent, max(value - bound, 0.0), 0, False
@@ -122,9 +122,6 @@ class _Search:
         if relaxed is not None:
             return incumbent, max(value - max(bound, relaxed), 0.0), 0, False
         return self._descend_tree(incumbent, value, bound, max_nodes, stop)
-
-    def _value(self, x: Floats) -> float:
-        return float(x @ self.gram @ x - 2.0 * (x @ self.moment))
 
     def _convexify(self, stop: Cell) -> float | None:
         """Make the convex problem; where there is no time for it, return the relaxation's bound instead."""
@@ -173,7 +170,7 @@ class _Search:
         if best.any():
             found = np.empty(size)
             found[self.order] = 0.5 * (best + 1.0)
-            reached = self._value(found)
+            reached = value_of(self.gram, self.moment, found)
             if reached < value:
                 x, value = found, reached
         if level == size:

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov._support.validation import Integer, Optional, Positive
 from kolmogorov.kernels.binary.monotonic import branch_reduce_bound
-from kolmogorov.solvers.binary.arithmetic import rounding_allowance
-from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
+from kolmogorov.solvers.arithmetic import binary_allowance
+from kolmogorov.solvers.contract import Batch, BinarySolver
 from kolmogorov.solvers.stopping import limited
 
 
@@ -44,7 +44,7 @@ class DiscreteMonotonic(BinarySolver):
     max_variables = 100
     requirements: ClassVar = {"max_nodes": Integer(1), "time_limit": Optional(Positive())}
 
-    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
+    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
         x = np.empty_like(moment)
         bounds = np.empty(len(x))
         nodes = np.empty(len(x), dtype=np.int64)
@@ -56,5 +56,5 @@ class DiscreteMonotonic(BinarySolver):
                 )
             proved[row] = bound >= value
             bounds[row] = bound
-        bounds -= rounding_allowance(gram, moment)
+        bounds -= binary_allowance(gram, moment)
         return Batch(x=x, lower_bound=bounds, nodes=nodes, converged=proved, proved=proved)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov._support.validation import Between, Boolean, Integer, Positive, Real, Requirement
 from kolmogorov.errors import ParameterError
-from kolmogorov.kernels.binary.dual import CONVERGED, FULL_EVDS, ITERATIONS, LANCZOS_EVDS, Descent
+from kolmogorov.kernels.binary.dual import CONVERGED, FULL_EVDS, ITERATIONS, LANCZOS_EVDS, Descent, Results
 from kolmogorov.kernels.binary.relaxation import gradient_batch
-from kolmogorov.solvers.contract import Batch, Floats
+from kolmogorov.solvers.contract import Batch
 from kolmogorov.solvers.stopping import stop_cell
 
 #: The methods make some hundred eigendecompositions; above this size each takes a good part of a second.
@@ -33,108 +32,65 @@ DESCENT_RULES: dict[str, Requirement] = {
     "trace": Boolean(),
 }
 #: Rules of the options of the two Newton methods.
-NEWTON_RULES: dict[str, Requirement] = {
-    "gamma": Positive(),
-    "n_draws": Integer(1),
-    "tol": Real(0.0),
-    "max_iter": Integer(1),
-    "trace": Boolean(),
-}
+NEWTON_RULES = {name: DESCENT_RULES[name] for name in ("gamma", "n_draws", "tol", "max_iter", "trace")}
 
 
-@dataclass(frozen=True, eq=False)
-class DualRoom:
-    """Output arrays for n problems of D variables; `trace` and `points` are empty unless a trace is wanted."""
-
-    x: Floats
-    bounds: Floats
-    norms: Floats
-    counts: NDArray[np.int64]
-    phases: NDArray[np.int64]
-    duals: Floats
-    trace: Floats
-    points: Floats
-
-    @classmethod
-    def for_batch(cls, moment: Floats, trace_length: int) -> DualRoom:
-        """Make room for the problems with these moments."""
-        n, size = moment.shape
-        if n * trace_length * (size + 1) > _LONGEST_TRACE:
-            raise ParameterError(
-                f"A trace of up to {trace_length:,} points of {size + 1} numbers does not fit; at most "
-                f"{_LONGEST_TRACE:,} numbers are kept. Lower 'max_iter', or set trace=False."
-            )
-        return cls(
-            x=np.zeros((n, size)),
-            bounds=np.empty(n),
-            norms=np.empty(n),
-            counts=np.zeros((n, 4), dtype=np.int64),
-            phases=np.zeros((n, 4), dtype=np.int64),
-            duals=np.empty((n, size + 1)),
-            trace=np.empty((n, trace_length)),
-            points=np.empty((n, trace_length, size + 1)),
+def room_for(solver: Any, moment: Floats) -> Results:
+    """Make room for the results of the problems with these moments, and for traces where the solver keeps them."""
+    n, size = moment.shape
+    length = int(solver.max_iter) + 1 if solver.trace else 0
+    if n * length * (size + 1) > _LONGEST_TRACE:
+        raise ParameterError(
+            f"A trace of up to {length:,} points of {size + 1} numbers does not fit; at most "
+            f"{_LONGEST_TRACE:,} numbers are kept. Lower 'max_iter', or set trace=False."
         )
-
-    def batch(self, *, with_phases: bool = False) -> Batch:
-        """Put the results into the form of the contract."""
-        steps = self.counts[:, ITERATIONS]
-        traced = self.trace.shape[1] > 0
-        return Batch(
-            x=self.x,
-            lower_bound=self.bounds,
-            iterations=steps,
-            converged=self.counts[:, CONVERGED] == 1,
-            gradient_norm=self.norms,
-            n_evd=self.counts[:, FULL_EVDS],
-            n_lanczos=self.counts[:, LANCZOS_EVDS],
-            phases=self.phases if with_phases else None,
-            dual=self.duals,
-            trace=[h[: k + 1] for h, k in zip(self.trace, steps, strict=True)] if traced else None,
-            dual_trace=[p[: k + 1] for p, k in zip(self.points, steps, strict=True)] if traced else None,
-        )
+    return Results(
+        x=np.zeros((n, size)),
+        bounds=np.empty(n),
+        norms=np.empty(n),
+        counts=np.zeros((n, 4), dtype=np.int64),
+        phases=np.zeros((n, 4), dtype=np.int64),
+        duals=np.empty((n, size + 1)),
+        trace=np.empty((n, length)),
+        points=np.empty((n, length, size + 1)),
+    )
 
 
-def descended(
-    solver: Any,
-    gram: Floats,
-    moment: Floats,
-    seeds: NDArray[np.uint64],
-    *,
-    enhanced: bool,
-    initial_step: bool = False,
-    lanczos: bool = False,
-    a: float = 1.0,
-) -> Batch:
-    """Run Algorithm 1, or 2 with `enhanced`, with the options of a solver; types are fixed for the kernel."""
-    room = DualRoom.for_batch(moment, int(solver.max_iter) + 1 if solver.trace else 0)
+def batch_of(results: Results, *, with_phases: bool = False) -> Batch:
+    """Put results into the form of the contract."""
+    steps = results.counts[:, ITERATIONS]
+    traced = results.trace.shape[1] > 0
+    return Batch(
+        x=results.x,
+        lower_bound=results.bounds,
+        iterations=steps,
+        converged=results.counts[:, CONVERGED] == 1,
+        gradient_norm=results.norms,
+        n_evd=results.counts[:, FULL_EVDS],
+        n_lanczos=results.counts[:, LANCZOS_EVDS],
+        phases=results.phases if with_phases else None,
+        dual=results.duals,
+        trace=[h[: k + 1] for h, k in zip(results.trace, steps, strict=True)] if traced else None,
+        dual_trace=[p[: k + 1] for p, k in zip(results.points, steps, strict=True)] if traced else None,
+    )
+
+
+def descended(solver: Any, gram: Floats, moment: Floats, seeds: Seeds, **options: Any) -> Batch:
+    """Run a gradient descent with the settings of a solver; `options` are those of a `Descent` that Algorithm 2 adds.
+
+    Every number is converted to the type that the kernel is compiled for.
+    """
     how = Descent(
-        float(solver.gamma),
-        float(solver.tol),
-        int(solver.max_iter),
-        float(solver.step),
-        float(solver.shrink),
-        float(solver.armijo),
-        float(solver.initial_dual),
-        bool(solver.screened),
-        enhanced,
-        bool(initial_step),
-        lanczos,
-        float(a),
+        gamma=float(solver.gamma),
+        tol=float(solver.tol),
+        max_iter=int(solver.max_iter),
+        step=float(solver.step),
+        shrink=float(solver.shrink),
+        armijo=float(solver.armijo),
+        initial_dual=float(solver.initial_dual),
+        screened=bool(solver.screened),
+        **options,
     )
-    gradient_batch(
-        gram,
-        moment,
-        seeds,
-        how,
-        int(solver.n_draws),
-        stop_cell(),
-        room.x,
-        room.bounds,
-        room.norms,
-        room.counts,
-        room.phases,
-        room.duals,
-        room.trace,
-        room.points,
-    )
-    return room.batch(with_phases=enhanced)
+    results = room_for(solver, moment)
+    gradient_batch(gram, moment, seeds, how, int(solver.n_draws), stop_cell(), results)
+    return batch_of(results, with_phases=how.enhanced)

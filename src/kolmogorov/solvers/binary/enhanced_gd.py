@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
+from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov._support.validation import Boolean, OneOf, Positive
 from kolmogorov.solvers.binary.dual import DESCENT_RULES, MAX_VARIABLES, descended
-from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
+from kolmogorov.solvers.contract import Batch, BinarySolver
 
 
 @dataclass(frozen=True)
@@ -63,14 +61,14 @@ class EnhancedGradientDescent(BinarySolver):
         "a": Positive(),
     }
 
-    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
+    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
         return descended(
             self,
             gram,
             moment,
             seeds,
             enhanced=True,
-            initial_step=self.initial_step,
+            initial_step=bool(self.initial_step),
             lanczos=self.evd == "lanczos",
-            a=self.a,
+            a=float(self.a),
         )

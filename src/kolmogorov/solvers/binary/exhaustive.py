@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov.kernels.binary.enumeration import enumerate_all
 from kolmogorov.kernels.rows.quadratic import batch_values
-from kolmogorov.solvers.binary.arithmetic import rounding_allowance
-from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
+from kolmogorov.solvers.arithmetic import binary_allowance
+from kolmogorov.solvers.contract import Batch, BinarySolver
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Exhaustive(BinarySolver):
         """Return how many observations of a row take as long as going through all points, about."""
         return max(1 << size >> 5, 16)
 
-    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
+    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
         x = np.empty_like(moment)
         enumerate_all(gram, moment, x)
         values = np.empty(len(x))
@@ -40,7 +40,7 @@ class Exhaustive(BinarySolver):
         points = np.full(len(x), 1 << moment.shape[1], dtype=np.int64)
         return Batch(
             x=x,
-            lower_bound=values - rounding_allowance(gram, moment),
+            lower_bound=values - binary_allowance(gram, moment),
             iterations=points,
             proved=np.ones(len(x), dtype=bool),
         )

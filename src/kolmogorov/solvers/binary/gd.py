@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov.solvers.binary.dual import DESCENT_RULES, MAX_VARIABLES, descended
-from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
+from kolmogorov.solvers.contract import Batch, BinarySolver
 
 
 @dataclass(frozen=True)
@@ -62,5 +60,5 @@ class GradientDescent(BinarySolver):
     max_variables = MAX_VARIABLES
     requirements: ClassVar = DESCENT_RULES
 
-    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
-        return descended(self, gram, moment, seeds, enhanced=False)
+    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
+        return descended(self, gram, moment, seeds)

@@ -6,18 +6,19 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov._support.validation import Integer, Optional, Positive
 from kolmogorov.kernels.binary.flips import multi_start
 from kolmogorov.kernels.binary.relinking import relinked_search
 from kolmogorov.kernels.binary.tabu import tabu_search
-from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
-from kolmogorov.solvers.stopping import Cell, limited
+from kolmogorov.solvers.contract import Batch, BinarySolver
+from kolmogorov.solvers.stopping import Cell, limited, shares_of_limit
 
-# Up to this many variables eight descents have found the optimum of nearly every problem seen.
+# Up to this many variables eight descents have found the optimum of nearly every problem of benchmarks/solvers.py.
 _DESCENTS_SUFFICE = 16
-# Up to this many variables shaken copies of the best point are enough; above, a pool of good points finds more.
+# Up to this many variables shaken copies of the best point are enough; above, a pool of so many good points finds more
+# (random problems of 250 and 500 variables, benchmarks/solvers.py).
 _ONE_POINT_SUFFICES = 100
 _POOL = 8
 # Flips in all, as a multiple of the variables, and entries of the matrix to touch at most: one to four seconds.
@@ -65,21 +66,14 @@ class LocalSearch(BinarySolver):
         """Return how many observations of a row take as long as its descents, or its walks, about."""
         return 400 if size <= _DESCENTS_SUFFICE or self.tabu_moves == 0 else 6_000
 
-    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
+    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
         x = np.empty_like(moment)
-        if self.time_limit is None:
-            with limited(None) as stop:
-                self._improve(gram, moment, start, seeds, stop, x)
-        else:
-            for row in range(len(x)):
-                one = slice(row, row + 1)
-                with limited(self.time_limit) as stop:
-                    self._improve(gram[one], moment[one], start[one], seeds[one], stop, x[one])
+        for rows in shares_of_limit(len(x), self.time_limit):
+            with limited(self.time_limit) as stop:
+                self._improve(gram[rows], moment[rows], start[rows], seeds[rows], stop, x[rows])
         return Batch(x=x, iterations=np.full(len(x), self.n_starts, dtype=np.int64))
 
-    def _improve(
-        self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64], stop: Cell, x: Floats
-    ) -> None:
+    def _improve(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds, stop: Cell, x: Floats) -> None:
         multi_start(gram, moment, start, seeds, int(self.n_starts), stop, x)
         size = moment.shape[1]
         if size > _ONE_POINT_SUFFICES:

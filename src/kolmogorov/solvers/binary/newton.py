@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov.kernels.binary.relaxation import newton_batch
-from kolmogorov.solvers.binary.dual import MAX_VARIABLES, NEWTON_RULES, DualRoom
-from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
+from kolmogorov.solvers.binary.dual import MAX_VARIABLES, NEWTON_RULES, batch_of, room_for
+from kolmogorov.solvers.contract import Batch, BinarySolver
 from kolmogorov.solvers.stopping import stop_cell
 
 
@@ -45,23 +43,8 @@ class Newton(BinarySolver):
     max_variables = MAX_VARIABLES
     requirements: ClassVar = NEWTON_RULES
 
-    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
-        room = DualRoom.for_batch(moment, int(self.max_iter) + 1 if self.trace else 0)
-        newton_batch(
-            gram,
-            moment,
-            seeds,
-            float(self.gamma),
-            float(self.tol),
-            int(self.max_iter),
-            int(self.n_draws),
-            stop_cell(),
-            room.x,
-            room.bounds,
-            room.norms,
-            room.counts,
-            room.duals,
-            room.trace,
-            room.points,
-        )
-        return room.batch()
+    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
+        results = room_for(self, moment)
+        numbers = float(self.gamma), float(self.tol), int(self.max_iter), int(self.n_draws)
+        newton_batch(gram, moment, seeds, *numbers, stop_cell(), results)
+        return batch_of(results)

@@ -6,21 +6,22 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov.kernels.binary.dual import (
     CONVERGED,
     FARTHEST,
     FULL_EVDS,
     ITERATIONS,
+    Results,
     dual_gradient,
     dual_value,
     shifted,
 )
 from kolmogorov.kernels.binary.lifting import lift
 from kolmogorov.kernels.binary.relaxation import finish
-from kolmogorov.solvers.binary.dual import MAX_VARIABLES, NEWTON_RULES, DualRoom
-from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
+from kolmogorov.solvers.binary.dual import MAX_VARIABLES, NEWTON_RULES, batch_of, room_for
+from kolmogorov.solvers.contract import Batch, BinarySolver
 from kolmogorov.solvers.stopping import go_on, stop_cell
 
 
@@ -52,20 +53,20 @@ class QuasiNewton(BinarySolver):
     max_variables = MAX_VARIABLES
     requirements: ClassVar = NEWTON_RULES
 
-    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
-        room = DualRoom.for_batch(moment, int(self.max_iter) + 1 if self.trace else 0)
+    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
+        results = room_for(self, moment)
         for row in range(len(moment)):
-            self._solve_row(gram[row], moment[row], seeds[row], row, room)
-        return room.batch()
+            self._solve_row(gram[row], moment[row], seeds[row], row, results)
+        return batch_of(results)
 
-    def _solve_row(self, gram: Floats, moment: Floats, seed: np.uint64, row: int, room: DualRoom) -> None:
+    def _solve_row(self, gram: Floats, moment: Floats, seed: np.uint64, row: int, out: Results) -> None:
         from scipy.optimize import minimize
 
         size = moment.size + 1
         lifted = np.empty((size, size))
         constant = lift(gram, moment, lifted)
         gamma = float(self.gamma)
-        counts = room.counts[row]
+        counts = out.counts[row]
         gradient = np.empty(size)
 
         def both(dual: Floats) -> tuple[float, Floats]:
@@ -88,19 +89,19 @@ class QuasiNewton(BinarySolver):
                 callback=lambda dual: visited.append(dual.copy()),
                 options={"gtol": self.tol, "norm": 2, "maxiter": int(self.max_iter)},
             )
-        dual = room.duals[row]
+        dual = out.duals[row]
         dual[:] = result.x if np.abs(result.x).max() <= FARTHEST else 1.0
         counts[ITERATIONS] = result.nit
         # The largest entry is looked at first, because the norm of very large ones overflows.
         counts[CONVERGED] = np.abs(result.jac).max() <= self.tol and np.linalg.norm(result.jac) <= self.tol
         values, vectors = np.linalg.eigh(shifted(lifted, dual))
         counts[FULL_EVDS] += 1
-        room.bounds[row], room.norms[row] = finish(
-            lifted, constant, gamma, values, vectors, dual, int(self.n_draws), seed, stop_cell(), room.x[row]
+        out.bounds[row], out.norms[row] = finish(
+            lifted, constant, gamma, values, vectors, dual, int(self.n_draws), seed, stop_cell(), out.x[row]
         )
         if self.trace:
             path = np.array(visited[: result.nit + 1])
-            room.points[row, : len(path)] = path
+            out.points[row, : len(path)] = path
             for k, point in enumerate(path):
                 spectrum = np.linalg.eigvalsh(shifted(lifted, point))
-                room.trace[row, k] = dual_value(point, gamma, spectrum)
+                out.trace[row, k] = dual_value(point, gamma, spectrum)

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.optional import require
+from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov._support.validation import Integer, Positive
 from kolmogorov.kernels.binary.lifting import best_rounding, lift
-from kolmogorov.solvers.contract import Batch, BinarySolver, Floats
+from kolmogorov.solvers.contract import Batch, BinarySolver
 from kolmogorov.solvers.stopping import go_on, stop_cell
 
 
@@ -38,12 +39,11 @@ class SemidefiniteRelaxation(BinarySolver):
     max_iter: int = 200
 
     name = "sdr"
-    extra = "sdp"
     # The interior-point method factors a matrix with D^4 / 4 entries: half a minute and 1.5 GB at this size.
     max_variables = 100
     requirements: ClassVar = {"n_draws": Integer(1), "tol": Positive(), "max_iter": Integer(1)}
 
-    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
+    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
         n, size = moment.shape
         x = np.zeros((n, size))
         bounds = np.empty(n)

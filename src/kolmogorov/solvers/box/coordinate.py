@@ -8,10 +8,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import Integer, Real
 from kolmogorov.kernels.rows.box import coordinate_descent
 from kolmogorov.solvers.certificate import Certified
-from kolmogorov.solvers.contract import BoxSolver, Floats
+from kolmogorov.solvers.contract import BoxSolver
 from kolmogorov.solvers.stopping import stop_cell
 
 

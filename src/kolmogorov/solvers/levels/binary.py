@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kolmogorov._support.nearest import nearest
+from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov.errors import SolverMismatchError
-from kolmogorov.solvers.contract import Batch, BinarySolver, Floats, LevelSolver
+from kolmogorov.solvers.contract import Batch, BinarySolver, LevelSolver
 from kolmogorov.solvers.registry import resolve
 
 # Gaps between levels may differ by so much of one; decimal fractions are not exact.
@@ -64,7 +64,7 @@ class Binary(LevelSolver):
         """Raise where the binary solver would, for so many bits."""
         self.inner.check_size(size * (len(self.levels) - 1))
 
-    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
+    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
         n, size = moment.shape
         copies = len(self.levels) - 1
         low, step = self.grid[0], (self.grid[-1] - self.grid[0]) / copies

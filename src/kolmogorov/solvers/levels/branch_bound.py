@@ -6,18 +6,20 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov._support.validation import Integer, Optional, Positive
 from kolmogorov.kernels.binary.branching import pivoted_factor
 from kolmogorov.kernels.levels.branching import level_search
-from kolmogorov.solvers.contract import Batch, Floats, LevelSolver
-from kolmogorov.solvers.levels.arithmetic import rounding_allowance
+from kolmogorov.solvers.arithmetic import level_allowance, value_of
+from kolmogorov.solvers.contract import Batch, LevelSolver
 from kolmogorov.solvers.levels.coordinate import Coordinate
 from kolmogorov.solvers.stopping import Cell, limited
 
-# A matrix whose least eigenvalue is below this share of its largest entry is shifted, so that it is at least this.
+# A matrix whose least eigenvalue is below this share of its largest entry is shifted, so that it is at least this. By
+# judgement: the shift is far above rounding, and changes little.
 _DEFINITE = 1e-5
+# Descents for the incumbent; as many as `local_search` makes.
 _DESCENTS = 8
 
 
@@ -55,7 +57,7 @@ class BranchBound(LevelSolver):
     name = "branch_bound"
     requirements: ClassVar = {"time_limit": Optional(Positive()), "max_nodes": Integer(1)}
 
-    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
+    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
         n = len(moment)
         x = np.empty_like(moment)
         bounds = np.empty(n)
@@ -74,8 +76,8 @@ class BranchBound(LevelSolver):
         from scipy.linalg import solve_triangular
 
         size = moment.size
-        noise = float(rounding_allowance(gram[None], moment[None], self.grid)[0])
-        value = float(x @ gram @ x - 2.0 * (x @ moment))
+        noise = float(level_allowance(gram[None], moment[None], self.grid)[0])
+        value = value_of(gram, moment, x)
         scale = float(np.abs(gram).max()) or 1.0
         least = float(np.linalg.eigvalsh(gram)[0])
         shift = max(_DEFINITE * scale - least, 0.0)
@@ -93,7 +95,7 @@ class BranchBound(LevelSolver):
         if not np.isnan(best).any():
             found = np.empty(size)
             found[order] = best
-            reached = float(found @ gram @ found - 2.0 * (found @ moment))
+            reached = value_of(gram, moment, found)
             if reached < value:
                 x[:], value = found, reached
         done = bool(bound >= radius)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov._support.validation import Integer, Optional, Positive
 from kolmogorov.kernels.levels.moves import multi_start
-from kolmogorov.solvers.contract import Batch, Floats, LevelSolver
-from kolmogorov.solvers.stopping import limited
+from kolmogorov.solvers.contract import Batch, LevelSolver
+from kolmogorov.solvers.stopping import limited, shares_of_limit
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,9 @@ class Coordinate(LevelSolver):
     name = "coordinate"
     requirements: ClassVar = {"n_starts": Integer(1), "time_limit": Optional(Positive())}
 
-    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
+    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
         x = np.empty_like(moment)
-        # A limit is each problem's own; without one all rows are solved in one go.
-        step = max(len(x), 1) if self.time_limit is None else 1
-        for first in range(0, len(x), step):
-            rows = slice(first, first + step)
+        for rows in shares_of_limit(len(x), self.time_limit):
             with limited(self.time_limit) as stop:
                 multi_start(gram[rows], moment[rows], self.grid, start[rows], seeds[rows], self.n_starts, stop, x[rows])
         return Batch(x=x, iterations=np.full(len(x), self.n_starts, dtype=np.int64))

@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov.errors import SolverMismatchError
 from kolmogorov.kernels.levels.enumeration import enumerate_levels
 from kolmogorov.kernels.rows.quadratic import batch_values
-from kolmogorov.solvers.contract import Batch, Floats, LevelSolver
-from kolmogorov.solvers.levels.arithmetic import rounding_allowance
+from kolmogorov.solvers.arithmetic import level_allowance
+from kolmogorov.solvers.contract import Batch, LevelSolver
 
 #: Points of a problem at most: some seconds.
 _MOST_POINTS = 2**28
@@ -50,14 +50,14 @@ class Exhaustive(LevelSolver):
                 f"this problem has {size}. Use a solver without that limit, for example '{self.unlimited}'."
             )
 
-    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
+    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
         x = np.empty_like(moment)
         enumerate_levels(gram, moment, self.grid, x)
         values = np.empty(len(x))
         batch_values(gram, moment, x, values)
         return Batch(
             x=x,
-            lower_bound=values - rounding_allowance(gram, moment, self.grid),
+            lower_bound=values - level_allowance(gram, moment, self.grid),
             iterations=np.full(len(x), len(self.levels) ** moment.shape[1], dtype=np.int64),
             proved=np.ones(len(x), dtype=bool),
         )

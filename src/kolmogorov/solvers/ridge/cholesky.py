@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov.kernels.rows.quadratic import batch_values
 from kolmogorov.kernels.rows.ridge import solve_systems
-from kolmogorov.solvers.contract import Batch, Floats, RidgeSolver
+from kolmogorov.solvers.contract import Batch, RidgeSolver
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Cholesky(RidgeSolver):
     name = "cholesky"
     exact = True
 
-    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64]) -> Batch:
+    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
         x = np.empty_like(moment)
         solve_systems(gram, moment, x)
         batch_values(gram, moment, x, values := np.empty(len(x)))

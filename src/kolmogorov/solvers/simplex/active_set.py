@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import Integer, Real
 from kolmogorov.kernels.rows.active_set import active_set, active_set_rows
 from kolmogorov.solvers.certificate import Certified
-from kolmogorov.solvers.contract import Floats, SimplexSolver
+from kolmogorov.solvers.contract import SimplexSolver
 from kolmogorov.solvers.stopping import stop_cell
 
 

@@ -8,10 +8,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import Integer, Real
 from kolmogorov.kernels.rows.simplex import pairwise_descent
 from kolmogorov.solvers.certificate import Certified
-from kolmogorov.solvers.contract import Floats, SimplexSolver
+from kolmogorov.solvers.contract import SimplexSolver
 
 
 @dataclass(frozen=True)
