@@ -14,6 +14,7 @@ from kolmogorov.data.table.observations import View
 from kolmogorov.errors import DataError, FileFormatError, ParameterError
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.emission import CUT
+from kolmogorov.fitted.intervals import answer_interval
 from kolmogorov.sampling.drawing import Drawing
 
 SMALL = {"n_chains": 2, "burn_in": 30, "n_samples": 5, "random_state": 0}
@@ -127,7 +128,7 @@ def test_many_ratings_are_gone_through_on_threads_to_the_same_bits(models, table
             *posterior.moments(*rows),
             posterior.draws(*rows),
             posterior.distribution_at_rows(*rows),
-            *posterior.interval(*rows, 0.9, noise=True),
+            *answer_interval(posterior, *rows, 0.9),
         ]
 
     alone = found()

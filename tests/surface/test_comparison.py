@@ -25,15 +25,15 @@ def test_biases_are_those_of_the_definition():
 def test_packed_tables_and_other_orders_of_ids_give_the_same(zoo, tmp_path):
     train, test = zoo.split(random_state=0)
     model = km.KolmogorovModel(4, random_state=0).fit(km.pack(train, tmp_path / "t.kmt"))
-    expected = guess_scores(km.KolmogorovModel(4, random_state=0).fit(train).fitted_, test)
-    for name, scores in guess_scores(model.fitted_, test).items():
+    expected = guess_scores(km.KolmogorovModel(4, random_state=0).fit(train).fitted_.training, test)
+    for name, scores in guess_scores(model.fitted_.training, test).items():
         assert scores == pytest.approx(expected[name])
     some = test.subset(test.user_rows() % 2 == 1)
     ids = Observations.from_arrays(
         some.users.ids[some.user_rows()], some.items.ids[some.item_rows()], some.values, maximum=1
     )
-    found = guess_scores(model.fitted_, ids)
-    assert found["item means"] == pytest.approx(guess_scores(model.fitted_, some)["item means"])
+    found = guess_scores(model.fitted_.training, ids)
+    assert found["item means"] == pytest.approx(guess_scores(model.fitted_.training, some)["item means"])
     guess = SimpleGuesses.of(train).at(some.user_rows(), some.item_rows())["item means"]
     assert found["item means"] == pytest.approx(evaluate(some.values, guess, None, 1.0, binary=True))
 

@@ -18,5 +18,9 @@ def nearest(values: NDArray[Any], points: NDArray[np.float64]) -> NDArray[Any]:
     >>> nearest(np.array([-7.0, 0.24, 0.25, 0.9]), np.array([0.0, 0.5, 1.0])).tolist()
     [0, 0, 0, 2]
     """
-    middles = 0.5 * (points[1:] + points[:-1])
-    return np.searchsorted(middles, values).astype(np.min_scalar_type(points.size - 1))
+    return np.searchsorted(middles(points), values).astype(np.min_scalar_type(points.size - 1))
+
+
+def middles(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return where rounding to the nearest of some increasing points changes."""
+    return 0.5 * (points[1:] + points[:-1])

@@ -19,7 +19,7 @@ def scored(
 
     if k is None:
         scores = model.evaluate(observations)
-        guesses = guess_scores(model.fitted_, observations)
+        guesses = guess_scores(model.fitted_.training, observations)
     else:
         scores = model.evaluate(observations, ranking=True, k=k)
         guesses = {POPULARITY: popularity_scores(model.fitted_.training, observations, k)}

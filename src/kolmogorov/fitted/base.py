@@ -16,8 +16,9 @@ from kolmogorov.errors import FitError, InvariantError
 from kolmogorov.fitted.files import Parts
 from kolmogorov.kernels.draws.tilting import tilt
 
+#: Entries that are counted at once, by judgement: some 100 MB at most.
 _BLOCK = 1 << 22
-#: Ratings looked at to find the values of their scale, and how many these may be.
+#: Ratings looked at to find the points of their scale, and how many these may be; by judgement.
 _LOOK, _MOST_POINTS = 1 << 20, 64
 T = TypeVar("T", bound="Trained")
 
@@ -98,12 +99,11 @@ class Trained(Counted, ABC):
         raise NotImplementedError(f"{type(self).__name__} predicts no distributions.")
 
     @abstractmethod
-    def of_users(self, users: Rows) -> Floats:
-        """Return the predictions of all items for some users; float64[n, n_items]."""
+    def of_users(self, users: Rows, lower: float | None = None) -> Floats:
+        """Return the predictions of all items for some users; float64[n, n_items].
 
-    def lower_of_users(self, users: Rows, level: float) -> Floats:
-        """Return lower bounds of `of_users`; without draws there is no doubt to tell."""
-        return self.of_users(users)
+        With `lower`, return what all but this share of the draws exceed. A single model is as sure of everything.
+        """
 
     @abstractmethod
     def similar_to(self, item: int) -> Floats:
@@ -135,11 +135,11 @@ class Trained(Counted, ABC):
         found = self._distinct
         if self.training.is_binary or found.size < 2:
             return np.array([0.0, 1.0])
-        return found if self.has_steps else np.linspace(found[0], found[-1], _MOST_POINTS)
+        return found if self.has_few_points else np.linspace(found[0], found[-1], _MOST_POINTS)
 
     @property
-    def has_steps(self) -> bool:
-        """Whether the ratings are so few that `points` are these themselves."""
+    def has_few_points(self) -> bool:
+        """Whether the ratings are so few that `points` are the ratings themselves."""
         return self._distinct.size <= _MOST_POINTS
 
     @cached_property
@@ -187,6 +187,19 @@ def checked(found: T, remedy: str = "Smaller weights or a smaller scale may help
     except InvariantError as error:
         raise FitError(f"The fit broke down: {error}. {remedy}") from None
     return found
+
+
+def entry_rows(known: Observations, observations: Observations) -> tuple[Rows, Rows]:
+    """Return the rows in `known` of the user and of the item of every entry of other observations; -1 for unknown ids.
+
+    Examples
+    --------
+    >>> table = Observations.from_arrays(["a", "b"], ["x", "y"], [1, 0])
+    >>> entry_rows(table, Observations.from_arrays(["b", "c"], ["x", "y"], [1, 0]))
+    (array([ 1, -1]), array([0, 1]))
+    """
+    users = known.users.translate(observations.users)[observations.user_rows()]
+    return users, known.items.translate(observations.items)[observations.item_rows()]
 
 
 def by_users(observations: Observations) -> Observations:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.invariants import check_among, check_array, check_between, check_positive, check_simplex
-from kolmogorov._support.nearest import nearest
+from kolmogorov._support.nearest import middles, nearest
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
 from kolmogorov.errors import InvariantError
@@ -81,12 +81,6 @@ class Fitted(Trained):
         """What predictions are products of."""
         return Factors(self.theta_or_population[None], self.psi_or_average[None])
 
-    @cached_property
-    def codes(self) -> NDArray[np.uint8]:
-        """Psi as numbers of levels, for a many-valued model."""
-        assert self.levels is not None
-        return nearest(self.psi, self.levels)
-
     def known_rows(self, users: Rows, items: Rows) -> tuple[Rows, Rows]:
         """Return the rows as they are: users and items without observations have thetas and psis too."""
         return users, items
@@ -105,22 +99,18 @@ class Fitted(Trained):
             return np.column_stack([1.0 - chance, chance])
         out = np.zeros((users.size, points.size))
         noise = np.append(self.noise, self.noise[self.user_seen].mean())
-        cuts = 0.5 * (points[1:] + points[:-1])
         rows = (users.astype(np.int64, copy=False), items.astype(np.int64, copy=False))
-        answer_shares(self.theta_or_population[None], self.psi_or_average[None], np.sqrt(noise)[None], *rows, cuts, out)
+        theta, psi = self.theta_or_population[None], self.psi_or_average[None]
+        answer_shares(theta, psi, np.sqrt(noise)[None], *rows, middles(points), out)
         return out
 
-    def of_users(self, users: Rows) -> Floats:
+    def of_users(self, users: Rows, lower: float | None = None) -> Floats:
         """Return the predictions of all items for some users."""
         return self.of_thetas(self.theta_or_population[users])
 
-    def of_thetas(self, theta: Floats) -> Floats:
+    def of_thetas(self, theta: Floats, lower: float | None = None) -> Floats:
         """Return the predictions of all items for given thetas."""
         return np.clip(theta @ self.psi_or_average[:-1].T, 0.0, 1.0)
-
-    def lower_of_thetas(self, theta: Floats, level: float) -> Floats:
-        """Return lower bounds of `of_thetas`; a single model has no doubt to tell."""
-        return self.of_thetas(theta)
 
     def similar_to(self, item: int) -> Floats:
         """Return, for every item, the population's probability of both over that of either.
@@ -130,9 +120,9 @@ class Fitted(Trained):
         low = 0.0 if self.levels is None else self.levels[0]
         return overlap(self.population, self.psi_or_average[:-1] - low, item)
 
-    def reaching(self, mark: float) -> Fitted:
-        """Return the model with two levels that a threshold makes: Pr(X[u, i] >= mark) = theta_u . [x_i >= mark]."""
-        return replace(self, psi=self.psi >= mark - _ROUNDING, levels=None)
+    def reaching(self, threshold: float) -> Fitted:
+        """Return the model with two levels that a threshold t makes: Pr(X[u, i] >= t) = theta_u . [x_i >= t]."""
+        return replace(self, psi=self.psi >= threshold - _ROUNDING, levels=None)
 
     @cached_property
     def ruled(self) -> Fitted:
@@ -151,7 +141,7 @@ class Fitted(Trained):
             **self.item_pull.arrays("item"),
         }
         if self.levels is not None:
-            arrays |= {"psi": self.codes, "levels": self.levels}
+            arrays |= {"psi": nearest(self.psi, self.levels), "levels": self.levels}
         meta = {"n_events": self.n_events, "learned_from": self.learned_from}
         return meta, arrays | training_arrays(self.training)
 

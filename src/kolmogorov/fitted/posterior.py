@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from kolmogorov._support.invariants import check_among, check_array, check_positive, check_simplex
-from kolmogorov._support.nearest import nearest
+from kolmogorov._support.nearest import middles, nearest
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
@@ -29,12 +28,9 @@ from kolmogorov.kernels.draws.averages import (
     level_shares,
     low_quantile,
     mean_products,
-    mixture_quantile,
 )
 from kolmogorov.metrics.distribution import shares
 
-#: Pairs times draws held at once.
-_BLOCK = 1 << 22
 #: Pairs times draws that one thread goes through before others could have begun.
 _FEW = 1 << 16
 #: The same for numbers of draws times all items. Items gone through at once are so many that their share of scratch
@@ -131,6 +127,11 @@ class Posterior(Trained):
             psi[k, -1] = psi[k, rng.choice(np.flatnonzero(self.item_seen))]
         return theta, psi, deviation
 
+    @property
+    def noise_deviation(self) -> Floats:
+        """The standard deviation of a user's answers in each draw, with one more for an unknown user."""
+        return self._anyone[2]
+
     def at_rows(self, users: Rows, items: Rows) -> Floats:
         """Return the mean over draws for aligned rows."""
         return self.moments(users, items)[0]
@@ -140,9 +141,10 @@ class Posterior(Trained):
         users, items = self.known_rows(users, items)
         mean, deviation = np.empty(users.size), np.empty(users.size)
         theta, psi, _ = self._anyone
-        self._dealt(
+        deal_pairs(
             lambda part: mean_products(theta, psi, users[part], items[part], *self.bounds, mean[part], deviation[part]),
             users.size,
+            self.n_draws,
         )
         unknown = (users == len(self.users)) | (items == len(self.items))
         if unknown.any():
@@ -157,7 +159,7 @@ class Posterior(Trained):
         out = np.empty((users.size, self.n_draws))
         theta, psi, _ = self._anyone
         low, high = np.clip(self.bounds, 0.0, 1.0).tolist()
-        self._dealt(lambda part: draw_products(theta, psi, users[part], items[part], low, high, out[part]), users.size)
+        deal_pairs(lambda part: draw_products(theta, psi, users[part], items[part], low, high, out[part]), *out.shape)
         return out
 
     def _shares_at_rows(self, users: Rows, items: Rows, points: Floats) -> Floats:
@@ -170,12 +172,16 @@ class Posterior(Trained):
         if self.likelihood == "categorical":
             emission, codes = emission_of(self.likelihood, self.levels, self.training), self._codes
             found = np.zeros((users.size, self.levels.size))
-            self._dealt(lambda part: level_shares(theta, codes, users[part], items[part], found[part]), users.size)
+            deal_pairs(
+                lambda part: level_shares(theta, codes, users[part], items[part], found[part]), users.size, self.n_draws
+            )
             return found @ (emission.chances @ shares(emission.answers, points))
         out = np.zeros((users.size, points.size))
-        cuts = 0.5 * (points[1:] + points[:-1])
-        self._dealt(
-            lambda part: answer_shares(theta, psi, deviation, users[part], items[part], cuts, out[part]), users.size
+        ends = middles(points)
+        deal_pairs(
+            lambda part: answer_shares(theta, psi, deviation, users[part], items[part], ends, out[part]),
+            users.size,
+            self.n_draws,
         )
         return out
 
@@ -193,44 +199,9 @@ class Posterior(Trained):
         spread = float((self.moments(users, items)[1] ** 2).mean())
         return self.noise.mean(axis=0, dtype=np.float64) + spread
 
-    def _dealt(self, work: Callable[[slice], None], n_pairs: int) -> None:
-        """Do work for parts of the pairs, on all processors where that is worth their dispatch."""
-        with Threads(-1 if n_pairs * self.n_draws > _FEW else None) as dealer:
-            dealer.deal(lambda first, last: work(slice(first, last)), n_pairs, 1)
-
-    def interval(self, users: Rows, items: Rows, level: float, *, noise: bool) -> tuple[Floats, Floats]:
-        """Return the central interval of the probability or, with `noise`, of a new answer."""
-        users, items = self.known_rows(users, items)
-        low, high = np.empty(users.size), np.empty(users.size)
-        tails = (0.5 * (1.0 - level), 0.5 * (1.0 + level))
-        block = max(1, _BLOCK // self.n_draws)
-        for first in range(0, users.size, block):
-            part = slice(first, first + block)
-            centre = self.draws(users[part], items[part])
-            if noise:
-                self._quantiles(
-                    centre, np.ascontiguousarray(self._anyone[2][:, users[part]].T), tails, low[part], high[part]
-                )
-            else:
-                low[part], high[part] = np.quantile(centre, tails, axis=1)
-        return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
-
-    def _quantiles(self, centre: Floats, spread: Floats, tails: tuple[float, float], *out: Floats) -> None:
-        """Write quantiles of mixtures of normals, a row of `centre` and `spread` each."""
-
-        def work(part: slice) -> None:
-            for tail, found in zip(tails, out, strict=True):
-                mixture_quantile(centre[part], spread[part], tail, float(ndtri(tail)), found[part])
-
-        self._dealt(work, len(centre))
-
-    def of_users(self, users: Rows) -> Floats:
-        """Return the mean predictions of all items for some users."""
-        return self.of_thetas(self.thetas(users))
-
-    def lower_of_users(self, users: Rows, level: float) -> Floats:
-        """Return what all but a share `level` of the draws exceed."""
-        return self.lower_of_thetas(self.thetas(users), level)
+    def of_users(self, users: Rows, lower: float | None = None) -> Floats:
+        """Return the mean predictions of all items for some users, or what all but a share of the draws exceed."""
+        return self.of_thetas(self.thetas(users), lower)
 
     def thetas(self, users: Rows) -> Floats:
         """Return the thetas of all draws side by side, each draw with an equal share; float64[n, n_draws * D]."""
@@ -239,33 +210,29 @@ class Posterior(Trained):
         chosen = self.theta[:, np.where(past, 0, known)]
         if past.any():
             chosen[:, past] = self._population[:, None]
-        return stacked(chosen)
+        return np.concatenate(chosen.astype(np.float64), axis=1) / self.n_draws
 
-    def of_thetas(self, theta: Floats) -> Floats:
-        """Return the mean predictions of all items for thetas of all draws side by side."""
-        total = np.empty((len(theta), len(self.items)))
+    def of_thetas(self, theta: Floats, lower: float | None = None) -> Floats:
+        """Return the predictions of all items, as `of_users` does, for thetas of all draws side by side."""
+        out = np.empty((len(theta), len(self.items)))
+        if lower is not None:
+            # The first kernel of a process takes longer to load than one user's answer.
+            few = len(theta) == 1
+            self._said_of_thetas(
+                theta,
+                lambda said, out: np.quantile(said, lower, axis=0, out=out) if few else low_quantile(said, lower, out),
+                out,
+            )
+            return np.clip(out, *np.clip(self.bounds, 0.0, 1.0))
         if np.isfinite(self.bounds).all():
-            self._said_of_thetas(theta, lambda said, out: np.clip(said, *self.bounds).mean(axis=0, out=out), total)
-            return total
+            self._said_of_thetas(theta, lambda said, out: np.clip(said, *self.bounds).mean(axis=0, out=out), out)
+            return out
 
         def share(first: int, last: int) -> None:
-            np.matmul(theta, self._values(first, last), out=total[:, first:last])
+            np.matmul(theta, self._values(first, last), out=out[:, first:last])
 
         self._dealt_items(share, len(theta))
-        return np.clip(total, 0.0, 1.0)
-
-    def lower_of_thetas(self, theta: Floats, level: float) -> Floats:
-        """Return what all but a share `level` of the draws exceed, for thetas of all draws side by side."""
-        out = np.empty((len(theta), len(self.items)))
-        # The first kernel of a process takes longer to load than one user's answer.
-        few = len(theta) == 1
-        self._said_of_thetas(
-            theta,
-            lambda said, out: np.quantile(said, level, axis=0, out=out) if few else low_quantile(said, level, out),
-            out,
-        )
-        low, high = np.clip(self.bounds, 0.0, 1.0)
-        return np.clip(out, low, high)
+        return np.clip(out, 0.0, 1.0)
 
     def _said_of_thetas(self, theta: Floats, gathered: Callable[[Floats, Floats], Any], out: Floats) -> None:
         """Write what `gathered` makes of what every draw says: float64[n_draws, some of the rows, some items]."""
@@ -362,7 +329,7 @@ class Posterior(Trained):
             raise InvariantError("there must be as many levels as distinct ratings")
 
 
-def stacked(theta: Iterable[NDArray[Any]]) -> Floats:
-    """Return thetas of several models side by side, each with an equal share, so that rows still sum to 1."""
-    parts = [np.asarray(part, dtype=np.float64) for part in theta]
-    return np.concatenate(parts, axis=1) / len(parts)
+def deal_pairs(work: Callable[[slice], None], n_pairs: int, n_draws: int) -> None:
+    """Do work for parts of the pairs, on all processors where that is worth their dispatch."""
+    with Threads(-1 if n_pairs * n_draws > _FEW else None) as dealer:
+        dealer.deal(lambda first, last: work(slice(first, last)), n_pairs, 1)

@@ -17,6 +17,7 @@ from kolmogorov.data.table.levels import CHANCES, Levels
 from kolmogorov.data.table.observations import Observations, View
 from kolmogorov.data.table.trainable import check_any
 from kolmogorov.errors import DataError
+from kolmogorov.fitted.intervals import answer_interval, probability_interval
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.model.interpretation import DrawnInterpretation
@@ -96,32 +97,13 @@ class DrawnModel(DrawnInterpretation, EventModel):
             {"level": Between(0.0, 1.0), "of": OneOf(("rating", "probability"))},
         )
         rows, single = pair_rows(self.fitted_, users, items, unknown)
+        ends: tuple[Any, Any]
         if of == "probability":
-            low, high = self.fitted_.interval(*rows, float(level), noise=False)
+            ends = probability_interval(self.fitted_, *rows, float(level))
         else:
-            low, high = self._interval_of_rows(*rows, float(level))
-        return (float(low[0]), float(high[0])) if single else (low, high)
-
-    def _interval_of_rows(self, users: NDArray[np.int64], items: NDArray[np.int64], level: float) -> tuple[Any, Any]:
-        """Return the interval of new ratings, in rating units, for aligned row numbers."""
-        posterior = self.fitted_
-        if posterior.likelihood == "categorical":
-            low, high = self._answer_interval(users, items, level)
-        elif posterior.likelihood == "bernoulli":
-            mean, _ = posterior.moments(users, items)
-            tail = 0.5 * (1.0 - level)
-            low, high = (mean > 1.0 - tail).astype(np.float64), (mean >= tail).astype(np.float64)
-        else:
-            low, high = posterior.interval(users, items, level, noise=True)
-        return posterior.scale.rating(low), posterior.scale.rating(high)
-
-    def _answer_interval(self, users: NDArray[np.int64], items: NDArray[np.int64], level: float) -> tuple[Any, Any]:
-        """Return the ratings between which a new one lies, where answers are one of few ratings."""
-        points = self.fitted_.points
-        upto = np.cumsum(self.fitted_.distribution_at_rows(users, items), axis=1)
-        tails = (0.5 * (1.0 - level), 0.5 * (1.0 + level) - 1e-12)
-        low, high = (points[np.minimum((upto < tail).sum(axis=1), points.size - 1)] for tail in tails)
-        return low, high
+            low, high = answer_interval(self.fitted_, *rows, float(level))
+            ends = self.scale_.rating(low), self.scale_.rating(high)
+        return (float(ends[0][0]), float(ends[1][0])) if single else ends
 
     def evaluate(
         self, observations: Observations, *, ranking: bool = False, unknown: Unknown = "average", **lists: Any

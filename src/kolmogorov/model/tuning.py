@@ -28,7 +28,7 @@ from kolmogorov.fitting.distillation.relaxation import Average
 from kolmogorov.model.budget import Budget
 from kolmogorov.model.grids import OF_RATINGS, Grid, usual_values
 from kolmogorov.model.kolmogorov import KolmogorovModel
-from kolmogorov.surface.comparison import POPULARITY, guess_errors, popularity_scores
+from kolmogorov.surface.comparison import POPULARITY, guess_scores, popularity_scores
 from kolmogorov.surface.recommender import Recommender
 
 Parts = Sequence[tuple[Observations, Observations]]
@@ -335,8 +335,7 @@ class Search:
         sums: dict[str, list[float]] = {}
         for train, test in self.parts:
             if self.k is None:
-                rows = np.arange(train.n_users), np.arange(train.n_items)
-                scores = guess_errors(train, test, *rows)
+                scores = guess_scores(train, test)
             else:
                 scores = {POPULARITY: popularity_scores(train, test, self.k)}
             for name, found in scores.items():

@@ -8,7 +8,7 @@ import numpy as np
 
 from kolmogorov._support.typing import Rows
 from kolmogorov.data import Observations
-from kolmogorov.fitted.base import Trained
+from kolmogorov.fitted.base import Trained, entry_rows
 from kolmogorov.interpret.rules.counting import reaching
 
 #: Rules that are looked at, strongest first.
@@ -57,7 +57,6 @@ def _users_of(trained: Trained, because: int, item: int, likes: float) -> list[i
 
 
 def _answers(trained: Trained, fresh: Observations) -> dict[tuple[int, int], float]:
-    users = trained.users.translate(fresh.users)[fresh.user_rows()]
-    items = trained.items.translate(fresh.items)[fresh.item_rows()]
+    users, items = entry_rows(trained.training, fresh)
     pairs = zip(users.tolist(), items.tolist(), fresh.values.tolist(), strict=True)
     return {(user, item): value for user, item, value in pairs}

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kolmogorov._support.nearest import nearest
 from kolmogorov._support.typing import Rows
 from kolmogorov.fitted.base import Trained
 from kolmogorov.fitted.point import Fitted
@@ -57,4 +58,4 @@ def _items(fitted: Fitted) -> dict[str, Any]:
         return {"kind": "bits", "levels": None, "psi": bits(fitted.psi)}
     if fitted.levels is None:
         return {"kind": "chances", "levels": None, "psi": shares(fitted.psi)}
-    return {"kind": "levels", "levels": fitted.levels.tolist(), "psi": as_text(fitted.codes)}
+    return {"kind": "levels", "levels": fitted.levels.tolist(), "psi": as_text(nearest(fitted.psi, fitted.levels))}

@@ -10,7 +10,8 @@ from sklearn.base import clone
 
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
-from kolmogorov.fitted.base import Trained
+from kolmogorov.fitted.base import Trained, entry_rows
+from kolmogorov.fitted.intervals import answer_interval
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.metrics import evaluate, simple_guesses
 from kolmogorov.surface.event_model import EventModel
@@ -62,8 +63,7 @@ def tested(model: EventModel, fresh: Observations) -> Test | None:
         )
     fitted = model.fitted_
     fresh = fresh.rescaled(fitted.scale)
-    users = fitted.users.translate(fresh.users)[fresh.user_rows()]
-    items = fitted.items.translate(fresh.items)[fresh.item_rows()]
+    users, items = entry_rows(fitted.training, fresh)
     guesses = {MODEL: at_entries(fitted, fresh), **simple_guesses(fitted.training, users, items)}
     return Test(protocol, refitted, fitted, fresh, users, items, guesses)
 
@@ -102,7 +102,7 @@ def _coverage(test: Test) -> float | None:
     part = slice(0, _INTERVALS)
     past = (len(test.fitted.users), len(test.fitted.items))
     rows = [np.where(side < 0, end, side)[part] for side, end in zip((test.users, test.items), past, strict=True)]
-    low, high = test.fitted.interval(rows[0], rows[1], 0.9, noise=True)
+    low, high = answer_interval(test.fitted, rows[0], rows[1], 0.9)
     values = test.fresh.values[part]
     return round(float(((values >= low - 1e-9) & (values <= high + 1e-9)).mean()), 4)
 

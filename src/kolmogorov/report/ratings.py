@@ -8,7 +8,7 @@ import numpy as np
 
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
-from kolmogorov.fitted.base import Trained
+from kolmogorov.fitted.base import Trained, entry_rows
 from kolmogorov.report.names import addresses, shown_names
 from kolmogorov.report.packing import as_text, nibbles, varints
 
@@ -50,8 +50,8 @@ def users(trained: Trained, rows: Rows, fresh: Observations) -> dict[str, Any]:
 
 
 def _entries(trained: Trained, observations: Observations, place: Rows, late: int) -> tuple[Rows, Rows, Floats, Rows]:
-    user = place[trained.users.translate(observations.users)][observations.user_rows()]
-    item = trained.items.translate(observations.items)[observations.item_rows()]
+    user, item = entry_rows(trained.training, observations)
+    user = place[user]
     known = (user >= 0) & (item >= 0)
     return user[known], item[known], observations.values[known], np.full(int(known.sum()), late, dtype=np.int64)
 

@@ -13,7 +13,7 @@ import numpy as np
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov.data import Observations
 from kolmogorov.execution import Cuda, Dask, Threads
-from kolmogorov.fitted.base import by_users
+from kolmogorov.fitted.base import by_users, entry_rows
 from kolmogorov.fitted.emission import bounds_of
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.sampling.chains.chain import Chain, Sample
@@ -241,8 +241,7 @@ class HeldOutError:
     """The running average of predictions on held-out entries whose user and item are known, and its error."""
 
     def __init__(self, table: Observations, test: Observations, plan: Plan) -> None:
-        users = table.users.translate(test.users)[test.user_rows()]
-        items = table.items.translate(test.items)[test.item_rows()]
+        users, items = entry_rows(table, test)
         # A row -1 is unknown; the flag behind the last row says so.
         seen_users, seen_items = (np.append(view.counts > 0, False) for view in (table.rows, table.columns))
         known = seen_users[users] & seen_items[items]

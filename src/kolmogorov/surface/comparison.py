@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from kolmogorov import metrics
 from kolmogorov.data import Observations
-from kolmogorov.fitted.base import Trained, item_counts
+from kolmogorov.fitted.base import item_counts
 from kolmogorov.surface.retrieval import LIKES, ranking_scores
 
 POPULARITY = "most popular"
 
 
-def guess_scores(fitted: Trained, observations: Observations) -> dict[str, dict[str, float]]:
+def guess_scores(train: Observations, observations: Observations) -> dict[str, dict[str, float]]:
     """Return the errors of means and biases of what a model was fitted to, by the guess's name.
 
     Examples
@@ -23,16 +22,12 @@ def guess_scores(fitted: Trained, observations: Observations) -> dict[str, dict[
     >>> import kolmogorov as km
     >>> train, test = km.datasets.load("zoo").split(random_state=0)
     >>> model = km.KolmogorovModel(6, user_reg=0.3, random_state=0).fit(train)
-    >>> guesses = guess_scores(model.fitted_, test)
+    >>> guesses = guess_scores(train, test)
     >>> list(guesses), model.evaluate(test)["rmse"] < guesses["user and item biases"]["rmse"]
     (['overall mean', 'item means', 'user and item biases'], True)
     """
-    test = observations.rescaled(fitted.scale)
-    return guess_errors(fitted.training, test, fitted.users.translate(test.users), fitted.items.translate(test.items))
-
-
-def guess_errors(train: Observations, test: Observations, users: Any, items: Any) -> dict[str, dict[str, float]]:
-    """Return the same, with the row of `train` for each user and item of `test`."""
+    test = observations.rescaled(train.scale)
+    users, items = train.users.translate(test.users), train.items.translate(test.items)
     guesses = metrics.SimpleGuesses.of(train)
     view, binary = test.rows, test.is_binary
     sums: dict[str, metrics.Scores] = {}

@@ -189,7 +189,7 @@ class EventModel(TransformerMixin, Recommender):  # type: ignore[misc]
 
         def scored(part: slice) -> tuple[Floats, Floats | None]:
             with one_blas_thread():
-                return fitted.of_thetas(theta[part]), fitted.lower_of_thetas(theta[part], LOWER) if lower else None
+                return fitted.of_thetas(theta[part]), fitted.of_thetas(theta[part], LOWER) if lower else None
 
         return scored
 

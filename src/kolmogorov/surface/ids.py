@@ -125,12 +125,8 @@ def rows_of(vocabulary: Vocabulary, seen: NDArray[np.bool_], ids: Any, what: str
 
 def pair_rows(known: Trained, users: Any, items: Any, unknown: Unknown) -> tuple[tuple[Rows, Rows], bool]:
     """Return the row numbers of pairs (of ids, of Observations, of a frame) and whether it is a single pair of ids."""
-    strangers = Strangers(unknown)
     if isinstance(users, Observations) and items is None:
-        view = users.rows
-        user_rows = strangers.rows_by_id(known.users, known.user_seen, users.users, view.counts > 0, "user")
-        item_rows = strangers.rows_by_id(known.items, known.item_seen, users.items, users.seen_items, "item")
-        strangers.tell()
+        user_rows, item_rows = _sides(known, users, unknown)
         return (user_rows[users.user_rows()], item_rows[users.item_rows()]), False
     if items is None:
         pairs = pair_frame(users)
@@ -141,12 +137,23 @@ def pair_rows(known: Trained, users: Any, items: Any, unknown: Unknown) -> tuple
     item_ids, one_item = _ids(items, "item")
     if user_ids.size != item_ids.size and 1 not in (user_ids.size, item_ids.size):
         raise DataError(f"users and items must be aligned, got {user_ids.size} users and {item_ids.size} items.")
+    strangers = Strangers(unknown)
     rows = np.broadcast_arrays(
         strangers.rows_of(known.users, known.user_seen, user_ids, "user"),
         strangers.rows_of(known.items, known.item_seen, item_ids, "item"),
     )
     strangers.tell()
     return (rows[0].copy(), rows[1].copy()), one_user and one_item
+
+
+def _sides(known: Trained, observations: Observations, unknown: Unknown) -> tuple[Rows, Rows]:
+    """Return the model's row of every user and of every item of some observations."""
+    strangers = Strangers(unknown)
+    present = observations.rows.counts > 0
+    users = strangers.rows_by_id(known.users, known.user_seen, observations.users, present, "user")
+    items = strangers.rows_by_id(known.items, known.item_seen, observations.items, observations.seen_items, "item")
+    strangers.tell()
+    return users, items
 
 
 def _ids(raw: Any, what: str) -> tuple[NDArray[Any], bool]:
@@ -170,10 +177,7 @@ def at_entries(fitted: Trained, observations: Observations, unknown: Unknown = "
 def rows_in_blocks(fitted: Trained, observations: Observations, unknown: Unknown) -> Iterator[tuple[slice, Rows, Rows]]:
     """Yield entries of some observations as slices, with their row numbers, about a million at a time."""
     view = observations.rows
-    strangers = Strangers(unknown)
-    users = strangers.rows_by_id(fitted.users, fitted.user_seen, observations.users, view.counts > 0, "user")
-    items = strangers.rows_by_id(fitted.items, fitted.item_seen, observations.items, observations.seen_items, "item")
-    strangers.tell()
+    users, items = _sides(fitted, observations, unknown)
     for first, last in view.blocks():
         part = slice(int(view.indptr[first]), int(view.indptr[last]))
         yield part, users[view.owners(first, last)], items[view.indices[part]]

@@ -100,7 +100,12 @@ def best(scores: Floats, users: Rows, seen: View, counts: NDArray[np.int64], n: 
     Ties go to the item with more observations, then to the smaller row number.
     """
     if len(scores) == 1:
-        return _best_of_one(scores[0], users[0], seen, counts, n, min_count)[None]
+        # The first kernel of a process takes longer to load than one list to sort.
+        hidden = counts < min_count
+        if users[0] < seen.indptr.size - 1:
+            hidden[seen.indices[seen.indptr[users[0]] : seen.indptr[users[0] + 1]]] = True
+        order = np.lexsort((-counts, -np.floor(scores[0] * 1e12 + 0.5)))
+        return order[~hidden[order]][None, :n]
     out = np.empty((len(scores), min(n, counts.size)), dtype=np.int64)
 
     def share(first: int, last: int) -> None:
@@ -110,20 +115,6 @@ def best(scores: Floats, users: Rows, seen: View, counts: NDArray[np.int64], n: 
     with Threads(-1 if scores.size > _MANY else None) as dealer:
         dealer.deal(share, len(scores), 1)
     return out
-
-
-def _best_of_one(scores: Floats, user: int, seen: View, counts: NDArray[np.int64], n: int, min_count: int) -> Rows:
-    """Do the same for one row: the first kernel of a process takes longer to load than this list to make."""
-    allowed = counts >= min_count
-    if user < seen.indptr.size - 1:
-        allowed[seen.indices[seen.indptr[user] : seen.indptr[user + 1]]] = False
-    candidates = np.flatnonzero(allowed)
-    rounded = scores[candidates].round(12)
-    if candidates.size > 4 * n:
-        # Sort only what can be among the best.
-        near = rounded >= np.partition(rounded, candidates.size - n)[candidates.size - n]
-        candidates, rounded = candidates[near], rounded[near]
-    return candidates[np.lexsort((-counts[candidates], -rounded))[:n]]
 
 
 def as_columns(fitted: Trained, rows: Rows, probability: Floats) -> dict[str, NDArray[Any]]:

@@ -24,7 +24,7 @@ from kolmogorov.fitted.base import Trained
 from kolmogorov.surface.frames import pair_frame
 from kolmogorov.surface.gpu import ListRules, Lists, lists_on, pairs_on
 from kolmogorov.surface.guests import observations_of
-from kolmogorov.surface.ids import Strangers, Unknown, id_of, pair_rows, rows_in_blocks
+from kolmogorov.surface.ids import Strangers, Unknown, id_of, pair_rows, rows_in_blocks, rows_of
 from kolmogorov.surface.ranking import LOWER, Askers, as_columns, best, usual_count
 from kolmogorov.surface.retrieval import LIKES, ranking_scores
 from kolmogorov.surface.saving import save
@@ -259,12 +259,11 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
     def _known(self, users: Any, rank: Rank, unknown: Unknown) -> Askers:
         """Return users by their ids; one that is unknown stands for the population."""
         ids = [users] if np.ndim(users) == 0 else list(users)
-        strangers, fitted, lower = Strangers(unknown), self.fitted_, self._ranks_lower(rank)
-        rows = strangers.rows_of(fitted.users, fitted.user_seen, ids, "user")
-        strangers.tell()
+        fitted, lower = self.fitted_, self._ranks_lower(rank)
+        rows = rows_of(fitted.users, fitted.user_seen, ids, "user", unknown)
 
         def scored(part: slice) -> tuple[Floats, Floats | None]:
-            return fitted.of_users(rows[part]), fitted.lower_of_users(rows[part], LOWER) if lower else None
+            return fitted.of_users(rows[part]), fitted.of_users(rows[part], LOWER) if lower else None
 
         def elsewhere(hidden: Rows, n: int, min_count: int) -> Lists | None:
             level = LOWER if lower else None

@@ -223,7 +223,7 @@ def test_a_scale_without_steps_has_the_levels_for_thresholds():
     model = km.KolmogorovModel(
         2, levels=[0.0, 0.25, 0.5, 0.75, 1.0], learn_from="ratings", user_reg=0.1, random_state=0
     ).fit(table)
-    assert not model.fitted_.has_steps
+    assert not model.fitted_.has_few_points
     assert model.relations().grades.marks.tolist() == [0.25, 0.5, 0.75]
 
 

@@ -81,6 +81,7 @@ def command(
     from kolmogorov.cli.display import emit
     from kolmogorov.data.reading.layout import FileFormat
     from kolmogorov.errors import ParameterError
+    from kolmogorov.fitted.intervals import answer_interval
     from kolmogorov.model.drawn import DrawnModel
     from kolmogorov.model.loading import load
     from kolmogorov.surface.ids import Strangers
@@ -102,8 +103,8 @@ def command(
         probability, deviation = fitted_model.fitted_.moments(user_rows, item_rows)
         columns |= {"probability": probability, "std": deviation, "rating": fitted.scale.rating(probability)}
         if interval is not None:
-            low, high = fitted_model._interval_of_rows(user_rows, item_rows, interval)
-            columns |= {"low": low, "high": high}
+            low, high = answer_interval(fitted_model.fitted_, user_rows, item_rows, interval)
+            columns |= {"low": fitted.scale.rating(low), "high": fitted.scale.rating(high)}
     else:
         probability = fitted.at_rows(user_rows, item_rows)
         columns |= {"probability": probability, "rating": fitted.scale.rating(probability)}

@@ -57,7 +57,7 @@ class Grades:
         points = fitted.points
         if fitted.levels is None:
             return cls(0.5 * (points[1:] + points[:-1]), points[1:])
-        if not fitted.has_steps:
+        if not fitted.has_few_points:
             inside = (fitted.levels > points[0]) & (fitted.levels <= points[-1])
             points = np.append(points[0], fitted.levels[inside])
         return cls.between(fitted.levels, points)
