@@ -105,6 +105,22 @@ def descent_phase(matrix, dual):
     return "II-A" if np.linalg.eigvalsh(-matrix)[-1] + (-dual).max() <= 0 else "II-B"
 
 
+def printed_lanczos(matrix, start, delta):
+    """The paper's Algorithm 5 as printed: the basis, a vector a row, and the tridiagonal matrix."""
+    n = len(start)
+    basis, small, previous, beta = [start], np.zeros((n, n)), np.zeros(n), 0.0
+    for j in range(n):
+        w = matrix @ basis[j] - beta * previous
+        small[j, j] = w @ basis[j]
+        w = w - small[j, j] * basis[j]
+        beta = np.linalg.norm(w)
+        if beta <= delta or j + 1 == n:
+            return np.array(basis), small[: j + 1, : j + 1]
+        small[j, j + 1] = small[j + 1, j] = beta
+        previous = basis[j]
+        basis.append(w / beta)
+
+
 def krylov_ritz_values(matrix, start, m):
     """Ritz values on the span of start, C start, ..., by a QR decomposition of that very matrix."""
     columns = [start]

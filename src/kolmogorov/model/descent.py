@@ -51,6 +51,7 @@ def run(
             checkpoint=_checkpoint(model, engine, n_events, n_init, seed),
             start=start,
             keep_interrupted=keep_interrupted,
+            keep_better=bool(model.keep_better),
         ).run()
         observations = engine.observations()
         settled, seen = engine.problem, engine.seen_users
@@ -91,6 +92,8 @@ def _checkpoint(model: Any, engine: Engine[Any], n_events: int, n_init: int, see
     problem = engine.problem
     # Everything but the seed that shapes the sweeps; the item solver names the levels, if there are several.
     shape = [n_events, problem.objective, n_init, repr(problem.user_solver), repr(problem.item_solver)]
+    if not problem.keep_better:
+        shape.append("as found")
     text = repr((shape, engine.fingerprint()))
     return Checkpoint(
         model.checkpoint,

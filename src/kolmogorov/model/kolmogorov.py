@@ -16,6 +16,7 @@ from kolmogorov._support.threads import thread_count
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import (
     LARGEST_RIDGE,
+    Boolean,
     Callback,
     Either,
     Flag,
@@ -67,6 +68,7 @@ _RULES: dict[str, Requirement] = {
     "execution": Optional(Either(Instance(Cuda), Instance(Dask))),
     "callback": Callback(),
     "verbose": Flag(),
+    "keep_better": Boolean(),
 }
 #: Ridges of a descent over ratings whose user gave none, and its sweeps and starts.
 _RIDGES, _SWEEPS, _STARTS = (10.0, 0.0), 100, 1
@@ -134,6 +136,9 @@ class KolmogorovModel(PointInterpretation, EventModel):
         ends the fit.
     verbose : int
         1 writes a line per sweep to standard error.
+    keep_better : bool
+        From ratings: a row keeps its point where its solver finds a worse one, and a sweep that raises the objective is
+        undone. False is the paper's Algorithm 4 to the letter, whose error may rise.
     checkpoint : path, optional
         File from which a killed fit goes on, to end with the same bits as one that was never interrupted: the draws so
         far, or from ratings the state after every sweep.
@@ -202,6 +207,7 @@ class KolmogorovModel(PointInterpretation, EventModel):
         callback: Callable[[Any], Any] | None = None,
         verbose: int = 0,
         checkpoint: str | os.PathLike[str] | None = None,
+        keep_better: bool = True,
     ) -> None:
         self.n_events = n_events
         self.levels = levels
@@ -221,6 +227,7 @@ class KolmogorovModel(PointInterpretation, EventModel):
         self.callback = callback
         self.verbose = verbose
         self.checkpoint = checkpoint
+        self.keep_better = keep_better
 
     @classmethod
     def as_in_paper(cls, n_events: int, **changes: Any) -> Self:
@@ -229,7 +236,8 @@ class KolmogorovModel(PointInterpretation, EventModel):
         The uniform prior, lambda_u as printed for MovieLens 100K, mu_i = 0, Frank-Wolfe for the users, the enhanced
         gradient descent with gamma = 100 and 100 roundings for the items, 20 sweeps from one start. The paper does not
         print the descent's first step (here 0.2), its tolerance (1e-2) and its Armijo constants (0.3, 0.5): these come
-        nearest to its Table II. One thing is ours: an item keeps its support where rounding found a worse one.
+        nearest to its Table II. One thing is ours: an item keeps its support where rounding found a worse one, and a
+        sweep that makes the fit worse is undone; `keep_better=False` is Algorithm 4 without that.
 
         Parameters
         ----------
@@ -344,6 +352,8 @@ class KolmogorovModel(PointInterpretation, EventModel):
         """Say why the descent goes over ratings; None where it goes over a table that draws complete."""
         if self.learn_from == "ratings":
             return "as asked"
+        if not self.keep_better:
+            return "keep_better=False is for that"
         given = [name for name in ("user_reg", "item_reg") if getattr(self, name) != "auto"]
         if given or self.prior != "mean":
             return f"{' and '.join(given) or 'the uniform prior'} {'are' if len(given) > 1 else 'is'} for that"
@@ -448,7 +458,7 @@ class KolmogorovModel(PointInterpretation, EventModel):
             solver.check_size(n_events)
         rest = self.unobserved if self.unobserved == "auto" else float(self.unobserved)
         objective = Objective(self._ridges[0], self._ridges[1], self.prior, rest)
-        return Problem(solvers[0], solvers[1], objective, self.levels)
+        return Problem(solvers[0], solvers[1], objective, self.levels, keep_better=bool(self.keep_better))
 
     def _on_sweep(self, sweep: Sweep) -> bool:
         if self.verbose:

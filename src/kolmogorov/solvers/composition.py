@@ -88,7 +88,7 @@ class BestOf(_Wrapper):
         for attempt in range(self.k):
             fresh = seeds ^ row_seeds(attempt, 0, 0, np.zeros(1, dtype=np.int64))
             go_on()
-            batch = solver._solve_batch(gram, moment, start, fresh)
+            batch = solver._solve_batch(gram, moment, start, fresh).certified()
             values = np.empty(len(moment))
             batch_values(gram, moment, np.ascontiguousarray(batch.x), values)
             better = values < best_values
@@ -121,7 +121,7 @@ class Recorded(_Wrapper):
         return ["solver"]
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
-        batch = self.inner._solve_batch(gram, moment, start, seeds)
+        batch = self.inner._solve_batch(gram, moment, start, seeds).certified()
         self.records.append(batch)
         return batch
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -62,6 +62,8 @@ class Batch:
         Final dual variables.
     trace, dual_trace : list of arrays or None
         Per row, the dual value and the dual point of every iteration.
+    later : callable or None
+        Adds what takes more work and is no part of the method, such as a bound; `certified` calls it.
     """
 
     x: Floats
@@ -77,6 +79,11 @@ class Batch:
     dual: Floats | None = None
     trace: list[Floats] | None = None
     dual_trace: list[Floats] | None = None
+    later: Callable[[Batch], Batch] | None = None
+
+    def certified(self) -> Batch:
+        """Return the same with all that can be known of it."""
+        return self if self.later is None else replace(self.later(self), later=None)
 
     def solution(self, problem: QuadraticProgram, seconds: float) -> Solution:
         """Return what is known about the first row, as the answer to a problem of its own."""
@@ -174,7 +181,8 @@ class RowSolver(ABC):
                 batch = self._solve_batch(
                     np.ascontiguousarray(problem.gram[None]), problem.moment[None].copy(), point[None], seeds
                 )
-                return batch, time.perf_counter() - began
+                seconds = time.perf_counter() - began
+                return batch.certified(), seconds
 
         batch, seconds = work() if problem.size <= _MOMENTARY else interruptible(work)
         if not np.isfinite(batch.x).all():

@@ -105,6 +105,60 @@ def test_the_training_objective_never_rises(table, prior, seed):
     assert all(later <= earlier for earlier, later in itertools.pairwise(history))
 
 
+def test_algorithm_4_without_safeguards_takes_what_rounding_finds():
+    """With few roundings the error rises now and then; sweeps are neither undone nor ended by it."""
+    toy = datasets.load("toy", random_state=0)
+    item_solver = resolve("binary", "enhanced_gd", n_draws=1, step=0.2, tol=1e-2)
+    settings = {"user_reg": 1.0, "max_iter": 6, "random_state": 0, "n_jobs": 1, "item_solver": item_solver}
+    model = KolmogorovModel.as_in_paper(5, keep_better=False, **settings).fit(toy)
+    errors = [sweep.rmse for sweep in model.history_]
+    assert len(errors) == 6
+    assert any(later > earlier for earlier, later in itertools.pairwise(errors))
+    kept = [sweep.objective for sweep in KolmogorovModel.as_in_paper(5, **settings).fit(toy).history_]
+    assert all(later <= earlier for earlier, later in itertools.pairwise(kept))
+    assert errors[-1] == pytest.approx(naive.rmse(toy, model.theta_, model.psi_), abs=1e-9)
+
+
+def test_a_half_step_without_safeguards_is_the_solvers_own_answer():
+    toy = datasets.load("toy", random_state=0)
+    theta = np.random.default_rng(0).dirichlet(np.ones(6), 20)
+    table = toy.values.reshape(20, 40)
+    equations = [
+        naive.normal_equations([(u, table[u, item], 1.0) for u in range(20)], theta, 0.0, np.zeros(6))
+        for item in range(40)
+    ]
+    best = np.array([naive.best_binary(*equation) for equation in equations])
+    solver = resolve("binary", "enhanced_gd", n_draws=1)
+    with Threads(1) as dealer:
+        for keep in (True, False):
+            problem = Problem(resolve("simplex", "pairwise"), solver, Objective(0.0, 0.0, "uniform"), keep_better=keep)
+            engine = ThreadedEngine(problem, toy, dealer)
+            psi = engine.sweep(State(theta, best, np.full(6, 1 / 6)), 1, seed=3)[0].psi
+            worse = sum(
+                naive.value(*equation, new) > naive.value(*equation, old) + 1e-9
+                for equation, new, old in zip(equations, psi, best, strict=True)
+            )
+            assert (worse == 0) == keep
+
+
+def test_the_ridge_of_items_may_draw_to_the_mean():
+    truth = datasets.planted(n_users=30, n_items=9, n_events=3, noise=0.2, random_state=1).observations
+    with Threads(1) as dealer:
+        ends = {}
+        for prior in ("zero", "mean"):
+            problem = Problem(
+                resolve("simplex", "pairwise"),
+                resolve("box", "coordinate"),
+                Objective(0.0, 1e6, "uniform"),
+                "chances",
+                item_prior=prior,
+            )
+            engine = ThreadedEngine(problem, truth, dealer)
+            ends[prior] = engine.sweep(engine.start(np.random.default_rng(0), 3), 1, seed=0)[0].psi
+    np.testing.assert_allclose(ends["zero"], 0.0, atol=1e-3)
+    np.testing.assert_allclose(ends["mean"], truth.values.mean(), atol=1e-3)
+
+
 def test_a_planted_model_is_recovered():
     truth = datasets.planted(n_users=80, n_items=60, n_events=3, random_state=2)
     model = KolmogorovModel(

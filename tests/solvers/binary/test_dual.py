@@ -151,6 +151,20 @@ def test_the_gradient_norm_is_the_exact_one(name):
         assert got.gradient_norm == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.parametrize("name", DUAL)
+def test_what_says_how_good_a_result_is_is_computed_only_when_asked_for(name):
+    """A clock around a method, and a fit, must not see the full EVD that the bound takes."""
+    problem = toy_problems(6, 1)[0]
+    seeds = np.zeros(1, dtype=np.uint64)
+    batch = resolve("binary", name)._solve_batch(problem.gram[None], problem.moment[None], np.zeros((1, 6)), seeds)
+    assert batch.lower_bound is None
+    assert batch.gradient_norm is None
+    known = batch.certified()
+    assert known.lower_bound[0] + problem.offset <= problem.value(batch.x[0])
+    assert known.gradient_norm[0] >= 0.0
+    assert known.certified() is known
+
+
 def test_the_initial_step_shortens_phase_one_a():
     for problem in toy_problems(8, 10):
         plain = bqp.solve(problem, solver="enhanced_gd", step=0.05)

@@ -24,10 +24,10 @@ def symmetric(draw, max_size=14):
     return (a + a.T) / 2, start / np.linalg.norm(start)
 
 
-def lanczos(matrix, start, delta):
+def lanczos(matrix, start, delta, reorthogonalised=True):
     n = len(start)
     basis, diagonal, off = np.empty((n, n)), np.empty(n), np.empty(n + 1)
-    m, beta = tridiagonalise(matrix, start, delta, basis, diagonal, off)
+    m, beta = tridiagonalise(matrix, start, delta, reorthogonalised, basis, diagonal, off)
     small = np.diag(diagonal[:m]) + np.diag(off[1:m], 1) + np.diag(off[1:m], -1)
     return m, beta, basis[:m], small
 
@@ -40,6 +40,29 @@ def test_the_basis_is_orthonormal_and_tridiagonalises(pair, share):
     np.testing.assert_allclose(basis @ basis.T, np.eye(m), atol=1e-10)
     np.testing.assert_allclose(basis @ matrix @ basis.T, small, atol=1e-8 * scale)
     assert m == len(start) or beta <= share * scale
+
+
+@given(symmetric(), st.floats(1e-6, 1.0))
+def test_without_reorthogonalisation_it_is_the_recurrence_that_the_paper_prints(pair, share):
+    matrix, start = pair
+    delta = share * np.abs(np.linalg.eigvalsh(matrix)).max()
+    expected_basis, expected = naive.printed_lanczos(matrix, start, delta)
+    m, _, basis, small = lanczos(matrix, start, delta, reorthogonalised=False)
+    assert m == len(expected)
+    # Where orthogonality is being lost, rounding grows from step to step.
+    lost = np.abs(expected_basis @ expected_basis.T - np.eye(m)).max()
+    slack = 1e-9 + 100 * lost
+    np.testing.assert_allclose(small, expected, atol=slack * np.abs(matrix).max() * m)
+    np.testing.assert_allclose(basis, expected_basis, atol=slack)
+
+
+def test_the_printed_recurrence_loses_orthogonality_where_ritz_values_have_converged(rng):
+    q = np.linalg.qr(rng.normal(size=(40, 40)))[0]
+    matrix = q @ np.diag(np.concatenate([[1e4], rng.uniform(0, 1, 39)])) @ q.T
+    start = np.ones(40) / np.sqrt(40)
+    for reorthogonalised, lost in ((True, False), (False, True)):
+        m, _, basis, _ = lanczos(matrix, start, 0.0, reorthogonalised)
+        assert (np.abs(basis @ basis.T - np.eye(m)).max() > 0.5) == lost
 
 
 @given(symmetric(), st.floats(1e-3, 1.0))
@@ -101,10 +124,10 @@ def test_ritz_pairs_become_eigenpairs_as_a_grows(rng):
     matrix = a + a.T
     start = rng.normal(size=12)
     start /= np.linalg.norm(start)
-    values, vectors = ritz_pairs(matrix, 1e12, start)
+    values, vectors = ritz_pairs(matrix, 1e12, True, start)
     np.testing.assert_allclose(values, np.linalg.eigvalsh(matrix), atol=1e-9)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(12), atol=1e-9)
-    assert len(ritz_pairs(matrix, 0.05, start)[0]) < 12
+    assert len(ritz_pairs(matrix, 0.05, True, start)[0]) < 12
 
 
 def test_the_lanczos_option_counts_its_runs_apart():
@@ -117,6 +140,17 @@ def test_the_lanczos_option_counts_its_runs_apart():
         assert got.lower_bound <= bqp.solve(problem, solver="exhaustive").value + 1e-9
 
 
+def test_the_printed_recurrence_is_an_option():
+    for problem in toy_problems(12, 3):
+        kept, printed = (
+            bqp.solve(problem, solver="enhanced_gd", evd="lanczos", a=10.0, reorthogonalised=choice, tol=1e-2)
+            for choice in (True, False)
+        )
+        # At this size and threshold little is lost.
+        assert printed.n_lanczos > 0
+        np.testing.assert_allclose(printed.dual, kept.dual, atol=1e-4)
+
+
 def test_ritz_values_are_those_of_the_krylov_space(rng):
     a = rng.normal(size=(9, 9))
     matrix = a + a.T
@@ -124,7 +158,7 @@ def test_ritz_values_are_those_of_the_krylov_space(rng):
     start /= np.linalg.norm(start)
     for m in (1, 3, 5):
         basis, diagonal, off = np.empty((9, 9)), np.empty(9), np.empty(10)
-        tridiagonalise(matrix, start, 0.0, basis, diagonal, off)
+        tridiagonalise(matrix, start, 0.0, True, basis, diagonal, off)
         small = np.diag(diagonal[:m]) + np.diag(off[1:m], 1) + np.diag(off[1:m], -1)
         expected = naive.krylov_ritz_values(matrix, start, m)
         np.testing.assert_allclose(np.linalg.eigvalsh(small), expected, atol=1e-7)

@@ -129,11 +129,11 @@ class ShardedEngine:
         began = time.perf_counter()
         middle = np.full_like(centre, self._item_centre)
         item_step = HalfStep(problem.item_solver, objective.item_reg, middle, seed, index, ITEM_SIDE)
-        item_step = replace(item_step, unobserved=problem.unobserved)
+        item_step = replace(item_step, unobserved=problem.unobserved, keep_better=problem.keep_better)
         psi = self._items(state, item_step)
         between = time.perf_counter()
         user_step = HalfStep(problem.user_solver, objective.user_reg, centre, seed, index, USER_SIDE)
-        user_step = replace(user_step, unobserved=problem.unobserved)
+        user_step = replace(user_step, unobserved=problem.unobserved, keep_better=problem.keep_better)
         bits = self._dask.hold("broadcast-psi", Encoded.of(psi, problem.grid))
         blocks = [
             self._dask.submit("user-step", self._tasks.stepped, shard, block, bits, user_step, objective)

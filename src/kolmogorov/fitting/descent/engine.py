@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import singledispatch
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,10 @@ class Problem:
         The values of items, which may depend on the table.
     grid : float64[L] or None
         The same once the table is known; None for two.
+    item_prior : "zero", "mean" or None
+        What the ridge draws the values of items to; None is the mean of the table where there are several levels.
+    keep_better : bool
+        Whether a row keeps its point where its solver finds a worse one.
     """
 
     user_solver: RowSolver
@@ -48,6 +52,8 @@ class Problem:
     objective: Objective
     levels: Levels = 2
     grid: Floats | None = None
+    item_prior: Literal["zero", "mean"] | None = None
+    keep_better: bool = True
 
     def on(self, grid: Floats | None) -> Problem:
         """Return the problem with the values of items settled."""
@@ -62,7 +68,8 @@ class Problem:
         Of two values 0 is "does not happen", and the ridge a price of events; of several it is the worst, or nearly so,
         and an item with few observations should look like an average one.
         """
-        return 0.0 if self.grid is None else mass.mean
+        prior = self.item_prior or ("zero" if self.grid is None else "mean")
+        return mass.mean if prior == "mean" else 0.0
 
     def first_level(self, centre: float) -> float:
         """Return where the values of items start: 0, or the level nearest to what the ridge draws to."""
@@ -184,11 +191,11 @@ class ThreadedEngine(TableEngine):
         began = time.perf_counter()
         middle = np.full_like(centre, self._item_centre)
         item_step = HalfStep(problem.item_solver, objective.item_reg, middle, seed, index, ITEM_SIDE)
-        item_step = replace(item_step, unobserved=problem.unobserved)
+        item_step = replace(item_step, unobserved=problem.unobserved, keep_better=problem.keep_better)
         psi, _ = item_step.run(self._table.columns, state.theta, state.psi, self._dealer)
         between = time.perf_counter()
         user_step = HalfStep(problem.user_solver, objective.user_reg, centre, seed, index, USER_SIDE)
-        user_step = replace(user_step, unobserved=problem.unobserved)
+        user_step = replace(user_step, unobserved=problem.unobserved, keep_better=problem.keep_better)
         theta, values = user_step.run(self._table.rows, psi, state.theta, self._dealer)
         ended = time.perf_counter()
         totals = UserTotals.of(theta, values, centre, seen)

@@ -12,7 +12,7 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.data.table.observations import View
 from kolmogorov.execution import Threads
 from kolmogorov.fitting.descent.equations import Partners
-from kolmogorov.kernels.rows.quadratic import keep_better
+from kolmogorov.kernels.rows.quadratic import batch_values, keep_better
 from kolmogorov.solvers import RowSolver
 
 USER_SIDE, ITEM_SIDE = 0, 1
@@ -25,8 +25,9 @@ _CROWD, _LARGE = 4, 1 << 19
 class HalfStep:
     """How the rows of one side are solved: the solver, the ridge, what it shrinks to, and the seed.
 
-    A row whose solver returns a worse point than it has stays as it is. Where the rows are part of a larger table,
-    `offset` is the number of the first. Entries that were not observed count as a no of weight `unobserved`.
+    With `keep_better` a row whose solver returns a worse point than it has stays as it is. Where the rows are part of a
+    larger table, `offset` is the number of the first. Entries that were not observed count as a no of weight
+    `unobserved`.
     """
 
     solver: RowSolver
@@ -37,6 +38,7 @@ class HalfStep:
     side: int
     offset: int = 0
     unobserved: float = 0.0
+    keep_better: bool = True
 
     def run(self, view: View, factors: Floats, current: Floats, dealer: Threads) -> tuple[Floats, Floats]:
         """Solve every row given the other side's factors; return new rows and their values.
@@ -52,7 +54,7 @@ class HalfStep:
         table = (view.indptr, view.indices, view.values, view.weights, factors, bits, self.ridge, self.centre, current)
 
         crowded = dealer.n_threads >= _CROWD and view.indices.size >= _LARGE
-        whole = crowded and self.solver.from_table and partners.rest is None
+        whole = crowded and self.solver.from_table and partners.rest is None and self.keep_better
 
         def share(first: int, last: int) -> None:
             if whole:
@@ -75,7 +77,10 @@ class HalfStep:
 
     def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64], values: Floats) -> Floats:
         result = self.solver.solve_batch(gram, moment, start, seeds)
-        keep_better(gram, moment, start, result, values)
+        if self.keep_better:
+            keep_better(gram, moment, start, result, values)
+        else:
+            batch_values(gram, moment, result, values)
         return result
 
     def _seeds(self, first: int, count: int) -> NDArray[np.uint64]:

@@ -25,7 +25,7 @@ class MultiStart(Generic[S]):
     """Runs `n_init` descents of at most `max_iter` sweeps and keeps the best.
 
     A descent ends when a sweep lowers the objective by less than `tol` of itself, or when `on_sweep`
-    returns True, Python's or NumPy's, which also ends the fit.
+    returns True, Python's or NumPy's, which also ends the fit. With `keep_better` a sweep that raises it is undone.
     """
 
     engine: Engine[S]
@@ -38,6 +38,7 @@ class MultiStart(Generic[S]):
     checkpoint: Checkpoint | None = None
     start: Run[State] | None = None
     keep_interrupted: bool = True
+    keep_better: bool = True
 
     def run(self) -> Run[State]:
         """Descend, from the checkpoint if there is one; after Ctrl-C return the best so far, if that is wanted."""
@@ -81,8 +82,8 @@ class MultiStart(Generic[S]):
         run = progress.current
         seed = int(row_seeds(progress.seed, 0, _INIT, np.array([progress.init]))[0])
         state, record = self.engine.sweep(run.state, len(run.history) + 1, seed)
-        if record.objective > run.objective:
-            # Only rounding can do this, near a fixed point; the better of the two states stands.
+        if self.keep_better and record.objective > run.objective:
+            # Where rows keep their better points only rounding can do this; the better of the two states stands.
             last = run.history[-1]
             state, record = run.state, replace(record, objective=last.objective, rmse=last.rmse)
         return Run(state, (*run.history, record))
@@ -93,7 +94,7 @@ class MultiStart(Generic[S]):
         if len(run.history) < 2:
             return False
         before, now = run.history[-2].objective, run.history[-1].objective
-        return before - now < self.tol * before or now == 0.0
+        return 0.0 <= before - now < self.tol * before or now == 0.0
 
     def _better(self, progress: FitProgress[S]) -> Run[State]:
         best = progress.best

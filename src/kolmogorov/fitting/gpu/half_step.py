@@ -334,7 +334,9 @@ def check_events(size: int) -> None:
 
 
 def check_solvers(problem: Problem) -> None:
-    """Raise where a solver was asked for that is not to be had on a GPU."""
+    """Raise where something was asked for that is not to be had on a GPU."""
+    if not problem.keep_better:
+        raise ParameterError("On a GPU rows always keep their better points. Leave 'keep_better' out, or 'execution'.")
     for solver, known in ((problem.user_solver, _USER_SOLVERS), (problem.item_solver, _ITEM_SOLVERS)):
         if solver.name not in known or solver.family == "box":
             raise ParameterError(

@@ -41,18 +41,17 @@ class Descent(NamedTuple):
     initial_step: bool = False
     lanczos: bool = False
     a: float = 1.0
+    reorthogonalised: bool = True
 
 
 class Results(NamedTuple):
     """Where the solvers of n problems write: a row of every array for each.
 
-    `norms` are of the exact gradient at the end, `counts` and `phases` have the columns above. `trace`, the dual value
+    `counts` and `phases` have the columns above. `trace`, the dual value
     of every iteration, and `points`, the dual, have no columns unless they are wanted.
     """
 
     x: Any
-    bounds: Any
-    norms: Any
     counts: Any
     phases: Any
     duals: Any
@@ -121,7 +120,7 @@ def evaluate(lifted, dual, how, start, own_values, own_vectors, counts):
     c = shifted(lifted, dual)
     if how.lanczos and n > 2:
         counts[LANCZOS_EVDS] += 1
-        values, vectors = ritz_pairs(c, how.a, start)
+        values, vectors = ritz_pairs(c, how.a, how.reorthogonalised, start)
     else:
         counts[FULL_EVDS] += 1
         values, vectors = np.linalg.eigh(c)

@@ -35,11 +35,11 @@ def threshold(matrix, a):
 
 
 @kernel
-def tridiagonalise(matrix, start, delta, basis, diagonal, off):
+def tridiagonalise(matrix, start, delta, reorthogonalised, basis, diagonal, off):
     """Build an orthonormal Krylov basis until beta_{m+1} <= delta; return m and beta_{m+1}.
 
-    Every new vector is orthogonalised twice against all earlier ones: plain Lanczos loses orthogonality, and
-    with it the lemmas on its error.
+    With `reorthogonalised` every new vector is orthogonalised twice against all earlier ones. Without, it is the
+    recurrence of three terms that the paper prints, which loses orthogonality, and with it the lemmas on its error.
 
     Parameters
     ----------
@@ -48,6 +48,7 @@ def tridiagonalise(matrix, start, delta, basis, diagonal, off):
     start : float64[n]
         Of unit norm.
     delta : float
+    reorthogonalised : bool
     basis : float64[n, n]
         Output: row j is p_{j+1}.
     diagonal, off : float64[n], float64[n + 1]
@@ -59,10 +60,16 @@ def tridiagonalise(matrix, start, delta, basis, diagonal, off):
     for j in range(n):
         p = basis[j]
         w = np.dot(matrix, p)
-        diagonal[j] = np.dot(w, p)
-        known = basis[: j + 1]
-        for _ in range(2):
-            w -= np.dot(np.dot(known, w), known)
+        if reorthogonalised:
+            diagonal[j] = np.dot(w, p)
+            known = basis[: j + 1]
+            for _ in range(2):
+                w -= np.dot(np.dot(known, w), known)
+        else:
+            if j > 0:
+                w -= off[j] * basis[j - 1]
+            diagonal[j] = np.dot(w, p)
+            w -= diagonal[j] * p
         beta = np.sqrt(np.dot(w, w))
         off[j + 1] = beta
         if j + 1 == n or beta <= delta or beta == 0.0:
@@ -72,13 +79,13 @@ def tridiagonalise(matrix, start, delta, basis, diagonal, off):
 
 
 @kernel
-def ritz_pairs(matrix, a, start):
+def ritz_pairs(matrix, a, reorthogonalised, start):
     """Return Ritz values and Ritz vectors (as columns) of a symmetric matrix; `a` sets the threshold."""
     n = matrix.shape[0]
     basis = np.empty((n, n))
     diagonal = np.empty(n)
     off = np.empty(n + 1)
-    m, _ = tridiagonalise(matrix, start, threshold(matrix, a), basis, diagonal, off)
+    m, _ = tridiagonalise(matrix, start, threshold(matrix, a), reorthogonalised, basis, diagonal, off)
     small = np.zeros((m, m))
     for j in range(m):
         small[j, j] = diagonal[j]

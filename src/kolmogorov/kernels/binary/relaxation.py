@@ -6,7 +6,6 @@ import numpy as np
 
 from kolmogorov._support.jit import kernel
 from kolmogorov.kernels.binary.dual import (
-    CONVERGED,
     ITERATIONS,
     descend_dual,
     dual_gradient,
@@ -25,33 +24,34 @@ PATH_START = 1e2
 
 
 @kernel
-def finish(lifted, constant, gamma, values, vectors, dual, n_draws, state, stop, x):
-    """Round the relaxation's solution to `x`; return a lower bound of the problem's value and the gradient's norm.
+def certify_duals(gram, moment, gamma, duals, bounds, norms):
+    """Write a lower bound of every row's value, and the norm of its dual's gradient, from a full EVD at its dual point.
 
-    `values` and `vectors` are what the method knows of C. Bound and norm come from an EVD of their own, which is none
-    of the method's and is not counted.
+    These say how good a result is. They are no part of a method, so that they are neither counted nor timed.
     """
-    best_rounding(lifted, projection_factor(gamma, values, vectors), n_draws, state, stop, x)
-    exact_values, exact_vectors = np.linalg.eigh(shifted(lifted, dual))
-    bound = spectral_bound(dual, exact_values)
-    gradient = np.empty(dual.size)
-    dual_gradient(gamma, exact_values, exact_vectors, gradient)
-    norm = np.sqrt(np.sum(gradient * gradient))
-    return bound + constant - 8.0 * 2.0**-52 * (abs(bound) + abs(constant)), norm
+    size = moment.shape[1]
+    lifted = np.empty((size + 1, size + 1))
+    gradient = np.empty(size + 1)
+    for row in range(moment.shape[0]):
+        constant = lift(gram[row], moment[row], lifted)
+        values, vectors = np.linalg.eigh(shifted(lifted, duals[row]))
+        bound = spectral_bound(duals[row], values)
+        bounds[row] = bound + constant - 8.0 * 2.0**-52 * (abs(bound) + abs(constant))
+        dual_gradient(gamma, values, vectors, gradient)
+        norms[row] = np.sqrt(np.sum(gradient * gradient))
 
 
 @kernel
 def gradient_batch(gram, moment, seeds, how, n_draws, stop, out):
     """Run gradient descent (Algorithm 1, or 2 with `how.enhanced`) and rounding (Algorithm 3) on every row.
 
-    `how` is a `Descent`, `out` are `Results`. With Ritz pairs a short step may come from a wrong gradient: there the
-    exact one has to be short as well, for a step of 1 / gamma, which is of the order of the inverse curvature.
+    `how` is a `Descent`, `out` are `Results`.
     """
     rows, size = out.x.shape
     lifted = np.empty((size + 1, size + 1))
     start = np.empty(size + 1)
     for row in range(rows):
-        constant = lift(gram[row], moment[row], lifted)
+        lift(gram[row], moment[row], lifted)
         state = fill_normal(seeds[row], start)
         start /= np.sqrt(np.sum(start * start))
         dual = out.duals[row]
@@ -59,11 +59,7 @@ def gradient_batch(gram, moment, seeds, how, n_draws, stop, out):
         values, vectors = descend_dual(
             lifted, how, start, dual, out.counts[row], out.phases[row], out.trace[row], out.points[row], stop
         )
-        out.bounds[row], out.norms[row] = finish(
-            lifted, constant, how.gamma, values, vectors, dual, n_draws, state, stop, out.x[row]
-        )
-        if how.lanczos and out.norms[row] > how.gamma * how.tol:
-            out.counts[row, CONVERGED] = 0
+        best_rounding(lifted, projection_factor(how.gamma, values, vectors), n_draws, state, stop, out.x[row])
 
 
 @kernel
@@ -90,11 +86,9 @@ def newton_batch(gram, moment, seeds, gamma, tol, max_iter, n_draws, stop, out):
     rows, size = out.x.shape
     lifted = np.empty((size + 1, size + 1))
     for row in range(rows):
-        constant = lift(gram[row], moment[row], lifted)
+        lift(gram[row], moment[row], lifted)
         dual, counts = out.duals[row], out.counts[row]
         dual[:] = 0.0
         follow_path(lifted, gamma, dual, counts, stop)
         values, vectors = newton_dual(lifted, gamma, tol, max_iter, dual, counts, out.trace[row], out.points[row], stop)
-        out.bounds[row], out.norms[row] = finish(
-            lifted, constant, gamma, values, vectors, dual, n_draws, seeds[row], stop, out.x[row]
-        )
+        best_rounding(lifted, projection_factor(gamma, values, vectors), n_draws, seeds[row], stop, out.x[row])

@@ -50,7 +50,7 @@ def _run(seed: int) -> dict[str, Any]:
     start = np.random.default_rng(seed).standard_normal(n)
     start /= np.linalg.norm(start)
     basis, diagonal, off = np.empty((n, n)), np.empty(n), np.empty(n + 1)
-    tridiagonalise(matrix, start, 0.0, basis, diagonal, off)
+    tridiagonalise(matrix, start, 0.0, True, basis, diagonal, off)
     errors, held = [], True
     for m in range(1, n):
         values, vectors = np.linalg.eigh(np.diag(diagonal[:m]) + np.diag(off[1:m], 1) + np.diag(off[1:m], -1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov._support.validation import Between, Boolean, Integer, Positive, Real, Requirement
 from kolmogorov.errors import ParameterError
 from kolmogorov.kernels.binary.dual import CONVERGED, FULL_EVDS, ITERATIONS, LANCZOS_EVDS, Descent, Results
-from kolmogorov.kernels.binary.relaxation import gradient_batch
+from kolmogorov.kernels.binary.relaxation import certify_duals, gradient_batch
 from kolmogorov.solvers.contract import Batch
 from kolmogorov.solvers.stopping import stop_cell
 
@@ -46,8 +47,6 @@ def room_for(solver: Any, moment: Floats) -> Results:
         )
     return Results(
         x=np.zeros((n, size)),
-        bounds=np.empty(n),
-        norms=np.empty(n),
         counts=np.zeros((n, 4), dtype=np.int64),
         phases=np.zeros((n, 4), dtype=np.int64),
         duals=np.empty((n, size + 1)),
@@ -56,29 +55,49 @@ def room_for(solver: Any, moment: Floats) -> Results:
     )
 
 
-def batch_of(results: Results, *, with_phases: bool = False) -> Batch:
-    """Put results into the form of the contract."""
+def batch_of(
+    results: Results,
+    gram: Floats,
+    moment: Floats,
+    gamma: float,
+    *,
+    with_phases: bool = False,
+    longest: float = np.inf,
+) -> Batch:
+    """Put results into the form of the contract.
+
+    Bounds and norms of gradients are left for later: they take a full EVD, which a fit does not need and a clock must
+    not see. A row whose gradient is above `longest` did not converge.
+    """
+
+    def certified(batch: Batch) -> Batch:
+        bounds, norms = np.empty(len(moment)), np.empty(len(moment))
+        certify_duals(gram, moment, float(gamma), results.duals, bounds, norms)
+        ended = (results.counts[:, CONVERGED] == 1) & ~(norms > longest)
+        return replace(batch, lower_bound=bounds, gradient_norm=norms, converged=ended)
+
     steps = results.counts[:, ITERATIONS]
     traced = results.trace.shape[1] > 0
     return Batch(
         x=results.x,
-        lower_bound=results.bounds,
         iterations=steps,
         converged=results.counts[:, CONVERGED] == 1,
-        gradient_norm=results.norms,
         n_evd=results.counts[:, FULL_EVDS],
         n_lanczos=results.counts[:, LANCZOS_EVDS],
         phases=results.phases if with_phases else None,
         dual=results.duals,
         trace=[h[: k + 1] for h, k in zip(results.trace, steps, strict=True)] if traced else None,
         dual_trace=[p[: k + 1] for p, k in zip(results.points, steps, strict=True)] if traced else None,
+        later=certified,
     )
 
 
 def descended(solver: Any, gram: Floats, moment: Floats, seeds: Seeds, **options: Any) -> Batch:
     """Run a gradient descent with the settings of a solver; `options` are those of a `Descent` that Algorithm 2 adds.
 
-    Every number is converted to the type that the kernel is compiled for.
+    Every number is converted to the type that the kernel is compiled for. With Ritz pairs a short step may come from a
+    wrong gradient: there the exact one has to be short as well, for a step of 1 / gamma, which is of the order of the
+    inverse curvature.
     """
     how = Descent(
         gamma=float(solver.gamma),
@@ -93,4 +112,5 @@ def descended(solver: Any, gram: Floats, moment: Floats, seeds: Seeds, **options
     )
     results = room_for(solver, moment)
     gradient_batch(gram, moment, seeds, how, int(solver.n_draws), stop_cell(), results)
-    return batch_of(results, with_phases=how.enhanced)
+    longest = how.gamma * how.tol if how.lanczos else np.inf
+    return batch_of(results, gram, moment, how.gamma, with_phases=how.enhanced, longest=longest)

@@ -29,6 +29,9 @@ class EnhancedGradientDescent(BinarySolver):
         Section IV-B: in phase II-B use Ritz pairs of the Lanczos method (Algorithm 5) instead of a full EVD.
     a : float
         Section IV-C: larger values lower the threshold at which Lanczos stops. The paper's Fig. 6 belongs to a = 1.
+    reorthogonalised : bool
+        Orthogonalise every Lanczos vector against all earlier ones. False is the recurrence of three terms that the
+        paper prints.
 
     Examples
     --------
@@ -50,6 +53,7 @@ class EnhancedGradientDescent(BinarySolver):
     initial_step: bool = False
     evd: Literal["full", "lanczos"] = "full"
     a: float = 100.0
+    reorthogonalised: bool = True
     trace: bool = False
 
     name = "enhanced_gd"
@@ -59,6 +63,7 @@ class EnhancedGradientDescent(BinarySolver):
         "initial_step": Boolean(),
         "evd": OneOf(("full", "lanczos")),
         "a": Positive(),
+        "reorthogonalised": Boolean(),
     }
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
@@ -71,4 +76,5 @@ class EnhancedGradientDescent(BinarySolver):
             initial_step=bool(self.initial_step),
             lanczos=self.evd == "lanczos",
             a=float(self.a),
+            reorthogonalised=bool(self.reorthogonalised),
         )

@@ -47,4 +47,4 @@ class Newton(BinarySolver):
         results = room_for(self, moment)
         numbers = float(self.gamma), float(self.tol), int(self.max_iter), int(self.n_draws)
         newton_batch(gram, moment, seeds, *numbers, stop_cell(), results)
-        return batch_of(results)
+        return batch_of(results, gram, moment, self.gamma)

@@ -16,10 +16,10 @@ from kolmogorov.kernels.binary.dual import (
     Results,
     dual_gradient,
     dual_value,
+    projection_factor,
     shifted,
 )
-from kolmogorov.kernels.binary.lifting import lift
-from kolmogorov.kernels.binary.relaxation import finish
+from kolmogorov.kernels.binary.lifting import best_rounding, lift
 from kolmogorov.solvers.binary.dual import MAX_VARIABLES, NEWTON_RULES, batch_of, room_for
 from kolmogorov.solvers.contract import Batch, BinarySolver
 from kolmogorov.solvers.stopping import go_on, stop_cell
@@ -57,14 +57,14 @@ class QuasiNewton(BinarySolver):
         results = room_for(self, moment)
         for row in range(len(moment)):
             self._solve_row(gram[row], moment[row], seeds[row], row, results)
-        return batch_of(results)
+        return batch_of(results, gram, moment, self.gamma)
 
     def _solve_row(self, gram: Floats, moment: Floats, seed: np.uint64, row: int, out: Results) -> None:
         from scipy.optimize import minimize
 
         size = moment.size + 1
         lifted = np.empty((size, size))
-        constant = lift(gram, moment, lifted)
+        lift(gram, moment, lifted)
         gamma = float(self.gamma)
         counts = out.counts[row]
         gradient = np.empty(size)
@@ -96,9 +96,8 @@ class QuasiNewton(BinarySolver):
         counts[CONVERGED] = np.abs(result.jac).max() <= self.tol and np.linalg.norm(result.jac) <= self.tol
         values, vectors = np.linalg.eigh(shifted(lifted, dual))
         counts[FULL_EVDS] += 1
-        out.bounds[row], out.norms[row] = finish(
-            lifted, constant, gamma, values, vectors, dual, int(self.n_draws), seed, stop_cell(), out.x[row]
-        )
+        factor = projection_factor(gamma, values, vectors)
+        best_rounding(lifted, factor, int(self.n_draws), seed, stop_cell(), out.x[row])
         if self.trace:
             path = np.array(visited[: result.nit + 1])
             out.points[row, : len(path)] = path

@@ -72,7 +72,7 @@ class Binary(LevelSolver):
         linear = np.repeat(step * (moment - low * gram.sum(axis=2)), copies, axis=1)
         place = nearest(start, self.grid)
         bits = (np.arange(copies) < place[:, :, None]).reshape(n, size * copies).astype(np.float64)
-        batch = self.inner._solve_batch(spread, linear, bits, seeds)
+        batch = self.inner._solve_batch(spread, linear, bits, seeds).certified()
         x = self.grid[batch.x.reshape(n, size, copies).sum(axis=2).astype(np.int64)]
         constant = low**2 * gram.sum(axis=(1, 2)) - 2.0 * low * moment.sum(axis=1)
         bound = None if batch.lower_bound is None else batch.lower_bound + constant
