@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import kolmogorov as km
-from kolmogorov.cli.mistakes import INTERRUPTED
+from kolmogorov.cli.errors import INTERRUPTED
 from kolmogorov.fitting.distillation.engine import Distillation
 from kolmogorov.sampling.sampler import Sampler
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import kolmogorov as km
+from kolmogorov.cli.command import Verb
 from kolmogorov.cli.display import safe_cell
-from kolmogorov.cli.paths import Input, Output, OutputFolder
-from kolmogorov.cli.verb import Verb
+from kolmogorov.cli.file_parameters import Input, Output, OutputFolder
 
 from .conftest import every_verb
 

@@ -183,7 +183,7 @@ def byte_count(size: Any, name: str) -> int:
     return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def suggestion(word: str, known: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" for the known word closest to `word`, or nothing."""
     close = difflib.get_close_matches(word, list(known), n=1)
     return f" Did you mean {close[0]!r}?" if close else ""

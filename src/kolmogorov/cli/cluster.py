@@ -53,7 +53,7 @@ def cluster(address: str, shard_ratings: int, *, gpu: bool) -> Iterator[Dask]:
             signal.signal(signal.SIGINT, before)
         with local, distributed.Client(local) as client:
             if gpu:
-                _deal_devices(client)
+                _deal_gpus(client)
             yield Dask(client, shard_ratings=shard_ratings, gpu=gpu)
         return
     try:
@@ -64,15 +64,15 @@ def cluster(address: str, shard_ratings: int, *, gpu: bool) -> Iterator[Dask]:
         yield Dask(client, shard_ratings=shard_ratings, gpu=gpu)
 
 
-def _deal_devices(client: Any) -> None:
+def _deal_gpus(client: Any) -> None:
     """Let every worker see one GPU; none of them has looked at it yet."""
     from kolmogorov.execution import Cuda
 
     seen = os.environ.get("CUDA_VISIBLE_DEVICES")
-    devices = seen.split(",") if seen else [str(number) for number in range(Cuda().count())]
+    gpus = seen.split(",") if seen else [str(number) for number in range(Cuda().count())]
     for number, worker in enumerate(sorted(client.nthreads())):
-        client.run(_see, devices[number % len(devices)], workers=[worker])
+        client.run(_see, gpus[number % len(gpus)], workers=[worker])
 
 
-def _see(device: str) -> None:
-    os.environ["CUDA_VISIBLE_DEVICES"] = device
+def _see(gpu: str) -> None:
+    os.environ["CUDA_VISIBLE_DEVICES"] = gpu

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from kolmogorov._support.files import atomic_writer
 from kolmogorov._support.wording import shown
-from kolmogorov.cli.verb import chosen_format, wants_safe_cells
+from kolmogorov.cli.command import chosen_format, wants_safe_cells
 from kolmogorov.errors import FileWriteError
 
 #: A spreadsheet takes a cell that begins so for a formula; the last four are how some write the first four.

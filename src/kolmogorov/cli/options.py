@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from kolmogorov.cli.paths import DATASET, Input, Output
-from kolmogorov.cli.verb import flags_of, force_option, safe_cells_option
+from kolmogorov.cli.command import flags_of, force_option, safe_cells_option
+from kolmogorov.cli.file_parameters import DATASET, Input, Output
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations, Scale, Vocabulary

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -50,6 +50,27 @@ def orderly_signals() -> Iterator[None]:
     finally:
         for number in replaced:
             signal.signal(number, before[number])
+
+
+@contextmanager
+def first_interrupt(tell: Callable[[str], None]) -> Iterator[threading.Event]:
+    """Let the first Ctrl-C only be noted, so that a fit on a cluster ends after its sweep; the second raises.
+
+    An exception out of nowhere can be lost in a cluster's client, where much happens while objects are deleted.
+    """
+    stopping = threading.Event()
+
+    def note(number: int, frame: Any) -> None:
+        if stopping.is_set():
+            raise KeyboardInterrupt
+        stopping.set()
+        tell("Ending after this sweep; Ctrl-C again ends at once.")
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield stopping
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from kolmogorov._support.markup import card, table
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.progress import says_stop, warn
 from kolmogorov._support.seeds import base_seed
-from kolmogorov._support.validation import Integer, Optional, Positive, Requirement, check_parameters, nearest
+from kolmogorov._support.validation import Integer, Optional, Positive, Requirement, check_parameters, suggestion
 from kolmogorov.data import Observations
 from kolmogorov.data.table.trainable import check_trainable
 from kolmogorov.errors import ConvergenceWarning, DataError, ParameterError
@@ -363,7 +363,7 @@ def _settings(model: Any, grid: dict[str, Any], observations: Observations) -> l
     known = model.get_params(deep=False)
     for name in grid:
         if name not in known:
-            raise ParameterError(f"{type(model).__name__} has no parameter {name!r} to tune.{nearest(name, known)}")
+            raise ParameterError(f"{type(model).__name__} has no parameter {name!r} to tune.{suggestion(name, known)}")
     values: Grid = {name: _listed(tried) for name, tried in {**usual_values(model, observations, grid), **grid}.items()}
     for name, tried in values.items():
         if not tried:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, Protocol, cast
 
-from kolmogorov._support.validation import nearest
+from kolmogorov._support.validation import suggestion
 from kolmogorov.errors import ParameterError
 from kolmogorov.paper.result import Effort, Part, Result
 
@@ -42,6 +42,6 @@ class Item(Protocol):
 def item(name: str) -> Item:
     """Return the module of an item."""
     if name not in ITEMS:
-        raise ParameterError(f"The paper has no {name!r}; there are: {', '.join(ITEMS)}.{nearest(name, ITEMS)}")
+        raise ParameterError(f"The paper has no {name!r}; there are: {', '.join(ITEMS)}.{suggestion(name, ITEMS)}")
     folder = "figures." if name.startswith("fig") else "" if name == "errata" else "tables."
     return cast(Item, import_module(f"kolmogorov.paper.{folder}{name}"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from kolmogorov._support.validation import nearest
+from kolmogorov._support.validation import suggestion
 from kolmogorov.errors import ParameterError
 from kolmogorov.solvers.contract import RowSolver
 
@@ -99,7 +99,7 @@ def resolve(family: str, solver: str | RowSolver, /, **options: Any) -> RowSolve
         return solver
     known = _family(family) | (_WRAPPERS if family == "binary" and options else {})
     if not isinstance(solver, str) or solver not in known:
-        hint = nearest(solver, known) if isinstance(solver, str) else ""
+        hint = suggestion(solver, known) if isinstance(solver, str) else ""
         raise ParameterError(
             f"Unknown {family} solver {solver!r}; known: {', '.join(known)}, or a solver object.{hint}"
         )
@@ -109,6 +109,6 @@ def resolve(family: str, solver: str | RowSolver, /, **options: Any) -> RowSolve
         if option not in cls.option_names():
             raise ParameterError(
                 f"Solver '{solver}' has no option '{option}'; it has: {', '.join(cls.option_names()) or 'none'}."
-                f"{nearest(option, cls.option_names())}"
+                f"{suggestion(option, cls.option_names())}"
             )
     return cls(**options)

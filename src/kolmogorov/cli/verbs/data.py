@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from kolmogorov.cli.command import Verb, safe_cells_option
+from kolmogorov.cli.file_parameters import DATASET, DatasetName, Input
 from kolmogorov.cli.options import (
     output_option,
     read_input,
@@ -14,8 +16,6 @@ from kolmogorov.cli.options import (
     scale_options,
     titles_option,
 )
-from kolmogorov.cli.paths import DATASET, DatasetName, Input
-from kolmogorov.cli.verb import Verb, safe_cells_option
 
 
 @click.group("data")

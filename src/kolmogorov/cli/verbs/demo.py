@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kolmogorov.cli.verb import Verb
+from kolmogorov.cli.command import Verb
 
 if TYPE_CHECKING:
     import numpy as np

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kolmogorov.cli.verb import Verb
+from kolmogorov.cli.command import Verb
 
 
 @click.command("doctor", cls=Verb)
@@ -50,7 +50,7 @@ def _warm() -> None:
     from kolmogorov._support.progress import silence
     from kolmogorov._support.wording import shown
     from kolmogorov.cli.display import console
-    from kolmogorov.cli.warming import warm
+    from kolmogorov.cli.precompilation import warm
 
     total, seconds = 0, 0.0
     with silence():
@@ -82,7 +82,7 @@ def _clean(folder: str) -> None:
         console().print(f"Nothing was left in {shown(folder)}")
 
 
-def _device() -> str:
+def _gpu() -> str:
     """Say which GPU there is, or why there is none."""
     from kolmogorov.errors import KolmogorovError
     from kolmogorov.execution import Cuda
@@ -120,7 +120,7 @@ def _facts() -> dict[str, str]:
     facts["usable processors"] = str(usable_cpus())
     facts["compiler"] = "disabled" if getattr(numba.config, "DISABLE_JIT", False) else "numba"
     facts["kernel cache"] = _cache() or "none: compiled in every process"
-    facts["GPU"] = _device()
+    facts["GPU"] = _gpu()
     facts["datasets"] = ", ".join(map(str, data_directories()))
     known = extras()
     for extra, packages in known.items():

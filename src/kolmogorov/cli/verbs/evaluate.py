@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kolmogorov.cli.command import Verb, chosen_format
+from kolmogorov.cli.file_parameters import Input
 from kolmogorov.cli.options import COUNT, format_options, read_input, reading_options, refuse_given, scale_of
-from kolmogorov.cli.paths import Input
-from kolmogorov.cli.verb import Verb, chosen_format
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
@@ -51,8 +51,8 @@ def command(
       kolmogorov evaluate model.km ratings.csv --folds 5
       kolmogorov evaluate clicks.km later.csv --ranking -k 20
     """
-    from kolmogorov.cli.comparison import scored
     from kolmogorov.cli.display import console, emit
+    from kolmogorov.cli.scores import scored
     from kolmogorov.model.loading import load
 
     if not ranking:
@@ -82,8 +82,8 @@ def _over_folds(
     import numpy as np
     from sklearn.base import clone
 
-    from kolmogorov.cli.comparison import scored
     from kolmogorov.cli.display import emit
+    from kolmogorov.cli.scores import scored
     from kolmogorov.surface.comparison import verdict
 
     results = []
@@ -92,9 +92,8 @@ def _over_folds(
         results.append(scored(fresh.fit(train), test, "model", k)[0])
     names, guesses = results[0]["score"], list(results[0])[2:]
     table = np.array([result["model"] for result in results])
-    columns = {"score": names, "mean": table.mean(axis=0), "sd": table.std(axis=0, ddof=1)}
-    columns |= {f"fold {number + 1}": row for number, row in enumerate(table)}
-    columns = {name: list(map(_plain, cells)) for name, cells in columns.items()}
+    columns = {"score": names, "mean": table.mean(axis=0).tolist(), "sd": table.std(axis=0, ddof=1).tolist()}
+    columns |= {f"fold {number + 1}": row.tolist() for number, row in enumerate(table)}
     beside = {guess: [_mean([result[guess][n] for result in results]) for n in range(len(names))] for guess in guesses}
     if chosen_format(form, output) == "table":
         emit(columns, form, output, f"{len(results)} folds")
@@ -108,7 +107,3 @@ def _over_folds(
 def _mean(values: list[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
-
-
-def _plain(cell: Any) -> Any:
-    return cell if cell is None or isinstance(cell, str) else float(cell)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from kolmogorov.cli.command import Verb
+from kolmogorov.cli.file_parameters import Input
+from kolmogorov.cli.models import load_with_events
 from kolmogorov.cli.options import format_options, titles_option, unknown_option
-from kolmogorov.cli.paths import Input
-from kolmogorov.cli.verb import Verb
 
 if TYPE_CHECKING:
     from kolmogorov.surface.ids import Unknown
@@ -34,30 +35,25 @@ def command(
     """
     from kolmogorov.cli.display import console, emit
     from kolmogorov.cli.options import known_id
-    from kolmogorov.errors import ParameterError
-    from kolmogorov.model.interpretation import Interpretation
-    from kolmogorov.model.loading import load
 
-    fitted_model = load(model)
-    if not isinstance(fitted_model, Interpretation):
-        raise ParameterError(f"{model} holds a {type(fitted_model).__name__}, which has no events to explain by.")
-    fitted_model = fitted_model.with_titles(items=titles)
+    fitted_model = load_with_events(model, titles, ", which has no events to explain by.")
     user_id = known_id(fitted_model.users_, user, "user", unknown)
     item_id = known_id(fitted_model.items_, item, "item", unknown)
     why = fitted_model.explain(user_id, item_id, unknown=unknown)
-    if form == "table" and output is None:
-        console().print(why.sentence)
-        names, amounts = zip(*why.steps, strict=True)
-        digits = 3 if why.binary else 2
-        said = [f"{amounts[0]: .{digits}f}", *(f"{amount:+.{digits}f}" for amount in amounts[1:])]
-        emit({"from everybody to it": names, "amount": said}, form, output)
-    else:
+    if form != "table" or output is not None:
         emit(why.columns(), form, output)
-    if form == "table" and output is None and why.reasons:
-        rules: dict[str, list[Any]] = {
-            "known": [reason.antecedent for reason in why.reasons[:_REASONS]],
-            "so": [reason.consequent for reason in why.reasons[:_REASONS]],
-            "held in training": [f"{reason.held} of {reason.support}" for reason in why.reasons[:_REASONS]],
-            "base rate": [f"{reason.base_rate:.0%}" for reason in why.reasons[:_REASONS]],
+        return
+    console().print(why.sentence)
+    names, amounts = zip(*why.steps, strict=True)
+    digits = 3 if why.binary else 2
+    said = [f"{amounts[0]: .{digits}f}", *(f"{amount:+.{digits}f}" for amount in amounts[1:])]
+    emit({"from everybody to it": names, "amount": said}, form, output)
+    reasons = why.reasons[:_REASONS]
+    if reasons:
+        rules = {
+            "known": [reason.antecedent for reason in reasons],
+            "so": [reason.consequent for reason in reasons],
+            "held in training": [f"{reason.held} of {reason.support}" for reason in reasons],
+            "base rate": [f"{reason.base_rate:.0%}" for reason in reasons],
         }
         emit(rules, form, output, "Rules that lead to it")

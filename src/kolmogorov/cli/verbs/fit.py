@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, nullcontext
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kolmogorov.cli.cluster import check_address, cluster
-from kolmogorov.cli.mistakes import INTERRUPTED
+from kolmogorov.cli.command import Verb
+from kolmogorov.cli.errors import INTERRUPTED
+from kolmogorov.cli.file_parameters import Input, Output
 from kolmogorov.cli.options import (
     COUNT,
     DISTRIBUTED,
@@ -21,7 +21,6 @@ from kolmogorov.cli.options import (
     SCALE,
     Finite,
     LevelsOption,
-    given_of,
     output_option,
     read_input,
     reading_options,
@@ -30,29 +29,9 @@ from kolmogorov.cli.options import (
     scale_options,
     titles_option,
 )
-from kolmogorov.cli.paths import Input, Output
-from kolmogorov.cli.verb import Verb
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
-    from kolmogorov.model.bayesian import BayesianKolmogorovModel
-    from kolmogorov.model.kolmogorov import KolmogorovModel
-
-
-#: Options of a single model, and those of its descent over ratings.
-_SINGLE = ("only_yes", "learn_from", "user_solver", "item_solver", "max_iter", "tol", "n_init")
-_OF_RATINGS = ("user_reg", "item_reg", "prior")
-_POINT = (*_SINGLE, *_OF_RATINGS)
-#: Events with --only-yes.
-_LISTING_EVENTS = 48
-#: Options of chains, and the parameters of the model that they are.
-_CHAINS = {
-    "likelihood": "likelihood",
-    "chains": "n_chains",
-    "burn_in": "burn_in",
-    "samples": "n_samples",
-    "max_seconds": "max_seconds",
-}
 
 
 @click.command("fit", cls=Verb)
@@ -163,10 +142,10 @@ def command(
       kolmogorov fit votes.csv --map yes=1,abstain=0.5,no=0 --missing absent --titles motions.csv -o votes.km
       zcat votes.tsv.gz | kolmogorov fit - -o votes.km
     """
-    from contextlib import ExitStack
-
     from kolmogorov._support.progress import silence
     from kolmogorov.cli.display import console
+    from kolmogorov.cli.models import unfitted_model
+    from kolmogorov.data.table.split import check_share
 
     if output == "-":
         raise click.UsageError("A model is written to a file, not to standard output.")
@@ -177,73 +156,34 @@ def command(
     with ExitStack() as stack:
         if quiet:
             stack.enter_context(silence())
-        options["execution"] = None
+        execution = _gpu() if gpu and dask is None else None
         if dask is not None:
-            options["execution"] = stack.enter_context(cluster(dask, shard_ratings, gpu=gpu))
-        elif gpu:
-            options["execution"] = _device()
-        _learn(data, output, events, seed, jobs, test_size, say, options)
-
-
-def _learn(
-    data: str,
-    output: str,
-    events: int | None,
-    seed: int,
-    jobs: int,
-    test_size: float | None,
-    say: Any,
-    options: dict[str, Any],
-) -> None:
-    """Read, fit, save and report."""
-    from kolmogorov._support.wording import shown
-    from kolmogorov.data.table.split import check_share
-
-    only_yes, wanted = options.pop("only_yes"), options.pop("bayes")
-    bayes = _draws(wanted, options)
-    layout = {name: options.pop(name) for name in LAYOUT}
-    scale = {name: options.pop(name) for name in SCALE}
-    if not bayes:
-        options["unobserved"] = "auto" if only_yes else 0.0
-        if given_of(_OF_RATINGS):
-            if given_of(["learn_from"]) and options["learn_from"] == "draws":
-                refuse_given(_OF_RATINGS, "goes only with --learn-from ratings")
-            options["learn_from"] = "ratings"
-    if only_yes:
-        # Lists gain by more than can be read at a glance.
-        events = _LISTING_EVENTS if events is None else events
-        if options["levels"] is None and options["learn_from"] == "draws":
-            options["levels"] = "chances"
-    # What is wrong with the settings is said before a file is read, which may take minutes.
-    model = _unfitted(bayes, {"n_events": events, "random_state": seed, "n_jobs": jobs}, options)
-    model._check_parameters()
-    if test_size is not None:
-        check_share(test_size)
-    files = _parquet_files(data) if _is_cluster(options["execution"]) and test_size is None and not bayes else []
-    train: Any
-    test = None
-    if files:
-        train = _remote(files, layout, scale, options["execution"])
-    else:
-        train = read_input(data, layout, **scale)
-        say.print(str(train))
+            execution = stack.enter_context(cluster(dask, shard_ratings, gpu=gpu))
+        # What is wrong with the settings is said before a file is read, which may take minutes.
+        model = unfitted_model(options, n_events=events, random_state=seed, n_jobs=jobs, execution=execution)
+        model._check_parameters()
         if test_size is not None:
-            train, test = train.split(test_size, random_state=seed, by="user" if only_yes else "entry")
-    say.print(_choice(model, train, wanted is None))
-    if not bayes and model._why_ratings(train):
-        # It has been said, and need not be said again.
-        model.learn_from = "ratings"
-    (_sample if bayes else _fit_with_bar)(model, train, test, say)
+            check_share(test_size)
+        train, test = _tables(data, model, test_size, options, say)
+        say.print(_choice(model, train, options["bayes"] is None))
+        _learn(model, train, test, output, say)
+
+
+def _learn(model: Any, train: Any, test: Observations | None, output: str, say: Any) -> None:
+    """Fit, save and report."""
+    from kolmogorov._support.wording import shown
+
+    _fit(model, train, test, say)
     model.save(output)
     if not say.quiet:
-        _results(model, model.fitted_.training if files else train, test, say)
+        _results(model, train, test, say)
     say.print(f"Model written to {shown(output)}")
-    if not bayes and model.interrupted_:
+    if not model._has_draws and model.interrupted_:
         # What was asked for is not all there; a script should know.
         raise click.exceptions.Exit(INTERRUPTED)
 
 
-def _device() -> Any:
+def _gpu() -> Any:
     """Return the GPU, which must be there before a file is read."""
     from kolmogorov.execution import Cuda
 
@@ -252,48 +192,23 @@ def _device() -> Any:
     return cuda
 
 
-def _is_cluster(execution: Any) -> bool:
-    from kolmogorov.execution import Dask
+def _tables(data: str, model: Any, test_size: float | None, options: dict[str, Any], say: Any) -> tuple[Any, Any]:
+    """Return what to learn from, and what is held out; parquet files for a cluster are read by its workers."""
+    from kolmogorov.data.reading.frames.arrow import is_parquet
+    from kolmogorov.execution import Dask, distributed_table
 
-    return isinstance(execution, Dask)
+    layout, scale = ({name: options[name] for name in names} for names in (LAYOUT, SCALE))
+    if isinstance(model.execution, Dask) and not model._has_draws and test_size is None and is_parquet(data):
+        from glob import glob
 
-
-def _draws(wanted: bool | None, options: dict[str, Any]) -> bool:
-    """Tell whether models are drawn: as asked, or unless something of a single model is asked for."""
-    single = given_of(_POINT) + (["--levels chances"] if options["levels"] == "chances" else [])
-    bayes = not (single or _is_cluster(options["execution"])) if wanted is None else wanted
-    if bayes:
-        refuse_given(_POINT, "does not go with --bayes")
-        if options["levels"] == "chances":
-            raise click.UsageError("--levels chances: does not go with --bayes.")
-    elif wanted is None:
-        asked = ", ".join(single) or "--dask"
-        refuse_given(_CHAINS, f"goes only with --bayes, and {asked} asks for one model")
-    else:
-        refuse_given(_CHAINS, "goes only with --bayes")
-    return bayes
-
-
-def _remote(files: list[str], layout: dict[str, Any], scale: dict[str, Any], execution: Any) -> Any:
-    """Return the table of parquet files that the workers of a cluster read."""
-    from kolmogorov.execution import distributed_table
-
-    refuse_given(["wide", "titles"], "does not go with parquet files that a cluster reads")
-    more = {name: reading_settings(layout)[name] for name in DISTRIBUTED} | scale
-    return distributed_table(execution, files, **more)
-
-
-def _results(model: Any, train: Any, test: Observations | None, say: Any) -> None:
-    """Show scores, and of a single model its events."""
-    if model._has_draws:
-        _scores(model, train, test, f"{model.posterior_.n_draws} draws")
-        return
-    only_yes = model.unobserved != 0.0
-    if only_yes:
-        _announce(model, say)
-    if not only_yes or test is not None:
-        _scores(model, train, test, f"{model.n_iter_} sweeps", ranking=only_yes)
-    _events(model)
+        refuse_given(["wide", "titles"], "does not go with parquet files that a cluster reads")
+        more = {name: reading_settings(layout)[name] for name in DISTRIBUTED} | scale
+        return distributed_table(model.execution, sorted(glob(data)) or [data], **more), None
+    table = read_input(data, layout, **scale)
+    say.print(str(table))
+    if test_size is None:
+        return table, None
+    return table.split(test_size, random_state=model.random_state, by="user" if options["only_yes"] else "entry")
 
 
 def _choice(model: Any, train: Any, by_default: bool) -> str:
@@ -312,133 +227,54 @@ def _choice(model: Any, train: Any, by_default: bool) -> str:
     return f"Drawing models: {plan.n_chains} chains of {plan.n_sweeps} sweeps, {plan.n_events} events.{why}"
 
 
-def _unfitted(bayes: bool, given: dict[str, Any], options: dict[str, Any]) -> Any:
-    """Make the model that the options describe; what is None is left to it."""
-    from kolmogorov.model.bayesian import BayesianKolmogorovModel
-    from kolmogorov.model.kolmogorov import KolmogorovModel
+def _fit(model: Any, train: Any, test: Observations | None, say: Any) -> None:
+    """Fit with a bar that shows chains, and an error: of draws on what is held out, of one model in training."""
+    from kolmogorov.cli.bars import ChainSweeps, counting_bar
+    from kolmogorov.cli.process import first_interrupt
 
-    if bayes:
-        kept = {"levels": "levels", "checkpoint": "checkpoint", "execution": "execution"} | _CHAINS
-        given = given | {parameter: options[name] for name, parameter in kept.items()}
-    else:
-        given = given | {name: value for name, value in options.items() if name not in _CHAINS}
-    kind: Any = BayesianKolmogorovModel if bayes else KolmogorovModel
-    return kind(**{name: value for name, value in given.items() if value is not None})
-
-
-def _parquet_files(data: str) -> list[str]:
-    """Return the parquet files that a name or a pattern stands for; workers read them, not this process."""
-    from glob import glob
-
-    from kolmogorov.data.reading.frames.arrow import is_parquet
-
-    return (sorted(glob(data)) or [data]) if is_parquet(data) else []
-
-
-def _fit_with_bar(model: KolmogorovModel, train: Observations, test: Observations | None, say: Any) -> None:
-    """Fit with a bar that shows the chains, and the distance from what is learned from; what is held out waits."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    parts = (
-        "sweeps",
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.description}"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*parts, console=say, transient=True, disable=say.quiet or not say.is_terminal) as bar:
-        task = bar.add_task("", total=None)
-
-        done: dict[int, int] = {}
+    draws, chains = model._has_draws, ChainSweeps()
+    if not draws and model._why_ratings(train):
+        # It has been said, and need not be said again.
+        model.learn_from = "ratings"
+    noted = first_interrupt(say.print) if model.execution is not None and not draws else nullcontext(Event())
+    with counting_bar(say, "sweeps", remaining=draws) as show, noted as stopping:
 
         def advance(sweep: Any) -> bool:
-            if hasattr(sweep, "chain"):
-                done[sweep.chain] = sweep.sweep
-                whole = sweep.n_chains * sweep.n_sweeps
-                bar.update(task, total=whole, completed=sum(done.values()), description="completing the table")
+            if not hasattr(sweep, "chain"):
+                show(sweep.sweep, None, f"rmse {sweep.rmse:.4f}")
+            elif draws:
+                show(*chains.counted(sweep), "" if sweep.rmse is None else f"held-out rmse {sweep.rmse:.4f}")
             else:
-                bar.update(task, total=None, completed=sweep.sweep, description=f"rmse {sweep.rmse:.4f}")
+                show(*chains.counted(sweep), "completing the table")
             return stopping.is_set()
 
         model.callback = advance
-        with _first_interrupt(say) if model.execution is not None else nullcontext(Event()) as stopping:
-            model.fit(train)
+        model.fit(train, **({"test": test} if draws else {}))
 
 
-@contextmanager
-def _first_interrupt(say: Any) -> Iterator[Event]:
-    """Let the first Ctrl-C only be noted, so that a fit on a cluster ends after its sweep; the second raises.
-
-    An exception out of nowhere can be lost in a cluster's client, where much happens while objects are deleted.
-    """
-    stopping = Event()
-
-    def note(number: int, frame: Any) -> None:
-        if stopping.is_set():
-            raise KeyboardInterrupt
-        stopping.set()
-        say.print("Ending after this sweep; Ctrl-C again ends at once.")
-
-    before = signal.signal(signal.SIGINT, note)
-    try:
-        yield stopping
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _sample(model: BayesianKolmogorovModel, train: Observations, test: Observations | None, say: Any) -> None:
-    """Sample with a bar that shows the running held-out error."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    parts = ("sweeps", BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
-    with Progress(*parts, console=say, transient=True, disable=say.quiet or not say.is_terminal) as bar:
-        task = bar.add_task("", total=None)
-        done: dict[int, int] = {}
-
-        def advance(draw: Any) -> None:
-            error = "" if draw.rmse is None else f"held-out rmse {draw.rmse:.4f}"
-            done[draw.chain] = draw.sweep
-            whole = draw.n_chains * draw.n_sweeps
-            bar.update(task, total=whole, completed=sum(done.values()), description=error)
-
-        model.callback = advance
-        model.fit(train, test=test)
-
-
-def _announce(model: KolmogorovModel, say: Any) -> None:
-    """Say what unobserved entries count."""
-    table = model.fitted_.training
-    blank = table.n_users * table.n_items - len(table)
-    weight = f"a no of weight {model.unobserved_:.3g}"
-    say.print(f"Only yes is recorded: each of {blank:,} unobserved entries counts as {weight}.")
-
-
-def _scores(model: Any, train: Observations, test: Observations | None, title: str, *, ranking: bool = False) -> None:
-    """Show errors, or the scores of lists of ten, with those of simple guesses beside them."""
-    from kolmogorov.cli.comparison import scored
+def _results(model: Any, train: Any, test: Observations | None, say: Any) -> None:
+    """Show scores, and of a single model its events."""
     from kolmogorov.cli.display import console, table
+    from kolmogorov.cli.scores import show_scores
+    from kolmogorov.data import Observations
 
-    k = 10 if ranking else None
-    columns, sentence = scored(model, train if test is None else test, "training" if test is None else "held out", k)
-    if test is not None and not ranking:
-        columns = {"score": columns.pop("score"), "training": list(model.evaluate(train).values()), **columns}
-    console().print(table(title, columns))
-    if sentence:
-        console().print(sentence)
-
-
-def _events(model: KolmogorovModel) -> None:
-    from kolmogorov.cli.display import console, table
-
+    if not isinstance(train, Observations):
+        train = model.fitted_.training
+    if model._has_draws:
+        show_scores(model, train, test, f"{model.posterior_.n_draws} draws")
+        return
+    only_yes = model.unobserved != 0.0
+    if only_yes:
+        blank = train.n_users * train.n_items - len(train)
+        weight = f"a no of weight {model.unobserved_:.3g}"
+        say.print(f"Only yes is recorded: each of {blank:,} unobserved entries counts as {weight}.")
+    if not only_yes or test is not None:
+        show_scores(model, train, test, f"{model.n_iter_} sweeps", ranking=only_yes)
     described = model.events(6)
-    console().print(
-        table(
-            "Events",
-            {
-                "event": [event.number for event in described],
-                "share of users": [event.share for event in described],
-                "items": [event.n_items for event in described],
-                "its people like more than others": [", ".join(event.items) for event in described],
-            },
-        )
-    )
+    columns = {
+        "event": [event.number for event in described],
+        "share of users": [event.share for event in described],
+        "items": [event.n_items for event in described],
+        "its people like more than others": [", ".join(event.items) for event in described],
+    }
+    console().print(table("Events", columns))

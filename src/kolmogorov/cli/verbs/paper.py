@@ -6,8 +6,8 @@ import re
 
 import click
 
-from kolmogorov.cli.paths import OutputFolder
-from kolmogorov.cli.verb import Verb, force_option
+from kolmogorov.cli.command import Verb, force_option
+from kolmogorov.cli.file_parameters import OutputFolder
 
 
 @click.command("paper", cls=Verb)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kolmogorov.cli.command import Verb, force_option, safe_cells_option
+from kolmogorov.cli.file_parameters import Input, Output
 from kolmogorov.cli.options import Finite, column_of, unknown_option
-from kolmogorov.cli.paths import Input, Output
-from kolmogorov.cli.verb import Verb, force_option, safe_cells_option
 
 if TYPE_CHECKING:
     from kolmogorov.data.reading.layout import FileFormat

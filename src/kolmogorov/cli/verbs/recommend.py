@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kolmogorov.cli.command import Verb
+from kolmogorov.cli.file_parameters import Input
 from kolmogorov.cli.options import (
     COUNT,
     format_options,
@@ -16,8 +18,6 @@ from kolmogorov.cli.options import (
     titles_option,
     unknown_option,
 )
-from kolmogorov.cli.paths import Input
-from kolmogorov.cli.verb import Verb
 
 if TYPE_CHECKING:
     from kolmogorov.surface.ids import Unknown

@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from kolmogorov.cli.command import Verb
+from kolmogorov.cli.file_parameters import Input
 from kolmogorov.cli.options import (
     Finite,
     likes_level,
@@ -17,8 +19,6 @@ from kolmogorov.cli.options import (
     scale_of,
     titles_option,
 )
-from kolmogorov.cli.paths import Input
-from kolmogorov.cli.verb import Verb
 
 
 @click.command("report", cls=Verb)

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kolmogorov.cli.command import Verb
+from kolmogorov.cli.file_parameters import Input
+from kolmogorov.cli.models import load_with_events
 from kolmogorov.cli.options import (
     Finite,
     format_options,
@@ -17,8 +20,6 @@ from kolmogorov.cli.options import (
     scale_of,
     titles_option,
 )
-from kolmogorov.cli.paths import Input
-from kolmogorov.cli.verb import Verb
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
     from kolmogorov.interpret import GradedRelations, Relations, Rules
 
 _KINDS = ("implication", "equivalence", "exclusion", "coverage")
-#: Share of draws in which a rule has to hold.
+#: Share of draws in which a rule has to hold: more often than not.
 _USUAL = 0.5
-#: Rules looked at for each one shown, as some are not met in the data.
+#: Rules looked at for each one shown, as some are not met in the data. By judgement.
 _RESERVE = 50
 
 
@@ -97,21 +98,13 @@ def command(
       kolmogorov rules model.km --data ratings.csv --kind exclusion --format csv -o rules.csv
       kolmogorov rules bayes.km --data ratings.csv --min-probability 0.9
     """
-    from kolmogorov.errors import ParameterError
-    from kolmogorov.model.interpretation import Interpretation
-    from kolmogorov.model.loading import load
-
-    fitted_model = load(model)
-    if not isinstance(fitted_model, Interpretation):
-        raise ParameterError(f"{model} holds a {type(fitted_model).__name__}; rules are read off a KolmogorovModel.")
-    fitted_model = fitted_model.with_titles(items=titles)
-    fitted: Any = fitted_model.fitted_
-    drawn = fitted_model._has_draws
+    fitted_model = load_with_events(model, titles, "; rules are read off a KolmogorovModel.")
+    fitted, drawn = fitted_model.fitted_, fitted_model._has_draws
     graded = drawn or fitted.ruled.psi.dtype != bool
     options: dict[str, Any] = {"likes": None if graded and likes is None else likes_level(fitted.scale, likes)}
     if drawn:
         refuse_given(["kinds", "contrapositives", "min_support", "min_lift"], "do not go with draws")
-        options |= {"min_probability": _USUAL if min_probability is None else min_probability}
+        options["min_probability"] = _USUAL if min_probability is None else min_probability
     else:
         refuse_given(["min_probability"], "goes only with draws (fit --bayes)")
         options |= {"contrapositives": contrapositives, "min_support": min_support, "min_lift": min_lift}
@@ -122,9 +115,9 @@ def command(
     if about is not None:
         options["item"] = known_id(fitted_model.items_, about, "item")
     judges = None if data is None else _judged_on(fitted, data, layout, on)
-    relations = fitted_model.relations(min_ratings=min_ratings)
+    relations, trained = fitted_model.relations(min_ratings=min_ratings), None
     if drawn:
-        rules, trained = relations.rules(judges, max_rules=top, **options), None
+        rules = relations.rules(judges, max_rules=top, **options)
     else:
         rules, trained = _strongest(relations, judges, top, options)
     title = f"{len(rules)} rules, {'most probable first, ' if drawn else ''}counted on {_place(judges, on)}"

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from kolmogorov.cli.paths import Input
-from kolmogorov.cli.verb import Verb
+from kolmogorov.cli.command import Verb
+from kolmogorov.cli.file_parameters import Input
 
 
 @click.command("solve", cls=Verb)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
 import click
 
+from kolmogorov.cli.command import Verb
+from kolmogorov.cli.file_parameters import Input
 from kolmogorov.cli.options import (
     COUNT,
     EVENTS,
@@ -24,34 +26,29 @@ from kolmogorov.cli.options import (
     scale_options,
     titles_option,
 )
-from kolmogorov.cli.paths import Input
-from kolmogorov.cli.verb import Verb
 
 _SHOWN = {"n_events": "events"}
 
 
-def _numbers(context: click.Context, parameter: click.Parameter, text: str | None) -> list[float] | None:
-    if text is None:
-        return None
-    try:
-        numbers = [float(part) for part in text.split(",")]
-    except ValueError:
-        numbers = []
-    if not numbers or not all(math.isfinite(number) and number >= 0 for number in numbers):
-        raise click.BadParameter(f"expected numbers >= 0 separated by commas, got {text!r}.")
-    return numbers
+def _list_of(kind: type[float], least: float, most: float, words: str) -> Callable[..., list[Any] | None]:
+    """Make the callback of an option that takes numbers separated by commas."""
+
+    def read(context: click.Context, parameter: click.Parameter, text: str | None) -> list[Any] | None:
+        if text is None:
+            return None
+        try:
+            numbers = [kind(part) for part in text.split(",")]
+        except ValueError:
+            numbers = []
+        if not numbers or not all(least <= number <= most for number in numbers):
+            raise click.BadParameter(f"expected {words} separated by commas, got {text!r}.")
+        return numbers
+
+    return read
 
 
-def _counts(context: click.Context, parameter: click.Parameter, text: str | None) -> list[int] | None:
-    if text is None:
-        return None
-    try:
-        numbers = [int(part) for part in text.split(",")]
-    except ValueError:
-        numbers = []
-    if not numbers or not all(1 <= number <= EVENTS.max for number in numbers):  # type: ignore[operator]
-        raise click.BadParameter(f"expected whole numbers >= 1 separated by commas, got {text!r}.")
-    return numbers
+_numbers = _list_of(float, 0.0, sys.float_info.max, "numbers >= 0")
+_counts = _list_of(int, 1, EVENTS.max or 1, "whole numbers >= 1")
 
 
 def _worded(tried: Any) -> str:
@@ -158,17 +155,15 @@ def _model(name: str, max_iter: int, jobs: int, only_yes: bool, learn_from: Lite
 @contextmanager
 def _bar(say: Any) -> Iterator[Any]:
     """Show how many trials are done and the best score so far; yield what `tune` is to call."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from kolmogorov.cli.bars import counting_bar
 
-    parts = ("trials", BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*parts, console=say, transient=True, disable=not say.is_terminal) as bar:
-        task = bar.add_task("", total=None)
-        trials: list[Any] = []
+    trials: list[Any] = []
+    with counting_bar(say, "trials") as show:
 
         def advance(trial: Any, number: int, total: int) -> None:
             trials.append(trial)
             best = min(trials, key=lambda each: each.place)
-            bar.update(task, total=total, completed=number, description=f"best {best.measure} {best.score:.4f}")
+            show(number, total, f"best {best.measure} {best.score:.4f}")
 
         yield advance
 

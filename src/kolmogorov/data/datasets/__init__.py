@@ -13,7 +13,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from kolmogorov._support.validation import nearest
+from kolmogorov._support.validation import suggestion
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.errors import ParameterError
 
@@ -120,7 +120,8 @@ def planted(**options: Any) -> Planted:
 
 def _check_known(name: str) -> None:
     if name not in _LOADERS:
-        raise ParameterError(f"Unknown dataset {name!r}; known: {', '.join(_LOADERS)}.{nearest(str(name), _LOADERS)}")
+        hint = suggestion(str(name), _LOADERS)
+        raise ParameterError(f"Unknown dataset {name!r}; known: {', '.join(_LOADERS)}.{hint}")
 
 
 def _made(name: str, target: str, options: dict[str, Any]) -> Any:

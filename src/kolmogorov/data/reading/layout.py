@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from kolmogorov._support.validation import nearest
+from kolmogorov._support.validation import suggestion
 from kolmogorov._support.wording import advice, named, option
 from kolmogorov.data.reading.shape import ListShape, Shape, WideShape
 from kolmogorov.data.reading.text.file import WHITESPACE, TextFile
@@ -213,7 +213,7 @@ def _named_column(names: Sequence[Any], column: Any, role: str, source: str) -> 
     if column not in known:
         raise DataError(
             f"{source} has no column {column!r} for the {role}; it has: {', '.join(map(repr, known))}."
-            f"{nearest(str(column), map(str, known))}"
+            f"{suggestion(str(column), map(str, known))}"
         )
     return known.index(column)
 

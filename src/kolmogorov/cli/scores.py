@@ -26,3 +26,18 @@ def scored(
     columns: dict[str, list[Any]] = {"score": list(scores), name: list(scores.values())}
     columns |= {guess: [found.get(score) for score in scores] for guess, found in guesses.items()}
     return columns, verdict(scores, guesses, "rmse" if k is None else "ndcg")
+
+
+def show_scores(
+    model: Any, train: Observations, test: Observations | None, title: str, *, ranking: bool = False
+) -> None:
+    """Show errors, or the scores of lists of ten, with those of simple guesses beside them."""
+    from kolmogorov.cli.display import console, table
+
+    k = 10 if ranking else None
+    columns, sentence = scored(model, train if test is None else test, "training" if test is None else "held out", k)
+    if test is not None and not ranking:
+        columns = {"score": columns.pop("score"), "training": list(model.evaluate(train).values()), **columns}
+    console().print(table(title, columns))
+    if sentence:
+        console().print(sentence)

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
-from kolmogorov.cli.mistakes import in_one_sentence
-from kolmogorov.cli.paths import check_targets
+from kolmogorov.cli.errors import in_one_sentence
+from kolmogorov.cli.file_parameters import check_targets
 
 F = TypeVar("F", bound=Callable[..., Any])
 #: Names in the library of what a verb calls otherwise.

@@ -1,0 +1,89 @@
+"""Models on the command line: made from the options of `fit`, or loaded from files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from kolmogorov.cli.options import given_of, refuse_given
+
+#: Options of a single model, and those of its descent over ratings.
+_SINGLE = ("only_yes", "learn_from", "user_solver", "item_solver", "max_iter", "tol", "n_init")
+_OF_RATINGS = ("user_reg", "item_reg", "prior")
+_POINT = (*_SINGLE, *_OF_RATINGS)
+#: Events with --only-yes: lists gain by more than can be read at a glance (benchmarks/only_yes.py).
+_LISTING_EVENTS = 48
+#: Options of chains, and the parameters of the model that they are.
+_CHAINS = {
+    "likelihood": "likelihood",
+    "chains": "n_chains",
+    "burn_in": "burn_in",
+    "samples": "n_samples",
+    "max_seconds": "max_seconds",
+}
+
+
+def unfitted_model(options: dict[str, Any], **common: Any) -> Any:
+    """Make the model that the options of `fit` describe; what is None is left to it.
+
+    `common` are the parameters of both models that the options call otherwise: n_events, random_state, n_jobs,
+    execution.
+    """
+    from kolmogorov.model.bayesian import BayesianKolmogorovModel
+    from kolmogorov.model.kolmogorov import KolmogorovModel
+
+    given = common | {name: options[name] for name in ("levels", "checkpoint")}
+    kind: Any = KolmogorovModel
+    if _wants_draws(options, common["execution"]):
+        kind = BayesianKolmogorovModel
+        given |= {parameter: options[name] for name, parameter in _CHAINS.items()}
+    else:
+        given |= {name: options[name] for name in _POINT if name != "only_yes"}
+        given["learn_from"] = _learnt_from(options["learn_from"])
+        given["unobserved"] = "auto" if options["only_yes"] else 0.0
+        if options["only_yes"]:
+            given["n_events"] = _LISTING_EVENTS if given["n_events"] is None else given["n_events"]
+            if given["levels"] is None and given["learn_from"] == "draws":
+                given["levels"] = "chances"
+    return kind(**{name: value for name, value in given.items() if value is not None})
+
+
+def _wants_draws(options: dict[str, Any], execution: Any) -> bool:
+    """Tell whether models are drawn: as asked, or unless something of a single model is asked for."""
+    from kolmogorov.execution import Dask
+
+    wanted, chances = options["bayes"], options["levels"] == "chances"
+    single = given_of(_POINT) + (["--levels chances"] if chances else [])
+    bayes = not (single or isinstance(execution, Dask)) if wanted is None else bool(wanted)
+    if bayes:
+        refuse_given(_POINT, "does not go with --bayes")
+        if chances:
+            raise click.UsageError("--levels chances: does not go with --bayes.")
+    elif wanted is None:
+        asked = ", ".join(single) or "--dask"
+        refuse_given(_CHAINS, f"goes only with --bayes, and {asked} asks for one model")
+    else:
+        refuse_given(_CHAINS, "goes only with --bayes")
+    return bayes
+
+
+def _learnt_from(asked: str) -> str:
+    """Return what one model is learned from: the ratings where an option of theirs is given, else what was asked."""
+    if not given_of(_OF_RATINGS):
+        return asked
+    if asked == "draws" and given_of(["learn_from"]):
+        refuse_given(_OF_RATINGS, "goes only with --learn-from ratings")
+    return "ratings"
+
+
+def load_with_events(path: str, titles: str | None, otherwise: str) -> Any:
+    """Load a model with events, its items under their titles; a model without any is an error that ends `otherwise`."""
+    from kolmogorov.errors import ParameterError
+    from kolmogorov.model.interpretation import Interpretation
+    from kolmogorov.model.loading import load
+
+    model = load(path)
+    if not isinstance(model, Interpretation):
+        raise ParameterError(f"{path} holds a {type(model).__name__}{otherwise}")
+    return model.with_titles(items=titles)
