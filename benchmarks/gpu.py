@@ -22,7 +22,7 @@ from harness import Column, Table, finish, machine, movielens
 import kolmogorov as km
 from kolmogorov import Observations
 from kolmogorov.data import Scale, Vocabulary
-from kolmogorov.data.table.observations import View
+from kolmogorov.data.entries.view import View
 from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.fitting.descent.engine import Problem, ThreadedEngine
 from kolmogorov.fitting.descent.equations import Partners

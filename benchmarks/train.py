@@ -99,7 +99,7 @@ def ours(data, n_events, n_jobs):
         "item_sweep": float(np.median([s.item_seconds for s in fitted.history_])),
         "fit_bytes": fitting - loaded,
         "total_bytes": max(reading, fitting),
-        "data_bytes": observations.nbytes,
+        "data_bytes": observations.rows.nbytes + observations.columns.nbytes,
     }
 
 

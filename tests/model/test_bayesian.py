@@ -10,7 +10,7 @@ from scipy import stats
 import naive
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, load
 from kolmogorov.data.datasets.synthetic import planted
-from kolmogorov.data.table.observations import View
+from kolmogorov.data.entries.view import View
 from kolmogorov.errors import DataError, FileFormatError, ParameterError, UnknownIdError
 from kolmogorov.execution import Threads
 from kolmogorov.sampling.drawing import Drawing

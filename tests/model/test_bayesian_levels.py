@@ -10,7 +10,7 @@ import naive
 from helpers.forgery import forged
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets, load
 from kolmogorov._support.nearest import nearest
-from kolmogorov.data.table.observations import View
+from kolmogorov.data.entries.view import View
 from kolmogorov.errors import DataError, FileFormatError, ParameterError
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.emission import CUT

@@ -11,7 +11,7 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import LARGEST_RIDGE, Integer, Real, Requirement, check_parameters
 from kolmogorov.baselines.biased import BiasedFactors, BiasedModel, learnable
-from kolmogorov.data.table.observations import View
+from kolmogorov.data.entries.view import View
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.base import by_users, checked
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE, HalfStep

@@ -3,52 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from kolmogorov._support.files import check_writable
 from kolmogorov._support.progress import notice
 from kolmogorov._support.validation import byte_count
-from kolmogorov.data.options import Duplicates, ReadingOptions
+from kolmogorov.data.numbers.scale import Scale
 from kolmogorov.data.packed.packing import BYTES_PER_RECORD, Tell, pack_parts, pack_sources
 from kolmogorov.data.reading.gathering import TableParts, gathered
-from kolmogorov.data.reading.layout import Column, FileFormat, Header
 from kolmogorov.data.reading.opening import sources_of
+from kolmogorov.data.reading.options import ReadingKeywords, ReadingOptions, taking
 from kolmogorov.data.reading.source import Source
 from kolmogorov.data.reading.titles import texts_of, titled
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.data.table.trainable import check_any
-from kolmogorov.data.values.notation import ValueFormat
-from kolmogorov.data.values.scale import Scale
 from kolmogorov.errors import FileWriteError, ParameterError
 
 _LEAST_MEMORY = 1 << 24
 
 
-def read_ratings(
-    source: Any,
-    *,
-    user: Column = None,
-    item: Column = None,
-    value: Column = None,
-    weight: Column = None,
-    sep: str = "auto",
-    header: Header = "auto",
-    wide: bool = False,
-    map: Mapping[Any, float] | None = None,
-    missing: Any = (),
-    decimal: str = "auto",
-    thousands: str | None = None,
-    minimum: float | None = None,
-    maximum: float | None = None,
-    scaling: str = "auto",
-    duplicates: Duplicates = "error",
-    encoding: str = "utf-8",
-    titles: Any = None,
-) -> Observations:
+@taking(ReadingKeywords)
+def read_ratings(source: Any, **options: Unpack[ReadingKeywords]) -> Observations:
     """Read files, or other sources, of (user, item, rating) records.
 
     Takes comma, tab, semicolon, ``::`` and whitespace separated text, with or without a header, plain or
@@ -99,40 +76,22 @@ def read_ratings(
     >>> read_ratings(path)
     Observations: 3 of 2 users × 2 items (75.0% observed), p = r / 5
     """
-    values = ValueFormat.of(map, missing, decimal, thousands)
-    columns = {"user": user, "item": item, "value": value, "weight": weight}
-    form = FileFormat(columns, sep, header, encoding, values, wide)
-    options = ReadingOptions(minimum, maximum, scaling, duplicates)
+    told = ReadingOptions(**options)
     # Ratings may take minutes to read, and titles that are not there are found out first.
-    names = None if titles is None else texts_of(titles)
-    found = Observations(*gathered(sources_of(source, form), options))
-    _announce(found.scale, source if isinstance(source, (str, os.PathLike)) else "ratings", options)
+    names = None if told.titles is None else texts_of(told.titles)
+    found = Observations(*gathered(sources_of(source, told), told))
+    _announce(found.scale, source if isinstance(source, (str, os.PathLike)) else "ratings", told)
     return found.with_titles(items=names)
 
 
+@taking(ReadingKeywords)
 def pack(
     source: Any,
     out: str | os.PathLike[str],
     *,
     memory: int | str = "1GB",
-    user: Column = None,
-    item: Column = None,
-    value: Column = None,
-    weight: Column = None,
-    sep: str = "auto",
-    header: Header = "auto",
-    wide: bool = False,
-    map: Mapping[Any, float] | None = None,
-    missing: Any = (),
-    decimal: str = "auto",
-    thousands: str | None = None,
-    minimum: float | None = None,
-    maximum: float | None = None,
-    scaling: str = "auto",
-    duplicates: Duplicates = "error",
-    encoding: str = "utf-8",
-    titles: Any = None,
     progress: Tell | None = None,
+    **options: Unpack[ReadingKeywords],
 ) -> Observations:
     """Write whatever `read_ratings` takes, or observations, to a packed table, and map it.
 
@@ -145,12 +104,11 @@ def pack(
     memory : int or str
         Bytes for sorting, at least 16 MiB, or text such as "500MB". Ids are kept in memory besides, and the ratings of
         one user, or of one item, are always sorted together.
-    user, item, value, weight, sep, header, wide, map, missing, decimal, thousands, minimum, maximum, scaling, \
-    duplicates, encoding, titles
-        As in `read_ratings`, for all sources.
     progress : callable, optional
         Called with a stage ("reading", "sorting by user", "sorting by item"), how much of it is done, and how much
         there is, in sources and then in records.
+    **options
+        Those of `read_ratings`, for all sources.
 
     Returns
     -------
@@ -165,27 +123,22 @@ def pack(
     >>> pack(folder / "1.csv", folder / "drinks.kmt", maximum=5)
     Observations: 3 of 2 users × 2 items (75.0% observed), p = r / 5
     """
-    values = ValueFormat.of(map, missing, decimal, thousands)
-    columns = {"user": user, "item": item, "value": value, "weight": weight}
-    form = FileFormat(columns, sep, header, encoding, values, wide)
-    options = ReadingOptions(minimum, maximum, scaling, duplicates)
+    told = ReadingOptions(**options)
     limit = max(byte_count(memory, "memory"), _LEAST_MEMORY) // BYTES_PER_RECORD
     check_writable(out)
     if isinstance(source, Observations):
-        if (options, replace(form, columns={})) != (ReadingOptions(), FileFormat()) or any(
-            column is not None for column in columns.values()
-        ):
+        if told.to_dict():
             raise ParameterError("Observations have their columns and their scale; these options are for files.")
         check_any(source, "to pack")
-        table = source.with_titles(items=titles)
+        table = source.with_titles(items=told.titles)
         pack_parts(TableParts(table.users, table.items, table.rows, table.scale), table.columns, out)
         return Observations.open(out, verify=False)
-    sources = sources_of(source, form)
+    sources = sources_of(source, told)
     _refuse_to_overwrite(sources, out)
-    naming = None if titles is None else partial(titled, given=texts_of(titles), what="item")
-    pack_sources(sources, out, options, limit, progress, naming)
+    naming = None if told.titles is None else partial(titled, given=texts_of(told.titles), what="item")
+    pack_sources(sources, out, told, limit, progress, naming)
     packed = Observations.open(out, verify=False)
-    _announce(packed.scale, out, options)
+    _announce(packed.scale, out, told)
     return packed
 
 

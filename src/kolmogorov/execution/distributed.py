@@ -5,16 +5,19 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.optional import require
+from kolmogorov.data.entries.entries import Duplicates, Entries, nothing_there
+from kolmogorov.data.entries.view import View, row_blocks
 from kolmogorov.data.ids.vocabulary import Vocabulary
-from kolmogorov.data.options import Duplicates, Extent, ReadingOptions
+from kolmogorov.data.numbers.scale import Scale
+from kolmogorov.data.numbers.scaling import Extent
 from kolmogorov.data.packed.shards import (
     PartSummary,
     Shard,
@@ -25,17 +28,13 @@ from kolmogorov.data.packed.shards import (
     shard_of_rows,
     shard_of_table,
 )
+from kolmogorov.data.reading.columns import TableForm, pick_columns
 from kolmogorov.data.reading.frames.arraylike import frame_of
 from kolmogorov.data.reading.frames.arrow import ParquetSource, is_parquet, opened_parquet
-from kolmogorov.data.reading.frames.rows import FrameSource
-from kolmogorov.data.reading.layout import Column, TableForm, pick_columns
+from kolmogorov.data.reading.frames.sources import FrameSource
+from kolmogorov.data.reading.options import ReadingOptions, TableKeywords, taking
 from kolmogorov.data.reading.source import Source
-from kolmogorov.data.table.entries import Entries
 from kolmogorov.data.table.observations import Observations
-from kolmogorov.data.table.trainable import nothing_there
-from kolmogorov.data.table.view import View, row_blocks
-from kolmogorov.data.values.notation import ValueFormat
-from kolmogorov.data.values.scale import Scale
 from kolmogorov.errors import DataError
 from kolmogorov.execution.dask import Dask
 
@@ -113,23 +112,8 @@ def is_distributed(source: Any) -> bool:
     return isinstance(source, (list, tuple)) and any(isinstance(part, (str, os.PathLike)) for part in source)
 
 
-def distributed_table(
-    dask: Dask,
-    source: Any,
-    *,
-    user: Column = None,
-    item: Column = None,
-    value: Column = None,
-    weight: Column = None,
-    minimum: float | None = None,
-    maximum: float | None = None,
-    scaling: str = "auto",
-    duplicates: Duplicates = "error",
-    map: Any = None,
-    missing: Any = (),
-    decimal: str = "auto",
-    thousands: str | None = None,
-) -> DistributedTable:
+@taking(TableKeywords)
+def distributed_table(dask: Dask, source: Any, **options: Unpack[TableKeywords]) -> DistributedTable:
     """Shard a table; nothing is loaded before it is needed, but for the ids of frames.
 
     Parameters
@@ -138,34 +122,36 @@ def distributed_table(
     source : Observations, parquet file or files, or Dask DataFrame
         A packed table is read by the workers, which must see it under the same path; other observations are sent to
         them. Parquet files are read by the workers, a row group at a time.
-    user, item, value, weight, minimum, maximum, scaling, duplicates, map, missing, decimal, thousands
-        Of files and frames; as in `read_ratings`. After a fit the ratings of files and frames are brought to the
-        client, where the model keeps them; those of a packed table stay in it. A checkpoint of files or frames goes
-        with one size of shards.
+    **options
+        Of files and frames: `user`, `item`, `value`, `weight`, `map`, `missing`, `decimal`, `thousands`, `minimum`,
+        `maximum`, `scaling` and `duplicates`, as in `read_ratings`.
+
+    Notes
+    -----
+    After a fit the ratings of files and frames are brought to the client, where the model keeps them; those of a packed
+    table stay in it. A checkpoint of files or frames goes with one size of shards.
     """
-    options = ReadingOptions(minimum, maximum, scaling, duplicates)
+    told = ReadingOptions(**options)
     if isinstance(source, DistributedTable):
         if source.dask.client is not dask.client:
             raise DataError("This table is in another cluster.")
         return source
     if isinstance(source, Observations):
         return _of_observations(dask, source)
-    wanted: dict[str, Column] = {"user": user, "item": item, "value": value, "weight": weight}
-    values = ValueFormat.of(map, missing, decimal, thousands)
     form = None
     if isinstance(source, (str, os.PathLike)):
         source = [source]
     if isinstance(source, (list, tuple)) and source and all(isinstance(p, (str, os.PathLike)) for p in source):
-        parts = _parquet_parts(dask, source, wanted, values)
+        parts = _parquet_parts(dask, source, told)
     elif hasattr(source, "to_delayed") and hasattr(source, "columns"):
-        columns = _columns(list(source.columns), wanted, "The frame")
-        form = TableForm(columns, "The frame", values, exact=True)
+        columns = _columns(list(source.columns), told, "The frame")
+        form = TableForm(replace(told, **columns), "The frame", exact=True)
         parts = dask.compute(source[list(dict.fromkeys(columns.values()))].to_delayed())
     else:
         raise DataError(
             f"On a cluster a fit takes Observations, a Dask DataFrame or parquet files, got {type(source).__name__}."
         )
-    return _of_parts(dask, parts, form, options)
+    return _of_parts(dask, parts, form, told)
 
 
 def _of_observations(dask: Dask, table: Observations) -> DistributedTable:
@@ -200,7 +186,7 @@ def _of_parts(dask: Dask, parts: Sequence[Any], form: TableForm | None, options:
     counts = np.zeros(len(users), dtype=np.int64)
     for c in found:
         counts[users.encode(c.users.ids)] += c.user_counts
-    scale = options.scale_between(reduce(Extent.joined, (c.extent for c in found)))
+    scale = options.scale_request.scale_between(reduce(Extent.joined, (c.extent for c in found)))
     bounds = list(row_blocks(np.concatenate(([0], np.cumsum(counts))), dask.shard_ratings))
     starts = np.array([first for first, _ in bounds])
     names = dask.submit("share-ids", _pair, users, items)
@@ -215,27 +201,27 @@ def _of_parts(dask: Dask, parts: Sequence[Any], form: TableForm | None, options:
     return DistributedTable(users, items, scale, bounds, shards, counts > 0, None, digest, dask)
 
 
-def _columns(names: list[Any], wanted: dict[str, Column], origin: str) -> dict[str, Any]:
+def _columns(names: list[Any], options: ReadingOptions, origin: str) -> dict[str, Any]:
     """Return the name of the column of each role."""
-    return {role: names[at] for role, at in pick_columns([str(name) for name in names], wanted, origin).items()}
+    found = pick_columns([str(name) for name in names], options.columns, origin)
+    return {role: names[at] for role, at in found.items()}
 
 
-def _parquet_parts(
-    dask: Dask, paths: Sequence[Any], wanted: dict[str, Column], values: ValueFormat
-) -> list[ParquetSource]:
+def _parquet_parts(dask: Dask, paths: Sequence[Any], options: ReadingOptions) -> list[ParquetSource]:
     """Return a source for each row group; the columns are those of the first file."""
     require("pyarrow", extra="parquet", purpose="Reading parquet files")
     for path in paths:
         if not is_parquet(path):
             raise DataError(f"On a cluster files must be parquet, got {path}. Pack others with kolmogorov.pack first.")
     files = dask.gather([dask.submit("look-at-parquet", _layout, str(path)) for path in paths])
-    columns = _columns(files[0][0], wanted, str(paths[0]))
+    columns = _columns(files[0][0], options, str(paths[0]))
+    exact = replace(options, **columns)
     for path, (names, _) in zip(paths, files, strict=True):
         for name in columns.values():
             if name not in names:
                 raise DataError(f"{path} has no column {name!r}, which {paths[0]} has.")
     return [
-        ParquetSource(str(path), TableForm(columns, str(path), values, exact=True), number)
+        ParquetSource(str(path), TableForm(exact, str(path), exact=True), number)
         for path, (_, counts) in zip(paths, files, strict=True)
         for number, count in enumerate(counts)
         if count

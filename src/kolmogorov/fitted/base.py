@@ -160,7 +160,7 @@ class Trained(Counted, ABC):
 
     def validate(self) -> None:
         """Raise `InvariantError` where the parts do not form a model; for parts that come from a file."""
-        self.training.validate()
+        self.training.rows.validate(self.training.n_users, self.training.n_items)
         if not len(self.training):
             raise InvariantError("there are no observations that the model was fitted to")
         self.validate_numbers()

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations, Scale, Vocabulary
+from kolmogorov.data.entries.view import View
 from kolmogorov.data.table.levels import LevelsRequirement
-from kolmogorov.data.table.observations import View
 from kolmogorov.errors import InvariantError
 
 Parts = tuple[dict[str, Any], dict[str, NDArray[Any]]]

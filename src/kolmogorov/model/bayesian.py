@@ -27,7 +27,7 @@ from kolmogorov._support.validation import (
     Word,
     check_parameters,
 )
-from kolmogorov.data.options import LARGEST_WEIGHT
+from kolmogorov.data.numbers.weights import LARGEST_WEIGHT
 from kolmogorov.data.table.levels import MOST_LEVELS, Levels, LevelsRequirement
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.data.table.trainable import check_any, check_trainable
@@ -180,7 +180,7 @@ class BayesianKolmogorovModel(DrawnModel):
         table = table_of(self, X, reset=True)
         if test is not None and not isinstance(test, Observations):
             raise DataError(f"'test' must be Observations, got {type(test).__name__}.")
-        table.check_intact()
+        table.rows.check_intact()
         check_trainable(table, only_yes=self.unobserved != 0.0)
         if test is not None:
             check_any(test, "to test on")

@@ -33,7 +33,7 @@ def completed(
 
     Where only yes is recorded descents complete the table instead.
     """
-    table.check_intact()
+    table.rows.check_intact()
     only_yes = model.unobserved != 0.0
     check_trainable(table, only_yes=only_yes)
     drawn: Posterior | Average

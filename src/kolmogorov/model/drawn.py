@@ -13,8 +13,9 @@ from kolmogorov import metrics
 from kolmogorov._support.optional import require
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import Between, Integer, OneOf, check_parameters
+from kolmogorov.data.entries.view import View
 from kolmogorov.data.table.levels import CHANCES, Levels
-from kolmogorov.data.table.observations import Observations, View
+from kolmogorov.data.table.observations import Observations
 from kolmogorov.data.table.trainable import check_any
 from kolmogorov.errors import DataError
 from kolmogorov.fitted.intervals import answer_interval, probability_interval

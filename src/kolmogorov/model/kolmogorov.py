@@ -30,9 +30,10 @@ from kolmogorov._support.validation import (
     check_parameters,
 )
 from kolmogorov._support.wording import named
-from kolmogorov.data.options import LARGEST_WEIGHT
+from kolmogorov.data.entries.view import View
+from kolmogorov.data.numbers.weights import LARGEST_WEIGHT
 from kolmogorov.data.table.levels import CHANCES, Levels, LevelsRequirement, has_two
-from kolmogorov.data.table.observations import Observations, View
+from kolmogorov.data.table.observations import Observations
 from kolmogorov.errors import ParameterError
 from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.execution.distributed import is_distributed

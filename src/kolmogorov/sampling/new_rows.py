@@ -11,7 +11,7 @@ from kolmogorov._support.nearest import nearest
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.table.observations import View
+from kolmogorov.data.entries.view import View
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.emission import Emission, emission_of
 from kolmogorov.fitted.posterior import Posterior

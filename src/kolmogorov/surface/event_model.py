@@ -16,7 +16,7 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import Boolean, check_parameters
 from kolmogorov.data import Observations
-from kolmogorov.data.table.observations import View
+from kolmogorov.data.entries.view import View
 from kolmogorov.errors import DataError
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitting import fold_in

@@ -8,8 +8,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
+from kolmogorov.data.reading.columns import usual_columns
 from kolmogorov.data.reading.frames.arraylike import frame_of
-from kolmogorov.data.reading.layout import usual_columns
 
 #: What the column of predictions is called.
 PREDICTION = "prediction"

@@ -9,10 +9,10 @@ import numpy as np
 
 from kolmogorov._support.progress import warn
 from kolmogorov.data import Observations, Vocabulary
-from kolmogorov.data.options import ReadingOptions
+from kolmogorov.data.numbers.notation import Notation
+from kolmogorov.data.numbers.reader import NumberReader
 from kolmogorov.data.reading.gathering import coded
-from kolmogorov.data.values.notation import ValueFormat
-from kolmogorov.data.values.numbers import ValueReader
+from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.errors import DataError, UnknownIdError, UnknownIdWarning
 from kolmogorov.fitted.base import Trained
 from kolmogorov.surface.ids import id_of
@@ -40,7 +40,7 @@ def observations_of(known: Trained, ratings: Any) -> Observations:
         return repr(chosen[position][0])
 
     given = np.array([ratings[key] for key, _ in chosen], dtype=object)
-    values = ValueReader(ValueFormat(), fixed=True).of_array(given, place)
+    values = NumberReader(Notation(), fixed=True).of_array(given, place)
     outside = ~((values >= scale.minimum) & (values <= scale.maximum))
     if outside.any():
         at = int(np.argmax(outside))
@@ -48,7 +48,7 @@ def observations_of(known: Trained, ratings: Any) -> Observations:
             f"{place(at)}: ratings lie between {scale.minimum:g} and {scale.maximum:g} here, got {values[at]:g}."
         )
     items = np.array([row for _, row in chosen], dtype=np.int64)
-    options = ReadingOptions(scale.minimum, scale.maximum, "minmax")
+    options = ReadingOptions(minimum=scale.minimum, maximum=scale.maximum, scaling="minmax")
     guest, nobody = Vocabulary.of([GUEST]), np.zeros(items.size, dtype=np.int64)
     return Observations(*coded(guest, nobody, known.items, items, values, options, place=place))
 

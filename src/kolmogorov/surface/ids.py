@@ -13,8 +13,8 @@ from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import OneOf, check_parameters
 from kolmogorov._support.wording import advice, option
 from kolmogorov.data import Observations, Vocabulary
-from kolmogorov.data.ids.vocabulary import normalise_ids
-from kolmogorov.data.reading.frames.arraylike import refuse_containers
+from kolmogorov.data.ids.columns import normalise_ids
+from kolmogorov.data.numbers.columns import refuse_containers
 from kolmogorov.errors import DataError, UnknownIdError, UnknownIdWarning
 from kolmogorov.fitted.base import Trained
 from kolmogorov.surface.frames import pair_frame

@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_non_negative, validate_data
 
 from kolmogorov._support.progress import warn
 from kolmogorov.data import Observations, Vocabulary
-from kolmogorov.data.reading.frames.arraylike import NotNumbersError, cells_of, floats_of, frame_of, refuse_containers
-from kolmogorov.data.reading.frames.long import refuse_long_frame
+from kolmogorov.data.numbers.columns import refuse_containers
+from kolmogorov.data.reading.frames.arraylike import NotNumbersError, cells_of, floats_of, frame_of
+from kolmogorov.data.reading.frames.long_format import refuse_long_frame
 from kolmogorov.data.table.trainable import check_any
 from kolmogorov.errors import DataError, KolmogorovWarning
 from kolmogorov.execution.distributed import DistributedTable

@@ -24,7 +24,7 @@ def test_generated_tables():
     assert np.array_equal(toy.values, datasets.load("toy", random_state=0).values)
     assert not np.array_equal(toy.values, datasets.load("toy", random_state=1).values)
     digits = datasets.load("digits")
-    assert (digits.n_users, digits.n_items, digits.maximum) == (1797, 64, 16.0)
+    assert (digits.n_users, digits.n_items, digits.scale.maximum) == (1797, 64, 16.0)
 
 
 def test_planted_tables_come_from_their_model():
@@ -61,7 +61,7 @@ def test_the_planted_roll_call():
 def test_the_planted_survey():
     truth = datasets.truth("survey")
     survey = truth.observations
-    assert (survey.n_users, survey.n_items, survey.minimum, survey.maximum) == (160, 40, 1.0, 5.0)
+    assert (survey.n_users, survey.n_items, survey.scale.minimum, survey.scale.maximum) == (160, 40, 1.0, 5.0)
     assert np.unique(survey.scale.rating(survey.values)).tolist() == [1, 2, 3, 4, 5]
     assert np.unique(truth.psi).tolist() == [0, 0.25, 0.5, 0.75, 1]
     assert {len(names) for names in truth.groups.values()} == {160}

@@ -24,11 +24,10 @@ from helpers.forgery import forged, parts_of
 from kolmogorov import Observations, read_ratings
 from kolmogorov.data import Scale
 from kolmogorov.data.datasets.synthetic import planted
-from kolmogorov.data.options import ReadingOptions
 from kolmogorov.data.packed.packing import pack_sources, packed_subset
 from kolmogorov.data.packed.table import open_table
-from kolmogorov.data.reading.layout import FileFormat
 from kolmogorov.data.reading.opening import sources_of
+from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.data.reading.text.source import TextSource
 from kolmogorov.errors import DataError, FileFormatError, FileWriteError, ParameterError
 
@@ -46,9 +45,10 @@ def same(a, b):
     assert a.fingerprint() == b.fingerprint()
 
 
-def packed_in_buckets(source, out, limit=3, columns=None, header="auto", **rules):
+def packed_in_buckets(source, out, limit=3, **options):
     """Pack with buckets of a few records, so that small files go through many."""
-    pack_sources(sources_of(source, FileFormat(columns or {}, header=header)), out, ReadingOptions(**rules), limit)
+    told = ReadingOptions(**options)
+    pack_sources(sources_of(source, told), out, told, limit)
     return Observations.open(out)
 
 
@@ -93,7 +93,7 @@ def test_packing_is_reading(tmp_path_factory, records, duplicates, weighted, lim
     (folder / "r.csv").write_text("".join(f"{u},{i},{r},{w}\n" for u, i, r, w in records))
     rules, columns = {"maximum": 5, "duplicates": duplicates}, {"weight": 3} if weighted else {}
     whole = read_ratings(folder / "r.csv", header=False, **rules, **columns)
-    same(packed_in_buckets(folder / "r.csv", folder / "t.kmt", limit, columns, header=False, **rules), whole)
+    same(packed_in_buckets(folder / "r.csv", folder / "t.kmt", limit, header=False, **columns, **rules), whole)
     names = ["user", "item", "value", "weight"]
     frame = pd.DataFrame(records, columns=names)
     named = {"weight": "weight"} if weighted else {}
@@ -409,7 +409,7 @@ def test_another_scale(tmp_path):
 
 def test_tables_are_gone_through_in_blocks(tmp_path, monkeypatch):
     from kolmogorov._support import invariants
-    from kolmogorov.data.table import view
+    from kolmogorov.data.entries import view
     from kolmogorov.fitted import base as trained
     from kolmogorov.fitted import files as stored
 
@@ -440,7 +440,7 @@ def test_a_chunk_with_one_rating_only(tmp_path):
     path.write_text("a,x,5\nb,x,5\nc,x,1\nd,y,2\n")
 
     def packed(**rules):
-        pack_sources([TextSource(path, FileFormat(), chunk=2)], out, ReadingOptions(**rules), 1000)
+        pack_sources([TextSource(path, ReadingOptions(), chunk=2)], out, ReadingOptions(**rules), 1000)
         return Observations.open(out)
 
     for options in ({"maximum": 5}, {}, {"minimum": 0}):

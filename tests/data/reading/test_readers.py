@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 import naive
 from kolmogorov import read_ratings
-from kolmogorov.data.options import ReadingOptions
 from kolmogorov.data.reading.gathering import gathered
-from kolmogorov.data.reading.layout import FileFormat
+from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.data.reading.text.source import TextSource, read_pairs
 from kolmogorov.errors import DataError, ParameterError
 
@@ -177,7 +176,7 @@ def test_line_numbers_across_chunks(write):
     body = "".join(f"{k},0,1\n" for k in range(10))
     path = write("user,item,rating\n" + body + "4,0,1\n")
     with pytest.raises(DataError, match=r"line 12: duplicate rating of user 4 and item 0 \(first at .*line 6\)"):
-        gathered([TextSource(path, FileFormat(), chunk=3)], ReadingOptions())
+        gathered([TextSource(path, ReadingOptions(), chunk=3)], ReadingOptions())
 
 
 def test_the_choice_of_maximum_is_reported(write, caplog):
@@ -207,10 +206,10 @@ def test_what_csv_writers_write_is_read_back(tmp_path_factory, cells):
 
 
 def test_pairs(write):
-    assert read_pairs(write("user,item\n1,2\n3,4\n")) == (["1", "3"], ["2", "4"])
-    assert read_pairs(write("ann tea\nbob rum\n")) == (["ann", "bob"], ["tea", "rum"])
+    assert read_pairs(write("user,item\n1,2\n3,4\n"), ReadingOptions()) == (["1", "3"], ["2", "4"])
+    assert read_pairs(write("ann tea\nbob rum\n"), ReadingOptions()) == (["ann", "bob"], ["tea", "rum"])
     with pytest.raises(DataError, match="no pairs"):
-        read_pairs(write("user,item\n"))
+        read_pairs(write("user,item\n"), ReadingOptions())
 
 
 def test_standard_input(monkeypatch):

@@ -13,12 +13,12 @@ from pyarrow import parquet
 import kolmogorov as km
 import naive
 from kolmogorov import Observations, read_ratings
-from kolmogorov.data.options import ReadingOptions
+from kolmogorov.data.reading.columns import TableForm
 from kolmogorov.data.reading.frames.arraylike import frame_of
 from kolmogorov.data.reading.frames.arrow import ArrowSource
-from kolmogorov.data.reading.frames.rows import FrameSource
+from kolmogorov.data.reading.frames.sources import FrameSource
 from kolmogorov.data.reading.gathering import gathered
-from kolmogorov.data.reading.layout import TableForm
+from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.errors import DataError
 
 COLUMNS = {"user": ["bo", "ann", "bo", "cy"], "item": [3, 1, 1, 3], "value": [5.0, 0.0, 2.5, 1.0]}
@@ -108,7 +108,7 @@ def test_a_stream_is_never_there_as_a_whole():
             yield pa.record_batch({"user": [number], "item": [1], "value": [1.0]})
 
     schema = pa.schema({"user": pa.int64(), "item": pa.int64(), "value": pa.float64()})
-    chunks = ArrowSource(pa.RecordBatchReader.from_batches(schema, batches()), TableForm({})).chunks()
+    chunks = ArrowSource(pa.RecordBatchReader.from_batches(schema, batches()), TableForm(ReadingOptions())).chunks()
     for number, chunk in enumerate(chunks):
         assert made == list(range(number + 1))
         assert chunk.users.tolist() == [number]
@@ -118,8 +118,8 @@ def test_a_stream_is_never_there_as_a_whole():
 def test_the_size_of_batches_does_not_matter(size):
     whole = Observations.from_frame(pd.DataFrame(COLUMNS))
     for source in (
-        FrameSource(frame_of(pd.DataFrame(COLUMNS)), TableForm({}), batch=size),
-        ArrowSource(pa.table(COLUMNS), TableForm({}), batch=size),
+        FrameSource(frame_of(pd.DataFrame(COLUMNS)), TableForm(ReadingOptions()), batch=size),
+        ArrowSource(pa.table(COLUMNS), TableForm(ReadingOptions()), batch=size),
     ):
         assert Observations(*gathered([source], ReadingOptions())).fingerprint() == whole.fingerprint()
 

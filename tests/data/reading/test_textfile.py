@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kolmogorov import pack, read_ratings
-from kolmogorov.data.reading.layout import FileFormat, recognise
+from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.data.reading.text.file import TextFile
+from kolmogorov.data.reading.text.layout import recognise
 from kolmogorov.data.reading.text.source import text_columns
 from kolmogorov.errors import DataError
 
@@ -35,7 +36,7 @@ WRAPPINGS = {"plain": bytes, "gz": gzip.compress, "xz": lzma.compress, "bz2": bz
 
 def rows(path, longest_line, encoding="utf-8", separator="auto"):
     with TextFile(path, encoding, longest_line=longest_line) as file:
-        layout = recognise(file, FileFormat(sep=separator))
+        layout = recognise(file, ReadingOptions(sep=separator))
         return [row for columns, _ in text_columns(file, layout) for row in zip(*columns, strict=True)]
 
 

@@ -11,7 +11,7 @@ import naive
 from helpers.strategies import tables
 from kolmogorov import Observations
 from kolmogorov.data import Scale, Vocabulary
-from kolmogorov.data.table.ordering import counting_order
+from kolmogorov.data.entries.ordering import counting_order
 from kolmogorov.errors import DataError, ParameterError
 
 
@@ -120,7 +120,7 @@ def test_scales():
     def values(ratings, **options):
         obs = Observations.from_arrays(range(len(ratings)), [0] * len(ratings), ratings, **options)
         assert obs.scale.rating(obs.values) == pytest.approx(ratings)
-        return obs.values.tolist(), (obs.minimum, obs.maximum)
+        return obs.values.tolist(), (obs.scale.minimum, obs.scale.maximum)
 
     assert values([1, 4, 5]) == ([0.2, 0.8, 1.0], (0.0, 5.0))
     assert values([0.2, 0.7]) == ([0.2, 0.7], (0.0, 1.0))
@@ -210,7 +210,6 @@ def test_repr_and_fingerprint():
     assert repr(obs) == "Observations: 2 of 1 users × 2 items (100.0% observed), p = r / 5, weighted"
     assert obs.fingerprint() == Observations.from_arrays([1, 1], [2, 1], [5, 1], weights=[2, 1]).fingerprint()
     assert obs.fingerprint() != Observations.from_arrays([1, 1], [1, 2], [1, 5]).fingerprint()
-    assert obs.nbytes == obs.rows.nbytes + obs.columns.nbytes
 
 
 def test_observations_cannot_be_changed():

@@ -8,12 +8,13 @@ import scipy.sparse as sp
 from kolmogorov import Observations, pack, read_ratings
 from kolmogorov.data import Scale
 from kolmogorov.data.ids.vocabulary import Vocabulary
-from kolmogorov.data.options import LARGEST_WEIGHT, LEAST_WEIGHT, ReadingOptions
+from kolmogorov.data.numbers.scale import FURTHEST_END, SHORTEST_SPAN
+from kolmogorov.data.numbers.weights import LARGEST_WEIGHT, LEAST_WEIGHT
 from kolmogorov.data.packed.shards import dealt_part, part_summary
+from kolmogorov.data.reading.columns import TableForm
 from kolmogorov.data.reading.frames.arraylike import frame_of
-from kolmogorov.data.reading.frames.rows import FrameSource
-from kolmogorov.data.reading.layout import TableForm
-from kolmogorov.data.values.scale import FURTHEST_END, SHORTEST_SPAN
+from kolmogorov.data.reading.frames.sources import FrameSource
+from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.errors import DataError, ParameterError
 
 COLUMNS = {"user": "user", "item": "item", "value": "rating", "weight": "n"}
@@ -34,7 +35,7 @@ def written_parquet(path, values, weights):
 
 
 def part_of(pandas):
-    return FrameSource(frame_of(pandas), TableForm(COLUMNS, exact=True), pandas.index)
+    return FrameSource(frame_of(pandas), TableForm(ReadingOptions(**COLUMNS), exact=True), pandas.index)
 
 
 def dealt_out(values, weights):

@@ -15,8 +15,8 @@ from pyarrow import parquet
 import kolmogorov as km
 import naive
 from kolmogorov import Observations, read_ratings
-from kolmogorov.data.values.notation import ValueFormat
-from kolmogorov.data.values.numbers import ValueReader
+from kolmogorov.data.numbers.notation import Notation
+from kolmogorov.data.numbers.reader import NumberReader
 from kolmogorov.errors import DataError, ParameterError
 
 USERS, ITEMS = ["ann", "ann", "bob", "cy"], ["tea", "rum", "tea", "rum"]
@@ -138,7 +138,7 @@ def test_columns_that_say_two_things(values, message, tmp_path):
 
 def test_many_words_are_not_all_listed():
     with pytest.raises(DataError, match=r"'w10', 'w11', \.\.\.\. If that means missing"):
-        ValueReader(ValueFormat()).read([f"w{k:02}" for k in range(100)])
+        NumberReader(Notation()).read([f"w{k:02}" for k in range(100)])
 
 
 @pytest.mark.parametrize("sep", [";", "\t", "|"])
@@ -181,10 +181,10 @@ def test_options_are_checked_before_a_file_is_opened(options, message):
     st.lists(st.text() | st.sampled_from(["yes", "NO", "1,5", "1.5", "2,000", "+", "١", "1e5", "infinity"]), min_size=1)
 )
 def test_any_text_is_a_number_or_an_error_that_names_its_place(texts):
-    for form in (ValueFormat(), ValueFormat.of({"yes": 1, "no": 0}, missing=""), ValueFormat.of(thousands=",")):
+    for form in (Notation(), Notation.of({"yes": 1, "no": 0}, missing=""), Notation.of(thousands=",")):
         places = []
         with contextlib.suppress(DataError):
-            found = ValueReader(form).read(texts, lambda offset, seen=places: seen.append(offset) or "here")
+            found = NumberReader(form).read(texts, lambda offset, seen=places: seen.append(offset) or "here")
             assert found.shape == (len(texts),)
             assert not places
             continue
@@ -197,7 +197,7 @@ def test_any_text_is_a_number_or_an_error_that_names_its_place(texts):
 def test_numbers_written_as_in_other_countries(whole, cents, marks):
     decimal, thousands = marks
     text = f"{whole:,}.{cents:02}".replace(",", "T").replace(".", decimal).replace("T", thousands)
-    reader = ValueReader(ValueFormat.of(decimal=decimal, thousands=thousands))
+    reader = NumberReader(Notation.of(decimal=decimal, thousands=thousands))
     assert reader.read([text])[0] == float(f"{whole}.{cents:02}")
 
 

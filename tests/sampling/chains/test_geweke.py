@@ -8,7 +8,7 @@ import pytest
 from helpers.geweke import scores_of
 from kolmogorov import Observations
 from kolmogorov._support.nearest import nearest
-from kolmogorov.data.table.observations import View
+from kolmogorov.data.entries.view import View
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.emission import Emission
 from kolmogorov.sampling.chains import discrete as answer_module

@@ -11,7 +11,7 @@ from kolmogorov.cli.file_parameters import Input, Output
 from kolmogorov.cli.options import Finite, column_of, unknown_option
 
 if TYPE_CHECKING:
-    from kolmogorov.data.reading.layout import FileFormat
+    from kolmogorov.data.reading.options import ReadingOptions
     from kolmogorov.surface.ids import Unknown
 
 _UNITS = ("probability", "rating")
@@ -79,7 +79,7 @@ def command(
       kolmogorov predict bayes.km pairs.csv --interval 0.9
     """
     from kolmogorov.cli.display import emit
-    from kolmogorov.data.reading.layout import FileFormat
+    from kolmogorov.data.reading.options import ReadingOptions
     from kolmogorov.errors import ParameterError
     from kolmogorov.fitted.intervals import answer_interval
     from kolmogorov.model.drawn import DrawnModel
@@ -92,8 +92,9 @@ def command(
         raise ParameterError(
             f"{model} holds a {type(fitted_model).__name__}, which knows no intervals. Fit with --bayes for them."
         )
-    named = {"user": column_of(user), "item": column_of(item)}
-    users, items = _pairs(pairs, FileFormat(named, sep, "auto" if header is None else header, encoding))
+    given = "auto" if header is None else header
+    options = ReadingOptions(user=column_of(user), item=column_of(item), sep=sep, header=given, encoding=encoding)
+    users, items = _pairs(pairs, options)
     strangers = Strangers(unknown)
     user_rows = strangers.settled(fitted.users.rows_of_texts(users), fitted.user_seen, users, "user", fitted.users)
     item_rows = strangers.settled(fitted.items.rows_of_texts(items), fitted.item_seen, items, "item", fitted.items)
@@ -113,10 +114,11 @@ def command(
     emit({name: column for name, column in columns.items() if name not in unwanted}, "csv", output)
 
 
-def _pairs(path: str, form: FileFormat) -> tuple[list[str], list[str]]:
+def _pairs(path: str, options: ReadingOptions) -> tuple[list[str], list[str]]:
     """Read pairs as texts, whatever they are in."""
     from kolmogorov.data import Observations
     from kolmogorov.data.packed.file import is_table
+    from kolmogorov.data.reading.columns import TableForm
     from kolmogorov.data.reading.frames.arrow import is_parquet, parquet_pairs
     from kolmogorov.data.reading.text.source import read_pairs
 
@@ -125,4 +127,4 @@ def _pairs(path: str, form: FileFormat) -> tuple[list[str], list[str]]:
         sides = ((table.users, table.user_rows()), (table.items, table.item_rows()))
         users, items = ([str(i) for i in names.ids[rows].tolist()] for names, rows in sides)
         return users, items
-    return parquet_pairs(path, form.of_table(path)) if is_parquet(path) else read_pairs(path, form)
+    return parquet_pairs(path, TableForm(options, path)) if is_parquet(path) else read_pairs(path, options)

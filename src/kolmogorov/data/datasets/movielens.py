@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 
 from kolmogorov.data.datasets.storage import find_or_fetch
-from kolmogorov.data.options import ReadingOptions
 from kolmogorov.data.ratings import read_ratings
 from kolmogorov.data.reading.gathering import coded
+from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.data.table.observations import Observations
 
 # Digests of the archives as GroupLens publishes them.
@@ -55,8 +55,8 @@ def official_folds() -> list[tuple[Observations, Observations]]:
 
 def _over(whole: Observations, path: Path) -> Observations:
     """Read a part of a table over the ids of the whole."""
-    part = read_ratings(path, header=False, maximum=whole.maximum)
+    part = read_ratings(path, header=False, maximum=whole.scale.maximum)
     users = whole.users.encode(part.users.ids)[part.user_rows()]
     items = whole.items.encode(part.items.ids)[part.item_rows()]
-    ratings = part.scale.rating(part.values)
-    return Observations(*coded(whole.users, users, whole.items, items, ratings, ReadingOptions(maximum=whole.maximum)))
+    ratings, options = part.scale.rating(part.values), ReadingOptions(maximum=whole.scale.maximum)
+    return Observations(*coded(whole.users, users, whole.items, items, ratings, options))

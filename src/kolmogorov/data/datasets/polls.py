@@ -15,8 +15,8 @@ from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.datasets.synthetic import Planted
 from kolmogorov.data.ids.vocabulary import Vocabulary
-from kolmogorov.data.options import ReadingOptions
 from kolmogorov.data.reading.gathering import coded
+from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.data.table.observations import Observations
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.datasets.polls import Poll, read_truth
 from kolmogorov.data.datasets.synthetic import Planted
-from kolmogorov.data.options import ReadingOptions
+from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.data.table.observations import Observations
 
 _EVENTS = ("rider", "driver", "parent", "reveller", "gardener")

@@ -13,8 +13,8 @@ from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import Integer, Optional, Real, Requirement, check_parameters
 from kolmogorov.data.ids.vocabulary import Vocabulary
-from kolmogorov.data.options import ReadingOptions
 from kolmogorov.data.reading.gathering import coded
+from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.data.table.observations import Observations
 
 

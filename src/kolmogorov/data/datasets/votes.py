@@ -8,7 +8,7 @@ import numpy as np
 
 from kolmogorov.data.datasets.polls import Poll, read_truth
 from kolmogorov.data.datasets.synthetic import Planted
-from kolmogorov.data.options import ReadingOptions
+from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.data.table.observations import Observations
 
 #: In which of these a vote falls is drawn anew for every member and motion.

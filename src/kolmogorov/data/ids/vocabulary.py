@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Ids, Rows
-from kolmogorov.data.ids.raw import IdEncoder
-from kolmogorov.data.ids.raw import normalise_ids as normalise_ids
-from kolmogorov.data.ids.spelling import suggestion
+from kolmogorov.data.ids.columns import normalise_ids
+from kolmogorov.data.ids.encoder import IdEncoder
+from kolmogorov.data.ids.suggestions import suggestion
 from kolmogorov.errors import DataError, UnknownIdError
 
 

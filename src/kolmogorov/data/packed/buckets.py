@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov.data.entries.entries import Entries
+from kolmogorov.data.entries.ordering import counting_order
 from kolmogorov.data.ids.vocabulary import Vocabulary
+from kolmogorov.data.numbers.scale import Scale
 from kolmogorov.data.packed.file import TableWriter
-from kolmogorov.data.table.entries import Entries
-from kolmogorov.data.table.ordering import counting_order
-from kolmogorov.data.values.scale import Scale
 
 
 def record(keys: str, *, weighted: bool) -> np.dtype[Any]:

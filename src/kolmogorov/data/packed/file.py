@@ -15,10 +15,10 @@ from kolmogorov._support import container
 from kolmogorov._support.container import PAGE, Contents, Growing, Section, Writer
 from kolmogorov._support.invariants import check_between, check_indices, check_indptr
 from kolmogorov._support.seeds import mixed
+from kolmogorov.data.entries.view import View, fingerprint_of
 from kolmogorov.data.ids.vocabulary import Vocabulary
-from kolmogorov.data.options import LARGEST_WEIGHT, LEAST_WEIGHT
-from kolmogorov.data.table.view import View, fingerprint_of
-from kolmogorov.data.values.scale import Scale
+from kolmogorov.data.numbers.scale import Scale
+from kolmogorov.data.numbers.weights import LARGEST_WEIGHT, LEAST_WEIGHT
 from kolmogorov.errors import FileFormatError, InvariantError, KolmogorovError
 
 KIND = "table"

@@ -19,15 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.files import atomic_writer, scratch_folder
+from kolmogorov.data.entries.entries import Entries, duplicate
+from kolmogorov.data.entries.view import View
 from kolmogorov.data.ids.vocabulary import Vocabulary
-from kolmogorov.data.options import ReadingOptions
 from kolmogorov.data.packed.buckets import Buckets, SortedTable, record
 from kolmogorov.data.packed.file import TableWriter
 from kolmogorov.data.packed.table import PackedTable, open_table
 from kolmogorov.data.reading.gathering import Intake, TableParts
+from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.data.reading.source import Source
-from kolmogorov.data.table.entries import Entries, duplicate
-from kolmogorov.data.table.view import View
 from kolmogorov.errors import DataError, FileWriteError
 
 #: Called with a stage, how much of it is done, and how much there is.

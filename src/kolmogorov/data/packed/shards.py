@@ -9,14 +9,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov.data.entries.entries import Duplicates, Entries, duplicate
+from kolmogorov.data.entries.view import View, transposed
 from kolmogorov.data.ids.vocabulary import Vocabulary
-from kolmogorov.data.options import Duplicates, Extent, ReadingOptions
+from kolmogorov.data.numbers.scale import Scale
+from kolmogorov.data.numbers.scaling import Extent
 from kolmogorov.data.packed.table import read_rows
 from kolmogorov.data.reading.gathering import Intake
+from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.data.reading.source import Source
-from kolmogorov.data.table.entries import Entries, duplicate
-from kolmogorov.data.table.view import View, transposed
-from kolmogorov.data.values.scale import Scale
 from kolmogorov.errors import DataError
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support import container
+from kolmogorov.data.entries.view import View
 from kolmogorov.data.ids.vocabulary import Vocabulary
 from kolmogorov.data.packed.file import (
     VIEW,
@@ -23,7 +24,6 @@ from kolmogorov.data.packed.file import (
     check_same_entries,
     read_header,
 )
-from kolmogorov.data.table.view import View
 from kolmogorov.errors import FileFormatError, InvariantError, KolmogorovError
 
 

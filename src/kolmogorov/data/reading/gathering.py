@@ -8,14 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov.data.ids.raw import IdEncoder
+from kolmogorov.data.entries.entries import Entries, duplicate
+from kolmogorov.data.entries.view import View
+from kolmogorov.data.ids.encoder import IdEncoder
 from kolmogorov.data.ids.vocabulary import Vocabulary
-from kolmogorov.data.options import Extent, ReadingOptions
+from kolmogorov.data.numbers.columns import Place, in_array
+from kolmogorov.data.numbers.scale import Scale
+from kolmogorov.data.numbers.scaling import Extent
+from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.data.reading.source import Source, aligned
-from kolmogorov.data.table.entries import Entries, duplicate
-from kolmogorov.data.table.view import View
-from kolmogorov.data.values.columns import Place, in_array
-from kolmogorov.data.values.scale import Scale
 from kolmogorov.errors import DataError
 
 
@@ -56,7 +57,7 @@ class Intake:
                 return source.place(done + offset)
 
             keys = self._users.read(chunk.users, place), self._items.read(chunk.items, place)
-            self.extent = self.extent.joined(self._options.check(chunk.ratings, chunk.weights, place))
+            self.extent = self.extent.joined(self._options.scale_request.check(chunk.ratings, chunk.weights, place))
             done += chunk.ratings.size
             yield Entries(*keys, chunk.ratings, np.empty(0) if chunk.weights is None else chunk.weights)
         self.ends.append(done + (self.ends[-1] if self.ends else 0))
@@ -68,7 +69,7 @@ class Intake:
     @property
     def scale(self) -> Scale:
         """The scale of all ratings."""
-        return self._options.scale_between(self.extent)
+        return self._options.scale_request.scale_between(self.extent)
 
     def encoded(self, entries: Entries) -> Entries:
         """Return entries with row numbers in the place of keys."""
@@ -109,7 +110,8 @@ def coded(
 ) -> TableParts:
     """Do as `gathered` for records whose users and items are row numbers already."""
     ratings, given = aligned(user_rows.size, item_rows.size, values, weights, place)
-    scale = options.scale_between(options.check(ratings, given, place))
+    request = options.scale_request
+    scale = request.scale_between(request.check(ratings, given, place))
     entries = Entries(user_rows, item_rows, ratings, np.empty(0) if given is None else given)
     return assembled(users, items, entries, scale, options, place)
 

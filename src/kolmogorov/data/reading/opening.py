@@ -7,16 +7,17 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from kolmogorov.data.reading.columns import TableForm
 from kolmogorov.data.reading.frames.arraylike import frame_of
 from kolmogorov.data.reading.frames.arrow import ArrowSource, ParquetSource, is_arrow, is_parquet
-from kolmogorov.data.reading.frames.rows import CursorSource, FrameSource, is_cursor
-from kolmogorov.data.reading.layout import FileFormat, TableForm
+from kolmogorov.data.reading.frames.sources import CursorSource, FrameSource, is_cursor
+from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.data.reading.source import Source
 from kolmogorov.data.reading.text.source import TextSource
 from kolmogorov.errors import DataError
 
 
-def sources_of(given: Any, form: FileFormat) -> list[Source]:
+def sources_of(given: Any, options: ReadingOptions) -> list[Source]:
     """Return a source for each path, data frame, Arrow stream or cursor.
 
     A directory stands for the parquet files in it; several sources together are one table.
@@ -26,9 +27,9 @@ def sources_of(given: Any, form: FileFormat) -> list[Source]:
     sources: list[Source] = []
     for thing in things:
         if _is_path(thing):
-            sources += [file_source(path, form) for path in _files(thing)]
+            sources += [file_source(path, options) for path in _files(thing)]
             continue
-        source = table_source(thing, form.of_table())
+        source = table_source(thing, TableForm(options))
         if source is None:
             kind = type(thing).__name__
             raise DataError(f"Expected paths, data frames, Arrow streams or cursors of a database, got {kind}.")
@@ -40,9 +41,9 @@ def sources_of(given: Any, form: FileFormat) -> list[Source]:
     return sources
 
 
-def file_source(path: str | os.PathLike[str], form: FileFormat) -> Source:
+def file_source(path: str | os.PathLike[str], options: ReadingOptions) -> Source:
     """Choose the reader for a file."""
-    return ParquetSource(path, form.of_table(str(path))) if is_parquet(path) else TextSource(path, form)
+    return ParquetSource(path, TableForm(options, str(path))) if is_parquet(path) else TextSource(path, options)
 
 
 def table_source(thing: Any, form: TableForm) -> Source | None:

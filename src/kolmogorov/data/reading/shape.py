@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.wording import advice, option
-from kolmogorov.data.ids.raw import CodedTexts, IdColumn, chosen_ids, normalise_ids
+from kolmogorov.data.ids.columns import CodedTexts, IdColumn, chosen_ids, normalise_ids
+from kolmogorov.data.numbers.columns import Place
+from kolmogorov.data.numbers.notation import Notation
+from kolmogorov.data.numbers.reader import NumberReader
 from kolmogorov.data.reading.source import Chunk
-from kolmogorov.data.values.columns import Place
-from kolmogorov.data.values.notation import ValueFormat
-from kolmogorov.data.values.numbers import ValueReader
 from kolmogorov.errors import DataError
 
 #: Cells of a wide table that are looked at together.
@@ -35,7 +35,7 @@ class Batch(Protocol):
     def ids(self, column: int, what: str, place: Place) -> IdColumn:
         """Return a column as ids; `place` words the place of a row."""
 
-    def numbers(self, column: int, reader: ValueReader, place: Place) -> Floats:
+    def numbers(self, column: int, reader: NumberReader, place: Place) -> Floats:
         """Return a column as numbers, NaN where they are missing."""
 
 
@@ -57,13 +57,13 @@ class ListShape(Shape):
     ----------
     positions : dict
         The column of user, item, value and maybe weight.
-    values : ValueFormat
+    values : Notation
     """
 
-    def __init__(self, positions: dict[str, int], values: ValueFormat) -> None:
+    def __init__(self, positions: dict[str, int], values: Notation) -> None:
         self._at = positions
-        self._values = ValueReader(values)
-        self._weights = ValueReader(ValueFormat(decimal=values.decimal, thousands=values.thousands), "weight")
+        self._values = NumberReader(values)
+        self._weights = NumberReader(Notation(decimal=values.decimal, thousands=values.thousands), "weight")
 
     def records(self, batch: Batch, place: Place) -> tuple[Chunk | None, NDArray[np.int64] | None]:
         """Return a record for each row whose value is not missing."""
@@ -89,14 +89,14 @@ class WideShape(Shape):
         Of all columns.
     user : int
         The column of the users.
-    values : ValueFormat
+    values : Notation
     as_text : bool
         Names come from a text file, where ids that are all integers are integers.
     source : str
         What errors call the table.
     """
 
-    def __init__(self, names: Sequence[Any], user: int, values: ValueFormat, *, as_text: bool, source: str) -> None:
+    def __init__(self, names: Sequence[Any], user: int, values: Notation, *, as_text: bool, source: str) -> None:
         self._user = user
         self._positions = [position for position in range(len(names)) if position != user]
         items = [names[position] for position in self._positions]
@@ -111,7 +111,7 @@ class WideShape(Shape):
         else:
             self._items, self._codes = None, normalise_ids(items, "item")
         missing = values.missing if "" in values.missing else ("", *values.missing)
-        self._values = ValueReader(ValueFormat(values.meaning, missing, values.decimal, values.thousands))
+        self._values = NumberReader(Notation(values.meaning, missing, values.decimal, values.thousands))
         self.most_rows = max(1, _CELLS // len(items))
 
     def records(self, batch: Batch, place: Place) -> tuple[Chunk | None, NDArray[np.int64] | None]:
@@ -217,7 +217,7 @@ class RowSource(ABC):
         return self.row_place(self._tally.row_of(record))
 
 
-def refuse_empty(name: Any, first: str, reader: ValueReader | None = None) -> DataError:
+def refuse_empty(name: Any, first: str, reader: NumberReader | None = None) -> DataError:
     """Word the error for an empty cell."""
     remedy = advice("Drop such rows first, or pass {}.", option("missing", "")) if reader is not None else ""
     return DataError(f"{first}: column {name!r} is empty.{remedy or ' Drop such rows first.'}")

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.ids.raw import IdColumn, normalise_ids
-from kolmogorov.data.table.trainable import nothing_there
-from kolmogorov.data.values.columns import Place, in_array, numbers_of
-from kolmogorov.data.values.notation import ValueFormat
-from kolmogorov.data.values.numbers import ValueReader
+from kolmogorov.data.entries.entries import nothing_there
+from kolmogorov.data.ids.columns import IdColumn, normalise_ids
+from kolmogorov.data.numbers.columns import Place, in_array, numbers_of
+from kolmogorov.data.numbers.notation import Notation
+from kolmogorov.data.numbers.reader import NumberReader
 from kolmogorov.errors import DataError
 
 
@@ -57,7 +57,7 @@ class ArraySource:
 
 def aligned(n_users: int, n_items: int, values: Any, weights: Any, place: Place) -> tuple[Floats, Floats | None]:
     """Return ratings and weights as arrays that have as many entries as there are users and items."""
-    ratings = ValueReader(ValueFormat(), fixed=True).of_array(values, place)
+    ratings = NumberReader(Notation(), fixed=True).of_array(values, place)
     given = None if weights is None else numbers_of(weights, "weight", place)
     sizes = {"users": n_users, "items": n_items, "values": ratings.size}
     if given is not None:

@@ -8,16 +8,15 @@ from typing import Any
 
 from kolmogorov._support.progress import notice
 from kolmogorov.data.ids.vocabulary import Vocabulary
+from kolmogorov.data.reading.columns import usual_columns
 from kolmogorov.data.reading.frames.arraylike import frame_of
 from kolmogorov.data.reading.frames.arrow import is_arrow, is_parquet, opened_parquet
-from kolmogorov.data.reading.layout import separator_of, usual_columns
 from kolmogorov.data.reading.text.file import WHITESPACE, TextFile
+from kolmogorov.data.reading.text.layout import SEPARATORS, separator_of
 from kolmogorov.errors import DataError
 
 _TITLES = ("title", "name", "label", "text", "description")
 _IDS = ("id", "key", "code")
-#: Where an id and a title may be parted.
-_SEPARATORS = ("::", "\t", ",", ";", "|")
 #: Lines that are read together.
 _CHUNK = 4_096
 
@@ -145,5 +144,5 @@ def _lines(path: str | os.PathLike[str], encoding: str) -> Iterator[tuple[str, s
 
 def _first_separator(line: str) -> str:
     """Tell what stands after the first field; a title may hold any other of them."""
-    places = {separator: line.find(separator) for separator in _SEPARATORS if separator in line}
+    places = {separator: line.find(separator) for separator in SEPARATORS if separator in line}
     return min(places, key=lambda separator: places[separator]) if places else separator_of(line)

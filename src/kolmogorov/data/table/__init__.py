@@ -1,1 +1,1 @@
-"""Observed entries of a table."""
+"""Observations, and what is asked of a whole table: splits, levels, whether there is something to learn."""

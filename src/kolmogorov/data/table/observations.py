@@ -3,39 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.markup import bars, card, note
+from kolmogorov._support.markup import card, note
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.validation import OneOf, check_parameters
+from kolmogorov.data.entries.view import View, filled, fingerprint_of, transposed
 from kolmogorov.data.ids.vocabulary import Vocabulary
-from kolmogorov.data.options import Duplicates, ReadingOptions
+from kolmogorov.data.numbers.scale import Scale
 from kolmogorov.data.packed.packing import packed_subset
 from kolmogorov.data.packed.table import PackedTable, open_table
+from kolmogorov.data.reading.columns import TableForm
 from kolmogorov.data.reading.frames.arraylike import dense_cells, sparse_cells
 from kolmogorov.data.reading.gathering import gathered, of_cells
-from kolmogorov.data.reading.layout import TableForm
 from kolmogorov.data.reading.opening import table_source
+from kolmogorov.data.reading.options import ArrayKeywords, FrameKeywords, ReadingOptions, taking
 from kolmogorov.data.reading.source import ArraySource
 from kolmogorov.data.reading.titles import titled
-from kolmogorov.data.table.split import By, fold_numbers, holdout, holdout_of_each, latest
-from kolmogorov.data.table.view import BLOCK as BLOCK
-from kolmogorov.data.table.view import View as View
-from kolmogorov.data.table.view import fingerprint_of, transposed
-from kolmogorov.data.values.notation import ValueFormat
-from kolmogorov.data.values.scale import Scale
+from kolmogorov.data.table.histogram import histogram
+from kolmogorov.data.table.split import By, entries_held_out, fold_numbers
 from kolmogorov.errors import DataError
-
-#: Values that a histogram tells apart.
-_TOLD_APART = 12
 
 
 class Observations:
@@ -72,17 +65,9 @@ class Observations:
         raise AttributeError(f"Observations are immutable; make new ones instead of setting '{name}'.")
 
     @classmethod
+    @taking(ArrayKeywords)
     def from_arrays(
-        cls,
-        users: Any,
-        items: Any,
-        values: Any,
-        *,
-        weights: Any = None,
-        minimum: float | None = None,
-        maximum: float | None = None,
-        scaling: str = "auto",
-        duplicates: Duplicates = "error",
+        cls, users: Any, items: Any, values: Any, *, weights: Any = None, **options: Unpack[ArrayKeywords]
     ) -> Observations:
         """Make observations of aligned arrays.
 
@@ -108,24 +93,12 @@ class Observations:
         >>> Observations.from_arrays([1, 1, 2], [10, 20, 10], [3, 5, 0])
         Observations: 3 of 2 users × 2 items (75.0% observed), p = r / 5
         """
-        options = ReadingOptions(minimum, maximum, scaling, duplicates)
-        return cls(*gathered([ArraySource(users, items, values, weights)], options))
+        return cls(*gathered([ArraySource(users, items, values, weights)], ReadingOptions(**options)))
 
     @classmethod
+    @taking(FrameKeywords)
     def from_frame(
-        cls,
-        frame: Any,
-        user: Any = None,
-        item: Any = None,
-        value: Any = None,
-        *,
-        weight: Any = None,
-        map: Mapping[Any, float] | None = None,
-        missing: Any = (),
-        minimum: float | None = None,
-        maximum: float | None = None,
-        scaling: str = "auto",
-        duplicates: Duplicates = "error",
+        cls, frame: Any, user: Any = None, item: Any = None, value: Any = None, **options: Unpack[FrameKeywords]
     ) -> Observations:
         """Make observations of the columns of a data frame or of an Arrow stream.
 
@@ -134,13 +107,11 @@ class Observations:
         frame : data frame, Arrow stream or cursor
             Of pandas, polars or pyarrow, or anything with ``__arrow_c_stream__`` such as a DuckDB relation, which is
             read batch by batch; or a cursor of a database, on which a query was executed.
-        user, item, value, weight : str
-            Column names; by default the usual ones, such as user_id, movie and rating. Without a weight every
-            observation weighs one.
-        map, missing
-            Words and marks of missing values, as in `kolmogorov.read_ratings`.
-        minimum, maximum, scaling, duplicates
-            As in `from_arrays`.
+        user, item, value : str
+            Column names; by default the usual ones, such as user_id, movie and rating.
+        **options
+            `weight`, the name of a column, `map`, `missing`, `decimal`, `thousands`, `minimum`, `maximum`, `scaling`
+            and `duplicates`, as in `kolmogorov.read_ratings`.
 
         Examples
         --------
@@ -149,17 +120,18 @@ class Observations:
         >>> Observations.from_frame(frame, "by", "drink", maximum=5)
         Observations: 2 of 2 users × 1 items (100.0% observed), p = r / 5
         """
-        wanted = {"user": user, "item": item, "value": value} | ({} if weight is None else {"weight": weight})
-        source = table_source(frame, TableForm(wanted, "The frame", ValueFormat.of(map, missing), exact=True))
+        told = ReadingOptions(user=user, item=item, value=value, **options)
+        source = table_source(frame, TableForm(told, "The frame", exact=True))
         if source is None:
             raise DataError(
                 f"Expected a pandas, polars or pyarrow table, or an Arrow stream, got {type(frame).__name__}. "
                 "For arrays use from_arrays, from_scipy or from_dense."
             )
-        return cls(*gathered([source], ReadingOptions(minimum, maximum, scaling, duplicates)))
+        return cls(*gathered([source], told))
 
     @classmethod
-    def from_scipy(cls, matrix: Any, *, weights: Any = None, **options: Any) -> Observations:
+    @taking(ArrayKeywords)
+    def from_scipy(cls, matrix: Any, *, weights: Any = None, **options: Unpack[ArrayKeywords]) -> Observations:
         """Make observations of a SciPy sparse matrix or array: what is stored is observed, zeros included.
 
         Rows are users. `weights` has one entry for each that is stored; the other options are those of `from_arrays`.
@@ -167,7 +139,8 @@ class Observations:
         return cls(*of_cells(*sparse_cells(matrix), weights, ReadingOptions(**options)))
 
     @classmethod
-    def from_dense(cls, table: Any, *, weights: Any = None, **options: Any) -> Observations:
+    @taking(ArrayKeywords)
+    def from_dense(cls, table: Any, *, weights: Any = None, **options: Unpack[ArrayKeywords]) -> Observations:
         """Make observations of a two-dimensional array or a wide data frame.
 
         Rows are users, columns are items. NaN, None, the masked cells of a masked array and the empty cells of a frame
@@ -222,16 +195,6 @@ class Observations:
         return self.rows.weights if self.rows.weights.size else None
 
     @property
-    def minimum(self) -> float:
-        """The rating that means probability 0."""
-        return self.scale.minimum
-
-    @property
-    def maximum(self) -> float:
-        """The rating that means probability 1."""
-        return self.scale.maximum
-
-    @property
     def is_binary(self) -> bool:
         """Whether every value is 0 or 1."""
         return self.rows.is_binary() if self._table is None else self._table.header.binary
@@ -240,11 +203,6 @@ class Observations:
     def path(self) -> Path | None:
         """The packed table that the entries lie in, or None where they are in memory."""
         return None if self._table is None else self._table.path
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays in both orders."""
-        return self.rows.nbytes + self.columns.nbytes
 
     @cached_property
     def columns(self) -> View:
@@ -272,14 +230,6 @@ class Observations:
         """Return the item's row number of each entry, in the order of `values`."""
         return self.rows.indices
 
-    def validate(self) -> None:
-        """Raise `InvariantError` where the parts do not form observations; for parts that come from a file."""
-        self.rows.validate(self.n_users, self.n_items)
-
-    def check_intact(self) -> None:
-        """Raise where the entries are in a file that has changed its size since it was opened."""
-        self.rows.check_intact()
-
     def __len__(self) -> int:
         return self.values.size
 
@@ -294,20 +244,11 @@ class Observations:
 
     def _repr_html_(self) -> str:
         """Show the size, and how often each value was observed."""
-        return card("Observations", note(repr(self).removeprefix("Observations: ")), *self._histogram())
-
-    def _histogram(self) -> list[str]:
-        if not len(self):
-            return []
-        found, counts = np.unique(self.values.round(9), return_counts=True)
-        labels = [f"{self.scale.rating(value):g}" for value in found.tolist()]
-        if found.size > _TOLD_APART:
-            counts, ends = np.histogram(self.values, bins=10, range=(0.0, 1.0))
-            edges = [f"{self.scale.rating(end):g}" for end in ends.tolist()]
-            labels = [f"{low} to {high}" for low, high in pairwise(edges)]
-        shares = [f"{count:,} ({count / len(self):.0%})" for count in counts.tolist()]
-        busy = [int(np.median(view.counts[view.counts > 0])) for view in (self.rows, self.columns)]
-        return [bars(labels, counts.tolist(), shares), note(f"median: {busy[0]:,} of a user, {busy[1]:,} of an item")]
+        return card(
+            "Observations",
+            note(repr(self).removeprefix("Observations: ")),
+            *histogram(self.rows, self.columns, self.scale),
+        )
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a data frame with columns user, item, value (in [0, 1]), rating, and weight if there is one.
@@ -420,34 +361,9 @@ class Observations:
         >>> test.item_rows().tolist()
         [1, 0, 1]
         """
-        check_parameters("split", {"by": by}, {"by": OneOf(("entry", "user", "time", "leave_one_out"))})
-        when = None if times is None else self._times(times)
-        if by == "time":
-            if when is None:
-                raise DataError(
-                    "A split by time needs times=: observations of the same entries whose value is the time."
-                )
-            chosen = latest(when, test_size)
-        elif by == "entry":
-            if when is not None:
-                raise DataError("times= goes with by='time', 'user' or 'leave_one_out'.")
-            chosen = holdout(len(self), test_size, random_state)
-        else:
-            share = None if by == "leave_one_out" else test_size
-            chosen = holdout_of_each(self.rows.indptr, share, random_state, when)
+        when = times.rows if isinstance(times, Observations) else times
+        chosen = entries_held_out(self.rows, test_size, random_state, by, when)
         return self.subset(~chosen), self.subset(chosen)
-
-    def _times(self, times: Any) -> Floats:
-        """Return the time of each entry."""
-        if isinstance(times, Observations):
-            same = len(times) == len(self) and np.array_equal(times.rows.indptr, self.rows.indptr)
-            if not same or not np.array_equal(times.rows.indices, self.rows.indices):
-                raise DataError(f"'times' must have the entries of these observations ({self}), got {times}.")
-            return times.values
-        when = np.asarray(times, dtype=np.float64)
-        if when.shape != self.values.shape or not np.isfinite(when).all():
-            raise DataError(f"'times' must hold {len(self)} finite numbers in the order of 'values', got {when.shape}.")
-        return when
 
     def filled(self) -> Observations:
         """Return the whole table: what was not observed is a no, as are its values of 0.
@@ -461,11 +377,7 @@ class Observations:
         array([[0., 1.],
                [1., 0.]])
         """
-        values = np.zeros(self.n_users * self.n_items)
-        values[self.user_rows().astype(np.int64) * self.n_items + self.item_rows()] = self.values
-        indices = np.tile(np.arange(self.n_items, dtype=np.int32), self.n_users)
-        indptr = np.arange(self.n_users + 1, dtype=np.int64) * self.n_items
-        return Observations(self.users, self.items, View(indptr, indices, values, np.empty(0)), self.scale)
+        return Observations(self.users, self.items, filled(self.rows, self.n_items), self.scale)
 
     def folds(self, k: int = 5, random_state: Any = None) -> Iterator[tuple[Observations, Observations]]:
         """Yield k pairs (train, test) in which every entry is tested once."""

@@ -10,12 +10,42 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.validation import Integer, check_parameters
+from kolmogorov._support.validation import Integer, OneOf, check_parameters
 from kolmogorov._support.wording import named
-from kolmogorov.data.table.trainable import nothing_there
+from kolmogorov.data.entries.entries import nothing_there
+from kolmogorov.data.entries.view import View
 from kolmogorov.errors import DataError, ParameterError
 
 By = Literal["entry", "user", "time", "leave_one_out"]
+
+
+def entries_held_out(rows: View, test_size: float, random_state: Any, by: By, times: View | Any) -> NDArray[np.bool_]:
+    """Choose the entries to hold out, as `Observations.split` describes it."""
+    check_parameters("split", {"by": by}, {"by": OneOf(("entry", "user", "time", "leave_one_out"))})
+    when = None if times is None else _times_of(rows, times)
+    if by == "time":
+        if when is None:
+            raise DataError("A split by time needs times=: observations of the same entries whose value is the time.")
+        return latest(when, test_size)
+    if by == "entry":
+        if when is not None:
+            raise DataError("times= goes with by='time', 'user' or 'leave_one_out'.")
+        return holdout(rows.values.size, test_size, random_state)
+    return holdout_of_each(rows.indptr, None if by == "leave_one_out" else test_size, random_state, when)
+
+
+def _times_of(rows: View, times: View | Any) -> Floats:
+    """Return the time of each entry."""
+    if isinstance(times, View):
+        pairs = ((times.indptr, rows.indptr), (times.indices, rows.indices))
+        if not all(np.array_equal(theirs, ours) for theirs, ours in pairs):
+            raise DataError("'times' must have the entries of these observations, and has others.")
+        return times.values
+    when = np.asarray(times, dtype=np.float64)
+    if when.shape != rows.values.shape or not np.isfinite(when).all():
+        wanted = f"{rows.values.size} finite numbers in the order of 'values'"
+        raise DataError(f"'times' must hold {wanted}, got {when.shape}.")
+    return when
 
 
 def holdout(n: int, test_size: float, random_state: Any) -> NDArray[np.bool_]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from kolmogorov._support.wording import advice, flag, option
-from kolmogorov.data.values.scale import Scale
+from kolmogorov.data.entries.entries import nothing_there
+from kolmogorov.data.numbers.scale import Scale
 from kolmogorov.errors import DataError
 
 
@@ -64,11 +65,6 @@ def check_any(table: Measured, purpose: str) -> None:
     """Refuse a table without entries; `purpose` says what they are needed for, as "to evaluate on"."""
     if table.extent() is None:
         raise nothing_there(purpose)
-
-
-def nothing_there(purpose: str) -> DataError:
-    """Word the error for a table without entries."""
-    return DataError(f"There are no observations {purpose}; at least one (user, item, value) is needed.")
 
 
 def _unobserved() -> str | None:

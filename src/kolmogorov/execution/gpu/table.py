@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.threads import usable_cpus
-from kolmogorov.data.table.observations import View
+from kolmogorov.data.entries.view import View
 from kolmogorov.execution.gpu.device import Cuda
 
 #: Entries of a row that one warp sums; longer rows are cut into segments.

@@ -185,7 +185,7 @@ class ThreadedEngine(TableEngine):
 
     def sweep(self, state: State, index: int, seed: int) -> tuple[State, Sweep]:
         """Update the centre, every psi_i and every theta_u once; `index` counts from 1."""
-        self._table.check_intact()
+        self._table.rows.check_intact()
         problem, objective, seen = self.problem, self.problem.objective, self._seen
         centre = objective.centre(state.theta[seen].sum(axis=0), int(seen.sum()))
         began = time.perf_counter()

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.table.observations import View
+from kolmogorov.data.entries.view import View
 from kolmogorov.kernels.rows.gram import binary_normal_equations, normal_equations
 
 _WORD = 64

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.table.observations import View
+from kolmogorov.data.entries.view import View
 from kolmogorov.execution import Threads
 from kolmogorov.fitting.descent.equations import Partners
 from kolmogorov.kernels.rows.quadratic import batch_values, keep_better

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.table.observations import View
+from kolmogorov.data.entries.view import View
 
 Prior = Literal["mean", "uniform"]
 #: What all unobserved entries weigh by default, for each one observed; chosen in benchmarks/only_yes.py.

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.data.table.observations import View
+from kolmogorov.data.entries.view import View
 from kolmogorov.fitted.pull import Pull
 from kolmogorov.fitting.fold_in import placed
 from kolmogorov.solvers import RowSolver

@@ -82,7 +82,7 @@ class DeviceEngine(TableEngine):
 
     def sweep(self, state: DeviceState, index: int, seed: int) -> tuple[DeviceState, Sweep]:
         """Update the centre, every psi_i and every theta_u once; `index` counts from 1."""
-        self._table.check_intact()
+        self._table.rows.check_intact()
         objective, steps, n_seen = self.problem.objective, self.steps, int(self._seen.sum())
         centre = objective.centre(state.total, n_seen)
         with self._cuda.guarded(

@@ -15,7 +15,7 @@ import numpy as np
 
 from kolmogorov._support.nearest import nearest
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.table.observations import View
+from kolmogorov.data.entries.view import View
 from kolmogorov.errors import ParameterError
 from kolmogorov.execution import Cuda
 from kolmogorov.execution.gpu.table import DeviceSide, Entries

@@ -42,7 +42,7 @@ class AnswerChain(Chain):
 
     def sweep(self, state: ChainState, index: int, *, learning: bool) -> ChainState:
         """Draw values with the events summed out, then events and thetas or thetas alone, then the priors."""
-        self.observations.check_intact()
+        self.observations.rows.check_intact()
         rng = generator(self.seed, PRIORS, index)
         rows, columns, emission = self.observations.rows, self.observations.columns, self.emission
         codes = self.codes(state.psi)

@@ -10,7 +10,7 @@ import numpy as np
 
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.table.observations import View
+from kolmogorov.data.entries.view import View
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.values import draw_thetas, draw_values
 from kolmogorov.kernels.rows.products import residual_squares
@@ -58,7 +58,7 @@ class GaussianChain(Chain):
 
     def sweep(self, state: ChainState, index: int, *, learning: bool) -> ChainState:
         """Draw values, thetas and noise, each given the rest; and, while `learning`, the priors of both sides."""
-        self.observations.check_intact()
+        self.observations.rows.check_intact()
         rng = generator(self.seed, PRIORS, index)
         precision = 1.0 / state.noise
         psi = self._items(state, precision, index)

@@ -10,7 +10,7 @@ import numpy as np
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
-from kolmogorov.data.table.observations import View
+from kolmogorov.data.entries.view import View
 from kolmogorov.execution import Threads
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.normals import draw_normals, leave_first

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.nearest import nearest
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.table.observations import View
+from kolmogorov.data.entries.view import View
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.execution import Cuda
 from kolmogorov.fitted.fixed_point import STEPS

@@ -8,7 +8,7 @@ import numpy as np
 
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.table.observations import View
+from kolmogorov.data.entries.view import View
 from kolmogorov.execution import Cuda
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.sampling.chains.chain import PRIORS, USER_ROUNDS, ChainState
@@ -49,7 +49,7 @@ class AnswerDeviceChains(DeviceChains[AnswerChain]):
 
     def sweep(self, index: int, *, learning: bool) -> None:
         """Draw values with the events summed out, then events and thetas, then the priors."""
-        self.chains[0].observations.check_intact()
+        self.chains[0].observations.rows.check_intact()
         self.draw_values(index)
         self.draw_thetas(index)
         rngs = [generator(chain.seed, PRIORS, index) for chain in self.chains]

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.reading.frames.long import refuse_long_frame
-from kolmogorov.data.values.columns import first_no_number, named_kind, refuse_kind
-from kolmogorov.data.values.columns import refuse_containers as refuse_containers
+from kolmogorov.data.numbers.columns import first_no_number, named_kind, refuse_containers, refuse_kind
+from kolmogorov.data.reading.frames.long_format import refuse_long_frame
 from kolmogorov.errors import DataError
 
 _TABLE = "a table of numbers with one row per user and one column per item, and NaN for missing entries"

@@ -11,12 +11,12 @@ import numpy as np
 
 from kolmogorov._support.optional import require
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.ids.raw import CodedTexts, IdColumn, normalise_ids
-from kolmogorov.data.reading.layout import TableForm
+from kolmogorov.data.entries.entries import nothing_there
+from kolmogorov.data.ids.columns import CodedTexts, IdColumn, normalise_ids
+from kolmogorov.data.numbers.columns import Place
+from kolmogorov.data.numbers.reader import NumberReader
+from kolmogorov.data.reading.columns import TableForm
 from kolmogorov.data.reading.shape import Batch, RowSource, Shape, refuse_empty
-from kolmogorov.data.table.trainable import nothing_there
-from kolmogorov.data.values.columns import Place
-from kolmogorov.data.values.numbers import ValueReader
 from kolmogorov.errors import DataError
 
 #: Rows that are read together.
@@ -187,7 +187,7 @@ class ArrowBatch:
         self._refuse_empty(cells, column, place, None)
         return _ids(cells, what, place)
 
-    def numbers(self, column: int, reader: ValueReader, place: Place) -> Floats:
+    def numbers(self, column: int, reader: NumberReader, place: Place) -> Floats:
         """Return a column as numbers; texts are read once for each that is distinct."""
         import pyarrow
         from pyarrow import types
@@ -211,7 +211,7 @@ class ArrowBatch:
         numbers[present] = found
         return numbers[codes]
 
-    def _refuse_empty(self, cells: Any, column: int, place: Place, reader: ValueReader | None) -> None:
+    def _refuse_empty(self, cells: Any, column: int, place: Place, reader: NumberReader | None) -> None:
         if cells.null_count:
             first = place(int(np.argmax(np.asarray(cells.is_null()))))
             raise refuse_empty(self._batch.schema.names[column], first, reader)

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.ids.raw import IdColumn
-from kolmogorov.data.reading.layout import FileFormat, Layout, recognise
+from kolmogorov.data.ids.columns import IdColumn
+from kolmogorov.data.numbers.columns import Place
+from kolmogorov.data.numbers.reader import NumberReader
+from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.data.reading.shape import Batch, RowSource, Shape
 from kolmogorov.data.reading.text.file import TextFile
-from kolmogorov.data.values.columns import Place
-from kolmogorov.data.values.numbers import ValueReader
+from kolmogorov.data.reading.text.layout import Layout, recognise
 from kolmogorov.errors import DataError
 
 #: Records that are read together: their texts stay in the processor's cache.
@@ -30,23 +31,23 @@ class TextSource(RowSource):
     ----------
     path : path
         "-" is standard input.
-    form : FileFormat
+    options : ReadingOptions
     chunk : int
         Records that are read together.
     """
 
-    def __init__(self, path: str | os.PathLike[str], form: FileFormat, chunk: int = _CHUNK) -> None:
+    def __init__(self, path: str | os.PathLike[str], options: ReadingOptions, chunk: int = _CHUNK) -> None:
         self.path = path
-        self._form, self._chunk = form, chunk
+        self._options, self._chunk = options, chunk
         self._name = str(path)
         self._lines = Lines(1)
 
     def batches(self) -> Iterator[tuple[Shape, Batch]]:
         """Read the file once."""
-        with TextFile(self.path, self._form.encoding) as file, collector_paused():
+        with TextFile(self.path, self._options.encoding) as file, collector_paused():
             self._name = file.name
-            layout = recognise(file, self._form)
-            shape = self._form.shape_of(layout, file.name)
+            layout = recognise(file, self._options)
+            shape = layout.shape(self._options, file.name)
             empty = True
             for columns, lines in text_columns(file, layout, min(self._chunk, shape.most_rows)):
                 empty, self._lines = False, lines
@@ -74,16 +75,15 @@ class _TextBatch:
         """Return a column of fields, of which ids are made when all are known."""
         return self._columns[column]
 
-    def numbers(self, column: int, reader: ValueReader, place: Place) -> Floats:
+    def numbers(self, column: int, reader: NumberReader, place: Place) -> Floats:
         """Return a column as numbers."""
         return reader.read(self._columns[column], place)
 
 
-def read_pairs(path: str | os.PathLike[str], form: FileFormat | None = None) -> tuple[list[str], list[str]]:
+def read_pairs(path: str | os.PathLike[str], options: ReadingOptions) -> tuple[list[str], list[str]]:
     """Read a file of (user, item) lines, as text; further columns are ignored."""
-    form = form or FileFormat()
-    with TextFile(path, form.encoding) as file:
-        layout = recognise(file, form, roles=("user", "item"))
+    with TextFile(path, options.encoding) as file:
+        layout = recognise(file, options, roles=("user", "item"))
         pairs: dict[str, list[str]] = {"user": [], "item": []}
         for columns, _ in text_columns(file, layout):
             for role, texts in pairs.items():

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.ids.raw import IdColumn, normalise_ids
-from kolmogorov.data.reading.layout import TableForm
+from kolmogorov.data.entries.entries import nothing_there
+from kolmogorov.data.ids.columns import IdColumn, normalise_ids
+from kolmogorov.data.numbers.columns import Place
+from kolmogorov.data.numbers.reader import NumberReader
+from kolmogorov.data.reading.columns import TableForm
 from kolmogorov.data.reading.shape import Batch, RowSource, Shape, refuse_empty
-from kolmogorov.data.table.trainable import nothing_there
-from kolmogorov.data.values.columns import Place
-from kolmogorov.data.values.numbers import ValueReader
 
 #: Rows that are looked at together.
 _BATCH = 1 << 19
@@ -71,7 +71,7 @@ class _FrameBatch:
             raise refuse_empty(cells.name, place(int(np.argmax(empty))))
         return normalise_ids(cells.to_numpy(), what, place)
 
-    def numbers(self, column: int, reader: ValueReader, place: Place) -> Floats:
+    def numbers(self, column: int, reader: NumberReader, place: Place) -> Floats:
         """Return a column as numbers."""
         cells = self._frame[:, column]
         empty = cells.is_null().to_numpy()
@@ -141,7 +141,7 @@ class _RowsBatch:
             raise refuse_empty(self._names[column], place(cells.index(None)))
         return normalise_ids(cells, what, place)
 
-    def numbers(self, column: int, reader: ValueReader, place: Place) -> Floats:
+    def numbers(self, column: int, reader: NumberReader, place: Place) -> Floats:
         """Return a column as numbers."""
         cells = self._columns[column]
         if None in cells and not reader.skips_empty:

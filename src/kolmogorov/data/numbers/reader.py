@@ -12,8 +12,8 @@ import numpy as np
 
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.wording import advice, flag, option
-from kolmogorov.data.values.columns import Place, column_of, in_array, numbers_of
-from kolmogorov.data.values.notation import PAIR_OF, ValueFormat, text_of
+from kolmogorov.data.numbers.columns import Place, column_of, in_array, numbers_of
+from kolmogorov.data.numbers.notation import PAIR_OF, Notation, text_of
 from kolmogorov.errors import DataError
 
 #: Words that an error lists.
@@ -25,7 +25,7 @@ class _UnreadableError(ValueError):
     """A text that no number can be made of, with what to say beside that."""
 
 
-class ValueReader(dict[str, float]):
+class NumberReader(dict[str, float]):
     """Numbers by their text. Ratings repeat a few texts a million times, so each text is parsed once.
 
     What was found in one text, as that commas stand before decimals, holds for those that come later; the reader of a
@@ -33,7 +33,7 @@ class ValueReader(dict[str, float]):
 
     Parameters
     ----------
-    form : ValueFormat
+    form : Notation
     what : str
         What errors call the column.
     fixed : bool
@@ -41,13 +41,13 @@ class ValueReader(dict[str, float]):
 
     Examples
     --------
-    >>> ValueReader(ValueFormat.of(missing="NA")).read(["Yes", "NO", "NA"])
+    >>> NumberReader(Notation.of(missing="NA")).read(["Yes", "NO", "NA"])
     array([ 1.,  0., nan])
     """
 
     _LIMIT = 200_000
 
-    def __init__(self, form: ValueFormat, what: str = "value", *, fixed: bool = False) -> None:
+    def __init__(self, form: Notation, what: str = "value", *, fixed: bool = False) -> None:
         super().__init__()
         self._fixed = fixed or what != "value"
         self._form, self.what = form, what

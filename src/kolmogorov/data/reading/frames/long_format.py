@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov.data.reading.layout import usual_columns
+from kolmogorov.data.reading.columns import usual_columns
 from kolmogorov.errors import DataError
 
 #: A list of ratings seldom has more columns: ids, rating, time, title, a weight, where it came from.

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.wording import advice, option
-from kolmogorov.data.options import ACCEPTED_WEIGHTS, Duplicates, outside_weight_bounds
-from kolmogorov.data.table.ordering import counting_order
-from kolmogorov.data.table.view import View
+from kolmogorov.data.entries.ordering import counting_order
+from kolmogorov.data.entries.view import View
+from kolmogorov.data.numbers.weights import ACCEPTED_WEIGHTS, outside_weight_bounds
 from kolmogorov.errors import DataError
 
+Duplicates = Literal["error", "mean", "last"]
 #: Makes the error for two entries, by their positions, that are about the same pair.
 Complaint = Callable[[int, int], DataError]
 
@@ -117,3 +118,8 @@ def duplicate(user: Any, item: Any, first: str, second: str) -> DataError:
         f"{second}: duplicate rating of user {user!r} and item {item!r} (first at {first})."
         + advice("Pass {} or {} to merge them.", option("duplicates", "mean"), option("duplicates", "last"))
     )
+
+
+def nothing_there(purpose: str) -> DataError:
+    """Word the error for a table without entries."""
+    return DataError(f"There are no observations {purpose}; at least one (user, item, value) is needed.")

@@ -1,28 +1,19 @@
-"""Options of every way in: which numbers are accepted, how ratings become probabilities, what becomes of duplicates."""
+"""From ratings to their scale: which ratings are accepted, and what is chosen where the ends are left open."""
 
 from __future__ import annotations
 
 import numbers
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.validation import OneOf, check_parameters
 from kolmogorov._support.wording import advice, named, option, parameter
-from kolmogorov.data.values.columns import Place
-from kolmogorov.data.values.scale import Scale, size_fault
+from kolmogorov.data.numbers.columns import Place
+from kolmogorov.data.numbers.scale import Scale, size_fault
+from kolmogorov.data.numbers.weights import ACCEPTED_WEIGHTS, LARGEST_WEIGHT, LEAST_WEIGHT, outside_weight_bounds
 from kolmogorov.errors import DataError, ParameterError
-
-Duplicates = Literal["error", "mean", "last"]
-SCALINGS = ("auto", "max", "minmax")
-#: Weights outside are refused. Sums of squares of larger ones overflow, and draws that count trials never end; smaller
-#: ones vanish beside the others.
-LEAST_WEIGHT, LARGEST_WEIGHT = 1e-9, 1e9
-#: The same in words, for error messages.
-ACCEPTED_WEIGHTS = f"weights from {LEAST_WEIGHT:g} to {LARGEST_WEIGHT:g} are accepted"
 
 
 @dataclass(frozen=True)
@@ -39,19 +30,12 @@ class Extent:
 
 
 @dataclass(frozen=True)
-class ReadingOptions:
-    """Options that every way in takes, checked when they are put together.
-
-    Attributes
-    ----------
-    minimum, maximum : float or None
-        Ends of the rating scale, as far as they are given.
-    scaling : {"auto", "max", "minmax"}
-    duplicates : {"error", "mean", "last"}
+class ScaleRequest:
+    """What is said about the scale before any rating is seen: the ends as far as they are given, and `scaling`.
 
     Examples
     --------
-    >>> ReadingOptions(maximum=5).check(np.array([4.0, 6.0]), None, lambda position: f"line {position + 1}")
+    >>> ScaleRequest(maximum=5).check(np.array([4.0, 6.0]), None, lambda position: f"line {position + 1}")
     Traceback (most recent call last):
     kolmogorov.errors.DataError: line 2: value must be at most the maximum 5, got 6. Give the right 'maximum' or drop
     the entry.
@@ -60,17 +44,11 @@ class ReadingOptions:
     minimum: float | None = None
     maximum: float | None = None
     scaling: str = "auto"
-    duplicates: Duplicates = "error"
 
     def __post_init__(self) -> None:
-        known = {"duplicates": OneOf(("error", "mean", "last"))}
-        check_parameters("Observations", {"duplicates": self.duplicates}, known)
         for name, end in (("minimum", self.minimum), ("maximum", self.maximum)):
             if end is not None and (isinstance(end, bool) or not isinstance(end, numbers.Real)):
                 raise ParameterError(f"{named(name)} must be a number or None, got {end!r}.")
-        if self.scaling not in SCALINGS:
-            known_words = ", ".join(map(repr, SCALINGS))
-            raise ParameterError(f"{named('scaling')} must be one of {known_words}, got {self.scaling!r}.")
         if self.scaling == "max" and self.minimum not in (None, 0, 0.0):
             minmax, plain = option("scaling", "minmax"), option("scaling", "max")
             raise ParameterError(f"{named('minimum')} goes with {minmax}; with {plain} it is 0.")
@@ -84,6 +62,11 @@ class ReadingOptions:
             return float(self.minimum)
         # Who gives the upper end alone means p = r / maximum.
         return 0.0 if self.scaling == "max" or (self.scaling == "auto" and self.maximum is not None) else None
+
+    @property
+    def _open(self) -> bool:
+        """Whether the ratings decide where the scale begins."""
+        return self.scaling == "auto" and self.minimum is None and self.maximum is None
 
     def check(self, ratings: Floats, weights: Floats | None, place: Place) -> Extent:
         """Refuse numbers that cannot be ratings or weights; return how far the ratings reach.
@@ -106,13 +89,8 @@ class ReadingOptions:
             _refuse(outside_weight_bounds(weights), weights, place, "weight", demand)
         # Halving and doubling are exact, so that this tells half stars from all else; it overflows to no whole number.
         with np.errstate(over="ignore", invalid="ignore"):
-            continuous = self._chooses and bool((np.rint(2.0 * ratings) != 2.0 * ratings).any())
+            continuous = self._open and bool((np.rint(2.0 * ratings) != 2.0 * ratings).any())
         return Extent(low, high, continuous)
-
-    @property
-    def _chooses(self) -> bool:
-        """Whether the way from ratings to probabilities is chosen by the ratings."""
-        return self.scaling == "auto" and self.minimum is None and self.maximum is None
 
     def scale_between(self, extent: Extent) -> Scale:
         """Return the scale of ratings that were checked and reach so far.
@@ -124,13 +102,13 @@ class ReadingOptions:
         Examples
         --------
         >>> found = [Extent(1.0, 4.0), Extent(-2.0, 4.0), Extent(0.1, 0.7, continuous=True)]
-        >>> [str(ReadingOptions().scale_between(extent)) for extent in found]
+        >>> [str(ScaleRequest().scale_between(extent)) for extent in found]
         ['p = r / 4', 'p = (r + 2) / 6', 'p = r']
-        >>> str(ReadingOptions(scaling="minmax").scale_between(Extent(1.0, 4.0)))
+        >>> str(ScaleRequest(scaling="minmax").scale_between(Extent(1.0, 4.0)))
         'p = (r - 1) / 3'
         """
         low, high = extent.low, extent.high
-        stars = self._chooses and low >= 0.0 and (high <= 1.0 or not extent.continuous)
+        stars = self._open and low >= 0.0 and (high <= 1.0 or not extent.continuous)
         bottom = 0.0 if stars else low if self._low is None else self._low
         top = high if self.maximum is None else float(self.maximum)
         if self.maximum is None:
@@ -150,12 +128,7 @@ class ReadingOptions:
         return f"must not be negative, got {{:g}}.{remedy}"
 
 
-def outside_weight_bounds(weights: Floats) -> NDArray[np.bool_]:
-    """Tell which weights are smaller or larger than is accepted."""
-    return ~((weights >= LEAST_WEIGHT) & (weights <= LARGEST_WEIGHT))
-
-
-def _refuse(wrong: NDArray[np.bool_], numbers: Floats, place: Place, what: str, demand: str) -> None:
+def _refuse(wrong: NDArray[np.bool_], found: Floats, place: Place, what: str, demand: str) -> None:
     if wrong.any():
         position = int(np.argmax(wrong))
-        raise DataError(f"{place(position)}: {what} {demand.format(numbers[position])}")
+        raise DataError(f"{place(position)}: {what} {demand.format(found[position])}")

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.invariants import check_array, check_between, check_indices, check_indptr
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.options import LARGEST_WEIGHT, LEAST_WEIGHT
-from kolmogorov.data.table.ordering import counting_order
-from kolmogorov.data.values.scale import Scale
+from kolmogorov.data.entries.ordering import counting_order
+from kolmogorov.data.numbers.scale import Scale
+from kolmogorov.data.numbers.weights import LARGEST_WEIGHT, LEAST_WEIGHT
 
 #: Entries that are looked at together where a table is gone through block by block.
 BLOCK = 1 << 20
@@ -146,3 +146,12 @@ def transposed(view: View, n_columns: int) -> View:
     own = view.owners(0, view.indptr.size - 1)
     weights = view.weights[order] if view.weights.size else view.weights
     return View(indptr, own[order], view.values[order], weights)
+
+
+def filled(view: View, n_columns: int) -> View:
+    """Return the whole table: what has no entry is 0."""
+    n_rows = view.indptr.size - 1
+    values = np.zeros(n_rows * n_columns)
+    values[view.owners(0, n_rows).astype(np.int64) * n_columns + view.indices] = view.values
+    indices = np.tile(np.arange(n_columns, dtype=np.int32), n_rows)
+    return View(np.arange(n_rows + 1, dtype=np.int64) * n_columns, indices, values, np.empty(0))

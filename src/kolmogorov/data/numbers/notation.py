@@ -16,11 +16,10 @@ from kolmogorov.errors import ParameterError
 _PAIRS = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("+", "-"), ("like", "dislike"))
 #: The two words that a word is one of.
 PAIR_OF = {word: pair for pair in _PAIRS for word in pair}
-_DECIMALS = ("auto", ".", ",")
 
 
 @dataclass(frozen=True)
-class ValueFormat:
+class Notation:
     """What is said about the column of values before it is looked at.
 
     Attributes
@@ -40,17 +39,14 @@ class ValueFormat:
     thousands: str | None = None
 
     @classmethod
-    def of(cls, meaning: Any = None, missing: Any = (), decimal: str = "auto", thousands: Any = None) -> ValueFormat:
+    def of(cls, meaning: Any = None, missing: Any = (), decimal: str = "auto", thousands: Any = None) -> Notation:
         """Check what people hand in.
 
         Examples
         --------
-        >>> ValueFormat.of({"Yes": 1, "No": 0}, missing=99)
-        ValueFormat(meaning={'yes': 1.0, 'no': 0.0}, missing=('99',), decimal='auto', thousands=None)
+        >>> Notation.of({"Yes": 1, "No": 0}, missing=99)
+        Notation(meaning={'yes': 1.0, 'no': 0.0}, missing=('99',), decimal='auto', thousands=None)
         """
-        if decimal not in _DECIMALS:
-            known = ", ".join(map(repr, _DECIMALS))
-            raise ParameterError(f"{named('decimal')} must be one of {known}, got {decimal!r}.")
         if thousands is not None:
             if not isinstance(thousands, str) or len(thousands) != 1 or thousands.isalnum() or thousands in "+-":
                 raise ParameterError(f"{named('thousands')} must be one character that is no digit, got {thousands!r}.")
@@ -65,7 +61,7 @@ class ValueFormat:
 
         Examples
         --------
-        >>> form = ValueFormat()
+        >>> form = Notation()
         >>> form.begins("yes", "no"), form.begins("like", "yes"), form.begins("rating", "yes")
         (True, False, False)
         """

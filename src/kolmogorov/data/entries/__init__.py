@@ -1,0 +1,1 @@
+"""Observed entries as arrays: as they come in, sorted, and by row."""

@@ -1,0 +1,112 @@
+"""How a text file of ratings is laid out: its separator, its header, and which column is what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kolmogorov._support.wording import advice, option
+from kolmogorov.data.reading.columns import (
+    RATING,
+    USUAL_POSITIONS,
+    Roles,
+    check_position,
+    pick_columns,
+    usual_columns,
+)
+from kolmogorov.data.reading.options import ReadingOptions
+from kolmogorov.data.reading.shape import ListShape, Shape, WideShape
+from kolmogorov.data.reading.text.file import WHITESPACE, TextFile
+from kolmogorov.errors import DataError, ParameterError
+
+SEPARATORS = ("::", "\t", ",", ";", "|")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A recognised layout; `positions` maps user, item, value and maybe weight to column numbers."""
+
+    separator: str
+    has_header: bool
+    names: list[str]
+    positions: dict[str, int]
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return len(self.names)
+
+    def shape(self, options: ReadingOptions, source: str) -> Shape:
+        """Return how records are made of the lines."""
+        if not options.wide:
+            return ListShape(self.positions, options.notation)
+        return WideShape(self.names, self.positions["user"], options.notation, as_text=True, source=source)
+
+
+def recognise(file: TextFile, options: ReadingOptions, roles: Roles | None = None) -> Layout:
+    """Look at the first line that is not blank and decide."""
+    roles = roles or (("user",) if options.wide else RATING)
+    line = file.first_line()
+    if not line.strip():
+        raise DataError(f"{file.name} is empty.")
+    separator = separator_of(line) if options.sep == "auto" else options.sep.replace("\\t", "\t")
+    first = [field.strip() for field in file.fields(line, separator)]
+    by_name = any(isinstance(column, str) for column in options.columns.values())
+    has_header = by_name or _has_header(file, first, separator, options, roles)
+    if by_name and options.header is False:
+        raise ParameterError("Columns can be named only where the file has a header; use positions from 0.")
+    least = 2 if options.wide else len(roles)
+    if len(first) < least:
+        expected = "user, and one for each item" if options.wide else ", ".join(roles)
+        more = advice("If another character separates them, name it with {}.", option("sep"))
+        if len(first) == 2 and "value" in roles:
+            more += " In a list of clicks or purchases, where every line is a yes, add a column of ones."
+        raise DataError(
+            f"{file.name}: expected at least {least} columns ({expected}), got {len(first)} in the line "
+            f"{line.strip()[:60]!r}.{more}"
+        )
+    if has_header:
+        return Layout(separator, True, first, pick_columns(first, options.columns, file.name, roles))
+    positions = {role: USUAL_POSITIONS[role] for role in roles}
+    positions.update({role: column for role, column in options.columns.items() if isinstance(column, int)})
+    for role, position in positions.items():
+        check_position(position, len(first), role, file.name)
+    numbered = [str(position - (position > positions["user"])) for position in range(len(first))]
+    return Layout(separator, False, numbered, positions)
+
+
+def _has_header(file: TextFile, first: list[str], separator: str, options: ReadingOptions, roles: Roles) -> bool:
+    """A header has usual names, or no number at all above a column of numbers, or no word above one of words."""
+    if options.header != "auto":
+        return bool(options.header)
+    if options.wide or {"user", "item"} <= usual_columns(first).keys():
+        return True
+    if "value" not in roles or any(_is_number(field) or not field for field in first):
+        return False
+    column = options.columns.get("value")
+    at = column if isinstance(column, int) else USUAL_POSITIONS["value"]
+    second = file.fields(file.second_line(), separator)
+    return at >= len(first) or not options.notation.begins(first[at], second[at] if at < len(second) else "")
+
+
+def separator_of(line: str) -> str:
+    """Tell what separates the fields of a line.
+
+    Examples
+    --------
+    >>> separator_of("1::661::3"), separator_of("1,661,3"), separator_of("1;661;3,5"), separator_of("1 661 3")
+    ('::', ',', ';', 'whitespace')
+    """
+    found = [separator for separator in SEPARATORS if separator in line]
+    if found and found[0] == ",":
+        # A comma may stand before decimals.
+        others = [separator for separator in found[1:] if line.count(separator) >= max(2, line.count(","))]
+        found = others or found
+    return found[0] if found else WHITESPACE
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.replace(",", "."))
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,30 @@
+"""How often each value was observed, as bars for a notebook."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from kolmogorov._support.markup import bars, note
+from kolmogorov.data.entries.view import View
+from kolmogorov.data.numbers.scale import Scale
+
+#: Values that are told apart; more are put into ten bins. By judgement.
+_TOLD_APART = 12
+
+
+def histogram(rows: View, columns: View, scale: Scale) -> list[str]:
+    """Return bars, and a note on how many entries users and items have; nothing for an empty table."""
+    n_entries = rows.values.size
+    if not n_entries:
+        return []
+    found, counts = np.unique(rows.values.round(9), return_counts=True)
+    labels = [f"{scale.rating(value):g}" for value in found.tolist()]
+    if found.size > _TOLD_APART:
+        counts, ends = np.histogram(rows.values, bins=10, range=(0.0, 1.0))
+        edges = [f"{scale.rating(end):g}" for end in ends.tolist()]
+        labels = [f"{low} to {high}" for low, high in pairwise(edges)]
+    shares = [f"{count:,} ({count / n_entries:.0%})" for count in counts.tolist()]
+    busy = [int(np.median(view.counts[view.counts > 0])) for view in (rows, columns)]
+    return [bars(labels, counts.tolist(), shares), note(f"median: {busy[0]:,} of a user, {busy[1]:,} of an item")]

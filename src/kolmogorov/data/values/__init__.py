@@ -1,1 +1,0 @@
-"""Values: how they are written, what they mean, and their scale."""
