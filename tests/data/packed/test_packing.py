@@ -100,7 +100,7 @@ def test_packing_is_reading(tmp_path_factory, records, duplicates, weighted, lim
     for number, form in enumerate(FORMS):
         same(Observations.from_frame(FORMS[form](frame), **rules, **named), whole)
         out = folder / f"{number}.kmt"
-        same(packed_in_buckets(FORMS[form](frame), out, limit, named, **rules), whole)
+        same(packed_in_buckets(FORMS[form](frame), out, limit, **named, **rules), whole)
         same(read_ratings(FORMS[form](frame), **rules, **named), whole)
     arrays = [frame[name].to_numpy() for name in names]
     weights = arrays[3] if weighted else None

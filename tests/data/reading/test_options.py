@@ -1,0 +1,88 @@
+"""Options of readers: said once, shown by every function that takes them, and kept as plain values."""
+
+import inspect
+import json
+
+import pandas as pd
+import pytest
+
+from kolmogorov import Observations, pack, read_ratings
+from kolmogorov.data.reading.options import DEFAULTS, ReadingKeywords, ReadingOptions
+from kolmogorov.errors import ParameterError
+from kolmogorov.execution import distributed_table
+
+TAKERS = [read_ratings, pack, distributed_table, Observations.from_arrays, Observations.from_frame]
+TAKERS += [Observations.from_dense, Observations.from_scipy]
+
+
+def test_keywords_and_fields_are_the_same():
+    assert set(ReadingKeywords.__annotations__) == set(DEFAULTS)
+    assert ReadingKeywords.__required_keys__ == frozenset()
+    assert inspect.signature(ReadingOptions).parameters.keys() == DEFAULTS.keys()
+
+
+@pytest.mark.parametrize("function", TAKERS, ids=lambda function: function.__name__)
+def test_signatures_show_each_option_with_its_default(function):
+    parameters = inspect.signature(function).parameters
+    assert all(p.kind is not inspect.Parameter.VAR_KEYWORD for p in parameters.values())
+    options = {name: p.default for name, p in parameters.items() if name in DEFAULTS}
+    assert {"minimum", "maximum", "scaling", "duplicates"} <= options.keys()
+    assert options == {name: DEFAULTS[name] for name in options}
+
+
+def test_read_ratings_takes_and_documents_all():
+    parameters = inspect.signature(read_ratings).parameters
+    assert list(parameters) == ["source", *DEFAULTS]
+    documented = inspect.getdoc(read_ratings).partition("Returns\n")[0].replace(",", " ").split()
+    assert set(DEFAULTS) <= set(documented)
+
+
+@pytest.mark.parametrize("function", TAKERS, ids=lambda function: function.__name__)
+def test_an_unknown_option_is_named_with_the_nearest(function):
+    words = rf"{function.__name__}\(\) got an unexpected keyword argument 'maxium'\. Did you mean 'maximum'\?"
+    with pytest.raises(TypeError, match=words):
+        function(None, None, None, maxium=5)
+
+
+def test_frames_and_arrays_do_not_take_what_concerns_files():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'sep'"):
+        Observations.from_frame(pd.DataFrame(), sep=",")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'wide'"):
+        Observations.from_arrays([1], [1], [1], wide=True)
+
+
+def test_options_are_kept_as_plain_values(tmp_path):
+    told = ReadingOptions(
+        user="who", value=2, map={True: 1, "No": 0}, missing=["NA", 9], maximum=1, titles={1: "x"}, header=False
+    )
+    kept = json.loads(json.dumps(told.to_dict()))
+    assert kept == {
+        "user": "who",
+        "value": 2,
+        "header": False,
+        "map": {"true": 1.0, "no": 0.0},
+        "missing": ["NA", "9"],
+        "maximum": 1,
+    }
+    again = ReadingOptions(**kept)
+    assert again.to_dict() == kept
+    assert (again.notation, again.scale_request) == (told.notation, told.scale_request)
+    assert ReadingOptions().to_dict() == {}
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("sep", "", "a separator, 'whitespace' or 'auto'"),
+        ("header", "yes", "True or False or 'auto'"),
+        ("wide", 1, "True or False"),
+        ("decimal", ";", "one of 'auto', '.', ','"),
+        ("scaling", "log", "one of 'auto', 'max', 'minmax'"),
+        ("duplicates", "first", "one of 'error', 'mean', 'last'"),
+        ("encoding", None, "the name of an encoding"),
+    ],
+)
+def test_what_an_option_must_be(option, value, words):
+    with pytest.raises(ParameterError) as caught:
+        ReadingOptions(**{option: value})
+    assert str(caught.value) == f"Observations: '{option}' must be {words}, got {value!r}."
