@@ -16,18 +16,13 @@ from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.fitted.base import by_users, checked, item_counts
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.pull import Pull
-from kolmogorov.fitting.cluster import engine as sharded
 from kolmogorov.fitting.descent.checkpoint import Checkpoint
-from kolmogorov.fitting.descent.engine import Engine, opened_engine
+from kolmogorov.fitting.descent.engine import Engine
 from kolmogorov.fitting.descent.multi_start import MultiStart
 from kolmogorov.fitting.descent.objective import Mass
 from kolmogorov.fitting.descent.state import Run, State
-from kolmogorov.fitting.gpu import engine as device
+from kolmogorov.fitting.engines import opened_engine
 from kolmogorov.solvers import RowSolver
-
-# So that their engines are known.
-assert device
-assert sharded
 
 #: The least variance of answers around predictions, on the probability scale.
 _LEAST_NOISE = 1e-6

@@ -36,7 +36,6 @@ from kolmogorov.data.table.levels import CHANCES, Levels, LevelsRequirement, has
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.errors import ParameterError
 from kolmogorov.execution import Cuda, Dask, Threads
-from kolmogorov.execution.distributed import is_distributed
 from kolmogorov.fitted.history import Sweep
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.posterior import Posterior
@@ -52,7 +51,7 @@ from kolmogorov.model.interpretation import PointInterpretation
 from kolmogorov.solvers import RowSolver, resolve
 from kolmogorov.solvers.registry import usual
 from kolmogorov.surface.event_model import EventModel
-from kolmogorov.surface.tables import table_of
+from kolmogorov.surface.tables import learned_table
 
 Auto = Literal["auto"]
 _RULES: dict[str, Requirement] = {
@@ -305,7 +304,7 @@ class KolmogorovModel(PointInterpretation, EventModel):
         """Learn from a table, for searches: from a state, from draws that were made before, or with a share of them."""
         self._check_parameters()
         execution = self.execution or Threads(self.n_jobs)
-        table = self._table(X, execution)
+        table = learned_table(execution, self, X)
         why = self._why_ratings(table)
         if why is not None:
             if self.learn_from == "draws":
@@ -340,14 +339,6 @@ class KolmogorovModel(PointInterpretation, EventModel):
         )
         fitted, self.interrupted_ = recipe.of(drawn, drawn.answer_variance, drawn.unobserved)
         return self._adopt(fitted)
-
-    def _table(self, X: Any, execution: Cuda | Dask | Threads) -> Any:
-        """Return what the engine takes: observations, or what workers of a cluster can load themselves."""
-        if not isinstance(execution, Dask) or not is_distributed(X):
-            return table_of(self, X, reset=True)
-        if hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        return X
 
     def _why_ratings(self, table: Any) -> str | None:
         """Say why the descent goes over ratings; None where it goes over a table that draws complete."""

@@ -158,19 +158,17 @@ class DeviceModel:
         return self._cupy.clip(chance, 0.0, 1.0)
 
 
-def pairs_on(execution: Any, fitted: Trained, users: Rows, items: Rows) -> Floats:
-    """Return the probabilities of aligned rows, on a GPU where there is one and they are many."""
-    if not isinstance(execution, Cuda) or users.size * _models(fitted) < WORTH_PAIRS:
+def pairs_on_gpu(execution: Cuda, fitted: Trained, users: Rows, items: Rows) -> Floats:
+    """Return the probabilities of aligned rows, from the GPU where they are many."""
+    if users.size * _models(fitted) < WORTH_PAIRS:
         return fitted.at_rows(users, items)
     with execution as cuda, cuda.guarded(_ADVICE):
         return DeviceModel(cuda, fitted).at_rows(users, items)
 
 
-def lists_on(execution: Any, fitted: Trained, users: Rows, hidden: Rows, rules: ListRules) -> Lists | None:
-    """Return the best items of users from a GPU, or None where there is none or they are few."""
-    if not isinstance(execution, Cuda) or rules.n > LONGEST_LIST:
-        return None
-    if users.size * rules.counts.size * _models(fitted) < WORTH_SCORES:
+def lists_on_gpu(execution: Cuda, fitted: Trained, users: Rows, hidden: Rows, rules: ListRules) -> Lists | None:
+    """Return the best items of users, or None where they are few or their lists longer than a GPU makes them."""
+    if rules.n > LONGEST_LIST or users.size * rules.counts.size * _models(fitted) < WORTH_SCORES:
         return None
     with execution as cuda, cuda.guarded(_ADVICE):
         return DeviceModel(cuda, fitted).lists(users, hidden, rules)

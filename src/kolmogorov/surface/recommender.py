@@ -21,8 +21,9 @@ from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.data.entries.view import View
 from kolmogorov.errors import DataError
 from kolmogorov.fitted.base import Trained
+from kolmogorov.surface.bulk import lists_at_once, pair_probabilities
 from kolmogorov.surface.frames import pair_frame
-from kolmogorov.surface.gpu import ListRules, Lists, lists_on, pairs_on
+from kolmogorov.surface.gpu import ListRules, Lists
 from kolmogorov.surface.guests import observations_of
 from kolmogorov.surface.ids import Strangers, Unknown, id_of, pair_rows, rows_in_blocks, rows_of
 from kolmogorov.surface.ranking import LOWER, Askers, as_columns, best, usual_count
@@ -47,6 +48,8 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
     """Base of all models: a subclass learns a `Trained` value and adopts it."""
 
     fitted_: Trained
+    #: Where to compute; a parameter of models that can do so elsewhere.
+    execution: Any = None
     #: Whether what was learned are draws, which say how sure they are.
     _has_draws: ClassVar[bool] = False
     #: Whether `predict_distribution` is there.
@@ -97,12 +100,7 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         return float(result[0]) if single else result
 
     def _at_rows(self, users: Rows, items: Rows) -> Floats:
-        return pairs_on(self._execution, self.fitted_, users, items)
-
-    @property
-    def _execution(self) -> Any:
-        """Where to compute, for models that can do so elsewhere."""
-        return getattr(self, "execution", None)
+        return pair_probabilities(self.execution, self.fitted_, users, items)
 
     def _is_table(self, X: Any) -> bool:
         """Tell a frame with the columns that were learned from, whatever they are called."""
@@ -159,10 +157,10 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         check_parameters("evaluate", {"ranking": ranking, "k": k, "likes": likes}, _EVALUATE)
         if ranking:
             fitted, n_jobs = self.fitted_, getattr(self, "n_jobs", None)
-            rules, execution = ListRules(fitted.training.rows, fitted.item_counts, int(k), 0), self._execution
+            rules = ListRules(fitted.training.rows, fitted.item_counts, int(k), 0)
 
             def elsewhere(rows: Rows) -> Rows | None:
-                found = lists_on(execution, fitted, rows, rows, rules)
+                found = lists_at_once(self.execution, fitted, rows, rows, rules)
                 return None if found is None else found[0]
 
             options = (int(k), float(likes), unknown, n_jobs)
@@ -268,7 +266,7 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         def elsewhere(hidden: Rows, n: int, min_count: int) -> Lists | None:
             level = LOWER if lower else None
             rules = ListRules(fitted.training.rows, fitted.item_counts, n, min_count, level)
-            return lists_on(self._execution, fitted, rows, hidden, rules)
+            return lists_at_once(self.execution, fitted, rows, hidden, rules)
 
         return Askers(ids, rows, fitted.training.rows, scored, elsewhere)
 

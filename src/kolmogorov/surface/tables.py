@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from kolmogorov.data.reading.frames.arraylike import NotNumbersError, cells_of, 
 from kolmogorov.data.reading.frames.long_format import refuse_long_frame
 from kolmogorov.data.table.trainable import check_any
 from kolmogorov.errors import DataError, KolmogorovWarning
-from kolmogorov.execution.distributed import DistributedTable
+from kolmogorov.execution import Dask
+from kolmogorov.execution.distributed import DistributedTable, is_distributed
 
 _EXPECTED = "Expected Observations, or a table of numbers with one row per user and one column per item"
 
@@ -57,6 +59,21 @@ def table_of(model: Any, X: Any, *, reset: bool) -> Observations:
     scaling = "max" if scale.minimum == 0.0 else "minmax"
     observations = make(table, minimum=scale.minimum, maximum=scale.maximum, scaling=scaling)
     return Observations(observations.users, model.fitted_.items, observations.rows, observations.scale)
+
+
+@singledispatch
+def learned_table(execution: Any, model: Any, X: Any) -> Any:
+    """Return what `fit` was given as engines of an execution take it: observations here, or a table in a cluster."""
+    return table_of(model, X, reset=True)
+
+
+@learned_table.register
+def _(execution: Dask, model: Any, X: Any) -> Any:
+    if not is_distributed(X):
+        return table_of(model, X, reset=True)
+    if hasattr(model, "feature_names_in_"):
+        del model.feature_names_in_
+    return X
 
 
 def check_evaluable(observations: Any) -> Observations:

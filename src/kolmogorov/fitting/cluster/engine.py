@@ -8,7 +8,7 @@ A sweep is made of these tasks, named so in Dask's dashboard:
 - ``user-step`` for each shard.
 
 Every task can be made again from the table, the seed and the psis, so Dask rebuilds what a lost worker held. Tasks
-compute on the worker's processors (`shard_tasks`) or on its GPU (`device_shard_tasks`).
+compute on the worker's processors (`shard_tasks`) or on its GPU (`fitting.gpu.shard_tasks`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,13 +31,11 @@ from kolmogorov.data.table.trainable import check_trainable
 from kolmogorov.execution import Dask
 from kolmogorov.execution.distributed import DistributedTable, distributed_table
 from kolmogorov.fitted.history import Sweep
-from kolmogorov.fitting.cluster.shard_tasks import HOST_TASKS, Encoded, UserBlock, added, drawn
-from kolmogorov.fitting.descent.engine import Problem, opened_engine
+from kolmogorov.fitting.cluster.shard_tasks import HOST_TASKS, Encoded, ShardTasks, UserBlock, added, drawn
+from kolmogorov.fitting.descent.engine import Problem
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE, HalfStep
 from kolmogorov.fitting.descent.objective import Mass, UserTotals, squares_of
 from kolmogorov.fitting.descent.state import State
-from kolmogorov.fitting.gpu.half_step import check_events, check_solvers
-from kolmogorov.fitting.gpu.shard_tasks import DEVICE_TASKS
 
 #: Blocks of items that are under way at once, for each thread of the cluster, and at most.
 _WINDOW, _LARGEST_WINDOW = 2, 32
@@ -57,14 +55,13 @@ class SpreadState:
 
 
 class ShardedEngine:
-    """The engine on a table in a cluster."""
+    """The engine on a table in a cluster, whose workers compute on their processors."""
+
+    _tasks: ClassVar[ShardTasks] = HOST_TASKS
 
     def __init__(self, problem: Problem, table: DistributedTable, dask: Dask) -> None:
-        if dask.gpu:
-            check_solvers(problem)
         self._table = table
         self._dask = dask
-        self._tasks = DEVICE_TASKS if dask.gpu else HOST_TASKS
         masses = dask.gather([dask.submit("sum-squares", _mass, shard) for shard in table.shards])
         mass = masses[0]
         for more in masses[1:]:
@@ -89,8 +86,6 @@ class ShardedEngine:
 
     def start(self, rng: np.random.Generator, n_events: int) -> SpreadState:
         """Let every shard draw its users' thetas from its place in the stream of random numbers."""
-        if self._dask.gpu:
-            check_events(n_events)
         blocks, given = [], self._tasks.given
         for shard, (first, last) in zip(self._table.shards, self._table.bounds, strict=True):
             stream = rng.bit_generator.state
@@ -218,10 +213,12 @@ def _totals(block: UserBlock) -> UserTotals:
     return block.totals
 
 
-@opened_engine.register
 @contextmanager
-def _(execution: Dask, problem: Problem, table: Any) -> Iterator[ShardedEngine]:
+def sharded_engine(
+    execution: Dask, problem: Problem, table: Any, kind: type[ShardedEngine] = ShardedEngine
+) -> Iterator[ShardedEngine]:
+    """Open an engine on a cluster, which is told to load the table unless it has."""
     with execution as dask:
         shards = distributed_table(dask, table)
         check_trainable(shards, only_yes=problem.objective.unobserved != 0.0)
-        yield ShardedEngine(problem, shards, dask)
+        yield kind(problem, shards, dask)

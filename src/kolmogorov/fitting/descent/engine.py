@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import singledispatch
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,10 +85,7 @@ class Problem:
 
 
 class Engine(Protocol[S]):
-    """Sweeps over one table. `S` is what it keeps between two sweeps.
-
-    Another way to execute is another implementation, made known by `opened_engine.register`.
-    """
+    """Sweeps over one table. `S` is what it keeps between two sweeps."""
 
     @property
     def problem(self) -> Problem:
@@ -120,12 +116,6 @@ class Engine(Protocol[S]):
 
     def observations(self) -> Observations:
         """Return the table, here."""
-
-
-@singledispatch
-def opened_engine(execution: Any, problem: Problem, table: Any) -> AbstractContextManager[Engine[Any]]:
-    """Open the engine of an execution (`Threads`, `Dask`, ...) for a table."""
-    raise TypeError(f"There is no engine for {type(execution).__name__}.")
 
 
 class TableEngine:
@@ -203,9 +193,9 @@ class ThreadedEngine(TableEngine):
         return State(theta, psi, centre), Sweep(index, reached, rmse, ended - between, between - began)
 
 
-@opened_engine.register
 @contextmanager
-def _(execution: Threads, problem: Problem, table: Observations) -> Iterator[ThreadedEngine]:
+def threaded_engine(execution: Threads, problem: Problem, table: Observations) -> Iterator[ThreadedEngine]:
+    """Open the engine on threads."""
     check_trainable(table, only_yes=problem.objective.unobserved != 0.0)
     with execution as dealer:
         yield ThreadedEngine(problem, table, dealer)

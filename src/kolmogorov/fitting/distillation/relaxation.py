@@ -21,7 +21,7 @@ from kolmogorov.data.table.observations import Observations
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.base import Counted, Factors
 from kolmogorov.fitted.history import Sweep
-from kolmogorov.fitting.descent.engine import Problem, opened_engine
+from kolmogorov.fitting.descent.engine import Problem, threaded_engine
 from kolmogorov.fitting.descent.multi_start import MultiStart
 from kolmogorov.fitting.descent.objective import Objective
 from kolmogorov.fitting.descent.state import Run, State
@@ -104,7 +104,7 @@ def _descended(
 ) -> Run[State]:
     objective = Objective(*ridges, "mean", unobserved)
     problem = Problem(resolve("simplex", "pairwise"), resolve("ridge", "cholesky"), objective)
-    with one_blas_thread(), opened_engine(Threads(n_jobs), problem, table) as engine:
+    with one_blas_thread(), threaded_engine(Threads(n_jobs), problem, table) as engine:
         descent = MultiStart(
             engine,
             n_events=min(_EVENTS, table.n_users, table.n_items),

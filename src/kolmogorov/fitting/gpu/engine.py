@@ -17,7 +17,7 @@ from kolmogorov.data.table.trainable import check_trainable
 from kolmogorov.execution import Cuda
 from kolmogorov.execution.gpu.table import DeviceSide
 from kolmogorov.fitted.history import Sweep
-from kolmogorov.fitting.descent.engine import Problem, TableEngine, opened_engine
+from kolmogorov.fitting.descent.engine import Problem, TableEngine
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE
 from kolmogorov.fitting.descent.objective import UserTotals
 from kolmogorov.fitting.descent.state import State
@@ -107,9 +107,9 @@ class DeviceEngine(TableEngine):
         self._cupy.cuda.get_current_stream().synchronize()
 
 
-@opened_engine.register
 @contextmanager
-def _(execution: Cuda, problem: Problem, table: Observations) -> Iterator[DeviceEngine]:
+def gpu_engine(execution: Cuda, problem: Problem, table: Observations) -> Iterator[DeviceEngine]:
+    """Open the engine on a GPU."""
     check_trainable(table, only_yes=problem.objective.unobserved != 0.0)
     with execution as cuda:
         with cuda.guarded("Pack the table ('kolmogorov data pack') or say 'memory': it is then sent in blocks."):

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,13 +20,16 @@ from kolmogorov._support.seeds import half_step_seed
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.wording import named
 from kolmogorov.data.packed.shards import Shard
-from kolmogorov.execution import Cuda
+from kolmogorov.execution import Cuda, Dask
 from kolmogorov.execution.dask import device_of_worker
+from kolmogorov.execution.distributed import DistributedTable
 from kolmogorov.execution.gpu.table import DeviceSide
+from kolmogorov.fitting.cluster.engine import ShardedEngine, SpreadState
 from kolmogorov.fitting.cluster.shard_tasks import Encoded, Equations, ShardTasks
+from kolmogorov.fitting.descent.engine import Problem
 from kolmogorov.fitting.descent.half_step import HalfStep
 from kolmogorov.fitting.descent.objective import Objective, UserTotals
-from kolmogorov.fitting.gpu.half_step import DeviceSteps, bytes_there
+from kolmogorov.fitting.gpu.half_step import DeviceSteps, bytes_there, check_events, check_solvers
 
 #: Threads of a worker take turns at its GPU: one task fills it, and two would need its memory twice.
 _TURN = threading.Lock()
@@ -113,4 +116,16 @@ def _solved(equations: Equations, start: Encoded, step: HalfStep) -> Encoded:
         return Encoded.of(steps.solved_items(*equations, start.psi, seed, step.offset), start.grid)
 
 
-DEVICE_TASKS = ShardTasks(_given, _theta, _stepped, _equations, _solved)
+class GpuShardedEngine(ShardedEngine):
+    """The engine on a table in a cluster, whose workers compute on their GPUs."""
+
+    _tasks: ClassVar[ShardTasks] = ShardTasks(_given, _theta, _stepped, _equations, _solved)
+
+    def __init__(self, problem: Problem, table: DistributedTable, dask: Dask) -> None:
+        check_solvers(problem)
+        super().__init__(problem, table, dask)
+
+    def start(self, rng: np.random.Generator, n_events: int) -> SpreadState:
+        """Let every shard draw its users' thetas, where there are no more events than kernels take."""
+        check_events(n_events)
+        return super().start(rng, n_events)
