@@ -17,16 +17,18 @@ import kolmogorov as km
 from kolmogorov import BayesianKolmogorovModel, Observations
 from kolmogorov._support.seeds import generator
 from kolmogorov.execution import Cuda, Threads
-from kolmogorov.sampling.chains.chain import PRIORS, ChainState
-from kolmogorov.sampling.chains.discrete import AnswerChain
+from kolmogorov.sampling.chains.chain import PRIORS
+from kolmogorov.sampling.chains.discrete import DiscreteChain
 from kolmogorov.sampling.chains.gaussian import GaussianChain
-from kolmogorov.sampling.gpu.discrete import AnswerDeviceChains
-from kolmogorov.sampling.gpu.gaussian import GaussianDeviceChains
+from kolmogorov.sampling.chains.source import ChainSource
+from kolmogorov.sampling.chains.start import plain_start, started
+from kolmogorov.sampling.chains.state import ChainState
+from kolmogorov.sampling.gpu.discrete import DiscreteGpuChains
+from kolmogorov.sampling.gpu.gaussian import GaussianGpuChains
 from kolmogorov.sampling.plan import Plan
 from kolmogorov.sampling.priors.concentration import scored
 from kolmogorov.sampling.priors.features import pattern_features
-from kolmogorov.sampling.priors.noise import redrawn_shape
-from kolmogorov.sampling.priors.users import NoisePrior
+from kolmogorov.sampling.priors.noise import NoisePrior, redrawn_shape
 
 LEVELS, TWO = np.arange(-5, 11) / 5.0, np.array([0.0, 1.0])
 #: Numbers of events, whether entries have weights and what is not observed has one, and values.
@@ -124,11 +126,11 @@ def same_sweep(cuda: Cuda, table: Observations, size: int, unobserved: float, le
     """
     with Threads(-1) as dealer:
         chain = chain_of(table, 1, size, unobserved, levels, dealer)
-        state = chain.start()
+        state = started([chain], chain.dealer)[0]
         for index in range(1, 6):
             state = chain.sweep(state, index, learning=True)
         theirs = chain.sweep(state, 6, learning=True)
-        batches = [GaussianDeviceChains(cuda, [chain, chain], [state, state]) for _ in range(2)]
+        batches = [GaussianGpuChains(cuda, [chain, chain], [state, state]) for _ in range(2)]
         for batch in batches:
             batch.sweep(6, learning=True)
         (ours, twin), (again, _) = (batch.states() for batch in batches)
@@ -190,13 +192,13 @@ def same_answers(cuda: Cuda, ratings: Observations, size: int, likelihood: Any, 
     plan = BayesianKolmogorovModel(size, likelihood=likelihood, levels=levels)._plan(table)
     features = pattern_features(table, 10)
     with Threads(-1) as dealer:
-        chain = plan.chain(table, features, 1, 0, dealer)
-        assert isinstance(chain, AnswerChain)
-        state = chain.start()
+        chain = ChainSource(plan, table, features, 1).chain(0, dealer)
+        assert isinstance(chain, DiscreteChain)
+        state = started([chain], chain.dealer)[0]
         for index in range(1, 41):
             state = chain.sweep(state, index, learning=True)
         theirs = chain.sweep(state, 41, learning=True)
-    batches = [AnswerDeviceChains(cuda, [chain, chain], [state, state]) for _ in range(2)]
+    batches = [DiscreteGpuChains(cuda, [chain, chain], [state, state]) for _ in range(2)]
     for batch in batches:
         batch.sweep(41, learning=True)
     (ours, twin), (again, _) = (batch.states() for batch in batches)
@@ -389,7 +391,7 @@ def one(train: Observations, test: Observations, chains: int, events: int, execu
 def parts(cuda: Cuda, table: Observations, n: int, size: int) -> None:
     """Print milliseconds of the parts of a sweep, which builds the kernels too."""
     chains = [chain_of(table, k, size, 0.0, LEVELS, Threads(1)) for k in range(n)]
-    batch = GaussianDeviceChains(cuda, chains, [chain.plain_start() for chain in chains])
+    batch = GaussianGpuChains(cuda, chains, [plain_start(chain) for chain in chains])
     batch.sweep(1, learning=True)
     took: dict[str, list[float]] = {}
 

@@ -25,7 +25,7 @@ def test_forged_files_are_refused_or_whole(kind):
 
 @pytest.fixture
 def honest(tmp_path, monkeypatch):
-    monkeypatch.setattr("kolmogorov.sampling.sampler._PAUSE", 0.0)
+    monkeypatch.setattr("kolmogorov.sampling.checkpoint.ChainCheckpoint.pause", 0.0)
     return attack.corpus(tmp_path)
 
 

@@ -336,7 +336,7 @@ def test_checkpoints_go_from_a_cluster_to_none_and_back(client, table, tmp_path)
         same(KolmogorovModel(**SMALL, checkpoint=path, execution=second).fit(table), here)
 
 
-def test_a_chain_that_was_under_way_is_begun_anew(client, table, tmp_path, monkeypatch):
+def test_chains_that_were_under_way_go_on_as_tasks(client, table, tmp_path, monkeypatch):
     options = {"n_events": 3, "n_chains": 2, "burn_in": 3, "n_samples": 4, "random_state": 0}
     train, test = table.split(0.2, random_state=0)
     whole, shown = planned(**options), []
@@ -347,7 +347,7 @@ def test_a_chain_that_was_under_way_is_begun_anew(client, table, tmp_path, monke
             raise KeyboardInterrupt
 
     path = tmp_path / "c.ckpt"
-    monkeypatch.setattr("kolmogorov.sampling.sampler._PAUSE", 0.0)
+    monkeypatch.setattr("kolmogorov.sampling.checkpoint.ChainCheckpoint.pause", 0.0)
     with pytest.raises(KeyboardInterrupt):
         planned(**options, checkpoint=path, callback=stop).fit(train)
     draws = []
@@ -477,7 +477,7 @@ def test_chains_on_a_cluster(client, table, tmp_path):
 @pytest.fixture
 def shorter(monkeypatch):
     """Chains that complete a table are shorter than usual."""
-    for name, size in (("_SHORT_BURN_IN", 10), ("_SHORT_SAMPLES", 5)):
+    for name, size in (("SHORT_BURN_IN", 10), ("SHORT_SAMPLES", 5)):
         monkeypatch.setattr(f"kolmogorov.sampling.sizes.{name}", size)
 
 

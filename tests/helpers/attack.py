@@ -22,7 +22,7 @@ import numpy as np
 import kolmogorov as km
 from helpers.forgery import mutated
 from kolmogorov.errors import FileFormatError, KolmogorovError
-from kolmogorov.sampling import sampler as sampling
+from kolmogorov.sampling.checkpoint import ChainCheckpoint
 
 KINDS = ("models", "tables", "fits", "chains")
 PATIENCE = 20.0
@@ -255,7 +255,7 @@ def limited(path):
 
 def work(kind, seed, first, last):
     """Judge the files `first` to `last` of a seed, and print a line for each."""
-    sampling._PAUSE = 0.0
+    ChainCheckpoint.pause = 0.0
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -14,7 +14,7 @@ from kolmogorov.data.entries.view import View
 from kolmogorov.errors import DataError, FileFormatError, ParameterError, UnknownIdError
 from kolmogorov.execution import Threads
 from kolmogorov.sampling.drawing import Drawing
-from kolmogorov.sampling.plan import ASTRAY
+from kolmogorov.sampling.levels import NEARLY_SURE
 
 SMALL = {"levels": 2, "n_chains": 2, "burn_in": 20, "n_samples": 6, "random_state": 0}
 
@@ -22,7 +22,7 @@ SMALL = {"levels": 2, "n_chains": 2, "burn_in": 20, "n_samples": 6, "random_stat
 def drawn(model, table, concentration):
     """Draw as a model would, with a prior of users that is fixed."""
     plan = replace(model._plan(table), concentration=concentration)
-    return Drawing(plan, model._n_features(table), 0, lambda progress: False).run(table, Threads(1))[0]
+    return Drawing(plan, 0, lambda progress: False).run(table, Threads(1))[0]
 
 
 def spread_of(posterior):
@@ -49,7 +49,7 @@ def test_draws_are_models(zoo, likelihood):
     np.testing.assert_allclose(posterior.theta.sum(axis=2), 1.0)
     assert (posterior.theta >= 0).all()
     # With yes and no, no answer is impossible.
-    expected = (0.0, 1.0) if likelihood == "gaussian" else (ASTRAY, 1.0 - ASTRAY)
+    expected = (0.0, 1.0) if likelihood == "gaussian" else NEARLY_SURE
     assert posterior.levels.tolist() == list(expected)
     assert np.isin(posterior.psi, np.float32(expected)).all()
 

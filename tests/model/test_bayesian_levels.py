@@ -226,7 +226,7 @@ def test_weights_are_repeated_answers(likelihood, tables):
     for table in (plain, heavy):
         model = BayesianKolmogorovModel(3, likelihood=likelihood, **SMALL)
         plan = replace(model._plan(table), concentration=3.0)
-        drawn, _ = Drawing(plan, model._n_features(table), 0, lambda progress: False).run(table, Threads(1))
+        drawn, _ = Drawing(plan, 0, lambda progress: False).run(table, Threads(1))
         spread.append(drawn.moments(*rows_of(table))[1].mean())
     assert spread[1] < 0.8 * spread[0]
     half = Observations(

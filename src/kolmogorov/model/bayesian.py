@@ -6,6 +6,7 @@ import numbers
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -37,7 +38,8 @@ from kolmogorov.fitting.descent.objective import usual_weight
 from kolmogorov.model.drawn import DrawnModel
 from kolmogorov.sampling.convergence import convergence_of
 from kolmogorov.sampling.drawing import Drawing
-from kolmogorov.sampling.plan import Plan, level_grid, likelihood_of, settled_weight
+from kolmogorov.sampling.levels import level_grid
+from kolmogorov.sampling.plan import Plan, likelihood_of, settled_weight
 from kolmogorov.sampling.sampler import SamplingProgress
 from kolmogorov.sampling.sizes import Sizes, suited
 from kolmogorov.surface.tables import table_of
@@ -186,7 +188,6 @@ class BayesianKolmogorovModel(DrawnModel):
             check_any(test, "to test on")
         drawing = Drawing(
             self._plan(table),
-            self._n_features(table),
             base_seed(self.random_state),
             self._on_sweep,
             checkpoint=self.checkpoint,
@@ -213,20 +214,13 @@ class BayesianKolmogorovModel(DrawnModel):
     def _plan(self, table: Observations) -> Plan:
         """Return what `fit` would sample for a table: sizes by its size where they are left open."""
         likelihood = self._likelihood(table)
-        sizes = self._sizes(table)
-
-        def chosen(name: str) -> int:
-            value = getattr(self, name)
-            return int(getattr(sizes, name) if value == "auto" else value)
-
+        names = ("n_events", "n_chains", "burn_in", "n_samples", "n_features")
+        given = {name: getattr(self, name) for name in names}
+        sizes = replace(self._sizes(table), **{name: int(n) for name, n in given.items() if n != "auto"})
         return Plan(
+            **vars(sizes),
             likelihood=likelihood,
-            levels=level_grid(self.levels, table, likelihood, chosen("n_events")),
-            n_events=chosen("n_events"),
-            n_chains=chosen("n_chains"),
-            burn_in=chosen("burn_in"),
-            n_samples=chosen("n_samples"),
-            thin=sizes.thin,
+            levels=level_grid(self.levels, table, likelihood, sizes.n_events),
             unobserved=self._unobserved(table, likelihood),
         )
 
@@ -249,9 +243,6 @@ class BayesianKolmogorovModel(DrawnModel):
         cut = likelihood == "bernoulli" and isinstance(self.levels, str)
         answers = likelihood != "gaussian" and not cut
         return suited(table, answers=answers, cut=cut, only_yes=self.unobserved != 0.0)
-
-    def _n_features(self, table: Observations) -> int:
-        return self._sizes(table).n_features if self.n_features == "auto" else int(self.n_features)
 
     def _likelihood(self, table: Observations) -> str:
         if self.likelihood == "auto":

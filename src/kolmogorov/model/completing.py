@@ -16,7 +16,8 @@ from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.fitting.descent.objective import usual_weight
 from kolmogorov.fitting.distillation.relaxation import Average, averaged_descents
 from kolmogorov.sampling.drawing import Drawing
-from kolmogorov.sampling.plan import Plan, level_grid, likelihood_of
+from kolmogorov.sampling.levels import level_grid
+from kolmogorov.sampling.plan import Plan, likelihood_of
 from kolmogorov.sampling.sampler import SamplingProgress
 from kolmogorov.sampling.sizes import short
 
@@ -63,15 +64,12 @@ def _of_chains(
 ) -> tuple[Posterior, bool]:
     likelihood = likelihood_of(table)
     sizes = short(table, cut=likelihood == "bernoulli")
-    plan = Plan(
-        likelihood=likelihood,
-        levels=level_grid("auto", table, likelihood, sizes.n_events),
-        n_events=sizes.n_events,
-        n_chains=sizes.n_chains,
-        burn_in=max(_LEAST_SWEEPS, round(effort * sizes.burn_in)),
-        n_samples=max(_LEAST_SWEEPS // 2, round(effort * sizes.n_samples)),
-        thin=sizes.thin,
-    )
+    lengths = {
+        "burn_in": max(_LEAST_SWEEPS, round(effort * sizes.burn_in)),
+        "n_samples": max(_LEAST_SWEEPS // 2, round(effort * sizes.n_samples)),
+    }
+    grid = level_grid("auto", table, likelihood, sizes.n_events)
+    plan = Plan(**vars(sizes) | lengths, likelihood=likelihood, levels=grid)
 
     def told(progress: SamplingProgress) -> bool:
         if model.verbose:
@@ -80,5 +78,5 @@ def _of_chains(
         return model.callback is not None and says_stop(model.callback(progress))
 
     fixed = isinstance(model.random_state, numbers.Integral)
-    drawing = Drawing(plan, sizes.n_features, base_seed(model.random_state), told, model.checkpoint, fixed)
+    drawing = Drawing(plan, base_seed(model.random_state), told, model.checkpoint, fixed)
     return drawing.run(table, execution, keep_interrupted=keep_interrupted)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,37 +12,14 @@ from kolmogorov._support import container
 from kolmogorov.data import Observations
 from kolmogorov.errors import FileFormatError, InvariantError
 from kolmogorov.fitting.descent.checkpoint import check_identity
-from kolmogorov.sampling.chains.chain import ChainState, Sample
+from kolmogorov.sampling.chains.source import chain_kind
+from kolmogorov.sampling.chains.state import ChainState, Sample, SamplerState
 from kolmogorov.sampling.plan import Plan
 from kolmogorov.sampling.priors.features import Features
-from kolmogorov.sampling.priors.items import ValuePrior
-from kolmogorov.sampling.priors.users import UserPrior
+from kolmogorov.sampling.priors.psi import PsiPrior, with_ones
+from kolmogorov.sampling.priors.theta import ThetaPrior
 
 KIND = "chains"
-
-
-@dataclass
-class SamplerState:
-    """Draws kept so far, and where sampling is.
-
-    Attributes
-    ----------
-    seed : int
-    samples : list of list of Sample
-        By chain; those under way come last and have as many each.
-    chain : int
-        Chains that are through.
-    sweep : int
-        The last sweep of those under way.
-    current : list of ChainState
-        The states after it; empty before the first sweep.
-    """
-
-    seed: int
-    samples: list[list[Sample]] = field(default_factory=list)
-    chain: int = 0
-    sweep: int = 0
-    current: list[ChainState] = field(default_factory=list)
 
 
 class ChainCheckpoint:
@@ -57,6 +33,9 @@ class ChainCheckpoint:
     seed : int or None
         The seed, which must be the file's; None takes up the file's.
     """
+
+    #: Seconds between two writings.
+    pause = 10.0
 
     def __init__(self, path: str | os.PathLike[str], identity: str, seed: int | None) -> None:
         self.path = Path(path)
@@ -97,13 +76,14 @@ class ChainCheckpoint:
 
 
 def _state_numbers(state: ChainState) -> dict[str, float]:
-    return {"scale": state.scale, "shape": state.shape, "concentration": state.users.concentration}
+    return {"scale": state.scale, "shape": state.shape, "concentration": state.theta_prior.concentration}
 
 
 def _state_arrays(state: ChainState) -> dict[str, np.ndarray]:
-    users = {"mean": state.users.mean, "slopes": state.users.slopes, "prior_draws": state.users.prior_draws}
+    theta, psi = state.theta_prior, state.psi_prior
     own = {"theta": state.theta, "psi": state.psi, "noise": state.noise, "alpha": state.alpha}
-    return own | users | state.items.arrays()
+    of_theta = {"mean": theta.mean, "slopes": theta.slopes, "prior_draws": theta.prior_draws}
+    return own | of_theta | {"item_slopes": psi.slopes, "item_precision": psi.precision}
 
 
 def _restored(meta: dict[str, Any], arrays: dict[str, np.ndarray], features: Features, plan: Plan) -> SamplerState:
@@ -123,15 +103,13 @@ def _belonging(arrays: dict[str, np.ndarray], end: str) -> dict[str, np.ndarray]
 
 
 def _restored_state(numbers: dict[str, Any], arrays: dict[str, np.ndarray], features: Features) -> ChainState:
-    users = UserPrior(
-        features.users, arrays["mean"], arrays["slopes"], float(numbers["concentration"]), arrays["prior_draws"]
-    )
+    concentration = float(numbers["concentration"])
     return ChainState(
         theta=arrays["theta"],
         psi=arrays["psi"],
         noise=arrays["noise"],
-        items=ValuePrior.restored(features.items, arrays),
-        users=users,
+        psi_prior=PsiPrior(with_ones(features.items), arrays["item_slopes"], arrays["item_precision"]),
+        theta_prior=ThetaPrior(features.users, arrays["mean"], arrays["slopes"], concentration, arrays["prior_draws"]),
         scale=float(numbers["scale"]),
         alpha=arrays["alpha"],
         shape=float(numbers["shape"]),
@@ -164,7 +142,7 @@ def _validate(progress: SamplerState, table: Observations, plan: Plan) -> None:
     ):
         raise InvariantError("its draws and the place of its chains do not belong together")
     samples = [sample for chain in progress.samples for sample in chain]
-    if any(set(sample.priors) != set(plan.prior_names) for sample in samples):
+    if any(set(sample.priors) != set(chain_kind(plan.likelihood).prior_names) for sample in samples):
         raise InvariantError("its draws do not have the priors of their kind")
     states: list[Sample | ChainState] = [*samples, *progress.current]
     for state in states:

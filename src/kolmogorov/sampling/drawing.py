@@ -13,8 +13,8 @@ from kolmogorov.data.table.observations import Observations
 from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.fitted.base import checked
 from kolmogorov.fitted.posterior import Posterior
-from kolmogorov.sampling.checkpoint import ChainCheckpoint, SamplerState
-from kolmogorov.sampling.gpu.chain import check_on_device
+from kolmogorov.sampling.chains.state import SamplerState
+from kolmogorov.sampling.checkpoint import ChainCheckpoint
 from kolmogorov.sampling.plan import Plan
 from kolmogorov.sampling.priors.features import pattern_features
 from kolmogorov.sampling.sampler import Sampler, SamplingProgress
@@ -27,8 +27,6 @@ class Drawing:
     Attributes
     ----------
     plan : Plan
-    n_features : int
-        Of who was observed with what.
     seed : int
     on_draw : callable
         Told of every sweep; may end it.
@@ -41,7 +39,6 @@ class Drawing:
     """
 
     plan: Plan
-    n_features: int
     seed: int
     on_draw: Callable[[SamplingProgress], bool]
     checkpoint: str | os.PathLike[str] | None = None
@@ -53,10 +50,8 @@ class Drawing:
         self, table: Observations, execution: Threads | Cuda | Dask, *, keep_interrupted: bool = False
     ) -> tuple[Posterior, bool]:
         """Return the draws, and whether Ctrl-C ended them early, which some must have been kept to survive."""
-        if isinstance(execution, Cuda):
-            check_on_device(self.plan)
         with one_blas_thread():
-            features = pattern_features(table, self.n_features)
+            features = pattern_features(table, self.plan.n_features)
             keeper, progress = None, SamplerState(self.seed)
             if self.checkpoint is not None:
                 keeper = ChainCheckpoint(self.checkpoint, self._identity(table), self.seed if self.fixed_seed else None)
@@ -64,7 +59,7 @@ class Drawing:
                 progress = keeper.read(features, table, self.plan) or progress
             sampler = Sampler(self.plan, table, features, progress, keeper, self.test, self.on_draw, self.max_seconds)
             try:
-                sampler.execute(execution)
+                sampler.run(execution)
             except KeyboardInterrupt:
                 if not keep_interrupted or not sampler.kept:
                     raise
@@ -73,9 +68,5 @@ class Drawing:
 
     def _identity(self, table: Observations) -> str:
         """Return a digest of everything but the seed that the draws depend on."""
-        plan = self.plan
-        names = ("n_events", "n_chains", "burn_in", "n_samples", "thin", "concentration")
-        shape = [getattr(plan, name) for name in names]
-        drawn = (plan.likelihood, plan.levels.tolist(), plan.unobserved)
-        text = repr((shape, self.n_features, drawn, table.fingerprint()))
+        text = repr((vars(self.plan) | {"levels": self.plan.levels.tolist()}, table.fingerprint()))
         return hashlib.sha256(text.encode()).hexdigest()

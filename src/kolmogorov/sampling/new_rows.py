@@ -19,9 +19,9 @@ from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.emissions import draw_emissions, settle_emitted
 from kolmogorov.kernels.draws.slices import draw_sliced
 from kolmogorov.kernels.draws.values import draw_thetas, draw_values
-from kolmogorov.sampling.chains.chain import USER_ROUNDS, value_variance
+from kolmogorov.sampling.chains.chain import USER_ROUNDS, psi_variance
 from kolmogorov.sampling.chains.gaussian import corrected
-from kolmogorov.sampling.priors.items import usual_precision
+from kolmogorov.sampling.priors.psi import usual_precision
 
 #: Sweeps over a new row for each draw, and how many of the last are averaged.
 _SWEEPS, _LAST = 12, 8
@@ -139,7 +139,7 @@ def _new_values(posterior: Posterior, view: View, k: int) -> NDArray[Any]:
     noisy = posterior.likelihood == "gaussian"
     position = levels if noisy else _emission(posterior).position
     known = position[_codes(posterior, k)[posterior.item_seen]]
-    pull = usual_precision(known - known.mean(axis=0), value_variance(noisy=noisy and not posterior.unobserved))
+    pull = usual_precision(known - known.mean(axis=0), psi_variance(noisy=noisy and not posterior.unobserved))
     centre = np.tile(known.mean(axis=0), (n, 1))
     start = nearest(centre, position)
     fresh = np.empty_like(start)

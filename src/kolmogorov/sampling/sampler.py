@@ -1,32 +1,30 @@
-"""Chains from their start to their last draw: side by side here or on a GPU, or each as a task of a cluster."""
+"""Chains from their start to their last draw, with callbacks, checkpoints and a limit of time, wherever they run."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import numpy as np
 
-from kolmogorov._support.threads import one_blas_thread
 from kolmogorov.data import Observations
 from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.fitted.base import by_users, entry_rows
 from kolmogorov.fitted.emission import bounds_of
 from kolmogorov.fitted.posterior import Posterior
-from kolmogorov.sampling.chains.chain import Chain, Sample
-from kolmogorov.sampling.chains.group import Abreast, chains_on_device, chains_on_threads
-from kolmogorov.sampling.checkpoint import ChainCheckpoint, SamplerState
+from kolmogorov.sampling.chains.source import ChainSource, chain_kind
+from kolmogorov.sampling.chains.state import Sample, SamplerState
+from kolmogorov.sampling.checkpoint import ChainCheckpoint
+from kolmogorov.sampling.groups import ChainGroup, chain_groups
 from kolmogorov.sampling.plan import Plan
 from kolmogorov.sampling.priors.features import Features
 
-#: Seconds between two checkpoints.
-_PAUSE = 10.0
-#: Seconds that chains are left to themselves, about, and sweeps at most.
+#: Seconds that chains are left to themselves, about, and sweeps at most: what a callback waits for. By judgement.
 _LOOK, _LONGEST = 0.5, 20
-#: Sweeps after which the length of the others is known, and the share of the time left that they may take.
+#: Sweeps after which the length of the others is known, and the share of the time left they may take. By judgement.
 _TRIAL, _RESERVE = 5, 0.9
 
 
@@ -66,15 +64,7 @@ class Sampler:
     def __post_init__(self) -> None:
         self._held_out = None if self.test is None else HeldOutError(self.table, self.test, self.plan)
         self._began = self._written = time.monotonic()
-        self._rounds = 0
-
-    def execute(self, execution: Threads | Cuda | Dask) -> None:
-        """Run all chains, on threads here, on a GPU, or as tasks of a cluster."""
-        with execution as place:
-            if isinstance(place, Dask):
-                self.run_on(place)
-            else:
-                self.run(place)
+        self._n_groups = 0
 
     @property
     def kept(self) -> bool:
@@ -87,8 +77,8 @@ class Sampler:
         chains = progress.samples[: progress.chain] if progress.chain else progress.samples
         # Ctrl-C may come between the draws of chains that run side by side.
         least = min(map(len, chains))
-        chains = [chain[:least] for chain in chains]
-        samples = [sample for chain in chains for sample in chain]
+        samples = [sample for chain in chains for sample in chain[:least]]
+        names = chain_kind(self.plan.likelihood).prior_names
         return Posterior(
             theta=np.array([sample.theta for sample in samples]),
             psi=np.array([sample.psi for sample in samples]),
@@ -96,122 +86,78 @@ class Sampler:
             n_chains=len(chains),
             likelihood=self.plan.likelihood,
             training=by_users(self.table),
-            priors={name: np.array([sample.priors[name] for sample in samples]) for name in self.plan.prior_names},
+            priors={name: np.array([sample.priors[name] for sample in samples]) for name in names},
             levels=self.plan.levels,
             unobserved=self.plan.unobserved,
         )
 
-    def run(self, place: Threads | Cuda) -> None:
-        """Go through the chains, as many side by side as there are threads, or as the memory of a GPU holds."""
+    def run(self, execution: Threads | Cuda | Dask) -> None:
+        """Go through the chains, group by group; as many of them run side by side as the execution has room for."""
         progress = self.progress
         for chain in progress.samples:
             self._look(*chain)
-        while progress.chain < self.plan.n_chains and self._worth_another():
-            with self._opened(place) as abreast:
-                if self._run_abreast(abreast):
+        with execution as place:
+            opened = chain_groups(place, ChainSource(self.plan, self.table, self.features, progress.seed))
+            while progress.chain < self.plan.n_chains and self._worth_another():
+                if self._run_group(opened(progress)):
                     return
-            progress.chain, progress.sweep, progress.current = progress.chain + len(abreast), 0, []
-            self._rounds += 1
-            self._write()
 
-    @contextmanager
-    def _opened(self, place: Threads | Cuda) -> Iterator[Abreast]:
-        """Make the next chains, or take up those under way."""
-        progress, plan = self.progress, self.plan
-
-        def make(number: int, dealer: Threads) -> Chain:
-            return plan.chain(self.table, self.features, progress.seed, number, dealer)
-
-        numbers = range(progress.chain, progress.chain + len(progress.current) if progress.current else plan.n_chains)
-        given = (make, numbers, progress.current)
-        with (
-            chains_on_device(place, *given) if isinstance(place, Cuda) else chains_on_threads(place, *given) as abreast
-        ):
+    def _run_group(self, opened: AbstractContextManager[ChainGroup]) -> bool:
+        """Run a group to its last draw; tell whether sampling is to end then or ended before."""
+        progress = self.progress
+        with opened as group:
             if not progress.current:
-                progress.samples += [[] for _ in range(len(abreast))]
-            yield abreast
+                progress.samples += [[] for _ in range(len(group))]
+            stopping = self._sweep(group)
+        if progress.sweep >= self.plan.n_sweeps:
+            progress.chain, progress.sweep, progress.current = progress.chain + len(group), 0, []
+            self._n_groups += 1
+            self._write()
+        return stopping
 
-    def _run_abreast(self, abreast: Abreast) -> bool:
-        """Sweep some chains until their last draw; tell whether sampling is to end before that."""
-        progress, stopping = self.progress, False
+    def _sweep(self, group: ChainGroup) -> bool:
+        """Sweep a group until its last draw; tell whether sampling is to end, which may be before that."""
+        progress = self.progress
         began = look = time.monotonic()
-        first = progress.sweep
-        trial = first + _TRIAL if progress.chain == 0 else -1
-        stride = 1
+        timed = self.max_seconds is not None and progress.chain == 0
+        trial = progress.sweep + _TRIAL if timed else 0
+        pause = _LOOK if self.keeper is None else min(_LOOK, self.keeper.pause)
+        stride, stopping = self.plan.n_sweeps if group.unseen else 1, False
         while progress.sweep < self.plan.n_sweeps:
-            ends = [progress.sweep + stride, self.plan.n_sweeps, *([trial] if progress.sweep < trial else [])]
-            sweeps = range(progress.sweep + 1, min(ends) + 1)
-            kept = [iter(models) for models in abreast.run(sweeps, self.plan)]
+            last = min(progress.sweep + stride, self.plan.n_sweeps)
+            if progress.sweep < trial < last:
+                last = trial
+            sweeps = range(progress.sweep + 1, last + 1)
+            kept = iter(group.run(sweeps, self.plan))
             for index in sweeps:
-                stopping = self._take(index, kept) or stopping
-                if (stopping or self._left() <= 0.0) and any(progress.samples):
+                stopping = self._take(index, kept, index == last or not group.unseen) or stopping
+                if (stopping or self._left() <= 0.0) and self.kept:
                     return True
             now = time.monotonic()
-            stride = max(1, min(int(min(_LOOK, _PAUSE) * len(sweeps) / max(now - look, 1e-9)), _LONGEST))
+            stride = max(1, min(int(pause * len(sweeps) / max(now - look, 1e-9)), _LONGEST))
             look = now
-            if progress.sweep == trial:
+            if last == trial:
                 self._fit_into_time((now - began) / _TRIAL)
-            if self.keeper is not None and now - self._written > _PAUSE:
-                progress.current = abreast.states()
+            if self.keeper is not None and last < self.plan.n_sweeps and now - self._written > self.keeper.pause:
+                progress.current = group.states()
                 self._write()
         return False
 
-    def _take(self, index: int, kept: list[Iterator[Sample]]) -> bool:
-        """Take over what some chains kept of a sweep, and tell of it; return whether sampling is to end."""
+    def _take(self, index: int, kept: Iterator[list[Sample]], told: bool) -> bool:
+        """Take over what a group kept of a sweep, and tell of it; return whether sampling is to end."""
         progress = self.progress
         progress.sweep = index
+        under_way = progress.samples[progress.chain :]
         if self.plan.keeps(index):
-            for samples, models in zip(progress.samples[progress.chain :], kept, strict=True):
-                samples.append(next(models))
-                self._look(samples[-1])
-        numbers = range(progress.chain, progress.chain + len(kept))
-        said = [self.on_draw(self._draw(number, index)) for number in numbers]
-        return any(said)
-
-    # --- time -----------------------------------------------------------------------------------------------------
-
-    def _left(self) -> float:
-        return math.inf if self.max_seconds is None else self.max_seconds - (time.monotonic() - self._began)
-
-    def _fit_into_time(self, seconds: float) -> None:
-        """Shorten the plan to what the time left is enough for, given the seconds of a sweep."""
-        plan = self.plan
-        if self._left() < math.inf:
-            begun = self.progress.sweep
-            self.plan = plan.shortened(begun + int(_RESERVE * self._left() / seconds), begun)
-        if self.plan is not plan:
-            # Another run would not come to the same draws.
-            self.keeper = None
-
-    def _worth_another(self) -> bool:
-        """Whether as many chains as before can be run in the time left."""
-        gone = time.monotonic() - self._began
-        return not self._rounds or self._left() > gone / self._rounds
-
-    def run_on(self, dask: Dask) -> None:
-        """Make each chain a task; chains come back whole, in their order."""
-        plan, progress = self.plan, self.progress
-        # Chains that were under way begin again.
-        progress.sweep, progress.current = 0, []
-        del progress.samples[progress.chain :]
-        for chain in progress.samples:
-            self._look(*chain)
-        table = dask.hold("load-table", self.table)
-        features = dask.hold("load-features", self.features)
-        numbers = range(progress.chain, plan.n_chains)
-        tasks = [dask.submit("sample-chain", sampled, plan, table, features, progress.seed, k) for k in numbers]
-        for number, task in zip(numbers, tasks, strict=True):
-            samples: list[Sample] = dask.gather([task])[0]
-            progress.samples.append(samples)
-            self._look(*samples)
-            progress.chain = number + 1
-            self._write()
-            if self.on_draw(self._draw(number, plan.n_sweeps)):
-                return
-
-    def _draw(self, chain: int, sweep: int) -> SamplingProgress:
+            for samples, sample in zip(under_way, next(kept), strict=True):
+                samples.append(sample)
+                self._look(sample)
+        if not told:
+            return False
         rmse = None if self._held_out is None else self._held_out.rmse
-        return SamplingProgress(chain, sweep, self.plan.n_chains, self.plan.n_sweeps, rmse)
+        sizes = (self.plan.n_chains, self.plan.n_sweeps)
+        said = [self.on_draw(SamplingProgress(progress.chain + k, index, *sizes, rmse)) for k in range(len(under_way))]
+        return any(said)
 
     def _look(self, *samples: Sample) -> None:
         if self._held_out is not None:
@@ -223,18 +169,23 @@ class Sampler:
             self.keeper.write(self.progress)
         self._written = time.monotonic()
 
+    # --- time -----------------------------------------------------------------------------------------------------
 
-def sampled(plan: Plan, table: Observations, features: Features, seed: int, number: int) -> list[Sample]:
-    """Run one chain from start to end, on one thread; what a task does."""
-    samples = []
-    with one_blas_thread(), Threads(1) as dealer:
-        chain = plan.chain(table, features, seed, number, dealer)
-        state = chain.start()
-        for sweep in range(1, plan.n_sweeps + 1):
-            state = chain.sweep(state, sweep, learning=sweep <= plan.burn_in)
-            if plan.keeps(sweep):
-                samples.append(chain.sample(state))
-    return samples
+    def _left(self) -> float:
+        return math.inf if self.max_seconds is None else self.max_seconds - (time.monotonic() - self._began)
+
+    def _fit_into_time(self, seconds: float) -> None:
+        """Shorten the plan to what the time left is enough for, given the seconds of a sweep."""
+        begun = self.progress.sweep
+        plan = self.plan.shortened(begun + int(_RESERVE * self._left() / seconds), begun)
+        if plan is not self.plan:
+            # Another run would not come to the same draws.
+            self.plan, self.keeper = plan, None
+
+    def _worth_another(self) -> bool:
+        """Whether another group can be run in the time left, if it takes as long as those before."""
+        gone = time.monotonic() - self._began
+        return not self._n_groups or self._left() > gone / self._n_groups
 
 
 class HeldOutError:

@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 
 from kolmogorov.data import Observations
 
-#: Events for each rating that a row has on average, on the side that has more rows.
+#: Events for each rating that a row has on average, on the side that has more rows. By judgement.
 _EVENTS_PER_RATING = 1.25
-#: Chains that a single model is learned from.
-_SHORT_CHAINS, _SHORT_BURN_IN, _SHORT_SAMPLES = 2, 50, 20
-#: Numbers that their draws hold at most.
-_ROOM = 1 << 28
+#: Chains that a single model is learned from: `benchmarks/one_model.py choices`.
+SHORT_CHAINS, SHORT_BURN_IN, SHORT_SAMPLES = 2, 50, 20
+#: Numbers that their draws hold at most: a gigabyte.
+SHORT_ROOM = 1 << 28
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """What suits a table; see the module."""
+    """Numbers that a user may leave open; `thin` is the number of sweeps from a draw that is kept to the next."""
 
     n_events: int
     n_chains: int
@@ -30,10 +30,9 @@ def suited(table: Observations, *, answers: bool, cut: bool = False, only_yes: b
     """Choose by the number of ratings; `answers` where an event is drawn behind each of them, `cut` where chances are.
 
     A row with five ratings tells few events apart, however many rows there are; where only yes is recorded, what is not
-    observed tells them apart as well.
-
-    More ratings can tell more events apart, though slowly: twice as many at 30 times the ratings. What a chain gains by
-    longer burn-in is small beyond 150 sweeps; more chains are worth more, and many ratings leave time for fewer.
+    observed tells them apart as well. More ratings can tell more events apart, though slowly: twice as many at 30 times
+    the ratings. More chains are worth more than a longer burn-in (`benchmarks/accuracy.py choices`), and many ratings
+    leave time for fewer.
     """
     n = max(len(table), 1)
     least, most, per = (5, 16, 4.5) if answers else (4, 10, 6.0) if cut else (4, 32, 20.0 if only_yes else 8.0)
@@ -58,9 +57,9 @@ def short(table: Observations, *, cut: bool) -> Sizes:
     rows fewer draws are kept, so that these stay within a gigabyte or so.
     """
     usual = suited(table, answers=False, cut=cut)
-    room = _ROOM // max(_SHORT_CHAINS * usual.n_events * (table.n_users + table.n_items), 1)
-    n_samples = _between(float(room), 4, _SHORT_SAMPLES)
-    return replace(usual, n_chains=_SHORT_CHAINS, burn_in=_SHORT_BURN_IN, n_samples=n_samples, thin=2)
+    room = SHORT_ROOM // max(SHORT_CHAINS * usual.n_events * (table.n_users + table.n_items), 1)
+    n_samples = _between(float(room), 4, SHORT_SAMPLES)
+    return replace(usual, n_chains=SHORT_CHAINS, burn_in=SHORT_BURN_IN, n_samples=n_samples, thin=2)
 
 
 def feature_count(table: Observations) -> int:

@@ -697,7 +697,7 @@ class StoppedError(Exception):
 
 @pytest.mark.parametrize("last", [(0, 30), (0, 80), (1, 85)])
 def test_a_checkpoint_of_draws_goes_on_to_the_same_bits(table, tmp_path, monkeypatch, last):
-    monkeypatch.setattr("kolmogorov.sampling.sampler._PAUSE", 0.0)
+    monkeypatch.setattr("kolmogorov.sampling.checkpoint.ChainCheckpoint.pause", 0.0)
     path = tmp_path / "draws.ckpt"
 
     def stop(progress):

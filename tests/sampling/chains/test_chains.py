@@ -15,7 +15,7 @@ from kolmogorov.data.datasets.synthetic import planted
 from kolmogorov.errors import ConvergenceWarning, FileFormatError
 from kolmogorov.fitting.descent.engine import ThreadedEngine
 from kolmogorov.metrics import effective_size, split_rhat
-from kolmogorov.sampling.chains.start import FactorChain
+from kolmogorov.sampling.chains.factors import FactorChain
 from kolmogorov.sampling.convergence import convergence_of
 
 SMALL = {"levels": 2, "n_chains": 2, "burn_in": 20, "n_samples": 6, "thin": 2, "random_state": 0}
@@ -46,17 +46,20 @@ def test_a_chain_ended_early_is_left_out(ratings):
     assert (model.posterior_.n_chains, model.posterior_.n_draws) == (1, 6)
     model = planned(4, **alone, callback=lambda d: d.sweep == 1).fit(ratings)
     assert (model.posterior_.n_chains, model.posterior_.n_draws) == (1, 1)
+    # After its last sweep a chain is not early.
+    model = planned(4, **alone, callback=lambda d: (d.chain, d.sweep) == (1, 32)).fit(ratings)
+    assert (model.posterior_.n_chains, model.posterior_.n_draws) == (2, 12)
 
 
 def test_chains_side_by_side_that_are_ended_early_are_kept_alike_when_none_is_through(ratings):
-    abreast = SMALL | {"n_jobs": 2, "n_chains": 3}
-    model = planned(4, **abreast, callback=lambda d: (d.chain, d.sweep) == (1, 24)).fit(ratings)
+    alongside = SMALL | {"n_jobs": 2, "n_chains": 3}
+    model = planned(4, **alongside, callback=lambda d: (d.chain, d.sweep) == (1, 24)).fit(ratings)
     assert (model.posterior_.n_chains, model.posterior_.n_draws) == (2, 4)
     # The third comes after the first two, which are through.
-    model = planned(4, **abreast, callback=lambda d: (d.chain, d.sweep) == (2, 24)).fit(ratings)
+    model = planned(4, **alongside, callback=lambda d: (d.chain, d.sweep) == (2, 24)).fit(ratings)
     assert (model.posterior_.n_chains, model.posterior_.n_draws) == (2, 12)
     # Before the first draw nothing can be kept, so that sampling goes on to it.
-    model = planned(4, **abreast, callback=lambda d: d.sweep == 1).fit(ratings)
+    model = planned(4, **alongside, callback=lambda d: d.sweep == 1).fit(ratings)
     assert (model.posterior_.n_chains, model.posterior_.n_draws) == (2, 2)
 
 
@@ -78,7 +81,7 @@ def test_a_callback_watches_and_ends(ratings):
 @pytest.fixture
 def written_always(monkeypatch):
     """Checkpoints are written after every sweep."""
-    monkeypatch.setattr("kolmogorov.sampling.sampler._PAUSE", 0.0)
+    monkeypatch.setattr("kolmogorov.sampling.checkpoint.ChainCheckpoint.pause", 0.0)
 
 
 @pytest.mark.usefixtures("written_always")

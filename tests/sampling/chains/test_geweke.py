@@ -13,12 +13,13 @@ from kolmogorov.execution import Threads
 from kolmogorov.fitted.emission import Emission
 from kolmogorov.sampling.chains import discrete as answer_module
 from kolmogorov.sampling.chains import gaussian as value_module
-from kolmogorov.sampling.chains.discrete import AnswerChain
+from kolmogorov.sampling.chains.discrete import DiscreteChain
 from kolmogorov.sampling.chains.gaussian import GaussianChain
-from kolmogorov.sampling.plan import ASTRAY
+from kolmogorov.sampling.chains.start import started
+from kolmogorov.sampling.levels import NEARLY_SURE
 from kolmogorov.sampling.priors import noise as noise_module
-from kolmogorov.sampling.priors.items import ValuePrior
-from kolmogorov.sampling.priors.users import NoisePrior
+from kolmogorov.sampling.priors.noise import NoisePrior
+from kolmogorov.sampling.priors.psi import PsiPrior
 
 
 class ValueWorld:
@@ -47,8 +48,8 @@ class ValueWorld:
             **more,
         )
         self.chain.noise_rate = 10.0
-        prior = ValuePrior(np.ones((self.items, 1)), self.centre[None, :], np.diag(self.precision))
-        self.start = replace(self.chain.start(), items=prior)
+        prior = PsiPrior(np.ones((self.items, 1)), self.centre[None, :], np.diag(self.precision))
+        self.start = replace(started([self.chain], self.chain.dealer)[0], psi_prior=prior)
 
     def more(self):
         self.position = self.grid
@@ -121,7 +122,7 @@ class TwoValueWorld(ValueWorld):
 class ChanceWorld(ValueWorld):
     """The same table with answers yes and no: a value is the chance of a yes."""
 
-    kind = AnswerChain
+    kind = DiscreteChain
     concentration = None
     grid = np.array([0.05, 0.3, 0.6, 0.95])
     centre = np.array([0.4, 0.7])
@@ -157,7 +158,7 @@ class ChanceWorld(ValueWorld):
 class TwoChanceWorld(ChanceWorld):
     """The same with the paper's two values, from which few answers go astray."""
 
-    grid = np.array([ASTRAY, 1.0 - ASTRAY])
+    grid = np.array(NEARLY_SURE)
 
 
 class CutWorld(ChanceWorld):

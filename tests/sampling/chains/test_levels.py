@@ -67,7 +67,7 @@ def test_two_levels_are_those_of_the_paper_from_which_few_answers_go_astray(tabl
 @pytest.fixture
 def written_always(monkeypatch):
     """Checkpoints are written after every sweep."""
-    monkeypatch.setattr("kolmogorov.sampling.sampler._PAUSE", 0.0)
+    monkeypatch.setattr("kolmogorov.sampling.checkpoint.ChainCheckpoint.pause", 0.0)
 
 
 class Killed(Exception):
@@ -158,7 +158,16 @@ def test_no_time_at_all_still_gives_a_draw(tables, burn_in, thin):
 
 @given(st.integers(1, 200), st.integers(1, 30), st.integers(1, 9), st.integers(-5, 600), st.integers(1, 40))
 def test_a_shortened_plan_fits_and_keeps_draws_that_are_still_to_come(burn_in, n_samples, thin, n_sweeps, begun):
-    plan = Plan("gaussian", np.array([0.0, 1.0]), 3, 2, burn_in, n_samples, thin)
+    plan = Plan(
+        likelihood="gaussian",
+        levels=np.array([0.0, 1.0]),
+        n_events=3,
+        n_chains=2,
+        burn_in=burn_in,
+        n_samples=n_samples,
+        thin=thin,
+        n_features=0,
+    )
     begun = min(begun, plan.n_sweeps - 1)
     short = plan.shortened(n_sweeps, begun)
     assert short.n_sweeps <= max(n_sweeps, begun + thin, burn_in + thin)

@@ -14,11 +14,11 @@ from kolmogorov import Observations
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov.execution import Threads
 from kolmogorov.kernels.draws.normals import draw_normals
-from kolmogorov.sampling.chains.start import FactorChain, Factors, run_factors
-from kolmogorov.sampling.priors.items import ValuePrior
-from kolmogorov.sampling.priors.users import UserPrior
+from kolmogorov.sampling.chains.factors import FactorChain, Factors, run_factors
+from kolmogorov.sampling.levels import rating_levels
+from kolmogorov.sampling.priors.psi import PsiPrior
+from kolmogorov.sampling.priors.theta import ThetaPrior
 from kolmogorov.sampling.sizes import short, suited
-from kolmogorov.sampling.value_grid import value_grid
 
 
 def low_rank(seed, n_users=120, n_items=60, noise=0.02):
@@ -51,14 +51,14 @@ def test_free_rows_have_their_exact_distribution():
 def test_on_the_simplex_products_are_the_same(seed, size):
     rng = np.random.default_rng(seed)
     users = np.column_stack([np.ones(9), rng.uniform(-0.1, 0.1, (9, size - 1))])
-    prior = ValuePrior.start(np.zeros((7, 0)), size, 0.3)
+    prior = PsiPrior.start(np.zeros((7, 0)), size, 0.3)
     factors = Factors(users, rng.standard_normal((7, size)), prior, 0.1)
     theta, values, moved = factors.on_simplex(1.0 / size, rng)
     assert (theta > 0).all()
     np.testing.assert_allclose(theta.sum(axis=1), 1.0)
-    np.testing.assert_allclose(theta @ values.T, users @ factors.values.T, atol=1e-9)
+    np.testing.assert_allclose(theta @ values.T, users @ factors.items.T, atol=1e-9)
     # The prior's density of an item is what it was, but for the constant of the change of place.
-    left, right = factors.values - prior.centre, values - moved.centre
+    left, right = factors.items - prior.centre, values - moved.centre
     before, after = (np.einsum("id,de,ie->i", x, p.precision, x) for x, p in ((left, prior), (right, moved)))
     np.testing.assert_allclose(after, before, rtol=1e-6)
 
@@ -69,13 +69,15 @@ def test_factors_are_found_and_are_the_same_on_any_number_of_threads():
     # On one thread alone, on three in the midst of others.
     for n, seeds in ((1, [7]), (3, [5, 7, 6])):
         with Threads(n) as dealer:
-            given_ = (table, np.zeros((table.n_items, 0)), 4, 0.01, float(len(table)))
-            chains = [FactorChain(*given_, seed, np.random.default_rng(seed)) for seed in seeds]
+            features, sizes = np.zeros((table.n_items, 0)), {"size": 4, "variance": 0.01, "mass": float(len(table))}
+            chains = [
+                FactorChain(table, features, **sizes, seed=seed, rng=np.random.default_rng(seed)) for seed in seeds
+            ]
             found.append(run_factors(chains, table, 4, dealer)[seeds.index(7)])
     first, second = found
     assert (first.users == second.users).all()
-    assert (first.values == second.values).all()
-    error = np.sqrt(((first.users @ first.values.T - whole) ** 2).mean())
+    assert (first.items == second.items).all()
+    error = np.sqrt(((first.users @ first.items.T - whole) ** 2).mean())
     assert error < 0.5 * whole.std()
     assert 0.01 < np.sqrt(first.noise) < 0.03
 
@@ -90,7 +92,7 @@ def test_strong_factors_are_learned_in_few_sweeps():
 
 @given(tables(), st.integers(1, 40))
 def test_grids_hold_the_scale_and_few_enough_values(table, n_events):
-    grid = value_grid(table, n_events)
+    grid = rating_levels(table, n_events)
     # Steps are a quarter at most, and the grid is three scales long.
     assert 13 <= grid.size <= 64
     assert grid[0] <= -1.0
@@ -102,8 +104,8 @@ def test_grids_hold_the_scale_and_few_enough_values(table, n_events):
 def test_grids_are_finer_with_more_answers_and_wider_with_more_events():
     rng = np.random.default_rng(0)
     few, many = (Observations.from_dense(rng.random((n, 20)), maximum=1) for n in (10, 2000))
-    assert np.diff(value_grid(many, 4))[0] < np.diff(value_grid(few, 4))[0]
-    assert np.ptp(value_grid(few, 40)) > np.ptp(value_grid(few, 4))
+    assert np.diff(rating_levels(many, 4))[0] < np.diff(rating_levels(few, 4))[0]
+    assert np.ptp(rating_levels(few, 40)) > np.ptp(rating_levels(few, 4))
 
 
 def test_features_are_believed_as_far_as_they_say_something():
@@ -111,12 +113,12 @@ def test_features_are_believed_as_far_as_they_say_something():
     n, k, size = 600, 25, 4
     features, seen = rng.standard_normal((n, k)), np.ones(n, dtype=bool)
     noise = rng.dirichlet(np.full(size, 20.0), n)
-    users = UserPrior.start(features, size, 30.0)
+    users = ThetaPrior.start(features, size, 30.0)
     plain, shrunk = users.located(noise, seen), users.shrunk(noise, seen)
     assert np.abs(shrunk.slopes).mean() < 0.65 * np.abs(plain.slopes).mean()
     told = noise + 0.05 * features[:, :1] * np.array([1.0, -1.0, 0.0, 0.0])
     np.testing.assert_allclose(users.shrunk(told, seen).slopes[0], [0.05, -0.05, 0.0, 0.0], atol=0.01)
-    items = ValuePrior.start(features, size, 0.5)
+    items = PsiPrior.start(features, size, 0.5)
     for _ in range(30):
         items = items.learned(0.5 + 0.1 * rng.standard_normal((n, size)), seen, 0.01, rng)
     assert np.abs(items.slopes[1:]).mean() < 0.8 * 0.1 / np.sqrt(n)
@@ -138,7 +140,7 @@ def test_short_chains_complete_a_table_and_their_draws_find_room(cut, monkeypatc
     usual, few = suited(table, answers=False, cut=cut), short(table, cut=cut)
     assert (few.n_events, few.n_features) == (usual.n_events, usual.n_features)
     assert few.n_chains * (few.burn_in + few.n_samples * few.thin) < usual.n_chains * usual.burn_in
-    monkeypatch.setattr("kolmogorov.sampling.sizes._ROOM", 6 * few.n_chains * few.n_events * 340)
+    monkeypatch.setattr("kolmogorov.sampling.sizes.SHORT_ROOM", 6 * few.n_chains * few.n_events * 340)
     assert short(table, cut=cut) == replace(few, n_samples=6)
-    monkeypatch.setattr("kolmogorov.sampling.sizes._ROOM", 1)
+    monkeypatch.setattr("kolmogorov.sampling.sizes.SHORT_ROOM", 1)
     assert short(table, cut=cut) == replace(few, n_samples=4)

@@ -11,6 +11,7 @@ from kolmogorov import Observations
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.execution import Threads
 from kolmogorov.sampling.chains.gaussian import GaussianChain
+from kolmogorov.sampling.chains.start import started
 
 LEVELS = np.arange(-5, 11) / 5.0
 SHORT = {"n_chains": 2, "burn_in": 30, "n_samples": 5, "thin": 2, "random_state": 0}
@@ -58,7 +59,7 @@ def test_a_sweep_is_that_of_the_whole_table(likes, weighted):
     ids = (likes.users.ids[rows], likes.items.ids[columns])
     whole = Observations.from_arrays(*ids, full.ravel(), weights=weights.ravel())
     first, second = _chain(part, unobserved=weight), _chain(whole)
-    state = first.start()
+    state = started([first], first.dealer)[0]
     first.noise_rate = second.noise_rate
     for index in (1, 2, 3):
         mine, yours = (chain.sweep(state, index, learning=False) for chain in (first, second))

@@ -11,9 +11,10 @@ from helpers.planned import planned
 from kolmogorov import Observations
 from kolmogorov.execution import Cuda, Threads
 from kolmogorov.fitted.emission import emission_of
-from kolmogorov.sampling.chains.discrete import AnswerChain
+from kolmogorov.sampling.chains.discrete import DiscreteChain
+from kolmogorov.sampling.chains.start import started
 from kolmogorov.sampling.gpu import chain as device
-from kolmogorov.sampling.gpu.discrete import AnswerDeviceChains
+from kolmogorov.sampling.gpu.discrete import DiscreteGpuChains
 from kolmogorov.sampling.priors.features import pattern_features
 
 CHANCES, TWO = np.array([0.02, 0.3, 0.6, 0.97]), np.array([0.01, 0.99])
@@ -40,7 +41,7 @@ def _table(*, weighted, answers=2):
 def _chain(table, likelihood, seed=5, chances=CHANCES):
     features = pattern_features(table, 2)
     emission = emission_of(likelihood, chances, table)
-    return AnswerChain(
+    return DiscreteChain(
         table,
         features.users,
         n_events=4,
@@ -66,13 +67,13 @@ def test_values_are_those_of_chains_on_threads(cuda, monkeypatch, likelihood, we
     monkeypatch.setattr(device, "_LONG", long)
     table = _table(weighted=weighted, answers=5 if likelihood == "categorical" else 2)
     chains = [_chain(table, likelihood, seed, chances) for seed in (5, 6)]
-    states = [chain.sweep(chain.start(), 1, learning=True) for chain in chains]
-    batch = AnswerDeviceChains(cuda, chains, states)
+    states = [chain.sweep(started([chain], chain.dealer)[0], 1, learning=True) for chain in chains]
+    batch = DiscreteGpuChains(cuda, chains, states)
     batch.sweep(2, learning=True)
     for chain, state, mine in zip(chains, states, batch.states(), strict=True):
         yours = chain.sweep(state, 2, learning=True)
         assert np.array_equal(mine.psi, yours.psi)
-        np.testing.assert_allclose(mine.items.precision, yours.items.precision, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(mine.psi_prior.precision, yours.psi_prior.precision, rtol=1e-4, atol=1e-5)
         mine.validate(table.n_users, table.n_items, 4, chain.levels)
 
 
@@ -81,8 +82,8 @@ def test_draws_whose_chances_are_cut_are_those_of_chains_on_threads(cuda, monkey
     monkeypatch.setattr(device, "_LONG", long)
     table = _table(weighted=weighted)
     chains = [_chain(table, "bernoulli", seed, BEYOND) for seed in (5, 6)]
-    states = [chain.sweep(chain.start(), 1, learning=True) for chain in chains]
-    batch = AnswerDeviceChains(cuda, chains, states)
+    states = [chain.sweep(started([chain], chain.dealer)[0], 1, learning=True) for chain in chains]
+    batch = DiscreteGpuChains(cuda, chains, states)
     batch.sweep(2, learning=True)
     for k, (chain, state, mine) in enumerate(zip(chains, states, batch.states(), strict=True)):
         yours = chain.sweep(state, 2, learning=True)
@@ -97,8 +98,8 @@ def test_draws_whose_chances_are_cut_are_those_of_chains_on_threads(cuda, monkey
 def test_thetas_are_dirichlet_given_the_events(cuda, weighted, chances):
     table, n = _table(weighted=weighted), 120
     chain = _chain(table, "bernoulli", chances=chances)
-    state = chain.sweep(chain.start(), 1, learning=True)
-    batch = AnswerDeviceChains(cuda, [_chain(table, "bernoulli", seed, chances) for seed in range(n)], [state] * n)
+    state = chain.sweep(started([chain], chain.dealer)[0], 1, learning=True)
+    batch = DiscreteGpuChains(cuda, [_chain(table, "bernoulli", seed, chances) for seed in range(n)], [state] * n)
     batch.draw_thetas(2)
     drawn = np.array([mine.theta for mine in batch.states()])
     codes = chain.emission.codes(table.values)

@@ -12,21 +12,22 @@ from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.execution import Cuda, Threads
 from kolmogorov.sampling.chains.gaussian import GaussianChain
+from kolmogorov.sampling.chains.start import started
 from kolmogorov.sampling.gpu import chain as device
-from kolmogorov.sampling.gpu.gaussian import GaussianDeviceChains
-from kolmogorov.sampling.priors.concentration import scored, stepped
-from kolmogorov.sampling.priors.features import pattern_features
-from kolmogorov.sampling.priors.items import ValuePrior
-from kolmogorov.sampling.priors.noise import redrawn_shape
-from kolmogorov.sampling.priors.pooled import (
+from kolmogorov.sampling.gpu.gaussian import GaussianGpuChains
+from kolmogorov.sampling.gpu.priors import (
     Described,
-    learned_values,
-    located_users,
+    learned_psi_priors,
+    located_thetas,
     redrawn_noise,
-    shrunk_users,
+    shrunk_thetas,
     stepped_concentration,
 )
-from kolmogorov.sampling.priors.users import NoisePrior, UserPrior
+from kolmogorov.sampling.priors.concentration import scored, stepped
+from kolmogorov.sampling.priors.features import pattern_features
+from kolmogorov.sampling.priors.noise import NoisePrior, redrawn_shape
+from kolmogorov.sampling.priors.psi import PsiPrior
+from kolmogorov.sampling.priors.theta import ThetaPrior
 
 LEVELS, TWO = np.arange(-5, 11) / 5.0, np.array([0.0, 1.0])
 needs_compiler = pytest.mark.skipif(emulation.COMPILER is None, reason="no C++ compiler to run kernels of a GPU with")
@@ -76,8 +77,8 @@ def test_a_sweep_draws_what_chains_on_threads_do(table, cuda, monkeypatch, weigh
     monkeypatch.setattr(device, "_LONG", long)
     table = _weighted(table) if weighted else table
     chains = [_chain(table, seed, unobserved=unobserved, levels=levels) for seed in (5, 6)]
-    states = [chain.sweep(chain.start(), 1, learning=True) for chain in chains]
-    batch = GaussianDeviceChains(cuda, chains, states)
+    states = [chain.sweep(started([chain], chain.dealer)[0], 1, learning=True) for chain in chains]
+    batch = GaussianGpuChains(cuda, chains, states)
     with cuda:
         batch.sweep(2, learning=False)
     for chain, state, mine in zip(chains, states, batch.states(), strict=True):
@@ -90,30 +91,30 @@ def test_a_sweep_draws_what_chains_on_threads_do(table, cuda, monkeypatch, weigh
 @needs_compiler
 def test_priors_are_learned_from_what_was_drawn(table, cuda):
     chains = [_chain(table, seed) for seed in (5, 6)]
-    states = [chain.sweep(chain.start(), 1, learning=True) for chain in chains]
-    batch = GaussianDeviceChains(cuda, chains, states)
+    states = [chain.sweep(started([chain], chain.dealer)[0], 1, learning=True) for chain in chains]
+    batch = GaussianGpuChains(cuda, chains, states)
     batch.sweep(2, learning=True)
     for chain, state, mine in zip(chains, states, batch.states(), strict=True):
-        users = state.users.shrunk(mine.theta, chain.seen_users)
-        np.testing.assert_allclose(mine.users.mean, users.mean, atol=1e-6)
-        np.testing.assert_allclose(mine.users.slopes, users.slopes, atol=1e-6)
+        users = state.theta_prior.shrunk(mine.theta, chain.seen_users)
+        np.testing.assert_allclose(mine.theta_prior.mean, users.mean, atol=1e-6)
+        np.testing.assert_allclose(mine.theta_prior.slopes, users.slopes, atol=1e-6)
         seen = np.flatnonzero(chain.seen_users)
-        usual = ((mine.users.prior_draws - users.centre[np.resize(seen, 256)]) ** 2).sum(axis=1)
+        usual = ((mine.theta_prior.prior_draws - users.centre[np.resize(seen, 256)]) ** 2).sum(axis=1)
         found = ((mine.theta - users.centre)[seen] ** 2).sum(axis=1).mean()
-        step = scored(state.users.concentration, len(seen), found, usual.mean(), usual.var())
-        assert mine.users.concentration == pytest.approx(step, rel=1e-4)
-        assert np.corrcoef(mine.items.precision.ravel(), state.items.precision.ravel())[0, 1] > 0.5
+        step = scored(state.theta_prior.concentration, len(seen), found, usual.mean(), usual.var())
+        assert mine.theta_prior.concentration == pytest.approx(step, rel=1e-4)
+        assert np.corrcoef(mine.psi_prior.precision.ravel(), state.psi_prior.precision.ravel())[0, 1] > 0.5
 
 
 @needs_compiler
 def test_noise_is_drawn_given_what_is_left(table, cuda):
     chain = _chain(table, unobserved=0.2)
-    state = replace(chain.start(), scale=1e6)
+    state = replace(started([chain], chain.dealer)[0], scale=1e6)
     # With so large a scale the gamma number alone is random, and equal for equal residuals; without one it is divided.
     found = []
     for scale in (1e6, 1e-6):
-        batch = GaussianDeviceChains(cuda, [chain], [replace(state, scale=scale)])
-        batch.draw_values(1)
+        batch = GaussianGpuChains(cuda, [chain], [replace(state, scale=scale)])
+        batch.draw_psis(1)
         batch.draw_thetas(1)
         found.append(batch.states()[0])
     residual, _ = chain._residuals(found[1].theta, found[1].psi)
@@ -124,8 +125,8 @@ def test_noise_is_drawn_given_what_is_left(table, cuda):
 @needs_compiler
 def test_noise_is_inverse_gamma(table, cuda):
     chains = [_chain(table, seed) for seed in range(40)]
-    state = chains[0].start()
-    batch = GaussianDeviceChains(cuda, chains, [state] * len(chains))
+    state = started([chains[0]], chains[0].dealer)[0]
+    batch = GaussianGpuChains(cuda, chains, [state] * len(chains))
     batch.draw_thetas(1)
     off = []
     for mine in batch.states():
@@ -139,9 +140,9 @@ def test_noise_is_inverse_gamma(table, cuda):
 @needs_compiler
 def test_what_is_kept_is_what_chains_on_threads_keep(table, cuda):
     chains = [_chain(table, seed) for seed in (5, 6)]
-    states = [chain.start() for chain in chains]
-    batch = GaussianDeviceChains(cuda, chains, states)
-    for chain, state, mine in zip(chains, batch.states(), batch.samples(), strict=True):
+    states = [started([chain], chain.dealer)[0] for chain in chains]
+    batch = GaussianGpuChains(cuda, chains, states)
+    for chain, state, mine in zip(chains, batch.states(), batch.kept(), strict=True):
         yours = chain.sample(state)
         for name in ("theta", "psi", "noise"):
             assert np.array_equal(getattr(mine, name), getattr(yours, name))
@@ -151,7 +152,7 @@ def test_what_is_kept_is_what_chains_on_threads_keep(table, cuda):
 
 
 def _prior_state(table, chain):
-    state = chain.start()
+    state = started([chain], chain.dealer)[0]
     for index in (1, 2):
         state = chain.sweep(state, index, learning=True)
     return state
@@ -165,17 +166,17 @@ def test_values_are_learned_as_by_each_chain(table):
     given = items.features.astype(np.float64)
     cross = (given * items.seen[:, None]).T @ state.psi
     square = state.psi[items.seen].T @ state.psi[items.seen]
-    drawn = learned_values(
+    drawn = learned_psi_priors(
         items,
         np.array([cross, cross]),
         np.array([square, square]),
-        np.array([state.items.slopes] * 2),
-        np.array([state.items.precision] * 2),
+        np.array([state.psi_prior.slopes] * 2),
+        np.array([state.psi_prior.precision] * 2),
         0.03,
         [np.random.default_rng(k) for k in (7, 8)],
     )
     for k, seed in enumerate((7, 8)):
-        prior = ValuePrior(given, state.items.slopes, state.items.precision)
+        prior = PsiPrior(given, state.psi_prior.slopes, state.psi_prior.precision)
         expected = prior.learned(state.psi, chain.seen_items, 0.03, np.random.default_rng(seed))
         np.testing.assert_allclose(drawn[0][k], expected.slopes, rtol=1e-8, atol=1e-10)
         np.testing.assert_allclose(drawn[1][k], expected.precision, rtol=1e-8)
@@ -188,12 +189,12 @@ def test_users_are_learned_as_by_each_chain(table, n_features, monkeypatch):
     theta, seen = rng.dirichlet(np.ones(4), size=40), rng.random(40) < 0.8
     users = Described.of(features, seen)
     cross = (users.features.astype(np.float64) * seen[:, None]).T @ theta
-    located = located_users(users, np.array([cross, 2.0 * cross]))
-    prior = UserPrior.start(features, 4, 30.0)
+    located = located_thetas(users, np.array([cross, 2.0 * cross]))
+    prior = ThetaPrior.start(features, 4, 30.0)
     expected = prior.located(theta, seen)
     np.testing.assert_allclose(located[0], np.vstack([expected.mean, expected.slopes]), atol=1e-12)
     squares = (theta[seen] ** 2).sum()
-    shrunk = shrunk_users(users, np.array([cross, cross]), np.array([squares, squares]))
+    shrunk = shrunk_thetas(users, np.array([cross, cross]), np.array([squares, squares]))
     likely = prior.shrunk(theta, seen)
     np.testing.assert_allclose(shrunk[1], np.vstack([likely.mean, likely.slopes]), atol=1e-10)
     mine = stepped(expected, theta, seen, np.random.default_rng(4))
@@ -231,7 +232,7 @@ SHORT = {
 def test_a_fit_is_the_same_from_run_to_run_and_in_waves(table, cuda, monkeypatch, levels):
     seen, options = [], {"levels": levels, "execution": cuda, **SHORT}
     models = [planned(4, callback=seen.append, **options).fit(table), planned(4, **options).fit(table)]
-    monkeypatch.setattr("kolmogorov.sampling.chains.group.fitting_chains", lambda *given: 2)
+    monkeypatch.setattr("kolmogorov.sampling.gpu.group.fitting_chains", lambda *given: 2)
     models.append(planned(4, **options).fit(table))
     for other in models[1:]:
         assert np.array_equal(models[0].posterior_.theta, other.posterior_.theta)
@@ -250,7 +251,7 @@ def test_a_checkpoint_goes_on_to_the_same_draws(table, cuda, monkeypatch, tmp_pa
         if draw.sweep == 7:
             raise RuntimeError("cut")
 
-    monkeypatch.setattr("kolmogorov.sampling.sampler._PAUSE", 0.0)
+    monkeypatch.setattr("kolmogorov.sampling.checkpoint.ChainCheckpoint.pause", 0.0)
     kept = {"checkpoint": tmp_path / "chains.km", "execution": cuda, **SHORT}
     with pytest.raises(RuntimeError, match="cut"):
         planned(4, callback=broken, **kept).fit(table)
@@ -266,7 +267,7 @@ def test_a_checkpoint_goes_on_to_the_same_draws(table, cuda, monkeypatch, tmp_pa
 @needs_compiler
 @pytest.mark.parametrize("levels", [2, "chances"])
 def test_one_model_is_learned_from_draws_of_a_device(table, cuda, monkeypatch, levels):
-    for name, size in (("_SHORT_BURN_IN", 10), ("_SHORT_SAMPLES", 5)):
+    for name, size in (("SHORT_BURN_IN", 10), ("SHORT_SAMPLES", 5)):
         monkeypatch.setattr(f"kolmogorov.sampling.sizes.{name}", size)
     seen = []
     options = {"levels": levels, "random_state": 0, "execution": cuda}

@@ -12,14 +12,15 @@ from kolmogorov.fitted.emission import Emission
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.emissions import draw_emissions, draw_emitted
 from kolmogorov.kernels.draws.slices import draw_sliced
-from kolmogorov.sampling.chains.chain import PRIORS, USER_ROUNDS, VALUE_COST, Chain, ChainState
+from kolmogorov.sampling.chains.chain import LEVEL_COST, PRIORS, USER_ROUNDS, Chain
+from kolmogorov.sampling.chains.state import ChainState
 from kolmogorov.sampling.priors.dirichlet import redrawn_alpha
 
 #: Sweeps in which the Dirichlet prior of theta stays as it starts.
 HELD = 30
 
 
-class AnswerChain(Chain):
+class DiscreteChain(Chain):
     """Answers are one of a few: an event is drawn from theta_u, and in it the item's value gives each its chance."""
 
     prior_names = ("concentration",)
@@ -41,18 +42,18 @@ class AnswerChain(Chain):
         return {"concentration": float(state.alpha.sum())}
 
     def sweep(self, state: ChainState, index: int, *, learning: bool) -> ChainState:
-        """Draw values with the events summed out, then events and thetas or thetas alone, then the priors."""
+        """Draw psis with the events summed out, then events and thetas or thetas alone, then the priors."""
         self.observations.rows.check_intact()
         rng = generator(self.seed, PRIORS, index)
         rows, columns, emission = self.observations.rows, self.observations.columns, self.emission
         codes = self.codes(state.psi)
         fresh, theta = np.empty_like(codes), np.empty_like(state.theta)
-        prior = (state.items.centre, state.items.precision)
+        normal = (state.psi_prior.centre, state.psi_prior.precision)
         item_seeds, user_seeds = self.row_seeds(index, ITEM_SIDE), self.row_seeds(index, USER_SIDE)
 
         def item_share(first: int, last: int) -> None:
             table = (columns.indptr, columns.indices, self._by_columns, columns.weights)
-            given = (state.theta, codes, emission.chances, emission.least, emission.position, *prior)
+            given = (state.theta, codes, emission.chances, emission.least, emission.position, *normal)
             draw_emissions(*table, *given, item_seeds[first:last], first, last, fresh)
 
         def user_share(first: int, last: int) -> None:
@@ -65,14 +66,14 @@ class AnswerChain(Chain):
                 draw_emitted(*table, fresh, emission.chances, state.theta, state.alpha, seeds, first, last, theta)
 
         cost = self.n_events * len(self.levels)
-        self.dealer.deal(item_share, len(codes), 1, columns.indptr, VALUE_COST * cost)
-        self.dealer.deal(user_share, len(theta), 1, rows.indptr, VALUE_COST * self.n_events)
+        self.dealer.deal(item_share, len(codes), 1, columns.indptr, LEVEL_COST * cost)
+        self.dealer.deal(user_share, len(theta), 1, rows.indptr, LEVEL_COST * self.n_events)
         alpha = state.alpha
         # At first users are alike because events are; learned from that, alpha would keep them so.
         if not learning or index > HELD:
             fixed = self.concentration is not None
             alpha = redrawn_alpha(alpha, theta[self.seen_users], rng, total_fixed=fixed)
-        items = state.items
+        prior = state.psi_prior
         if learning:
-            items = items.learned(emission.position[fresh], self.seen_items, self.value_variance, rng)
-        return replace(state, theta=theta, psi=self.values(fresh), items=items, alpha=alpha)
+            prior = prior.learned(emission.position[fresh], self.seen_items, self.psi_variance, rng)
+        return replace(state, theta=theta, psi=self.decoded(fresh), psi_prior=prior, alpha=alpha)

@@ -14,12 +14,12 @@ from kolmogorov.data.entries.view import View
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.values import draw_thetas, draw_values
 from kolmogorov.kernels.rows.products import residual_squares
-from kolmogorov.sampling.chains.chain import PRIORS, USER_ROUNDS, VALUE_COST, Chain, ChainState, value_variance
+from kolmogorov.sampling.chains.chain import LEVEL_COST, PRIORS, USER_ROUNDS, Chain, psi_variance
+from kolmogorov.sampling.chains.state import ChainState
 from kolmogorov.sampling.priors.concentration import stepped
-from kolmogorov.sampling.priors.noise import redrawn_shape
-from kolmogorov.sampling.priors.users import NoisePrior
+from kolmogorov.sampling.priors.noise import NoisePrior, redrawn_shape
 
-#: How often a sweep goes over an item's values.
+#: How often a sweep goes over an item's levels. By judgement.
 ROUNDS = 2
 #: What the moves between a user's events take, in observations.
 _THETA_COST = 400
@@ -41,7 +41,7 @@ class GaussianChain(Chain):
     def __init__(self, *given: Any, unobserved: float = 0.0, **options: Any) -> None:
         super().__init__(*given, **options)
         self.unobserved = unobserved
-        self.value_variance = value_variance(noisy=not unobserved)
+        self.psi_variance = psi_variance(noisy=not unobserved)
         if unobserved:
             self.seen_users, self.seen_items = np.ones_like(self.seen_users), np.ones_like(self.seen_items)
             self.mass = self.mass + unobserved * (self.observations.n_items - self.observations.rows.counts)
@@ -54,32 +54,33 @@ class GaussianChain(Chain):
     def priors(self, state: ChainState) -> dict[str, float]:
         """Return the concentration of theta, fixed after burn-in, the usual deviation of the noise, and its shape."""
         usual = math.sqrt(state.scale / state.shape)
-        return {"concentration": state.users.concentration, "noise": usual, "noise_shape": state.shape}
+        return {"concentration": state.theta_prior.concentration, "noise": usual, "noise_shape": state.shape}
 
     def sweep(self, state: ChainState, index: int, *, learning: bool) -> ChainState:
-        """Draw values, thetas and noise, each given the rest; and, while `learning`, the priors of both sides."""
+        """Draw psis, thetas and noise, each given the rest; and, while `learning`, the priors of both sides."""
         self.observations.rows.check_intact()
         rng = generator(self.seed, PRIORS, index)
         precision = 1.0 / state.noise
-        psi = self._items(state, precision, index)
+        psi = self._psis(state, precision, index)
         theta = self._thetas(state, psi, precision, index)
         prior = NoisePrior(state.scale, state.shape, self.noise_rate * self.noise_shape / state.shape)
         noise, prior = prior.redrawn(*self._residuals(theta, psi), rng)
         shape, scale = redrawn_shape(prior.shape, prior.scale, noise, rng)
-        users, items = state.users, state.items
+        theta_prior, psi_prior = state.theta_prior, state.psi_prior
         if learning:
             # Where only yes is recorded the pattern is the answers, and would be believed beside them.
-            users = (users.located if self.unobserved else users.shrunk)(theta, self.seen_users)
+            theta_prior = (theta_prior.located if self.unobserved else theta_prior.shrunk)(theta, self.seen_users)
             if self.concentration is None:
-                users = stepped(users, theta, self.seen_users, rng)
-            items = items.learned(psi, self.seen_items, self.value_variance, rng)
-        return replace(state, theta=theta, psi=psi, noise=noise, items=items, users=users, scale=scale, shape=shape)
+                theta_prior = stepped(theta_prior, theta, self.seen_users, rng)
+            psi_prior = psi_prior.learned(psi, self.seen_items, self.psi_variance, rng)
+        state = replace(state, theta=theta, psi=psi, noise=noise, scale=scale, shape=shape)
+        return replace(state, theta_prior=theta_prior, psi_prior=psi_prior)
 
-    def _items(self, state: ChainState, precision: Floats, index: int) -> Floats:
+    def _psis(self, state: ChainState, precision: Floats, index: int) -> Floats:
         columns = self.observations.columns
         codes = self.codes(state.psi)
         fresh = np.empty_like(codes)
-        pull, centre = state.items.precision, state.items.centre
+        pull, centre = state.psi_prior.precision, state.psi_prior.centre
         if self.unobserved:
             # That all was said to be 0 by everyone, a little, is one more normal prior, around 0.
             everyone = pull + self.unobserved * (precision * state.theta.T) @ state.theta
@@ -91,14 +92,14 @@ class GaussianChain(Chain):
         def share(first: int, last: int) -> None:
             draw_values(*table, *given, seeds[first:last], first, last, fresh)
 
-        self.dealer.deal(share, len(codes), 1, columns.indptr, VALUE_COST * self.n_events, 2 * len(self.levels))
-        return self.values(fresh)
+        self.dealer.deal(share, len(codes), 1, columns.indptr, LEVEL_COST * self.n_events, 2 * len(self.levels))
+        return self.decoded(fresh)
 
     def _thetas(self, state: ChainState, psi: Floats, precision: Floats, index: int) -> Floats:
-        rows, users = self.observations.rows, state.users
+        rows, prior = self.observations.rows, state.theta_prior
         table = corrected(rows, self.unobserved)
         whole = self.unobserved * psi.T @ psi if self.unobserved else np.empty((0, 0))
-        given = (precision, psi, whole, state.theta, users.concentration, users.centre, USER_ROUNDS)
+        given = (precision, psi, whole, state.theta, prior.concentration, prior.centre, USER_ROUNDS)
         theta, seeds = np.empty_like(state.theta), self.row_seeds(index, USER_SIDE)
 
         def share(first: int, last: int) -> None:

@@ -1,190 +1,112 @@
-"""Where chains of ratings start: draws of a model without the simplex, which settle in a few sweeps, put onto it."""
+"""Where chains start: near mean answers, at the end of a descent where levels are few, or from factors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from kolmogorov._support.seeds import row_seeds
-from kolmogorov._support.typing import Floats
-from kolmogorov.data import Observations
-from kolmogorov.data.entries.view import View
+from kolmogorov._support.nearest import nearest
+from kolmogorov._support.seeds import generator
 from kolmogorov.execution import Threads
-from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
-from kolmogorov.kernels.draws.normals import draw_normals, leave_first
-from kolmogorov.kernels.rows.products import residual_squares
-from kolmogorov.sampling.priors.items import ValuePrior
+from kolmogorov.fitting.descent.engine import Problem, ThreadedEngine
+from kolmogorov.fitting.descent.multi_start import MultiStart
+from kolmogorov.fitting.descent.objective import Objective
+from kolmogorov.sampling.chains.chain import START, Chain
+from kolmogorov.sampling.chains.factors import FactorChain, Factors, run_factors
+from kolmogorov.sampling.chains.state import ChainState
+from kolmogorov.sampling.priors.psi import PsiPrior
+from kolmogorov.sampling.priors.theta import ThetaPrior
+from kolmogorov.solvers import resolve
 
-_SWEEPS = 30
-_LEAST_NOISE = 1e-6
-#: Values begin so many times closer to their means than what would explain all answers: what is not there must not
-#: have to be unlearned, which takes long where rows are short.
-_SMALL = 30.0
-#: The least share of an event, in equal shares: thetas leave the very edge slowly.
-_LEAST_SHARE = 1e-3
-#: What the draw of a row's factors takes beside its sums, in observations.
-_ROW_COST = 60
-#: Computes rows first..last of a chain and writes them where they belong.
-Share = Callable[[int, int], None]
+#: How far an item's levels begin from its mean answer, and theta's concentration. By judgement: chains forget both.
+_SPREAD, _CONCENTRATION = 0.3, 30.0
+#: So few levels start from a descent: its sweeps, its ridge for each rating that a user has on average, with the
+#: largest, and how far thetas are moved off the simplex's edges afterwards. By judgement.
+_COARSE, _SWEEPS, _RIDGE, _LARGEST_RIDGE, _BLUR = 4, 40, 0.1, 10.0, 0.05
 
 
-@dataclass(frozen=True, eq=False)
-class Factors:
-    """answer = (1, f_u) . y_i + noise, with D - 1 factors f_u ~ Normal(0, 1) and y_i ~ Normal as in `ValuePrior`.
+def started(chains: Sequence[Chain], dealer: Threads) -> list[ChainState]:
+    """Start chains of one table that differ in their seeds, on all threads of a dealer."""
+    first, states = chains[0], [plain_start(chain) for chain in chains]
+    if first.levels.size <= _COARSE:
+        return [_descended(chain, state, dealer) for chain, state in zip(chains, states, strict=True)]
+    if first.n_events == 1 or not first.from_factors:
+        return states
+    rngs = [generator(chain.seed, START, 1) for chain in chains]
+    factors = [
+        FactorChain(
+            chain.observations,
+            chain.item_features,
+            size=chain.n_events,
+            variance=chain.psi_variance,
+            mass=float(chain.mass.sum()),
+            seed=int(rng.integers(2**63)),
+            rng=rng,
+        )
+        for chain, rng in zip(chains, rngs, strict=True)
+    ]
+    found = run_factors(factors, first.observations, first.n_events, dealer)
+    return [_from_factors(*given) for given in zip(chains, states, found, rngs, strict=True)]
 
-    Attributes
-    ----------
-    users : float64[n_users, D]
-        The first column is 1.
-    values : float64[n_items, D]
-    items : ValuePrior
-    noise : float
-        Its variance.
+
+def plain_start(chain: Chain) -> ChainState:
+    """Put items around their mean answers and users anywhere: chains find their modes from there.
+
+    A descent first brings nothing: its values are at the ends of the grid, and chains take longer to leave them.
     """
-
-    users: Floats
-    values: Floats
-    items: ValuePrior
-    noise: float
-
-    def on_simplex(self, spread: float, rng: np.random.Generator) -> tuple[Floats, Floats, ValuePrior]:
-        """Return thetas, values of events and their prior with the same products, but for thetas that are cut.
-
-        Factors become moves away from equal shares, `spread` for each of them, in random directions. Whatever is chosen
-        there, values make up for it.
-        """
-        size = self.users.shape[1]
-        frame, _ = np.linalg.qr(np.column_stack([np.ones(size), rng.standard_normal((size, size - 1))]))
-        away = spread * frame[:, 1:]
-        theta = np.maximum(1.0 / size + self.users[:, 1:] @ away.T, _LEAST_SHARE / size)
-        turn = np.column_stack([np.ones(size), away / spread**2])
-        back = np.linalg.inv(turn)
-        precision = back.T @ self.items.precision @ back
-        prior = replace(self.items, slopes=self.items.slopes @ turn.T, precision=(precision + precision.T) / 2.0)
-        return theta / theta.sum(axis=1, keepdims=True), self.values @ turn.T, prior
-
-
-class FactorChain:
-    """A chain of factors, from random ones.
-
-    Parameters
-    ----------
-    table : Observations
-    features : float64[n_items, k]
-    size : int
-        D, the constant included.
-    variance : float
-        As for `ValuePrior.learned`.
-    mass : float
-        The sum of weights.
-    seed : int
-        Of the draws of rows.
-    rng : Generator
-        Of the start, the noise and the prior.
-    """
-
-    def __init__(
-        self,
-        table: Observations,
-        features: Floats,
-        size: int,
-        variance: float,
-        mass: float,
-        seed: int,
-        rng: np.random.Generator,
-    ) -> None:
-        self._table, self._variance, self._mass, self._seed, self._rng = table, variance, mass, seed, rng
-        self._seen = table.columns.counts > 0
-        noise = max(float(np.var(table.values)), 1e-4)
-        items = ValuePrior.start(features, size, 0.0)
-        items.slopes[0, 0] = float(table.values.mean())
-        precision = np.full(size, _SMALL * size / noise)
-        precision[0] = 1.0 / noise
-        users = np.column_stack([np.ones(table.n_users), rng.standard_normal((table.n_users, size - 1))])
-        nothing = np.zeros((table.n_items, size))
-        self.factors = Factors(users, nothing, replace(items, precision=np.diag(precision)), noise)
-        self._squares = np.empty(table.n_users)
-        self._left = np.empty_like(table.rows.values)
-
-    def values(self, index: int) -> Share:
-        """Begin to draw the items' values given the factors of users."""
-        view, now = self._table.columns, self.factors
-        values = np.empty_like(now.values)
-        self.factors = replace(now, values=values)
-        prior = (now.items.centre, now.items.precision)
-        given = (view.indptr, view.indices, view.values, view.weights, 1.0 / now.noise, now.users, *prior)
-        seeds = row_seeds(self._seed, index, ITEM_SIDE, np.arange(len(values)))
-
-        def share(first: int, last: int) -> None:
-            draw_normals(*given, seeds[first:last], first, last, values)
-
-        return share
-
-    def users(self, index: int) -> Share:
-        """Begin to draw users' factors given what the items' first values, the same for all users, leave of answers."""
-        view, now, left = self._table.rows, self.factors, self._left
-        users = np.ones_like(now.users)
-        self.factors = replace(now, users=users)
-        rest = np.ascontiguousarray(now.values[:, 1:])
-        drawn = np.empty((len(users), rest.shape[1]))
-        prior = (np.zeros_like(drawn), np.eye(rest.shape[1]))
-        given = (view.indptr, view.indices, left, view.weights, 1.0 / now.noise, rest, *prior)
-        seeds = row_seeds(self._seed, index, USER_SIDE, np.arange(len(users)))
-
-        def share(first: int, last: int) -> None:
-            leave_first(view.indptr, view.indices, view.values, now.values, first, last, left)
-            draw_normals(*given, seeds[first:last], first, last, drawn)
-            users[first:last, 1:] = drawn[first:last]
-
-        return share
-
-    def squares(self) -> Share:
-        """Begin to sum the squares of what is left of the answers."""
-        view, now = self._table.rows, self.factors
-        given = (view.indptr, view.indices, view.values, view.weights, now.users, now.values)
-
-        def share(first: int, last: int) -> None:
-            residual_squares(*given, first, last, self._squares)
-
-        return share
-
-    def learn(self) -> None:
-        """Draw the noise and the prior of values."""
-        rng, now = self._rng, self.factors
-        noise = max(0.5 * float(self._squares.sum()) / float(rng.gamma(0.5 * self._mass)), _LEAST_NOISE)
-        items = now.items.learned(now.values, self._seen, self._variance, rng)
-        self.factors = replace(now, items=items, noise=noise)
+    rng = generator(chain.seed, START)
+    table, size = chain.observations, chain.n_events
+    mean = float(table.values.mean())
+    columns = table.columns
+    owners = columns.owners(0, table.n_items)
+    sums = np.bincount(owners, weights=columns.values, minlength=table.n_items)
+    # Items with few answers begin near the mean of all.
+    usual = (sums + mean) / (columns.counts + 1.0)
+    psi = usual[:, None] + _SPREAD * rng.standard_normal((table.n_items, size))
+    variance = max(float(np.var(table.values)), 1e-4)
+    return ChainState(
+        theta=rng.dirichlet(np.ones(size), size=table.n_users),
+        psi=chain.levels[nearest(psi, chain.levels)],
+        noise=np.full(table.n_users, variance),
+        psi_prior=PsiPrior.start(chain.item_features, size, mean),
+        theta_prior=ThetaPrior.start(chain.features, size, chain.concentration or _CONCENTRATION),
+        scale=chain.noise_shape * variance,
+        alpha=np.full(size, 1.0 if chain.concentration is None else chain.concentration / size),
+        shape=chain.noise_shape,
+    )
 
 
-def run_factors(chains: Sequence[FactorChain], table: Observations, size: int, dealer: Threads) -> list[Factors]:
-    """Run chains until they have settled, all in step: what one leaves of the threads the others use."""
-    rows, columns = (_Repeated(view, len(chains)) for view in (table.rows, table.columns))
-    for index in range(_SWEEPS):
-        columns.deal(dealer, [chain.values(index) for chain in chains], size * size, _ROW_COST)
-        rows.deal(dealer, [chain.users(index) for chain in chains], size * size, _ROW_COST)
-        rows.deal(dealer, [chain.squares() for chain in chains], 16 * size)
-        for chain in chains:
-            chain.learn()
-    return [chain.factors for chain in chains]
+def _descended(chain: Chain, plain: ChainState, dealer: Threads) -> ChainState:
+    """Start from a descent: of few levels single ones leave a poor mode too slowly."""
+    ridge = min(_RIDGE * float(chain.mass[chain.seen_users].mean()), _LARGEST_RIDGE)
+    two = chain.levels.size == 2
+    problem = Problem(
+        resolve("simplex", "active_set"),
+        resolve("binary", "local_search", tabu_moves=0) if two else resolve("levels", "coordinate"),
+        Objective(ridge, 0.0, "mean", chain.unobserved),
+        2 if two else chain.levels.tolist(),
+    )
+    engine = ThreadedEngine(problem, chain.observations, dealer)
+    descent = MultiStart(
+        engine, chain.n_events, chain.seed, n_init=1, max_iter=_SWEEPS, tol=1e-4, keep_interrupted=False
+    )
+    found = descent.run().state
+    psi = chain.levels[nearest(found.psi, chain.levels)]
+    return replace(plain, theta=(1.0 - _BLUR) * found.theta + _BLUR / chain.n_events, psi=psi)
 
 
-class _Repeated:
-    """The rows of one side of a table, once for each chain."""
-
-    def __init__(self, view: View, times: int) -> None:
-        self._n = len(view.counts)
-        self._indptr = np.append(0, np.cumsum(np.tile(view.counts, times)))
-
-    def deal(self, dealer: Threads, shares: Sequence[Share], *costs: int) -> None:
-        """Compute all rows of all chains."""
-
-        def work(first: int, last: int) -> None:
-            while first < last:
-                chain, row = divmod(first, self._n)
-                end = min(self._n, last - chain * self._n)
-                shares[chain](row, end)
-                first = chain * self._n + end
-
-        dealer.deal(work, self._n * len(shares), 1, self._indptr, *costs)
+def _from_factors(chain: Chain, plain: ChainState, found: Factors, rng: np.random.Generator) -> ChainState:
+    """Put factors onto the simplex, as far from equal shares as points anywhere on it are."""
+    size = chain.n_events
+    theta, psi, prior = found.on_simplex(1.0 / size, rng)
+    return replace(
+        plain,
+        theta=theta,
+        psi=chain.levels[nearest(psi, chain.levels)],
+        noise=np.full(len(theta), found.noise),
+        psi_prior=prior,
+        theta_prior=ThetaPrior.start(chain.features, size, chain.concentration or float(size * size)),
+        scale=chain.noise_shape * found.noise,
+    )

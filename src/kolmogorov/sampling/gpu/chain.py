@@ -16,9 +16,11 @@ from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.execution import Cuda
 from kolmogorov.fitted.fixed_point import STEPS
 from kolmogorov.kernels.gpu import function
-from kolmogorov.sampling.chains.chain import Chain, ChainState, Sample
+from kolmogorov.sampling.chains.chain import Chain
+from kolmogorov.sampling.chains.state import ChainState, Sample
+from kolmogorov.sampling.chains.sweeping import swept
+from kolmogorov.sampling.gpu.priors import Described, Generators, learned_psi_priors
 from kolmogorov.sampling.plan import Plan
-from kolmogorov.sampling.priors.pooled import Described, Generators, learned_values
 
 #: Rows with more entries are drawn by several warps.
 _LONG, _WARPS = 512, 8
@@ -32,16 +34,12 @@ _MOST_EVENTS = 64
 AnyChain = TypeVar("AnyChain", bound=Chain)
 
 
-def check_on_device(plan: Plan) -> None:
-    """Raise where chains of a kind are not drawn on a GPU."""
-    if plan.n_events > _MOST_EVENTS:
+def fitting_chains(cuda: Cuda, chain: Chain, per_entry: int) -> int:
+    """Return how many chains the GPU's memory holds at once, each with so many bytes of scratch for an entry."""
+    if chain.n_events > _MOST_EVENTS:
         raise ParameterError(
-            f"On a GPU models are drawn with at most {_MOST_EVENTS} events, got n_events={plan.n_events}."
+            f"On a GPU models are drawn with at most {_MOST_EVENTS} events, got n_events={chain.n_events}."
         )
-
-
-def fitting_chains(cuda: Cuda, chain: Chain, per_entry: int = 0) -> int:
-    """Return how many chains the device's memory holds at once, each with so many bytes of scratch for an entry."""
     table, size, budget = chain.observations, chain.n_events, cuda.budget()
     fixed = 2 * 12 * len(table) + 4 * (chain.features.size + chain.item_features.size)
     n_features = 1 + max(chain.features.shape[1], chain.item_features.shape[1], size)
@@ -57,12 +55,12 @@ def fitting_chains(cuda: Cuda, chain: Chain, per_entry: int = 0) -> int:
 
 
 def sent(cuda: Cuda, array: Any, kind: type = np.float32) -> Any:
-    """Return a copy on the device, as kernels read it: row by row."""
+    """Return a copy on the GPU, as kernels read it: row by row."""
     return cuda.cupy.asarray(np.ascontiguousarray(array, dtype=kind))
 
 
 class ChainSide:
-    """The entries of a table by users or by items on the device, and what is known of its rows."""
+    """The entries of a table by users or by items on the GPU, and what is known of its rows."""
 
     def __init__(self, cuda: Cuda, entries: tuple[Any, ...], kind: type, described: Described) -> None:
         indptr, indices, answers, weights = entries
@@ -94,7 +92,7 @@ class ChainSide:
         return np.int32(self.features.shape[1])
 
 
-class DeviceChains(ABC, Generic[AnyChain]):
+class GpuChains(ABC, Generic[AnyChain]):
     """Several chains of many-valued models on a GPU, swept in step.
 
     A chain's draws depend on its own seed and on the table, not on the others.
@@ -108,8 +106,11 @@ class DeviceChains(ABC, Generic[AnyChain]):
         Where they are.
     """
 
-    #: What an answer is on the device.
+    #: What an answer is there.
     answer_kind: type = np.float32
+    #: Bytes of scratch for an entry of a chain.
+    scratch_bytes = 0
+    unseen = False
 
     def __init__(self, cuda: Cuda, chains: list[AnyChain], states: list[ChainState]) -> None:
         self.cuda, self.chains, self._given = cuda, chains, states
@@ -125,20 +126,20 @@ class DeviceChains(ABC, Generic[AnyChain]):
         )
         self.seeds = sent(cuda, [chain.seed for chain in chains], np.uint64)
         self.codes = sent(cuda, nearest(np.array([state.psi for state in states]), self.levels), np.uint8)
-        # The values themselves, or where they stand in their prior.
+        # The levels themselves, or where they stand in psi's prior.
         self.position = sent(cuda, self.positions, np.float64)
         self.psi = sent(cuda, self.positions[cuda.cupy.asnumpy(self.codes)])
         self.theta = sent(cuda, [state.theta for state in states])
         self.noise = sent(cuda, [state.noise for state in states])
-        self.slopes = np.array([state.items.slopes for state in states])
-        self.precision = np.array([state.items.precision for state in states])
+        self.slopes = np.array([state.psi_prior.slopes for state in states])
+        self.precision = np.array([state.psi_prior.precision for state in states])
 
     def __len__(self) -> int:
         return len(self.chains)
 
     @property
     def positions(self) -> Floats:
-        """Where values stand in the items' normal prior."""
+        """Where levels stand in psi's normal prior."""
         return self.levels
 
     @abstractmethod
@@ -150,14 +151,8 @@ class DeviceChains(ABC, Generic[AnyChain]):
         """Draw everything of every chain once; what their `sweep` does on threads."""
 
     def run(self, sweeps: range, plan: Plan) -> list[list[Sample]]:
-        """Go through some sweeps; return each chain's models of those that the plan keeps."""
-        kept: list[list[Sample]] = [[] for _ in self.chains]
-        for index in sweeps:
-            self.sweep(index, learning=plan.learns(index))
-            if plan.keeps(index):
-                for models, model in zip(kept, self.samples(), strict=True):
-                    models.append(model)
-        return kept
+        """Go through some sweeps; return, for each that the plan keeps, the models of all chains."""
+        return swept(self, sweeps, plan)
 
     # --- kernels --------------------------------------------------------------------------------------------------
 
@@ -186,12 +181,12 @@ class DeviceChains(ABC, Generic[AnyChain]):
         found: Floats = self.cuda.cupy.asnumpy(self.products(side, left, right))
         return found
 
-    def learn_values(self, rngs: Generators) -> None:
-        """Learn the items' priors."""
+    def learn_psi_priors(self, rngs: Generators) -> None:
+        """Learn psi's priors."""
         items, psi = self.items, self.psi
         cross, square = self.sums(items, items.features, psi), self.sums(items, psi, psi)
-        given = (self.slopes, self.precision, self.chains[0].value_variance)
-        self.slopes, self.precision = learned_values(items.described, cross, square, *given, rngs)
+        given = (self.slopes, self.precision, self.chains[0].psi_variance)
+        self.slopes, self.precision = learned_psi_priors(items.described, cross, square, *given, rngs)
 
     # --- what is kept ---------------------------------------------------------------------------------------------
 
@@ -203,7 +198,7 @@ class DeviceChains(ABC, Generic[AnyChain]):
     def priors_of(self, k: int) -> dict[str, Any]:
         """Return what a state has of a kind of chain's own priors."""
 
-    def samples(self) -> list[Sample]:
+    def kept(self) -> list[Sample]:
         """Return the models of the states."""
         xp, n_rows = self.cuda.cupy, len(self) * self.users.n_rows
         on_grid = xp.empty(self.theta.shape, dtype=np.float32)
@@ -228,7 +223,7 @@ class DeviceChains(ABC, Generic[AnyChain]):
                 theta=theta[k],
                 psi=psi[k],
                 noise=noise[k],
-                items=replace(state.items, slopes=self.slopes[k], precision=self.precision[k]),
+                psi_prior=replace(state.psi_prior, slopes=self.slopes[k], precision=self.precision[k]),
                 **self.priors_of(k),
             )
             for k, state in enumerate(self._given)

@@ -11,25 +11,25 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.data.entries.view import View
 from kolmogorov.execution import Cuda
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
-from kolmogorov.sampling.chains.chain import PRIORS, USER_ROUNDS, ChainState
-from kolmogorov.sampling.chains.discrete import HELD, AnswerChain
-from kolmogorov.sampling.gpu.chain import ChainSide, DeviceChains, sent
+from kolmogorov.sampling.chains.chain import PRIORS, USER_ROUNDS
+from kolmogorov.sampling.chains.discrete import HELD, DiscreteChain
+from kolmogorov.sampling.chains.state import ChainState
+from kolmogorov.sampling.gpu.chain import ChainSide, GpuChains, sent
 from kolmogorov.sampling.priors.dirichlet import alpha_given
 
-#: Bytes of scratch for an entry of a chain: the chance of its answer.
-SCRATCH = 4
 
+class DiscreteGpuChains(GpuChains[DiscreteChain]):
+    """Several `DiscreteChain` on a GPU.
 
-class AnswerDeviceChains(DeviceChains[AnswerChain]):
-    """Several `AnswerChain` on a GPU.
-
-    Values are drawn from the streams of chains on threads, events from one of each answer's own: other draws, as good.
+    Psis are drawn from the streams of chains on threads, events from one of each answer's own: other draws, as good.
     Thetas whose chances are cut are those of chains on threads to rounding, which a slice's ends can make larger.
     """
 
     answer_kind = np.uint8
+    #: The chance of an answer.
+    scratch_bytes = 4
 
-    def __init__(self, cuda: Cuda, chains: list[AnswerChain], states: list[ChainState]) -> None:
+    def __init__(self, cuda: Cuda, chains: list[DiscreteChain], states: list[ChainState]) -> None:
         self.emission = chains[0].emission
         super().__init__(cuda, chains, states)
         self.chances = sent(cuda, self.emission.chances, np.float64)
@@ -40,7 +40,7 @@ class AnswerDeviceChains(DeviceChains[AnswerChain]):
 
     @property
     def positions(self) -> Floats:
-        """Where values stand in the items' normal prior."""
+        """Where levels stand in psi's normal prior."""
         return self.emission.position
 
     def entries(self, view: View) -> tuple[Any, ...]:
@@ -48,9 +48,9 @@ class AnswerDeviceChains(DeviceChains[AnswerChain]):
         return view.indptr, view.indices, self.emission.codes(view.values), view.weights
 
     def sweep(self, index: int, *, learning: bool) -> None:
-        """Draw values with the events summed out, then events and thetas, then the priors."""
+        """Draw psis with the events summed out, then events and thetas, then the priors."""
         self.chains[0].observations.rows.check_intact()
-        self.draw_values(index)
+        self.draw_psis(index)
         self.draw_thetas(index)
         rngs = [generator(chain.seed, PRIORS, index) for chain in self.chains]
         if not learning or index > HELD:
@@ -59,10 +59,10 @@ class AnswerDeviceChains(DeviceChains[AnswerChain]):
             given = zip(self.alpha, logs, rngs, strict=True)
             self.alpha = np.array([alpha_given(a, own.tolist(), n, rng, total_fixed=fixed) for a, own, rng in given])
         if learning:
-            self.learn_values(rngs)
+            self.learn_psi_priors(rngs)
 
-    def draw_values(self, index: int) -> None:
-        """Draw the values of every item."""
+    def draw_psis(self, index: int) -> None:
+        """Draw the psi of every item."""
         items, cuda = self.items, self.cuda
         pull, tilt = sent(cuda, self.precision, np.float64), sent(cuda, self.slopes @ self.precision)
         sizes = (np.int64(self.users.n_rows), np.int64(items.n_rows), np.int64(items.n_entries))

@@ -12,23 +12,24 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.data.entries.view import View
 from kolmogorov.execution import Cuda
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
-from kolmogorov.sampling.chains.chain import PRIORS, USER_ROUNDS, ChainState
+from kolmogorov.sampling.chains.chain import PRIORS, USER_ROUNDS
 from kolmogorov.sampling.chains.gaussian import ROUNDS, GaussianChain, corrected
-from kolmogorov.sampling.gpu.chain import THREADS, ChainSide, DeviceChains, on_simplex, sent
-from kolmogorov.sampling.priors.pooled import (
+from kolmogorov.sampling.chains.state import ChainState
+from kolmogorov.sampling.gpu.chain import THREADS, ChainSide, GpuChains, on_simplex, sent
+from kolmogorov.sampling.gpu.priors import (
     Generators,
-    located_users,
+    located_thetas,
     redrawn_noise,
-    shrunk_users,
+    shrunk_thetas,
     stepped_concentration,
 )
-from kolmogorov.sampling.priors.users import PRIOR_DRAWS
+from kolmogorov.sampling.priors.theta import PRIOR_DRAWS
 
-#: Side of the draws from the users' prior, beside those of users and items.
+#: Side of the draws from theta's prior, beside those of users and items.
 _PRIOR_SIDE = 4
 
 
-class GaussianDeviceChains(DeviceChains[GaussianChain]):
+class GaussianGpuChains(GpuChains[GaussianChain]):
     """Several `GaussianChain` on a GPU.
 
     Rows are drawn from the streams of chains on threads, with sums over entries in single precision: the draws of the
@@ -41,9 +42,9 @@ class GaussianDeviceChains(DeviceChains[GaussianChain]):
         self.mass = sent(cuda, chains[0].mass, np.float64)
         self.squares = sent(cuda, _squares(chains[0].observations.rows), np.float64)
         self.who = sent(cuda, np.resize(np.flatnonzero(chains[0].seen_users), PRIOR_DRAWS), np.int32)
-        self.prior_draws = sent(cuda, [state.users.prior_draws for state in states])
-        self.located = np.array([np.vstack([state.users.mean, state.users.slopes]) for state in states])
-        self.concentration = np.array([state.users.concentration for state in states])
+        self.prior_draws = sent(cuda, [state.theta_prior.prior_draws for state in states])
+        self.located = np.array([np.vstack([state.theta_prior.mean, state.theta_prior.slopes]) for state in states])
+        self.concentration = np.array([state.theta_prior.concentration for state in states])
         self.scale = np.array([state.scale for state in states])
         self.shape = np.array([state.shape for state in states])
 
@@ -52,9 +53,9 @@ class GaussianDeviceChains(DeviceChains[GaussianChain]):
         return corrected(view, self.unobserved)
 
     def sweep(self, index: int, *, learning: bool) -> None:
-        """Draw values, thetas and noise, each given the rest; and, while `learning`, the priors of both sides."""
+        """Draw psis, thetas and noise, each given the rest; and, while `learning`, the priors of both sides."""
         self.chains[0].observations.rows.check_intact()
-        self.draw_values(index)
+        self.draw_psis(index)
         self.draw_thetas(index)
         rngs = [generator(chain.seed, PRIORS, index) for chain in self.chains]
         rates = np.array([chain.noise_rate * chain.noise_shape for chain in self.chains]) / self.shape
@@ -64,8 +65,8 @@ class GaussianDeviceChains(DeviceChains[GaussianChain]):
         if learning:
             self.learn(index, rngs)
 
-    def draw_values(self, index: int) -> None:
-        """Draw the values of every item."""
+    def draw_psis(self, index: int) -> None:
+        """Draw the psi of every item."""
         items, cuda = self.items, self.cuda
         pull, tilt = sent(cuda, self.precision, np.float64), sent(cuda, self.slopes @ self.precision)
         # That all was said to be 0 by everyone, a little, is one more normal prior, around 0.
@@ -110,17 +111,17 @@ class GaussianDeviceChains(DeviceChains[GaussianChain]):
         cross = self.sums(users, users.features, theta)
         squares = np.trace(self.sums(users, theta, theta), axis1=1, axis2=2)
         if self.unobserved:
-            self.located = located_users(users.described, cross)
+            self.located = located_thetas(users.described, cross)
         else:
-            self.located = shrunk_users(users.described, cross, squares)
+            self.located = shrunk_thetas(users.described, cross, squares)
         if self.chains[0].concentration is None:
             self.concentration = stepped_concentration(
                 users.described, self.located, cross, squares, self.concentration, self._distances(index)
             )
-        self.learn_values(rngs)
+        self.learn_psi_priors(rngs)
 
     def _distances(self, index: int) -> Floats:
-        """Draw from the users' prior; return how far the draws are from their centres, squared."""
+        """Draw from theta's prior; return how far the draws are from their centres, squared."""
         users, cuda, n, size = self.users, self.cuda, len(self), self.size
         distance = cuda.cupy.empty((n, PRIOR_DRAWS), dtype=np.float64)
         by, pull = sent(cuda, self.located), sent(cuda, self.concentration, np.float64)
@@ -137,15 +138,15 @@ class GaussianDeviceChains(DeviceChains[GaussianChain]):
         return {"concentration": self.concentration, "noise": usual, "noise_shape": self.shape}
 
     def priors_of(self, k: int) -> dict[str, Any]:
-        """Return what a state has of the users' prior and of the noise's."""
-        users = replace(
-            self._given[k].users,
+        """Return what a state has of theta's prior and of the noise's."""
+        prior = replace(
+            self._given[k].theta_prior,
             mean=self.located[k, 0],
             slopes=self.located[k, 1:],
             concentration=float(self.concentration[k]),
             prior_draws=on_simplex(self.cuda.cupy.asnumpy(self.prior_draws[k])),
         )
-        return {"users": users, "scale": float(self.scale[k]), "shape": float(self.shape[k])}
+        return {"theta_prior": prior, "scale": float(self.scale[k]), "shape": float(self.shape[k])}
 
 
 def _squares(rows: View) -> Floats:

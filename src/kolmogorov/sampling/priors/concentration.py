@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 from kolmogorov.kernels.draws.gibbs import draw_simplex
-from kolmogorov.sampling.priors.users import UserPrior
+from kolmogorov.sampling.priors.theta import ThetaPrior
 
 #: The concentration's own prior: its logarithm is Normal.
 _USUAL, _SPREAD = math.log(100.0), 2.0
@@ -19,24 +19,24 @@ _LEAST, _MOST = 0.1, 1e4
 _LEAST_INFORMATION = 1e-4
 
 
-def stepped(users: UserPrior, theta: Floats, seen: NDArray[np.bool_], rng: np.random.Generator) -> UserPrior:
+def stepped(prior: ThetaPrior, theta: Floats, seen: NDArray[np.bool_], rng: np.random.Generator) -> ThetaPrior:
     """Take one scoring step for the logarithm of the concentration, given thetas of all users.
 
     Its slope is how much closer thetas lie to their centres than draws from the prior do, its information the variance
     of those draws' distances: on the simplex a step that is right for a normal distribution is far too short where the
     edges and not the concentration hold thetas together.
     """
-    who = np.resize(np.flatnonzero(seen), len(users.prior_draws))
-    pull, centre = users.concentration, users.centre
+    who = np.resize(np.flatnonzero(seen), len(prior.prior_draws))
+    pull, centre = prior.concentration, prior.centre
     size = centre.shape[1]
-    drawn = np.empty_like(users.prior_draws)
+    drawn = np.empty_like(prior.prior_draws)
     seeds = rng.integers(2**63, size=len(who)).astype(np.uint64)
-    draw_simplex(np.tile(pull * np.eye(size), (len(who), 1, 1)), pull * centre[who], users.prior_draws, seeds, 2, drawn)
+    draw_simplex(np.tile(pull * np.eye(size), (len(who), 1, 1)), pull * centre[who], prior.prior_draws, seeds, 2, drawn)
     usual = ((drawn - centre[who]) ** 2).sum(axis=1)
     found = float(((theta[seen] - centre[seen]) ** 2).sum(axis=1).mean())
     n = int(seen.sum())
     concentration = scored(pull, n, found, float(usual.mean()), float(usual.var()))
-    return replace(users, prior_draws=drawn, concentration=concentration)
+    return replace(prior, prior_draws=drawn, concentration=concentration)
 
 
 def scored(pull: float, n: int, found: float, usual: float, variance: float) -> float:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from kolmogorov._support.typing import Floats
+
 #: alpha_d ~ Exponential(rate).
 RATE = 0.1
 #: Sizes of the proposals on the log scale, each used once a sweep: long ones for few users, short ones for many.
@@ -27,7 +27,7 @@ def redrawn_alpha(alpha: Floats, theta: Floats, rng: np.random.Generator, *, tot
 def alpha_given(
     alpha: Floats, logs: list[float], n: int, rng: np.random.Generator, *, total_fixed: bool = False
 ) -> Floats:
-    """Do the same given the sums of the logarithms of `n` thetas."""
+    """Take the steps of `redrawn_alpha` given the sums of the logarithms of `n` thetas."""
     current = alpha.tolist()
     for step in _STEPS:
         if total_fixed:

@@ -1,8 +1,9 @@
-"""How much the noise of users differs: the shape of its prior, drawn with everything else."""
+"""The prior of the noise: variances by user, whose usual size and spread are drawn with everything else."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +15,30 @@ LEAST_SHAPE, MOST_SHAPE = 1.2, 200.0
 _USUAL, _SPREAD = math.log(5.0), 1.5
 #: Sizes of the proposals on the log scale, each used once a sweep.
 _STEPS = (0.5, 0.1, 0.03)
+
+
+#: A table that can be fitted exactly would draw the noise to nothing.
+_LEAST_NOISE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class NoisePrior:
+    """Variances by user: InverseGamma(shape, scale), the scale ~ Gamma(1, rate) learned with them."""
+
+    scale: float
+    shape: float
+    rate: float
+
+    def redrawn(self, residual: Floats, count: Floats, rng: np.random.Generator) -> tuple[Floats, NoisePrior]:
+        """Draw the variances given residual sums of squares and (weighted) counts, then the scale given them."""
+        noise = (self.scale + 0.5 * residual) / rng.gamma(self.shape + 0.5 * count)
+        noise = np.maximum(noise, _LEAST_NOISE)
+        return noise, self.rescaled(len(noise), float((1.0 / noise).sum()), rng)
+
+    def rescaled(self, n: int, inverses: float, rng: np.random.Generator) -> NoisePrior:
+        """Draw the scale given the sum of `n` inverse variances."""
+        scale = rng.gamma(1.0 + self.shape * n) / (self.rate + inverses)
+        return NoisePrior(float(scale), self.shape, self.rate)
 
 
 def redrawn_shape(shape: float, scale: float, noise: Floats, rng: np.random.Generator) -> tuple[float, float]:
@@ -28,7 +53,7 @@ def redrawn_shape(shape: float, scale: float, noise: Floats, rng: np.random.Gene
 def shape_given(
     shape: float, scale: float, n: int, logs: float, inverses: float, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """Do the same given what the steps need of `n` variances: the sums of their logarithms and of their inverses."""
+    """Take the steps of `redrawn_shape` given the sums of the logarithms and of the inverses of `n` variances."""
     usual = scale / shape
 
     def log_density(a: float) -> float:

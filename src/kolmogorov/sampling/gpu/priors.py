@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 from kolmogorov.sampling.priors.concentration import scored
-from kolmogorov.sampling.priors.items import FREEDOM, bartlett, drawn_shrinkage
-from kolmogorov.sampling.priors.noise import shape_given
-from kolmogorov.sampling.priors.users import FEATURE_RIDGE, RIDGE_ROUNDS, TINY, NoisePrior
+from kolmogorov.sampling.priors.noise import NoisePrior, shape_given
+from kolmogorov.sampling.priors.psi import FREEDOM, bartlett, drawn_shrinkage, with_ones
+from kolmogorov.sampling.priors.theta import FEATURE_RIDGE, RIDGE_ROUNDS, TINY
 
 Generators = Sequence[np.random.Generator]
 
@@ -21,14 +21,8 @@ Generators = Sequence[np.random.Generator]
 class Described:
     """What is known of the rows of one side, the same for all chains.
 
-    Attributes
-    ----------
-    features : float32[n, k]
-        The first column is 1.
-    seen : bool[n]
-        The rows that priors are learned from.
-    gram : float64[k, k]
-        Products of the features of those rows.
+    The first of the `features` is 1; `seen` are the rows that priors are learned from, and `gram` sums the products of
+    their features.
     """
 
     features: NDArray[np.float32]
@@ -38,7 +32,7 @@ class Described:
     @classmethod
     def of(cls, features: Floats, seen: NDArray[np.bool_]) -> Described:
         """Put ones before the features."""
-        whole = np.column_stack([np.ones(len(features)), features]).astype(np.float32)
+        whole = with_ones(features).astype(np.float32)
         known = whole[seen].astype(np.float64)
         return cls(whole, seen, known.T @ known)
 
@@ -48,7 +42,7 @@ class Described:
         return int(self.seen.sum())
 
 
-def learned_values(
+def learned_psi_priors(
     items: Described,
     cross: Floats,
     square: Floats,
@@ -57,19 +51,19 @@ def learned_values(
     variance: float,
     rngs: Generators,
 ) -> tuple[Floats, Floats]:
-    """Draw slopes and precisions of the items' priors; what `ValuePrior.learned` draws from the same generators.
+    """Draw slopes and precisions of psi's priors; what `PsiPrior.learned` draws from the same generators.
 
     Parameters
     ----------
     items : Described
     cross : float64[C, k, D]
-        Sums of features times values.
+        Sums of features times psis.
     square : float64[C, D, D]
-        Sums of products of values.
+        Sums of products of psis.
     slopes, precision : float64[C, k, D], float64[C, D, D]
         Those before.
     variance : float
-        By event, what the precision's prior is around.
+        As for `PsiPrior.learned`.
     rngs : sequence of Generator
         One for each chain.
     """
@@ -92,8 +86,8 @@ def learned_values(
     return slopes, (found + _turned(found)) / 2.0
 
 
-def located_users(users: Described, cross: Floats) -> Floats:
-    """Return mean and slopes of the users' priors, fitted to sums of features times thetas; float64[C, k, D]."""
+def located_thetas(users: Described, cross: Floats) -> Floats:
+    """Return mean and slopes of theta's priors, fitted to sums of features times thetas; float64[C, k, D]."""
     mean = cross[:, :1] / users.n_seen
     gram = users.gram[1:, 1:]
     about = cross[:, 1:] - users.gram[1:, :1] * mean
@@ -101,8 +95,8 @@ def located_users(users: Described, cross: Floats) -> Floats:
     return np.concatenate([mean, slopes], axis=1)
 
 
-def shrunk_users(users: Described, cross: Floats, squares: Floats) -> Floats:
-    """Return what `located_users` does, with the ridges that make the thetas likely, as `UserPrior.shrunk` has it.
+def shrunk_thetas(users: Described, cross: Floats, squares: Floats) -> Floats:
+    """Return what `located_thetas` does, with the ridges that make the thetas likely, as `ThetaPrior.shrunk` has it.
 
     `squares` are the sums of squares of thetas. All chains have the same features, so that one turn of the axes makes
     every system to be solved diagonal.
@@ -135,7 +129,7 @@ def stepped_concentration(
     ----------
     users : Described
     by : float64[C, k, D]
-        Mean and slopes of the users' prior.
+        Mean and slopes of theta's prior.
     cross : float64[C, k, D]
         Sums of features times thetas.
     squares : float64[C]

@@ -1,4 +1,4 @@
-"""The prior of the values that items take in events: normal, around what the pattern of the table says of an item."""
+"""The prior of psi: normal, around what the pattern of the table says of an item."""
 
 from __future__ import annotations
 
@@ -8,22 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.invariants import check_array, check_between
 from kolmogorov._support.typing import Floats
-from kolmogorov.errors import InvariantError
-from kolmogorov.sampling.priors.bounds import SENSIBLE
 
 #: What slopes are shrunk by: hardly for the mean; for features it is Gamma, with this mean and shape.
 _MEAN_RIDGE, _FEATURE_RIDGE, _RIDGE_SHAPE = 0.1, 20.0, 0.5
 #: Degrees of freedom of the precision's Wishart prior beyond the number of events.
 FREEDOM = 2
-#: The spread of values before anything is known.
+#: The spread of psi before anything is known.
 _START_SPREAD = 0.3
 
 
 @dataclass(frozen=True, eq=False)
-class ValuePrior:
-    """x_i ~ Normal(features_i . slopes, precision^-1) on a grid.
+class PsiPrior:
+    """psi_i ~ Normal(features_i . slopes, precision^-1) on a grid.
 
     The precision is a full matrix: an item that is liked is so in most events, and what is known of it in some events
     says much about the others. Slopes and precision are learned during burn-in and fixed after it, by each chain for
@@ -42,50 +39,32 @@ class ValuePrior:
     precision: Floats
 
     @classmethod
-    def start(cls, features: Floats, n_events: int, mean: float) -> ValuePrior:
+    def start(cls, features: Floats, n_events: int, mean: float) -> PsiPrior:
         """Begin with the same mean in all events, each for itself."""
         slopes = np.zeros((features.shape[1] + 1, n_events))
         slopes[0] = mean
-        return cls(_with_ones(features), slopes, np.eye(n_events) / _START_SPREAD**2)
+        return cls(with_ones(features), slopes, np.eye(n_events) / _START_SPREAD**2)
 
     @property
     def centre(self) -> Floats:
         """The mean of each item; float64[n_items, D]."""
         return self.features @ self.slopes
 
-    def learned(self, x: Floats, seen: NDArray[np.bool_], variance: float, rng: np.random.Generator) -> ValuePrior:
-        """Draw slopes, then the precision, given the values of the items observed, as if those were continuous.
+    def learned(self, psi: Floats, seen: NDArray[np.bool_], variance: float, rng: np.random.Generator) -> PsiPrior:
+        """Draw slopes, then the precision, given the psis of the items observed, as if those were continuous.
 
         How much slopes are shrunk is drawn first: features that say nothing must not be believed. `variance` by event
         is what the precision's Wishart prior is around.
         """
-        known, values = self.features[seen], x[seen]
-        n, size = values.shape
+        known, psi = self.features[seen], psi[seen]
+        n, size = psi.shape
         gram = known.T @ known + np.diag(drawn_shrinkage(self.slopes, self.precision, rng))
-        mean = np.linalg.solve(gram, known.T @ values)
+        mean = np.linalg.solve(gram, known.T @ psi)
         rows, columns = np.linalg.cholesky(np.linalg.inv(gram)), np.linalg.cholesky(np.linalg.inv(self.precision))
         slopes = mean + rows @ rng.standard_normal(mean.shape) @ columns.T
-        left = values - known @ slopes
+        left = psi - known @ slopes
         drawn = _wishart(size + FREEDOM + n, np.linalg.inv(_scatter(left, variance)), rng)
         return replace(self, slopes=slopes, precision=drawn)
-
-    def arrays(self) -> dict[str, Floats]:
-        """Return what a checkpoint holds of this; features are found anew."""
-        return {"item_slopes": self.slopes, "item_precision": self.precision}
-
-    @classmethod
-    def restored(cls, features: Floats, arrays: dict[str, Floats]) -> ValuePrior:
-        """Undo `arrays`."""
-        return cls(_with_ones(features), arrays["item_slopes"], arrays["item_precision"])
-
-    def validate(self, n_items: int, n_events: int) -> None:
-        """Raise `InvariantError` where this is no prior of so many items; for arrays that come from a file."""
-        check_array("the items' slopes", self.slopes, np.float64, (self.features.shape[1], n_events))
-        check_array("the items' precision", self.precision, np.float64, (n_events, n_events))
-        check_between("the items' slopes", self.slopes, -SENSIBLE[1], SENSIBLE[1])
-        check_between("the items' precision", self.precision, -SENSIBLE[1], SENSIBLE[1])
-        if not (self.precision == self.precision.T).all() or np.linalg.eigvalsh(self.precision)[0] <= 0.0:
-            raise InvariantError("the items' precision must be symmetric and positive definite")
 
 
 def drawn_shrinkage(slopes: Floats, precision: Floats, rng: np.random.Generator) -> Floats:
@@ -100,7 +79,7 @@ def drawn_shrinkage(slopes: Floats, precision: Floats, rng: np.random.Generator)
 
 
 def usual_precision(left: Floats, variance: float) -> Floats:
-    """Return the mean of the precision's posterior given values without their means."""
+    """Return the mean of the precision's posterior given psis without their means."""
     n, size = left.shape
     mean: Floats = (size + FREEDOM + n) * np.linalg.inv(_scatter(left, variance))
     return (mean + mean.T) / 2.0
@@ -111,7 +90,8 @@ def _scatter(left: Floats, variance: float) -> Any:
     return variance * size * np.eye(size) + left.T @ left
 
 
-def _with_ones(features: Floats) -> Floats:
+def with_ones(features: Floats) -> Floats:
+    """Put a column of ones before features."""
     return np.column_stack([np.ones(len(features)), features])
 
 

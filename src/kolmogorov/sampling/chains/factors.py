@@ -1,0 +1,187 @@
+"""Draws of a model without the simplex, which settle in a few sweeps: where chains of ratings start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kolmogorov._support.seeds import row_seeds
+from kolmogorov._support.typing import Floats
+from kolmogorov.data import Observations
+from kolmogorov.data.entries.view import View
+from kolmogorov.execution import Threads
+from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
+from kolmogorov.kernels.draws.normals import draw_normals, leave_first
+from kolmogorov.kernels.rows.products import residual_squares
+from kolmogorov.sampling.priors.psi import PsiPrior
+
+#: Sweeps, all chains in step. By judgement.
+_SWEEPS = 30
+#: A table that can be fitted exactly would draw the noise to nothing.
+_LEAST_NOISE = 1e-6
+#: Items begin so many times closer to their means than what would explain all answers: what is not there must not
+#: have to be unlearned, which takes long where rows are short. By judgement.
+_SMALL = 30.0
+#: The least share of an event, in equal shares: thetas leave the very edge slowly. By judgement.
+_LEAST_SHARE = 1e-3
+#: What the draw of a row's factors takes beside its sums, in observations; how rows are dealt to threads, no result.
+_ROW_COST = 60
+#: Computes rows first..last of a chain and writes them where they belong.
+Share = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """answer = (1, f_u) . y_i + noise, with D - 1 factors f_u ~ Normal(0, 1) and y_i ~ Normal as in `PsiPrior`.
+
+    `users`, float64[n_users, D], begin with a column of ones; `items`, float64[n_items, D], have the prior. The noise
+    is a variance.
+    """
+
+    users: Floats
+    items: Floats
+    prior: PsiPrior
+    noise: float
+
+    def on_simplex(self, spread: float, rng: np.random.Generator) -> tuple[Floats, Floats, PsiPrior]:
+        """Return theta, psi and psi's prior with the same products, but for thetas that are cut.
+
+        Factors become moves away from equal shares, `spread` for each of them, in random directions. Whatever is chosen
+        there, psi makes up for it.
+        """
+        size = self.users.shape[1]
+        frame, _ = np.linalg.qr(np.column_stack([np.ones(size), rng.standard_normal((size, size - 1))]))
+        away = spread * frame[:, 1:]
+        theta = np.maximum(1.0 / size + self.users[:, 1:] @ away.T, _LEAST_SHARE / size)
+        turn = np.column_stack([np.ones(size), away / spread**2])
+        back = np.linalg.inv(turn)
+        precision = back.T @ self.prior.precision @ back
+        prior = replace(self.prior, slopes=self.prior.slopes @ turn.T, precision=(precision + precision.T) / 2.0)
+        return theta / theta.sum(axis=1, keepdims=True), self.items @ turn.T, prior
+
+
+class FactorChain:
+    """A chain of factors, from random ones.
+
+    Parameters
+    ----------
+    table : Observations
+    features : float64[n_items, k]
+    size : int
+        D, the constant included.
+    variance : float
+        As for `PsiPrior.learned`.
+    mass : float
+        The sum of weights.
+    seed : int
+        Of the draws of rows.
+    rng : Generator
+        Of the start, the noise and the prior.
+    """
+
+    def __init__(
+        self,
+        table: Observations,
+        features: Floats,
+        *,
+        size: int,
+        variance: float,
+        mass: float,
+        seed: int,
+        rng: np.random.Generator,
+    ) -> None:
+        self._table, self._variance, self._mass, self._seed, self._rng = table, variance, mass, seed, rng
+        self._seen = table.columns.counts > 0
+        noise = max(float(np.var(table.values)), 1e-4)
+        prior = PsiPrior.start(features, size, 0.0)
+        prior.slopes[0, 0] = float(table.values.mean())
+        precision = np.full(size, _SMALL * size / noise)
+        precision[0] = 1.0 / noise
+        users = np.column_stack([np.ones(table.n_users), rng.standard_normal((table.n_users, size - 1))])
+        nothing = np.zeros((table.n_items, size))
+        self.factors = Factors(users, nothing, replace(prior, precision=np.diag(precision)), noise)
+        self._squares = np.empty(table.n_users)
+        self._left = np.empty_like(table.rows.values)
+
+    def draw_items(self, index: int) -> Share:
+        """Begin to draw the items given the factors of users."""
+        view, now = self._table.columns, self.factors
+        items = np.empty_like(now.items)
+        self.factors = replace(now, items=items)
+        prior = (now.prior.centre, now.prior.precision)
+        given = (view.indptr, view.indices, view.values, view.weights, 1.0 / now.noise, now.users, *prior)
+        seeds = row_seeds(self._seed, index, ITEM_SIDE, np.arange(len(items)))
+
+        def share(first: int, last: int) -> None:
+            draw_normals(*given, seeds[first:last], first, last, items)
+
+        return share
+
+    def draw_users(self, index: int) -> Share:
+        """Begin to draw users' factors given what the items' first column, the same for all, leaves of answers."""
+        view, now, left = self._table.rows, self.factors, self._left
+        users = np.ones_like(now.users)
+        self.factors = replace(now, users=users)
+        rest = np.ascontiguousarray(now.items[:, 1:])
+        drawn = np.empty((len(users), rest.shape[1]))
+        prior = (np.zeros_like(drawn), np.eye(rest.shape[1]))
+        given = (view.indptr, view.indices, left, view.weights, 1.0 / now.noise, rest, *prior)
+        seeds = row_seeds(self._seed, index, USER_SIDE, np.arange(len(users)))
+
+        def share(first: int, last: int) -> None:
+            leave_first(view.indptr, view.indices, view.values, now.items, first, last, left)
+            draw_normals(*given, seeds[first:last], first, last, drawn)
+            users[first:last, 1:] = drawn[first:last]
+
+        return share
+
+    def squares(self) -> Share:
+        """Begin to sum the squares of what is left of the answers."""
+        view, now = self._table.rows, self.factors
+        given = (view.indptr, view.indices, view.values, view.weights, now.users, now.items)
+
+        def share(first: int, last: int) -> None:
+            residual_squares(*given, first, last, self._squares)
+
+        return share
+
+    def learn(self) -> None:
+        """Draw the noise and the prior of items."""
+        rng, now = self._rng, self.factors
+        noise = max(0.5 * float(self._squares.sum()) / float(rng.gamma(0.5 * self._mass)), _LEAST_NOISE)
+        prior = now.prior.learned(now.items, self._seen, self._variance, rng)
+        self.factors = replace(now, prior=prior, noise=noise)
+
+
+def run_factors(chains: Sequence[FactorChain], table: Observations, size: int, dealer: Threads) -> list[Factors]:
+    """Run chains until they have settled, all in step: what one leaves of the threads the others use."""
+    rows, columns = (_Repeated(view, len(chains)) for view in (table.rows, table.columns))
+    for index in range(_SWEEPS):
+        columns.deal(dealer, [chain.draw_items(index) for chain in chains], size * size, _ROW_COST)
+        rows.deal(dealer, [chain.draw_users(index) for chain in chains], size * size, _ROW_COST)
+        rows.deal(dealer, [chain.squares() for chain in chains], 16 * size)
+        for chain in chains:
+            chain.learn()
+    return [chain.factors for chain in chains]
+
+
+class _Repeated:
+    """The rows of one side of a table, once for each chain."""
+
+    def __init__(self, view: View, times: int) -> None:
+        self._n = len(view.counts)
+        self._indptr = np.append(0, np.cumsum(np.tile(view.counts, times)))
+
+    def deal(self, dealer: Threads, shares: Sequence[Share], *costs: int) -> None:
+        """Compute all rows of all chains."""
+
+        def work(first: int, last: int) -> None:
+            while first < last:
+                chain, row = divmod(first, self._n)
+                end = min(self._n, last - chain * self._n)
+                shares[chain](row, end)
+                first = chain * self._n + end
+
+        dealer.deal(work, self._n * len(shares), 1, self._indptr, *costs)

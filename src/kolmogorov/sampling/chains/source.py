@@ -1,0 +1,48 @@
+"""What chains of a fit are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kolmogorov.data import Observations
+from kolmogorov.execution import Threads
+from kolmogorov.fitted.emission import emission_of
+from kolmogorov.sampling.chains.chain import Chain
+from kolmogorov.sampling.chains.discrete import DiscreteChain
+from kolmogorov.sampling.chains.gaussian import GaussianChain
+from kolmogorov.sampling.plan import Plan
+from kolmogorov.sampling.priors.features import Features
+
+
+def chain_kind(likelihood: str) -> type[Chain]:
+    """Return the class of the chains of a likelihood."""
+    return GaussianChain if likelihood == "gaussian" else DiscreteChain
+
+
+@dataclass(frozen=True, eq=False)
+class ChainSource:
+    """A plan, a table, what is known of its users and items, and a seed."""
+
+    plan: Plan
+    table: Observations
+    features: Features
+    seed: int
+
+    def chain(self, number: int, dealer: Threads) -> Chain:
+        """Make a chain. Chains of one seed must not share streams with those of the next."""
+        plan, kind = self.plan, chain_kind(self.plan.likelihood)
+        more: dict[str, Any] = {"unobserved": plan.unobserved}
+        if kind is DiscreteChain:
+            more = {"emission": emission_of(plan.likelihood, plan.levels, self.table)}
+        return kind(
+            self.table,
+            self.features.users,
+            n_events=plan.n_events,
+            concentration=plan.concentration,
+            seed=(self.seed * 1_000_003 + number) % 2**63,
+            dealer=dealer,
+            item_features=self.features.items,
+            levels=plan.levels,
+            **more,
+        )

@@ -1,0 +1,124 @@
+"""Where a chain is after a sweep, what is kept of it, and where all chains of a fit are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.invariants import check_among, check_array, check_between, check_simplex
+from kolmogorov._support.typing import Floats
+from kolmogorov.errors import InvariantError
+from kolmogorov.sampling.priors.noise import LEAST_SHAPE, MOST_SHAPE
+from kolmogorov.sampling.priors.psi import PsiPrior
+from kolmogorov.sampling.priors.theta import PRIOR_DRAWS, ThetaPrior
+
+#: Where any number of a prior lies that a chain can come to; others would overflow on the way. By judgement.
+_LEAST, _MOST = 1e-15, 1e15
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """What is kept of a state: the model itself.
+
+    `theta` lies on the grid of `fitted.fixed_point`, psi on the levels. `priors` are numbers on which chains that have
+    settled agree.
+    """
+
+    theta: NDArray[np.float32]
+    psi: NDArray[Any]
+    noise: NDArray[np.float32]
+    priors: dict[str, float]
+
+    def validate(self, n_users: int, n_items: int, n_events: int, levels: Floats) -> None:
+        """Raise `InvariantError` where this is no model of such a table; for arrays that come from a file."""
+        _check_model(self, np.float32, n_users, n_items, n_events, levels)
+        check_between("the priors", np.array(list(self.priors.values())), _LEAST, _MOST)
+
+
+@dataclass(frozen=True, eq=False)
+class ChainState:
+    """One state of a chain. Arrays are never changed in place.
+
+    Attributes
+    ----------
+    theta, psi : float64[n_users, D], float64[n_items, D]
+    noise : float64[n_users]
+        Variance of each user's answers; not used with yes/no data.
+    psi_prior, theta_prior : PsiPrior, ThetaPrior
+    scale, shape : float
+        Of the noise's prior.
+    alpha : float64[D]
+        Of theta's Dirichlet prior, with yes/no data.
+    """
+
+    theta: Floats
+    psi: Floats
+    noise: Floats
+    psi_prior: PsiPrior
+    theta_prior: ThetaPrior
+    scale: float
+    alpha: Floats
+    shape: float = 3.0
+
+    def validate(self, n_users: int, n_items: int, n_events: int, levels: Floats) -> None:
+        """Raise `InvariantError` where no chain of such a table can be in this state."""
+        _check_model(self, np.float64, n_users, n_items, n_events, levels)
+        check_array("alpha", self.alpha, np.float64, (n_events,))
+        check_between("the noise's shape", np.array([self.shape]), LEAST_SHAPE, MOST_SHAPE)
+        theta, psi = self.theta_prior, self.psi_prior
+        check_array("the mean", theta.mean, np.float64, (n_events,))
+        check_array("the draws", theta.prior_draws, np.float64, (PRIOR_DRAWS, n_events))
+        check_array("the items' precision", psi.precision, np.float64, (n_events, n_events))
+        check_simplex("the mean", theta.mean)
+        check_simplex("the draws", theta.prior_draws)
+        for what, prior in (("the slopes", theta), ("the items' slopes", psi)):
+            check_array(what, prior.slopes, np.float64, (prior.features.shape[1], n_events))
+            check_between(what, prior.slopes, -_MOST, _MOST)
+        for number in (self.alpha, np.array([self.scale]), np.array([theta.concentration])):
+            check_between("a prior", number, _LEAST, _MOST)
+        check_between("the items' precision", psi.precision, -_MOST, _MOST)
+        if not (psi.precision == psi.precision.T).all() or np.linalg.eigvalsh(psi.precision)[0] <= 0.0:
+            raise InvariantError("the items' precision must be symmetric and positive definite")
+
+
+def _check_model(
+    model: Sample | ChainState, kind: type, n_users: int, n_items: int, n_events: int, levels: Floats
+) -> None:
+    check_array("theta", model.theta, kind, (n_users, n_events))
+    check_array("psi", model.psi, kind, (n_items, n_events))
+    check_array("the noise", model.noise, kind, (n_users,))
+    check_simplex("theta", model.theta)
+    check_among("psi", model.psi, levels.astype(kind))
+    check_between("the noise", model.noise, _LEAST, _MOST)
+
+
+@dataclass
+class SamplerState:
+    """Draws kept so far, and where sampling is.
+
+    Attributes
+    ----------
+    seed : int
+    samples : list of list of Sample
+        By chain; those under way come last and have as many each.
+    chain : int
+        Chains that are through.
+    sweep : int
+        The last sweep of those under way.
+    current : list of ChainState
+        The states after it; empty before the first sweep.
+    """
+
+    seed: int
+    samples: list[list[Sample]] = field(default_factory=list)
+    chain: int = 0
+    sweep: int = 0
+    current: list[ChainState] = field(default_factory=list)
+
+    def next_numbers(self, n_chains: int, *, at_once: int) -> range:
+        """Return the numbers of the chains under way, or else of those that come next, so many at once at most."""
+        n = len(self.current) or min(at_once, n_chains - self.chain)
+        return range(self.chain, self.chain + n)

@@ -1,0 +1,54 @@
+"""Chains that run side by side on threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import Any
+
+from kolmogorov.execution import Threads
+from kolmogorov.sampling.chains.source import ChainSource
+from kolmogorov.sampling.chains.start import started
+from kolmogorov.sampling.chains.state import ChainState, Sample, SamplerState
+from kolmogorov.sampling.chains.sweeping import RunningChain, swept
+from kolmogorov.sampling.plan import Plan
+
+
+class ThreadedGroup:
+    """Chains on threads of a pool, or one after another where there is none."""
+
+    unseen = False
+
+    def __init__(self, chains: list[RunningChain], pool: ThreadPoolExecutor | None) -> None:
+        self._chains = chains
+        self._spread: Callable[..., Any] = map if pool is None else pool.map
+
+    def __len__(self) -> int:
+        return len(self._chains)
+
+    def run(self, sweeps: range, plan: Plan) -> list[list[Sample]]:
+        """Go through some sweeps, each chain at its own pace: where they kept step, all would wait for Python at once.
+
+        Return, for each that the plan keeps, the models of all chains.
+        """
+        found = self._spread(partial(swept, sweeps=sweeps, plan=plan), self._chains)
+        return [list(models) for models in zip(*found, strict=True)]
+
+    def states(self) -> list[ChainState]:
+        """Return where they are."""
+        return [running.state for running in self._chains]
+
+
+@contextmanager
+def threaded_group(dealer: Threads, source: ChainSource, progress: SamplerState) -> Iterator[ThreadedGroup]:
+    """Open as many chains as there are threads; what threads are left go to their rows."""
+    numbers = progress.next_numbers(source.plan.n_chains, at_once=dealer.n_threads)
+    n = len(numbers)
+    with ExitStack() as stack:
+        dealers = [stack.enter_context(Threads(max(1, dealer.n_threads // n))) for _ in numbers]
+        pool = stack.enter_context(ThreadPoolExecutor(n)) if n > 1 else None
+        chains = [source.chain(number, own) for number, own in zip(numbers, dealers, strict=True)]
+        states = progress.current or started(chains, dealer)
+        yield ThreadedGroup([RunningChain(*given) for given in zip(chains, states, strict=True)], pool)
