@@ -4,10 +4,13 @@ import csv
 import io
 import json
 
+import click
 import pandas as pd
 import pytest
 
 import kolmogorov as km
+from kolmogorov.cli.options import READING, adding
+from kolmogorov.data.reading.options import DEFAULTS
 
 VOTES = "voter,motion,vote\n" + "".join(
     f"v{k},m{m},{('yes', 'no', 'abstain', 'absent')[(k * m + k // 3) % 4]}\n" for k in range(12) for m in range(6)
@@ -184,3 +187,12 @@ def test_a_directory_without_parquet_files(shell, tmp_path):
     result = shell("fit", folder, "-o", tmp_path / "m.km")
     assert result.exit_code == 1
     assert "is a directory, and there are no parquet files in it. Name the files" in result.output
+
+
+def test_every_option_of_a_reader_has_a_flag_with_its_default():
+    @click.command()
+    @adding(*READING)
+    def verb(**given):
+        return given
+
+    assert verb.main([], standalone_mode=False) == DEFAULTS

@@ -3,35 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from kolmogorov.cli.command import flags_of, force_option, safe_cells_option
+from kolmogorov.cli.command import force_option, safe_cells_option
 from kolmogorov.cli.file_parameters import DATASET, Input, Output
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations, Scale, Vocabulary
 
 F = TypeVar("F", bound=Callable[..., Any])
-#: Names that are looked through for one like another; beyond, people would wait.
-_MOST_COMPARED = 200_000
-_COLUMNS = ("user", "item", "value", "weight")
-_VALUES = ("wide", "map", "missing", "decimal", "thousands")
-LAYOUT = (*_COLUMNS, "sep", "header", "encoding", "duplicates", *_VALUES, "titles")
-#: Those of them that tables in a cluster have, too.
-DISTRIBUTED = (*_COLUMNS, "duplicates", "map", "missing", "decimal", "thousands")
-SCALE = ("minimum", "maximum", "scaling")
-_DEFAULTS = {
-    "sep": "auto",
-    "encoding": "utf-8",
-    "duplicates": "error",
-    "scaling": "auto",
-    "wide": False,
-    "missing": (),
-    "decimal": "auto",
-}
 
 
 class Finite(click.FloatRange):
@@ -83,9 +66,14 @@ EVENTS = click.IntRange(max=1_000_000)
 JOBS = click.IntRange(-10_000, 10_000)
 
 
-def column_of(text: str | None) -> str | int | None:
-    """Read a column as typed in a shell: a number is a position."""
-    return int(text) if text is not None and text.isdigit() else text
+class ColumnName(click.ParamType):  # type: ignore[type-arg]
+    """A column; a number is its position."""
+
+    name = "column"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read a name or a position."""
+        return int(value) if isinstance(value, str) and value.isdigit() else value
 
 
 class Meanings(click.types.StringParamType):
@@ -113,87 +101,89 @@ def _marks(context: click.Context, parameter: click.Parameter, value: tuple[str,
     return tuple(mark for text in value for mark in text.split(","))
 
 
-def titles_option(function: F) -> F:
-    """Add --titles, which gives items their titles."""
-    return click.option(
+def _told_or_auto(context: click.Context, parameter: click.Parameter, value: bool | None) -> bool | str:
+    return "auto" if value is None else value
+
+
+_COLUMN = ColumnName()
+#: The options of `read_ratings`, by their names there.
+READING: dict[str, Callable[[Any], Any]] = {
+    "user": click.option(
+        "--user-column", "user", type=_COLUMN, metavar="COL", help="User column: name, or number from 0."
+    ),
+    "item": click.option("--item-column", "item", type=_COLUMN, metavar="COL", help="Item column."),
+    "value": click.option(
+        "--value-column", "value", type=_COLUMN, metavar="COL", help="Column of the value or rating."
+    ),
+    "weight": click.option(
+        "--weight-column", "weight", type=_COLUMN, metavar="COL", help="Column of weights; none by default."
+    ),
+    "sep": click.option("--sep", default="auto", show_default=True, help="Separator, 'whitespace' or 'auto'."),
+    "header": click.option(
+        "--header/--no-header", default=None, callback=_told_or_auto, help="Whether line 1 names the columns."
+    ),
+    "encoding": click.option("--encoding", default="utf-8", show_default=True, help="Of the text file."),
+    "duplicates": click.option(
+        "--duplicates",
+        type=click.Choice(["error", "mean", "last"]),
+        default="error",
+        show_default=True,
+        help="What to do with duplicate ratings of a pair.",
+    ),
+    "wide": click.option("--wide", is_flag=True, help="One row per user, one column per item; empty is missing."),
+    "map": click.option("--map", type=Meanings(), help="What words mean, such as yes=1,abstain=0.5,no=0."),
+    "missing": click.option(
+        "--missing",
+        multiple=True,
+        metavar="MARKS",
+        callback=_marks,
+        help="What stands for a missing value, such as NA,99; '' for empty. May be repeated.",
+    ),
+    "decimal": click.option(
+        "--decimal",
+        type=click.Choice(["auto", ".", ","]),
+        default="auto",
+        show_default=True,
+        help="What stands before decimals.",
+    ),
+    "thousands": click.option("--thousands", metavar="CHAR", help="What stands between thousands."),
+    "maximum": click.option(
+        "--maximum", type=Finite(), help="Rating that means probability 1.  [default: largest seen]"
+    ),
+    "minimum": click.option(
+        "--minimum", type=Finite(), help="Rating that means probability 0.  [default: 0, or the smallest seen]"
+    ),
+    "scaling": click.option(
+        "--scaling",
+        type=click.Choice(["auto", "max", "minmax"]),
+        default="auto",
+        show_default=True,
+        help="p = r / maximum, or p = (r - minimum) / (maximum - minimum), as for negative ratings.",
+    ),
+    "titles": click.option(
         "--titles",
         type=Input(),
         metavar="FILE",
         help="What the items are called: two columns, id and title, separated by commas, tabs, | or ::.",
-    )(function)
+    ),
+}
+_OF_SCALES = ("maximum", "minimum", "scaling")
 
 
-def value_options(function: F) -> F:
-    """Add the options of `read_ratings` that concern how values are written."""
-    for option in reversed(
-        [
-            click.option("--wide", is_flag=True, help="One row per user, one column per item; empty is missing."),
-            click.option("--map", type=Meanings(), help="What words mean, such as yes=1,abstain=0.5,no=0."),
-            click.option(
-                "--missing",
-                multiple=True,
-                metavar="MARKS",
-                callback=_marks,
-                help="What stands for a missing value, such as NA,99; '' for empty. May be repeated.",
-            ),
-            click.option(
-                "--decimal",
-                type=click.Choice(["auto", ".", ","]),
-                default="auto",
-                show_default=True,
-                help="What stands before decimals.",
-            ),
-            click.option("--thousands", metavar="CHAR", help="What stands between thousands."),
-        ]
-    ):
-        function = option(function)
-    return function
+def adding(*names: str) -> Callable[[F], F]:
+    """Return a decorator that adds options of `read_ratings`, in this order."""
+
+    def add(function: F) -> F:
+        for name in reversed(names):
+            function = READING[name](function)
+        return function
+
+    return add
 
 
-def reading_options(function: F) -> F:
-    """Add the options of `read_ratings` that concern the file's layout and how its values are written."""
-    function = value_options(function)
-    for option in reversed(
-        [
-            click.option("--user-column", "user", metavar="COL", help="User column: name, or number from 0."),
-            click.option("--item-column", "item", metavar="COL", help="Item column."),
-            click.option("--value-column", "value", metavar="COL", help="Column of the value or rating."),
-            click.option("--weight-column", "weight", metavar="COL", help="Column of weights; none by default."),
-            click.option("--sep", default="auto", show_default=True, help="Separator, 'whitespace' or 'auto'."),
-            click.option("--header/--no-header", default=None, help="Whether line 1 names the columns."),
-            click.option("--encoding", default="utf-8", show_default=True, help="Of the text file."),
-            click.option(
-                "--duplicates",
-                type=click.Choice(["error", "mean", "last"]),
-                default="error",
-                show_default=True,
-                help="What to do with duplicate ratings of a pair.",
-            ),
-        ]
-    ):
-        function = option(function)
-    return function
-
-
-def scale_options(function: F) -> F:
-    """Add the options of `read_ratings` that concern the scale."""
-    for option in reversed(
-        [
-            click.option("--maximum", type=Finite(), help="Rating that means probability 1.  [default: largest seen]"),
-            click.option(
-                "--minimum", type=Finite(), help="Rating that means probability 0.  [default: 0, or the smallest seen]"
-            ),
-            click.option(
-                "--scaling",
-                type=click.Choice(["auto", "max", "minmax"]),
-                default="auto",
-                show_default=True,
-                help="p = r / maximum, or p = (r - minimum) / (maximum - minimum), as for negative ratings.",
-            ),
-        ]
-    ):
-        function = option(function)
-    return function
+scale_options, titles_option = adding(*_OF_SCALES), adding("titles")
+#: All that concern how a file is laid out and how its values are written.
+reading_options = adding(*(name for name in READING if name not in (*_OF_SCALES, "titles")))
 
 
 def format_options(function: F) -> F:
@@ -224,35 +214,30 @@ def unknown_option(default: str) -> Callable[[F], F]:
     )
 
 
-def read_input(path: str, layout: dict[str, Any], *, from_model: bool = False, **scale: Any) -> Observations:
-    """Read a ratings file, map a packed table, or load a named dataset given as dataset:NAME."""
-    from kolmogorov.data import Observations
+def read_input(path: str, options: Mapping[str, Any], *, scale: Scale | None = None) -> Observations:
+    """Read a ratings file, map a packed table, or load a named dataset given as dataset:NAME.
+
+    `options` may hold others than those of `read_ratings`. With the `scale` of a model ratings are put on that.
+    """
+    from kolmogorov.data import Observations, datasets, read_ratings
     from kolmogorov.data.packed.file import is_table
 
     if path.startswith(DATASET) or is_table(path):
-        titles = layout.get("titles")
-        given = [n for n, v in {**layout, **scale}.items() if v != _DEFAULTS.get(n) and n != "titles"]
-        if given and not from_model:
-            flags = flags_of(click.get_current_context().command)
-            raise click.UsageError(f"{path} has its own layout and scale; drop {', '.join(flags[n] for n in given)}.")
-        if not path.startswith(DATASET):
-            return Observations.open(path).with_titles(items=titles)
-        from kolmogorov.data import datasets
-
-        return datasets.load(path.removeprefix(DATASET)).with_titles(items=titles)
-    from kolmogorov.data import read_ratings
-
-    return read_ratings(path, **reading_settings(layout), **scale)
+        given = given_of(name for name in READING if name != "titles")
+        if given and scale is None:
+            raise click.UsageError(f"{path} has its own layout and scale; drop {', '.join(given)}.")
+        table = datasets.load(path.removeprefix(DATASET)) if path.startswith(DATASET) else Observations.open(path)
+        return table.with_titles(items=options.get("titles"))
+    told = reading_settings(options) | ({} if scale is None else _scale_settings(scale))
+    return read_ratings(path, **told)
 
 
-def reading_settings(layout: dict[str, Any]) -> dict[str, Any]:
-    """Turn the options about a file's layout into arguments of `read_ratings` and `pack`."""
-    columns: dict[str, Any] = {name: column_of(layout[name]) for name in _COLUMNS}
-    rest = {name: layout[name] for name in layout if name not in (*_COLUMNS, "header")}
-    return {"header": "auto" if layout["header"] is None else layout["header"], **columns, **rest}
+def reading_settings(options: Mapping[str, Any], names: Iterable[str] = READING) -> dict[str, Any]:
+    """Return those of a verb's options that are for `read_ratings`, or for another reader that takes fewer."""
+    return {name: options[name] for name in names if name in options}
 
 
-def scale_of(scale: Scale) -> dict[str, Any]:
+def _scale_settings(scale: Scale) -> dict[str, Any]:
     """Return the reading options that put new data on a model's scale."""
     if scale.minimum == 0.0:
         return {"maximum": scale.maximum}
@@ -291,26 +276,8 @@ def known_id(names: Vocabulary, text: str, what: str, unknown: str = "error") ->
     from kolmogorov._support.wording import advice, option
     from kolmogorov.errors import UnknownIdError
 
-    try:
-        found = names.parse(text)
-    except UnknownIdError as error:
-        raise UnknownIdError(f"{error}{_alike(names, text)}") from None
+    found = names.parse(text)
     if unknown == "error" and names.encode([found], what)[0] < 0:
         remedy = advice("With {} it would be treated as the average one.", option("unknown", "average"))
-        raise UnknownIdError(f"The model has seen no observation of {what} {found!r}.{_alike(names, text)}{remedy}")
+        raise UnknownIdError(f"The model has seen no observation of {what} {found!r}.{names.suggestion(text)}{remedy}")
     return found
-
-
-def _alike(names: Vocabulary, text: str) -> str:
-    """Return a question with the ids and titles most like a text, or nothing."""
-    import difflib
-
-    ids = map(str, names.ids.tolist()) if names.holds_strings else ()
-    known = dict.fromkeys((*ids, *(() if names.labels is None else names.labels.tolist())))
-    if len(known) > _MOST_COMPARED:
-        return ""
-    folded: dict[str, str] = {}
-    for name in known:
-        folded.setdefault(name.casefold(), name)
-    close = difflib.get_close_matches(text.casefold(), folded, n=3)
-    return f" Did you mean {' or '.join(repr(folded[name]) for name in close)}?" if close else ""

@@ -12,7 +12,6 @@ from kolmogorov.cli.options import (
     output_option,
     read_input,
     reading_options,
-    reading_settings,
     scale_options,
     titles_option,
 )
@@ -52,7 +51,7 @@ def list_datasets() -> None:
 @click.argument("data", type=Input(dir_okay=True))
 @scale_options
 @reading_options
-def describe(data: str, minimum: float | None, maximum: float | None, scaling: str, **layout: Any) -> None:
+def describe(data: str, **options: Any) -> None:
     """Read DATA as `fit` would and say what is in it.
 
     \b
@@ -64,7 +63,7 @@ def describe(data: str, minimum: float | None, maximum: float | None, scaling: s
     from kolmogorov.cli.display import console, table
     from kolmogorov.data import datasets
 
-    observations = read_input(data, layout, minimum=minimum, maximum=maximum, scaling=scaling)
+    observations = read_input(data, options)
     console().print(str(observations))
     if data.startswith(DATASET):
         name = data.removeprefix(DATASET)
@@ -109,15 +108,7 @@ def export(name: str, form: str, output: str | None) -> None:
 @scale_options
 @reading_options
 @titles_option
-def pack_files(
-    files: tuple[str, ...],
-    output: str,
-    memory: str,
-    minimum: float | None,
-    maximum: float | None,
-    scaling: str,
-    **layout: Any,
-) -> None:
+def pack_files(files: tuple[str, ...], output: str, memory: str, **options: Any) -> None:
     """Pack FILES into one table that is mapped instead of read, and may be larger than memory.
 
     Takes the files that `fit` takes, as many as you like, and directories of parquet files. fit, tune, evaluate, rules,
@@ -139,7 +130,6 @@ def pack_files(
         raise click.UsageError("A table is written to a file, not to standard output.")
     say = console()
     parts = (TextColumn("{task.description:16}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    scale: dict[str, Any] = {"minimum": minimum, "maximum": maximum, "scaling": scaling}
     with Progress(*parts, console=say, transient=True, disable=say.quiet or not say.is_terminal) as bar:
         tasks: dict[str, Any] = {}
 
@@ -148,6 +138,6 @@ def pack_files(
                 tasks[stage] = bar.add_task(stage)
             bar.update(tasks[stage], completed=done, total=total)
 
-        table = pack(files, output, memory=memory, progress=advance, **scale, **reading_settings(layout))
+        table = pack(files, output, memory=memory, progress=advance, **options)
     say.print(str(table))
     say.print(f"Table written to {shown(output)}")

@@ -9,7 +9,7 @@ import click
 
 from kolmogorov.cli.command import Verb, chosen_format
 from kolmogorov.cli.file_parameters import Input
-from kolmogorov.cli.options import COUNT, format_options, read_input, reading_options, refuse_given, scale_of
+from kolmogorov.cli.options import COUNT, format_options, read_input, reading_options, refuse_given
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
@@ -59,7 +59,7 @@ def command(
         refuse_given(["k"], "goes only with --ranking")
     length = k if ranking else None
     fitted_model = load(model)
-    observations = read_input(data, layout, from_model=True, **scale_of(fitted_model.fitted_.scale))
+    observations = read_input(data, layout, scale=fitted_model.fitted_.scale)
     if folds is None:
         columns, sentence = scored(fitted_model, observations, "value", length)
         emit(columns, form, output, f"On {len(observations):,} ratings")

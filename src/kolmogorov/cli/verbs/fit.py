@@ -14,11 +14,8 @@ from kolmogorov.cli.errors import INTERRUPTED
 from kolmogorov.cli.file_parameters import Input, Output
 from kolmogorov.cli.options import (
     COUNT,
-    DISTRIBUTED,
     EVENTS,
     JOBS,
-    LAYOUT,
-    SCALE,
     Finite,
     LevelsOption,
     output_option,
@@ -195,16 +192,16 @@ def _gpu() -> Any:
 def _tables(data: str, model: Any, test_size: float | None, options: dict[str, Any], say: Any) -> tuple[Any, Any]:
     """Return what to learn from, and what is held out; parquet files for a cluster are read by its workers."""
     from kolmogorov.data.reading.frames.arrow import is_parquet
+    from kolmogorov.data.reading.options import TableKeywords
     from kolmogorov.execution import Dask, distributed_table
 
-    layout, scale = ({name: options[name] for name in names} for names in (LAYOUT, SCALE))
     if isinstance(model.execution, Dask) and not model._has_draws and test_size is None and is_parquet(data):
         from glob import glob
 
         refuse_given(["wide", "titles"], "does not go with parquet files that a cluster reads")
-        more = {name: reading_settings(layout)[name] for name in DISTRIBUTED} | scale
-        return distributed_table(model.execution, sorted(glob(data)) or [data], **more), None
-    table = read_input(data, layout, **scale)
+        told = reading_settings(options, TableKeywords.__annotations__)
+        return distributed_table(model.execution, sorted(glob(data)) or [data], **told), None
+    table = read_input(data, options)
     say.print(str(table))
     if test_size is None:
         return table, None

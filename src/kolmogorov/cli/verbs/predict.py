@@ -8,7 +8,7 @@ import click
 
 from kolmogorov.cli.command import Verb, force_option, safe_cells_option
 from kolmogorov.cli.file_parameters import Input, Output
-from kolmogorov.cli.options import Finite, column_of, unknown_option
+from kolmogorov.cli.options import Finite, adding, unknown_option
 
 if TYPE_CHECKING:
     from kolmogorov.data.reading.options import ReadingOptions
@@ -42,11 +42,7 @@ def _file_or_units(context: click.Context, parameter: click.Parameter, value: tu
 )
 @force_option
 @safe_cells_option
-@click.option("--user-column", "user", metavar="COL", help="User column: name, or number from 0.")
-@click.option("--item-column", "item", metavar="COL", help="Item column.")
-@click.option("--sep", default="auto", show_default=True, help="Separator of the pairs.")
-@click.option("--header/--no-header", default=None, help="Whether line 1 names the columns.")
-@click.option("--encoding", default="utf-8", show_default=True, help="Of the pairs.")
+@adding("user", "item", "sep", "header", "encoding")
 @unknown_option("average")
 @click.option(
     "--interval",
@@ -56,16 +52,13 @@ def _file_or_units(context: click.Context, parameter: click.Parameter, value: tu
 @click.pass_context
 def command(
     context: click.Context,
+    /,
     model: str,
     pairs: str,
     output: str | None,
-    user: str | None,
-    item: str | None,
-    sep: str,
-    header: bool | None,
-    encoding: str,
     unknown: Unknown,
     interval: float | None,
+    **layout: Any,
 ) -> None:
     """Write the probability and the rating of every (user, item) of PAIRS as CSV.
 
@@ -92,9 +85,7 @@ def command(
         raise ParameterError(
             f"{model} holds a {type(fitted_model).__name__}, which knows no intervals. Fit with --bayes for them."
         )
-    given = "auto" if header is None else header
-    options = ReadingOptions(user=column_of(user), item=column_of(item), sep=sep, header=given, encoding=encoding)
-    users, items = _pairs(pairs, options)
+    users, items = _pairs(pairs, ReadingOptions(**layout))
     strangers = Strangers(unknown)
     user_rows = strangers.settled(fitted.users.rows_of_texts(users), fitted.user_seen, users, "user", fitted.users)
     item_rows = strangers.settled(fitted.items.rows_of_texts(items), fitted.item_seen, items, "item", fitted.items)

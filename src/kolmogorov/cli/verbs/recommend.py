@@ -14,7 +14,6 @@ from kolmogorov.cli.options import (
     read_input,
     reading_options,
     refuse_given,
-    scale_of,
     titles_option,
     unknown_option,
 )
@@ -81,5 +80,5 @@ def command(
         emit(columns, form, output, f"For {', '.join(who)}")
         return
     refuse_given(["unknown"], "goes only with --user")
-    guests = read_input(ratings or "", layout, from_model=True, **scale_of(fitted_model.scale_))
+    guests = read_input(ratings or "", layout, scale=fitted_model.scale_)
     emit(fitted_model._asked(guests, top, **options), form, output, "For new users")

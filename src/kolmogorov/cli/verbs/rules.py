@@ -17,7 +17,6 @@ from kolmogorov.cli.options import (
     read_input,
     reading_options,
     refuse_given,
-    scale_of,
     titles_option,
 )
 
@@ -158,7 +157,7 @@ def _judged_on(fitted: Trained, name: str, layout: dict[str, Any], on: str) -> O
     from kolmogorov.errors import DataError
     from kolmogorov.surface.held_out import held_out
 
-    observations = read_input(name, layout, from_model=True, **scale_of(fitted.scale))
+    observations = read_input(name, layout, scale=fitted.scale)
     if on == "all":
         return observations
     fresh = held_out(fitted, observations)

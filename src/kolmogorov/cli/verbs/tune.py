@@ -15,8 +15,6 @@ from kolmogorov.cli.options import (
     COUNT,
     EVENTS,
     JOBS,
-    LAYOUT,
-    SCALE,
     Finite,
     LevelsOption,
     output_option,
@@ -121,8 +119,7 @@ def command(
     if model == "draws":
         refuse_given(("user_reg", "item_reg", "max_iter", "only_yes"), "does not go with --model draws")
     say = console(stderr=True)
-    layout = {name: options[name] for name in LAYOUT}
-    observations = read_input(data, layout, **{name: options[name] for name in SCALE})
+    observations = read_input(data, options)
     say.print(str(observations))
     grid: dict[str, Any] = {"n_events": events, "levels": levels or None, "user_reg": user_reg, "item_reg": item_reg}
     with _bar(say) as advance:
