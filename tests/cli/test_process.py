@@ -4,14 +4,13 @@ import os
 import re
 import signal
 import subprocess
-import sys
-import time
 import tomllib
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
 
+from helpers.processes import PATIENCE, tool, wait_until
 from kolmogorov._support import optional
 from kolmogorov._support.files import clean_folder
 
@@ -23,21 +22,18 @@ class Packing:
         self.folder = folder
         pipe = folder / "input"
         os.mkfifo(pipe)
-        command = [sys.executable, "-m", "kolmogorov", "data", "pack", str(pipe), "-o", str(folder / name)]
+        command = tool("data", "pack", pipe, "-o", folder / name)
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
         self.writer = os.open(pipe, os.O_WRONLY)
         os.write(self.writer, b"user,item,rating\na,b,1\n")
-        until = time.monotonic() + 60
-        while not self.left() and time.monotonic() < until:
-            time.sleep(0.02)
-        assert self.left(), "the packing has not begun"
+        wait_until(self.left, "the file of a packing that has begun")
 
     def left(self):
         return [name for name in os.listdir(self.folder) if name.startswith(".")]
 
     def end(self, number):
         self.process.send_signal(number)
-        error = self.process.communicate(timeout=60)[1]
+        error = self.process.communicate(timeout=PATIENCE)[1]
         os.close(self.writer)
         return self.process.returncode, error
 

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from sklearn.base import clone
 
 import kolmogorov as km
 from helpers.planned import planned
+from helpers.processes import PATIENCE, tool, wait_until
 from kolmogorov import KolmogorovModel, Observations
 from kolmogorov.data.datasets.synthetic import planted
 from kolmogorov.errors import DataError, ExecutionError, FileFormatError, ParameterError
@@ -256,27 +256,25 @@ def test_a_killed_worker_and_one_that_joins_late(larger, undisturbed):
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
-        pids = client.run(os.getpid)
-        killed, joined = [], []
+        address, pid = next(iter(client.run(os.getpid).items()))
+        happened = []
 
         def strike():
-            os.kill(next(iter(pids.values())), signal.SIGKILL)
-            killed.append(time.monotonic())
+            wait_until(lambda: client.processing([address])[address], "a task of the third sweep")
+            os.kill(pid, signal.SIGKILL)
+            happened.append("killed")
 
         def watch(sweep):
+            happened.append(sweep.sweep)
             if sweep.sweep == 2:
-                threading.Timer(0.05, strike).start()
+                threading.Thread(target=strike).start()
             if sweep.sweep == 5:
                 cluster.scale(3)
-                client.wait_for_workers(3, timeout=60)
-                joined.append(len(client.nthreads()))
-            ends.append(time.monotonic())
+                client.wait_for_workers(3, timeout=PATIENCE)
+                happened.append(f"{len(client.nthreads())} workers")
 
-        ends = []
         model = KolmogorovModel(**LONG, execution=Dask(client, shard_ratings=20_000), callback=watch).fit(larger)
-    assert joined == [3]
-    assert len(killed) == 1
-    assert ends[1] < killed[0] < ends[2]  # in the middle of the third sweep
+    assert happened == [1, 2, "killed", 3, 4, 5, "3 workers", 6, 7, 8]
     same(model, undisturbed)
 
 
@@ -289,11 +287,8 @@ def _start_cluster(folder, name):
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     scheduler = subprocess.Popen([*_SCHEDULER, "--scheduler-file", str(note)], **quiet)
     worker = subprocess.Popen([*_WORKER, "--scheduler-file", str(note)], cwd=folder, **quiet)
-    for _ in range(300):
-        if note.exists():
-            return note, scheduler, worker
-        time.sleep(0.1)
-    raise AssertionError("the scheduler did not start")
+    wait_until(note.exists, "the note of a scheduler that has started")
+    return note, scheduler, worker
 
 
 def test_a_scheduler_that_goes_away(larger, undisturbed, tmp_path):
@@ -301,7 +296,7 @@ def test_a_scheduler_that_goes_away(larger, undisturbed, tmp_path):
     options = {**LONG, "checkpoint": tmp_path / "fit.ckpt"}
     note, scheduler, worker = _start_cluster(tmp_path, "first")
     try:
-        with distributed.Client(scheduler_file=str(note), set_as_default=False, timeout=30) as client:
+        with distributed.Client(scheduler_file=str(note), set_as_default=False, timeout=PATIENCE) as client:
 
             def watch(sweep):
                 if sweep.sweep == 3:
@@ -316,7 +311,7 @@ def test_a_scheduler_that_goes_away(larger, undisturbed, tmp_path):
             process.wait()
     note, scheduler, worker = _start_cluster(tmp_path, "second")
     try:
-        with distributed.Client(scheduler_file=str(note), set_as_default=False, timeout=30) as client:
+        with distributed.Client(scheduler_file=str(note), set_as_default=False, timeout=PATIENCE) as client:
             sweeps = []
             model = KolmogorovModel(**options, execution=Dask(client, shard_ratings=20_000), callback=sweeps.append)
             same(model.fit(larger), undisturbed)
@@ -535,18 +530,15 @@ def test_interrupting_keeps_the_best_so_far(tmp_path, table):
     call = ["fit", tmp_path / "t.kmt", "--dask", "local:1", "--max-iter", 100_000, "--tol", 0, "-o", tmp_path / "m.km"]
     call += ["--learn-from", "ratings", "--checkpoint", tmp_path / "c.ckpt"]
     command = subprocess.Popen(
-        [sys.executable, "-m", "kolmogorov", *map(str, call)],
+        tool(*call),
         start_new_session=True,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
     )
-    for _ in range(600):
-        if (tmp_path / "c.ckpt").exists():
-            break
-        time.sleep(0.1)
+    wait_until((tmp_path / "c.ckpt").exists, "a checkpoint")
     os.killpg(command.pid, signal.SIGINT)
-    _, errors = command.communicate(timeout=90)
+    _, errors = command.communicate(timeout=PATIENCE)
     assert command.returncode == 0, errors
     assert "Ending after this sweep" in errors
     assert 1 <= km.load(tmp_path / "m.km").n_iter_ < 100_000

@@ -2,14 +2,12 @@
 
 import json
 import os
-import subprocess
-import sys
 import threading
-import time
 
 import numpy as np
 import pytest
 
+from helpers.processes import printed, wait_until
 from helpers.strategies import sparse_integers
 from kolmogorov import bqp
 from kolmogorov.errors import ParameterError, SolverMismatchError
@@ -19,15 +17,15 @@ from kolmogorov.solvers import BestOf, names, resolve
 from kolmogorov.solvers.stopping import interruptible, limited, stop_cell
 
 LIMITED = [name for name in names("binary") if "time_limit" in type(resolve("binary", name)).option_names()]
-# Ten seconds and far more where nothing ends them.
+# Hours, most of them, where nothing ends them.
 LONG = {
     "auto": (900, {}),
     "local_search": (2000, {"n_starts": 100_000}),
     "branch_bound": (200, {}),
     "dmo": (100, {}),
-    "gd": (400, {}),
-    "enhanced_gd": (400, {"evd": "lanczos"}),
-    "quasi_newton": (600, {}),
+    "gd": (400, {"n_draws": 10**9}),
+    "enhanced_gd": (400, {"evd": "lanczos", "n_draws": 10**9}),
+    "quasi_newton": (600, {"n_draws": 10**9}),
     "newton": (400, {"n_draws": 10**9}),
     "sdr": (60, {}),
 }
@@ -38,26 +36,57 @@ def large():
     return BinaryQP(sparse_integers(2000, 0), np.zeros(2000))
 
 
-def _compile(name, size):
-    """Take every way through the solver once, so that the clock measures no compilation."""
-    qp = BinaryQP(sparse_integers(size, 0), np.zeros(size))
-    bqp.solve(sparse_integers(10, 0), solver="newton")
-    for options in ({"max_nodes": 10}, {"time_limit": 0.001}, {"time_limit": 0.05}):
-        if set(options) <= set(type(resolve("binary", name)).option_names()):
-            resolve("binary", name, **options).solve(qp)
+def _told_to_stop(solve):
+    """Return what a solve returns whose cell is set before it begins; in a thread it looks at no other."""
+    got = []
+
+    def work():
+        with limited(3600.0) as cell:
+            cell[0] = 1
+            got.append(solve())
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    return got[0]
+
+
+@pytest.mark.parametrize("name", [name for name in LONG if name not in ("quasi_newton", "sdr")])
+def test_kernels_look_at_their_cell(name):
+    """What would take hours does next to nothing."""
+    size, options = LONG[name]
+    qp = BinaryQP(sparse_integers(size, 0) / 100, np.zeros(size))
+    got = _told_to_stop(lambda: bqp.solve(qp, solver=name, **options))
+    assert got.value == qp.value(got.x)
+    assert (got.nodes or 0) <= 1
+    assert name == "local_search" or (got.iterations or 0) <= 1
+
+
+@pytest.mark.parametrize("name", ["quasi_newton", "sdr"])
+def test_solvers_in_python_leave_where_they_are(name):
+    if name == "sdr":
+        pytest.importorskip("clarabel")
+    size, options = LONG[name]
+    matrix = sparse_integers(size, 0)
+
+    def solve():
+        try:
+            return bqp.solve(matrix, solver=name, **options)
+        except Exception as error:
+            return type(error).__name__
+
+    assert _told_to_stop(solve) == "_EndedError"
 
 
 @pytest.mark.parametrize("name", LIMITED)
 @pytest.mark.parametrize("size", [300, 1000, 2000])
-def test_time_limits_hold_to_a_second(name, size):
-    solver = resolve("binary", name, time_limit=0.8)
+def test_time_limits_return_the_best_so_far(name, size):
+    """None of these problems is solved in hours, so what returns was cut short."""
+    solver = resolve("binary", name, time_limit=0.2)
     if solver.max_variables is not None:
         size = solver.max_variables
     qp = BinaryQP(sparse_integers(size, 1), np.zeros(size))
-    _compile(name, min(size, 101))
-    began = time.perf_counter()
     got = solver.solve(qp)
-    assert time.perf_counter() - began < 1.8
     assert got.value <= 0.0
     assert got.value == qp.value(got.x)
     if got.lower_bound is not None:
@@ -102,45 +131,36 @@ def test_convex_solvers_at_two_thousand_variables():
             assert np.isfinite(resolve(family, name, **options).solve(qp).value)
 
 
-CHILD = """
-import json, os, signal, sys, threading, time
-import numpy as np
+INTERRUPTED = """
+import json, os, sys, threading
 from kolmogorov import bqp
+from helpers.processes import wait_until
 from helpers.strategies import sparse_integers
 
+def solving():
+    return any(thread.name == "kolmogorov-solve" for thread in threading.enumerate())
+
 for name, (size, options) in json.loads(sys.argv[1]).items():
-    small = {**options, **({"n_draws": 2} if "n_draws" in options else {})}
-    small |= {"n_starts": 2} if "n_starts" in options else {}
-    bqp.solve(sparse_integers(20, 0), solver=name, **small)
-    if name in ("auto", "branch_bound", "local_search"):
-        bqp.solve(sparse_integers(101, 0), solver=name, time_limit=0.1)
     matrix = sparse_integers(size, 0) / 100
-    threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
-    began = time.perf_counter()
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     try:
         bqp.solve(matrix, solver=name, **options)
         print(name, "ended by itself", flush=True)
     except KeyboardInterrupt:
-        late = time.perf_counter() - began - 1.0
-        wait = time.perf_counter() + (0.0 if name == "sdr" else 5.0)
-        while any(t.name == "kolmogorov-solve" for t in threading.enumerate()) and time.perf_counter() < wait:
-            time.sleep(0.05)
         # Clarabel cannot be stopped from outside; its thread ends when it is done.
-        left = name != "sdr" and any(t.name == "kolmogorov-solve" for t in threading.enumerate())
-        print(name, "late" if late > 1.0 else "left a thread" if left else "interrupted", flush=True)
+        if name != "sdr":
+            wait_until(lambda: not solving(), "the end of the solver's thread")
+        print(name, "interrupted", flush=True)
+os._exit(0)
 """
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent in another way there")
 @pytest.mark.parametrize("names_", [list(LONG)[:5], list(LONG)[5:]], ids=["first", "second"])
-def test_ctrl_c_ends_every_long_solve_within_a_second(names_):
+def test_ctrl_c_ends_every_long_solve(names_):
     pytest.importorskip("clarabel")
     chosen = {name: LONG[name] for name in names_}
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    child = subprocess.run(
-        [sys.executable, "-c", CHILD, json.dumps(chosen)], capture_output=True, text=True, env=environment, timeout=300
-    )
-    assert child.stdout.splitlines() == [f"{name} interrupted" for name in chosen], child.stderr[-2000:]
+    assert printed(INTERRUPTED, json.dumps(chosen)) == [f"{name} interrupted" for name in chosen]
 
 
 def test_every_solver_that_can_run_long_is_in_that_test():
@@ -156,12 +176,9 @@ def test_kernels_see_a_cell_that_is_set():
 
 def test_limits_nest_and_end_with_their_blocks():
     assert stop_cell()[0] == 0
-    with limited(60.0) as outer, limited(0.02) as inner:
+    with limited(3600.0) as outer, limited(0.02) as inner:
         assert stop_cell() is inner
-        deadline = time.perf_counter() + 5
-        while not inner[0] and time.perf_counter() < deadline:
-            time.sleep(0.005)
-        assert inner[0] == 1
+        wait_until(lambda: inner[0] == 1, "the end of the inner limit")
         assert outer[0] == 0
     assert stop_cell()[0] == 0
 
