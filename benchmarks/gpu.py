@@ -3,7 +3,7 @@
 `python benchmarks/gpu.py --check` compares with the engine on threads. `python benchmarks/gpu.py [sweeps] [large]
 [streamed] [dask] [movielens] [recommend] [draws]` measures: 10^7 and 10^8 planted ratings, with `large` 10^9, at 8, 16
 and 32 events, 10^8 that are sent in every sweep, 10^7 on a cluster of one worker with the GPU, MovieLens 1M, lists for
-all users, and chains. Half-steps are timed on the host, the device having finished, and their sums by CUDA events; the
+all users, and chains. Half-steps are timed on the host, the GPU having finished, and their sums by CUDA events; the
 rates these are compared with are measured in the same run.
 """
 
@@ -29,7 +29,7 @@ from kolmogorov.fitting.descent.equations import Partners
 from kolmogorov.fitting.descent.half_step import USER_SIDE, HalfStep
 from kolmogorov.fitting.descent.objective import Objective, UserTotals, squares_of
 from kolmogorov.fitting.descent.state import State
-from kolmogorov.fitting.gpu.engine import DeviceEngine
+from kolmogorov.fitting.gpu.engine import GpuEngine
 from kolmogorov.fitting.gpu.half_step import row_length
 from kolmogorov.solvers import resolve
 
@@ -101,28 +101,28 @@ def table_to_check() -> Observations:
 
 
 def same_sweeps(cuda: Cuda, words: str, table: Observations, size: int, options: dict[str, Any]) -> bool:
-    """Sweep from the same states on threads and on the device, three times each, twice over.
+    """Sweep from the same states on threads and on the GPU, three times each, twice over.
 
     Each half-step is compared given the same factors, and the whole sweep.
     """
     wholes, items, users, steps, same, gap = [], [], [], [], True, 0.0
     with Threads(-1) as dealer:
         host = ThreadedEngine(problem(**options), table, dealer)
-        device = DeviceEngine(problem(**options), table, cuda)
+        gpu = GpuEngine(problem(**options), table, cuda)
         state = host.start(np.random.default_rng(0), size)
         for index in range(1, 4):
             new, record = host.sweep(state, index, 1)
-            found, ours = device.sweep(device.spread(state), index, 1)
-            again, _ = device.sweep(device.spread(state), index, 1)
+            found, ours = gpu.sweep(gpu.spread(state), index, 1)
+            again, _ = gpu.sweep(gpu.spread(state), index, 1)
             same = same and bool((found.theta == again.theta).all()) and bool((found.psi == again.psi).all())
-            psi = device.collect(found).psi
+            psi = gpu.collect(found).psi
             theirs, mine = (item_values(host, state, each) for each in (new.psi, psi))
             items.append((mine - theirs) / record.objective)
             users.append(ours.objective / user_objective(host, state, psi, index, dealer) - 1.0)
             wholes.append(ours.objective / record.objective - 1.0)
-            _, further = device.sweep(found, index + 1, 1)
+            _, further = gpu.sweep(found, index + 1, 1)
             steps.append(further.objective / ours.objective - 1.0)
-            gap = max(gap, device.gap)
+            gap = max(gap, gpu.gap)
             state = new
     exact = options.get("levels", 2) == 2 and size <= 16
     # Beyond what is enumerated two searches from different points end at different ones, and users follow.
@@ -159,8 +159,8 @@ def user_objective(host: ThreadedEngine, state: State, psi: Any, index: int, dea
 
 def same_from_blocks(cuda: Cuda, table: Observations) -> bool:
     """A table that is sent in blocks gives the same numbers as one that is kept."""
-    kept = DeviceEngine(problem(), table, cuda)
-    sent = DeviceEngine(problem(), table, Cuda(memory="1MB"))
+    kept = GpuEngine(problem(), table, cuda)
+    sent = GpuEngine(problem(), table, Cuda(memory="1MB"))
     start = kept.start(np.random.default_rng(0), 16)
     a, b = kept.sweep(start, 1, 1)[1].objective, sent.sweep(start, 1, 1)[1].objective
     good = kept.resident and not sent.resident and abs(a / b - 1.0) < 1e-6
@@ -169,7 +169,7 @@ def same_from_blocks(cuda: Cuda, table: Observations) -> bool:
 
 
 def same_answers(cuda: Cuda, ratings: Observations) -> bool:
-    """Predictions and lists from the device are those from the host."""
+    """Predictions and lists from the GPU are those from the host."""
     train, test = ratings.split(0.2, random_state=0)
     users, wrong = train.users.ids.tolist(), 0
     for words, model in answering(cuda, 8).items():
@@ -180,8 +180,8 @@ def same_answers(cuda: Cuda, ratings: Observations) -> bool:
             lists = model._asked(users, 10)
             scores = model.evaluate(test, ranking=True, k=10)
             found.append((model.predict(train), lists["item"], scores["ndcg"]))
-        (host, items, ndcg), (device, others, other) = found
-        apart, alike = float(np.abs(host - device).max()), float((items == others).mean())
+        (host, items, ndcg), (gpu, others, other) = found
+        apart, alike = float(np.abs(host - gpu).max()), float((items == others).mean())
         good = apart < 1e-6 and alike == 1.0 and abs(ndcg - other) < 1e-9
         wrong += not good
         print(
@@ -193,7 +193,7 @@ def same_answers(cuda: Cuda, ratings: Observations) -> bool:
 
 
 def answering(cuda: Cuda, size: int) -> dict[str, Any]:
-    """Return a model of each kind that answers on a device: one with supports, one with chances, draws."""
+    """Return a model of each kind that answers on a GPU: one with supports, one with chances, draws."""
     point: dict[str, Any] = {
         "user_reg": 10.0,
         "item_reg": 0.0,
@@ -219,18 +219,18 @@ def same_errors(cuda: Cuda, ratings: Observations) -> bool:
             for execution in (None, cuda)
         ]
         errors.append([fit.evaluate(test)["rmse"] for fit in fits])
-    host, device = np.mean(errors, axis=0)
+    host, gpu = np.mean(errors, axis=0)
     chance = float(np.std(np.subtract(*np.transpose(errors)), ddof=1) / np.sqrt(len(errors)))
-    good = abs(host - device) < max(1e-4, 2.0 * chance)
+    good = abs(host - gpu) < max(1e-4, 2.0 * chance)
     print(
-        f"{'ok ' if good else 'NOT'} test RMSE over {len(errors)} seeds: threads {host:.5f}, GPU {device:.5f}, "
-        f"difference {device - host:+.5f} with standard error {chance:.5f}",
+        f"{'ok ' if good else 'NOT'} test RMSE over {len(errors)} seeds: threads {host:.5f}, GPU {gpu:.5f}, "
+        f"difference {gpu - host:+.5f} with standard error {chance:.5f}",
         flush=True,
     )
     return good
 
 
-# --- tables made on the device ----------------------------------------------------------------------------------------
+# --- tables made on the GPU ----------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -283,7 +283,7 @@ def planted(cuda: Cuda, n: int) -> Planted:
 
 
 class Clock:
-    """Milliseconds of the device between two points."""
+    """Milliseconds of the GPU between two points."""
 
     def __init__(self, cupy: Any) -> None:
         self._cupy = cupy
@@ -318,7 +318,7 @@ SWEEPS = [
 
 
 def rates(cuda: Cuda) -> tuple[float, float]:
-    """Return bytes a second of a copy within the device, and operations a second of a product in TF32."""
+    """Return bytes a second of a copy within the GPU, and operations a second of a product in TF32."""
     cp = cuda.cupy
     a = cp.random.random(1 << 28, dtype=cp.float32)
     b = cp.empty_like(a)
@@ -362,7 +362,7 @@ def sweeps(cuda: Cuda, sizes: tuple[int, ...] = (10**7, 10**8), name: str = "gpu
 
 def one_size(cuda: Cuda, data: Planted, size: int, copy: float, flops: float) -> tuple[float, ...]:
     began = time.perf_counter()
-    engine = DeviceEngine(problem(), data, cuda)  # type: ignore[arg-type]
+    engine = GpuEngine(problem(), data, cuda)  # type: ignore[arg-type]
     engine.wait()
     sent = time.perf_counter() - began
     state = engine.start(np.random.default_rng(0), size)
@@ -440,7 +440,7 @@ def least_squares(cuda: Cuda, data: Planted, size: int) -> float:
 
 def peer_sweep(data: Planted, size: int) -> float | None:
     """Return milliseconds of an iteration of implicit's alternating least squares, which counts what is missing as a
-    no; it waits for the device when it reads the factors at the end.
+    no; it waits for the GPU when it reads the factors at the end.
     """
     try:
         import implicit.gpu
@@ -451,7 +451,7 @@ def peer_sweep(data: Planted, size: int) -> float | None:
         return None
     from scipy.sparse import csr_matrix
 
-    # It asks for arrays that may be written to, which those that were read from the device may not be.
+    # It asks for arrays that may be written to, which those that were read from the GPU may not be.
     values = data.rows.values.astype(np.float32) + np.float32(0.1)
     indices, indptr = np.array(data.rows.indices), np.array(data.rows.indptr)
     table = csr_matrix((values, indices, indptr), shape=(data.n_users, data.n_items))
@@ -483,11 +483,11 @@ def streamed(cuda: Cuda) -> None:
     table = Table("gpu-streamed", "A table sent in every sweep", "python benchmarks/gpu.py streamed", columns)
     link = link_rate(cp)
     data = planted(cuda, n)
-    engine = DeviceEngine(problem(), data, cuda)  # type: ignore[arg-type]
+    engine = GpuEngine(problem(), data, cuda)  # type: ignore[arg-type]
     kept = sweep_seconds(engine, size)
     del engine
     cp.get_default_memory_pool().free_all_blocks()
-    engine = DeviceEngine(problem(), data, Cuda(memory="1MB"))  # type: ignore[arg-type]
+    engine = GpuEngine(problem(), data, Cuda(memory="1MB"))  # type: ignore[arg-type]
     assert not engine.resident
     passes = []
     for _ in range(3):
@@ -505,7 +505,7 @@ def streamed(cuda: Cuda) -> None:
 
 
 def link_rate(cp: Any) -> float:
-    """Return bytes a second of a copy from the host's memory, pinned, to the device."""
+    """Return bytes a second of a copy from the host's memory, pinned, to the GPU."""
     there = cp.empty(1 << 28, cp.float32)
     memory = cp.cuda.alloc_pinned_memory(there.nbytes)
     here = np.frombuffer(memory, dtype=np.float32, count=there.size)
@@ -518,7 +518,7 @@ def link_rate(cp: Any) -> float:
     return there.nbytes / (1e-3 * min(times))
 
 
-def sweep_seconds(engine: DeviceEngine, size: int, n: int = 6) -> float:
+def sweep_seconds(engine: GpuEngine, size: int, n: int = 6) -> float:
     """Return the median time of a sweep, after one or two."""
     state = engine.start(np.random.default_rng(0), size)
     took = []

@@ -29,7 +29,7 @@ KINDS = {
 
 
 def function(path: str, name: str, **constants: int):
-    """Stand in for `kernels.device.function`."""
+    """Stand in for `kernels.gpu.function`."""
     return _Kernel(path, name, tuple(sorted(constants.items())))
 
 
@@ -65,7 +65,7 @@ extern "C" void run_{name}(int blocks, int threads, {parameters}) {{
     emulation::launch(blocks, threads, [=] {{ {name}({names}); }});
 }}
 """
-    # What would be misaligned on a device ends the process here.
+    # What would be misaligned on a GPU ends the process here.
     flags = [
         "-O1",
         "-U_FORTIFY_SOURCE",

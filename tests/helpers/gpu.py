@@ -1,4 +1,4 @@
-"""A GPU whose device is the host, for tests of everything around the kernels and of the kernels themselves."""
+"""A GPU that is the host, for tests of everything around the kernels and of the kernels themselves."""
 
 import sys
 
@@ -7,7 +7,7 @@ import pytest
 from helpers import emulation
 from helpers.host_cupy import host_cupy
 from kolmogorov.execution import Cuda
-from kolmogorov.execution.gpu import table as device_table
+from kolmogorov.execution.gpu import table as gpu_table
 from kolmogorov.fitting.gpu import half_step as steps
 from kolmogorov.surface import gpu as surface
 
@@ -21,12 +21,12 @@ def cupy(monkeypatch):
 
 @pytest.fixture
 def cuda(cupy, monkeypatch):
-    """The device, with small segments and batches so that small tables have many."""
+    """The GPU, with small segments and batches so that small tables have many."""
     if emulation.COMPILER is None:
         pytest.skip("no C++ compiler to run GPU kernels on the host")
     for module in (steps, surface):
         monkeypatch.setattr(module, "function", emulation.function)
-    monkeypatch.setattr(device_table, "SEGMENT", 16)
+    monkeypatch.setattr(gpu_table, "SEGMENT", 16)
     monkeypatch.setattr(steps, "_BATCH", 1 << 14)
     monkeypatch.setattr(surface, "WORTH_PAIRS", 1)
     monkeypatch.setattr(surface, "WORTH_SCORES", 1)

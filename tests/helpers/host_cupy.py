@@ -1,4 +1,4 @@
-"""A stand-in for CuPy whose device is the host: NumPy, and streams in which everything has happened already."""
+"""A stand-in for CuPy that is the host: NumPy, and streams in which everything has happened already."""
 
 from __future__ import annotations
 

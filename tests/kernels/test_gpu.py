@@ -56,7 +56,7 @@ def unpacked(words, size):
 
 
 class Problems:
-    """Rows whose normal equations come in one to three segments, as the device has them and as they sum up."""
+    """Rows whose normal equations come in one to three segments, as the GPU has them and as they sum up."""
 
     def __init__(self, size, n, seed=0, noise=3.0):
         rng = np.random.default_rng([seed, size])

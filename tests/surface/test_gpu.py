@@ -47,7 +47,7 @@ def fitted(request, split):
 
 
 def on_both(model, cuda, ask):
-    """Return what is answered on threads and on the device."""
+    """Return what is answered on threads and on the GPU."""
     answers = []
     for execution in (None, cuda):
         model.set_params(execution=execution)
@@ -60,18 +60,18 @@ def test_predictions_and_scores(cuda, fitted):
     model, train, test = fitted
     # On threads the products of draws are rounded to four bytes.
     near = 1e-12 if not model._has_draws else 1e-7
-    host, device = on_both(model, cuda, lambda m: m.predict(train))
-    np.testing.assert_allclose(device, host, atol=near)
+    host, gpu = on_both(model, cuda, lambda m: m.predict(train))
+    np.testing.assert_allclose(gpu, host, atol=near)
     if not model._has_draws:
         said = (model.theta_[train.user_rows()] * model.psi_[train.item_rows()]).sum(axis=1)
-        np.testing.assert_allclose(device, np.clip(said, 0.0, 1.0), atol=near)
+        np.testing.assert_allclose(gpu, np.clip(said, 0.0, 1.0), atol=near)
     strange = (np.array([0, 999, 1, 999]), np.array([999, 0, 1, 999]))
-    host, device = on_both(model, cuda, lambda m: m.predict(*strange, unknown="ignore"))
-    np.testing.assert_allclose(device, host, atol=near)
-    host, device = on_both(model, cuda, lambda m: m.evaluate(test, unknown="ignore"))
-    assert device == pytest.approx(host, abs=near)
-    host, device = on_both(model, cuda, lambda m: m.evaluate(test, ranking=True, k=5, unknown="ignore"))
-    assert device == pytest.approx(host, abs=1e-12)
+    host, gpu = on_both(model, cuda, lambda m: m.predict(*strange, unknown="ignore"))
+    np.testing.assert_allclose(gpu, host, atol=near)
+    host, gpu = on_both(model, cuda, lambda m: m.evaluate(test, unknown="ignore"))
+    assert gpu == pytest.approx(host, abs=near)
+    host, gpu = on_both(model, cuda, lambda m: m.evaluate(test, ranking=True, k=5, unknown="ignore"))
+    assert gpu == pytest.approx(host, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -81,13 +81,13 @@ def test_lists_are_the_same_ties_included(cuda, fitted, more):
     model, train, _ = fitted
     users = [*train.users.ids.tolist(), 999]
     options = {"n": 5, "unknown": "ignore"} | more
-    host, device = on_both(model, cuda, lambda m: m._asked(users, **options))
-    assert host.keys() == device.keys()
+    host, gpu = on_both(model, cuda, lambda m: m._asked(users, **options))
+    assert host.keys() == gpu.keys()
     for name in host:
         if host[name].dtype == float:
-            np.testing.assert_allclose(device[name], host[name], atol=1e-12)
+            np.testing.assert_allclose(gpu[name], host[name], atol=1e-12)
         else:
-            np.testing.assert_array_equal(device[name], host[name])
+            np.testing.assert_array_equal(gpu[name], host[name])
 
 
 def test_few_users_at_a_time(cuda, fitted, monkeypatch):

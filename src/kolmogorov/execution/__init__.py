@@ -2,7 +2,7 @@
 
 from kolmogorov.execution.dask import Dask
 from kolmogorov.execution.distributed import DistributedTable, distributed_table
-from kolmogorov.execution.gpu.device import Cuda
+from kolmogorov.execution.gpu.cuda import Cuda
 from kolmogorov.execution.threads import Threads
 
 __all__ = ["Cuda", "Dask", "DistributedTable", "Threads", "distributed_table"]

@@ -13,7 +13,7 @@ from kolmogorov._support.optional import require
 from kolmogorov._support.validation import Boolean, Integer, byte_count, check_parameters
 from kolmogorov._support.wording import named
 from kolmogorov.errors import ExecutionError, KolmogorovError
-from kolmogorov.execution.gpu.device import Cuda
+from kolmogorov.execution.gpu.cuda import Cuda
 
 #: Seconds after which a cluster without workers is given up.
 _PATIENCE = 60.0
@@ -168,10 +168,10 @@ class Dask:
                 raise ExecutionError(f"The worker {worker} has kolmogorov {version}, this is {__version__}.")
         if self.gpu:
             with _plain_words(self.client):
-                self.client.run(device_of_worker)
+                self.client.run(gpu_of_worker)
 
 
-def device_of_worker(dask_worker: Any = None) -> Cuda:
+def gpu_of_worker(dask_worker: Any = None) -> Cuda:
     """Return the GPU of the worker that this runs on, the first that it sees; raise where it cannot be used.
 
     Dask says which worker it is, but for tasks, which can ask.

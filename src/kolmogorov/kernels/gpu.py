@@ -14,7 +14,7 @@ _said = False
 
 
 def function(path: str, name: str, **constants: int) -> Any:
-    """Return the kernel `name` of the file `path` in this folder, built for the current device with some constants.
+    """Return the kernel `name` of the file `path` in this folder, built for the current GPU with some constants.
 
     CuPy keeps what was built on disk, so that this takes a second or so once per machine.
     """
@@ -23,11 +23,11 @@ def function(path: str, name: str, **constants: int) -> Any:
 
 
 @cache
-def _built(device: int, path: str, constants: tuple[tuple[str, int], ...]) -> Any:
+def _built(gpu: int, path: str, constants: tuple[tuple[str, int], ...]) -> Any:
     global _said
     if not _said:
         _said = True
-        notice("compiling GPU kernels for this device; once per installation, some seconds")
+        notice("compiling kernels for this GPU; once per installation, some seconds")
     cupy = require("cupy", extra="cuda", purpose="A GPU")
     options = ("--std=c++17", f"-I{FOLDER}", *(f"-D{name}={value}" for name, value in constants))
     return cupy.RawModule(code=(FOLDER / path).read_text(encoding="utf-8"), options=options)

@@ -57,8 +57,8 @@ class ListRules:
 Lists = tuple[Rows, Floats, Floats | None]
 
 
-class DeviceModel:
-    """A fitted model on a GPU, sent once and then asked; inside the context of the device.
+class GpuModel:
+    """A fitted model on a GPU, sent once and then asked; inside the context of the GPU.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def pairs_on_gpu(execution: Cuda, fitted: Trained, users: Rows, items: Rows) -> 
     if users.size * _models(fitted) < WORTH_PAIRS:
         return fitted.at_rows(users, items)
     with execution as cuda, cuda.guarded(_ADVICE):
-        return DeviceModel(cuda, fitted).at_rows(users, items)
+        return GpuModel(cuda, fitted).at_rows(users, items)
 
 
 def lists_on_gpu(execution: Cuda, fitted: Trained, users: Rows, hidden: Rows, rules: ListRules) -> Lists | None:
@@ -171,7 +171,7 @@ def lists_on_gpu(execution: Cuda, fitted: Trained, users: Rows, hidden: Rows, ru
     if rules.n > LONGEST_LIST or users.size * rules.counts.size * _models(fitted) < WORTH_SCORES:
         return None
     with execution as cuda, cuda.guarded(_ADVICE):
-        return DeviceModel(cuda, fitted).lists(users, hidden, rules)
+        return GpuModel(cuda, fitted).lists(users, hidden, rules)
 
 
 def _models(fitted: Trained) -> int:

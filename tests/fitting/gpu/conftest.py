@@ -1,3 +1,3 @@
-"""A GPU whose device is the host."""
+"""A GPU that is the host."""
 
 from helpers.gpu import cuda, cupy  # noqa: F401 - fixtures

@@ -9,7 +9,7 @@ from kolmogorov.errors import ExecutionError, MissingExtraError, ParameterError
 from kolmogorov.execution import Cuda, Threads
 from kolmogorov.fitting.descent.engine import Problem, ThreadedEngine
 from kolmogorov.fitting.descent.objective import Objective
-from kolmogorov.fitting.gpu.engine import DeviceEngine
+from kolmogorov.fitting.gpu.engine import GpuEngine
 from kolmogorov.solvers import resolve
 
 LEVELS = [-0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2]
@@ -47,16 +47,16 @@ def weighted(table):
 def test_sweeps_agree_with_those_on_threads(cuda, table, size, options, heavy):
     data = weighted(table) if heavy else table
     with Threads(1) as dealer:
-        host, device = ThreadedEngine(problem(**options), data, dealer), DeviceEngine(problem(**options), data, cuda)
+        host, gpu = ThreadedEngine(problem(**options), data, dealer), GpuEngine(problem(**options), data, cuda)
         state = host.start(np.random.default_rng(1), size)
-        there = device.spread(state)
+        there = gpu.spread(state)
         for index in (1, 2, 3):
             state, record = host.sweep(state, index, 5)
-            there, found = device.sweep(there, index, 5)
+            there, found = gpu.sweep(there, index, 5)
             assert found.objective == pytest.approx(record.objective, rel=1e-5)
             assert found.rmse == pytest.approx(record.rmse, rel=1e-4)
-            assert device.gap < 1e-6
-        back = device.collect(there)
+            assert gpu.gap < 1e-6
+        back = gpu.collect(there)
     # Supports that fit equally well are told apart by the last digits of the ratings.
     assert (back.psi != state.psi).mean() < 0.07
     back.validate(data.n_users, data.n_items, size, binary=True)
@@ -64,7 +64,7 @@ def test_sweeps_agree_with_those_on_threads(cuda, table, size, options, heavy):
 
 @pytest.mark.parametrize("options", [{"item_reg": 0.3}, {"unobserved": 0.05, "item_reg": 0.3}], ids=str)
 def test_levels_never_rise_and_stay_on_the_grid(cuda, table, options):
-    engine = DeviceEngine(problem(LEVELS, **options), table, cuda)
+    engine = GpuEngine(problem(LEVELS, **options), table, cuda)
     state = engine.start(np.random.default_rng(1), 4)
     objectives = []
     for index in range(1, 6):
@@ -79,10 +79,10 @@ def test_levels_never_rise_and_stay_on_the_grid(cuda, table, options):
 def test_first_sweep_of_levels_is_no_worse_than_on_threads(cuda, table):
     with Threads(1) as dealer:
         host = ThreadedEngine(problem(LEVELS, item_reg=0.3), table, dealer)
-        device = DeviceEngine(problem(LEVELS, item_reg=0.3), table, cuda)
+        gpu = GpuEngine(problem(LEVELS, item_reg=0.3), table, cuda)
         state = host.start(np.random.default_rng(1), 4)
         reached = host.sweep(state, 1, 5)[1].objective
-        assert device.sweep(device.spread(state), 1, 5)[1].objective <= reached * (1.0 + 1e-3)
+        assert gpu.sweep(gpu.spread(state), 1, 5)[1].objective <= reached * (1.0 + 1e-3)
 
 
 def test_same_seed_same_bits_and_blocks_do_not_matter(cuda, table):
@@ -99,23 +99,23 @@ def test_same_seed_same_bits_and_blocks_do_not_matter(cuda, table):
 
 
 def test_a_table_that_does_not_fit_is_sent_in_blocks(cuda, table):
-    assert DeviceEngine(problem(), table, cuda).resident
-    assert not DeviceEngine(problem(), table, Cuda(memory=1)).resident
-    assert not DeviceEngine(problem(), weighted(table), Cuda(memory=1)).resident
+    assert GpuEngine(problem(), table, cuda).resident
+    assert not GpuEngine(problem(), table, Cuda(memory=1)).resident
+    assert not GpuEngine(problem(), weighted(table), Cuda(memory=1)).resident
 
 
 def test_values_that_are_many_take_four_bytes(cuda):
     rng = np.random.default_rng(0)
     few = Observations.from_arrays(np.arange(9) // 3, np.arange(9) % 3, np.arange(9) / 8)
     many = Observations.from_arrays(np.arange(9) // 3, np.arange(9) % 3, rng.random(9))
-    assert DeviceEngine(problem(), few, cuda).users.coded
-    from kolmogorov.execution.gpu import table as device_table
+    assert GpuEngine(problem(), few, cuda).users.coded
+    from kolmogorov.execution.gpu import table as gpu_table
 
-    saved, device_table._MOST_VALUES = device_table._MOST_VALUES, 4
+    saved, gpu_table._MOST_VALUES = gpu_table._MOST_VALUES, 4
     try:
-        assert not DeviceEngine(problem(), many, cuda).users.coded
+        assert not GpuEngine(problem(), many, cuda).users.coded
     finally:
-        device_table._MOST_VALUES = saved
+        gpu_table._MOST_VALUES = saved
 
 
 def test_fits_from_several_starts_callbacks_and_checkpoints(cuda, table, tmp_path):
@@ -158,7 +158,7 @@ def test_without_cupy_the_command_is_named(monkeypatch):
         Cuda()
 
 
-def test_without_a_device(cupy):
+def test_without_a_gpu(cupy):
     def none():
         raise cupy.cuda.runtime.CUDARuntimeError("cudaErrorNoDevice: no CUDA-capable device is detected")
 
@@ -180,7 +180,7 @@ def test_an_old_driver(cupy):
         Cuda().found()
 
 
-def test_a_device_that_is_not_there_or_too_old(monkeypatch, cupy):
+def test_a_gpu_that_is_not_there_or_too_old(monkeypatch, cupy):
     with pytest.raises(ExecutionError, match="There is no GPU 3: 1 found"):
         Cuda(3).found()
     cupy.cuda.runtime.getDeviceProperties = lambda device: {"name": b"old", "major": 7, "minor": 5}

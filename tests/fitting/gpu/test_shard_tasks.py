@@ -12,8 +12,8 @@ from kolmogorov import KolmogorovModel, Observations
 from kolmogorov.data.datasets.synthetic import planted
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.execution import Cuda, Dask
-from kolmogorov.fitting.gpu import shard_tasks as device_shard_tasks
-from kolmogorov.fitting.gpu.half_step import DeviceSteps, row_length
+from kolmogorov.fitting.gpu import shard_tasks as gpu_shard_tasks
+from kolmogorov.fitting.gpu.half_step import GpuHalfSteps, row_length
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 pytestmark = pytest.mark.xdist_group("dask")
@@ -24,7 +24,7 @@ MANY = [-0.2, 0.1, 0.5, 1.0]
 
 @pytest.fixture(scope="module")
 def client():
-    """Workers in this process, where the device that stands in for theirs is."""
+    """Workers in this process, where the GPU that stands in for theirs is."""
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=2, processes=False, dashboard_address=None) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
@@ -53,15 +53,15 @@ def test_fits_agree_with_those_on_processors(cuda, client, table, more, weighted
         table = Observations.from_arrays(table.user_rows(), table.item_rows(), table.values, weights=weights)
     options = {**SMALL, **more, "max_iter": 1 if "levels" in more or "n_events" in more else 4}
     host = KolmogorovModel(**options, execution=on(client)).fit(table)
-    device = KolmogorovModel(**options, execution=on(client, gpu=True)).fit(table)
+    gpu = KolmogorovModel(**options, execution=on(client, gpu=True)).fit(table)
     # Searches from other starts end elsewhere.
     tolerance = 1e-2 if "levels" in more or "n_events" in more else 1e-5
-    for a, b in zip(host.history_, device.history_, strict=True):
+    for a, b in zip(host.history_, gpu.history_, strict=True):
         assert b.objective == pytest.approx(a.objective, rel=tolerance)
-    device.fitted_.validate()
+    gpu.fitted_.validate()
 
 
-def test_one_shard_has_the_numbers_of_one_device(cuda, client, table):
+def test_one_shard_has_the_numbers_of_one_gpu(cuda, client, table):
     alone = KolmogorovModel(**SMALL, execution=cuda).fit(table)
     shard = KolmogorovModel(**SMALL, execution=Dask(client, gpu=True)).fit(table)
     np.testing.assert_array_equal(shard.psi_, alone.psi_)
@@ -81,12 +81,12 @@ def test_same_bits_twice_and_from_shards_that_do_not_fit(cuda, client, table, mo
 def test_shards_are_sent_once_and_forgotten_with_the_fit(cuda, client, table, monkeypatch):
     sent = []
 
-    class Counted(device_shard_tasks._DeviceShard):
+    class Counted(gpu_shard_tasks._GpuShard):
         def __init__(self, cuda, shard):
             sent.append(shard.first)
             super().__init__(cuda, shard)
 
-    monkeypatch.setattr(device_shard_tasks, "_DeviceShard", Counted)
+    monkeypatch.setattr(gpu_shard_tasks, "_GpuShard", Counted)
     KolmogorovModel(**SMALL, execution=on(client, gpu=True)).fit(table)
     assert len(sent) >= 3
     # Another worker that takes over a task loads the shard again, and sends it.
@@ -94,10 +94,10 @@ def test_shards_are_sent_once_and_forgotten_with_the_fit(cuda, client, table, mo
     sent.clear()
     for _ in range(50):
         gc.collect()
-        if not len(device_shard_tasks._shards):
+        if not len(gpu_shard_tasks._shards):
             break
         client.run(gc.collect)
-    assert not len(device_shard_tasks._shards)
+    assert not len(gpu_shard_tasks._shards)
 
 
 def test_checkpoints_go_on_on_processors(cuda, client, table, tmp_path):
@@ -142,7 +142,7 @@ def test_whole_equations_are_solved_as_those_of_a_table(cuda):
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(7, 9, 4))
     gram, moment = np.einsum("nij,nik->njk", rows, rows), 3.0 * rng.normal(size=(7, 4))
-    found = DeviceSteps(cuda, None, 0.0).solved_items(gram, moment, np.zeros((7, 4)), 5, 0)
+    found = GpuHalfSteps(cuda, None, 0.0).solved_items(gram, moment, np.zeros((7, 4)), 5, 0)
     best = np.array([naive.best_binary(q, m) for q, m in zip(gram, moment, strict=True)])
     np.testing.assert_array_equal(found, best)
 
@@ -150,7 +150,7 @@ def test_whole_equations_are_solved_as_those_of_a_table(cuda):
 # --- what is said where it does not work ----------------------------------------------------------------------------
 
 
-def test_a_worker_without_a_device_is_named(cupy, client, table):
+def test_a_worker_without_a_gpu_is_named(cupy, client, table):
     def none():
         raise cupy.cuda.runtime.CUDARuntimeError("cudaErrorNoDevice: no CUDA-capable device is detected")
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.threads import usable_cpus
 from kolmogorov.data.entries.view import View
-from kolmogorov.execution.gpu.device import Cuda
+from kolmogorov.execution.gpu.cuda import Cuda
 
 #: Entries of a row that one warp sums; longer rows are cut into segments.
 SEGMENT = 1024
@@ -26,7 +26,7 @@ _LOOK, _MOST_VALUES = 1 << 16, 4096
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """The entries of a block of rows, on the device.
+    """The entries of a block of rows, on the GPU.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Block:
             first = last
 
 
-class DeviceSide:
+class GpuSide:
     """One side of a table: blocks of rows with their entries.
 
     Parameters
@@ -94,7 +94,7 @@ class DeviceSide:
     cuda : Cuda
     view : View
     resident : bool
-        Keep the entries on the device. Otherwise they stay where they are, and every pass sends them through two
+        Keep the entries on the GPU. Otherwise they stay where they are, and every pass sends them through two
         buffers, one of which is filled while the other is worked on.
     """
 
@@ -202,7 +202,7 @@ class _Buffer:
                 part = slice(first, first + _SHARE)
                 np.copyto(here[part], source[part], casting="same_kind")
 
-            # One thread alone copies at a tenth of the rate at which the device fetches.
+            # One thread alone copies at a tenth of the rate at which the GPU fetches.
             list(self._copying.map(copy, range(0, n, _SHARE)))
             self._there[name][:n].set(here[:n], stream=self._stream)
         self._view.forget(first, last)
@@ -218,6 +218,6 @@ class _Buffer:
 
 
 def _pinned(cupy: Any, size: int, kind: Any) -> NDArray[Any]:
-    """Return an array in memory that the device can fetch from while the host does something else."""
+    """Return an array in memory that the GPU can fetch from while the host does something else."""
     memory = cupy.cuda.alloc_pinned_memory(max(size, 1) * np.dtype(kind).itemsize)
     return np.frombuffer(memory, dtype=kind, count=size)

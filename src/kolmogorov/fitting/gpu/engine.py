@@ -15,18 +15,18 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.data.table.trainable import check_trainable
 from kolmogorov.execution import Cuda
-from kolmogorov.execution.gpu.table import DeviceSide
+from kolmogorov.execution.gpu.table import GpuSide
 from kolmogorov.fitted.history import Sweep
 from kolmogorov.fitting.descent.engine import Problem, TableEngine
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE
 from kolmogorov.fitting.descent.objective import UserTotals
 from kolmogorov.fitting.descent.state import State
-from kolmogorov.fitting.gpu.half_step import DeviceSteps, bytes_there, check_events, check_solvers
+from kolmogorov.fitting.gpu.half_step import GpuHalfSteps, bytes_there, check_events, check_solvers
 
 
 @dataclass(frozen=True, eq=False)
-class DeviceState:
-    """A state whose factors are on the device. Arrays are never changed in place.
+class GpuState:
+    """A state whose factors are on the GPU. Arrays are never changed in place.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class DeviceState:
     total: Floats
 
 
-class DeviceEngine(TableEngine):
+class GpuEngine(TableEngine):
     """The engine on one GPU."""
 
     def __init__(self, problem: Problem, table: Observations, cuda: Cuda) -> None:
@@ -54,33 +54,33 @@ class DeviceEngine(TableEngine):
         self._cupy = cuda.cupy
         self._counted = self._cupy.asarray(self._seen.view(np.uint8))
         resident = bytes_there(table.rows, table.columns) < cuda.budget() // 2
-        self.users = DeviceSide(cuda, table.rows, resident=resident)
-        self.items = DeviceSide(cuda, table.columns, resident=resident)
-        self.steps = DeviceSteps(cuda, self.problem.grid, self.problem.unobserved)
+        self.users = GpuSide(cuda, table.rows, resident=resident)
+        self.items = GpuSide(cuda, table.columns, resident=resident)
+        self.steps = GpuHalfSteps(cuda, self.problem.grid, self.problem.unobserved)
         #: The largest gap of a user's problem in the last sweep, relative to the scale of its data.
         self.gap = 0.0
 
     @property
     def resident(self) -> bool:
-        """Whether the table is kept on the device."""
+        """Whether the table is kept on the GPU."""
         return self.users.resident
 
-    def start(self, rng: np.random.Generator, n_events: int) -> DeviceState:
+    def start(self, rng: np.random.Generator, n_events: int) -> GpuState:
         """Draw the thetas that the engine on threads draws."""
         return self.spread(self._drawn(rng, n_events))
 
-    def spread(self, state: State) -> DeviceState:
-        """Send a state to the device."""
+    def spread(self, state: State) -> GpuState:
+        """Send a state to the GPU."""
         check_events(state.centre.size)
         theta, psi = self.steps.sent_theta(state.theta), self.steps.sent_psi(state.psi)
-        return DeviceState(theta, psi, state.centre, self.steps.totals(theta, self._counted, state.centre.size)[0])
+        return GpuState(theta, psi, state.centre, self.steps.totals(theta, self._counted, state.centre.size)[0])
 
-    def collect(self, state: DeviceState) -> State:
+    def collect(self, state: GpuState) -> State:
         """Return a state whose arrays are on the host."""
         size = state.centre.size
         return State(self.steps.theta(state.theta, size), self.steps.psi(state.psi, size), state.centre)
 
-    def sweep(self, state: DeviceState, index: int, seed: int) -> tuple[DeviceState, Sweep]:
+    def sweep(self, state: GpuState, index: int, seed: int) -> tuple[GpuState, Sweep]:
         """Update the centre, every psi_i and every theta_u once; `index` counts from 1."""
         self._table.rows.check_intact()
         objective, steps, n_seen = self.problem.objective, self.steps, int(self._seen.sum())
@@ -100,18 +100,18 @@ class DeviceEngine(TableEngine):
         totals = UserTotals.of_sums(value, total, squares, centre, n_users - n_seen, n_users)
         ridge = steps.item_squares(psi, centre.size, self._item_centre) if objective.item_reg else 0.0
         reached, rmse = objective.quality(totals, ridge, centre, n_users, self._mass)
-        return DeviceState(theta, psi, centre, total), Sweep(index, reached, rmse, ended - between, between - began)
+        return GpuState(theta, psi, centre, total), Sweep(index, reached, rmse, ended - between, between - began)
 
     def wait(self) -> None:
-        """Wait until the device has done what it was asked for."""
+        """Wait until the GPU has done what it was asked for."""
         self._cupy.cuda.get_current_stream().synchronize()
 
 
 @contextmanager
-def gpu_engine(execution: Cuda, problem: Problem, table: Observations) -> Iterator[DeviceEngine]:
+def gpu_engine(execution: Cuda, problem: Problem, table: Observations) -> Iterator[GpuEngine]:
     """Open the engine on a GPU."""
     check_trainable(table, only_yes=problem.objective.unobserved != 0.0)
     with execution as cuda:
         with cuda.guarded("Pack the table ('kolmogorov data pack') or say 'memory': it is then sent in blocks."):
-            engine = DeviceEngine(problem, table, cuda)
+            engine = GpuEngine(problem, table, cuda)
         yield engine

@@ -1,7 +1,7 @@
 """Half-steps on a GPU: normal equations on the tensor cores, one warp or a part of one for each small problem.
 
 Rows are gone through in batches: their normal equations are summed segment by segment, then solved. Every sum has one
-order, so that the same step gives the same bits on the same kind of device. Factors are float32; the items' normal
+order, so that the same step gives the same bits on the same kind of GPU. Factors are float32; the items' normal
 equations, the values of rows and everything that is summed over rows are float64.
 """
 
@@ -18,7 +18,7 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.data.entries.view import View
 from kolmogorov.errors import ParameterError
 from kolmogorov.execution import Cuda
-from kolmogorov.execution.gpu.table import DeviceSide, Entries
+from kolmogorov.execution.gpu.table import Entries, GpuSide
 from kolmogorov.fitting.descent.engine import Problem
 from kolmogorov.kernels.gpu import function
 
@@ -50,8 +50,8 @@ def lanes_of_row(length: int) -> int:
     return 1 << max(0, (length // 4 - 1).bit_length())
 
 
-class DeviceSteps:
-    """The half-steps of one problem on the current device.
+class GpuHalfSteps:
+    """The half-steps of one problem on the current GPU.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class DeviceSteps:
 
     # --- steps ----------------------------------------------------------------------------------------------------
 
-    def item_step(self, side: DeviceSide, theta: Any, psi: Any, ridge: float, centre: Floats, seed: int) -> Any:
+    def item_step(self, side: GpuSide, theta: Any, psi: Any, ridge: float, centre: Floats, seed: int) -> Any:
         """Return new psis given the thetas; `seed` is that of the half-step."""
         size = centre.size
         base, pull = self._ridge(ridge, centre, theta)
@@ -111,7 +111,7 @@ class DeviceSteps:
         return new
 
     def item_equations(
-        self, side: DeviceSide, theta: Any, first: int, last: int, ridge: float, centre: Floats
+        self, side: GpuSide, theta: Any, first: int, last: int, ridge: float, centre: Floats
     ) -> tuple[Floats, Floats]:
         """Return what these thetas contribute to the normal equations of some items, whole and on the host."""
         cupy, size = self._cupy, centre.size
@@ -142,9 +142,7 @@ class DeviceSteps:
             new[rows] = self.psi(out, size)
         return new
 
-    def user_step(
-        self, side: DeviceSide, psi: Any, theta: Any, ridge: float, centre: Floats
-    ) -> tuple[Any, float, float]:
+    def user_step(self, side: GpuSide, psi: Any, theta: Any, ridge: float, centre: Floats) -> tuple[Any, float, float]:
         """Return new thetas given the psis, the sum of the values of their rows, and the largest gap."""
         cupy, size = self._cupy, centre.size
         length = row_length(size)
@@ -166,7 +164,7 @@ class DeviceSteps:
     # --- normal equations -----------------------------------------------------------------------------------------
 
     def equations(
-        self, side: DeviceSide, factors: Any, size: int, first: int = 0, last: int | None = None
+        self, side: GpuSide, factors: Any, size: int, first: int = 0, last: int | None = None
     ) -> Iterator[Batch]:
         """Sum the normal equations of batch after batch of rows; a batch is there until the next."""
         cupy, length = self._cupy, row_length(size)
@@ -323,7 +321,7 @@ def _table(entries: Entries, book: Any) -> tuple[Any, ...]:
 
 
 def bytes_there(*sides: View) -> int:
-    """Return what sides of a table take on a device, with room to send them."""
+    """Return what sides of a table take on a GPU, with room to send them."""
     return sum(side.indices.size * (12 if side.weights.size else 8) + 32 * side.indptr.size for side in sides)
 
 

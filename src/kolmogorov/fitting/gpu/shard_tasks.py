@@ -21,23 +21,23 @@ from kolmogorov._support.typing import Floats
 from kolmogorov._support.wording import named
 from kolmogorov.data.packed.shards import Shard
 from kolmogorov.execution import Cuda, Dask
-from kolmogorov.execution.dask import device_of_worker
+from kolmogorov.execution.dask import gpu_of_worker
 from kolmogorov.execution.distributed import DistributedTable
-from kolmogorov.execution.gpu.table import DeviceSide
+from kolmogorov.execution.gpu.table import GpuSide
 from kolmogorov.fitting.cluster.engine import ShardedEngine, SpreadState
 from kolmogorov.fitting.cluster.shard_tasks import Encoded, Equations, ShardTasks
 from kolmogorov.fitting.descent.engine import Problem
 from kolmogorov.fitting.descent.half_step import HalfStep
 from kolmogorov.fitting.descent.objective import Objective, UserTotals
-from kolmogorov.fitting.gpu.half_step import DeviceSteps, bytes_there, check_events, check_solvers
+from kolmogorov.fitting.gpu.half_step import GpuHalfSteps, bytes_there, check_events, check_solvers
 
 #: Threads of a worker take turns at its GPU: one task fills it, and two would need its memory twice.
 _TURN = threading.Lock()
 
 
 @dataclass(frozen=True, eq=False)
-class DeviceBlock:
-    """The thetas of a shard's users, float32[n_users, P] on the device, and what others need to know."""
+class GpuUserBlock:
+    """The thetas of a shard's users, float32[n_users, P] on the GPU, and what others need to know."""
 
     theta: Any
     totals: UserTotals
@@ -47,17 +47,17 @@ class DeviceBlock:
         return self.totals.total.nbytes
 
 
-class _DeviceShard:
+class _GpuShard:
     """A shard's entries in both orders, and who was observed."""
 
     def __init__(self, cuda: Cuda, shard: Shard) -> None:
         resident = bytes_there(shard.rows, shard.columns) < cuda.budget() // 2
-        self.users = DeviceSide(cuda, shard.rows, resident=resident)
-        self.items = DeviceSide(cuda, shard.columns, resident=resident)
+        self.users = GpuSide(cuda, shard.rows, resident=resident)
+        self.items = GpuSide(cuda, shard.columns, resident=resident)
         seen = shard.rows.counts > 0
         self._n_seen, self._seen = int(seen.sum()), cuda.cupy.asarray(seen.view(np.uint8))
 
-    def totals(self, steps: DeviceSteps, theta: Any, value: float, centre: Floats, objective: Objective) -> UserTotals:
+    def totals(self, steps: GpuHalfSteps, theta: Any, value: float, centre: Floats, objective: Objective) -> UserTotals:
         """Sum up users by their new thetas and the sum of the values of their rows."""
         everyone, n_users = objective.unobserved != 0.0, len(theta)
         counted = self._seen | np.uint8(1) if everyone else self._seen
@@ -65,54 +65,54 @@ class _DeviceShard:
         return UserTotals.of_sums(value, total, squares, centre, 0 if everyone else n_users - self._n_seen, n_users)
 
 
-_shards: WeakKeyDictionary[Shard, _DeviceShard] = WeakKeyDictionary()
+_shards: WeakKeyDictionary[Shard, _GpuShard] = WeakKeyDictionary()
 
 
 @contextmanager
-def _device() -> Iterator[Cuda]:
+def _worker_gpu() -> Iterator[Cuda]:
     """Take the worker's GPU for a task."""
     with _TURN:
-        cuda = device_of_worker()
+        cuda = gpu_of_worker()
         with cuda.guarded(f"Give it less at a time: a smaller {named('shard_ratings')}."):
             yield cuda
 
 
-def _sent(cuda: Cuda, shard: Shard) -> _DeviceShard:
-    """Return a shard on the device, sent there unless it is there."""
+def _sent(cuda: Cuda, shard: Shard) -> _GpuShard:
+    """Return a shard on the GPU, sent there unless it is there."""
     if shard not in _shards:
-        _shards[shard] = _DeviceShard(cuda, shard)
+        _shards[shard] = _GpuShard(cuda, shard)
     return _shards[shard]
 
 
-def _given(shard: Shard, theta: Floats, objective: Objective) -> DeviceBlock:
-    with _device() as cuda:
-        steps = DeviceSteps(cuda, None, 0.0)
+def _given(shard: Shard, theta: Floats, objective: Objective) -> GpuUserBlock:
+    with _worker_gpu() as cuda:
+        steps = GpuHalfSteps(cuda, None, 0.0)
         sent, centre = steps.sent_theta(theta), np.zeros(theta.shape[1])
-        return DeviceBlock(sent, _sent(cuda, shard).totals(steps, sent, 0.0, centre, objective))
+        return GpuUserBlock(sent, _sent(cuda, shard).totals(steps, sent, 0.0, centre, objective))
 
 
-def _theta(block: DeviceBlock) -> Floats:
-    with _device() as cuda:
-        return DeviceSteps(cuda, None, 0.0).theta(block.theta, block.totals.total.size)
+def _theta(block: GpuUserBlock) -> Floats:
+    with _worker_gpu() as cuda:
+        return GpuHalfSteps(cuda, None, 0.0).theta(block.theta, block.totals.total.size)
 
 
-def _stepped(shard: Shard, block: DeviceBlock, psi: Encoded, step: HalfStep, objective: Objective) -> DeviceBlock:
-    with _device() as cuda:
-        steps, there = DeviceSteps(cuda, psi.grid, step.unobserved), _sent(cuda, shard)
+def _stepped(shard: Shard, block: GpuUserBlock, psi: Encoded, step: HalfStep, objective: Objective) -> GpuUserBlock:
+    with _worker_gpu() as cuda:
+        steps, there = GpuHalfSteps(cuda, psi.grid, step.unobserved), _sent(cuda, shard)
         theta, value, _ = steps.user_step(there.users, steps.sent_psi(psi.psi), block.theta, step.ridge, step.centre)
-        return DeviceBlock(theta, there.totals(steps, theta, value, step.centre, objective))
+        return GpuUserBlock(theta, there.totals(steps, theta, value, step.centre, objective))
 
 
-def _equations(shard: Shard, block: DeviceBlock, first: int, last: int, step: HalfStep) -> Equations:
-    with _device() as cuda:
-        steps = DeviceSteps(cuda, None, step.unobserved)
+def _equations(shard: Shard, block: GpuUserBlock, first: int, last: int, step: HalfStep) -> Equations:
+    with _worker_gpu() as cuda:
+        steps = GpuHalfSteps(cuda, None, step.unobserved)
         return steps.item_equations(_sent(cuda, shard).items, block.theta, first, last, step.ridge, step.centre)
 
 
 def _solved(equations: Equations, start: Encoded, step: HalfStep) -> Encoded:
     seed = half_step_seed(step.seed, step.sweep, step.side)[0]
-    with _device() as cuda:
-        steps = DeviceSteps(cuda, start.grid, step.unobserved)
+    with _worker_gpu() as cuda:
+        steps = GpuHalfSteps(cuda, start.grid, step.unobserved)
         return Encoded.of(steps.solved_items(*equations, start.psi, seed, step.offset), start.grid)
 
 

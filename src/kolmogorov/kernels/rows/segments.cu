@@ -1,4 +1,4 @@
-// The normal equations of rows as they leave the device: segments summed in their order, both halves of the matrix, no padding.
+// The normal equations of rows as they leave the GPU: segments summed in their order, both halves of the matrix, no padding.
 extern "C" __global__ void sum_segments(long long n_rows, const long long* segments, long long offset, const double* gram,
                                         const double* moment, const double* base, const double* pull, double* squares,
                                         double* lines) {

@@ -11,14 +11,14 @@ from kolmogorov._support.optional import require
 from kolmogorov._support.validation import Integer, byte_count, check_parameters
 from kolmogorov.errors import ExecutionError
 
-#: Share of the free memory of a device that a fit takes.
+#: Share of the free memory of a GPU that a fit takes.
 _SHARE = 0.9
-#: The oldest devices whose tensor cores take the numbers that kernels give them.
+#: The oldest GPUs whose tensor cores take the numbers that kernels give them.
 _LEAST_CAPABILITY = 80
 
 
 @dataclass(frozen=True)
-class Device:
+class GpuProperties:
     """What is known of a GPU."""
 
     name: str
@@ -38,7 +38,7 @@ class Cuda:
 
     Parameters
     ----------
-    device : int
+    number : int
         Number of the GPU, where there are several.
     memory : int or str, optional
         Bytes of its memory to use at most, such as ``"8GB"``; by default nine tenths of what is free. A table that
@@ -49,9 +49,9 @@ class Cuda:
     >>> model = KolmogorovModel(16, execution=Cuda())  # doctest: +SKIP
     """
 
-    def __init__(self, device: int = 0, *, memory: int | str | None = None) -> None:
-        check_parameters("Cuda", {"device": device}, {"device": Integer(0)})
-        self.device = int(device)
+    def __init__(self, number: int = 0, *, memory: int | str | None = None) -> None:
+        check_parameters("Cuda", {"number": number}, {"number": Integer(0)})
+        self.number = int(number)
         self.memory = None if memory is None else byte_count(memory, "memory")
         self.cupy = require("cupy", extra="cuda", purpose="Cuda")
 
@@ -60,15 +60,15 @@ class Cuda:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A model that is pickled leaves the device behind: what comes out of the pickle is None.
+        # A model that is pickled leaves the GPU behind: what comes out of the pickle is None.
         return type(None), ()
 
     def __repr__(self) -> str:
-        return f"Cuda({self.device})"
+        return f"Cuda({self.number})"
 
     def __enter__(self) -> Cuda:
         self.check()
-        self._scope = self.cupy.cuda.Device(self.device)
+        self._scope = self.cupy.cuda.Device(self.number)
         self._scope.__enter__()
         return self
 
@@ -77,27 +77,27 @@ class Cuda:
         self.cupy.get_default_pinned_memory_pool().free_all_blocks()
         self._scope.__exit__(*error)
 
-    def found(self) -> Device:
-        """Return what is known of the device; raise where there is none."""
+    def found(self) -> GpuProperties:
+        """Return what is known of the GPU; raise where there is none."""
         runtime, count = self.cupy.cuda.runtime, self.count()
-        if self.device >= count:
-            raise ExecutionError(f"There is no GPU {self.device}: {count} found, counted from 0.")
-        properties = runtime.getDeviceProperties(self.device)
-        with self.cupy.cuda.Device(self.device):
+        if self.number >= count:
+            raise ExecutionError(f"There is no GPU {self.number}: {count} found, counted from 0.")
+        properties = runtime.getDeviceProperties(self.number)
+        with self.cupy.cuda.Device(self.number):
             free, memory = runtime.memGetInfo()
         capability = 10 * int(properties["major"]) + int(properties["minor"])
         name = properties["name"].decode() if isinstance(properties["name"], bytes) else str(properties["name"])
-        return Device(name, capability, memory, free, runtime.driverGetVersion(), runtime.runtimeGetVersion())
+        return GpuProperties(name, capability, memory, free, runtime.driverGetVersion(), runtime.runtimeGetVersion())
 
     def count(self) -> int:
-        """Return how many devices there are; raise where there are none."""
+        """Return how many GPUs there are; raise where there are none."""
         try:
             return int(self.cupy.cuda.runtime.getDeviceCount())
         except Exception as error:
-            raise ExecutionError(_no_device(self.cupy.cuda.runtime, error)) from None
+            raise ExecutionError(_no_gpu(self.cupy.cuda.runtime, error)) from None
 
     def check(self) -> None:
-        """Raise where there is no device, or one that kernels cannot be built for."""
+        """Raise where there is no GPU, or one that kernels cannot be built for."""
         found = self.found()
         if found.capability < _LEAST_CAPABILITY:
             raise ExecutionError(
@@ -113,7 +113,7 @@ class Cuda:
 
     @contextmanager
     def guarded(self, advice: str) -> Iterator[None]:
-        """Turn errors of the device into plain words; `advice` is what to do where its memory is too small."""
+        """Turn errors of the GPU into plain words; `advice` is what to do where its memory is too small."""
         try:
             yield
         except self.cupy.cuda.memory.OutOfMemoryError as error:
@@ -127,8 +127,8 @@ class Cuda:
             raise ExecutionError(f"The GPU failed: {error}. 'kolmogorov doctor' shows what was found.") from None
 
 
-def _no_device(runtime: Any, error: Exception) -> str:
-    """Say why there is no device, and what to do."""
+def _no_gpu(runtime: Any, error: Exception) -> str:
+    """Say why there is no GPU, and what to do."""
     text = str(error)
     if "InsufficientDriver" in text or "insufficient" in text:
         try:
