@@ -403,7 +403,7 @@ def parts(cuda: Cuda, table: Observations, n: int, size: int) -> None:
         took.setdefault(name, []).append(1e3 * (time.perf_counter() - began))
 
     for index in range(2, 12):
-        timed("values", lambda k=index: batch.draw_values(k))
+        timed("values", lambda k=index: batch.draw_psis(k))
         timed("thetas and noise", lambda k=index: batch.draw_thetas(k))
         rngs = [np.random.default_rng(k) for k in range(n)]
         timed("priors", lambda k=index, r=rngs: batch.learn(k, r))

@@ -9,10 +9,10 @@ from typing import Any
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov.data import Observations
 from kolmogorov.execution import Dask, Threads
+from kolmogorov.sampling.chains.running import RunningChain, swept
 from kolmogorov.sampling.chains.source import ChainSource
 from kolmogorov.sampling.chains.start import started
 from kolmogorov.sampling.chains.state import ChainState, Sample, SamplerState
-from kolmogorov.sampling.chains.sweeping import RunningChain, swept
 from kolmogorov.sampling.plan import Plan
 from kolmogorov.sampling.priors.features import Features
 

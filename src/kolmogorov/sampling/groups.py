@@ -8,9 +8,9 @@ from functools import partial, singledispatch
 from typing import Any, Protocol
 
 from kolmogorov.execution import Cuda, Dask, Threads
+from kolmogorov.sampling.chains.running import threaded_group
 from kolmogorov.sampling.chains.source import ChainSource
 from kolmogorov.sampling.chains.state import ChainState, Sample, SamplerState
-from kolmogorov.sampling.chains.threaded import threaded_group
 from kolmogorov.sampling.cluster import ClusterGroups
 from kolmogorov.sampling.gpu.group import gpu_group
 from kolmogorov.sampling.plan import Plan

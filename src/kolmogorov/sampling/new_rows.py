@@ -17,8 +17,8 @@ from kolmogorov.fitted.emission import Emission, emission_of
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.emissions import draw_emissions, settle_emitted
+from kolmogorov.kernels.draws.gaussian import draw_psis, draw_thetas
 from kolmogorov.kernels.draws.slices import draw_sliced
-from kolmogorov.kernels.draws.values import draw_thetas, draw_values
 from kolmogorov.sampling.chains.chain import USER_ROUNDS, psi_variance
 from kolmogorov.sampling.chains.gaussian import corrected
 from kolmogorov.sampling.priors.psi import usual_precision
@@ -150,7 +150,7 @@ def _new_values(posterior: Posterior, view: View, k: int) -> NDArray[Any]:
             everyone = pull + posterior.unobserved * (precision * theta.T) @ theta
             centre, pull = centre @ pull @ np.linalg.inv(everyone), everyone
         given = (precision, theta, start, levels, centre, pull, _ROUNDS)
-        draw_values(*table, *given, _seeds(k, 0, ITEM_SIDE, n), 0, n, fresh)
+        draw_psis(*table, *given, _seeds(k, 0, ITEM_SIDE, n), 0, n, fresh)
     else:
         emission = _emission(posterior)
         answers = (view.indptr, view.indices, emission.codes(view.values), view.weights)

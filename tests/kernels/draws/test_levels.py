@@ -13,9 +13,9 @@ from kolmogorov._support.seeds import row_seeds
 from kolmogorov.fitted.emission import Emission
 from kolmogorov.kernels.draws.averages import answer_shares, level_shares, low_quantile, mixture_quantile
 from kolmogorov.kernels.draws.emissions import draw_emissions, draw_emitted, settle_emitted
+from kolmogorov.kernels.draws.gaussian import draw_level, draw_psis, draw_thetas
 from kolmogorov.kernels.draws.gibbs import gamma, uniform
 from kolmogorov.kernels.draws.slices import draw_sliced
-from kolmogorov.kernels.draws.values import draw_place, draw_thetas, draw_values
 
 N = 20_000
 
@@ -54,7 +54,7 @@ def test_places_are_drawn_by_their_weights():
     logs = np.array([-1.0, 0.3, -60.0, 2.0, -np.inf, 0.0])
     state, found = np.uint64(3), []
     for _ in range(N):
-        state, place = draw_place(np.uint64(state), logs.copy())
+        state, place = draw_level(np.uint64(state), logs.copy())
         found.append(place)
     assert agree(np.array(found), naive.softmax(logs))
     assert not {2, 4} & set(found)
@@ -67,7 +67,7 @@ def test_values_have_their_exact_distribution(rng):
     centre, pull = rng.random(size), precision_matrix(rng, size)
     start, out = np.zeros((N, size), dtype=np.uint8), np.empty((N, size), dtype=np.uint8)
     given_ = (precision, theta, start, grid, np.tile(centre, (N, 1)), pull, 40)
-    draw_values(*copies(values, weights), *given_, seeds(), 0, N, out)
+    draw_psis(*copies(values, weights), *given_, seeds(), 0, N, out)
     expected = naive.value_distribution(theta, values, weights * precision, grid, centre, pull)
     assert agree(places(out, grid.size), expected)
 

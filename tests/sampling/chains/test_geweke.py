@@ -11,8 +11,8 @@ from kolmogorov._support.nearest import nearest
 from kolmogorov.data.entries.view import View
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.emission import Emission
-from kolmogorov.sampling.chains import discrete as answer_module
-from kolmogorov.sampling.chains import gaussian as value_module
+from kolmogorov.sampling.chains import discrete as discrete_module
+from kolmogorov.sampling.chains import gaussian as gaussian_module
 from kolmogorov.sampling.chains.discrete import DiscreteChain
 from kolmogorov.sampling.chains.gaussian import GaussianChain
 from kolmogorov.sampling.chains.start import started
@@ -186,10 +186,10 @@ def test_geweke_finds_nothing_wrong(make):
 
 
 _values, _thetas, _squares, _shape = (
-    getattr(value_module, name) for name in ("draw_values", "draw_thetas", "residual_squares", "redrawn_shape")
+    getattr(gaussian_module, name) for name in ("draw_psis", "draw_thetas", "residual_squares", "redrawn_shape")
 )
 _emissions, _emitted, _sliced, _alpha = (
-    getattr(answer_module, name) for name in ("draw_emissions", "draw_emitted", "draw_sliced", "redrawn_alpha")
+    getattr(discrete_module, name) for name in ("draw_emissions", "draw_emitted", "draw_sliced", "redrawn_alpha")
 )
 _redrawn = NoisePrior.redrawn
 
@@ -223,12 +223,12 @@ def _more_users(shape, scale, noise, rng):
 @pytest.mark.parametrize(
     ("where", "name", "bug"),
     [
-        (value_module, "draw_values", _light_answers),
-        (value_module, "draw_values", _weak_prior),
-        (value_module, "draw_thetas", _wide_thetas),
-        (value_module, "residual_squares", _smaller_residuals),
+        (gaussian_module, "draw_psis", _light_answers),
+        (gaussian_module, "draw_psis", _weak_prior),
+        (gaussian_module, "draw_thetas", _wide_thetas),
+        (gaussian_module, "residual_squares", _smaller_residuals),
         (NoisePrior, "redrawn", _counted_twice),
-        (value_module, "redrawn_shape", _more_users),
+        (gaussian_module, "redrawn_shape", _more_users),
     ],
 )
 def test_geweke_finds_a_wrong_conditional_of_values(monkeypatch, make, where, name, bug):
@@ -267,7 +267,7 @@ def _repeated(alpha, theta, rng, **options):
     ],
 )
 def test_geweke_finds_a_wrong_conditional_of_answers(monkeypatch, make, name, bug):
-    monkeypatch.setattr(answer_module, name, bug)
+    monkeypatch.setattr(discrete_module, name, bug)
     assert np.abs(scores_of(6000, make)).max() > 5.0
 
 
@@ -280,5 +280,5 @@ def test_geweke_finds_a_wrong_conditional_of_answers(monkeypatch, make, name, bu
     ],
 )
 def test_geweke_finds_a_wrong_conditional_of_what_is_cut(monkeypatch, name, bug):
-    monkeypatch.setattr(answer_module, name, bug)
+    monkeypatch.setattr(discrete_module, name, bug)
     assert np.abs(scores_of(6000, CutWorld)).max() > 5.0

@@ -14,7 +14,8 @@ from kolmogorov import Observations
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov.execution import Threads
 from kolmogorov.kernels.draws.normals import draw_normals
-from kolmogorov.sampling.chains.factors import FactorChain, Factors, run_factors
+from kolmogorov.sampling.chains.factors import Factors, settled_factors
+from kolmogorov.sampling.chains.gaussian import GaussianChain
 from kolmogorov.sampling.levels import rating_levels
 from kolmogorov.sampling.priors.psi import PsiPrior
 from kolmogorov.sampling.priors.theta import ThetaPrior
@@ -69,11 +70,12 @@ def test_factors_are_found_and_are_the_same_on_any_number_of_threads():
     # On one thread alone, on three in the midst of others.
     for n, seeds in ((1, [7]), (3, [5, 7, 6])):
         with Threads(n) as dealer:
-            features, sizes = np.zeros((table.n_items, 0)), {"size": 4, "variance": 0.01, "mass": float(len(table))}
-            chains = [
-                FactorChain(table, features, **sizes, seed=seed, rng=np.random.default_rng(seed)) for seed in seeds
-            ]
-            found.append(run_factors(chains, table, 4, dealer)[seeds.index(7)])
+            options = {"n_events": 4, "concentration": None, "dealer": dealer, "levels": rating_levels(table, 4)}
+            features = {"item_features": np.zeros((table.n_items, 0))}
+            nothing = np.zeros((table.n_users, 0))
+            chains = [GaussianChain(table, nothing, seed=seed, **options, **features) for seed in seeds]
+            drawn = settled_factors(chains, [np.random.default_rng(seed) for seed in seeds], dealer)
+            found.append(drawn[seeds.index(7)])
     first, second = found
     assert (first.users == second.users).all()
     assert (first.items == second.items).all()

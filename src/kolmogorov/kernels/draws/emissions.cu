@@ -1,7 +1,7 @@
 // Draws of many-valued models whose answers are one of a few, of all chains at once: an event is drawn, and in it each answer
 // has a chance, `emission`[l, r] that of answer r where the item has its l-th value. One block draws a row of a chain.
 //
-// D events, L values, R answers, WARPS warps. WEIGHTED: answers were given `weights`[entry] times. Values are those of
+// D events, L levels, R answers, WARPS warps. WEIGHTED: answers were given `weights`[entry] times. Psis are those of
 // `emissions.py` from the same streams, to rounding; events come from streams of their own for each answer.
 #include "draws/gibbs.cuh"
 
@@ -10,8 +10,8 @@ extern __shared__ double room[];
 
 // Draw each item's value in each event given the others, the events behind the answers summed out.
 //
-// Sums of chances are cut to `least` and 1 - `least`. An item's values have a normal prior at their `position`, as in
-// `draw_values`. `chance`[chain, entry] is scratch. A block
+// Sums of chances are cut to `least` and 1 - `least`. A psi has a normal prior at the levels' `position`, as in
+// `draw_psis`. `chance`[chain, entry] is scratch. A block
 // shares 8 (2 L + L WARPS + D + D) bytes.
 extern "C" __global__ void draw_emissions(const int* rows, int n_chains, const long long* indptr, const int* indices,
                                           const unsigned char* answers, const float* weights, const float* theta,
@@ -86,7 +86,7 @@ extern "C" __global__ void draw_emissions(const int* rows, int n_chains, const l
                 weight[l] = total;
             }
             __syncwarp();
-            const int place = draw_place(weight, L, state);
+            const int place = draw_level(weight, L, state);
             if (lane == 0) now[d] = place;
         }
         __syncthreads();

@@ -1,6 +1,6 @@
 """Draws of models whose answers are one of a few: an event is drawn, and in it each answer has a chance.
 
-`emission[l, r]` is the chance of answer r in an event in which the item has its l-th value.
+`emission[l, r]` is the chance of answer r in an event in which the item is at level l.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from kolmogorov._support.jit import kernel
+from kolmogorov.kernels.draws.gaussian import draw_level
 from kolmogorov.kernels.draws.gibbs import add_multinomial, gamma, uniform
-from kolmogorov.kernels.draws.values import draw_place
 
 #: Up to so many draws are made one by one.
 _FEW = 16
@@ -21,13 +21,13 @@ _TOGETHER = 16
 def draw_emissions(
     indptr, indices, answers, weights, theta, codes, emission, least, position, centre, pull, seeds, first, last, out
 ):
-    """Draw each item's value in each event given the others, the events behind the answers summed out.
+    """Draw each item's level in each event given the others, the events behind the answers summed out.
 
-    Sums of chances are cut to `least` and 1 - `least`: values may reach beyond, and a difference may round to below 0.
-    An item's values have a normal prior at their `position`, with the mean `centre` and the precision matrix `pull`.
+    Sums of chances are cut to `least` and 1 - `least`: levels may lie beyond, and a difference may round to below 0.
+    A psi has a normal prior at the levels' `position`, with the mean `centre` and the precision matrix `pull`.
     """
-    size, n_values = theta.shape[1], len(emission)
-    weight, product = np.empty(n_values), np.empty(n_values)
+    size, n_levels = theta.shape[1], len(emission)
+    weight, product = np.empty(n_levels), np.empty(n_levels)
     for row in range(first, last):
         state = seeds[row - first]
         begin, n = indptr[row], indptr[row + 1] - indptr[row]
@@ -41,26 +41,26 @@ def draw_emissions(
             slope, now = 0.0, out[row, d]
             for e in range(size):
                 slope -= pull[d, e] * (position[out[row, e]] - centre[row, e])
-            for m in range(n_values):
+            for m in range(n_levels):
                 step = position[m] - position[now]
                 weight[m] = step * (slope - 0.5 * pull[d, d] * step)
-            for m in range(n_values):
+            for m in range(n_levels):
                 product[m] = 1.0
             for k in range(n):
                 share, answer = theta[indices[begin + k], d], answers[begin + k]
                 without = chance[k] - share * emission[now, answer]
                 if weights.size:
-                    for m in range(n_values):
+                    for m in range(n_levels):
                         one = min(max(without + share * emission[m, answer], least), 1.0 - least)
                         weight[m] += weights[begin + k] * np.log(one)
                     continue
-                for m in range(n_values):
+                for m in range(n_levels):
                     product[m] *= min(max(without + share * emission[m, answer], least), 1.0 - least)
                 if k % _TOGETHER == _TOGETHER - 1 or k == n - 1:
-                    for m in range(n_values):
+                    for m in range(n_levels):
                         weight[m] += np.log(product[m])
                         product[m] = 1.0
-            state, place = draw_place(state, weight)
+            state, place = draw_level(state, weight)
             if place != now:
                 for k in range(n):
                     answer = answers[begin + k]

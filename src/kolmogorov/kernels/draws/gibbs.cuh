@@ -101,7 +101,7 @@ __device__ inline double lane_max(double x) {
 }
 
 // A place given log weights, `weight`[n] shared by the lanes, which are overwritten by their cumulated sums.
-__device__ inline int draw_place(double* weight, int n, unsigned long long& state) {
+__device__ inline int draw_level(double* weight, int n, unsigned long long& state) {
     const int lane = threadIdx.x & 31;
     double best = weight[0];
     for (int k = lane; k < n; k += 32) best = weight[k] > best ? weight[k] : best;

@@ -1,4 +1,4 @@
-// Draws of thetas of all chains at once, where an item's values reach beyond the chances that answers can have, and sums of
+// Draws of thetas of all chains at once, where an item's levels lie beyond the chances that answers can have, and sums of
 // them are cut: `slices.py` from the same streams, to rounding. One block draws a row of a chain; every thread goes the same
 // way with the same stream.
 //
@@ -10,7 +10,7 @@ extern __shared__ double room[];
 #define LEAST_SHARE 1e-12
 #define SHORT 1e-15
 
-// The entries of a row, and the places of items' values in the row's chain.
+// The entries of a row, and the numbers of items' levels in the row's chain.
 struct Row {
     const int* indices;
     const unsigned char *answers, *codes;

@@ -1,4 +1,4 @@
-"""Draws of thetas where an item's values reach beyond the chances that answers can have, and sums of them are cut."""
+"""Draws of thetas where an item's levels lie beyond the chances that answers can have, and sums of them are cut."""
 
 from __future__ import annotations
 

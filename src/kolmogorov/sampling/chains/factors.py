@@ -9,12 +9,12 @@ import numpy as np
 
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.typing import Floats
-from kolmogorov.data import Observations
 from kolmogorov.data.entries.view import View
 from kolmogorov.execution import Threads
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.normals import draw_normals, leave_first
 from kolmogorov.kernels.rows.products import residual_squares
+from kolmogorov.sampling.chains.chain import Chain
 from kolmogorov.sampling.priors.psi import PsiPrior
 
 #: Sweeps, all chains in step. By judgement.
@@ -63,39 +63,15 @@ class Factors:
 
 
 class FactorChain:
-    """A chain of factors, from random ones.
+    """Factors for the start of a chain, drawn from random ones on; `rng` draws their start, their noise and prior."""
 
-    Parameters
-    ----------
-    table : Observations
-    features : float64[n_items, k]
-    size : int
-        D, the constant included.
-    variance : float
-        As for `PsiPrior.learned`.
-    mass : float
-        The sum of weights.
-    seed : int
-        Of the draws of rows.
-    rng : Generator
-        Of the start, the noise and the prior.
-    """
-
-    def __init__(
-        self,
-        table: Observations,
-        features: Floats,
-        *,
-        size: int,
-        variance: float,
-        mass: float,
-        seed: int,
-        rng: np.random.Generator,
-    ) -> None:
-        self._table, self._variance, self._mass, self._seed, self._rng = table, variance, mass, seed, rng
+    def __init__(self, chain: Chain, rng: np.random.Generator) -> None:
+        self._seed, self._rng = int(rng.integers(2**63)), rng
+        self._table, self._variance, self._mass = chain.observations, chain.psi_variance, float(chain.mass.sum())
+        table, size = chain.observations, chain.n_events
         self._seen = table.columns.counts > 0
         noise = max(float(np.var(table.values)), 1e-4)
-        prior = PsiPrior.start(features, size, 0.0)
+        prior = PsiPrior.start(chain.item_features, size, 0.0)
         prior.slopes[0, 0] = float(table.values.mean())
         precision = np.full(size, _SMALL * size / noise)
         precision[0] = 1.0 / noise
@@ -155,16 +131,18 @@ class FactorChain:
         self.factors = replace(now, prior=prior, noise=noise)
 
 
-def run_factors(chains: Sequence[FactorChain], table: Observations, size: int, dealer: Threads) -> list[Factors]:
-    """Run chains until they have settled, all in step: what one leaves of the threads the others use."""
+def settled_factors(chains: Sequence[Chain], rngs: Sequence[np.random.Generator], dealer: Threads) -> list[Factors]:
+    """Return factors for chains of one table, all drawn in step: what one leaves of the threads the others use."""
+    table, size = chains[0].observations, chains[0].n_events
+    running = [FactorChain(chain, rng) for chain, rng in zip(chains, rngs, strict=True)]
     rows, columns = (_Repeated(view, len(chains)) for view in (table.rows, table.columns))
     for index in range(_SWEEPS):
-        columns.deal(dealer, [chain.draw_items(index) for chain in chains], size * size, _ROW_COST)
-        rows.deal(dealer, [chain.draw_users(index) for chain in chains], size * size, _ROW_COST)
-        rows.deal(dealer, [chain.squares() for chain in chains], 16 * size)
-        for chain in chains:
+        columns.deal(dealer, [chain.draw_items(index) for chain in running], size * size, _ROW_COST)
+        rows.deal(dealer, [chain.draw_users(index) for chain in running], size * size, _ROW_COST)
+        rows.deal(dealer, [chain.squares() for chain in running], 16 * size)
+        for chain in running:
             chain.learn()
-    return [chain.factors for chain in chains]
+    return [chain.factors for chain in running]
 
 
 class _Repeated:

@@ -12,7 +12,7 @@ from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.entries.view import View
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
-from kolmogorov.kernels.draws.values import draw_thetas, draw_values
+from kolmogorov.kernels.draws.gaussian import draw_psis, draw_thetas
 from kolmogorov.kernels.rows.products import residual_squares
 from kolmogorov.sampling.chains.chain import LEVEL_COST, PRIORS, USER_ROUNDS, Chain, psi_variance
 from kolmogorov.sampling.chains.state import ChainState
@@ -90,7 +90,7 @@ class GaussianChain(Chain):
         seeds = self.row_seeds(index, ITEM_SIDE)
 
         def share(first: int, last: int) -> None:
-            draw_values(*table, *given, seeds[first:last], first, last, fresh)
+            draw_psis(*table, *given, seeds[first:last], first, last, fresh)
 
         self.dealer.deal(share, len(codes), 1, columns.indptr, LEVEL_COST * self.n_events, 2 * len(self.levels))
         return self.decoded(fresh)

@@ -14,7 +14,7 @@ from kolmogorov.fitting.descent.engine import Problem, ThreadedEngine
 from kolmogorov.fitting.descent.multi_start import MultiStart
 from kolmogorov.fitting.descent.objective import Objective
 from kolmogorov.sampling.chains.chain import START, Chain
-from kolmogorov.sampling.chains.factors import FactorChain, Factors, run_factors
+from kolmogorov.sampling.chains.factors import Factors, settled_factors
 from kolmogorov.sampling.chains.state import ChainState
 from kolmogorov.sampling.priors.psi import PsiPrior
 from kolmogorov.sampling.priors.theta import ThetaPrior
@@ -35,19 +35,7 @@ def started(chains: Sequence[Chain], dealer: Threads) -> list[ChainState]:
     if first.n_events == 1 or not first.from_factors:
         return states
     rngs = [generator(chain.seed, START, 1) for chain in chains]
-    factors = [
-        FactorChain(
-            chain.observations,
-            chain.item_features,
-            size=chain.n_events,
-            variance=chain.psi_variance,
-            mass=float(chain.mass.sum()),
-            seed=int(rng.integers(2**63)),
-            rng=rng,
-        )
-        for chain, rng in zip(chains, rngs, strict=True)
-    ]
-    found = run_factors(factors, first.observations, first.n_events, dealer)
+    found = settled_factors(chains, rngs, dealer)
     return [_from_factors(*given) for given in zip(chains, states, found, rngs, strict=True)]
 
 

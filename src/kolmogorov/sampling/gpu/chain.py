@@ -17,8 +17,8 @@ from kolmogorov.execution import Cuda
 from kolmogorov.fitted.fixed_point import STEPS
 from kolmogorov.kernels.gpu import function
 from kolmogorov.sampling.chains.chain import Chain
+from kolmogorov.sampling.chains.running import swept
 from kolmogorov.sampling.chains.state import ChainState, Sample
-from kolmogorov.sampling.chains.sweeping import swept
 from kolmogorov.sampling.gpu.priors import Described, Generators, learned_psi_priors
 from kolmogorov.sampling.plan import Plan
 

@@ -75,7 +75,7 @@ class GaussianGpuChains(GpuChains[GaussianChain]):
         table = (*items.table, self.noise, self.theta, np.int64(self.users.n_rows), np.int64(items.n_rows))
         prior = (self.position, items.features, items.n_features, tilt, pull, whole)
         rest = (np.int32(ROUNDS), self.seeds, np.int32(index), np.int32(ITEM_SIDE), self.codes, self.psi)
-        self._draw("draw_values", items, (*table, *prior, *rest))
+        self._draw("draw_psis", items, (*table, *prior, *rest))
 
     def draw_thetas(self, index: int) -> None:
         """Draw the theta of every user, then its noise."""
@@ -92,7 +92,7 @@ class GaussianGpuChains(GpuChains[GaussianChain]):
         n, size, n_levels = len(self), self.size, len(self.levels)
         constants = {"L": n_levels, "WEIGHTED": int(side.weighted), "WHOLE": int(self.unobserved > 0.0)}
         for rows, warps in side.runs:
-            kernel = self.kernel("draws/values.cu", name, WARPS=warps, **constants)
+            kernel = self.kernel("draws/gaussian.cu", name, WARPS=warps, **constants)
             tiles = 4 * warps * (32 if size <= 32 else 4) * (size + 1)
             room = 8 * (size * size + 5 * size + n_levels) + tiles
             kernel((len(rows) * n,), (32 * warps,), (rows, np.int32(n), *given), shared_mem=room)

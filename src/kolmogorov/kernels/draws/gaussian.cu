@@ -1,8 +1,8 @@
-// Draws of many-valued models whose answers have normal noise, of all chains at once: values of items on a grid, thetas of
+// Draws of models whose answers have normal noise, of all chains at once: psis of items on levels, thetas of
 // users. One block draws a row of a chain: its WARPS warps sum, the first one draws.
 //
-// D events, L values. WEIGHTED: entries have weights. WHOLE: `whole`[chain] is added to the sum over a row's entries. Draws are
-// those of `values.py` from the same streams, to rounding. A block shares 8 (D^2 + 5 D + L) + 4 WARPS TILE WIDE bytes.
+// D events, L levels. WEIGHTED: entries have weights. WHOLE: `whole`[chain] is added to the sum over a row's entries. Draws are
+// those of `gaussian.py` from the same streams, to rounding. A block shares 8 (D^2 + 5 D + L) + 4 WARPS TILE WIDE bytes.
 #include "draws/equations.cuh"
 #include "draws/gibbs.cuh"
 
@@ -18,13 +18,13 @@ extern __shared__ double room[];
 #define CHANCES (room + D * D + 5 * D)
 #define TILES reinterpret_cast<float*>(room + D * D + 5 * D + L)
 
-// Draw each item's value in each event given the others, `rounds` times. `codes` are places in `grid`, `psi` the values.
+// Draw each item's level in each event given the others, `rounds` times. `codes` are numbers of `levels`, `psi` the levels.
 //
-// An item's values have a normal prior with the precision `pull`, around a mean whose product with it is the sum of the
+// A psi has a normal prior with the precision `pull`, around a mean whose product with it is the sum of the
 // item's features times `tilt`.
-extern "C" __global__ void draw_values(const int* rows, int n_chains, const long long* indptr, const int* indices, const float* values,
+extern "C" __global__ void draw_psis(const int* rows, int n_chains, const long long* indptr, const int* indices, const float* values,
                                        const float* weights, const float* noise, const float* theta, long long n_users,
-                                       long long n_items, const double* grid, const float* features, int n_features,
+                                       long long n_items, const double* levels, const float* features, int n_features,
                                        const float* tilt, const double* pull, const double* whole, int rounds,
                                        const unsigned long long* seeds, int sweep, int side, unsigned char* codes,
                                        float* psi) {
@@ -39,7 +39,7 @@ extern "C" __global__ void draw_values(const int* rows, int n_chains, const long
     for (int k = lane; k < D * D; k += 32) q[k] += pull[chain * D * D + k] + (WHOLE ? whole[chain * D * D + k] : 0.0);
     for (int d = lane; d < D; d += 32) {
         now[d] = codes[own + d];
-        x[d] = grid[now[d]];
+        x[d] = levels[now[d]];
         m[d] += described(features + row * n_features, tilt + chain * n_features * D, n_features, d);
     }
     __syncwarp();
@@ -54,17 +54,17 @@ extern "C" __global__ void draw_values(const int* rows, int n_chains, const long
         for (int d = 0; d < D; ++d) {
             const double from = x[d], rise = slope[d], square = q[d * D + d];
             for (int k = lane; k < L; k += 32) {
-                const double step = grid[k] - from;
+                const double step = levels[k] - from;
                 weight[k] = step * (rise - 0.5 * square * step);
             }
             __syncwarp();
-            const int place = draw_place(weight, L, state);
+            const int place = draw_level(weight, L, state);
             if (place == now[d]) continue;
-            const double step = grid[place] - from;
+            const double step = levels[place] - from;
             __syncwarp();
             if (lane == 0) {
                 now[d] = place;
-                x[d] = grid[place];
+                x[d] = levels[place];
             }
             for (int e = lane; e < D; e += 32) slope[e] -= step * q[d * D + e];
             __syncwarp();

@@ -1,4 +1,4 @@
-"""Draws of many-valued models whose answers have normal noise: values of items on a grid, thetas of users."""
+"""Draws of models whose answers have normal noise: psis of items on levels, thetas of users."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from kolmogorov._support.jit import kernel
 from kolmogorov.kernels.draws.gibbs import move_pairs, uniform
 from kolmogorov.kernels.rows.gram import normal_equations
 
-#: A value whose log weight is so far below the best is never drawn; its exponential need not be taken.
+#: A level whose log weight is so far below the best is never drawn; its exponential need not be taken.
 _NEVER = -40.0
 
 
 @kernel
-def draw_place(state, weight):
-    """Draw a place given log weights, which are overwritten; return the new state and the place."""
+def draw_level(state, weight):
+    """Draw one of some levels given log weights, which are overwritten; return the new state and its number."""
     best = weight[0]
     for k in range(1, weight.size):
         best = max(best, weight[k])
@@ -32,12 +32,12 @@ def draw_place(state, weight):
 
 
 @kernel
-def draw_values(
-    indptr, indices, values, weights, precision, theta, codes, grid, centre, pull, rounds, seeds, first, last, out
+def draw_psis(
+    indptr, indices, values, weights, precision, theta, codes, levels, centre, pull, rounds, seeds, first, last, out
 ):
-    """Draw each item's value in each event given the others, `rounds` times; `codes` and `out` are places in `grid`.
+    """Draw each item's level in each event given the others, `rounds` times; `codes` and `out` are numbers of levels.
 
-    An item's values have a normal prior on the grid, with the mean `centre` of its own and the precision matrix `pull`.
+    A psi has a normal prior on the levels, with the mean `centre` of its own and the precision matrix `pull`.
     Residuals are kept up to date instead of normal equations, which costs D for an observation and not D^2.
     """
     size = theta.shape[1]
@@ -48,13 +48,13 @@ def draw_values(
     share = np.empty((size, widest))
     heavy, rest = np.empty(widest), np.empty(widest)
     square, x = np.empty(size), np.empty(size)
-    weight = np.empty(grid.size)
+    weight = np.empty(levels.size)
     for row in range(first, last):
         state = seeds[row - first]
         begin, n = indptr[row], indptr[row + 1] - indptr[row]
         for d in range(size):
             out[row, d] = codes[row, d]
-            x[d] = grid[codes[row, d]]
+            x[d] = levels[codes[row, d]]
             square[d] = pull[d, d]
         for k in range(n):
             user = indices[begin + k]
@@ -82,14 +82,14 @@ def draw_values(
                 slope = (a0 + a1) + (a2 + a3)
                 for e in range(size):
                     slope -= pull[d, e] * (x[e] - centre[row, e])
-                for k in range(grid.size):
-                    step = grid[k] - x[d]
+                for k in range(levels.size):
+                    step = levels[k] - x[d]
                     weight[k] = step * (slope - 0.5 * square[d] * step)
-                state, place = draw_place(state, weight)
+                state, place = draw_level(state, weight)
                 if place != out[row, d]:
-                    step = grid[place] - x[d]
+                    step = levels[place] - x[d]
                     out[row, d] = place
-                    x[d] = grid[place]
+                    x[d] = levels[place]
                     for k in range(n):
                         rest[k] -= step * heavy[k] * t[k]
 
