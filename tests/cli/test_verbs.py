@@ -401,7 +401,7 @@ def test_models_are_drawn_unless_one_is_asked_for(ratings, tmp_path):
 
 
 def test_tables_beyond_the_reach_of_draws_are_said_once(ratings, tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr("kolmogorov.model.kolmogorov.MOST_RATINGS", 100)
+    monkeypatch.setattr("kolmogorov.model.completing.MOST_RATINGS", 100)
     caplog.set_level("INFO", logger="kolmogorov")
     result = run("fit", ratings, "--point", "--events", 2, "-o", tmp_path / "m.km")
     said = "Learning one model from the ratings: there are 1,515 of them, and draws are made of up to 100.\n"

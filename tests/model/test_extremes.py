@@ -60,7 +60,7 @@ def test_every_fit_is_checked_at_its_end(zoo, name, monkeypatch):
 
     modules = (
         "model.descent",
-        "fitting.distilled",
+        "fitting.distillation.recipe",
         "sampling.drawing",
         "baselines.factorization",
         "baselines.svdpp",

@@ -5,7 +5,7 @@ from click.testing import CliRunner
 import kolmogorov as km
 from kolmogorov.cli import main
 from kolmogorov.errors import ParameterError
-from kolmogorov.model.tuning import shortened
+from kolmogorov.model.tuning.search import shortened
 
 
 def test_the_best_setting_of_a_grid_is_found_and_refitted(zoo):
@@ -143,7 +143,7 @@ def test_draws_are_tuned_by_shorter_chains(zoo):
 
 
 def test_grids_follow_the_table(zoo):
-    from kolmogorov.model.grids import usual_values
+    from kolmogorov.model.tuning.grids import usual_values
 
     assert usual_values(km.KolmogorovModel(), zoo) == {"n_events": (2, 4, 8)}
     dense = usual_values(km.KolmogorovModel(), zoo, given=("item_reg",))

@@ -10,12 +10,10 @@ import numpy as np
 from kolmogorov._support.invariants import check_array, check_finite
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
-from kolmogorov.data.table.trainable import check_trainable
 from kolmogorov.fitted.base import Trained
 from kolmogorov.fitted.files import Parts, StoredParts, training_arrays
 from kolmogorov.kernels.rows.products import pair_products
 from kolmogorov.surface.recommender import Recommender
-from kolmogorov.surface.tables import table_of
 
 _ARRAYS = {"user_bias": 1, "item_bias": 1, "user_factors": 2, "item_factors": 2}
 
@@ -79,13 +77,6 @@ class BiasedModel(Recommender):
 
     fitted_: BiasedFactors
     _usual_grid: ClassVar = {"n_factors": (5, 10, 20), "reg": (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)}
-
-
-def learnable(model: BiasedModel, X: Any) -> Observations:
-    """Return what to learn from: Observations, or a table as `KolmogorovModel.fit` takes it."""
-    observations = table_of(model, X, reset=True)
-    check_trainable(observations)
-    return observations
 
 
 def _with_zero(factors: Floats) -> Floats:

@@ -9,13 +9,14 @@ import numpy as np
 from kolmogorov._support.seeds import base_seed, generator
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.validation import LARGEST_RIDGE, Integer, Real, Requirement, check_parameters
-from kolmogorov.baselines.biased import BiasedFactors, BiasedModel, learnable
+from kolmogorov._support.validation import LARGEST_RIDGE, Integer, Real, Requirement
+from kolmogorov.baselines.biased import BiasedFactors, BiasedModel
 from kolmogorov.data.entries.view import View
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.base import by_users, checked
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE, HalfStep
 from kolmogorov.solvers import RowSolver, resolve
+from kolmogorov.surface.tables import learnable
 
 _RULES: dict[str, Requirement] = {
     "n_factors": Integer(1),
@@ -50,6 +51,8 @@ class MatrixFactorization(BiasedModel):
     >>> km.baselines.MatrixFactorization(n_factors=5, reg=1.0, random_state=0).fit(train).evaluate(test)["rmse"] < 0.22
     True
     """
+
+    _rules = _RULES
 
     def __init__(
         self,
@@ -103,8 +106,7 @@ class MatrixFactorization(BiasedModel):
         return self._adopt(checked(fitted, "A larger 'reg' may help."))
 
     def _check_parameters(self) -> None:
-        """Raise for the first parameter that is not in order."""
-        check_parameters(type(self).__name__, self.get_params(deep=False), _RULES)
+        super()._check_parameters()
         resolve("ridge", self.ridge_solver)
 
     def _half(self, view: View, partners: Floats, own: Floats, mean: float, side: int, dealer: Threads) -> Floats:

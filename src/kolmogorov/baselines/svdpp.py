@@ -7,10 +7,11 @@ from typing import Any, Self
 import numpy as np
 
 from kolmogorov._support.seeds import base_seed, generator
-from kolmogorov._support.validation import LARGEST_RIDGE, Between, Integer, Real, Requirement, check_parameters
-from kolmogorov.baselines.biased import BiasedFactors, BiasedModel, learnable
+from kolmogorov._support.validation import LARGEST_RIDGE, Between, Integer, Real, Requirement
+from kolmogorov.baselines.biased import BiasedFactors, BiasedModel
 from kolmogorov.fitted.base import by_users, checked
 from kolmogorov.kernels.svdpp import svdpp_epoch
+from kolmogorov.surface.tables import learnable
 
 _RULES: dict[str, Requirement] = {
     "n_factors": Integer(1),
@@ -42,6 +43,8 @@ class SVDpp(BiasedModel):
     >>> km.baselines.SVDpp(n_factors=5, random_state=0).fit(train).evaluate(test)["rmse"] < 0.25
     True
     """
+
+    _rules = _RULES
 
     def __init__(
         self,
@@ -105,7 +108,3 @@ class SVDpp(BiasedModel):
         return self._adopt(
             checked(fitted, f"Lower 'rate', which is {self.rate:g}: steps were too long for this scale.")
         )
-
-    def _check_parameters(self) -> None:
-        """Raise for the first parameter that is not in order."""
-        check_parameters(type(self).__name__, self.get_params(deep=False), _RULES)

@@ -80,10 +80,10 @@ def _learnt_from(asked: str) -> str:
 def load_with_events(path: str, titles: str | None, otherwise: str) -> Any:
     """Load a model with events, its items under their titles; a model without any is an error that ends `otherwise`."""
     from kolmogorov.errors import ParameterError
-    from kolmogorov.model.interpretation import Interpretation
+    from kolmogorov.model.event_model import EventModel
     from kolmogorov.model.loading import load
 
     model = load(path)
-    if not isinstance(model, Interpretation):
+    if not isinstance(model, EventModel):
         raise ParameterError(f"{path} holds a {type(model).__name__}{otherwise}")
     return model.with_titles(items=titles)

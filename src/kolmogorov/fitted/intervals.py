@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.special import ndtri
 
@@ -11,8 +13,8 @@ from kolmogorov.kernels.draws.averages import mixture_quantile
 
 #: Pairs times draws held at once, by judgement: 32 MB.
 _BLOCK = 1 << 22
-# A sum of probabilities may miss the tail by rounding.
-_ROUNDING = 1e-12
+# A sum of probabilities may miss the tail by rounding, and answers come through divisions.
+_ROUNDING, _NEAR = 1e-12, 1e-9
 
 
 def probability_interval(posterior: Posterior, users: Rows, items: Rows, level: float) -> tuple[Floats, Floats]:
@@ -36,6 +38,19 @@ def answer_interval(posterior: Posterior, users: Rows, items: Rows, level: float
     ends = ((upto < tail).sum(axis=1) for tail in (tails[0], tails[1] - _ROUNDING))
     low, high = (points[np.minimum(end, points.size - 1)] for end in ends)
     return low, high
+
+
+def rating_interval(posterior: Posterior, users: Rows, items: Rows, level: float) -> tuple[Any, Any]:
+    """Return the central interval of a new rating, in rating units, for aligned rows."""
+    low, high = answer_interval(posterior, users, items, level)
+    return posterior.scale.rating(low), posterior.scale.rating(high)
+
+
+def coverage(posterior: Posterior, users: Rows, items: Rows, answers: Floats, weights: Floats | None) -> float:
+    """Return the share of answers that their 90% intervals hold."""
+    low, high = answer_interval(posterior, users, items, 0.9)
+    inside = (answers >= low - _NEAR) & (answers <= high + _NEAR)
+    return float(np.average(inside, weights=weights))
 
 
 def _noisy_interval(posterior: Posterior, users: Rows, items: Rows, level: float) -> tuple[Floats, Floats]:

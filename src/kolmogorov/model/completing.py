@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numbers
-import sys
 from typing import Any
 
-from kolmogorov._support.progress import says_stop, warn
+from kolmogorov._support.progress import warn
 from kolmogorov._support.seeds import base_seed
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.data.table.trainable import check_trainable
@@ -18,13 +17,32 @@ from kolmogorov.fitting.distillation.relaxation import Average, averaged_descent
 from kolmogorov.sampling.drawing import Drawing
 from kolmogorov.sampling.levels import level_grid
 from kolmogorov.sampling.plan import Plan, likelihood_of
-from kolmogorov.sampling.sampler import SamplingProgress
 from kolmogorov.sampling.sizes import short
 
 #: Beyond so many ratings chains take minutes where a descent takes seconds.
 MOST_RATINGS = 5_000_000
 #: Sweeps of a chain that only compares settings, at least: half of them are kept.
 _LEAST_SWEEPS = 10
+
+
+def why_ratings(model: Any, table: Any) -> str | None:
+    """Say why the descent of a `KolmogorovModel` goes over ratings; None where it goes over a completed table."""
+    if model.learn_from == "ratings":
+        return "as asked"
+    if not model.keep_better:
+        return "keep_better=False is for that"
+    given = [name for name in ("user_reg", "item_reg") if getattr(model, name) != "auto"]
+    if given or model.prior != "mean":
+        return f"{' and '.join(given) or 'the uniform prior'} {'are' if len(given) > 1 else 'is'} for that"
+    if not isinstance(table, Observations):
+        return "the table is in a cluster"
+    if model.unobserved != 0.0 and model.execution is not None:
+        return "tables in which only yes is recorded are completed on threads"
+    if isinstance(model.execution, Dask) and model.execution.gpu:
+        return "chains do not run on the GPUs of a cluster"
+    if len(table) > MOST_RATINGS:
+        return f"there are {len(table):,} of them, and draws are made of up to {MOST_RATINGS:,}"
+    return None
 
 
 def completed(
@@ -71,12 +89,6 @@ def _of_chains(
     grid = level_grid("auto", table, likelihood, sizes.n_events)
     plan = Plan(**vars(sizes) | lengths, likelihood=likelihood, levels=grid)
 
-    def told(progress: SamplingProgress) -> bool:
-        if model.verbose:
-            place = f"chain {progress.chain + 1}/{progress.n_chains}"
-            sys.stderr.write(f"{place}  sweep {progress.sweep}/{progress.n_sweeps}\n")
-        return model.callback is not None and says_stop(model.callback(progress))
-
     fixed = isinstance(model.random_state, numbers.Integral)
-    drawing = Drawing(plan, base_seed(model.random_state), told, model.checkpoint, fixed)
+    drawing = Drawing(plan, base_seed(model.random_state), model._on_draw, model.checkpoint, fixed)
     return drawing.run(table, execution, keep_interrupted=keep_interrupted)

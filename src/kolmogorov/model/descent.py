@@ -22,8 +22,11 @@ from kolmogorov.fitting.descent.multi_start import MultiStart
 from kolmogorov.fitting.descent.objective import Mass
 from kolmogorov.fitting.descent.state import Run, State
 from kolmogorov.fitting.engines import opened_engine
+from kolmogorov.model.problem import events_of, problem_of
 from kolmogorov.solvers import RowSolver
 
+#: Sweeps and starts where nothing else is said.
+_SWEEPS, _STARTS = 100, 1
 #: The least variance of answers around predictions, on the probability scale.
 _LEAST_NOISE = 1e-6
 
@@ -32,8 +35,10 @@ def run(
     model: Any, table: Any, execution: Threads | Cuda | Dask, start: Run[State] | None, keep_interrupted: bool
 ) -> tuple[Fitted, bool]:
     """Descend as a `KolmogorovModel` asks for; return what was learned, and whether Ctrl-C ended it."""
-    n_events, (max_iter, n_init) = model._n_events(table), model._lengths()
-    seed, problem = base_seed(model.random_state), model._problem(n_events)
+    n_events, seed = events_of(model, table), base_seed(model.random_state)
+    problem = problem_of(model, n_events)
+    max_iter = _SWEEPS if model.max_iter == "auto" else int(model.max_iter)
+    n_init = _STARTS if model.n_init == "auto" else int(model.n_init)
     with one_blas_thread(), opened_engine(execution, problem, table) as engine:
         found = MultiStart(
             engine,

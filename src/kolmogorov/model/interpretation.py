@@ -16,7 +16,7 @@ from kolmogorov.errors import ParameterError
 from kolmogorov.surface.ids import Unknown
 
 if TYPE_CHECKING:
-    from kolmogorov.data import Observations, Vocabulary
+    from kolmogorov.data import Observations
     from kolmogorov.interpret.events.description import Event
     from kolmogorov.interpret.events.explanation import Explanation
     from kolmogorov.interpret.pictures import Pictures
@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from kolmogorov.report import Page
 
 
-class Shown:
-    """What every model with events can show of itself: pictures, a page, a few lines in a notebook."""
+class Interpretation:
+    """Methods that put a fitted model into words and pictures; draws are read by the one model that stands for them."""
 
     fitted_: Any
     _one_model: Any
+    _has_draws: ClassVar[bool]
 
     @property
     def plot(self) -> Pictures:
@@ -100,16 +101,6 @@ class Shown:
         page.write(path)
         return None
 
-
-class Interpretation(Shown):
-    """Methods that put a fitted model into words; draws are read by the one model that stands for them."""
-
-    users_: Vocabulary
-    items_: Vocabulary
-    _has_draws: ClassVar[bool]
-    if TYPE_CHECKING:
-        relations: Any  # what it takes differs between a single model and draws
-
     def explain(self, user: Any, item: Any, *, unknown: Unknown = "error", likes: float = 0.6) -> Explanation:
         """Explain what is predicted for `user` and `item`: what everybody would get, and a difference for each event.
 
@@ -132,13 +123,9 @@ class Interpretation(Shown):
         check_is_fitted(self)
         return describe(self._one_model, n_items)
 
-
-class PointInterpretation(Interpretation):
-    """Readings of a single model."""
-
     def relations(
         self, *, trivial: bool | None = None, min_ratings: int = 1, convention: Convention = "logic"
-    ) -> Relations | GradedRelations:
+    ) -> Relations | GradedRelations | GradedPosteriorRelations:
         """Read the logical relations between items off their supports; of a many-valued model, graded implications.
 
         Parameters
@@ -151,27 +138,23 @@ class PointInterpretation(Interpretation):
             "paper" reads implications the other way round, as the paper does.
 
         `trivial` and `convention` are for models with two levels.
+
+        Returns
+        -------
+        Relations, GradedRelations or GradedPosteriorRelations
+            Of two levels, of others, and of draws: these give every implication its posterior probability, the share
+            of draws that hold it.
         """
+        from kolmogorov.interpret.relations.draws import GradedPosteriorRelations
         from kolmogorov.interpret.relations.graded import GradedRelations
         from kolmogorov.interpret.relations.points import Relations
 
         check_is_fitted(self)
-        fitted = self.fitted_.ruled
-        if fitted.psi.dtype != bool:
-            if trivial is not None or convention != "logic":
-                raise ParameterError(
-                    "'trivial' and 'convention' go with models of two levels, and this one has others."
-                )
-            return GradedRelations(fitted, min_ratings=min_ratings)
-        return Relations(fitted, trivial=trivial, min_ratings=min_ratings, convention=convention)
-
-
-class DrawnInterpretation(Interpretation):
-    """Readings of a model that consists of draws."""
-
-    def relations(self, *, min_ratings: int = 1) -> GradedPosteriorRelations:
-        """Return graded implications with their posterior probabilities: the share of draws that hold them."""
-        from kolmogorov.interpret.relations.draws import GradedPosteriorRelations
-
-        check_is_fitted(self)
-        return GradedPosteriorRelations(self.fitted_, self._one_model, min_ratings=min_ratings)
+        fitted = self._one_model.ruled
+        if not self._has_draws and fitted.psi.dtype == bool:
+            return Relations(fitted, trivial=trivial, min_ratings=min_ratings, convention=convention)
+        if trivial is not None or convention != "logic":
+            raise ParameterError("'trivial' and 'convention' go with models of two levels, and this one has others.")
+        if self._has_draws:
+            return GradedPosteriorRelations(self.fitted_, self._one_model, min_ratings=min_ratings)
+        return GradedRelations(fitted, min_ratings=min_ratings)

@@ -3,92 +3,56 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
 from numpy.typing import NDArray
 
-from kolmogorov._support.progress import notice, says_stop
-from kolmogorov._support.seeds import base_seed
-from kolmogorov._support.threads import thread_count
+from kolmogorov._support.progress import notice
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import (
     LARGEST_RIDGE,
     Boolean,
-    Callback,
     Either,
-    Flag,
-    Instance,
     Integer,
     OneOf,
-    Optional,
     Real,
     Requirement,
     Word,
-    check_parameters,
 )
-from kolmogorov._support.wording import named
 from kolmogorov.data.entries.view import View
-from kolmogorov.data.numbers.weights import LARGEST_WEIGHT
-from kolmogorov.data.table.levels import CHANCES, Levels, LevelsRequirement, has_two
-from kolmogorov.data.table.observations import Observations
-from kolmogorov.errors import ParameterError
+from kolmogorov.data.table.levels import Levels, LevelsRequirement
 from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.fitted.history import Sweep
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.fitting import fold_in
-from kolmogorov.fitting.descent.engine import Problem
-from kolmogorov.fitting.descent.objective import Objective, Prior, usual_weight
+from kolmogorov.fitting.descent.objective import Prior, usual_weight
 from kolmogorov.fitting.descent.state import Run, State
-from kolmogorov.fitting.distillation.recipe import SWEEPS, Recipe, quick_solver, usual_events, usual_starts
 from kolmogorov.fitting.distillation.relaxation import Average
 from kolmogorov.model import descent
-from kolmogorov.model.completing import MOST_RATINGS, completed
-from kolmogorov.model.interpretation import PointInterpretation
-from kolmogorov.solvers import RowSolver, resolve
-from kolmogorov.solvers.registry import usual
-from kolmogorov.surface.event_model import EventModel
+from kolmogorov.model.completing import completed, why_ratings
+from kolmogorov.model.distilling import distilled
+from kolmogorov.model.event_model import COMMON_RULES, Auto, EventModel
+from kolmogorov.model.paper import paper_parameters
+from kolmogorov.model.problem import problem_of
+from kolmogorov.solvers import RowSolver
 from kolmogorov.surface.tables import learned_table
 
-Auto = Literal["auto"]
-_RULES: dict[str, Requirement] = {
-    "n_events": Either(Integer(1), Word("auto")),
+_RULES: dict[str, Requirement] = COMMON_RULES | {
     "levels": LevelsRequirement(chances=True),
     "learn_from": OneOf(("draws", "ratings")),
     "user_reg": Either(Real(0.0, LARGEST_RIDGE), Word("auto")),
     "item_reg": Either(Real(0.0, LARGEST_RIDGE), Word("auto")),
     "prior": OneOf(("mean", "uniform")),
-    "unobserved": Either(Real(0.0, LARGEST_WEIGHT), Word("auto")),
     "max_iter": Either(Integer(1), Word("auto")),
     "tol": Real(0.0),
     "n_init": Either(Integer(1), Word("auto")),
-    "execution": Optional(Either(Instance(Cuda), Instance(Dask))),
-    "callback": Callback(),
-    "verbose": Flag(),
     "keep_better": Boolean(),
 }
-#: Ridges of a descent over ratings whose user gave none, and its sweeps and starts.
-_RIDGES, _SWEEPS, _STARTS = (10.0, 0.0), 100, 1
-#: lambda_u of the paper's Table V on MovieLens 100K, by the number of events.
-_PRINTED_USER_REG = {4: 10.0, 8: 30.0, 16: 40.0, 24: 60.0}
-#: What its runs leave open: the first step, the Armijo constants and the tolerance nearest to its Table II.
-_PRINTED_DESCENT: dict[str, Any] = {
-    "gamma": 100.0,
-    "n_draws": 100,
-    "tol": 1e-2,
-    "max_iter": 1_000,
-    "step": 0.2,
-    "shrink": 0.5,
-    "armijo": 0.3,
-    "initial_dual": 1.0,
-    "screened": True,
-}
 
 
-class KolmogorovModel(PointInterpretation, EventModel):
+class KolmogorovModel(EventModel):
     """Learn Pr(X[u, i] = 1) = theta_u . psi_i with theta_u on the simplex and psi_i in {0, 1}^n_events.
 
     Left to itself, the model is learned in two steps: a few short chains of draws complete the table, and the paper's
@@ -180,6 +144,7 @@ class KolmogorovModel(PointInterpretation, EventModel):
     """
 
     fitted_: Fitted
+    _rules = _RULES
     _usual_grid: ClassVar = {
         "n_events": (4, 8, 16),
         "user_reg": (0.3, 1.0, 3.0, 10.0, 30.0, 100.0),
@@ -253,25 +218,7 @@ class KolmogorovModel(PointInterpretation, EventModel):
         >>> model.learn_from, model.prior, model.user_reg, model.max_iter, model.item_solver.name
         ('ratings', 'uniform', 30.0, 20, 'enhanced_gd')
         """
-        if "user_reg" not in changes and n_events not in _PRINTED_USER_REG:
-            raise ParameterError(
-                f"The paper prints lambda_u for {', '.join(map(str, _PRINTED_USER_REG))} events, got {n_events!r}. "
-                "Pass 'user_reg'."
-            )
-        settings: dict[str, Any] = {
-            "levels": 2,
-            "learn_from": "ratings",
-            "user_reg": _PRINTED_USER_REG.get(n_events),
-            "item_reg": 0.0,
-            "prior": "uniform",
-            "unobserved": 0.0,
-            "user_solver": "frank_wolfe",
-            "item_solver": resolve("binary", "enhanced_gd", **_PRINTED_DESCENT),
-            "max_iter": 20,
-            "tol": 0.0,
-            "n_init": 1,
-        }
-        return cls(n_events, **{**settings, **changes})
+        return cls(n_events, **paper_parameters(n_events, changes))
 
     # --- learning ---------------------------------------------------------------------------------------
 
@@ -305,7 +252,7 @@ class KolmogorovModel(PointInterpretation, EventModel):
         self._check_parameters()
         execution = self.execution or Threads(self.n_jobs)
         table = learned_table(execution, self, X)
-        why = self._why_ratings(table)
+        why = why_ratings(self, table)
         if why is not None:
             if self.learn_from == "draws":
                 notice(f"Learning from the ratings: {why}.")
@@ -316,48 +263,9 @@ class KolmogorovModel(PointInterpretation, EventModel):
             drawn, cut_short = completed(self, table, execution, effort, keep_interrupted)
         if keep_drawn:
             self._drawn = drawn
-        self._distil(drawn, keep_interrupted)
-        self.interrupted_ |= cut_short
-        return self
-
-    def _distil(self, drawn: Posterior | Average, keep_interrupted: bool) -> Self:
-        """Learn from the table that draws have completed."""
-        n_events = self._n_events(drawn.training)
-        problem = self._problem(n_events)
-        if isinstance(self.item_solver, str) and self.item_solver == "auto":
-            problem = replace(problem, item_solver=quick_solver(self._item_family, n_events))
-        recipe = Recipe(
-            problem,
-            n_events,
-            seed=base_seed(self.random_state),
-            n_init=usual_starts(drawn.training) if self.n_init == "auto" else int(self.n_init),
-            max_iter=SWEEPS if self.max_iter == "auto" else int(self.max_iter),
-            tol=float(self.tol),
-            on_sweep=self._on_sweep,
-            keep_interrupted=keep_interrupted,
-            n_jobs=self.n_jobs,
-        )
-        fitted, self.interrupted_ = recipe.of(drawn, drawn.answer_variance, drawn.unobserved)
+        fitted, interrupted = distilled(self, drawn, keep_interrupted)
+        self.interrupted_ = interrupted or cut_short
         return self._adopt(fitted)
-
-    def _why_ratings(self, table: Any) -> str | None:
-        """Say why the descent goes over ratings; None where it goes over a table that draws complete."""
-        if self.learn_from == "ratings":
-            return "as asked"
-        if not self.keep_better:
-            return "keep_better=False is for that"
-        given = [name for name in ("user_reg", "item_reg") if getattr(self, name) != "auto"]
-        if given or self.prior != "mean":
-            return f"{' and '.join(given) or 'the uniform prior'} {'are' if len(given) > 1 else 'is'} for that"
-        if not isinstance(table, Observations):
-            return "the table is in a cluster"
-        if self.unobserved != 0.0 and self.execution is not None:
-            return "tables in which only yes is recorded are completed on threads"
-        if isinstance(self.execution, Dask) and self.execution.gpu:
-            return "chains do not run on the GPUs of a cluster"
-        if len(table) > MOST_RATINGS:
-            return f"there are {len(table):,} of them, and draws are made of up to {MOST_RATINGS:,}"
-        return None
 
     # --- learned attributes -----------------------------------------------------------------------------
 
@@ -397,68 +305,21 @@ class KolmogorovModel(PointInterpretation, EventModel):
     # --- inside -----------------------------------------------------------------------------------------
 
     def _new_thetas(self, view: View) -> Floats:
-        solver = self._problem(self.fitted_.n_events).user_solver
+        solver = problem_of(self, self.fitted_.n_events).user_solver
         return fold_in.new_users(self.fitted_, view, solver, self.unobserved_, self.n_jobs)
 
     def _new_psis(self, view: View) -> NDArray[Any]:
-        solver = self._problem(self.fitted_.n_events).on(self.fitted_.levels).item_solver
+        solver = problem_of(self, self.fitted_.n_events).on(self.fitted_.levels).item_solver
         return fold_in.new_items(self.fitted_, view, solver, self.unobserved_, self.n_jobs)
 
-    @property
-    def _n_columns(self) -> int:
-        return self.fitted_.n_events
-
-    @property
-    def _item_family(self) -> str:
-        if isinstance(self.levels, str) and self.levels == CHANCES:
-            return "box"
-        return "binary" if has_two(self.levels) else "levels"
-
-    @property
-    def _ridges(self) -> tuple[float, float]:
-        """Ridges of a descent over ratings on theta and psi, in numbers."""
-        given = zip((self.user_reg, self.item_reg), _RIDGES, strict=True)
-        user_reg, item_reg = (usual if value == "auto" else float(value) for value, usual in given)
-        return user_reg, item_reg
-
-    def _n_events(self, table: Any) -> int:
-        if self.n_events != "auto":
-            return int(self.n_events)
-        if not isinstance(table, Observations):
-            raise ParameterError(f"With a table in a cluster {named('n_events')} must be a number.")
-        return usual_events(len(table), table.n_users, table.n_items)
-
-    def _lengths(self) -> tuple[int, int]:
-        """Sweeps and starts of a descent over ratings."""
-        sweeps = _SWEEPS if self.max_iter == "auto" else int(self.max_iter)
-        return sweeps, _STARTS if self.n_init == "auto" else int(self.n_init)
-
     def _check_parameters(self) -> None:
-        """Raise for the first parameter that is not in order."""
-        check_parameters(type(self).__name__, self.get_params(deep=False), _RULES)
-        thread_count(self.n_jobs)
-        self._problem(1 if self.n_events == "auto" else int(self.n_events))
-
-    def _problem(self, n_events: int) -> Problem:
-        """Return the problem that the parameters describe."""
-        sides = (("simplex", self.user_solver), (self._item_family, self.item_solver))
-        solvers = [
-            usual(family, n_events) if isinstance(solver, str) and solver == "auto" else resolve(family, solver)
-            for family, solver in sides
-        ]
-        for solver in solvers:
-            solver.check_size(n_events)
-        rest = self.unobserved if self.unobserved == "auto" else float(self.unobserved)
-        objective = Objective(self._ridges[0], self._ridges[1], self.prior, rest)
-        return Problem(solvers[0], solvers[1], objective, self.levels, keep_better=bool(self.keep_better))
+        super()._check_parameters()
+        problem_of(self, 1 if self.n_events == "auto" else int(self.n_events))
 
     def _on_sweep(self, sweep: Sweep) -> bool:
-        if self.verbose:
-            seconds = sweep.user_seconds + sweep.item_seconds
-            sys.stderr.write(
-                f"sweep {sweep.sweep:3d}  objective {sweep.objective:.6g}  rmse {sweep.rmse:.4f}  {seconds:.3f} s\n"
-            )
-        return self.callback is not None and says_stop(self.callback(sweep))
+        seconds = sweep.user_seconds + sweep.item_seconds
+        place = f"sweep {sweep.sweep:3d}  objective {sweep.objective:.6g}  rmse {sweep.rmse:.4f}"
+        return self._told(f"{place}  {seconds:.3f} s", sweep)
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:

@@ -7,9 +7,9 @@ import numpy as np
 from kolmogorov.data import Observations
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.interpret import Relations
+from kolmogorov.model.event_model import EventModel
 from kolmogorov.report.quality import Test
 from kolmogorov.sampling.convergence import convergence_of
-from kolmogorov.surface.event_model import EventModel
 
 #: Fewer training observations than this say little about an item or a user.
 LITTLE = 5

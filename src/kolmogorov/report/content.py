@@ -18,6 +18,8 @@ from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.interpret import Relations
 from kolmogorov.interpret.relations.arrangement import ranks
 from kolmogorov.interpret.rules.counting import Answers, check_likes
+from kolmogorov.model.event_model import EventModel
+from kolmogorov.model.problem import ridges_of
 from kolmogorov.report.alerts import LITTLE, alerts
 from kolmogorov.report.events import events
 from kolmogorov.report.example import example
@@ -27,7 +29,6 @@ from kolmogorov.report.quality import FEW, quality, tested
 from kolmogorov.report.ratings import shown_users, users
 from kolmogorov.report.rules import rounded, rules_of
 from kolmogorov.report.weaknesses import weaknesses
-from kolmogorov.surface.event_model import EventModel
 from kolmogorov.surface.held_out import held_out
 
 Progress = Callable[[str], Any]
@@ -170,7 +171,7 @@ def _settings(model: Any) -> str:
     levels = "two levels" if fitted.psi.dtype == bool else several
     if fitted.learned_from == "draws":
         return f"{levels}, learned from draws"
-    user_reg, item_reg = model._ridges
+    user_reg, item_reg = ridges_of(model)
     return f"{levels}, learned from the ratings, user_reg {user_reg:g}, item_reg {item_reg:g}"
 
 

@@ -11,10 +11,10 @@ from sklearn.base import clone
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
 from kolmogorov.fitted.base import Trained, entry_rows
-from kolmogorov.fitted.intervals import answer_interval
+from kolmogorov.fitted.intervals import coverage
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.metrics import evaluate, simple_guesses
-from kolmogorov.surface.event_model import EventModel
+from kolmogorov.model.event_model import EventModel
 from kolmogorov.surface.ids import at_entries
 
 _BINS = 12
@@ -102,9 +102,7 @@ def _coverage(test: Test) -> float | None:
     part = slice(0, _INTERVALS)
     past = (len(test.fitted.users), len(test.fitted.items))
     rows = [np.where(side < 0, end, side)[part] for side, end in zip((test.users, test.items), past, strict=True)]
-    low, high = answer_interval(test.fitted, rows[0], rows[1], 0.9)
-    values = test.fresh.values[part]
-    return round(float(((values >= low - 1e-9) & (values <= high + 1e-9)).mean()), 4)
+    return round(coverage(test.fitted, rows[0], rows[1], test.fresh.values[part], None), 4)
 
 
 def _calibration(predicted: Floats, values: Floats) -> list[list[float]]:

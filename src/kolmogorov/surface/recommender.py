@@ -54,8 +54,14 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
     _has_draws: ClassVar[bool] = False
     #: Whether `predict_distribution` is there.
     _tells_distributions: ClassVar[bool] = False
+    #: What is asked of parameters.
+    _rules: ClassVar[dict[str, Requirement]] = {}
     #: What `tune` tries of each parameter unless it is told otherwise.
     _usual_grid: ClassVar[dict[str, tuple[Any, ...]]] = {}
+
+    def _check_parameters(self) -> None:
+        """Raise for the first parameter that is not in order."""
+        check_parameters(type(self).__name__, self.get_params(deep=False), self._rules)
 
     def _adopt(self, fitted: Any) -> Self:
         """Take over what was learned, here or elsewhere, for instance read from a file."""
@@ -252,7 +258,7 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         return self._tabled(askers, n, min_count, exclude_seen=exclude_seen, named=named)
 
     def _ranks_lower(self, rank: Rank) -> bool:
-        return rank == "lower"
+        return rank == "lower" or (rank == "auto" and self._has_draws)
 
     def _known(self, users: Any, rank: Rank, unknown: Unknown) -> Askers:
         """Return users by their ids; one that is unknown stands for the population."""

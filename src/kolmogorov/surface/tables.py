@@ -14,7 +14,7 @@ from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.numbers.columns import refuse_containers
 from kolmogorov.data.reading.frames.arraylike import NotNumbersError, cells_of, floats_of, frame_of
 from kolmogorov.data.reading.frames.long_format import refuse_long_frame
-from kolmogorov.data.table.trainable import check_any
+from kolmogorov.data.table.trainable import check_any, check_trainable
 from kolmogorov.errors import DataError, KolmogorovWarning
 from kolmogorov.execution import Dask
 from kolmogorov.execution.distributed import DistributedTable, is_distributed
@@ -74,6 +74,14 @@ def _(execution: Dask, model: Any, X: Any) -> Any:
     if hasattr(model, "feature_names_in_"):
         del model.feature_names_in_
     return X
+
+
+def learnable(model: Any, X: Any, *, only_yes: bool = False) -> Observations:
+    """Return what `fit` takes as observations that are intact and can be learned from."""
+    observations = table_of(model, X, reset=True)
+    observations.rows.check_intact()
+    check_trainable(observations, only_yes=only_yes)
+    return observations
 
 
 def check_evaluable(observations: Any) -> Observations:

@@ -211,9 +211,10 @@ def _tables(data: str, model: Any, test_size: float | None, options: dict[str, A
 def _choice(model: Any, train: Any, by_default: bool) -> str:
     """Say in one line which model is learned, and why."""
     from kolmogorov.data import Observations
+    from kolmogorov.model.completing import why_ratings
 
     if not model._has_draws:
-        why = model._why_ratings(train)
+        why = why_ratings(model, train)
         if why is None:
             return "Learning one model to read and to predict with, from the table that a few short chains complete."
         return f"Learning one model from the ratings{'' if model.learn_from == 'ratings' else f': {why}'}."
@@ -228,9 +229,10 @@ def _fit(model: Any, train: Any, test: Observations | None, say: Any) -> None:
     """Fit with a bar that shows chains, and an error: of draws on what is held out, of one model in training."""
     from kolmogorov.cli.bars import ChainSweeps, counting_bar
     from kolmogorov.cli.process import first_interrupt
+    from kolmogorov.model.completing import why_ratings
 
     draws, chains = model._has_draws, ChainSweeps()
-    if not draws and model._why_ratings(train):
+    if not draws and why_ratings(model, train):
         # It has been said, and need not be said again.
         model.learn_from = "ratings"
     noted = first_interrupt(say.print) if model.execution is not None and not draws else nullcontext(Event())

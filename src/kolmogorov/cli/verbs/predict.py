@@ -74,14 +74,14 @@ def command(
     from kolmogorov.cli.display import emit
     from kolmogorov.data.reading.options import ReadingOptions
     from kolmogorov.errors import ParameterError
-    from kolmogorov.fitted.intervals import answer_interval
-    from kolmogorov.model.drawn import DrawnModel
+    from kolmogorov.fitted.intervals import rating_interval
+    from kolmogorov.model.bayesian import BayesianKolmogorovModel
     from kolmogorov.model.loading import load
     from kolmogorov.surface.ids import Strangers
 
     fitted_model = load(model)
     fitted = fitted_model.fitted_
-    if interval is not None and not isinstance(fitted_model, DrawnModel):
+    if interval is not None and not isinstance(fitted_model, BayesianKolmogorovModel):
         raise ParameterError(
             f"{model} holds a {type(fitted_model).__name__}, which knows no intervals. Fit with --bayes for them."
         )
@@ -91,12 +91,12 @@ def command(
     item_rows = strangers.settled(fitted.items.rows_of_texts(items), fitted.item_seen, items, "item", fitted.items)
     strangers.tell()
     columns: dict[str, Any] = {"user": users, "item": items}
-    if isinstance(fitted_model, DrawnModel):
+    if isinstance(fitted_model, BayesianKolmogorovModel):
         probability, deviation = fitted_model.fitted_.moments(user_rows, item_rows)
         columns |= {"probability": probability, "std": deviation, "rating": fitted.scale.rating(probability)}
         if interval is not None:
-            low, high = answer_interval(fitted_model.fitted_, user_rows, item_rows, interval)
-            columns |= {"low": fitted.scale.rating(low), "high": fitted.scale.rating(high)}
+            low, high = rating_interval(fitted_model.fitted_, user_rows, item_rows, interval)
+            columns |= {"low": low, "high": high}
     else:
         probability = fitted.at_rows(user_rows, item_rows)
         columns |= {"probability": probability, "rating": fitted.scale.rating(probability)}

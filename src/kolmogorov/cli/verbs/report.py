@@ -68,11 +68,11 @@ def command(
     from kolmogorov._support.wording import shown
     from kolmogorov.cli.display import console
     from kolmogorov.errors import ParameterError
-    from kolmogorov.model.interpretation import Shown
+    from kolmogorov.model.event_model import EventModel
     from kolmogorov.model.loading import load
 
     fitted_model = load(model)
-    if not isinstance(fitted_model, Shown):
+    if not isinstance(fitted_model, EventModel):
         raise ParameterError(f"{model} holds a {type(fitted_model).__name__}; a report shows models with events.")
     fitted_model = fitted_model.with_titles(items=titles)
     scale = fitted_model.fitted_.scale

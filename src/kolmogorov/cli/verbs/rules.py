@@ -114,7 +114,8 @@ def command(
     if about is not None:
         options["item"] = known_id(fitted_model.items_, about, "item")
     judges = None if data is None else _judged_on(fitted, data, layout, on)
-    relations, trained = fitted_model.relations(min_ratings=min_ratings), None
+    relations: Any = fitted_model.relations(min_ratings=min_ratings)
+    trained = None
     if drawn:
         rules = relations.rules(judges, max_rules=top, **options)
     else:

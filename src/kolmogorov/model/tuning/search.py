@@ -6,33 +6,30 @@ Many settings are first compared by short fits on one fold, and the better third
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from kolmogorov._support.markup import card, table
-from kolmogorov._support.optional import to_frame
 from kolmogorov._support.progress import says_stop, warn
 from kolmogorov._support.seeds import base_seed
-from kolmogorov._support.validation import Integer, Optional, Positive, Requirement, check_parameters, suggestion
+from kolmogorov._support.validation import Integer, Optional, Positive, Requirement, check_parameters
 from kolmogorov.data import Observations
 from kolmogorov.data.table.trainable import check_trainable
 from kolmogorov.errors import ConvergenceWarning, DataError, ParameterError
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.fitting.descent.state import Run, State
 from kolmogorov.fitting.distillation.relaxation import Average
-from kolmogorov.model.budget import Budget
-from kolmogorov.model.grids import OF_RATINGS, Grid, usual_values
 from kolmogorov.model.kolmogorov import KolmogorovModel
+from kolmogorov.model.tuning.budget import Budget
+from kolmogorov.model.tuning.grids import OF_RATINGS, Setting, counts_unobserved, settings_of
+from kolmogorov.model.tuning.trials import Trial, Tuning
 from kolmogorov.surface.comparison import POPULARITY, guess_scores, popularity_scores
 from kolmogorov.surface.recommender import Recommender
 
 Parts = Sequence[tuple[Observations, Observations]]
-Setting = dict[str, Any]
 #: With more settings than this, short fits choose those that are tried in earnest.
 _FEW = 12
 #: Shares of the work of whole fits that the rounds spend on a setting, and the share of settings that goes on.
@@ -44,98 +41,6 @@ _SUITED = {"burn_in": 150, "n_samples": 20, "max_iter": 50}
 _RULES: dict[str, Requirement] = {"max_seconds": Optional(Positive()), "k": Integer(1)}
 #: What changes along a walk, and the effort from which on chains are as long as they are in a fit.
 _WALKED, _SOME = ("n_events", "user_reg"), 0.3
-#: Settings that a notebook shows.
-_SHOWN = 10
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One setting and its scores on the folds; parameters are attributes too.
-
-    Attributes
-    ----------
-    parameters : mapping
-    scores : tuple of float
-        One for each fold it was tried on: errors on the probability scale, or the nDCG of lists.
-    effort : float
-        Share of the work of a whole cross-validation; below 1 for settings that were given up early.
-    measure : {"rmse", "ndcg"}
-    """
-
-    parameters: Mapping[str, Any]
-    scores: tuple[float, ...]
-    effort: float = 1.0
-    measure: str = "rmse"
-
-    def __getattr__(self, name: str) -> Any:
-        parameters = self.__dict__.get("parameters", {})
-        if name in parameters:
-            return parameters[name]
-        if name == self.__dict__.get("measure"):
-            return self.score
-        raise AttributeError(f"A trial has no {name!r}; its parameters are {', '.join(parameters)}.")
-
-    @property
-    def score(self) -> float:
-        """Mean over the folds."""
-        return float(np.mean(self.scores))
-
-    @property
-    def spread(self) -> float:
-        """Standard deviation over the folds."""
-        return float(np.std(self.scores, ddof=1)) if len(self.scores) > 1 else 0.0
-
-    @property
-    def place(self) -> tuple[float, float]:
-        """What trials are ordered by, best first: those tried longest, and by their scores."""
-        return -self.effort, self.score if self.measure == "rmse" else -self.score
-
-
-@dataclass(frozen=True, repr=False)
-class Tuning:
-    """What a search found.
-
-    Attributes
-    ----------
-    best : Trial
-        The setting with the smallest mean error, or the largest mean nDCG.
-    trials : tuple of Trial
-        All of them, in the order of the grid; of a setting that was tried several times the longest.
-    model : estimator or None
-        The best setting fitted to all the data, unless that was not wanted.
-    guesses : mapping
-        The same score of simple guesses on the same folds, by their names.
-    """
-
-    best: Trial
-    trials: tuple[Trial, ...]
-    model: Any
-    guesses: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def ranked(self) -> list[Trial]:
-        """The trials, best first."""
-        return sorted(self.trials, key=lambda trial: trial.place)
-
-    def columns(self, count: int | None = None) -> dict[str, list[Any]]:
-        """Return the settings and their scores, best first, as columns."""
-        ranked = self.ranked[:count]
-        columns = {name: [trial.parameters[name] for trial in ranked] for name in self.best.parameters}
-        columns[self.best.measure] = [trial.score for trial in ranked]
-        return columns | {name: [getattr(trial, name) for trial in ranked] for name in ("spread", "effort")}
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return a data frame with one row per setting, best first."""
-        return to_frame(self.columns(), backend)
-
-    def __repr__(self) -> str:
-        best = ", ".join(f"{name}={value!r}" for name, value in self.best.parameters.items())
-        score = f"{self.best.measure} {self.best.score:.4f} ± {self.best.spread:.4f}"
-        return f"<tuning of {len(self.trials):,} settings; best: {best} ({score})>"
-
-    def _repr_html_(self) -> str:
-        title = f"{len(self.trials):,} settings, best first"
-        return card(title, table(self.columns(_SHOWN), more=len(self.trials) - _SHOWN))
 
 
 def tune(
@@ -201,11 +106,11 @@ def tune(
     base.set_params(**({"random_state": seed} if "random_state" in base.get_params() else {}))
     if isinstance(base, KolmogorovModel) and any(name in grid for name in OF_RATINGS):
         base.set_params(learn_from="ratings")
-    only_yes = _counts_unobserved(base, grid)
+    only_yes = counts_unobserved(base, grid)
     check_trainable(observations, only_yes=only_yes)
     search = Search(
         base,
-        _settings(base, grid, observations),
+        settings_of(base, grid, observations),
         list(observations.folds(folds, random_state=seed)),
         budget,
         k if (only_yes if ranking is None else ranking) else None,
@@ -358,31 +263,10 @@ def shortened(model: Any, effort: float) -> Any:
     return model
 
 
-def _settings(model: Any, grid: dict[str, Any], observations: Observations) -> list[Setting]:
-    """Return every combination, in the order of the model's usual grid."""
-    known = model.get_params(deep=False)
-    for name in grid:
-        if name not in known:
-            raise ParameterError(f"{type(model).__name__} has no parameter {name!r} to tune.{suggestion(name, known)}")
-    values: Grid = {name: _listed(tried) for name, tried in {**usual_values(model, observations, grid), **grid}.items()}
-    for name, tried in values.items():
-        if not tried:
-            raise ParameterError(f"Every part of the grid needs at least one value; {name!r} has none.")
-    return [dict(zip(values, setting, strict=True)) for setting in product(*values.values())]
-
-
 def _along(setting: Setting) -> tuple[str, float]:
     """Return the place of a setting on a walk: those of one number of events together, the strongest ridge first."""
     ridge = setting.get("user_reg", 0.0)
     return str(setting.get("n_events")), 0.0 if ridge == "auto" else -float(ridge)
-
-
-def _listed(tried: Any) -> list[Any]:
-    return list(tried) if isinstance(tried, Iterable) and not isinstance(tried, str) else [tried]
-
-
-def _counts_unobserved(model: Any, grid: dict[str, Any]) -> bool:
-    return any(weight != 0.0 for weight in _listed(grid.get("unobserved", getattr(model, "unobserved", 0.0))))
 
 
 def _check_part(train: Observations, number: int, total: int, only_yes: bool) -> None:

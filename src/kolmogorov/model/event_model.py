@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,25 +13,55 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kolmogorov._support.optional import to_frame
-from kolmogorov._support.threads import one_blas_thread
+from kolmogorov._support.progress import says_stop
+from kolmogorov._support.threads import one_blas_thread, thread_count
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.validation import Boolean, check_parameters
+from kolmogorov._support.validation import (
+    Boolean,
+    Callback,
+    Either,
+    Flag,
+    Instance,
+    Integer,
+    Optional,
+    Real,
+    Requirement,
+    Word,
+    check_parameters,
+)
 from kolmogorov.data import Observations
 from kolmogorov.data.entries.view import View
+from kolmogorov.data.numbers.weights import LARGEST_WEIGHT
 from kolmogorov.errors import DataError
+from kolmogorov.execution import Cuda, Dask
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitting import fold_in
+from kolmogorov.model.interpretation import Interpretation
+from kolmogorov.sampling.sampler import SamplingProgress
 from kolmogorov.surface.guests import known_part
 from kolmogorov.surface.ids import Unknown, pair_rows
 from kolmogorov.surface.ranking import LOWER, Askers
 from kolmogorov.surface.recommender import Rank, Recommender
 from kolmogorov.surface.tables import table_of
 
+Auto = Literal["auto"]
+#: What is asked of the parameters that all of them have.
+COMMON_RULES: dict[str, Requirement] = {
+    "n_events": Either(Integer(1), Word("auto")),
+    "unobserved": Either(Real(0.0, LARGEST_WEIGHT), Word("auto")),
+    "execution": Optional(Either(Instance(Cuda), Instance(Dask))),
+    "callback": Callback(),
+    "verbose": Flag(),
+}
 
-class EventModel(TransformerMixin, Recommender):  # type: ignore[misc]
+
+class EventModel(Interpretation, TransformerMixin, Recommender):  # type: ignore[misc]
     """Base of Kolmogorov models, drawn or not."""
 
     fitted_: Any
+    n_jobs: int | None
+    verbose: int
+    callback: Callable[[Any], Any] | None
     _tells_distributions = True
 
     @abstractmethod
@@ -48,9 +79,9 @@ class EventModel(TransformerMixin, Recommender):  # type: ignore[misc]
         return found
 
     @property
-    @abstractmethod
     def _n_columns(self) -> int:
-        """Number of columns of what `transform` returns."""
+        """Number of columns of what `transform` returns: the events, of draws those of all of them."""
+        return int(getattr(self.fitted_, "n_draws", 1) * self.fitted_.n_events)
 
     def predict_distribution(
         self, users: Any, items: Any = None, *, as_frame: bool = False, unknown: Unknown = "average"
@@ -192,6 +223,20 @@ class EventModel(TransformerMixin, Recommender):  # type: ignore[misc]
                 return fitted.of_thetas(theta[part]), fitted.of_thetas(theta[part], LOWER) if lower else None
 
         return scored
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        thread_count(self.n_jobs)
+
+    def _on_draw(self, draw: SamplingProgress) -> bool:
+        error = "" if draw.rmse is None else f"  held-out rmse {draw.rmse:.4f}"
+        return self._told(f"chain {draw.chain + 1}/{draw.n_chains}  sweep {draw.sweep}/{draw.n_sweeps}{error}", draw)
+
+    def _told(self, line: str, progress: Any) -> bool:
+        """Write a line where that is wanted; return whether the callback ends the fit."""
+        if self.verbose:
+            sys.stderr.write(f"{line}\n")
+        return self.callback is not None and says_stop(self.callback(progress))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,0 +1,68 @@
+"""Which chains a `BayesianKolmogorovModel` runs over a table: sizes by its size where they are left open."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kolmogorov.data.table.levels import MOST_LEVELS
+from kolmogorov.data.table.observations import Observations
+from kolmogorov.errors import DataError, ParameterError
+from kolmogorov.fitting.descent.objective import usual_weight
+from kolmogorov.sampling.levels import level_grid
+from kolmogorov.sampling.plan import Plan, likelihood_of, settled_weight
+from kolmogorov.sampling.sizes import Sizes, suited
+
+
+def plan_of(model: Any, table: Observations) -> Plan:
+    """Return what `fit` samples of a table."""
+    likelihood = _likelihood(model, table)
+    given = {name: getattr(model, name) for name in ("n_events", "n_chains", "burn_in", "n_samples", "n_features")}
+    sizes = replace(_sizes(model, table), **{name: int(n) for name, n in given.items() if n != "auto"})
+    return Plan(
+        **vars(sizes),
+        likelihood=likelihood,
+        levels=level_grid(model.levels, table, likelihood, sizes.n_events),
+        unobserved=_unobserved(model, table, likelihood),
+    )
+
+
+def _sizes(model: Any, table: Observations) -> Sizes:
+    likelihood = _likelihood(model, table)
+    # An event is drawn behind each answer but where chances are cut.
+    cut = likelihood == "bernoulli" and isinstance(model.levels, str)
+    answers = likelihood != "gaussian" and not cut
+    return suited(table, answers=answers, cut=cut, only_yes=model.unobserved != 0.0)
+
+
+def _unobserved(model: Any, table: Observations, likelihood: str) -> float:
+    if model.unobserved == 0.0:
+        return 0.0
+    if likelihood != "gaussian":
+        raise ParameterError("'unobserved' goes with likelihood 'gaussian'.")
+    wanted = usual_weight(len(table), table.n_users * table.n_items)
+    if model.unobserved != "auto":
+        wanted = float(model.unobserved)
+        least = 1.0 if table.weights is None else float(table.weights.min())
+        if wanted > least:
+            raise ParameterError(f"'unobserved' must not exceed the least weight, {least:g}, got {wanted:g}.")
+    return settled_weight(wanted, table)
+
+
+def _likelihood(model: Any, table: Observations) -> str:
+    if model.likelihood == "auto":
+        return likelihood_of(table) if model.unobserved == 0.0 else "gaussian"
+    if model.likelihood == "bernoulli" and not table.is_binary:
+        raise DataError("likelihood 'bernoulli' is for values 0 and 1; these data have others. Use 'gaussian'.")
+    if model.likelihood != "gaussian" and table.weights is not None and (table.weights % 1.0).any():
+        raise DataError(
+            f"With likelihood '{model.likelihood}' weights must be whole numbers: how often an answer was given."
+        )
+    if model.likelihood == "categorical" and not 2 <= np.unique(table.values).size <= MOST_LEVELS:
+        raise DataError(
+            f"likelihood 'categorical' is for 2 to {MOST_LEVELS} distinct ratings; these data have "
+            f"{np.unique(table.values).size:,}. Use 'gaussian'."
+        )
+    return str(model.likelihood)

@@ -1,0 +1,68 @@
+"""The small problems of users and items that the parameters of a `KolmogorovModel` describe."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kolmogorov._support.wording import named
+from kolmogorov.data.table.levels import CHANCES, Levels, has_two
+from kolmogorov.data.table.observations import Observations
+from kolmogorov.errors import ParameterError
+from kolmogorov.fitting.descent.engine import Problem
+from kolmogorov.fitting.descent.objective import Objective
+from kolmogorov.fitting.distillation.recipe import usual_events
+from kolmogorov.solvers import resolve
+from kolmogorov.solvers.registry import usual
+
+#: Ridges on theta and psi of a descent over ratings whose user gave none; by judgement.
+_RIDGES = (10.0, 0.0)
+
+
+def problem_of(model: Any, n_events: int) -> Problem:
+    """Return the row solvers, the objective and the levels that the parameters of a model describe."""
+    sides = (("simplex", model.user_solver), (item_family(model.levels), model.item_solver))
+    users, items = (usual(name, n_events) if is_auto(solver) else resolve(name, solver) for name, solver in sides)
+    for solver in (users, items):
+        solver.check_size(n_events)
+    unobserved = model.unobserved if is_auto(model.unobserved) else float(model.unobserved)
+    return Problem(
+        users,
+        items,
+        Objective(*ridges_of(model), model.prior, unobserved),
+        model.levels,
+        keep_better=bool(model.keep_better),
+    )
+
+
+def item_family(levels: Levels) -> str:
+    """Return the family of the row solvers of items.
+
+    Examples
+    --------
+    >>> item_family(2), item_family("chances"), item_family([0.0, 0.5, 1.0])
+    ('binary', 'box', 'levels')
+    """
+    if isinstance(levels, str) and levels == CHANCES:
+        return "box"
+    return "binary" if has_two(levels) else "levels"
+
+
+def ridges_of(model: Any) -> tuple[float, float]:
+    """Return the ridges of a descent over ratings on theta and psi, in numbers."""
+    given = zip((model.user_reg, model.item_reg), _RIDGES, strict=True)
+    user_reg, item_reg = (ridge if is_auto(value) else float(value) for value, ridge in given)
+    return user_reg, item_reg
+
+
+def events_of(model: Any, table: Any) -> int:
+    """Return the number of events of a model of a table."""
+    if not is_auto(model.n_events):
+        return int(model.n_events)
+    if not isinstance(table, Observations):
+        raise ParameterError(f"With a table in a cluster {named('n_events')} must be a number.")
+    return usual_events(len(table), table.n_users, table.n_items)
+
+
+def is_auto(value: Any) -> bool:
+    """Tell whether a parameter is left to the model; others may be solvers or arrays."""
+    return isinstance(value, str) and value == "auto"
