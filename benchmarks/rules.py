@@ -15,7 +15,8 @@ from harness import Column, Table, finish, machine, movielens
 
 from kolmogorov import KolmogorovModel, Observations
 from kolmogorov.interpret import Relations, Rules
-from kolmogorov.interpret.rules.counting import Answers
+from kolmogorov.interpret.rules.counting import Counting
+from kolmogorov.interpret.rules.pairs import pairs_of
 
 SEEDS = range(5)
 LIKES = {"at least 3 stars": 0.6, "at least 4 stars": 0.8}
@@ -68,11 +69,11 @@ def measured(train: Observations, test: Observations, likes: float, seed: int) -
     began = time.perf_counter()
     mined = associations(train, likes)
     seconds = time.perf_counter() - began
-    answers = Answers(test, test.items, test.scale, likes)
+    counting = Counting(test, test.items, test.scale, np.array([likes]))
     for measure in ("lift", "confidence"):
         best = mined.sort_values(measure, ascending=False, kind="stable").head(TOP)
         left, right = (np.array([next(iter(one)) for one in best[side]]) for side in ("antecedents", "consequents"))
-        rules = Rules.counted(answers, "implication", left, right)
+        rules = Rules.counted(counting, "implication", pairs_of(left, right))
         found[f"mlxtend, {TOP:,} by {measure}"] = figures_of(rules, seconds)
     return found
 

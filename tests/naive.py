@@ -253,23 +253,36 @@ def distribution_scores(values, distribution, weights, levels, points, floor=0.0
     return {"log_score": logs / mass, "calibration": np.mean(off)}
 
 
-def graded_rules(psi, rows, cuts):
-    """All rules x_j >= a ⇒ x_i >= b, one pair and one threshold at a time; only those that no other one implies."""
+def threshold_pairs(psi, rows, levels, kind="implication"):
+    """All relations between x_j >= a and x_i >= b, a pair and a threshold at a time; only those that no other implies.
+
+    What excludes or covers is listed once, the smaller item first.
+    """
     found = []
     for j, i in itertools.permutations(rows, 2):
+        if kind != "implication" and j > i:
+            continue
         holds = []
-        for a, b in itertools.product(range(len(cuts)), repeat=2):
-            left, right = psi[j] >= cuts[a] - 1e-9, psi[i] >= cuts[b] - 1e-9
-            if left.any() and not right.all() and (right | ~left).all():
+        for a, b in itertools.product(range(len(levels)), repeat=2):
+            left, right = psi[j] >= levels[a] - 1e-9, psi[i] >= levels[b] - 1e-9
+            telling = all(side.any() and not side.all() for side in (left, right))
+            related = {
+                "implication": (right | ~left).all(),
+                "exclusion": not (left & right).any(),
+                "coverage": (left | right).all(),
+            }[kind]
+            if related and telling:
                 holds.append((a, b))
+        # A statement says more the higher its threshold is, and its contrary the lower.
+        up, right_up = {"implication": (-1, 1), "exclusion": (-1, -1), "coverage": (1, 1)}[kind]
         for a, b in holds:
-            implied = any((c, d) != (a, b) and c <= a and d >= b for c, d in holds)
+            implied = any((c, d) != (a, b) and up * (c - a) >= 0 and right_up * (d - b) >= 0 for c, d in holds)
             if not implied:
                 found.append((j, a, i, b))
     return found
 
 
-def graded_contingency(observations, j, i, at_j, at_i):
+def threshold_contingency(observations, j, i, at_j, at_i):
     """Users observed with both items by whether each rating reaches its threshold."""
     table = np.zeros((2, 2), dtype=int)
     said = {}
@@ -282,16 +295,21 @@ def graded_contingency(observations, j, i, at_j, at_i):
     return table
 
 
-def graded_probabilities(draws, cuts):
-    """By (j, a, i, b): the share of draws in which x_j >= a implies x_i >= b."""
+def threshold_probabilities(draws, levels, kind="implication"):
+    """By (j, a, i, b): the share of draws in which x_j >= a and x_i >= b stand in a relation."""
     found = {}
     n = len(draws[0])
     for j, i in itertools.permutations(range(n), 2):
-        for a, b in itertools.product(range(len(cuts)), repeat=2):
+        for a, b in itertools.product(range(len(levels)), repeat=2):
             held = 0
             for psi in draws:
-                left, right = psi[j] >= cuts[a] - 1e-6, psi[i] >= cuts[b] - 1e-6
-                held += (right | ~left).all()
+                left, right = psi[j] >= levels[a] - 1e-6, psi[i] >= levels[b] - 1e-6
+                held += {
+                    "implication": (right | ~left).all(),
+                    "equivalence": (right == left).all(),
+                    "exclusion": not (left & right).any(),
+                    "coverage": (left | right).all(),
+                }[kind]
             found[j, a, i, b] = held / len(draws)
     return found
 

@@ -1,7 +1,7 @@
 """Survey: answers from 1 to 5 as values, not as yes and no
 
 You will see a survey completed by a model in which every statement has a value in each event, the whole distribution
-of one answer, and rules between grades of agreement. The table is *planted*: town, people and statements are
+of one answer, and rules between degrees of agreement. The table is *planted*: town, people and statements are
 invented, the answers are drawn from a seed.
 """
 # gallery: within 0.1
@@ -64,8 +64,8 @@ print("  ".join(f"{answer}: {chance:.0%}" for answer, chance in zip(range(1, 6),
 print(f"mean {five.predict(person, statement, output='rating'):.2f}")
 
 # %%
-# Rules speak of grades: at least so much of one statement implies at least so much of another. They are chosen on the
-# training part and counted on the whole table.
+# Rules speak of thresholds: at least so much of one statement implies at least so much of another. They are chosen on
+# the training part and counted on the whole table.
 rules = five.relations().rules(train, max_rules=5)
 print(rules.on(survey))
 
@@ -83,5 +83,5 @@ for seed in range(1, 5):
 # %%
 # **What it means.** Answers on a scale are not coin flips between its ends, and a model that gives every statement a
 # value in each event has the smaller error, on every seed. Its events are the planted ones, here all five to a tenth of
-# a point; on other seeds the worst is off by up to three quarters of a point. Graded rules speak of the upper end of
+# a point; on other seeds the worst is off by up to three quarters of a point. Their rules speak of the upper end of
 # the scale, where base rates are low, so look at their lift. Read on: [many-valued models](../levels.md).

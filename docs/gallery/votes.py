@@ -60,7 +60,7 @@ rules = relations.rules(train, max_rules=200)
 counted = rules.on(test).totals()
 print(f"{len(rules)} rules, {counted['pairs']:.0f} held-out cases")
 print(f"held in {counted['confidence']:.0%} of them, base rate {counted['base_rate']:.0%}")
-for antecedent, consequent in relations.named(relations.implications):
+for antecedent, consequent in relations.named(relations.implications()):
     if "carbon" in antecedent and "carbon" in consequent:
         print(f"{antecedent} ⇒ {consequent}")
 

@@ -150,12 +150,13 @@ def test_saved_and_loaded(model, ratings, tmp_path):
 
 def test_probabilities_of_relations_are_shares_of_draws(model):
     relations = model.relations()
-    psi, marks, cuts = model.posterior_.psi, relations.grades.marks, relations.grades.cuts
-    for (j, i), grade in zip(itertools.permutations(range(10), 2), itertools.cycle(range(len(marks)))):
-        share = naive.inside_share(psi, j, cuts[grade], i, cuts[grade])
-        at = (marks[grade], marks[grade])
+    psi, ratings, levels = model.posterior_.psi, relations.thresholds.ratings, relations.thresholds.levels
+    for (j, i), number in zip(itertools.permutations(range(10), 2), itertools.cycle(range(len(ratings)))):
+        share = naive.inside_share(psi, j, levels[number], i, levels[number])
+        at = (ratings[number], ratings[number])
         assert relations.probability(*model.items_.ids[[j, i]].tolist(), at=at) == pytest.approx(share)
-    found, share = relations.implications(0.5)
+    found = relations.implications(0.5)
+    share = found["probability"]
     assert (np.diff(share) <= 0).all()
     assert (share >= 0.5).all()
     np.testing.assert_allclose(relations.probabilities(found), share)

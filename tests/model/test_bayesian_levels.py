@@ -250,29 +250,30 @@ def test_draws_are_at_least_as_good_as_the_point_estimate():
     assert 0.84 < scores["coverage_90"] < 0.97
 
 
-def test_probabilities_of_graded_rules_are_shares_of_draws(models):
+def test_probabilities_of_rules_are_shares_of_draws(models):
     model = models["gaussian"]
     relations, psi = model.relations(), model.posterior_.psi.astype(float)
-    cuts, marks = relations.grades.cuts, relations.grades.marks
-    found, share = relations.implications(0.0)
-    assert sorted(map(tuple, found.tolist())) == sorted(
-        naive.graded_rules(model._one_model.psi, relations.rows.tolist(), cuts)
+    levels, ratings = relations.thresholds.levels, relations.thresholds.ratings
+    found = relations.implications(0.0)
+    share = found["probability"]
+    assert sorted(pair[:4] for pair in found.tolist()) == sorted(
+        naive.threshold_pairs(model._one_model.psi, relations.rows.tolist(), levels)
     )
     assert (np.diff(share) <= 0).all()
-    for (j, a, i, b), held in list(zip(found.tolist(), share.tolist(), strict=True))[::17]:
-        assert held == pytest.approx(naive.inside_share(psi, j, cuts[a], i, cuts[b]))
-        at = (marks[a], marks[b])
+    for j, a, i, b, held in found.tolist()[::17]:
+        assert held == pytest.approx(naive.inside_share(psi, j, levels[a], i, levels[b]))
+        at = (ratings[a], ratings[b])
         assert relations.probability(*model.items_.ids[[j, i]].tolist(), at=at) == pytest.approx(held)
     rules = relations.rules(min_probability=0.3, min_support=0, max_rules=None)
     assert rules.probability.tolist() == share[share >= 0.3].tolist()
     assert ">=" in str(rules[0])
     high = relations.rules(likes=0.6, min_probability=0.3, min_support=0, max_rules=None)
-    assert (marks[np.minimum(high.antecedent_at, high.consequent_at) - 1] >= 0.6 - 1e-9).all()
+    assert (ratings[np.minimum(high.antecedent_at, high.consequent_at)] >= 0.6 - 1e-9).all()
     about = relations.rules(item=model.items_.ids[3], min_probability=0.0, min_support=0, max_rules=None)
     assert ((about.antecedent == 3) | (about.consequent == 3)).all()
-    frame = relations.to_frame(0.3)
+    frame = relations.to_frame(kinds=("implication",), min_probability=0.3)
     assert list(frame["probability"]) == rules.probability.tolist()
-    np.testing.assert_allclose(frame["antecedent_at"], 5 * marks[found[share >= 0.3][:, 1]])
+    np.testing.assert_allclose(frame["antecedent_at"], 5 * ratings[found[share >= 0.3]["antecedent_at"]])
 
 
 def test_wrong_thresholds_are_told(models):

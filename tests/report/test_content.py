@@ -155,7 +155,7 @@ def test_the_model_of_the_page_is_the_model(zoo, rng, levels, learn_from):
         assert found["model"]["population"] == model.fitted_.population.tolist()
         assert found["model"]["gram"] == model.fitted_.user_pull.strength.tolist()
         assert found["psi"] == ["".join("1" if x >= mark else "0" for x in row) for row in model.psi_.astype(float)]
-        assert found["summary"]["mark"] == (None if levels == 2 else mark)
+        assert found["summary"]["threshold"] == (None if levels == 2 else mark)
         assert found["summary"]["learned_from"] == learn_from
         assert ("user_reg 10, item_reg 0" in found["summary"]["settings"]) == (learn_from == "ratings")
 

@@ -73,6 +73,11 @@ class Trained(Counted, ABC):
     #: The values that an item may take in an event, where they are more than the paper's two.
     levels: Floats | None = None
 
+    @cached_property
+    def kept(self) -> dict[str, Any]:
+        """What floors above have made of this and want again, by name; it goes when this goes."""
+        return {}
+
     @property
     def factors(self) -> Factors | None:
         """What predictions are products of; None where they are something else, too."""

@@ -124,12 +124,6 @@ class Fitted(Trained):
         """Return the model with two levels that a threshold t makes: Pr(X[u, i] >= t) = theta_u . [x_i >= t]."""
         return replace(self, psi=self.psi >= threshold - _ROUNDING, levels=None)
 
-    @cached_property
-    def ruled(self) -> Fitted:
-        """The model that rules are read off: itself, but where answers are yes and no chances are rounded to these."""
-        chances = self.psi.dtype != bool and self.levels is None
-        return self.reaching(0.5) if chances and self.training.is_binary else self
-
     def stored(self) -> Parts:
         """Return what a file holds of this: numbers and arrays by name."""
         arrays = {

@@ -2,11 +2,10 @@
 
 from kolmogorov.interpret.events.description import Event
 from kolmogorov.interpret.events.explanation import Contribution, Explanation
-from kolmogorov.interpret.relations.draws import GradedPosteriorRelations
-from kolmogorov.interpret.relations.graded import GradedRelations
+from kolmogorov.interpret.events.reasons import Reason
+from kolmogorov.interpret.relations.draws import PosteriorRelations
 from kolmogorov.interpret.relations.order import Order
 from kolmogorov.interpret.relations.points import Relations
-from kolmogorov.interpret.rules.reasons import Reason
 from kolmogorov.interpret.rules.rule import Rule
 from kolmogorov.interpret.rules.table import Rules
 
@@ -14,9 +13,8 @@ __all__ = [
     "Contribution",
     "Event",
     "Explanation",
-    "GradedPosteriorRelations",
-    "GradedRelations",
     "Order",
+    "PosteriorRelations",
     "Reason",
     "Relations",
     "Rule",

@@ -49,8 +49,8 @@ class Pictures:
         supports = Supports(self._inside(), np.flatnonzero(fitted.item_seen))
         weight = self._weights(supports)
         shown = np.argsort(-weight, kind="stable")[:max_rows].tolist()
-        values = np.array([fitted.psi[supports.items_of(number)].mean(axis=0) for number in shown], dtype=np.float64)
-        labels = [self._label(supports.items_of(number)) for number in shown]
+        values = np.array([fitted.psi[supports.members_of(number)].mean(axis=0) for number in shown], dtype=np.float64)
+        labels = [self._label(supports.members_of(number)) for number in shown]
         return draw_matrix(np.clip(values.reshape(len(shown), fitted.n_events), 0.0, 1.0), labels, self._names(), ax)
 
     def order(self, max_classes: int = 24, ax: Any = None) -> Any:
@@ -60,8 +60,8 @@ class Pictures:
         weight = self._weights(Supports(psi, rows))
         kept = np.argsort(-weight, kind="stable")[:max_classes]
         every = Supports(psi, rows)
-        few = Supports(psi, np.sort(np.concatenate([every.items_of(int(number)) for number in kept] or [rows[:0]])))
-        order = Order(few, self._fitted.items, psi)
+        few = Supports(psi, np.sort(np.concatenate([every.members_of(int(number)) for number in kept] or [rows[:0]])))
+        order = Order(few, self._fitted.items.name)
         labels = [self._label(members) for members in order.classes]
         return draw_order(labels, order.levels, ranks(order), order.covers, ax)
 
@@ -95,7 +95,7 @@ class Pictures:
 
     def _weights(self, supports: Supports) -> Any:
         counts = self._fitted.item_counts
-        return np.array([counts[supports.items_of(number)].sum() for number in range(supports.n_classes)])
+        return np.array([counts[supports.members_of(number)].sum() for number in range(supports.n_classes)])
 
     def _label(self, rows: Any) -> str:
         best = rows[np.argmax(self._fitted.item_counts[rows])]

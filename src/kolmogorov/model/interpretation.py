@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from kolmogorov.interpret.events.description import Event
     from kolmogorov.interpret.events.explanation import Explanation
     from kolmogorov.interpret.pictures import Pictures
-    from kolmogorov.interpret.relations.draws import GradedPosteriorRelations
-    from kolmogorov.interpret.relations.graded import GradedRelations
     from kolmogorov.interpret.relations.points import Convention, Relations
     from kolmogorov.report import Page
 
@@ -125,8 +123,8 @@ class Interpretation:
 
     def relations(
         self, *, trivial: bool | None = None, min_ratings: int = 1, convention: Convention = "logic"
-    ) -> Relations | GradedRelations | GradedPosteriorRelations:
-        """Read the logical relations between items off their supports; of a many-valued model, graded implications.
+    ) -> Relations:
+        """Read the logical relations between items off their supports; with several levels, off their thresholds.
 
         Parameters
         ----------
@@ -141,20 +139,15 @@ class Interpretation:
 
         Returns
         -------
-        Relations, GradedRelations or GradedPosteriorRelations
-            Of two levels, of others, and of draws: these give every implication its posterior probability, the share
-            of draws that hold it.
+        Relations
+            Of draws `PosteriorRelations`: every relation has a posterior probability, the share of draws that hold it.
         """
-        from kolmogorov.interpret.relations.draws import GradedPosteriorRelations
-        from kolmogorov.interpret.relations.graded import GradedRelations
+        from kolmogorov.interpret.relations.draws import PosteriorRelations
         from kolmogorov.interpret.relations.points import Relations
 
         check_is_fitted(self)
-        fitted = self._one_model.ruled
-        if not self._has_draws and fitted.psi.dtype == bool:
-            return Relations(fitted, trivial=trivial, min_ratings=min_ratings, convention=convention)
+        if not self._has_draws:
+            return Relations(self.fitted_, trivial=trivial, min_ratings=min_ratings, convention=convention)
         if trivial is not None or convention != "logic":
-            raise ParameterError("'trivial' and 'convention' go with models of two levels, and this one has others.")
-        if self._has_draws:
-            return GradedPosteriorRelations(self.fitted_, self._one_model, min_ratings=min_ratings)
-        return GradedRelations(fitted, min_ratings=min_ratings)
+            raise ParameterError("'trivial' and 'convention' go with models of two levels, and this one has draws.")
+        return PosteriorRelations(self.fitted_, self._one_model, min_ratings=min_ratings)

@@ -15,15 +15,16 @@ from kolmogorov.data import Observations
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.posterior import Posterior
-from kolmogorov.interpret import Relations
+from kolmogorov.interpret import PosteriorRelations, Relations
 from kolmogorov.interpret.relations.arrangement import ranks
-from kolmogorov.interpret.rules.counting import Answers, check_likes
+from kolmogorov.interpret.relations.thresholds import Thresholds
+from kolmogorov.interpret.rules.counting import Counting, check_likes
 from kolmogorov.model.event_model import EventModel
 from kolmogorov.model.problem import ridges_of
 from kolmogorov.report.alerts import LITTLE, alerts
 from kolmogorov.report.events import events
 from kolmogorov.report.example import example
-from kolmogorov.report.model import mark_of, reading, shown_model
+from kolmogorov.report.model import reading, shown_model, threshold_of
 from kolmogorov.report.names import addresses, plurals, shown_names
 from kolmogorov.report.quality import FEW, quality, tested
 from kolmogorov.report.ratings import shown_users, users
@@ -79,15 +80,19 @@ def gather(
     _check(options, observations)
     pixels = _pixels(options, len(one.users), len(one.items))
     nouns = plurals(options.nouns)
-    fitted = reading(one, options.likes)
+    threshold = threshold_of(one, options.likes)
+    fitted = reading(one, threshold)
     whole = (fitted.training if observations is None else observations).rescaled(fitted.scale)
     fresh = held_out(fitted, whole)
     tell("testing the model")
     test = tested(model, fresh)
-    judges = Answers.for_model(fitted, fresh if len(fresh) >= FEW else None, options.likes)
+    judges = Counting.for_model(fitted, fresh if len(fresh) >= FEW else None, np.array([options.likes]))
     relations = Relations(fitted)
     tell("counting rules")
-    rules = rules_of(relations, judges, model.fitted_ if model._has_draws else None, options.likes)
+    drawn = None
+    if model._has_draws:
+        drawn = PosteriorRelations(model.fitted_, fitted, thresholds=Thresholds.one(threshold))
+    rules = rules_of(relations, judges, drawn)
     tell("arranging the order")
     order = _order(relations)
     tell("describing items, events and users")
@@ -141,7 +146,6 @@ def _pixels(options: Options, n_users: int, n_items: int) -> str | None:
 
 def _summary(model: EventModel, whole: Observations, fresh: Observations, options: Options) -> dict[str, Any]:
     fitted = model._one_model
-    mark = None if fitted.psi.dtype == bool else mark_of(fitted, options.likes)
     return {
         "model": type(model).__name__,
         "n_users": int(fitted.user_seen.sum()),
@@ -157,7 +161,7 @@ def _summary(model: EventModel, whole: Observations, fresh: Observations, option
         "judged_on": "held-out" if len(fresh) >= FEW else "training",
         "draws": _draws(model.fitted_, fitted) if model._has_draws else None,
         "learned_from": fitted.learned_from,
-        "mark": mark,
+        "threshold": None if fitted.psi.dtype == bool else threshold_of(fitted, options.likes),
         "little": LITTLE,
     }
 
@@ -190,7 +194,7 @@ def _unobserved(model: Any) -> float:
     return float(model.fitted_.unobserved if isinstance(model.fitted_, Posterior) else model.unobserved_)
 
 
-def _items(fitted: Fitted, titles: list[str], relations: Relations, judges: Answers) -> dict[str, Any]:
+def _items(fitted: Fitted, titles: list[str], relations: Relations, judges: Counting) -> dict[str, Any]:
     """Describe every item: how often it was seen and liked, and its place in the order."""
     class_of: Rows = np.full(len(fitted.items), -1)
     class_of[relations.supports.members] = relations.supports.class_of
@@ -198,7 +202,7 @@ def _items(fitted: Fitted, titles: list[str], relations: Relations, judges: Answ
         "names": titles,
         "ids": addresses(fitted.items),
         "counts": fitted.item_counts.tolist(),
-        "rates": rounded(judges.rate, 3),
+        "rates": rounded(judges.rates[0], 3),
         "judged": judges.raters.tolist(),
         "influence": rounded(relations.influence, 3),
         "class_of": class_of.tolist(),

@@ -8,19 +8,18 @@ import numpy as np
 
 from kolmogorov._support.nearest import nearest
 from kolmogorov._support.typing import Rows
-from kolmogorov.fitted.base import Trained
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.report.packing import as_text, bits, shares
 
 
-def mark_of(trained: Trained, likes: float) -> float:
-    """Return what the value of an item in an event must reach, so that it is shown as happening there."""
-    return 0.5 if trained.training.is_binary else likes
+def threshold_of(fitted: Fitted, likes: float) -> float:
+    """Return what an item must be in an event, so that it is shown as happening there."""
+    return 0.5 if fitted.training.is_binary else likes
 
 
-def reading(fitted: Fitted, likes: float) -> Fitted:
+def reading(fitted: Fitted, threshold: float) -> Fitted:
     """Return the model of "happens or not" that a fitted one holds."""
-    return fitted if fitted.psi.dtype == bool else fitted.reaching(mark_of(fitted, likes))
+    return fitted if fitted.psi.dtype == bool else fitted.reaching(threshold)
 
 
 def shown_model(fitted: Fitted, rows: Rows, unobserved: float) -> dict[str, Any]:

@@ -9,13 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.fitted.posterior import Posterior
-from kolmogorov.interpret import Relations, Rules
-from kolmogorov.interpret.relations.supports import packed
-from kolmogorov.interpret.rules.counting import Answers
-from kolmogorov.interpret.rules.selection import KINDS
+from kolmogorov.interpret import PosteriorRelations, Relations, Rules
+from kolmogorov.interpret.rules.counting import Counting
+from kolmogorov.interpret.rules.pairs import KINDS
 from kolmogorov.interpret.rules.table import joined
-from kolmogorov.report.model import mark_of
 
 #: Rules of each kind that are listed, and those kept besides for the lists of single items.
 _LISTED, _PER_ITEM = 1000, 6
@@ -23,14 +20,15 @@ _LISTED, _PER_ITEM = 1000, 6
 _MOST = 2_000_000
 
 
-def rules_of(relations: Relations, judges: Answers, posterior: Posterior | None, likes: float) -> dict[str, Any]:
+def rules_of(relations: Relations, judges: Counting, drawn: PosteriorRelations | None) -> dict[str, Any]:
     """Return rules as columns: the strongest of each kind, and those that each item's lists need besides.
 
-    The base rate of a rule is that of its consequent, which the items hold.
+    The base rate of a rule is that of its consequent, which the items hold. Of draws, a rule's probability is the share
+    of them in which it holds.
     """
-    parts, listed = [], []
+    parts, listed, likes = [], [], float(judges.basis.thresholds[0])
     for kind in KINDS:
-        ranked = relations.rules(None, judges.basis.likes, kinds=(kind,), min_support=1, max_rules=_MOST)
+        ranked = relations.rules(None, likes, kinds=(kind,), max_rules=_MOST)
         kept = np.union1d(np.arange(min(_LISTED, len(ranked))), _for_items(ranked))
         parts.append(ranked[kept])
         listed.append(kept < _LISTED)
@@ -40,7 +38,6 @@ def rules_of(relations: Relations, judges: Answers, posterior: Posterior | None,
     rules = rules[order]
     counted = rules.recounted(judges)
     first = int(np.concatenate(listed).sum())
-    chance = None if posterior is None else _chances(posterior, rules, likes)
     return {
         "kinds": list(KINDS),
         "listed": first,
@@ -52,7 +49,7 @@ def rules_of(relations: Relations, judges: Answers, posterior: Posterior | None,
         "p": rounded(np.log10(np.maximum(counted.p_adjusted[:first], 1e-300)), 1),
         "trained": rules.support.tolist(),
         "trained_held": rules.held.tolist(),
-        "probability": None if chance is None else rounded(chance, 2),
+        "probability": None if drawn is None else rounded(_probabilities(drawn, rules), 2),
         "counts": relations.counts,
     }
 
@@ -73,17 +70,9 @@ def _for_items(rules: Rules) -> Rows:
     return np.unique(np.concatenate(places))
 
 
-def _chances(posterior: Posterior, rules: Rules, likes: float) -> Floats:
-    """Return the share of all draws in which each rule holds."""
-    held = np.zeros(len(rules))
-    left, right = rules.antecedent, rules.consequent
-    implied, same, apart, cover = (rules.code == list(KINDS).index(kind) for kind in KINDS)
-    every = packed(np.ones((1, posterior.psi.shape[2]), dtype=bool))
-    mark = mark_of(posterior, likes) - 1e-6
-    for draw in posterior.psi:
-        psi = packed(draw >= mark)
-        a, b = psi[left], psi[right]
-        inside, outside = ~(a & ~b).any(axis=1), ~(b & ~a).any(axis=1)
-        held += (implied & inside) | (same & inside & outside)
-        held += (apart & ~(a & b).any(axis=1)) | (cover & ((a | b) == every).all(axis=1))
-    return held / posterior.n_draws
+def _probabilities(drawn: PosteriorRelations, rules: Rules) -> Floats:
+    found = np.empty(len(rules))
+    for kind in KINDS:
+        mine = rules.kind == kind
+        found[mine] = drawn.probabilities(rules.pairs[mine], kind)
+    return found

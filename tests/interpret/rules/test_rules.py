@@ -13,8 +13,8 @@ import naive
 from helpers.strategies import tables
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets
 from kolmogorov.errors import DataError, ParameterError, UnknownIdError
-from kolmogorov.interpret import GradedPosteriorRelations, Rule, Rules
-from kolmogorov.interpret.rules.counting import _TRAINING, Answers
+from kolmogorov.interpret import PosteriorRelations, Rule, Rules
+from kolmogorov.interpret.rules.counting import Counting
 
 KINDS = ("implication", "equivalence", "exclusion", "coverage")
 
@@ -167,30 +167,29 @@ def test_rules_keep_no_data(rules):
     assert list(again) == list(rules)
 
 
-def test_the_training_datas_answers_are_made_once(zoo):
+def test_the_counting_of_training_data_is_made_once(zoo):
     model = KolmogorovModel(3, learn_from="ratings", user_reg=0.3, random_state=0).fit(zoo)
     model.explain("dove", "eggs")
-    kept = Answers.for_model(model.fitted_, None, 0.6)
+    kept = Counting.for_model(model.fitted_, None, np.array([0.6]))
     model.explain("bear", "milk")
     model.relations().rules()
-    assert Answers.for_model(model.fitted_, None, 0.6) is kept
-    assert Answers.for_model(model.fitted_, None, 0.5).basis.likes == 0.5
-    before = len(_TRAINING)
-    gone = weakref.ref(model.fitted_.training)
+    assert Counting.for_model(model.fitted_, None, np.array([0.6])) is kept
+    assert Counting.for_model(model.fitted_, None, np.array([0.5])).basis.thresholds.tolist() == [0.5]
+    gone = weakref.ref(model.fitted_.training), weakref.ref(kept)
     del model, kept
     gc.collect()
-    assert gone() is None
-    assert len(_TRAINING) < before
+    assert gone[0]() is None
+    assert gone[1]() is None
 
 
 def test_draws_give_rules_with_the_share_that_holds_them(drawn, split):
     relations = drawn.relations()
-    assert isinstance(relations, GradedPosteriorRelations)
+    assert isinstance(relations, PosteriorRelations)
     rules = relations.rules(min_probability=0.3, min_support=0, max_rules=None)
     assert isinstance(rules, Rules)
-    cut = relations.grades.cuts[0]
+    level = relations.thresholds.levels[0]
     for rule, j, i in zip(rules, rules.antecedent, rules.consequent, strict=True):
-        share = naive.inside_share(drawn.posterior_.psi, j, cut, i, cut)
+        share = naive.inside_share(drawn.posterior_.psi, j, level, i, level)
         assert rule.probability == pytest.approx(share)
         assert share >= 0.3
     assert (np.diff(rules.probability) <= 0).all()
@@ -201,6 +200,7 @@ def test_draws_give_rules_with_the_share_that_holds_them(drawn, split):
     assert next(iter(rules.to_frame("pandas").columns)) == "probability"
     assert str(rules).startswith("probability")
     assert "(probability" in str(rules[0])
+    assert ">=" not in str(rules)
     milk = relations.rules(min_probability=0.0, item="milk", max_rules=2)
     assert len(milk) == 2
     assert all("milk" in f"{rule.antecedent} {rule.consequent}" for rule in milk)

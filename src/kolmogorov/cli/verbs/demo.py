@@ -92,7 +92,7 @@ def _survey(seed: int) -> None:
     ]
     out.print(f"Held-out error: {errors[1]:.2f}   (each statement's mean: {errors[0]:.2f}; answers from 1 to 5)\n")
     out.print(_events_table(model, ("people", "statement"), n_items=4))
-    out.print("\nStrongest graded implications, learned from the training cells and counted over the whole table:")
+    out.print("\nStrongest implications, learned from the training cells and counted over the whole table:")
     out.print(str(model.relations().rules(train, max_rules=8).on(obs)))
 
 

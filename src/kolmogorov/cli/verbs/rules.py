@@ -23,7 +23,7 @@ from kolmogorov.cli.options import (
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
     from kolmogorov.fitted.base import Trained
-    from kolmogorov.interpret import GradedRelations, Relations, Rules
+    from kolmogorov.interpret import Relations, Rules
 
 _KINDS = ("implication", "equivalence", "exclusion", "coverage")
 #: Share of draws in which a rule has to hold: more often than not.
@@ -99,18 +99,14 @@ def command(
     """
     fitted_model = load_with_events(model, titles, "; rules are read off a KolmogorovModel.")
     fitted, drawn = fitted_model.fitted_, fitted_model._has_draws
-    graded = drawn or fitted.ruled.psi.dtype != bool
-    options: dict[str, Any] = {"likes": None if graded and likes is None else likes_level(fitted.scale, likes)}
+    options: dict[str, Any] = {"likes": None if likes is None else likes_level(fitted.scale, likes)}
     if drawn:
         refuse_given(["kinds", "contrapositives", "min_support", "min_lift"], "do not go with draws")
         options["min_probability"] = _USUAL if min_probability is None else min_probability
     else:
         refuse_given(["min_probability"], "goes only with draws (fit --bayes)")
         options |= {"contrapositives": contrapositives, "min_support": min_support, "min_lift": min_lift}
-        if graded:
-            refuse_given(["kinds"], "goes with models of two levels; of several, implications are read")
-        else:
-            options["kinds"] = kinds or ("implication",)
+        options["kinds"] = kinds or ("implication",)
     if about is not None:
         options["item"] = known_id(fitted_model.items_, about, "item")
     judges = None if data is None else _judged_on(fitted, data, layout, on)
@@ -125,7 +121,7 @@ def command(
 
 
 def _strongest(
-    relations: Relations | GradedRelations, judges: Observations | None, top: int, options: dict[str, Any]
+    relations: Relations, judges: Observations | None, top: int, options: dict[str, Any]
 ) -> tuple[Rules, Rules | None]:
     """Return the rules that are strongest in training, counted on the judges, and as they were in training."""
     if judges is None:

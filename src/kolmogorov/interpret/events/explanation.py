@@ -15,8 +15,8 @@ from kolmogorov.data import Scale
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.interpret.events.description import describe
+from kolmogorov.interpret.events.reasons import Reason, reasons_for
 from kolmogorov.interpret.rules.counting import check_likes
-from kolmogorov.interpret.rules.reasons import Reason, reasons_for
 from kolmogorov.plot.explanation import draw_explanation
 from kolmogorov.plot.palette import GREY, colour
 from kolmogorov.surface.ids import Unknown, id_of, rows_of
@@ -226,20 +226,8 @@ def explain(
         rest=probability - base - float(amounts.sum()),
         probability=probability,
         rating=fitted.scale.rating(probability),
-        reasons=_reasons(read.ruled, user_row, item_row, likes),
+        reasons=reasons_for(read, user_row, item_row, likes),
         scale=fitted.scale,
         binary=fitted.training.is_binary,
         drawn=isinstance(fitted, Posterior),
-    )
-
-
-def _reasons(fitted: Fitted, user: int, item: int, likes: float) -> tuple[Reason, ...]:
-    """Find what the user is known to like whose support lies inside the item's."""
-    if user >= len(fitted.users) or item >= len(fitted.items):
-        return ()
-    ids = fitted.items.ids
-    return tuple(
-        Reason(**vars(rule), item=ids[[row]].tolist()[0], value=value)
-        for found in reasons_for(fitted, np.array([user]), np.array([item]), likes)
-        for row, value, rule in zip(found.rules.antecedent, found.value.tolist(), found.rules, strict=True)
     )

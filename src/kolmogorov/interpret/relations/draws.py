@@ -1,57 +1,48 @@
-"""Graded implications with posterior probabilities: the share of draws of a many-valued model in which each holds.
+"""Logical relations with posterior probabilities: the share of draws in which each holds.
 
-Draws share no events, but the supports {x_j >= a} and {x_i >= b} of one draw are sets of the same events. Which of the
-very many pairs of them to look at is for the consensus of the draws to say: its rules are the candidates.
+Draws share no events, but the supports of one draw are sets of the same events. Which of the very many pairs to look at
+is for the one model that stands for the draws to say: its relations are the candidates.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kolmogorov._support.nearest import nearest
-from kolmogorov._support.optional import to_frame
-from kolmogorov._support.validation import Optional, Real, check_parameters
-from kolmogorov.data import Observations
+from kolmogorov._support.typing import Floats
+from kolmogorov._support.validation import OneOf, Real, check_parameters
 from kolmogorov.errors import ParameterError
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.posterior import Posterior
-from kolmogorov.interpret.relations.graded import GradedRelations
-from kolmogorov.interpret.relations.thresholds import GradedSupports
-from kolmogorov.interpret.rules.counting import Answers, Threshold, reaching
+from kolmogorov.interpret.relations.points import Relations
+from kolmogorov.interpret.relations.supports import complement, packed, sides_of_kind
+from kolmogorov.interpret.relations.thresholds import Thresholds
+from kolmogorov.interpret.rules.counting import Counting, Threshold
+from kolmogorov.interpret.rules.pairs import KINDS, Pairs, pairs_of, turned, with_probability
 from kolmogorov.interpret.rules.selection import Selection, known_row
 from kolmogorov.interpret.rules.table import Rules
-from kolmogorov.kernels.draws.averages import count_inside
+from kolmogorov.kernels.sets.supports import add_disjoint
 
-Rows = NDArray[np.int64]
-Floats = NDArray[np.float64]
-#: A rule's weight when rules are dealt to threads, so that a share has some thousands.
-_RULE = 1 << 5
+#: A pair's weight when pairs are dealt to threads, so that a share has some thousands. By judgement.
+_PAIR = 1 << 5
 
 
-class GradedPosteriorRelations:
-    """Implications "at least a of item j ⇒ at least b of item i", and the posterior probability of each.
+class PosteriorRelations(Relations):
+    """Relations of the one model that stands for draws, and the posterior probability of each.
 
     Parameters
     ----------
     posterior : Posterior
-        With levels.
     read : Fitted
         The one model that stands for the draws.
     min_ratings : int
         Leave out items with fewer training observations.
-
-    Attributes
-    ----------
-    consensus : GradedRelations
-        Of the consensus of the draws: the candidates.
-    grades : Grades
-        The thresholds.
-    rows : int64[n]
-        The items looked at.
+    thresholds : Thresholds, optional
+        By default those that tell the ratings of the training data apart.
 
     Examples
     --------
@@ -64,126 +55,84 @@ class GradedPosteriorRelations:
     True
     """
 
-    def __init__(self, posterior: Posterior, read: Fitted, *, min_ratings: int = 1) -> None:
+    def __init__(
+        self, posterior: Posterior, read: Fitted, *, min_ratings: int = 1, thresholds: Thresholds | None = None
+    ) -> None:
+        super().__init__(read, min_ratings=min_ratings, thresholds=thresholds)
         self._posterior = posterior
-        self.consensus = GradedRelations(read, min_ratings=min_ratings)
-        self.items = posterior.items
-        self.grades = self.consensus.grades
-        self.rows = self.consensus.rows
 
-    def probability(self, antecedent: Any, consequent: Any, *, at: tuple[float, float]) -> float:
-        """Return the share of draws in which at least at[0] of one item (id) implies at least at[1] of the other.
+    def stream(self, kind: str = "implication", min_probability: float = 0.5) -> Iterator[Pairs]:
+        """Yield the pairs of a kind that are probable enough in blocks, with their probabilities."""
+        check_parameters("stream", {"min_probability": min_probability}, {"min_probability": Real(0.0, 1.0)})
+        for pairs in self._candidates(kind):
+            share = self.probabilities(pairs, kind)
+            good = share >= min_probability
+            yield with_probability(pairs[good], share[good])
 
-        Thresholds are on the probability scale, as `likes` is elsewhere; 0.8 is 4 of 5 stars.
+    def _candidates(self, kind: str) -> Iterator[Pairs]:
+        """Yield the pairs to look at; where supports of one model are equal, draws may imply one way alone."""
+        yield from super().stream(kind)
+        if kind == "implication" and len(self.thresholds) == 1:
+            for pairs in super().stream("equivalence"):
+                yield pairs
+                yield turned(pairs)
+
+    def pairs(self, kind: str, min_probability: float = 0.5) -> Pairs:
+        """Return the pairs of a kind that are probable enough, most probable first; see `Relations.pairs`."""
+        found = super().pairs(kind, min_probability)
+        sides = ("consequent_at", "consequent", "antecedent_at", "antecedent")
+        return found[np.lexsort((*(found[name] for name in sides), -found["probability"]))]
+
+    def probability(
+        self, antecedent: Any, consequent: Any, kind: str = "implication", *, at: tuple[float, float] | None = None
+    ) -> float:
+        """Return the share of draws in which a relation holds between two items (ids).
+
+        Parameters
+        ----------
+        antecedent, consequent : id
+        kind : {"implication", "equivalence", "exclusion", "coverage"}
+        at : (float, float), optional
+            What the items reach, on the probability scale, as `likes` is elsewhere; 0.8 is 4 of 5 stars. With yes and
+            no there is nothing to say.
         """
+        check_parameters("probability", {"kind": kind}, {"kind": OneOf(KINDS)})
+        if at is None and not self.thresholds.said:
+            at = (1.0, 1.0)
         if not (isinstance(at, tuple | list) and len(at) == 2 and all(map(Threshold().accepts, at))):
             raise ParameterError(
                 f"'at' must be two thresholds on the probability scale, such as (0.8, 0.6); got {at!r}."
             )
-        a, b = (self._grade(float(mark)) for mark in at)
-        left, right = (known_row(self.items, item) for item in (antecedent, consequent))
-        return float(self.probabilities(np.array([[left, a, right, b]]))[0])
+        rows = (np.array([known_row(self.items, item)]) for item in (antecedent, consequent))
+        return float(self.probabilities(pairs_of(*rows, *map(self._number, at)), kind)[0])
 
-    def probabilities(self, implications: Rows) -> Floats:
-        """Return the probabilities of implications: rows of (item, threshold, item, threshold), thresholds from 0."""
-        posterior, n_grades = self._posterior, len(self.grades)
-        levels = posterior.levels
-        rows, place = np.unique(implications[:, [0, 2]], return_inverse=True)
-        left, right = np.ascontiguousarray((place.reshape(-1, 2) * n_grades + implications[:, [1, 3]]).T)
-        held, found = np.zeros(len(left), dtype=np.int64), np.empty(len(left), dtype=np.int64)
+    def probabilities(self, pairs: Pairs, kind: str = "implication") -> Floats:
+        """Return the share of draws in which each pair stands in a relation."""
+        n, posterior = len(self.thresholds), self._posterior
+        rows, place = np.unique(np.stack([pairs["antecedent"], pairs["consequent"]]), return_inverse=True)
+        left, right = place.reshape(2, -1) * n + np.stack([pairs["antecedent_at"], pairs["consequent_at"]])
+        held = np.zeros(len(pairs), dtype=np.int64)
         with Threads(-1) as dealer:
             for psi in posterior.psi:
-                supports = GradedSupports(levels[nearest(psi[rows], levels)], self.grades)
-                shape = (1, len(rows) * n_grades, supports.words.shape[2])
-                words, others = supports.words.reshape(shape), supports.others.reshape(shape)
-
-                def work(first: int, last: int, words: Any = words, others: Any = others) -> None:
-                    count_inside(words, others, left[first:last], right[first:last], found[first:last])
-
-                dealer.deal(work, len(left), row_entries=_RULE)
-                held += found
+                words = packed(self.thresholds.bits(psi[rows]).reshape(-1, psi.shape[1]))
+                sides = sides_of_kind(kind, words, complement(words, psi.shape[1]))
+                dealer.deal(partial(_add, *sides, left, right, kind == "equivalence", held), len(pairs), _PAIR)
         return held / posterior.n_draws
 
-    def implications(self, min_probability: float = 0.5) -> tuple[Rows, Floats]:
-        """Return the consensus's implications that are probable enough, and their probabilities, best first.
+    def _ranked(self, parts: Iterator[Rules], wanted: Selection, counting: Counting) -> Rules:
+        return wanted.most_probable(parts, counting)
 
-        Implications are rows of (item, threshold, item, threshold), thresholds from 0.
-        """
-        check_parameters("implications", {"min_probability": min_probability}, {"min_probability": Real(0.0, 1.0)})
-        candidates = self.consensus.implications
-        share = self.probabilities(candidates)
-        good = share >= min_probability
-        found, share = candidates[good], share[good]
-        order = np.lexsort((*found.T[::-1], -share))
-        return found[order], share[order]
-
-    def named(self, implications: Rows) -> list[tuple[str, str]]:
-        """Return implications in words, thresholds in rating units."""
-        return self.consensus.named(implications)
-
-    def to_frame(self, min_probability: float = 0.5, backend: str | None = None) -> Any:
-        """Return the probable implications as a data frame: both sides, thresholds in rating units, probability."""
-        found, share = self.implications(min_probability)
-        return to_frame(self.consensus.columns(found) | {"probability": share}, backend)
-
-    def rules(
-        self,
-        observations: Observations | None = None,
-        likes: float | None = None,
-        *,
-        min_probability: float = 0.5,
-        item: Any = None,
-        min_support: int = 1,
-        min_confidence: float = 0.0,
-        min_lift: float = 0.0,
-        max_p: float = 1.0,
-        max_rules: int | None = 1000,
-    ) -> Rules:
-        """Count the probable implications on data; return the most probable of them.
-
-        Parameters
-        ----------
-        observations : Observations, optional
-            Best held-out ones; by default the data that the model was trained on.
-        likes : float, optional
-            Only rules both of whose thresholds are at least this, on the probability scale.
-        min_probability : float
-            Least share of draws in which a rule holds. A rule of a many-valued model has to hold in every event, at its
-            very thresholds, so that few are nearly certain.
-        item, min_support, min_confidence, min_lift, max_p, max_rules
-            As of `Relations.rules`.
-
-        Returns
-        -------
-        Rules
-            With their `probability`, most probable first.
-        """
-        check_parameters("rules", {"likes": likes}, {"likes": Optional(Threshold())})
-        wanted = Selection(
-            item=item,
-            min_support=min_support,
-            min_confidence=min_confidence,
-            min_lift=min_lift,
-            max_p=max_p,
-            max_rules=max_rules,
-        )
-        row = wanted.row_in(self.items)
-        answers = Answers.for_model(self._posterior, observations, marks=self.grades.marks)
-        found, share = self.implications(min_probability)
-        good = np.ones(len(found), dtype=bool) if row is None else (found[:, [0, 2]] == row).any(axis=1)
-        if likes is not None:
-            good &= reaching(self.grades.marks, likes)[found[:, [1, 3]]].all(axis=1)
-        left, left_at, right, right_at = np.ascontiguousarray(found[good].T)
-        at = ((left_at + 1).astype(np.int8), (right_at + 1).astype(np.int8))
-        rules = Rules.counted(answers, "implication", left, right, at=at, probability=share[good])
-        return rules[wanted.good(rules, len(rules))][:max_rules]
-
-    def _grade(self, mark: float) -> int:
-        """Return the number of the lowest threshold at or above a mark."""
-        reached = np.flatnonzero(reaching(self.grades.marks, mark))
-        if not reached.size:
+    def _number(self, rating: float) -> int:
+        """Return the number of the lowest threshold whose rating is at least this."""
+        ratings = self.thresholds.ratings
+        number = int(np.searchsorted(ratings, rating - 1e-9))
+        if number == len(ratings):
             raise ParameterError(
-                f"No threshold of the model is as high as {mark:g} on the probability scale; the highest is "
-                f"{self.grades.marks[-1] if len(self.grades) else 0.0:g}."
+                f"No threshold of the model is as high as {rating:g} on the probability scale; the highest is "
+                f"{ratings[-1] if len(ratings) else 0.0:g}."
             )
-        return int(reached[0])
+        return number
+
+
+def _add(x: Any, y: Any, left: Any, right: Any, mutual: bool, held: Any, first: int, last: int) -> None:
+    add_disjoint(x, y, left[first:last], right[first:last], mutual, held[first:last])

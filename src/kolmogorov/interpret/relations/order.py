@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kolmogorov._support.markup import card, table
 from kolmogorov._support.optional import require
+from kolmogorov._support.typing import Rows
 from kolmogorov.interpret.relations.supports import Supports
 from kolmogorov.kernels.sets.supports import chain_levels
 
-Rows = NDArray[np.int64]
 #: Classes that a notebook shows.
 _SHOWN = 20
-
-
-class Named(Protocol):
-    """What can say the name of a row: a vocabulary of items, or of statements about them."""
-
-    def name(self, row: int) -> str:
-        """Return the name of a row."""
 
 
 class Order:
     """Classes of items with equal supports, ordered by inclusion: a class below another implies it.
 
-    Of a many-valued model, classes of statements such as "item >= 4".
+    With several thresholds, classes of statements such as "item >= 4".
 
     Attributes
     ----------
     classes : list of int64 arrays
-        The items (row numbers) of each class; small supports first.
+        The items (row numbers) of each class; small supports first. Of T thresholds, number t of item i is i * T + t.
     size : int64[n_classes]
         Events in the support.
     covers : int64[n, 2]
@@ -49,10 +42,8 @@ class Order:
     True
     """
 
-    def __init__(self, supports: Supports, items: Named, psi: NDArray[np.bool_]) -> None:
-        self._supports = supports
-        self._items = items
-        self._psi = psi
+    def __init__(self, supports: Supports, name: Callable[[int], str]) -> None:
+        self._supports, self._name = supports, name
         self.size = supports.size
 
     def __len__(self) -> int:
@@ -61,7 +52,7 @@ class Order:
     @cached_property
     def classes(self) -> list[Rows]:
         """The items of each class."""
-        return [self._supports.items_of(number) for number in range(len(self))]
+        return [self._supports.members_of(number) for number in range(len(self))]
 
     @cached_property
     def covers(self) -> Rows:
@@ -77,12 +68,12 @@ class Order:
 
     def names(self, number: int) -> list[str]:
         """Return the names of a class's items."""
-        return [self._items.name(row) for row in self.classes[number].tolist()]
+        return [self._name(row) for row in self.classes[number].tolist()]
 
     def events(self, number: int) -> list[int]:
         """Return the events in a class's support."""
-        row = int(self.classes[number][0])
-        return [int(event) for event in np.flatnonzero(self._psi[row])]
+        bits = np.unpackbits(self._supports.words[number].view(np.uint8), bitorder="little")
+        return np.flatnonzero(bits).tolist()
 
     def __repr__(self) -> str:
         height = int(self.levels.max()) + 1 if len(self) else 0

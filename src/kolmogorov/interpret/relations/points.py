@@ -1,14 +1,14 @@
-"""Logical relations between items, read off their supports.
+"""Logical relations between items, read off what one model says of them.
 
-X_j = 1 means that the drawn event lies in supp(psi_j). So supp(psi_j) ⊆ supp(psi_i) gives X_j = 1 ⇒ X_i = 1, for
-every user and whatever theta is.
+Of yes and no, X_j = 1 means that the drawn event lies in supp(psi_j). So supp(psi_j) ⊆ supp(psi_i) gives X_j = 1 ⇒ X_i
+= 1, for every user and whatever theta is. Every threshold of a many-valued model makes such a model of yes and no:
+{x_j >= a} ⊆ {x_i >= b} gives X_j >= a ⇒ X_i >= b.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -20,42 +20,56 @@ from kolmogorov._support.validation import Boolean, Integer, OneOf, Optional, ch
 from kolmogorov.data import Observations
 from kolmogorov.errors import ParameterError
 from kolmogorov.fitted.point import Fitted
+from kolmogorov.interpret.relations.nested import NestedSupports
 from kolmogorov.interpret.relations.order import Order
-from kolmogorov.interpret.relations.supports import APART, COVERING, INSIDE, Supports
-from kolmogorov.interpret.rules.counting import Answers
-from kolmogorov.interpret.rules.selection import KINDS, Selection
+from kolmogorov.interpret.relations.supports import Supports
+from kolmogorov.interpret.relations.thresholds import Thresholds
+from kolmogorov.interpret.rules.counting import Counting
+from kolmogorov.interpret.rules.pairs import KINDS, PAIR, Pairs, pairs_of, statements, turned
+from kolmogorov.interpret.rules.selection import Selection, known_row
 from kolmogorov.interpret.rules.table import Rules
 
-Pairs = NDArray[np.int64]
 Convention = Literal["logic", "paper"]
-_CODES = {"implication": INSIDE, "exclusion": APART, "coverage": COVERING}
 _MEANING = {
     "implication": "yes to one ⇒ yes to the other",
     "equivalence": "yes to one ⇔ yes to the other",
     "exclusion": "yes to one ⇒ no to the other",
     "coverage": "no to one ⇒ yes to the other",
 }
-#: Pairs or rules that a call may hold at once unless it is told how many to keep.
-_LIMIT = 20_000_000
-_PAIR_BYTES, _RULE_BYTES = 16, 80
+#: Pairs that a call may hold at once: about 2 GB. By judgement.
+_MOST_PAIRS = 100_000_000
 
 
 class Relations:
     """Implications, equivalences, exclusions and coverages among a model's items.
 
-    Items never observed are left out, and so are the trivial ones: an item with every event is implied by all others
-    (`always`), one with no event implies all others (`never`). Pairs are row numbers of `model.items_`.
+    They are between statements. Where there are two levels, or the data are yes and no, a statement is that an item
+    happens: there is one threshold. With more levels it is that an item reaches one of several thresholds; between two
+    items those relations are listed from which the others follow.
+
+    Items never observed are left out, and so is what is trivial: what holds in every event is implied by all, and what
+    holds in none implies all.
 
     Parameters
     ----------
     fitted : Fitted
     trivial : bool, optional
-        Keep the trivial items. By default they are left out, and kept in the paper's convention.
+        Keep trivial items. By default they are left out, and kept in the paper's convention.
     min_ratings : int
         Leave out items that the model was trained on fewer observations of.
     convention : {"logic", "paper"}
         "paper" turns the implication round, as the paper prints it: supp(psi_j) ⊆ supp(psi_i) read as X_i = 1 ⇒ X_j
         = 1. `adjacency` and `influence` are then the paper's N and its influence score.
+    thresholds : Thresholds, optional
+        By default those that tell the ratings of the training data apart.
+
+    Attributes
+    ----------
+    rows : int64[n]
+        The items looked at.
+    always, never : int64[n]
+        Items that reach every threshold in every event, and none in any.
+    thresholds : Thresholds
 
     Examples
     --------
@@ -63,10 +77,16 @@ class Relations:
     >>> train, test = km.datasets.load("zoo").split(test_size=0.2, random_state=0)
     >>> model = km.KolmogorovModel(n_events=5, user_reg=0.3, n_init=10, random_state=0).fit(train)
     >>> relations = model.relations()
-    >>> ("feathers", "eggs") in relations.named(relations.implications)
+    >>> ("feathers", "eggs") in relations.named(relations.implications())
     True
     >>> len(relations.rules(train, max_rules=3).on(test))
     3
+
+    >>> ratings = [[1, 1, 2], [2, 3, 5], [4, 5, 5], [5, 5, 5], [1, 2, 2], [3, 4, 5]]
+    >>> table = km.Observations.from_dense(ratings, maximum=5)
+    >>> model = km.KolmogorovModel(2, levels="auto", user_reg=0.1, n_init=5, random_state=0).fit(table)
+    >>> print(model.relations().rules(max_rules=1)[0])
+    0 >= 2 ⇒ 2 >= 5 (held for 4 of 4; of all, 67%)
     """
 
     def __init__(
@@ -76,104 +96,154 @@ class Relations:
         trivial: bool | None = None,
         min_ratings: int = 1,
         convention: Convention = "logic",
+        thresholds: Thresholds | None = None,
     ) -> None:
         check_parameters(
-            "Relations",
+            "relations",
             {"trivial": trivial, "min_ratings": min_ratings, "convention": convention},
             {"trivial": Optional(Boolean()), "min_ratings": Integer(0), "convention": OneOf(("logic", "paper"))},
         )
         self._fitted = fitted
         self.items = fitted.items
         self.convention = convention
-        size = fitted.psi.sum(axis=1)
-        counts = fitted.item_counts
-        considered = fitted.item_seen & (counts >= min_ratings)
-        #: Items with every event and with none: they happen always and never.
-        self.always = np.flatnonzero(considered & (size == fitted.n_events))
-        self.never = np.flatnonzero(considered & (size == 0))
-        if not (convention == "paper" if trivial is None else trivial):
-            considered &= (size > 0) & (size < fitted.n_events)
-        #: The items looked at.
-        self.rows = np.flatnonzero(considered)
+        self.thresholds = Thresholds.of(fitted) if thresholds is None else thresholds
+        if len(self.thresholds) != 1 and (trivial is not None or convention != "logic"):
+            raise ParameterError("'trivial' and 'convention' go with models of two levels, and this one has others.")
+        self._bits = self.thresholds.bits(fitted.psi)
+        size = self._bits.sum(axis=2)
+        considered = fitted.item_seen & (fitted.item_counts >= min_ratings)
+        self.always = np.flatnonzero(considered & (size == fitted.n_events).all(axis=1))
+        self.never = np.flatnonzero(considered & (size == 0).all(axis=1))
+        telling = (size > 0) & (size < fitted.n_events)
+        # Of an item's thresholds that are reached in the same events, the highest says most.
+        telling[:, :-1] &= size[:, :-1] > size[:, 1:]
+        if convention == "paper" if trivial is None else trivial:
+            telling[:] = True
+        telling &= considered[:, None]
+        self.rows = np.flatnonzero(telling.any(axis=1))
+        self._statements = np.flatnonzero(telling)
 
     @cached_property
     def supports(self) -> Supports:
-        """The items' supports as bits, equal ones together."""
-        return Supports(self._fitted.psi, self.rows)
+        """The statements' supports as bits, equal ones together.
+
+        Statement number item * T + t is that the item reaches threshold t of T; with one threshold it is the item's.
+        """
+        return Supports(self._bits.reshape(-1, self._fitted.n_events), self._statements)
+
+    @cached_property
+    def _nested(self) -> NestedSupports:
+        return NestedSupports(self._bits, self.rows)
+
+    def _source(self, kind: str) -> Supports | NestedSupports:
+        """Return what lists a kind: classes of equal supports, or the thresholds of two items."""
+        return self.supports if len(self.thresholds) == 1 or kind == "equivalence" else self._nested
 
     @cached_property
     def counts(self) -> dict[str, int]:
         """Number of pairs of each kind, counted without listing them."""
-        sizes = np.diff(self.supports.indptr)
-        inner = sizes * (sizes - 1) // 2
-        found = {kind: self.supports.count(code) + int(inner[self._alike(kind)].sum()) for kind, code in _CODES.items()}
-        found["equivalence"] = int(inner.sum())
-        return {kind: found[kind] for kind in KINDS}
+        return {kind: self._source(kind).count(kind) for kind in KINDS}
 
-    @cached_property
-    def implications(self) -> Pairs:
-        """Pairs (j, i), supp(psi_j) a proper subset of supp(psi_i): X_j = 1 ⇒ X_i = 1, X_i = 0 ⇒ X_j = 0.
-
-        In the paper's convention the pairs are (i, j).
-        """
-        return self._listed("implication")
-
-    @cached_property
-    def equivalences(self) -> Pairs:
-        """Pairs (j, i), j < i, with equal supports: X_j = X_i."""
-        return self._listed("equivalence")
-
-    @cached_property
-    def exclusions(self) -> Pairs:
-        """Pairs (j, i), j < i, with disjoint supports: X_j = 1 ⇒ X_i = 0."""
-        return self._listed("exclusion")
-
-    @cached_property
-    def coverages(self) -> Pairs:
-        """Pairs (j, i), j < i, whose supports together hold every event: X_j = 0 ⇒ X_i = 1."""
-        return self._listed("coverage")
-
-    def stream(self, kind: str) -> Iterator[Pairs]:
+    def stream(self, kind: str = "implication", min_probability: float = 0.5) -> Iterator[Pairs]:
         """Yield the pairs of a kind in blocks of about a million, so that any number of them can be gone through."""
         check_parameters("stream", {"kind": kind}, {"kind": OneOf(KINDS)})
-        blocks = (
-            self._within(self.supports.size >= 0)
-            if kind == "equivalence"
-            else chain(self.supports.pairs(_CODES[kind]), self._within(self._alike(kind)))
-        )
-        for left, right in blocks:
-            if kind == "implication":
-                yield np.column_stack([right, left] if self.convention == "paper" else [left, right])
-            else:
-                yield np.column_stack([np.minimum(left, right), np.maximum(left, right)])
+        n = len(self.thresholds)
+        for left, right in self._source(kind).pairs(kind):
+            if kind != "implication":
+                left, right = np.minimum(left, right), np.maximum(left, right)
+            elif self.convention == "paper":
+                left, right = right, left
+            yield pairs_of(left // n, right // n, left % n, right % n)
+
+    def pairs(self, kind: str, min_probability: float = 0.5) -> Pairs:
+        """Return all pairs of a kind.
+
+        Parameters
+        ----------
+        kind : {"implication", "equivalence", "exclusion", "coverage"}
+        min_probability : float
+            Of draws, the least share of them in which a relation holds. A single model holds all that it says.
+
+        Returns
+        -------
+        array of named columns
+            Items `antecedent` and `consequent` by their rows in `model.items_`, and their thresholds by number from 0,
+            `antecedent_at` and `consequent_at`; of draws the `probability` too, most probable first.
+        """
+        check_parameters("pairs", {"kind": kind}, {"kind": OneOf(KINDS)})
+        asked = self.counts[kind]
+        if asked > _MOST_PAIRS:
+            raise ParameterError(
+                f"There are {asked:,} pairs of kind {kind}, about {asked * PAIR.itemsize / 1e9:.1f} GB. Go through "
+                f"them with stream({kind!r}), or keep the strongest with rules(max_rules=...)."
+            )
+        blocks = list(self.stream(kind, min_probability))
+        return np.concatenate(blocks) if blocks else np.empty(0, dtype=PAIR)
+
+    def implications(self, min_probability: float = 0.5) -> Pairs:
+        """Return `pairs` (j, i), supp(psi_j) a proper subset of supp(psi_i): X_j = 1 ⇒ X_i = 1, X_i = 0 ⇒ X_j = 0.
+
+        In the paper's convention they are (i, j). With several thresholds, for each of j the highest of i that
+        follows, also where both hold in the same events.
+        """
+        return self.pairs("implication", min_probability)
+
+    def equivalences(self, min_probability: float = 0.5) -> Pairs:
+        """Return `pairs` (j, i), j < i, with equal supports: X_j = X_i."""
+        return self.pairs("equivalence", min_probability)
+
+    def exclusions(self, min_probability: float = 0.5) -> Pairs:
+        """Return `pairs` (j, i), j < i, with disjoint supports: X_j = 1 ⇒ X_i = 0."""
+        return self.pairs("exclusion", min_probability)
+
+    def coverages(self, min_probability: float = 0.5) -> Pairs:
+        """Return `pairs` (j, i), j < i, whose supports together hold every event: X_j = 0 ⇒ X_i = 1."""
+        return self.pairs("coverage", min_probability)
+
+    @property
+    def _ratings(self) -> Any:
+        """The thresholds in rating units, where statements say them."""
+        return self._fitted.scale.rating(self.thresholds.ratings) if self.thresholds.said else None
 
     def named(self, pairs: Pairs) -> list[tuple[str, str]]:
-        """Return pairs by the items' names."""
-        name = self.items.name
-        return [(name(j), name(i)) for j, i in pairs.tolist()]
+        """Return pairs in words: the items' names, and thresholds in rating units where there are several."""
+        sides = [
+            statements(self.items, self._ratings, pairs[side], pairs[f"{side}_at"], True)
+            for side in ("antecedent", "consequent")
+        ]
+        return list(zip(*sides, strict=True))
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return all relations as a data frame: kind, antecedent, consequent, and whether the pair is trivial."""
+    def to_frame(
+        self, backend: str | None = None, *, kinds: Sequence[str] = KINDS, min_probability: float = 0.5
+    ) -> Any:
+        """Return relations as a data frame: kind, antecedent, consequent, and whether the pair is trivial.
+
+        Where statements say their thresholds, `antecedent_at` and `consequent_at` are these in rating units; of draws
+        there is the `probability`.
+        """
+        found = [self.pairs(kind, min_probability) for kind in kinds]
+        pairs, name, ratings = np.concatenate(found), self.items.name, self._ratings
         odd = np.zeros(len(self.items), dtype=bool)
         odd[self.always] = odd[self.never] = True
-        columns: dict[str, list[Any]] = {"kind": [], "antecedent": [], "consequent": [], "trivial": []}
-        for kind in KINDS:
-            pairs = self._listed(kind)
-            names = self.named(pairs)
-            columns["kind"] += [kind] * len(names)
-            columns["antecedent"] += [left for left, _ in names]
-            columns["consequent"] += [right for _, right in names]
-            columns["trivial"] += np.any(odd[pairs], axis=1).tolist()
+        columns: dict[str, Any] = {"kind": np.repeat(list(kinds), [len(part) for part in found]).tolist()}
+        for side in ("antecedent", "consequent"):
+            columns[side] = [name(row) for row in pairs[side].tolist()]
+            if ratings is not None:
+                columns[f"{side}_at"] = ratings[pairs[f"{side}_at"]]
+        columns["trivial"] = odd[pairs["antecedent"]] | odd[pairs["consequent"]]
+        if "probability" in (pairs.dtype.names or ()):
+            columns["probability"] = pairs["probability"]
         return to_frame(columns, backend)
 
     def rules(
         self,
         observations: Observations | None = None,
-        likes: float = 0.6,
+        likes: float | None = None,
         *,
         kinds: Sequence[str] = ("implication",),
         contrapositives: bool = False,
         item: Any = None,
+        min_probability: float = 0.5,
         min_support: int = 1,
         min_confidence: float = 0.0,
         min_lift: float = 0.0,
@@ -188,14 +258,18 @@ class Relations:
         ----------
         observations : Observations, optional
             What to count on, by default the data that the model was trained on, where any rule looks good.
-        likes : float
-            Values of at least this, on the probability scale, mean yes: 0.6 is 3 of 5 stars where p = stars / 5.
+        likes : float, optional
+            Values of at least this, on the probability scale, mean yes; by default 0.6, 3 of 5 stars where p = stars /
+            5. With several thresholds, only rules both of whose thresholds are at least this; by default all.
         kinds : sequence of {"implication", "equivalence", "exclusion", "coverage"}
             Equivalences, exclusions and coverages make two rules each.
         contrapositives : bool
             Count "no to i ⇒ no to j" beside "yes to j ⇒ yes to i".
         item : id, optional
             Only rules about this item.
+        min_probability : float
+            Of draws, the least share of them in which a rule holds. With several thresholds it has to hold at its very
+            thresholds, so that few rules are nearly certain.
         min_support : int
             Pairs seen.
         min_confidence, min_lift, max_p : float
@@ -206,95 +280,76 @@ class Relations:
         Returns
         -------
         Rules
-            Strongest first.
+            Strongest first; of draws most probable first.
         """
-        wanted = Selection(likes, kinds, contrapositives, item, min_support, min_confidence, min_lift, max_p, max_rules)
-        row = wanted.row_in(self.items)
-        answers = Answers.for_model(self._fitted, observations, likes)
-        twice = {"implication": 2 if contrapositives else 1}
-        asked = sum(self.counts[kind] * twice.get(kind, 2) for kind in wanted.kinds)
-        if max_rules is None and row is None and asked > _LIMIT:
-            raise ParameterError(
-                f"This asks for {asked:,} rules, about {asked * _RULE_BYTES / 1e9:.1f} GB. Give max_rules, fewer "
-                "kinds, or a larger min_ratings in model.relations()."
-            )
-        return wanted.strongest(self._counted(answers, wanted, row), answers)
+        limits = (min_probability, min_support, min_confidence, min_lift, max_p, max_rules)
+        wanted = Selection(likes, kinds, contrapositives, item, *limits)
+        row = None if item is None else known_row(self.items, item)
+        if max_rules is None and row is None:
+            wanted.check_number(self.counts)
+        thresholds = self.thresholds
+        counting = Counting.for_model(self._fitted, observations, thresholds.counted_at(likes), thresholds.said)
+        return self._ranked(self._counted(counting, wanted, row), wanted, counting)
+
+    def _counted(self, counting: Counting, wanted: Selection, item: int | None) -> Iterator[Rules]:
+        """Yield the rules of all kinds in blocks, both readings of a pair where it has two."""
+        least = self.thresholds.least(wanted.likes)
+        for kind in wanted.kinds:
+            for pairs in self.stream(kind, wanted.min_probability):
+                pairs = wanted.about(pairs, item, least)
+                tables = counting.tables(pairs)
+                yield Rules.counted(counting, kind, pairs, tables)
+                if kind == "implication" and not wanted.contrapositives:
+                    continue
+                # The other reading: equivalence the other way round, everything else by contraposition.
+                other = "contrapositive" if kind == "implication" else kind
+                yield Rules.counted(counting, other, turned(pairs), tables[:, [0, 2, 1, 3]])
+
+    def _ranked(self, parts: Iterator[Rules], wanted: Selection, counting: Counting) -> Rules:
+        """Return the rules to keep, best first."""
+        return wanted.strongest(parts, counting)
 
     @cached_property
     def order(self) -> Order:
         """Equivalence classes ordered by implication, in the direction of logic whatever the convention."""
-        return Order(self.supports, self.items, self._fitted.psi)
+        return Order(self.supports, self._statement_name)
+
+    def _statement_name(self, number: int) -> str:
+        row, at = divmod(np.array([number]), len(self.thresholds))
+        return statements(self.items, self._ratings, row, at, True)[0]
 
     def __repr__(self) -> str:
         numbers = ", ".join(f"{count:,} {kind}s" for kind, count in self.counts.items())
         return f"<relations among {len(self.rows):,} items: {numbers}>"
 
     def _repr_html_(self) -> str:
-        kinds: dict[str, list[Any]] = {"kind": list(self.counts), "pairs": list(self.counts.values())}
-        kinds["meaning"] = [_MEANING[kind] for kind in self.counts]
+        kinds = {"kind": KINDS, "pairs": self.counts.values(), "meaning": map(_MEANING.get, KINDS)}
         trivial = f"{len(self.always):,} more happen always, {len(self.never):,} never"
         return card(f"Relations among {len(self.rows):,} items", table(kinds), note(trivial))
 
     def adjacency(self) -> NDArray[np.bool_]:
-        """Return the matrix of implications among `rows`: [j, i] tells whether j implies i, itself included.
+        """Return the matrix of implications among the statements looked at: whether j implies i, itself included.
 
-        In the paper's convention it is the paper's N: N(i, j) = 1 where supp(psi_j) ⊆ supp(psi_i).
+        With one threshold these are those of `rows`. In the paper's convention the matrix is the paper's N: N(i, j) = 1
+        where supp(psi_j) ⊆ supp(psi_i).
         """
-        n = len(self.rows)
+        n = len(self._statements)
         if n * n > 1 << 31:
             raise ParameterError(f"The matrix of {n:,} items has {n * n:,} entries. Use stream('implication').")
-        psi = self._fitted.psi[self.rows].astype(np.float32)
+        psi = self._bits.reshape(-1, self._fitted.n_events)[self._statements].astype(np.float32)
         inside: NDArray[np.bool_] = psi @ psi.T == psi.sum(axis=1)[:, None]
         return inside.T if self.convention == "paper" else inside
 
     @cached_property
     def influence(self) -> NDArray[np.float64]:
-        """By item, the share of the items looked at that it implies, itself included; nan for items left out."""
-        psi = self._fitted.psi
-        supports = self.supports if self.convention == "logic" else Supports(~psi, self.rows)
-        implied = supports.later(INSIDE) + np.diff(supports.indptr)
-        score = np.full(len(self.items), np.nan)
-        score[supports.members] = implied[supports.class_of] / max(len(self.rows), 1)
-        return score
+        """By statement, the share of those looked at that it implies, itself included; nan for those left out.
 
-    def _alike(self, kind: str) -> NDArray[np.bool_]:
-        """Tell in which classes a relation holds between any two items: empty supports exclude, full ones cover."""
-        size = self.supports.size
-        if kind == "exclusion":
-            return size == 0
-        return (size == self.supports.n_events) & (kind == "coverage")
-
-    def _within(self, classes: NDArray[np.bool_]) -> Iterator[tuple[Any, Any]]:
-        """Yield pairs within classes, a class (or a part of a large one) at a time."""
+        With one threshold statements are items.
+        """
         supports = self.supports
-        for number in np.flatnonzero(classes & (np.diff(supports.indptr) > 1)).tolist():
-            members = supports.items_of(number)
-            block = max(1, (1 << 20) // len(members))
-            for first in range(0, len(members), block):
-                j, i = np.nonzero(members[first : first + block, None] < members[None, :])
-                yield members[first + j], members[i]
-
-    def _listed(self, kind: str) -> Pairs:
-        asked = self.counts[kind]
-        if asked > 5 * _LIMIT:
-            raise ParameterError(
-                f"There are {asked:,} pairs of kind {kind}, about {asked * _PAIR_BYTES / 1e9:.1f} GB. Go through them "
-                f"with stream({kind!r}), or keep the strongest with rules(max_rules=...)."
-            )
-        blocks = list(self.stream(kind))
-        return np.concatenate(blocks) if blocks else np.empty((0, 2), dtype=np.int64)
-
-    def _counted(self, answers: Answers, wanted: Selection, item: int | None) -> Iterator[Rules]:
-        """Yield the rules of all kinds in blocks, both readings of a pair where it has two."""
-        for kind in wanted.kinds:
-            for pairs in self.stream(kind):
-                if item is not None:
-                    pairs = pairs[(pairs == item).any(axis=1)]
-                left, right = np.ascontiguousarray(pairs.T)
-                tables = answers.tables(left, right)
-                yield Rules.counted(answers, kind, left, right, tables=tables)
-                if kind == "implication" and not wanted.contrapositives:
-                    continue
-                # The other reading: equivalence the other way round, everything else by contraposition.
-                other = "contrapositive" if kind == "implication" else kind
-                yield Rules.counted(answers, other, right, left, tables=tables[:, [0, 2, 1, 3]])
+        if self.convention == "paper":
+            supports = Supports(~self._bits[:, 0], self._statements)
+        implied = supports.later("implication") + np.diff(supports.indptr)
+        score = np.full(self._bits.shape[0] * self._bits.shape[1], np.nan)
+        score[supports.members] = implied[supports.class_of] / max(len(self._statements), 1)
+        return score

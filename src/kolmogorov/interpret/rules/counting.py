@@ -1,31 +1,34 @@
-"""What users say to a model's items, yes or no, ready for counting rules."""
+"""How often rules are met in data, and how often they hold there."""
 
 from __future__ import annotations
 
 import numbers
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import check_parameters
 from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.errors import DataError
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.base import Trained
+from kolmogorov.interpret.rules.pairs import Pairs, sides_of
 from kolmogorov.kernels.sets.contingency import count_tables, fisher_greater, log_factorials
 
-Rows = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Bits = NDArray[np.bool_]
-#: The thresholds of rules, by number from 1: of what they begin with, and of what they end with.
-Grading = tuple[NDArray[np.int8], NDArray[np.int8]]
+#: What means yes where nothing else is said, on the probability scale: 3 of 5 stars. By judgement.
+LIKES = 0.6
 # Values come through divisions; a rating at the threshold must not fall below it by rounding.
 _ROUNDING = 1e-9
-#: A thread looks at about 2 ** 24 answers at a time, some hundredths of a second, so that Ctrl-C is heard soon.
+#: A thread looks at about 2 ** 24 ratings at a time, some hundredths of a second, so that Ctrl-C is heard soon.
 _SHARE_BITS = 7
+#: Cells of a table that is filled to count in it, at most: some hundred megabytes. By judgement.
+_MOST_CELLS = 20_000_000
+#: Under which name a model keeps the counting of its training data.
+_KEPT = "counting"
 
 
 @dataclass(frozen=True)
@@ -45,27 +48,46 @@ def check_likes(owner: str, likes: Any) -> None:
     check_parameters(owner, {"likes": likes}, {"likes": Threshold()})
 
 
-def reaching(values: Any, mark: float) -> Any:
-    """Tell which values, on the probability scale, are at least `mark`: those that mean yes, where that is `likes`."""
-    return values >= mark - _ROUNDING
+def reaching(values: Any, threshold: float) -> Any:
+    """Tell which values, on the probability scale, are at least a threshold."""
+    return values >= threshold - _ROUNDING
+
+
+def thresholds_reached(values: Floats, thresholds: Floats) -> Rows:
+    """Return how many of some increasing thresholds each value reaches."""
+    return np.searchsorted(thresholds - _ROUNDING, values, side="right").astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """What rules are counted on: the items and the scale of a model, what means yes, and the data in words.
+    """What rules are counted on.
 
-    Where rules have thresholds of their own, `marks` are what these may be, and nothing else means yes.
+    Attributes
+    ----------
+    items, scale
+        The model's.
+    thresholds : float64[T]
+        Ratings of at least these, on the probability scale, mean yes; rules name theirs by number, from 0.
+    said : bool
+        Whether rules say their thresholds; where there is only yes and no they need not.
+    source : str
+        The data in words.
     """
 
     items: Vocabulary
     scale: Scale
-    likes: float
+    thresholds: Floats
+    said: bool
     source: str
-    marks: Floats | None = None
+
+    @property
+    def ratings(self) -> Floats | None:
+        """What rules say of their thresholds: these in rating units, or nothing."""
+        return self.scale.rating(self.thresholds) if self.said else None
 
 
 class Counts(NamedTuple):
-    """How rules fare on some answers, one entry per rule; `Rules` says what each is."""
+    """How rules fare on some data, one entry per rule; `Rules` says what each is."""
 
     support: Rows
     held: Rows
@@ -74,8 +96,8 @@ class Counts(NamedTuple):
     p_value: Floats
 
 
-class Answers:
-    """Yes and no of users to a model's items, or how high they rate them.
+class Counting:
+    """Counts users by which thresholds of a model's items they reach.
 
     Parameters
     ----------
@@ -85,19 +107,19 @@ class Answers:
         The model's.
     scale : Scale
         The model's.
-    likes : float
-        Values of at least this, on the probability scale, mean yes.
+    thresholds : float64[T]
+        Ratings of at least these, on the probability scale, mean yes.
+    said : bool
+        Whether rules say their thresholds.
     source : str, optional
         The observations in words.
-    marks : float64[T], optional
-        Several thresholds in place of `likes`, for rules that name theirs by number, from 1.
 
     Attributes
     ----------
     raters : int64[n_items]
         How many users were observed with each item of the model.
-    rate : float64[n_items]
-        Share of yes among them, or of those who reach the first threshold; nan where there are none.
+    rates : float64[T, n_items]
+        The shares of them who reach each threshold; nan where there are none.
     """
 
     def __init__(
@@ -105,115 +127,87 @@ class Answers:
         observations: Observations,
         items: Vocabulary,
         scale: Scale,
-        likes: float = 0.6,
+        thresholds: Floats,
+        said: bool = False,
         source: str | None = None,
-        marks: Floats | None = None,
     ) -> None:
         if not isinstance(observations, Observations):
             raise DataError(f"Rules are counted on Observations, got {type(observations).__name__}.")
         if len(observations) == 0:
             raise DataError("There is nothing to count rules on: the observations are empty.")
-        check_likes("rules", likes)
-        self.basis = Basis(items, scale, likes, source or f"{len(observations):,} observations", marks)
+        self.basis = Basis(items, scale, thresholds, said, source or f"{len(observations):,} observations")
         view = observations.rescaled(scale).columns
         column = items.translate(observations.items)
         self._place = np.full(len(items), -1, dtype=np.int64)
         self._place[column[column >= 0]] = np.flatnonzero(column >= 0)
         self._indptr, self._indices = view.indptr, view.indices
-        thresholds = np.array([likes]) if marks is None else marks
-        self._grade = np.searchsorted(thresholds - _ROUNDING, view.values, side="right").astype(np.int8)
+        self._reached = thresholds_reached(view.values, thresholds).astype(np.int8)
         self._n_users = observations.n_users
         known = self._place >= 0
         self.raters: Rows = np.where(known, view.counts[self._place], 0)
-        self._rates: Floats = np.empty((len(thresholds), len(items)))
+        self.rates: Floats = np.empty((len(thresholds), len(items)))
         for k in range(len(thresholds)):
-            yes = np.append(self._grade > k, False)
+            yes = np.append(self._reached > k, False)
             said_yes = np.add.reduceat(yes, view.indptr[:-1], dtype=np.int64) * (view.counts > 0)
             with np.errstate(invalid="ignore", divide="ignore"):
-                self._rates[k] = np.where(known, said_yes[self._place], 0) / self.raters
+                self.rates[k] = np.where(known, said_yes[self._place], 0) / self.raters
         self._log_factorial = log_factorials(self._n_users + 1)
-
-    @property
-    def rate(self) -> Floats:
-        """Share of yes to each item."""
-        return self._rates[0]
 
     @classmethod
     def for_model(
-        cls, trained: Trained, observations: Observations | None, likes: float = 0.6, marks: Floats | None = None
-    ) -> Answers:
-        """Return the answers in some observations, or in those that a model was trained on.
+        cls, trained: Trained, observations: Observations | None, thresholds: Floats, said: bool = False
+    ) -> Counting:
+        """Count in some observations, or in those that a model was trained on.
 
-        The latter are made once and kept as long as the model is in use.
+        The latter is prepared once and kept with the model.
         """
         if observations is not None:
-            return cls(observations, trained.items, trained.scale, likes, marks=marks)
-        kept = _TRAINING.get(trained.training)
-        if kept is None or kept.basis.likes != likes or not _same(kept.basis.marks, marks):
+            return cls(observations, trained.items, trained.scale, thresholds, said)
+        kept: Counting | None = trained.kept.get(_KEPT)
+        if kept is None or kept.basis.said != said or not np.array_equal(kept.basis.thresholds, thresholds):
             table, words = trained.training, "the training data"
             if (table.values == 1.0).all() and table.n_users * table.n_items <= _MOST_CELLS:
                 # Where only yes is recorded every rule would hold.
                 table, words = table.filled(), "the training data, where a blank is a no"
-            kept = cls(table, trained.items, trained.scale, likes, words, marks)
-            _TRAINING[trained.training] = kept
+            kept = cls(table, trained.items, trained.scale, thresholds, said, words)
+            trained.kept[_KEPT] = kept
         return kept
 
-    def tables(self, left: Rows, right: Rows, at: Grading | None = None) -> NDArray[np.int32]:
+    def tables(self, pairs: Pairs) -> NDArray[np.int32]:
         """Count users observed with both items: (no no, no yes, yes no, yes yes) for every pair."""
-        out = np.empty((len(left), 4), dtype=np.int32)
-        pairs = (left, right, *(self._first(len(left)) if at is None else at))
+        out = np.empty((len(pairs), 4), dtype=np.int32)
+        sides = sides_of(pairs)
 
         def work(first: int, last: int) -> None:
-            mark = np.zeros(self._n_users, dtype=np.int8)
-            count_tables(*pairs, self._place, self._indptr, self._indices, self._grade, mark, first, last, out)
+            room = np.zeros(self._n_users, dtype=np.int8)
+            count_tables(*sides, self._place, self._indptr, self._indices, self._reached, room, first, last, out)
 
-        self._deal(work, right)
+        self._deal(work, sides[1])
         return out
 
-    def counts(
-        self,
-        left: Rows,
-        right: Rows,
-        left_yes: Bits,
-        right_yes: Bits,
-        tables: NDArray[np.int32] | None = None,
-        at: Grading | None = None,
-    ) -> Counts:
-        """Count the rules "if left is so, right is so", where each is yes or no to an item, or to a threshold of it."""
-        raw = self.tables(left, right, at) if tables is None else tables
+    def counts(self, pairs: Pairs, left_yes: Bits, right_yes: Bits, tables: NDArray[np.int32] | None = None) -> Counts:
+        """Count the rules "if left is so, right is so", where each is yes or no to a statement."""
+        raw = self.tables(pairs) if tables is None else tables
+        right, right_at = sides_of(pairs)[1::2]
         # The cells of a table are numbered in binary: "no" instead of "yes" flips a digit.
         flips = 2 * ~left_yes + ~right_yes
-        turned = np.take_along_axis(raw, np.arange(4) ^ flips[:, None], axis=1)
-        p_value = np.empty(len(left))
+        cells = np.take_along_axis(raw, np.arange(4) ^ flips[:, None], axis=1)
+        p_value = np.empty(len(pairs))
 
         def work(first: int, last: int) -> None:
-            fisher_greater(turned[first:last], self._log_factorial, p_value[first:last])
+            fisher_greater(cells[first:last], self._log_factorial, p_value[first:last])
 
         self._deal(work, right)
-        rate = self.rate[right] if at is None else self._rates[at[1].astype(np.int64) - 1, right]
+        rate = self.rates[right_at, right]
         return Counts(
-            support=turned[:, 2].astype(np.int64) + turned[:, 3],
-            held=turned[:, 3].astype(np.int64),
+            support=cells[:, 2].astype(np.int64) + cells[:, 3],
+            held=cells[:, 3].astype(np.int64),
             base_rate=np.where(right_yes, rate, 1.0 - rate),
             raters=self.raters[right],
             p_value=p_value,
         )
 
-    def _first(self, n: int) -> Grading:
-        ones = np.ones(n, dtype=np.int8)
-        return ones, ones
-
     def _deal(self, work: Any, right: Rows) -> None:
         entries = int(self.raters[right].mean()) if len(right) else 0
         with Threads() as dealer:
             dealer.deal(work, len(right), row_entries=max(1, entries >> _SHARE_BITS))
-
-
-def _same(a: Floats | None, b: Floats | None) -> bool:
-    return a is b or (a is not None and b is not None and np.array_equal(a, b))
-
-
-#: Cells of a table that is filled to count in it, at most.
-_MOST_CELLS = 20_000_000
-#: The answers of training data that is still in use.
-_TRAINING: WeakKeyDictionary[Observations, Answers] = WeakKeyDictionary()

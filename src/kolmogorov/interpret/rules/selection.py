@@ -10,13 +10,15 @@ import numpy as np
 
 from kolmogorov._support.validation import Boolean, Integer, Optional, Real, Requirement, check_parameters
 from kolmogorov.data import Vocabulary
-from kolmogorov.errors import UnknownIdError
-from kolmogorov.interpret.rules.counting import Answers, Bits, Threshold
+from kolmogorov.errors import ParameterError, UnknownIdError
+from kolmogorov.interpret.rules.counting import Bits, Counting, Threshold
+from kolmogorov.interpret.rules.pairs import KINDS, PAIR, PROBABLE_PAIR, Pairs
 from kolmogorov.interpret.rules.table import Rules, joined
 
-KINDS = ("implication", "equivalence", "exclusion", "coverage")
-#: Rules that may wait before the weakest are dropped.
+#: Rules that may wait before the weakest are dropped: some dozens of megabytes. By judgement.
 _WAITING = 1 << 18
+#: Rules that a call may hold at once unless it is told how many to keep: about 2 GB. By judgement.
+_MOST, _RULE_BYTES = 20_000_000, 82
 
 
 def known_row(items: Vocabulary, item: Any) -> int:
@@ -27,7 +29,6 @@ def known_row(items: Vocabulary, item: Any) -> int:
     return row
 
 
-@dataclass(frozen=True)
 class Kinds:
     """Names of kinds of relations."""
 
@@ -40,9 +41,10 @@ class Kinds:
 
 
 _REQUIREMENTS: dict[str, Requirement] = {
-    "likes": Threshold(),
+    "likes": Optional(Threshold()),
     "kinds": Kinds(),
     "contrapositives": Boolean(),
+    "min_probability": Real(0.0, 1.0),
     "min_support": Integer(0),
     "min_confidence": Real(0.0),
     "min_lift": Real(0.0),
@@ -55,23 +57,37 @@ _REQUIREMENTS: dict[str, Requirement] = {
 class Selection:
     """The options of `Relations.rules`, which says what they mean."""
 
-    likes: float = 0.6
-    kinds: Sequence[str] = ("implication",)
-    contrapositives: bool = False
-    item: Any = None
-    min_support: int = 1
-    min_confidence: float = 0.0
-    min_lift: float = 0.0
-    max_p: float = 1.0
-    max_rules: int | None = 1000
+    likes: float | None
+    kinds: Sequence[str]
+    contrapositives: bool
+    item: Any
+    min_probability: float
+    min_support: int
+    min_confidence: float
+    min_lift: float
+    max_p: float
+    max_rules: int | None
 
     def __post_init__(self) -> None:
         check_parameters("rules", vars(self), _REQUIREMENTS)
         object.__setattr__(self, "kinds", tuple(dict.fromkeys(self.kinds)))
 
-    def row_in(self, items: Vocabulary) -> int | None:
-        """Return the row number of the item that rules are wanted about, if they are about one."""
-        return None if self.item is None else known_row(items, self.item)
+    def check_number(self, counts: dict[str, int]) -> None:
+        """Raise where there are too many rules to hold all of them."""
+        readings = {"implication": 2 if self.contrapositives else 1}
+        asked = sum(counts[kind] * readings.get(kind, 2) for kind in self.kinds)
+        if asked > _MOST:
+            raise ParameterError(
+                f"This asks for {asked:,} rules, about {asked * _RULE_BYTES / 1e9:.1f} GB. Give max_rules, fewer "
+                "kinds, or a larger min_ratings in model.relations()."
+            )
+
+    def about(self, pairs: Pairs, item: int | None, least: int) -> Pairs:
+        """Return the pairs about an item, if one is asked for, whose thresholds are high enough."""
+        good = (pairs["antecedent_at"] >= least) & (pairs["consequent_at"] >= least)
+        if item is not None:
+            good &= (pairs["antecedent"] == item) | (pairs["consequent"] == item)
+        return pairs[good]
 
     def good(self, rules: Rules, n_judged: int) -> Bits:
         """Tell which rules meet the limits, where so many have been judged."""
@@ -80,10 +96,9 @@ class Selection:
             good &= ~(rules.confidence < self.min_confidence) & ~(rules.lift < self.min_lift)
             return good & ((rules.p_value * n_judged <= self.max_p) | (self.max_p >= 1.0))
 
-    def strongest(self, parts: Iterable[Rules], answers: Answers) -> Rules:
+    def strongest(self, parts: Iterable[Rules], counting: Counting) -> Rules:
         """Return the strongest of the rules that meet the limits; the others are dropped as they come."""
-        nothing = np.empty(0, dtype=np.int64)
-        kept = [Rules.counted(answers, "implication", nothing, nothing)]
+        kept = [Rules.counted(counting, "implication", np.empty(0, dtype=PAIR))]
         waiting = judged = 0
         for part in parts:
             judged += len(part)
@@ -95,3 +110,11 @@ class Selection:
                 waiting = len(kept[0])
         whole = replace(joined(kept).strongest(self.max_rules), n_judged=judged)
         return whole[self.good(whole, judged)]
+
+    def most_probable(self, parts: Iterable[Rules], counting: Counting) -> Rules:
+        """Return the most probable of the rules that meet the limits."""
+        rules = joined([Rules.counted(counting, "implication", np.empty(0, dtype=PROBABLE_PAIR)), *parts])
+        sides = (rules.consequent_at, rules.consequent, rules.antecedent_at, rules.antecedent)
+        assert rules.probability is not None
+        rules = rules[np.lexsort((*sides, -rules.probability))]
+        return rules[self.good(rules, len(rules))][: self.max_rules]

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.markup import card, table
 from kolmogorov._support.optional import to_frame
+from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.wording import shown
 from kolmogorov.data import Observations, Vocabulary
-from kolmogorov.interpret.rules.counting import Answers, Basis, Bits, Floats, Grading, Rows
+from kolmogorov.interpret.rules.counting import Basis, Bits, Counting
+from kolmogorov.interpret.rules.pairs import Pairs, pairs_of, sides_of, statements, with_probability
 from kolmogorov.interpret.rules.rule import Rule
 from kolmogorov.plot.rules import draw_rules
 
@@ -46,6 +48,8 @@ class Rules(Sequence[Rule]):
     ----------
     antecedent, consequent : int64[n]
         Row numbers of the items.
+    antecedent_at, consequent_at : int8[n]
+        Numbers of the thresholds that are spoken of, from 0; of yes and no there is one.
     support : int64[n]
         Pairs seen: users observed with both items for whom the antecedent was so.
     held : int64[n]
@@ -60,8 +64,6 @@ class Rules(Sequence[Rule]):
         Rules among which these were found; the p-values are corrected for all of them.
     probability : float64[n] or None
         Of a model that consists of draws, the share in which each rule holds.
-    antecedent_at, consequent_at : int8[n] or None
-        Of a many-valued model, the thresholds that a rule speaks of, as numbers of `basis.marks` from 1.
 
     Examples
     --------
@@ -79,6 +81,8 @@ class Rules(Sequence[Rule]):
     code: NDArray[np.int8]
     antecedent: Rows
     consequent: Rows
+    antecedent_at: NDArray[np.int8]
+    consequent_at: NDArray[np.int8]
     support: Rows
     held: Rows
     base_rate: Floats
@@ -86,32 +90,25 @@ class Rules(Sequence[Rule]):
     p_value: Floats
     n_judged: int
     probability: Floats | None = None
-    antecedent_at: NDArray[np.int8] | None = None
-    consequent_at: NDArray[np.int8] | None = None
 
     @classmethod
     def counted(
-        cls,
-        answers: Answers,
-        kind: str | NDArray[np.int8],
-        antecedent: Rows,
-        consequent: Rows,
-        *,
-        at: Grading | None = None,
-        tables: NDArray[np.int32] | None = None,
-        probability: Floats | None = None,
+        cls, counting: Counting, kind: str | NDArray[np.int8], pairs: Pairs, tables: NDArray[np.int32] | None = None
     ) -> Rules:
-        """Count rules about some pairs of items, all of one kind or each of its own (by number).
+        """Count rules about some pairs, all of one kind or each of its own (by number).
 
-        Where answers have several thresholds, `at` says which ones the rules speak of; the first, if it does not.
+        `tables` are those of `Counting.tables`, where they are known.
         """
-        n = len(antecedent)
-        code = np.full(n, list(SAYS).index(kind), dtype=np.int8) if isinstance(kind, str) else kind
-        if at is None and answers.basis.marks is not None:
-            at = (np.ones(n, dtype=np.int8), np.ones(n, dtype=np.int8))
-        counts = answers.counts(antecedent, consequent, _FLAGS[code, 0], _FLAGS[code, 1], tables, at)
-        more: dict[str, Any] = {} if at is None else {"antecedent_at": at[0], "consequent_at": at[1]}
-        return cls(answers.basis, code, antecedent, consequent, *counts, n_judged=n, probability=probability, **more)
+        code = np.full(len(pairs), list(SAYS).index(kind), dtype=np.int8) if isinstance(kind, str) else kind
+        counts = counting.counts(pairs, _FLAGS[code, 0], _FLAGS[code, 1], tables)
+        chance = pairs["probability"] if "probability" in (pairs.dtype.names or ()) else None
+        return cls(counting.basis, code, *sides_of(pairs), **counts._asdict(), n_judged=len(pairs), probability=chance)
+
+    @property
+    def pairs(self) -> Pairs:
+        """What the rules are about, as `Relations.pairs` has it."""
+        pairs = pairs_of(self.antecedent, self.consequent, self.antecedent_at, self.consequent_at)
+        return pairs if self.probability is None else with_probability(pairs, self.probability)
 
     def on(self, observations: Observations) -> Rules:
         """Count the same rules, in the same order, on other observations.
@@ -122,14 +119,11 @@ class Rules(Sequence[Rule]):
             Best ones that neither the model nor the choice of these rules has seen.
         """
         basis = self.basis
-        return self.recounted(Answers(observations, self.items, basis.scale, basis.likes, marks=basis.marks))
+        return self.recounted(Counting(observations, self.items, basis.scale, basis.thresholds, basis.said))
 
-    def recounted(self, answers: Answers) -> Rules:
-        """Count the same rules, in the same order, on other answers to the same items."""
-        at = None
-        if self.antecedent_at is not None and self.consequent_at is not None:
-            at = (self.antecedent_at, self.consequent_at)
-        return Rules.counted(answers, self.code, self.antecedent, self.consequent, at=at, probability=self.probability)
+    def recounted(self, counting: Counting) -> Rules:
+        """Count the same rules, in the same order, on other data."""
+        return Rules.counted(counting, self.code, self.pairs)
 
     @property
     def items(self) -> Vocabulary:
@@ -245,40 +239,34 @@ class Rules(Sequence[Rule]):
 
         "No" to an item has "not" before its name; a threshold stands after it, in rating units.
         """
-        return (
-            _worded(self.basis, self.antecedent, self.antecedent_yes, self.antecedent_at),
-            _worded(self.basis, self.consequent, self.consequent_yes, self.consequent_at),
+        left, right = (
+            statements(self.items, self.basis.ratings, rows, at, _FLAGS[self.code, side])
+            for side, (rows, at) in enumerate(
+                [(self.antecedent, self.antecedent_at), (self.consequent, self.consequent_at)]
+            )
         )
+        return left, right
 
     def columns(self) -> dict[str, Any]:
         """Return the table, column by column, with mlxtend's names where they fit."""
         antecedents, consequents = self.names()
-        chance = {} if self.probability is None else {"probability": self.probability}
-        return (
-            chance
-            | {
-                "kind": self.kind.tolist(),
-                "antecedents": antecedents,
-                "consequents": consequents,
-                "support": self.support,
-                "held": self.held,
-                "confidence": self.confidence,
-                "base_rate": self.base_rate,
-                "lift": self.lift,
-                "strength": self.strength,
-                "p_value": self.p_value,
-                "p_adjusted": self.p_adjusted,
-            }
-            | self._thresholds()
-        )
-
-    def _thresholds(self) -> dict[str, Floats]:
-        """Return the thresholds in rating units, where there are any."""
-        marks = self.basis.marks
-        sides = {"antecedent_at": self.antecedent_at, "consequent_at": self.consequent_at}
-        if marks is None:
-            return {}
-        return {name: self.basis.scale.rating(marks[at - 1]) for name, at in sides.items() if at is not None}
+        ratings = self.basis.ratings
+        at = {"antecedent_at": self.antecedent_at, "consequent_at": self.consequent_at}
+        return {
+            **({} if self.probability is None else {"probability": self.probability}),
+            "kind": self.kind.tolist(),
+            "antecedents": antecedents,
+            "consequents": consequents,
+            "support": self.support,
+            "held": self.held,
+            "confidence": self.confidence,
+            "base_rate": self.base_rate,
+            "lift": self.lift,
+            "strength": self.strength,
+            "p_value": self.p_value,
+            "p_adjusted": self.p_adjusted,
+            **({} if ratings is None else {name: ratings[numbers] for name, numbers in at.items()}),
+        }
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return the rules as a data frame, one row each.
@@ -337,7 +325,7 @@ class Rules(Sequence[Rule]):
 
 
 def joined(parts: Sequence[Rules]) -> Rules:
-    """Put several lists of rules, counted on the same answers, into one."""
+    """Put several lists of rules, counted on the same data, into one."""
     columns = [_columns(part) for part in parts]
     whole: dict[str, Any] = {name: np.concatenate([part[name] for part in columns]) for name in columns[0]}
     return replace(parts[0], n_judged=sum(part.n_judged for part in parts), **whole)
@@ -358,14 +346,3 @@ def _upper_bound(rate: Floats, count: Rows) -> Floats:
     spread = z * np.sqrt(rate * (1 - rate) / count + z * z / (4.0 * count * count))
     bound: Floats = (rate + z * z / (2.0 * count) + spread) / (1 + z * z / count)
     return bound
-
-
-def _worded(basis: Basis, rows: Rows, yes: Bits, at: NDArray[np.int8] | None) -> list[str]:
-    name = basis.items.name
-    if at is None or basis.marks is None:
-        return [name(row) if so else f"not {name(row)}" for row, so in zip(rows, yes, strict=True)]
-    ratings = [f"{rating:.6g}" for rating in basis.scale.rating(basis.marks).tolist()]
-    return [
-        f"{name(row)} {'>=' if so else '<'} {ratings[number - 1]}"
-        for row, so, number in zip(rows, yes, at.tolist(), strict=True)
-    ]

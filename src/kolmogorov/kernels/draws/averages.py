@@ -149,17 +149,3 @@ def low_quantile(said, level, out):
             for i in range(some):
                 low, high = least[below, i], least[kept - 1, i]
                 out[n, begin + i] = low + (place - below) * (high - low)
-
-
-@kernel
-def count_inside(words, others, left, right, out):
-    """Count the draws in which the left item's support lies inside the right one's; words[k, item, w] are bits."""
-    for r in range(left.size):
-        n = 0
-        for k in range(words.shape[0]):
-            beyond = words[k, left[r], 0] & others[k, right[r], 0]
-            for w in range(1, words.shape[2]):
-                beyond |= words[k, left[r], w] & others[k, right[r], w]
-            if beyond == 0:
-                n += 1
-        out[r] = n

@@ -10,12 +10,12 @@ _HUGE = 1e200
 
 
 @kernel
-def count_tables(left, right, left_at, right_at, place, indptr, indices, grade, mark, first, last, out):
+def count_tables(left, right, left_at, right_at, place, indptr, indices, reached, room, first, last, out):
     """Count, for the pairs first..last, the users observed with both items by what they say to each.
 
-    An answer is yes where its grade is at least left_at[r] or right_at[r]. out[r] is (no to both, no to left and yes to
-    right, yes to left and no to right, yes to both). Pairs with the same left item should follow each other. `mark` is
-    a zeroed room with one place per user, and is left zeroed.
+    An answer is yes where it reaches more than left_at[r] or right_at[r] thresholds. out[r] is (no to both, no to left
+    and yes to right, yes to left and no to right, yes to both). Pairs with the same left item should follow each other.
+    `room` is zeroed, with one place per user, and is left zeroed.
     """
     marked = -1
     for r in range(first, last):
@@ -23,22 +23,22 @@ def count_tables(left, right, left_at, right_at, place, indptr, indices, grade, 
         if j != marked:
             if marked >= 0:
                 for e in range(indptr[marked], indptr[marked + 1]):
-                    mark[indices[e]] = 0
+                    room[indices[e]] = 0
             if j >= 0:
                 for e in range(indptr[j], indptr[j + 1]):
-                    mark[indices[e]] = 1 + grade[e]
+                    room[indices[e]] = 1 + reached[e]
             marked = j
         for k in range(4):
             out[r, k] = 0
         if j < 0 or i < 0:
             continue
         for e in range(indptr[i], indptr[i + 1]):
-            said = mark[indices[e]]
+            said = room[indices[e]]
             if said:
-                out[r, 2 * int(said > left_at[r]) + int(grade[e] >= right_at[r])] += 1
+                out[r, 2 * int(said - 1 > left_at[r]) + int(reached[e] > right_at[r])] += 1
     if marked >= 0:
         for e in range(indptr[marked], indptr[marked + 1]):
-            mark[indices[e]] = 0
+            room[indices[e]] = 0
 
 
 @kernel

@@ -20,6 +20,14 @@ def disjoint(x, y, a, b):
 
 
 @kernel
+def add_disjoint(x, y, left, right, mutual, out):
+    """Add 1 to out[r] where x[left[r]] and y[right[r]] have no bit in common and, if mutual, x[right] and y[left]."""
+    for r in range(left.size):
+        if disjoint(x, y, left[r], right[r]) and (not mutual or disjoint(x, y, right[r], left[r])):
+            out[r] += 1
+
+
+@kernel
 def count_related(x, y, weight, first, last, out):
     """Write to out[a] how many items lie in later classes that class `a` is related to."""
     for a in range(first, last):

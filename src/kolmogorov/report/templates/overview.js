@@ -106,15 +106,15 @@ function eventOverview() {
 }
 
 function whichIsWhich() {
-  const { draws, mark } = SUMMARY;
+  const { draws, threshold } = SUMMARY;
   const notes = [];
   if (draws)
     notes.push(
       `This model is ${whole(draws.n_draws)} draws of ${draws.n_events} events from ${times(draws.n_chains, ["chain", "chains"])}. Errors are those of their average. All else is the page of one model of ${N_EVENTS} events that stands for them: what it predicts differs from their average by ${distance(draws.distance)} (RMSE). Beside each rule stands the share of all draws in which it holds.`,
     );
-  if (mark !== null)
+  if (threshold !== null)
     notes.push(
-      `In an event ${withArticle(NOUN.item[0])} has ${SUMMARY.binary ? "a chance" : "a rating"} of its own. Matrix, order and rules count it as happening where that is at least ${asSaid(mark)}.`,
+      `In an event ${withArticle(NOUN.item[0])} has ${SUMMARY.binary ? "a chance" : "a rating"} of its own. Matrix, order and rules count it as happening where that is at least ${asSaid(threshold)}.`,
     );
   return notes.length ? el("p", { class: "note" }, notes.join(" ")) : null;
 }

@@ -1,5 +1,6 @@
-"""Graded rules of many-valued models: against slow twins, on held-out data, in words."""
+"""Relations of several thresholds: against slow twins, on held-out data, in words."""
 
+import itertools
 import json
 
 import numpy as np
@@ -13,8 +14,10 @@ import naive
 from kolmogorov.cli import main
 from kolmogorov.errors import ParameterError
 from kolmogorov.fitted.posterior import Posterior
-from kolmogorov.interpret import GradedPosteriorRelations, GradedRelations, Relations
-from kolmogorov.interpret.relations.thresholds import GradedSupports, Grades
+from kolmogorov.interpret import PosteriorRelations, Relations
+from kolmogorov.interpret.relations.nested import NestedSupports
+from kolmogorov.interpret.relations.thresholds import Thresholds
+from kolmogorov.interpret.rules.pairs import pairs_of
 
 LEVELS = np.arange(-2, 8) / 5
 STARS = np.arange(1, 6) / 5
@@ -47,22 +50,28 @@ def model(parts):
     )
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(1, 70), st.sampled_from([STARS, np.array([0.0, 0.5, 1.0])]))
-@settings(max_examples=40)
-def test_the_rules_are_those_of_the_twin(seed, n_events, points):
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 70),
+    st.sampled_from([STARS, np.array([0.0, 0.5, 1.0])]),
+    st.sampled_from(["implication", "exclusion", "coverage"]),
+)
+@settings(max_examples=60)
+def test_the_relations_are_those_of_the_twin(seed, n_events, points, kind):
     rng = np.random.default_rng(seed)
     # Few values for many events, or nothing would lie in anything.
     psi = rng.choice(rng.choice(LEVELS, 3), (6, min(n_events, 5)))
     psi = np.concatenate([psi, np.repeat(psi[:, :1], n_events - psi.shape[1], axis=1)], axis=1)
-    grades = Grades.between(LEVELS, points)
-    supports = GradedSupports(psi, grades)
-    got = [tuple(rule) for block in supports.rules() for rule in block.tolist()]
-    assert sorted(got) == sorted(naive.graded_rules(psi, range(6), grades.cuts))
-    assert len(got) == len(set(got)) == (supports.ends[-1] if len(supports.ends) else 0)
+    thresholds = Thresholds.between(LEVELS, points)
+    supports, n = NestedSupports(thresholds.bits(psi), np.array([0, 1, 2, 4, 5])), len(thresholds)
+    blocks = [np.column_stack([left // n, left % n, right // n, right % n]) for left, right in supports.pairs(kind)]
+    got = [tuple(pair) for block in blocks for pair in block.tolist()]
+    assert sorted(got) == sorted(naive.threshold_pairs(psi, [0, 1, 2, 4, 5], thresholds.levels, kind))
+    assert len(got) == len(set(got)) == supports.count(kind)
 
 
 @pytest.mark.parametrize(
-    ("levels", "points", "cuts", "marks"),
+    ("levels", "points", "found", "ratings"),
     [
         (LEVELS, STARS, [0.4, 0.6, 0.8, 1.0], [0.4, 0.6, 0.8, 1.0]),
         ([0.0, 0.5, 1.0], STARS, [0.5, 1.0], [0.6, 1.0]),
@@ -71,24 +80,48 @@ def test_the_rules_are_those_of_the_twin(seed, n_events, points):
         ([0.1, 0.2], [0.0, 1.0], [0.2], [1.0]),
     ],
 )
-def test_thresholds_are_levels_that_tell_ratings_apart(levels, points, cuts, marks):
-    grades = Grades.between(np.array(levels), np.array(points))
-    assert grades.cuts == pytest.approx(cuts)
-    assert grades.marks == pytest.approx(marks)
+def test_thresholds_are_levels_that_tell_ratings_apart(levels, points, found, ratings):
+    thresholds = Thresholds.between(np.array(levels), np.array(points))
+    assert thresholds.levels == pytest.approx(found)
+    assert thresholds.ratings == pytest.approx(ratings)
 
 
 def test_relations_are_read_off_the_values(model):
     relations = model.relations()
-    assert isinstance(relations, GradedRelations)
-    expected = naive.graded_rules(model.psi_, relations.rows.tolist(), relations.grades.cuts)
-    assert sorted(map(tuple, relations.implications.tolist())) == sorted(expected)
-    assert relations.counts == {"implication": len(expected)}
-    names = relations.named(relations.implications)
-    assert len(set(names)) == len(expected) > 0
-    assert all(">= " in left and ">= " in right for left, right in names)
-    frame = relations.to_frame()
-    assert len(frame) == len(expected)
-    assert set(np.unique(frame["antecedent_at"])) <= {2.0, 3.0, 4.0, 5.0}
+    assert type(relations) is Relations
+    levels = relations.thresholds.levels
+    for kind, found in (
+        ("implication", relations.implications()),
+        ("exclusion", relations.exclusions()),
+        ("coverage", relations.coverages()),
+    ):
+        expected = naive.threshold_pairs(model.psi_, relations.rows.tolist(), levels, kind)
+        assert sorted(found.tolist()) == sorted(expected)
+        assert relations.counts[kind] == len(expected) > 0
+        names = relations.named(found)
+        assert len(set(names)) == len(expected)
+        assert all(">= " in left and ">= " in right for left, right in names)
+        frame = relations.to_frame(kinds=(kind,))
+        assert len(frame) == len(expected)
+        assert set(np.unique(frame["antecedent_at"])) <= {2.0, 3.0, 4.0, 5.0}
+    assert len(relations.to_frame()) == sum(relations.counts.values())
+
+
+def test_equivalences_are_of_equal_supports(model):
+    relations = model.relations()
+    levels, psi = relations.thresholds.levels, model.psi_
+    found = relations.equivalences().tolist()
+    assert len(found) == len(set(found)) == relations.counts["equivalence"]
+    for j, a, i, b in found:
+        assert j < i
+        assert ((psi[j] >= levels[a] - 1e-9) == (psi[i] >= levels[b] - 1e-9)).all()
+    # The same as the classes of the order say.
+    together = {
+        tuple(sorted(pair))
+        for names in map(relations.order.names, range(len(relations.order)))
+        for pair in itertools.combinations(names, 2)
+    }
+    assert {tuple(sorted(pair)) for pair in relations.named(relations.equivalences())} == together
 
 
 def test_rules_are_counted_like_the_twin_on_any_data(model, parts):
@@ -96,12 +129,12 @@ def test_rules_are_counted_like_the_twin_on_any_data(model, parts):
     rules = model.relations().rules(train, max_rules=None)
     held = rules.on(test)
     assert len(held) == len(rules) == model.relations().counts["implication"]
-    marks = model.relations().grades.marks
+    ratings = model.relations().thresholds.ratings
     theirs = {name: row for row, name in enumerate(test.items.ids.tolist())}
     for k in range(0, len(held), 3):
         j, i = (theirs[model.items_.ids[row]] for row in (held.antecedent[k], held.consequent[k]))
-        at_j, at_i = marks[held.antecedent_at[k] - 1], marks[held.consequent_at[k] - 1]
-        table = naive.graded_contingency(test, j, i, at_j, at_i)
+        at_j, at_i = ratings[held.antecedent_at[k]], ratings[held.consequent_at[k]]
+        table = naive.threshold_contingency(test, j, i, at_j, at_i)
         assert held.support[k] == table[1].sum()
         assert held.held[k] == table[1, 1]
         reached = test.values[test.item_rows() == i] >= at_i - 1e-9
@@ -134,10 +167,10 @@ def test_a_rule_says_its_thresholds_in_rating_units(model, parts):
 def test_rules_can_be_narrowed(model, parts):
     relations = model.relations()
     high = relations.rules(parts[0], 0.8, max_rules=None)
-    marks = relations.grades.marks
+    ratings = relations.thresholds.ratings
     assert len(high) > 0
-    assert (marks[high.antecedent_at - 1] >= 0.8 - 1e-9).all()
-    assert (marks[high.consequent_at - 1] >= 0.8 - 1e-9).all()
+    assert (ratings[high.antecedent_at] >= 0.8 - 1e-9).all()
+    assert (ratings[high.consequent_at] >= 0.8 - 1e-9).all()
     about = relations.rules(parts[0], item="Alien", max_rules=None)
     assert len(about) > 0
     assert all("Alien >=" in f"{rule.antecedent} {rule.consequent}" for rule in about)
@@ -168,7 +201,7 @@ def test_the_order_is_of_statements(model):
     assert "Alien >=" in order.to_graphviz_source()
 
 
-def test_an_explanation_adds_up_and_names_graded_reasons(model, parts):
+def test_an_explanation_adds_up_and_names_reasons_of_thresholds(model, parts):
     train, _ = parts
     user, item = train.users.ids[0].item(), "Aliens"
     why = model.explain(user, item)
@@ -176,7 +209,7 @@ def test_an_explanation_adds_up_and_names_graded_reasons(model, parts):
     assert f"{user} is expected to give Aliens a rating of {why.rating:.2f}" in str(why)
     rated = {train.items.ids[i]: p for i, p in zip(*_row(train, 0), strict=True)}
     relations = model.relations()
-    listed = set(relations.named(relations.implications))
+    listed = set(relations.named(relations.implications()))
     assert len(why.reasons) > 0
     for reason in why.reasons:
         assert (reason.antecedent, reason.consequent) in listed
@@ -204,10 +237,26 @@ def test_events_are_described_by_what_stands_out(model):
 
 def test_two_levels_keep_their_relations(parts):
     two = km.KolmogorovModel(3, levels=[0, 1], random_state=0).fit(parts[0])
-    assert isinstance(two.relations(), Relations)
     rules = two.relations().rules(parts[0])
-    assert rules.antecedent_at is None
+    assert (rules.antecedent_at == 0).all()
     assert "antecedent_at" not in rules.columns()
+    assert not any(">=" in f"{rule.antecedent} {rule.consequent}" for rule in rules)
+
+
+@pytest.mark.parametrize("levels", [2, "chances", [0.0, 0.25, 0.5, 0.75, 1.0]])
+def test_yes_and_no_has_one_threshold_whatever_the_levels(zoo, levels):
+    model = km.KolmogorovModel(4, levels=levels, learn_from="ratings", user_reg=0.3, random_state=0).fit(zoo)
+    relations = model.relations()
+    assert len(relations.thresholds) == 1
+    two = km.KolmogorovModel(4)._adopt(model.fitted_.reaching(0.5)).relations()
+    for kind in two.counts:
+        assert relations.pairs(kind).tolist() == two.pairs(kind).tolist()
+    names = set(zoo.items.ids.tolist())
+    assert all(set(pair) <= names for pair in relations.named(relations.implications()))
+    rules = relations.rules(kinds=tuple(two.counts), contrapositives=True, max_rules=None)
+    assert all(side.removeprefix("not ") in names for rule in rules for side in (rule.antecedent, rule.consequent))
+    np.testing.assert_array_equal(relations.influence, two.influence)
+    assert relations.to_frame().equals(two.to_frame())
 
 
 def test_options_of_two_levels_are_refused(model):
@@ -224,10 +273,10 @@ def test_a_scale_without_steps_has_the_levels_for_thresholds():
         2, levels=[0.0, 0.25, 0.5, 0.75, 1.0], learn_from="ratings", user_reg=0.1, random_state=0
     ).fit(table)
     assert not model.fitted_.has_few_points
-    assert model.relations().grades.marks.tolist() == [0.25, 0.5, 0.75]
+    assert model.relations().thresholds.ratings.tolist() == [0.25, 0.5, 0.75]
 
 
-def test_the_shell_shows_graded_rules(model, parts, tmp_path):
+def test_the_shell_shows_rules_of_thresholds(model, parts, tmp_path):
     model.save(tmp_path / "m.km")
     path = tmp_path / "test.csv"
     test = parts[1]
@@ -247,9 +296,9 @@ def test_the_shell_shows_graded_rules(model, parts, tmp_path):
     assert " >= " in run("rules", tmp_path / "m.km", "--format", "csv").splitlines()[1]
     assert " >= " in run("rules", tmp_path / "m.km", "--likes", 4, "--contrapositives")
     assert "rating of" in run("explain", tmp_path / "m.km", "--user", test.users.ids[0], "--item", "Alien")
-    refused = CliRunner().invoke(main, ["rules", str(tmp_path / "m.km"), "--kind", "exclusion"])
-    assert refused.exit_code != 0
-    assert "models of two levels" in refused.output
+    excluded = json.loads(run("rules", tmp_path / "m.km", "--kind", "exclusion", "--format", "json"))
+    assert {rule["kind"] for rule in excluded} == {"exclusion"}
+    assert all(" >= " in rule["antecedents"] and " < " in rule["consequents"] for rule in excluded)
 
 
 def test_the_report_shows_what_means_yes(model, parts, tmp_path):
@@ -257,7 +306,7 @@ def test_the_report_shows_what_means_yes(model, parts, tmp_path):
     assert "levels, learned from the ratings, user_reg 0.3" in (tmp_path / "page.html").read_text()
 
 
-def test_draws_give_graded_rules_probabilities(films):
+def test_draws_give_relations_probabilities(films):
     rng = np.random.default_rng(3)
     fits = [
         km.KolmogorovModel(3, levels="auto", learn_from="ratings", user_reg=0.3, random_state=seed, max_iter=4).fit(
@@ -271,15 +320,18 @@ def test_draws_give_graded_rules_probabilities(films):
     theta = rng.dirichlet(np.ones(3), (6, films.n_users)).astype(np.float32)
     noise = np.ones((6, films.n_users), dtype=np.float32)
     posterior = Posterior(theta, psi, noise, 1, "gaussian", fits[0].fitted_.training, levels=fits[0].levels_)
-    relations = GradedPosteriorRelations(posterior, km.BayesianKolmogorovModel()._adopt(posterior)._one_model)
-    expected = naive.graded_probabilities(draws, relations.grades.cuts)
-    assert relations.probabilities(np.array(list(expected))) == pytest.approx(list(expected.values()))
-    candidates = [tuple(rule) for rule in relations.consensus.implications.tolist()]
-    for least in (0.0, 0.3, 0.6):
-        found, chance = relations.implications(least)
-        got = {tuple(rule): p for rule, p in zip(found.tolist(), chance, strict=True)}
-        assert got == pytest.approx({rule: expected[rule] for rule in candidates if expected[rule] >= least - 1e-9})
-        assert (np.diff(chance) <= 0).all()
+    read = km.BayesianKolmogorovModel()._adopt(posterior)._one_model
+    relations = PosteriorRelations(posterior, read)
+    for kind in relations.counts:
+        expected = naive.threshold_probabilities(draws, relations.thresholds.levels, kind)
+        every = pairs_of(*np.array(list(expected))[:, [0, 2, 1, 3]].T)
+        assert relations.probabilities(every, kind) == pytest.approx(list(expected.values()))
+        candidates = Relations(read).pairs(kind).tolist()
+        for least in (0.0, 0.3, 0.6):
+            found = relations.pairs(kind, least)
+            got = {pair: p for *pair, p in found.tolist() for pair in [tuple(pair)]}
+            assert got == pytest.approx({pair: expected[pair] for pair in candidates if expected[pair] >= least - 1e-9})
+            assert (np.diff(found["probability"]) <= 0).all()
     rules = relations.rules(films, min_probability=0.0, max_rules=10)
     assert len(rules) == 10
     assert " >= " in rules[0].antecedent
