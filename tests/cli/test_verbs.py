@@ -446,7 +446,8 @@ def test_rules_of_draws(tmp_path):
     header = next(k for k, line in enumerate(lines) if line.startswith("probability,"))
     assert 1 <= len(lines) - header - 1 <= 5
     assert all(float(line.split(",")[0]) >= 0.5 for line in lines[header + 1 :])
-    assert "antecedent_at" in lines[header]
+    assert "antecedent_at" not in lines[header]
+    assert not any(">=" in line for line in lines[header + 1 :])
     about = run("rules", model, "--item", "milk", "--min-probability", "0.1", "--format", "csv")
     assert all("milk" in line for line in about.output.splitlines()[1:])
     assert run("rules", model, "--kind", "exclusion").exit_code == 2
