@@ -30,7 +30,7 @@ from kolmogorov.fitting.descent.half_step import USER_SIDE, HalfStep
 from kolmogorov.fitting.descent.objective import Objective, UserTotals, squares_of
 from kolmogorov.fitting.descent.state import State
 from kolmogorov.fitting.gpu.engine import GpuEngine
-from kolmogorov.fitting.gpu.half_step import row_length
+from kolmogorov.fitting.gpu.factors import row_length
 from kolmogorov.solvers import resolve
 
 GIGA = 1e9

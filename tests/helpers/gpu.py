@@ -8,7 +8,7 @@ from helpers import emulation
 from helpers.host_cupy import host_cupy
 from kolmogorov.execution import Cuda
 from kolmogorov.execution.gpu import table as gpu_table
-from kolmogorov.fitting.gpu import half_step as steps
+from kolmogorov.fitting.gpu import equations, factors, half_step, solvers
 from kolmogorov.surface import gpu as surface
 
 
@@ -24,10 +24,10 @@ def cuda(cupy, monkeypatch):
     """The GPU, with small segments and batches so that small tables have many."""
     if emulation.COMPILER is None:
         pytest.skip("no C++ compiler to run GPU kernels on the host")
-    for module in (steps, surface):
+    for module in (equations, factors, half_step, solvers, surface):
         monkeypatch.setattr(module, "function", emulation.function)
     monkeypatch.setattr(gpu_table, "SEGMENT", 16)
-    monkeypatch.setattr(steps, "_BATCH", 1 << 14)
+    monkeypatch.setattr(equations, "_BATCH", 1 << 14)
     monkeypatch.setattr(surface, "WORTH_PAIRS", 1)
     monkeypatch.setattr(surface, "WORTH_SCORES", 1)
     return Cuda()

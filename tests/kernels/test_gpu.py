@@ -5,7 +5,8 @@ import pytest
 
 import naive
 from helpers import emulation
-from kolmogorov.fitting.gpu.half_step import lanes_of_row, row_length
+from kolmogorov.fitting.gpu.factors import row_length
+from kolmogorov.fitting.gpu.solvers import lanes_of_row
 from kolmogorov.solvers import resolve
 
 pytestmark = pytest.mark.skipif(emulation.COMPILER is None, reason="no C++ compiler to run GPU kernels on the host")

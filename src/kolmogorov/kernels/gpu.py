@@ -10,7 +10,6 @@ from kolmogorov._support.optional import require
 from kolmogorov._support.progress import notice
 
 FOLDER = Path(__file__).parent
-_said = False
 
 
 def function(path: str, name: str, **constants: int) -> Any:
@@ -24,9 +23,7 @@ def function(path: str, name: str, **constants: int) -> Any:
 
 @cache
 def _built(gpu: int, path: str, constants: tuple[tuple[str, int], ...]) -> Any:
-    global _said
-    if not _said:
-        _said = True
+    if not _built.cache_info().currsize:
         notice("compiling kernels for this GPU; once per installation, some seconds")
     cupy = require("cupy", extra="cuda", purpose="A GPU")
     options = ("--std=c++17", f"-I{FOLDER}", *(f"-D{name}={value}" for name, value in constants))

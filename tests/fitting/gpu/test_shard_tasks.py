@@ -13,7 +13,8 @@ from kolmogorov.data.datasets.synthetic import planted
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.execution import Cuda, Dask
 from kolmogorov.fitting.gpu import shard_tasks as gpu_shard_tasks
-from kolmogorov.fitting.gpu.half_step import GpuHalfSteps, row_length
+from kolmogorov.fitting.gpu.factors import row_length
+from kolmogorov.fitting.gpu.half_step import GpuHalfSteps
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 pytestmark = pytest.mark.xdist_group("dask")

@@ -174,6 +174,13 @@ class GpuSide:
         return max((int(indptr[block.last] - indptr[block.first]) for block in self._blocks), default=1)
 
 
+def gpu_sides(cuda: Cuda, *views: View) -> list[GpuSide]:
+    """Return sides of a table on a GPU, where they stay if they take less than half of what may be used."""
+    entries = sum(view.indices.size * (12 if view.weights.size else 8) + 32 * view.indptr.size for view in views)
+    resident = entries < cuda.budget() // 2
+    return [GpuSide(cuda, view, resident=resident) for view in views]
+
+
 class _Buffer:
     """Room for the entries of one block, on both sides of the way, and a stream to send them in."""
 

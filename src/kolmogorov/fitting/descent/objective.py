@@ -39,15 +39,6 @@ class UserTotals:
         """Sum up users by their new thetas and the values of their rows."""
         return cls(float(values.sum()), float(((theta - centre) ** 2).sum()), theta[seen].sum(axis=0))
 
-    @classmethod
-    def of_sums(
-        cls, value: float, total: Floats, squares: float, centre: Floats, n_centred: int, n_users: int
-    ) -> UserTotals:
-        """Do the same from sums, of thetas that count and of the squares of all; other thetas are at the centre."""
-        everyone = total + n_centred * centre
-        distance = squares - 2.0 * float(centre @ everyone) + n_users * float(centre @ centre)
-        return cls(value, max(distance, 0.0), total)
-
     def __add__(self, other: UserTotals) -> UserTotals:
         return UserTotals(self.value + other.value, self.distance + other.distance, self.total + other.total)
 

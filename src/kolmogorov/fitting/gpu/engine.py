@@ -15,13 +15,13 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.data.table.trainable import check_trainable
 from kolmogorov.execution import Cuda
-from kolmogorov.execution.gpu.table import GpuSide
+from kolmogorov.execution.gpu.table import gpu_sides
 from kolmogorov.fitted.history import Sweep
 from kolmogorov.fitting.descent.engine import Problem, TableEngine
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE
-from kolmogorov.fitting.descent.objective import UserTotals
 from kolmogorov.fitting.descent.state import State
-from kolmogorov.fitting.gpu.half_step import GpuHalfSteps, bytes_there, check_events, check_solvers
+from kolmogorov.fitting.gpu.half_step import GpuHalfSteps
+from kolmogorov.fitting.gpu.solvers import check_events, check_solvers
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +52,7 @@ class GpuEngine(TableEngine):
         super().__init__(problem, table)
         self._cuda = cuda
         self._cupy = cuda.cupy
-        self._counted = self._cupy.asarray(self._seen.view(np.uint8))
-        resident = bytes_there(table.rows, table.columns) < cuda.budget() // 2
-        self.users = GpuSide(cuda, table.rows, resident=resident)
-        self.items = GpuSide(cuda, table.columns, resident=resident)
+        self.users, self.items = gpu_sides(cuda, table.rows, table.columns)
         self.steps = GpuHalfSteps(cuda, self.problem.grid, self.problem.unobserved)
         #: The largest gap of a user's problem in the last sweep, relative to the scale of its data.
         self.gap = 0.0
@@ -72,19 +69,21 @@ class GpuEngine(TableEngine):
     def spread(self, state: State) -> GpuState:
         """Send a state to the GPU."""
         check_events(state.centre.size)
-        theta, psi = self.steps.sent_theta(state.theta), self.steps.sent_psi(state.psi)
-        return GpuState(theta, psi, state.centre, self.steps.totals(theta, self._counted, state.centre.size)[0])
+        factors = self.steps.factors
+        theta, psi = factors.sent_theta(state.theta), factors.sent_psi(state.psi)
+        total = factors.user_totals(theta, 0.0, state.centre, self._seen).total
+        return GpuState(theta, psi, state.centre, total)
 
     def collect(self, state: GpuState) -> State:
         """Return a state whose arrays are on the host."""
-        size = state.centre.size
-        return State(self.steps.theta(state.theta, size), self.steps.psi(state.psi, size), state.centre)
+        factors, size = self.steps.factors, state.centre.size
+        return State(factors.theta(state.theta, size), factors.psi(state.psi, size), state.centre)
 
     def sweep(self, state: GpuState, index: int, seed: int) -> tuple[GpuState, Sweep]:
         """Update the centre, every psi_i and every theta_u once; `index` counts from 1."""
         self._table.rows.check_intact()
-        objective, steps, n_seen = self.problem.objective, self.steps, int(self._seen.sum())
-        centre = objective.centre(state.total, n_seen)
+        objective, steps, factors = self.problem.objective, self.steps, self.steps.factors
+        centre = objective.centre(state.total, int(self._seen.sum()))
         with self._cuda.guarded(
             "Give it fewer events, or less of it with 'memory': what does not fit is sent in blocks."
         ):
@@ -94,13 +93,11 @@ class GpuEngine(TableEngine):
             self.wait()
             between = time.perf_counter()
             theta, value, self.gap = steps.user_step(self.users, psi, state.theta, objective.user_reg, centre)
-            total, squares = steps.totals(theta, self._counted, centre.size)
+            totals = factors.user_totals(theta, value, centre, self._seen)
             ended = time.perf_counter()
-        n_users = self._table.n_users
-        totals = UserTotals.of_sums(value, total, squares, centre, n_users - n_seen, n_users)
-        ridge = steps.item_squares(psi, centre.size, self._item_centre) if objective.item_reg else 0.0
-        reached, rmse = objective.quality(totals, ridge, centre, n_users, self._mass)
-        return GpuState(theta, psi, centre, total), Sweep(index, reached, rmse, ended - between, between - began)
+        squares = factors.item_squares(psi, centre.size, self._item_centre) if objective.item_reg else 0.0
+        reached, rmse = objective.quality(totals, squares, centre, self._table.n_users, self._mass)
+        return GpuState(theta, psi, centre, totals.total), Sweep(index, reached, rmse, ended - between, between - began)
 
     def wait(self) -> None:
         """Wait until the GPU has done what it was asked for."""

@@ -23,13 +23,15 @@ from kolmogorov.data.packed.shards import Shard
 from kolmogorov.execution import Cuda, Dask
 from kolmogorov.execution.dask import gpu_of_worker
 from kolmogorov.execution.distributed import DistributedTable
-from kolmogorov.execution.gpu.table import GpuSide
+from kolmogorov.execution.gpu.table import gpu_sides
 from kolmogorov.fitting.cluster.engine import ShardedEngine, SpreadState
 from kolmogorov.fitting.cluster.shard_tasks import Encoded, Equations, ShardTasks
 from kolmogorov.fitting.descent.engine import Problem
 from kolmogorov.fitting.descent.half_step import HalfStep
 from kolmogorov.fitting.descent.objective import Objective, UserTotals
-from kolmogorov.fitting.gpu.half_step import GpuHalfSteps, bytes_there, check_events, check_solvers
+from kolmogorov.fitting.gpu.factors import GpuFactors
+from kolmogorov.fitting.gpu.half_step import GpuHalfSteps
+from kolmogorov.fitting.gpu.solvers import check_events, check_solvers
 
 #: Threads of a worker take turns at its GPU: one task fills it, and two would need its memory twice.
 _TURN = threading.Lock()
@@ -48,23 +50,13 @@ class GpuUserBlock:
 
 
 class _GpuShard:
-    """A shard's entries in both orders, and who was observed."""
+    """A shard's entries in both orders."""
 
     def __init__(self, cuda: Cuda, shard: Shard) -> None:
-        resident = bytes_there(shard.rows, shard.columns) < cuda.budget() // 2
-        self.users = GpuSide(cuda, shard.rows, resident=resident)
-        self.items = GpuSide(cuda, shard.columns, resident=resident)
-        seen = shard.rows.counts > 0
-        self._n_seen, self._seen = int(seen.sum()), cuda.cupy.asarray(seen.view(np.uint8))
-
-    def totals(self, steps: GpuHalfSteps, theta: Any, value: float, centre: Floats, objective: Objective) -> UserTotals:
-        """Sum up users by their new thetas and the sum of the values of their rows."""
-        everyone, n_users = objective.unobserved != 0.0, len(theta)
-        counted = self._seen | np.uint8(1) if everyone else self._seen
-        total, squares = steps.totals(theta, counted, centre.size)
-        return UserTotals.of_sums(value, total, squares, centre, 0 if everyone else n_users - self._n_seen, n_users)
+        self.users, self.items = gpu_sides(cuda, shard.rows, shard.columns)
 
 
+#: Shards on the GPU of this process, which go when the worker lets go of them: tasks share nothing else.
 _shards: WeakKeyDictionary[Shard, _GpuShard] = WeakKeyDictionary()
 
 
@@ -86,21 +78,22 @@ def _sent(cuda: Cuda, shard: Shard) -> _GpuShard:
 
 def _given(shard: Shard, theta: Floats, objective: Objective) -> GpuUserBlock:
     with _worker_gpu() as cuda:
-        steps = GpuHalfSteps(cuda, None, 0.0)
-        sent, centre = steps.sent_theta(theta), np.zeros(theta.shape[1])
-        return GpuUserBlock(sent, _sent(cuda, shard).totals(steps, sent, 0.0, centre, objective))
+        factors = GpuFactors(cuda.cupy, None)
+        sent, centre = factors.sent_theta(theta), np.zeros(theta.shape[1])
+        return GpuUserBlock(sent, factors.user_totals(sent, 0.0, centre, objective.counted(shard.rows.counts)))
 
 
 def _theta(block: GpuUserBlock) -> Floats:
     with _worker_gpu() as cuda:
-        return GpuHalfSteps(cuda, None, 0.0).theta(block.theta, block.totals.total.size)
+        return GpuFactors(cuda.cupy, None).theta(block.theta, block.totals.total.size)
 
 
 def _stepped(shard: Shard, block: GpuUserBlock, psi: Encoded, step: HalfStep, objective: Objective) -> GpuUserBlock:
     with _worker_gpu() as cuda:
-        steps, there = GpuHalfSteps(cuda, psi.grid, step.unobserved), _sent(cuda, shard)
-        theta, value, _ = steps.user_step(there.users, steps.sent_psi(psi.psi), block.theta, step.ridge, step.centre)
-        return GpuUserBlock(theta, there.totals(steps, theta, value, step.centre, objective))
+        steps, users = GpuHalfSteps(cuda, psi.grid, step.unobserved), _sent(cuda, shard).users
+        factors, counted = steps.factors, objective.counted(shard.rows.counts)
+        theta, value, _ = steps.user_step(users, factors.sent_psi(psi.psi), block.theta, step.ridge, step.centre)
+        return GpuUserBlock(theta, factors.user_totals(theta, value, step.centre, counted))
 
 
 def _equations(shard: Shard, block: GpuUserBlock, first: int, last: int, step: HalfStep) -> Equations:
