@@ -1,10 +1,11 @@
 import logging
+import pickle
 
 import pytest
 
 import kolmogorov as km
 from kolmogorov._support.progress import notice
-from kolmogorov._support.wording import advice, named, option, shown, speaking
+from kolmogorov._support.wording import advice, named, option, shown, worded
 
 ACTING = [
     "\x1b[31m",
@@ -37,14 +38,25 @@ def test_what_is_only_unusual_stays():
 
 
 def test_remedies_in_python_and_in_the_shell():
-    assert option("duplicates", "mean") == "duplicates='mean'"
-    assert named("maximum") == "'maximum'"
-    with speaking({"duplicates": "--duplicates", "sep": "--sep"}):
-        assert option("duplicates", "mean") == "--duplicates mean"
-        assert option("sep", "a b") == "--sep 'a b'"
-        assert advice("Pass {}.", option("duplicates", "last")) == " Pass --duplicates last."
-        assert advice("Pass {}.", option("encoding", "latin-1")) == ""
-    assert option("encoding", "latin-1") == "encoding='latin-1'"
+    flags = {"duplicates": "--duplicates", "sep": "--sep"}
+    assert option("duplicates", "mean").worded(None) == "duplicates='mean'"
+    assert option("duplicates", "mean").worded(flags) == "--duplicates mean"
+    assert option("sep", "a b").worded(flags) == "--sep 'a b'"
+    assert worded(advice("Pass {}.", option("duplicates", "last")), flags) == " Pass --duplicates last."
+    assert worded(advice("Pass {}.", option("encoding", "latin-1")), flags) == ""
+    assert worded(advice("Pass {}.", option("encoding", "latin-1"), otherwise="Drop it."), flags) == " Drop it."
+    assert str(named("maximum")) == worded(named("maximum"), flags) == "'maximum'"
+    assert worded(named("sep"), flags) == "--sep"
+
+
+def test_a_message_keeps_its_options_as_data():
+    message = "line 2: " + named("sep") + " is wrong." + advice("Pass {}.", option("encoding", "latin-1"))
+    error = pickle.loads(pickle.dumps(km.errors.DataError(message)))
+    assert str(error) == "line 2: 'sep' is wrong. Pass encoding='latin-1'."
+    assert worded(error.args[0], {"sep": "--sep"}) == "line 2: --sep is wrong."
+    assert worded("as it is", {}) == "as it is"
+    with pytest.raises(TypeError, match=r"Join messages with \+"):
+        f"{message}"
 
 
 def test_python_hears_python(tmp_path):

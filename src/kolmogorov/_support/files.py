@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from kolmogorov._support.wording import advice, flag
+from kolmogorov._support.wording import Option, advice
 from kolmogorov.errors import FileWriteError
 
 fcntl: Any
@@ -148,8 +148,9 @@ def _refuse_read_only(path: Any, target: Path, old: os.stat_result | None) -> No
         return
     # Permissions do not bind an administrator, but whoever took them away meant it.
     if not old.st_mode & 0o222 or not os.access(target, os.W_OK):
-        remedy = advice("Say {} to replace it, or choose another name.", flag("force"))
-        raise FileWriteError(f"{path} is read-only.{remedy or ' Make it writable, or choose another name.'}")
+        force, otherwise = Option("force", python=None), "Make it writable, or choose another name."
+        remedy = advice("Say {} to replace it, or choose another name.", force, otherwise=otherwise)
+        raise FileWriteError(f"{path} is read-only." + remedy)
 
 
 def _hand_over(descriptor: int, old: os.stat_result) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from kolmogorov._support.wording import shown
+from kolmogorov._support.wording import Message, shown
 
 logger = logging.getLogger("kolmogorov")
 logger.addHandler(logging.NullHandler())
@@ -50,14 +50,14 @@ def say(message: object) -> None:
         sys.stderr.flush()
 
 
-def warn(message: str, category: type[Warning]) -> None:
+def warn(message: str | Message, category: type[Warning]) -> None:
     """Warn at the line outside the library from which it was called."""
     level = 1
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == _PACKAGE:
         frame = frame.f_back
         level += 1
-    warnings.warn(message, category, stacklevel=level + 1)
+    warnings.warn(category(message), stacklevel=level + 1)
 
 
 def says_stop(answer: Any) -> bool:

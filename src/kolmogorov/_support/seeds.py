@@ -37,7 +37,7 @@ def base_seed(random_state: Any) -> int:
     if whole and random_state >= 0:
         return int(random_state) % 2**63
     raise ParameterError(
-        f"{named('random_state')} must be None, a non-negative integer or a NumPy generator, got {random_state!r}."
+        named("random_state") + f" must be None, a non-negative integer or a NumPy generator, got {random_state!r}."
     )
 
 

@@ -31,7 +31,7 @@ def thread_count(n_jobs: int | None) -> int:
     if n_jobs is None:
         return 1
     if isinstance(n_jobs, bool) or not hasattr(n_jobs, "__index__") or int(n_jobs) == 0:
-        raise ParameterError(f"{named('n_jobs')} must be a non-zero integer or None, got {n_jobs!r}.")
+        raise ParameterError(named("n_jobs") + f" must be a non-zero integer or None, got {n_jobs!r}.")
     return int(n_jobs) if n_jobs > 0 else max(1, usable_cpus() + 1 + int(n_jobs))
 
 

@@ -1,24 +1,24 @@
-"""What people read: names that are shown and do nothing, and remedies in the language of their reader.
+"""What people read: names that are shown and do nothing, and messages that name parameters as their reader writes them.
 
-A message names a remedy as its reader would write it: ``duplicates='mean'`` in Python, ``--duplicates mean`` in the
-shell. The command line declares which options the running verb has; a remedy that it has not is left out.
+A message keeps the parameters that it names as data. In Python, and wherever it is made a `str`, they read
+``duplicates='mean'``; the command line words them at its edge as ``--duplicates mean``, and leaves out advice that its
+verb has no option for.
 """
 
 from __future__ import annotations
 
 import shlex
 import unicodedata
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 #: Control and format characters, lone surrogates, and separators of lines: they act instead of being seen.
 _ACTING = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
 #: Persian, Hindi and emoji cannot be written without joiners, which move nothing.
 _JOINERS = "\u200c\u200d"
-
-# Of the process and not of a thread: an error that is raised in a thread of the pool has the same reader.
-_flags: Mapping[str, str] | None = None
+#: Options of a verb by the parameters of the library that they stand for; None in Python.
+Flags = Mapping[str, str] | None
 
 
 def shown(text: Any) -> str:
@@ -39,55 +39,98 @@ def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-@contextmanager
-def speaking(flags: Mapping[str, str]) -> Iterator[None]:
-    """Word remedies for the shell inside the block; `flags` maps parameters of the library to options of the verb."""
-    global _flags
-    before, _flags = _flags, flags
-    try:
-        yield
-    finally:
-        _flags = before
+@dataclass(frozen=True)
+class Option:
+    """A parameter of the library: how Python writes it, if at all, and what the shell writes behind its flag."""
+
+    name: str
+    python: str | None
+    value: Any = None
+
+    def worded(self, flags: Flags) -> str | None:
+        """Return how the reader writes it; None where he cannot."""
+        if flags is None:
+            return self.python
+        flag = flags.get(self.name)
+        return flag if flag is None or self.value is None else f"{flag} {shlex.quote(str(self.value))}"
 
 
-def flag(name: str) -> str | None:
-    """Return the verb's option for a parameter; None in Python, and where the verb has none."""
-    return None if _flags is None else _flags.get(name)
+@dataclass(frozen=True)
+class _Sentence:
+    """Words with a place for each option, and what is said where the reader lacks one of them."""
+
+    words: str
+    options: tuple[Option, ...]
+    otherwise: str
+
+    def worded(self, flags: Flags) -> str:
+        found = [option.worded(flags) for option in self.options]
+        return self.otherwise if None in found else self.words.format(*found)
 
 
-def option(name: str, value: Any = None) -> str | None:
-    """Word a parameter, with a value if one is to be named; None where the running verb has no such option.
+@dataclass(frozen=True)
+class Message:
+    """Words and sentences one after the other; it grows by ``+``, and formatting it would lose the options."""
+
+    parts: tuple[str | _Sentence, ...]
+
+    def __add__(self, other: str | Message) -> Message:
+        return Message((*self.parts, *(other.parts if isinstance(other, Message) else (other,))))
+
+    def __radd__(self, other: str) -> Message:
+        return Message((other, *self.parts))
+
+    def __str__(self) -> str:
+        return worded(self)
+
+    def __format__(self, specification: str) -> str:
+        raise TypeError("Join messages with +: in other text their options would be worded for Python alone.")
+
+
+def worded(message: Any, flags: Flags = None) -> str:
+    """Return a message in the words of its reader; anything else as it is."""
+    if not isinstance(message, Message):
+        return str(message)
+    return "".join(part if isinstance(part, str) else part.worded(flags) for part in message.parts)
+
+
+def option(name: str, value: Any = None) -> Option:
+    """Name a parameter, with a value if one is to be named.
 
     Examples
     --------
-    >>> option("duplicates", "mean"), option("sep")
+    >>> option("duplicates", "mean").worded(None), option("sep").worded(None)
     ("duplicates='mean'", 'sep=')
-    >>> with speaking({"duplicates": "--duplicates"}):
-    ...     option("duplicates", "mean"), option("sep")
-    ('--duplicates mean', None)
+    >>> option("duplicates", "mean").worded({"duplicates": "--duplicates"})
+    '--duplicates mean'
     """
-    if _flags is None:
-        return f"{name}=" if value is None else f"{name}={value!r}"
-    found = _flags.get(name)
-    return found if found is None or value is None else f"{found} {shlex.quote(str(value))}"
+    return Option(name, f"{name}=" if value is None else f"{name}={value!r}", value)
 
 
-def parameter(name: str) -> str | None:
-    """Word the bare name of a parameter: 'maximum' in Python, --maximum in the shell; None where the verb has none."""
-    return f"'{name}'" if _flags is None else _flags.get(name)
-
-
-def named(name: str) -> str:
-    """Do as `parameter`, in a sentence that cannot do without the name."""
-    return parameter(name) or f"'{name}'"
-
-
-def advice(sentence: str, *options: str | None) -> str:
-    """Return the sentence with its options filled in and a blank before it; nothing where the verb lacks one of them.
+def named(name: str, python: str | None = None) -> Message:
+    """Begin or continue a message with the bare name of a parameter, which it cannot do without: 'maximum', --maximum.
 
     Examples
     --------
-    >>> advice("If another character separates them, name it with {}.", option("sep"))
-    ' If another character separates them, name it with sep=.'
+    >>> str(named("maximum") + " must be a number.")
+    "'maximum' must be a number."
     """
-    return "" if None in options else " " + sentence.format(*options)
+    return said(Option(name, python or f"'{name}'"))
+
+
+def said(option: Option) -> Message:
+    """Begin or continue a message with a parameter that it cannot do without."""
+    return Message((_Sentence("{}", (option,), otherwise=option.python or ""),))
+
+
+def advice(sentence: str, *options: Option, otherwise: str = "") -> Message:
+    """Return a sentence with a blank before it, that is said to readers who have all of its options.
+
+    Examples
+    --------
+    >>> remedy = advice("If another character separates them, name it with {}.", option("sep"))
+    >>> worded(remedy), worded(remedy, {"sep": "--sep"}), worded(remedy, {})
+    (' If another character separates them, name it with sep=.', ' If another character separates them, name it with \
+--sep.', '')
+    """
+    return Message((_Sentence(f" {sentence}", options, otherwise and f" {otherwise}"),))

@@ -32,9 +32,8 @@ class Verb(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         from kolmogorov._support.files import replacing_read_only
-        from kolmogorov._support.wording import speaking
 
-        with speaking(flags_of(self)), replacing_read_only(bool(ctx.meta.get(_FORCE))), in_one_sentence():
+        with replacing_read_only(bool(ctx.meta.get(_FORCE))), in_one_sentence(flags_of(self)):
             _check_safe_cells(ctx)
             check_targets(ctx)
             return super().invoke(ctx)

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from kolmogorov._support.wording import advice, flag, shown
+from kolmogorov._support.wording import Flags, shown, worded
 from kolmogorov.errors import KolmogorovError
 
 DEBUG = "KOLMOGOROV_DEBUG"
@@ -21,8 +21,11 @@ _HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
 
 
 @contextmanager
-def in_one_sentence() -> Iterator[None]:
-    """Turn whatever is raised inside the block into a sentence; names in it are shown and never interpreted."""
+def in_one_sentence(flags: Flags = None) -> Iterator[None]:
+    """Turn whatever is raised inside the block into a sentence; names in it are shown and never interpreted.
+
+    Parameters of the library are called by the `flags` of the verb.
+    """
     try:
         yield
     except (click.exceptions.Exit, click.Abort, BrokenPipeError, SystemExit, GeneratorExit):
@@ -36,23 +39,24 @@ def in_one_sentence() -> Iterator[None]:
         click.echo("Interrupted.", err=True)
         sys.exit(INTERRUPTED)
     except BaseException as error:  # asyncio's CancelledError is no Exception
-        raise click.ClickException(shown(_sentence(error))) from None
+        raise click.ClickException(shown(_sentence(error, flags))) from None
 
 
-def _sentence(error: BaseException) -> str:
+def _sentence(error: BaseException, flags: Flags) -> str:
     if isinstance(error, KolmogorovError):
-        return str(error)
+        return worded(error.args[0], flags) if error.args else str(error)
     if isinstance(error, MemoryError):
-        return _out_of_memory(error)
+        return _out_of_memory(error, flags)
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     return _unforeseen(error)
 
 
-def _out_of_memory(error: MemoryError) -> str:
+def _out_of_memory(error: MemoryError, flags: Flags) -> str:
     asked = f" ({error})" if str(error) else ""
+    events = (flags or {}).get("n_events")
     return (
-        f"There is not enough memory{asked}.{advice('A smaller {} needs less.', flag('n_events'))} "
+        f"There is not enough memory{asked}.{f' A smaller {events} needs less.' if events else ''} "
         "A table that `kolmogorov data pack` wrote is mapped instead of read."
     )
 

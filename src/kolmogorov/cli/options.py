@@ -279,5 +279,6 @@ def known_id(names: Vocabulary, text: str, what: str, unknown: str = "error") ->
     found = names.parse(text)
     if unknown == "error" and names.encode([found], what)[0] < 0:
         remedy = advice("With {} it would be treated as the average one.", option("unknown", "average"))
-        raise UnknownIdError(f"The model has seen no observation of {what} {found!r}.{names.suggestion(text)}{remedy}")
+        alike = names.suggestion(text)
+        raise UnknownIdError(f"The model has seen no observation of {what} {found!r}.{alike}" + remedy)
     return found

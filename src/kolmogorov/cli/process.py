@@ -11,7 +11,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import click
+
 from kolmogorov._support.progress import is_silent, say
+from kolmogorov._support.wording import worded
+from kolmogorov.cli.command import flags_of
 from kolmogorov.errors import KolmogorovWarning
 
 
@@ -83,7 +87,8 @@ def plain_warnings() -> Iterator[None]:
             if not issubclass(category, KolmogorovWarning):
                 usual(message, category, *place, **more)
             elif not is_silent():
-                say(message)
+                context = click.get_current_context(silent=True)
+                say(worded(message.args[0], None if context is None else flags_of(context.command)))
 
         if not sys.warnoptions:
             warnings.simplefilter("default", KolmogorovWarning)

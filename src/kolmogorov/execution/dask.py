@@ -11,7 +11,7 @@ from typing import Any
 
 from kolmogorov._support.optional import require
 from kolmogorov._support.validation import Boolean, Integer, byte_count, check_parameters
-from kolmogorov._support.wording import named
+from kolmogorov._support.wording import Message, named
 from kolmogorov.errors import ExecutionError, KolmogorovError
 from kolmogorov.execution.gpu.cuda import Cuda
 
@@ -210,7 +210,7 @@ def _plain_words(client: Any) -> Iterator[None]:
         raise ExecutionError(sentence) from error
 
 
-def _sentence(error: Exception, client: Any) -> str | None:
+def _sentence(error: Exception, client: Any) -> str | Message | None:
     """Word an error of the cluster; None for any other, such as one that a task raised."""
     from concurrent.futures import CancelledError
 
@@ -221,7 +221,7 @@ def _sentence(error: Exception, client: Any) -> str | None:
     if isinstance(error, KilledWorker):
         return (
             f"A task ended its workers again and again, most likely for lack of memory: {error}. Take "
-            f"workers with more memory, or less at a time: a smaller {named('shard_ratings')}."
+            "workers with more memory, or less at a time: a smaller " + named("shard_ratings") + "."
         )
     if isinstance(error, KolmogorovError):
         return None

@@ -59,7 +59,7 @@ def events_of(model: Any, table: Any) -> int:
     if not is_auto(model.n_events):
         return int(model.n_events)
     if not isinstance(table, Observations):
-        raise ParameterError(f"With a table in a cluster {named('n_events')} must be a number.")
+        raise ParameterError("With a table in a cluster " + named("n_events") + " must be a number.")
     return usual_events(len(table), table.n_users, table.n_items)
 
 

@@ -288,7 +288,7 @@ class LevelSolver(RowSolver):
         try:
             object.__setattr__(self, "levels", tuple(level_values(self.levels).tolist()))
         except DataError as error:
-            raise ParameterError(f"Solver '{self.name}': {error}") from None
+            raise ParameterError(f"Solver '{self.name}': " + error.args[0]) from None
         super().__post_init__()
 
     @cached_property

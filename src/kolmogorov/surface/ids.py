@@ -93,7 +93,7 @@ class Strangers:
 def _stranger(what: str, identifier: Any, vocabulary: Vocabulary | None, *, advise: bool) -> UnknownIdError:
     near = "" if vocabulary is None else vocabulary.suggestion(identifier)
     other = advice("With {} it would be treated as the average one.", option("unknown", "average")) if advise else ""
-    return UnknownIdError(f"The model has seen no observation of {what} {identifier!r}.{near}{other}")
+    return UnknownIdError(f"The model has seen no observation of {what} {identifier!r}.{near}" + other)
 
 
 def _listed(ids: Any, chosen: Any) -> list[Any]:

@@ -48,11 +48,12 @@ class Notation:
         Notation(meaning={'yes': 1.0, 'no': 0.0}, missing=('99',), decimal='auto', thousands=None)
         """
         if thousands is not None:
+            name = named("thousands")
             if not isinstance(thousands, str) or len(thousands) != 1 or thousands.isalnum() or thousands in "+-":
-                raise ParameterError(f"{named('thousands')} must be one character that is no digit, got {thousands!r}.")
+                raise ParameterError(name + f" must be one character that is no digit, got {thousands!r}.")
             point = ("," if thousands == "." else ".") if decimal == "auto" else decimal
             if thousands == point:
-                raise ParameterError(f"{named('thousands')} and {named('decimal')} cannot both be {thousands!r}.")
+                raise ParameterError(name + " and " + named("decimal") + f" cannot both be {thousands!r}.")
             decimal = point
         return cls(None if meaning is None else _checked_map(meaning), _checked_missing(missing), decimal, thousands)
 
@@ -73,23 +74,23 @@ class Notation:
 
 def _checked_map(given: Any) -> dict[str, float]:
     if not isinstance(given, Mapping) or not given:
-        raise ParameterError(f"{named('map')} must give a number for each value, got {given!r}.")
+        raise ParameterError(named("map") + f" must give a number for each value, got {given!r}.")
     found: dict[str, float] = {}
     for key, number in given.items():
         if isinstance(number, (str, bytes)) or not isinstance(number, numbers.Real) or not np.isfinite(float(number)):
             raise ParameterError(
-                f"{named('map')} must give a finite number for each value, got {number!r} for {key!r}."
+                named("map") + f" must give a finite number for each value, got {number!r} for {key!r}."
             )
         text = text_of(key).casefold()
         if found.setdefault(text, float(number)) != float(number):
-            raise ParameterError(f"{named('map')} gives two numbers for {text!r}; capitals make no difference.")
+            raise ParameterError(named("map") + f" gives two numbers for {text!r}; capitals make no difference.")
     return found
 
 
 def _checked_missing(given: Any) -> tuple[str, ...]:
     marks = (given,) if isinstance(given, (str, numbers.Real)) else given
     if not isinstance(marks, Iterable) or not all(isinstance(mark, (str, numbers.Real)) for mark in marks):
-        raise ParameterError(f"{named('missing')} must be texts that stand for a missing value, got {given!r}.")
+        raise ParameterError(named("missing") + f" must be texts that stand for a missing value, got {given!r}.")
     return tuple(dict.fromkeys(text_of(mark) for mark in marks))
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-import shlex
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.wording import advice, flag, option
+from kolmogorov._support.wording import Message, Option, advice, option
 from kolmogorov.data.numbers.columns import Place, column_of, in_array, numbers_of
 from kolmogorov.data.numbers.notation import PAIR_OF, Notation, text_of
 from kolmogorov.errors import DataError
@@ -82,7 +81,8 @@ class NumberReader(dict[str, float]):
                 try:
                     self[text]
                 except ValueError as error:
-                    raise DataError(f"{place(offset)}: {self.what} {self._complaint(text, column, error)}") from None
+                    complaint = self._complaint(text, column, error)
+                    raise DataError(f"{place(offset)}: {self.what} " + complaint) from None
             raise
 
     def of_array(self, raw: Any, place: Place) -> Floats:
@@ -101,9 +101,8 @@ class NumberReader(dict[str, float]):
             array = np.array([np.nan if cell is None else cell for cell in array.tolist()], dtype=object)
         found = numbers_of(array, self.what, place)
         if not self.skips_empty and (strange := np.isnan(found)).any():
-            raise DataError(
-                f"{place(int(np.argmax(strange)))}: {self.what} must be finite, got nan.{self._skipping('')}"
-            )
+            at = place(int(np.argmax(strange)))
+            raise DataError(f"{at}: {self.what} must be finite, got nan." + self._skipping(""))
         marks = list(self._missing_numbers)
         return np.where(np.isin(found, marks), np.nan, found) if marks else found
 
@@ -181,18 +180,18 @@ class NumberReader(dict[str, float]):
 
     # --- what is said of one that is none ---------------------------------------------------------------------------
 
-    def _complaint(self, text: str, column: Sequence[str], error: ValueError) -> str:
+    def _complaint(self, text: str, column: Sequence[str], error: ValueError) -> str | Message:
         if isinstance(error, _UnreadableError) and error.args:
-            return str(error)
+            return error.args[0]  # type: ignore[no-any-return]
         if not text.strip() or self.what != "value":
-            return f"must be a number, got {text!r}.{self._skipping('') if not text.strip() else ''}"
+            return f"must be a number, got {text!r}." + (self._skipping("") if not text.strip() else "")
         if self._number is not None:
-            return f"must be a number, got {text!r}.{self._skipping(text.strip())}"
+            return f"must be a number, got {text!r}." + self._skipping(text.strip())
         words = self._words(text, column)
         shown = ", ".join(map(repr, words[:_MOST_WORDS])) + (", ..." if len(words) > _MOST_WORDS else "")
         remedy = self._mapping(words) if len(words) <= _MOST_WORDS else self._skipping(text.strip())
         wanted = "a number" if self._form.meaning is None else "one that has a meaning"
-        return f"must be {wanted}, got {text!r}; the column holds {shown}.{remedy}"
+        return f"must be {wanted}, got {text!r}; the column holds {shown}." + remedy
 
     def _words(self, text: str, column: Sequence[str]) -> list[str]:
         """Return the distinct texts so far that are no numbers, or all where a map was given, in order."""
@@ -202,23 +201,16 @@ class NumberReader(dict[str, float]):
         folded = {found.casefold(): found for found in sorted(texts)}
         return [folded[key] for key in sorted(folded)]
 
-    def _mapping(self, words: list[str]) -> str:
+    def _mapping(self, words: list[str]) -> str | Message:
         """Advise on the map to write, with a guess at what each word means."""
         known = self._form.meaning or {}
         guessed = {word: known.get(word.casefold(), _guess(word)) for word in words}
-        if self._fixed or option("map") is None:
-            return ""
-        if (name := flag("map")) is not None:
-            pairs = ",".join(f"{word}={number:g}" for word, number in guessed.items())
-            example = f"{name} {shlex.quote(pairs)}"
-        else:
-            example = "map={" + ", ".join(f"{word!r}: {number:g}" for word, number in guessed.items()) + "}"
-        return f" Say what they mean, for example {example}."
+        python = "map={" + ", ".join(f"{word!r}: {number:g}" for word, number in guessed.items()) + "}"
+        shell = ",".join(f"{word}={number:g}" for word, number in guessed.items())
+        return "" if self._fixed else advice("Say what they mean, for example {}.", Option("map", python, shell))
 
-    def _skipping(self, text: str) -> str:
-        if self._fixed:
-            return ""
-        return advice("If that means missing, say so with {}.", option("missing", text))
+    def _skipping(self, text: str) -> str | Message:
+        return "" if self._fixed else advice("If that means missing, say so with {}.", option("missing", text))
 
 
 def _guess(word: str) -> float:
@@ -241,7 +233,7 @@ def _unreadable() -> Any:
     raise _UnreadableError
 
 
-def _decimals(text: str, mark: str) -> str:
+def _decimals(text: str, mark: str) -> Message:
     other = "," if mark == "." else "."
     return f"must be a number, got {text!r} where others have {other!r} before their decimals." + advice(
         "If it stands between thousands, say {}.", option("thousands", mark)

@@ -34,11 +34,12 @@ class Scale:
     def __post_init__(self) -> None:
         if not (np.isfinite(self.minimum) and np.isfinite(self.maximum) and self.maximum > self.minimum):
             raise ParameterError(
-                f"{named('maximum')} must be a finite number above {named('minimum')}, got minimum {self.minimum:g} "
-                f"and maximum {self.maximum:g}."
+                named("maximum") + " must be a finite number above " + named("minimum") + ", got minimum "
+                f"{self.minimum:g} and maximum {self.maximum:g}."
             )
         if fault := size_fault(self.minimum, self.maximum):
-            raise ParameterError(f"{named('minimum')} {self.minimum:g} and {named('maximum')} {self.maximum:g} {fault}")
+            ends = named("minimum") + f" {self.minimum:g} and " + named("maximum") + f" {self.maximum:g} "
+            raise ParameterError(ends + fault)
 
     @property
     def span(self) -> float:

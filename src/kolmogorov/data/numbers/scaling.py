@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.wording import advice, named, option, parameter
+from kolmogorov._support.wording import Message, Option, advice, named, option, said
 from kolmogorov.data.numbers.columns import Place
 from kolmogorov.data.numbers.scale import Scale, size_fault
 from kolmogorov.data.numbers.weights import ACCEPTED_WEIGHTS, LARGEST_WEIGHT, LEAST_WEIGHT, outside_weight_bounds
@@ -48,10 +48,10 @@ class ScaleRequest:
     def __post_init__(self) -> None:
         for name, end in (("minimum", self.minimum), ("maximum", self.maximum)):
             if end is not None and (isinstance(end, bool) or not isinstance(end, numbers.Real)):
-                raise ParameterError(f"{named(name)} must be a number or None, got {end!r}.")
+                raise ParameterError(named(name) + f" must be a number or None, got {end!r}.")
         if self.scaling == "max" and self.minimum not in (None, 0, 0.0):
-            minmax, plain = option("scaling", "minmax"), option("scaling", "max")
-            raise ParameterError(f"{named('minimum')} goes with {minmax}; with {plain} it is 0.")
+            minmax, plain = (said(option("scaling", word)) for word in ("minmax", "max"))
+            raise ParameterError(named("minimum") + " goes with " + minmax + "; with " + plain + " it is 0.")
         if self._low is not None and self.maximum is not None:
             Scale(self._low, float(self.maximum))
 
@@ -77,11 +77,13 @@ class ScaleRequest:
         if not (np.isfinite(low) and np.isfinite(high)):
             _refuse(~np.isfinite(ratings), ratings, place, "value", "must be finite, got {:g}.")
         if self._low is not None and low < self._low:
-            _refuse(ratings < self._low, ratings, place, "value", self._too_low())
+            remedy = "" if self._low else advice("For ratings below zero give {}.", option("minimum"))
+            demand = f"be at least the minimum {self._low:g}" if self._low else "not be negative"
+            _refuse(ratings < self._low, ratings, place, "value", f"must {demand}, got {{:g}}.", remedy)
         if self.maximum is not None and high > self.maximum:
-            remedy = advice("Give the right {} or drop the entry.", parameter("maximum"))
-            demand = f"must be at most the maximum {self.maximum:g}, got {{:g}}.{remedy}"
-            _refuse(ratings > self.maximum, ratings, place, "value", demand)
+            remedy = advice("Give the right {} or drop the entry.", Option("maximum", "'maximum'"))
+            demand = f"must be at most the maximum {self.maximum:g}, got {{:g}}."
+            _refuse(ratings > self.maximum, ratings, place, "value", demand, remedy)
         if weights is not None and not (weights.min() >= LEAST_WEIGHT and weights.max() <= LARGEST_WEIGHT):
             wrong = ~(np.isfinite(weights) & (weights > 0))
             _refuse(wrong, weights, place, "weight", f"must be positive, got {{:g}}; {ACCEPTED_WEIGHTS}.")
@@ -121,14 +123,10 @@ class ScaleRequest:
             raise DataError(f"The ratings, which reach from {low:g} to {high:g}, {fault}")
         return Scale(bottom, top)
 
-    def _too_low(self) -> str:
-        if self._low:
-            return f"must be at least the minimum {self._low:g}, got {{:g}}."
-        remedy = advice("For ratings below zero give {}.", option("minimum"))
-        return f"must not be negative, got {{:g}}.{remedy}"
 
-
-def _refuse(wrong: NDArray[np.bool_], found: Floats, place: Place, what: str, demand: str) -> None:
+def _refuse(
+    wrong: NDArray[np.bool_], found: Floats, place: Place, what: str, demand: str, remedy: str | Message = ""
+) -> None:
     if wrong.any():
         position = int(np.argmax(wrong))
-        raise DataError(f"{place(position)}: {what} {demand.format(found[position])}")
+        raise DataError(f"{place(position)}: {what} {demand.format(found[position])}" + remedy)

@@ -84,7 +84,7 @@ def pick_columns(
             if exact or position >= len(names) or position in chosen.values():
                 raise DataError(
                     f"{source}: which column is the {role}? It has: {', '.join(map(repr, names))}."
-                    f"{advice('Name it with {}.', option(role))}"
+                    + advice("Name it with {}.", option(role))
                 )
             chosen[role] = position
     return chosen

@@ -126,7 +126,7 @@ class ReadingOptions:
         others = [role for role, column in self.columns.items() if role != "user" and column is not None]
         if self.wide and others:
             raise ParameterError(
-                f"In a wide table every column but the user's is an item; {named(others[0])} has no place."
+                "In a wide table every column but the user's is an item; " + named(others[0]) + " has no place."
             )
         notation = Notation.of(self.map, self.missing, self.decimal, self.thousands)
         object.__setattr__(self, "notation", notation)

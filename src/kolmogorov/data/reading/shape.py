@@ -219,5 +219,8 @@ class RowSource(ABC):
 
 def refuse_empty(name: Any, first: str, reader: NumberReader | None = None) -> DataError:
     """Word the error for an empty cell."""
-    remedy = advice("Drop such rows first, or pass {}.", option("missing", "")) if reader is not None else ""
-    return DataError(f"{first}: column {name!r} is empty.{remedy or ' Drop such rows first.'}")
+    told = f"{first}: column {name!r} is empty."
+    drop = "Drop such rows first."
+    if reader is None:
+        return DataError(f"{told} {drop}")
+    return DataError(told + advice("Drop such rows first, or pass {}.", option("missing", ""), otherwise=drop))

@@ -117,7 +117,7 @@ def _n_test(n: int, test_size: float) -> int:
 def check_share(test_size: Any) -> None:
     """Refuse what is no share of the entries."""
     if not isinstance(test_size, numbers.Real) or not 0.0 < float(test_size) < 1.0:
-        raise ParameterError(f"{named('test_size')} must be a share between 0 and 1, got {test_size!r}.")
+        raise ParameterError(named("test_size") + f" must be a share between 0 and 1, got {test_size!r}.")
 
 
 def fold_numbers(n: int, k: int, random_state: Any) -> NDArray[Any]:

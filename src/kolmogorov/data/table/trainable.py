@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kolmogorov._support.wording import advice, flag, option
+from kolmogorov._support.wording import Option, advice, option
 from kolmogorov.data.entries.entries import nothing_there
 from kolmogorov.data.numbers.scale import Scale
 from kolmogorov.errors import DataError
+
+#: What unobserved entries weigh; in the shell it is a flag without a value.
+_UNOBSERVED = Option("unobserved", "unobserved='auto' of KolmogorovModel")
 
 
 class Measured(Protocol):
@@ -46,7 +49,7 @@ def check_trainable(table: Measured, *, only_yes: bool = False) -> None:
         raise DataError(
             f"Only yes is recorded: every observation has the value {table.scale.maximum:g}, the maximum of its scale, "
             "and so a model would predict yes for everything. Fill in zeros for what is known not to have happened."
-            + advice("With {} everything else counts as a no of small weight.", _unobserved())
+            + advice("With {} everything else counts as a no of small weight.", _UNOBSERVED)
             + advice("If the scale goes further, give its end with {}.", option("maximum"))
         )
     if low == high == 0.0:
@@ -65,9 +68,3 @@ def check_any(table: Measured, purpose: str) -> None:
     """Refuse a table without entries; `purpose` says what they are needed for, as "to evaluate on"."""
     if table.extent() is None:
         raise nothing_there(purpose)
-
-
-def _unobserved() -> str | None:
-    """Word the parameter that says what unobserved entries weigh; in the shell it is a flag without a value."""
-    shell = flag("unobserved")
-    return shell or ("unobserved='auto' of KolmogorovModel" if option("unobserved") else None)

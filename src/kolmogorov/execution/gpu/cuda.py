@@ -9,6 +9,7 @@ from typing import Any
 
 from kolmogorov._support.optional import require
 from kolmogorov._support.validation import Integer, byte_count, check_parameters
+from kolmogorov._support.wording import Message
 from kolmogorov.errors import ExecutionError
 
 #: Share of the free memory of a GPU that a fit takes.
@@ -112,14 +113,14 @@ class Cuda:
         return free if self.memory is None else min(self.memory, free)
 
     @contextmanager
-    def guarded(self, advice: str) -> Iterator[None]:
+    def guarded(self, advice: str | Message) -> Iterator[None]:
         """Turn errors of the GPU into plain words; `advice` is what to do where its memory is too small."""
         try:
             yield
         except self.cupy.cuda.memory.OutOfMemoryError as error:
             free = self.found().free
             raise ExecutionError(
-                f"The GPU's memory is too small ({free / 1e9:.1f} GB free): {error} {advice}"
+                f"The GPU's memory is too small ({free / 1e9:.1f} GB free): {error} " + advice
             ) from None
         except self.cupy.cuda.compiler.CompileException as error:
             raise ExecutionError(f"A GPU kernel could not be built: {error}") from None

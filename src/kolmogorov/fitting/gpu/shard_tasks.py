@@ -65,7 +65,7 @@ def _worker_gpu() -> Iterator[Cuda]:
     """Take the worker's GPU for a task."""
     with _TURN:
         cuda = gpu_of_worker()
-        with cuda.guarded(f"Give it less at a time: a smaller {named('shard_ratings')}."):
+        with cuda.guarded("Give it less at a time: a smaller " + named("shard_ratings") + "."):
             yield cuda
 
 

@@ -273,4 +273,5 @@ def _check_part(train: Observations, number: int, total: int, only_yes: bool) ->
     try:
         check_trainable(train, only_yes=only_yes)
     except DataError as error:
-        raise DataError(f"Without fold {number} of {total} there is too little to learn from. {error}") from None
+        where = f"Without fold {number} of {total} there is too little to learn from. "
+        raise DataError(where + error.args[0]) from None

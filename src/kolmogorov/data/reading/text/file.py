@@ -135,7 +135,7 @@ class TextFile:
             remedy = advice("If it is text, name its encoding, for example {}.", option("encoding", "latin-1"))
             raise DataError(
                 f"{self.name}{self._undecodable_line()} is not text in encoding {self.encoding.removesuffix('-sig')} "
-                f"({reason}).{remedy}"
+                f"({reason})." + remedy
             ) from None
         except csv.Error as error:
             raise DataError(
@@ -233,9 +233,10 @@ class TextFile:
             raise DataError(f"{self.name} is empty.")
         if b"\0" in start and not self.encoding.lower().startswith(("utf-16", "utf-32", "utf_16", "utf_32")):
             utf_16 = start.startswith((b"\xff\xfe", b"\xfe\xff"))
-            remedy = advice("It may be UTF-16: try {}.", option("encoding", "utf-16")) if utf_16 else ""
-            remedy = remedy or " Expected lines of user, item, value."
-            raise DataError(f"{self.name} is not a text file: it holds NUL bytes.{remedy}")
+            expected = "Expected lines of user, item, value."
+            utf = advice("It may be UTF-16: try {}.", option("encoding", "utf-16"), otherwise=expected)
+            remedy = utf if utf_16 else f" {expected}"
+            raise DataError(f"{self.name} is not a text file: it holds NUL bytes." + remedy)
         try:
             return io.TextIOWrapper(cast("IO[bytes]", plain), encoding=self.encoding, newline="")
         except LookupError:

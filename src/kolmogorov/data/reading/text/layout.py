@@ -59,10 +59,10 @@ def recognise(file: TextFile, options: ReadingOptions, roles: Roles | None = Non
         expected = "user, and one for each item" if options.wide else ", ".join(roles)
         more = advice("If another character separates them, name it with {}.", option("sep"))
         if len(first) == 2 and "value" in roles:
-            more += " In a list of clicks or purchases, where every line is a yes, add a column of ones."
+            more = more + " In a list of clicks or purchases, where every line is a yes, add a column of ones."
         raise DataError(
             f"{file.name}: expected at least {least} columns ({expected}), got {len(first)} in the line "
-            f"{line.strip()[:60]!r}.{more}"
+            f"{line.strip()[:60]!r}." + more
         )
     if has_header:
         return Layout(separator, True, first, pick_columns(first, options.columns, file.name, roles))
