@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -56,7 +56,7 @@ class BiasedFactors(Trained):
         return {"mean": self.mean}, arrays | training_arrays(self.training)
 
     @classmethod
-    def restored(cls, parts: StoredParts) -> BiasedFactors:
+    def restored(cls, parts: StoredParts) -> Self:
         """Undo `stored`; what does not belong together is for `validate` to find."""
         arrays: dict[str, Any] = {name: parts.array(name, d, "float64") for name, d in _ARRAYS.items()}
         return cls(float(parts.meta["mean"]), **arrays, training=parts.training())
@@ -76,6 +76,7 @@ class BiasedModel(Recommender):
     """Base of the estimators that end in `BiasedFactors`."""
 
     fitted_: BiasedFactors
+    _learned = BiasedFactors
     _usual_grid: ClassVar = {"n_factors": (5, 10, 20), "reg": (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)}
 
 

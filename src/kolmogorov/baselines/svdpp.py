@@ -19,7 +19,7 @@ _RULES: dict[str, Requirement] = {
     "rate": Between(0.0, 1.0),
     "reg": Real(0.0, LARGEST_RIDGE),
 }
-#: Users whose ratings are gone through in one call of the kernel.
+#: Users whose ratings are gone through in one call of the kernel; by judgement.
 _USERS = 4096
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.errors import FitError, InvariantError
-from kolmogorov.fitted.files import Parts
+from kolmogorov.fitted.files import Parts, StoredParts
 from kolmogorov.kernels.draws.tilting import tilt
 
 #: Entries that are counted at once, by judgement: some 100 MB at most.
@@ -25,18 +25,12 @@ T = TypeVar("T", bound="Trained")
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """Predictions as means over models of theta_u . psi_i; the last row of each side stands for the unknown.
+    """Predictions as means over models of theta_u . psi_i; the last row of each side stands for the unknown."""
 
-    Attributes
-    ----------
-    theta : float32[n_models, n_users + 1, D] or float64
-    psi : the same for items
-    bounds : tuple of float
-        What each model's products are cut to before they are averaged.
-    """
-
+    #: [n_models, n_users + 1, D], float32 or float64; psi the same for items.
     theta: NDArray[Any]
     psi: NDArray[Any]
+    #: What each model's products are cut to before they are averaged.
     bounds: tuple[float, float] = (-np.inf, np.inf)
 
 
@@ -70,7 +64,7 @@ class Trained(Counted, ABC):
     """Base of what models keep under `fitted_`. Rows are row numbers; the row past the last stands for the unknown."""
 
     training: Observations
-    #: The values that an item may take in an event, where they are more than the paper's two.
+    #: What an item may be in an event, where this is more than the paper's two.
     levels: Floats | None = None
 
     @cached_property
@@ -162,6 +156,11 @@ class Trained(Counted, ABC):
     @abstractmethod
     def stored(self) -> Parts:
         """Return what a file holds of this: numbers and arrays by name."""
+
+    @classmethod
+    @abstractmethod
+    def restored(cls, parts: StoredParts) -> Self:
+        """Undo `stored`; what does not belong together is for `validate` to find."""
 
     def validate(self) -> None:
         """Raise `InvariantError` where the parts do not form a model; for parts that come from a file."""

@@ -1,4 +1,4 @@
-"""The chance of each answer in an event in which an item has one of its values."""
+"""The chance of each answer in an event in which an item has one of its levels."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from kolmogorov._support.nearest import nearest
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
 
-#: The chance that an answer goes astray from its value: so much for each other answer, at most the second number; and
-#: that it then goes one answer further, and so on.
+#: The chance that an answer goes astray from its level: so much for each other answer, at most the second number; and
+#: that it then goes one answer further, and so on. By judgement.
 ASTRAY, MOST_ASTRAY, FURTHER = 0.1, 0.3, 0.3
-#: Between which chances of a yes are cut where values reach beyond them: no answer is impossible.
+#: Between which chances of a yes are cut where levels reach beyond them: no answer is impossible. By judgement.
 CUT = (2e-3, 1.0 - 2e-3)
 #: Where none does, what is left of a chance when a difference of sums rounds to below 0.
 _LEAST = 1e-12
@@ -22,29 +22,22 @@ _LEAST = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Emission:
-    """Answers and their chances given values.
+    """Answers, and their chances where an item has each of its levels."""
 
-    Attributes
-    ----------
-    answers : float64[R]
-        On the probability scale, increasing.
-    chances : float64[L, R]
-    position : float64[L]
-        Where a value stands in the items' normal prior.
-    least : float
-        What a chance is cut to where values that reach beyond 0 or 1 sum to less; from above to 1 - `least`.
-    """
-
+    #: [R], on the probability scale, increasing.
     answers: Floats
+    #: [L, R]
     chances: Floats
+    #: [L], where a level stands in the items' normal prior.
     position: Floats
+    #: What a chance is cut to where levels that reach beyond 0 or 1 sum to less; from above to 1 - `least`.
     least: float = _LEAST
 
     @classmethod
     def of_chances(cls, chances: Floats) -> Emission:
-        """Answers are yes or no: a value is the chance of a yes; its place is its log odds, or where it reaches beyond.
+        """Answers are yes or no: a level is the chance of a yes; its place is its log odds, or where it reaches beyond.
 
-        Values that reach beyond 0 and 1 are for averages: what a user says to an item is cut.
+        Levels that reach beyond 0 and 1 are for averages: what a user says to an item is cut.
         """
         table = np.column_stack([1.0 - chances, chances])
         if reaches(chances):
@@ -54,7 +47,7 @@ class Emission:
 
     @classmethod
     def of_answers(cls, answers: Floats) -> Emission:
-        """A value is one of the answers themselves, from which some go astray to the neighbours."""
+        """A level is one of the answers themselves, from which some go astray to the neighbours."""
         distance = np.abs(np.subtract.outer(np.arange(answers.size), np.arange(answers.size)))
         table = np.where(distance == 0, 0.0, FURTHER**distance)
         astray = min(ASTRAY * (answers.size - 1), MOST_ASTRAY)
@@ -69,7 +62,7 @@ class Emission:
 
     @property
     def levels(self) -> Floats:
-        """The mean answer of each value, which is what a model predicts with."""
+        """The mean answer of each level, which is what a model predicts with."""
         mean: Floats = self.chances @ self.answers
         return mean
 

@@ -16,6 +16,7 @@ from kolmogorov.data.table.levels import LevelsRequirement
 from kolmogorov.errors import InvariantError
 
 Parts = tuple[dict[str, Any], dict[str, NDArray[Any]]]
+#: Entries that are turned into codes at once, by judgement: some 100 MB at most.
 _BLOCK = 1 << 22
 
 
@@ -51,7 +52,7 @@ class StoredParts:
         return np.unpackbits(packed, axis=dimensions - 1, count=size).view(bool)
 
     def levels(self) -> Floats | None:
-        """Return the values of a many-valued model, or None for a model of another kind."""
+        """Return the levels of a many-valued model, or None for a model of another kind."""
         if "levels" not in self.arrays:
             return None
         levels = self.array("levels", 1, "float64")

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 
-#: Of the grid, from 0 to 1.
+#: Of the grid, from 0 to 1: the finest power of two that two bytes hold.
 STEPS = 1 << 15
 
 

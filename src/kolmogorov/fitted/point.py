@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,33 +27,23 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Fitted(Trained):
-    """A learned Kolmogorov model.
+    """A learned Kolmogorov model."""
 
-    Attributes
-    ----------
-    theta : float64[n_users, D]
-    psi : bool[n_items, D], or float64 where it holds levels or chances
-    user_pull, item_pull : Pull
-        What new users and items are drawn to, and how strongly.
-    training : Observations
-        What the model was fitted to: not to be recommended again, and what rules are read against.
-    history : tuple of Sweep
-    noise : float64[n_users]
-        The variance of a user's answers around what is predicted, on the probability scale.
-    levels : float64[L] or None
-        The values of a many-valued model; None for the paper's two, and where psi holds chances.
-    learned_from : {"draws", "ratings"}
-        What the descent went over.
-    """
-
+    #: [n_users, D]
     theta: Floats
+    #: [n_items, D], bits, or numbers where it holds levels or chances.
     psi: NDArray[Any]
+    #: What new users and items are drawn to, and how strongly.
     user_pull: Pull
     item_pull: Pull
+    #: What the model was fitted to: not to be recommended again, and what rules are read against.
     training: Observations
     history: tuple[Sweep, ...]
+    #: [n_users], the variance of a user's answers around what is predicted, on the probability scale.
     noise: Floats
+    #: Of a many-valued model; None for the paper's two, and where psi holds chances.
     levels: Floats | None = None
+    #: What the descent went over.
     learned_from: Literal["draws", "ratings"] = "ratings"
 
     @property
@@ -140,7 +130,7 @@ class Fitted(Trained):
         return meta, arrays | training_arrays(self.training)
 
     @classmethod
-    def restored(cls, parts: StoredParts) -> Fitted:
+    def restored(cls, parts: StoredParts) -> Self:
         """Undo `stored`; what does not belong together is for `validate` to find."""
         levels = parts.levels()
         psi: NDArray[Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from kolmogorov.kernels.draws.averages import (
 )
 from kolmogorov.metrics.distribution import shares
 
-#: Pairs times draws that one thread goes through before others could have begun.
+#: Pairs times draws that one thread goes through before others could have begun; by judgement, as all sizes here.
 _FEW = 1 << 16
 #: The same for numbers of draws times all items. Items gone through at once are so many that their share of scratch
 #: comes to this, and users so many that what all draws say of these items stays near.
@@ -42,35 +42,21 @@ _PAIRS = 1_000
 
 @dataclass(frozen=True, eq=False)
 class Posterior(Trained):
-    """Draws of models from one or more chains.
+    """Draws of models from one or more chains: those of chain 0, then those of chain 1, ...; as many of each."""
 
-    Attributes
-    ----------
-    theta : float32[n_draws, n_users, D]
-    psi : float32[n_draws, n_items, D]
-    noise : float32[n_draws, n_users]
-        Variances on the probability scale.
-    n_chains : int
-        The draws are those of chain 0, then those of chain 1, ...; as many of each.
-    likelihood : str
-    training : Observations
-        As in a fitted `KolmogorovModel`.
-    priors : dict of float64[n_draws]
-        Numbers of the priors by name, on which chains that have settled agree.
-    levels : float64[L]
-        The values that an item may take in an event.
-    unobserved : float
-        What an entry that was not observed weighed, as a no.
-    """
-
+    #: [n_draws, n_users, D]
     theta: NDArray[np.float32]
+    #: [n_draws, n_items, D]
     psi: NDArray[Any]
+    #: [n_draws, n_users], variances on the probability scale.
     noise: NDArray[np.float32]
     n_chains: int
     likelihood: str
     training: Observations
     levels: Floats
+    #: [n_draws] each: numbers of the priors by name, on which chains that have settled agree.
     priors: dict[str, Floats] = field(default_factory=dict)
+    #: What an entry that was not observed weighed, as a no.
     unobserved: float = 0.0
 
     @property
@@ -229,7 +215,7 @@ class Posterior(Trained):
             return out
 
         def share(first: int, last: int) -> None:
-            np.matmul(theta, self._values(first, last), out=out[:, first:last])
+            np.matmul(theta, self._side_by_side(first, last), out=out[:, first:last])
 
         self._dealt_items(share, len(theta))
         return np.clip(out, 0.0, 1.0)
@@ -239,13 +225,13 @@ class Posterior(Trained):
         by_draw = (self.n_draws * theta).reshape(len(theta), self.n_draws, self.n_events).transpose(1, 0, 2).copy()
 
         def share(first: int, last: int) -> None:
-            psi = self._values(first, last).reshape(self.n_draws, self.n_events, last - first)
+            psi = self._side_by_side(first, last).reshape(self.n_draws, self.n_events, last - first)
             for begin in range(0, len(theta), _SOME):
                 gathered(by_draw[:, begin : begin + _SOME] @ psi, out[begin : begin + _SOME, first:last])
 
         self._dealt_items(share, len(theta))
 
-    def _values(self, first: int, last: int) -> Floats:
+    def _side_by_side(self, first: int, last: int) -> Floats:
         """Return psi of some items as thetas of all draws are side by side: float64[n_draws * D, n]."""
         return self.psi[:, first:last].transpose(0, 2, 1).reshape(-1, last - first).astype(np.float64)
 
@@ -278,7 +264,7 @@ class Posterior(Trained):
         return meta, arrays | training_arrays(self.training)
 
     @classmethod
-    def restored(cls, parts: StoredParts) -> Posterior:
+    def restored(cls, parts: StoredParts) -> Self:
         """Undo `stored`; what does not belong together is for `validate` to find."""
         theta = unpacked_thetas(parts.array("theta", 3, "uint16"))
         noise = parts.array("noise", 2, "float32")

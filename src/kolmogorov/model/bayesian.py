@@ -158,6 +158,7 @@ class BayesianKolmogorovModel(EventModel):
         self.verbose = verbose
 
     fitted_: Posterior
+    _learned = Posterior
     _has_draws = True
     _distilled: Fitted | None
     _rules = _RULES

@@ -19,9 +19,9 @@ from kolmogorov.sampling.levels import level_grid
 from kolmogorov.sampling.plan import Plan, likelihood_of
 from kolmogorov.sampling.sizes import short
 
-#: Beyond so many ratings chains take minutes where a descent takes seconds.
+#: Beyond so many ratings chains take minutes where a descent takes seconds; by judgement.
 MOST_RATINGS = 5_000_000
-#: Sweeps of a chain that only compares settings, at least: half of them are kept.
+#: Sweeps of a chain that only compares settings, at least: half of them are kept. By judgement.
 _LEAST_SWEEPS = 10
 
 

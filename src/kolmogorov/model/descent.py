@@ -25,7 +25,7 @@ from kolmogorov.fitting.engines import opened_engine
 from kolmogorov.model.problem import events_of, problem_of
 from kolmogorov.solvers import RowSolver
 
-#: Sweeps and starts where nothing else is said.
+#: Sweeps and starts where nothing else is said; by judgement.
 _SWEEPS, _STARTS = 100, 1
 #: The least variance of answers around predictions, on the probability scale.
 _LEAST_NOISE = 1e-6

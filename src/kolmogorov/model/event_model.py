@@ -40,7 +40,7 @@ from kolmogorov.model.interpretation import Interpretation
 from kolmogorov.sampling.sampler import SamplingProgress
 from kolmogorov.surface.guests import known_part
 from kolmogorov.surface.ids import Unknown, pair_rows
-from kolmogorov.surface.ranking import LOWER, Askers
+from kolmogorov.surface.ranking import Askers
 from kolmogorov.surface.recommender import Rank, Recommender
 from kolmogorov.surface.tables import table_of
 
@@ -190,8 +190,7 @@ class EventModel(Interpretation, TransformerMixin, Recommender):  # type: ignore
         if isinstance(X, Observations):
             return -self.evaluate(X)["rmse"]
         observations = table_of(self, X, reset=False)
-        completed = self.inverse_transform(self.transform(X))
-        errors = completed[observations.user_rows(), observations.item_rows()] - observations.values
+        errors = self._completed(X)[observations.user_rows(), observations.item_rows()] - observations.values
         return -float(np.sqrt(np.average(errors**2, weights=observations.weights)))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
@@ -206,23 +205,23 @@ class EventModel(Interpretation, TransformerMixin, Recommender):  # type: ignore
         known = known_part(self.fitted_, observations.rescaled(self.fitted_.scale))
         view = fold_in.view_of(self.fitted_, known, "users")
         ids = observations.users.ids.tolist()
-        return Askers(ids, np.arange(len(ids)), view, self._theta_scores(self._new_thetas(view), rank))
+        return Askers(ids, np.arange(len(ids)), view, self._said_of(self._new_thetas(view)), self._lower(rank))
 
     def _placed(self, theta: Any, rank: Rank) -> Askers:
         rows = self._checked_thetas(np.atleast_2d(theta))
         nobody = View(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0), np.empty(0))
         past = np.zeros(len(rows), dtype=np.int64)
-        return Askers(list(range(len(rows))), past, nobody, self._theta_scores(rows, rank))
+        return Askers(list(range(len(rows))), past, nobody, self._said_of(rows), self._lower(rank))
 
-    def _theta_scores(self, theta: Floats, rank: Rank) -> Callable[[slice], tuple[Floats, Floats | None]]:
-        """Return what says, for a part of new users, what is predicted and what lists go by where that differs."""
-        lower, fitted = self._ranks_lower(rank), self.fitted_
+    def _said_of(self, theta: Floats) -> Callable[[slice, float | None], Floats]:
+        """Return a function from a part of new users to what is predicted for them."""
 
-        def scored(part: slice) -> tuple[Floats, Floats | None]:
+        def said(part: slice, lower: float | None) -> Floats:
             with one_blas_thread():
-                return fitted.of_thetas(theta[part]), fitted.of_thetas(theta[part], LOWER) if lower else None
+                found: Floats = self.fitted_.of_thetas(theta[part], lower)
+                return found
 
-        return scored
+        return said
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

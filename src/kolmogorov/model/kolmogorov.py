@@ -144,6 +144,7 @@ class KolmogorovModel(EventModel):
     """
 
     fitted_: Fitted
+    _learned = Fitted
     _rules = _RULES
     _usual_grid: ClassVar = {
         "n_events": (4, 8, 16),

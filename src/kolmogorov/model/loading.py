@@ -8,28 +8,25 @@ it is used. Parameters of a run (paths, threads, seeds, callbacks) are never tak
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from kolmogorov._support import container
-from kolmogorov.baselines.biased import BiasedFactors, BiasedModel
+from kolmogorov.baselines.biased import BiasedFactors
 from kolmogorov.baselines.factorization import MatrixFactorization
 from kolmogorov.baselines.svdpp import SVDpp
 from kolmogorov.data.table.levels import CHANCES, has_two
 from kolmogorov.errors import FileFormatError, InvariantError, KolmogorovError
 from kolmogorov.fitted.files import StoredParts
 from kolmogorov.fitted.point import Fitted
-from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.model.bayesian import BayesianKolmogorovModel
 from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.solvers import resolve
 from kolmogorov.surface.recommender import Recommender
 from kolmogorov.surface.saving import NOT_STORED
 
-Model = KolmogorovModel | BiasedModel | BayesianKolmogorovModel
-_CLASSES: dict[str, type[Model]] = {
+_CLASSES: dict[str, type[Recommender]] = {
     cls.__name__: cls for cls in (KolmogorovModel, MatrixFactorization, SVDpp, BayesianKolmogorovModel)
 }
 
@@ -57,8 +54,8 @@ def load(path: str | os.PathLike[str]) -> Recommender:
     try:
         cls = _CLASSES[contents.kind]
         model = cls(**_parameters(cls, contents.meta["parameters"]))
-        model._check_parameters()  # type: ignore[union-attr]
-        fitted = _RESTORED[contents.kind](StoredParts(contents.meta, arrays))
+        model._check_parameters()
+        fitted = cls._learned.restored(StoredParts(contents.meta, arrays))
         fitted.validate()
         _check_size(model, fitted)
         _check_levels(model, fitted)
@@ -68,18 +65,10 @@ def load(path: str | os.PathLike[str]) -> Recommender:
         raise FileFormatError(f"{path} is malformed: {why}{str(error).removesuffix('.')}.") from None
 
 
-_RESTORED: dict[str, Callable[[StoredParts], Any]] = {
-    "KolmogorovModel": Fitted.restored,
-    "MatrixFactorization": BiasedFactors.restored,
-    "SVDpp": BiasedFactors.restored,
-    "BayesianKolmogorovModel": Posterior.restored,
-}
-
-
 # --- parameters --------------------------------------------------------------------------------------------------
 
 
-def _parameters(cls: type[Model], stored: Any) -> dict[str, Any]:
+def _parameters(cls: type[Recommender], stored: Any) -> dict[str, Any]:
     """Return the parameters of a file that may come from one."""
     known = set(cls._get_param_names()) - set(NOT_STORED)
     strange = sorted(set(stored) - known)
@@ -88,7 +77,7 @@ def _parameters(cls: type[Model], stored: Any) -> dict[str, Any]:
     return {name: _solver(value) for name, value in stored.items()}
 
 
-def _check_size(model: Model, fitted: Any) -> None:
+def _check_size(model: Any, fitted: Any) -> None:
     """The number of events stands in the parameters and in the arrays; later code believes either."""
     if not isinstance(fitted, BiasedFactors) and model.n_events not in ("auto", fitted.theta.shape[-1]):
         raise InvariantError(f"n_events is {model.n_events}, but theta has {fitted.theta.shape[-1]} events")
@@ -96,7 +85,7 @@ def _check_size(model: Model, fitted: Any) -> None:
         raise InvariantError(f"n_factors is {model.n_factors}, but there are {fitted.user_factors.shape[-1]}")
 
 
-def _check_levels(model: Model, fitted: Any) -> None:
+def _check_levels(model: Any, fitted: Any) -> None:
     """What is asked of the levels stands in the parameters, and what they are in the arrays."""
     asked = getattr(model, "levels", 2)
     if isinstance(fitted, Fitted):

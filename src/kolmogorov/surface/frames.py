@@ -17,25 +17,11 @@ PREDICTION = "prediction"
 
 @dataclass(frozen=True, eq=False)
 class PairFrame:
-    """A frame as narwhals sees it, and which of its columns hold users and items."""
+    """A frame as narwhals sees it, and the ids of the user and of the item in each of its rows."""
 
     frame: Any
-    user: int
-    item: int
-
-    @property
-    def users(self) -> NDArray[Any]:
-        """The ids of the users, one for each row."""
-        return self._column(self.user)
-
-    @property
-    def items(self) -> NDArray[Any]:
-        """The ids of the items, one for each row."""
-        return self._column(self.item)
-
-    def _column(self, position: int) -> NDArray[Any]:
-        cells: NDArray[Any] = self.frame[:, position].to_numpy()
-        return cells
+    users: NDArray[Any]
+    items: NDArray[Any]
 
     def appended(self, numbers: Floats) -> Any:
         """Return the frame with a column of predictions, as what it came; its other columns stay what they are."""
@@ -62,4 +48,6 @@ def pair_frame(raw: Any) -> PairFrame | None:
     if frame is None:
         return None
     usual = usual_columns(frame.columns)
-    return PairFrame(frame, usual["user"], usual["item"]) if "user" in usual and "item" in usual else None
+    if "user" not in usual or "item" not in usual:
+        return None
+    return PairFrame(frame, *(frame[:, usual[side]].to_numpy() for side in ("user", "item")))

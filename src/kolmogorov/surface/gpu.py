@@ -18,7 +18,7 @@ from kolmogorov.execution import Cuda
 from kolmogorov.fitted.base import Trained
 from kolmogorov.kernels.gpu import function
 
-#: Fewer pairs, or fewer scores, are not worth sending; times the models that are asked.
+#: Fewer pairs, or fewer scores, are not worth sending; times the models that are asked. By judgement, as all here.
 WORTH_PAIRS, WORTH_SCORES = 1 << 16, 1 << 22
 #: The longest list that is kept beside a warp.
 LONGEST_LIST = 256
@@ -30,26 +30,17 @@ _ADVICE = "Predict without execution: set_params(execution=None)."
 
 @dataclass(frozen=True, eq=False)
 class ListRules:
-    """What goes onto lists.
+    """What goes onto lists."""
 
-    Attributes
-    ----------
-    seen : View
-        What users were observed with.
-    counts : int64[n_items]
-        Observations of each item.
-    n : int
-        The length of a list.
-    min_count : int
-        Items with fewer observations are left out.
-    lower : float or None
-        Rank by what all but this share of the draws exceed, instead of by the mean.
-    """
-
+    #: What users were observed with.
     seen: View
+    #: Observations of each item.
     counts: NDArray[np.int64]
+    #: The length of a list.
     n: int
+    #: Items with fewer observations are left out.
     min_count: int
+    #: Rank by what all but this share of the draws exceed, instead of by the mean.
     lower: float | None = None
 
 

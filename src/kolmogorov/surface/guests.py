@@ -15,9 +15,8 @@ from kolmogorov.data.reading.gathering import coded
 from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.errors import DataError, UnknownIdError, UnknownIdWarning
 from kolmogorov.fitted.base import Trained
-from kolmogorov.surface.ids import id_of
+from kolmogorov.surface.ids import counted, id_of, named_few
 
-_NAMED = 3
 GUEST = "guest"
 
 
@@ -82,8 +81,7 @@ def known_part(known: Trained, observations: Observations) -> Observations:
 def _tell(items: Vocabulary, strangers: list[Any], n_items: int) -> None:
     if not strangers:
         return
-    shown = ", ".join(map(repr, strangers[:_NAMED])) + (", ..." if len(strangers) > _NAMED else "")
     if len(strangers) == n_items:
-        raise UnknownIdError(f"The model knows no item that was rated here: {shown}.{items.suggestion(strangers[0])}")
-    count = f"{len(strangers):,} item{'' if len(strangers) == 1 else 's'}"
-    warn(f"Not known to the model, and left out: {count} ({shown}).", UnknownIdWarning)
+        near = items.suggestion(strangers[0])
+        raise UnknownIdError(f"The model knows no item that was rated here: {named_few(strangers)}.{near}")
+    warn(f"Not known to the model, and left out: {counted('item', strangers)}.", UnknownIdWarning)

@@ -76,18 +76,30 @@ class Strangers:
         """Warn of all that were found, once."""
         if not self._found:
             return
-        parts = []
-        for what, ids in self._found.items():
-            distinct = list(dict.fromkeys(ids))
-            shown = ", ".join(map(repr, distinct[:_NAMED])) + (", ..." if len(distinct) > _NAMED else "")
-            parts.append(f"{len(distinct):,} {what}{'' if len(distinct) == 1 else 's'} ({shown})")
+        parts = " and ".join(counted(what, list(dict.fromkeys(ids))) for what, ids in self._found.items())
         warn(
-            f"Not known to the model, and treated as the average: {' and '.join(parts)}."
+            f"Not known to the model, and treated as the average: {parts}."
             + advice("With {} this is an error.", option("unknown", "error"))
             + advice("With {} there is no warning.", option("unknown", "ignore")),
             UnknownIdWarning,
         )
         self._found.clear()
+
+
+def named_few(ids: list[Any]) -> str:
+    """Return the first of some ids, for a message."""
+    return ", ".join(map(repr, ids[:_NAMED])) + (", ..." if len(ids) > _NAMED else "")
+
+
+def counted(what: str, ids: list[Any]) -> str:
+    """Return how many users or items there are, and the first of them.
+
+    Examples
+    --------
+    >>> counted("user", ["ann", "bo"])
+    "2 users ('ann', 'bo')"
+    """
+    return f"{len(ids):,} {what}{'' if len(ids) == 1 else 's'} ({named_few(ids)})"
 
 
 def _stranger(what: str, identifier: Any, vocabulary: Vocabulary | None, *, advise: bool) -> UnknownIdError:

@@ -14,10 +14,11 @@ from kolmogorov.data.entries.view import View
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.base import Trained
 from kolmogorov.kernels.ranking import best_items
+from kolmogorov.surface.gpu import Lists
 
 #: An item that fewer people were observed with is not recommended, unless that leaves too little to choose from.
 ENOUGH = 5
-#: Items to choose from, at least, for each that is asked for, and in all.
+#: Items to choose from, at least, for each that is asked for, and in all. By judgement, as the two around it.
 _CHOICE, _LEAST_CHOICE = 4, 40
 #: Share of the draws that a lower bound leaves below it.
 LOWER = 0.1
@@ -25,16 +26,18 @@ LOWER = 0.1
 _SCORES, _MANY = 1 << 22, 1 << 17
 
 
-def usual_count(counts: NDArray[np.int64], n: int) -> int:
-    """Return the least number of observations of an item that is recommended by default.
+def least_count(counts: NDArray[np.int64], n: int, given: int | None = None) -> int:
+    """Return the least number of observations of an item that is recommended: as given, or by default.
 
     What few people were observed with fits their answers too well and tends to the top.
 
     Examples
     --------
-    >>> usual_count(np.array([90, 80, 3] * 40), n=10), usual_count(np.array([2, 1, 1]), n=10)
+    >>> least_count(np.array([90, 80, 3] * 40), n=10), least_count(np.array([2, 1, 1]), n=10)
     (5, 1)
     """
+    if given is not None:
+        return int(given)
     most = np.sort(counts[counts > 0])[::-1]
     wanted = min(most.size, max(_CHOICE * n, _LEAST_CHOICE))
     return int(min(ENOUGH, most[wanted - 1])) if wanted else 1
@@ -42,56 +45,48 @@ def usual_count(counts: NDArray[np.int64], n: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Askers:
-    """People who want lists.
-
-    Attributes
-    ----------
-    ids : list
-    rows : int64[n]
-        Their rows in `seen`; the row past the last for somebody who was observed with nothing.
-    seen : View
-        What they were observed with, which is not recommended again.
-    scored : callable
-        For a part of them the probabilities of all items, and what to rank by where that is something else.
-    elsewhere : callable, optional
-        Given rows of those whose observations are left out, the length of lists and the least count, the lists of all
-        at once, their probabilities and what they are ranked by, or None where it cannot.
-    """
+    """People who want lists: what is known of them, and how they are answered."""
 
     ids: list[Any]
+    #: Their rows in `seen`; the row past the last for somebody who was observed with nothing.
     rows: Rows
+    #: What they were observed with, which is not recommended again.
     seen: View
-    scored: Callable[[slice], tuple[Floats, Floats | None]]
-    elsewhere: Callable[[Rows, int, int], tuple[Rows, Floats, Floats | None] | None] | None = None
+    #: For a part of them the probabilities of all items; with a share, what all but this share of the draws exceed.
+    said: Callable[[slice, float | None], Floats]
+    #: The share by whose bounds lists are ordered; None where they are ordered by probabilities.
+    lower: float | None
+    #: The lists of all at once, or None, given whose observations are left out, the length and the least count.
+    elsewhere: Callable[[Rows, int, int], Lists | None] | None = None
 
-    def lists(self, counts: NDArray[np.int64], n: int, min_count: int, *, exclude_seen: bool) -> Iterator[Listed]:
-        """Yield everybody's n best items, some people at a time, so that their scores fit into memory."""
-        some = max(1, _SCORES // max(counts.size, 1))
+    def columns(self, fitted: Trained, n: int, min_count: int | None, *, exclude_seen: bool) -> dict[str, NDArray[Any]]:
+        """Return everybody's n best items as columns: whose list, the item, its probability and so on."""
+        whole = all(isinstance(each, (int, np.integer)) for each in self.ids)
+        ids = np.empty(len(self.ids), dtype=np.int64 if whole else object)
+        ids[:] = self.ids
         rows = self.rows if exclude_seen else np.full_like(self.rows, self.seen.indptr.size - 1)
-        found = None if self.elsewhere is None else self.elsewhere(rows, n, min_count)
+        least = least_count(fitted.item_counts, n, min_count)
+        parts = []
+        for first, (chosen, probability, lower) in self._lists(rows, fitted.item_counts, n, least):
+            there = chosen >= 0
+            columns = {"user": ids[first + np.nonzero(there)[0]]}
+            columns |= as_columns(fitted, chosen[there], probability[there])
+            parts.append(columns if lower is None else columns | {"lower": lower[there]})
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
+
+    def _lists(self, rows: Rows, counts: NDArray[np.int64], n: int, least: int) -> Iterator[tuple[int, Lists]]:
+        """Yield the number of the first of some people, and their lists: so few that their scores fit into memory."""
+        found = None if self.elsewhere is None else self.elsewhere(rows, n, least)
         if found is not None:
-            items, probability, lower = found
-            owner, place = np.nonzero(items >= 0)
-            low = None if lower is None else lower[owner, place]
-            yield Listed(owner, items[owner, place], probability[owner, place], low)
+            yield 0, found
             return
+        some = max(1, _SCORES // max(counts.size, 1))
         for first in range(0, len(self.ids), some):
             part = slice(first, first + some)
-            shown, other = self.scored(part)
-            chosen = best(shown if other is None else other, rows[part], self.seen, counts, n, min_count)
-            owner, place = np.nonzero(chosen >= 0)
-            items = chosen[owner, place]
-            yield Listed(first + owner, items, shown[owner, items], None if other is None else other[owner, items])
-
-
-@dataclass(frozen=True, eq=False)
-class Listed:
-    """Rows of lists: whose, which item, its probability, and what it was ranked by where that is something else."""
-
-    askers: Rows
-    items: Rows
-    probability: Floats
-    lower: Floats | None
+            scores = [self.said(part, lower) for lower in dict.fromkeys((None, self.lower))]
+            chosen = best(scores[-1], rows[part], self.seen, counts, n, least)
+            shown = [np.take_along_axis(score, np.maximum(chosen, 0), axis=1) for score in scores]
+            yield first, (chosen, shown[0], shown[1] if self.lower is not None else None)
 
 
 def best(scores: Floats, users: Rows, seen: View, counts: NDArray[np.int64], n: int, min_count: int) -> Rows:

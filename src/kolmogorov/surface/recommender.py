@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
@@ -26,7 +25,7 @@ from kolmogorov.surface.frames import pair_frame
 from kolmogorov.surface.gpu import ListRules, Lists
 from kolmogorov.surface.guests import observations_of
 from kolmogorov.surface.ids import Strangers, Unknown, id_of, pair_rows, rows_in_blocks, rows_of
-from kolmogorov.surface.ranking import LOWER, Askers, as_columns, best, usual_count
+from kolmogorov.surface.ranking import LOWER, Askers, as_columns, best, least_count
 from kolmogorov.surface.retrieval import LIKES, ranking_scores
 from kolmogorov.surface.saving import save
 from kolmogorov.surface.tables import check_evaluable
@@ -38,16 +37,19 @@ _RECOMMEND: dict[str, Requirement] = {
     "n": Integer(1),
     "min_count": Optional(Integer(1)),
     "rank": OneOf(("auto", "probability", "lower")),
+    "exclude_seen": Boolean(),
 }
-
-
 _EVALUATE: dict[str, Requirement] = {"ranking": Boolean(), "k": Integer(1), "likes": Real(0.0, 1.0)}
+#: Entries whose distributions are held at once, by judgement.
+_FEW = 1 << 16
 
 
 class Recommender(BaseEstimator):  # type: ignore[misc]
     """Base of all models: a subclass learns a `Trained` value and adopts it."""
 
     fitted_: Trained
+    #: What is learned.
+    _learned: ClassVar[type[Trained]]
     #: Where to compute; a parameter of models that can do so elsewhere.
     execution: Any = None
     #: Whether what was learned are draws, which say how sure they are.
@@ -178,7 +180,8 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
             values, weights = test.values[part], None if test.weights is None else test.weights[part]
             scores.add(values, self._at_rows(users, items), weights)
             if wholes is not None:
-                for few in _few_at_a_time(len(users)):
+                for first in range(0, len(users), _FEW):
+                    few = slice(first, first + _FEW)
                     heavy = None if weights is None else weights[few]
                     wholes.add(values[few], fitted.distribution_at_rows(users[few], items[few]), heavy)
         return scores.result() | ({} if wholes is None else wholes.result())
@@ -243,8 +246,8 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
     ) -> dict[str, NDArray[Any]]:
         """Return the columns of `recommend`, for which no data frame library is needed."""
         check_is_fitted(self)
-        check_parameters("recommend", {"n": n, "min_count": min_count, "rank": rank}, _RECOMMEND)
-        check_parameters("recommend", {"exclude_seen": exclude_seen}, {"exclude_seen": Boolean()})
+        given = {"n": n, "min_count": min_count, "rank": rank, "exclude_seen": exclude_seen}
+        check_parameters("recommend", given, _RECOMMEND)
         if sum(given is not None for given in (users, guest, theta)) != 1:
             raise DataError("Give users, a guest, or theta for guests, and only one of them.")
         if theta is not None:
@@ -255,26 +258,25 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
             askers, named = self._guests(users, rank), True
         else:
             askers, named = self._known(users, rank, unknown), np.ndim(users) > 0
-        return self._tabled(askers, n, min_count, exclude_seen=exclude_seen, named=named)
+        columns = askers.columns(self.fitted_, int(n), min_count, exclude_seen=exclude_seen)
+        return columns if named else {name: column for name, column in columns.items() if name != "user"}
 
-    def _ranks_lower(self, rank: Rank) -> bool:
-        return rank == "lower" or (rank == "auto" and self._has_draws)
+    def _lower(self, rank: Rank) -> float | None:
+        """Return the share of draws by whose lower bounds lists are ordered; None for probabilities."""
+        return LOWER if rank == "lower" or (rank == "auto" and self._has_draws) else None
 
     def _known(self, users: Any, rank: Rank, unknown: Unknown) -> Askers:
         """Return users by their ids; one that is unknown stands for the population."""
         ids = [users] if np.ndim(users) == 0 else list(users)
-        fitted, lower = self.fitted_, self._ranks_lower(rank)
-        rows = rows_of(fitted.users, fitted.user_seen, ids, "user", unknown)
+        fitted, order = self.fitted_, self._lower(rank)
+        rows, seen = rows_of(fitted.users, fitted.user_seen, ids, "user", unknown), fitted.training.rows
 
-        def scored(part: slice) -> tuple[Floats, Floats | None]:
-            return fitted.of_users(rows[part]), fitted.of_users(rows[part], LOWER) if lower else None
+        def elsewhere(hidden: Rows, n: int, least: int) -> Lists | None:
+            return lists_at_once(
+                self.execution, fitted, rows, hidden, ListRules(seen, fitted.item_counts, n, least, order)
+            )
 
-        def elsewhere(hidden: Rows, n: int, min_count: int) -> Lists | None:
-            level = LOWER if lower else None
-            rules = ListRules(fitted.training.rows, fitted.item_counts, n, min_count, level)
-            return lists_at_once(self.execution, fitted, rows, hidden, rules)
-
-        return Askers(ids, rows, fitted.training.rows, scored, elsewhere)
+        return Askers(ids, rows, seen, lambda part, lower: fitted.of_users(rows[part], lower), order, elsewhere)
 
     def _guests(self, observations: Observations, rank: Rank) -> Askers:
         """Return guests and what they rated; where rows can be placed."""
@@ -283,22 +285,6 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
     def _placed(self, theta: Any, rank: Rank) -> Askers:
         """Return the same for thetas of guests, who are numbered from 0."""
         raise DataError(f"{type(self).__name__} has no thetas; give ids of users it was fitted to.")
-
-    def _tabled(
-        self, askers: Askers, n: int, min_count: int | None, *, exclude_seen: bool, named: bool
-    ) -> dict[str, NDArray[Any]]:
-        counts = self.fitted_.item_counts
-        least = usual_count(counts, n) if min_count is None else int(min_count)
-        whole = all(isinstance(each, (int, np.integer)) for each in askers.ids)
-        ids = np.empty(len(askers.ids), dtype=np.int64 if whole else object)
-        ids[:] = askers.ids
-        parts = []
-        for listed in askers.lists(counts, int(n), least, exclude_seen=exclude_seen):
-            columns = as_columns(self.fitted_, listed.items, listed.probability)
-            if listed.lower is not None:
-                columns["lower"] = listed.lower
-            parts.append({"user": ids[listed.askers], **columns} if named else columns)
-        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
 
     def similar_items(self, item: Any, n: int = 10, *, min_count: int | None = None) -> Any:
         """Return the items most like one of them, which is given by its id or its title, as a data frame.
@@ -312,14 +298,13 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
             Columns item, title where there are titles, similarity and count (observations of the item).
         """
         check_is_fitted(self)
-        check_parameters(
-            "similar_items", {"n": n, "min_count": min_count}, {k: _RECOMMEND[k] for k in ("n", "min_count")}
-        )
+        rules = {name: _RECOMMEND[name] for name in ("n", "min_count")}
+        check_parameters("similar_items", {"n": n, "min_count": min_count}, rules)
         fitted = self.fitted_
         chosen = [id_of(fitted.items, item, "item")]
         row = int(Strangers("error", fixed=True).rows_of(fitted.items, fitted.item_seen, chosen, "item")[0])
         likeness = fitted.similar_to(row)
-        least = usual_count(fitted.item_counts, n) if min_count is None else int(min_count)
+        least = least_count(fitted.item_counts, n, min_count)
         itself = View(np.array([0, 1]), np.array([row], dtype=np.int32), np.ones(1), np.empty(0))
         rows = best(likeness[None], np.zeros(1, dtype=np.int64), itself, fitted.item_counts, n, least)[0]
         columns = as_columns(fitted, rows, likeness[rows])
@@ -353,11 +338,3 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
     def scale_(self) -> Scale:
         """Map between probabilities and rating units."""
         return self.fitted_.scale
-
-
-def _few_at_a_time(n: int) -> Iterator[slice]:
-    """Cut entries into parts whose distributions fit into memory."""
-    return (slice(first, first + _FEW) for first in range(0, n, _FEW))
-
-
-_FEW = 1 << 16

@@ -17,7 +17,7 @@ from kolmogorov.surface.ids import Strangers, Unknown
 
 #: What counts as liked, on the probability scale: of five stars three.
 LIKES = 0.6
-#: Scores that a share of users holds at once count so much less than scratch of the kernels.
+#: Scores that a share of users holds at once count so much less than scratch of the kernels; by judgement.
 _LIGHT = 16
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from kolmogorov._support.progress import says_stop
 from kolmogorov.model.kolmogorov import KolmogorovModel
 
-#: Share of the time that may be spent before the last fit begins.
+#: Share of the time that may be spent before the last fit begins; by judgement.
 _SEARCHING = 0.75
 
 

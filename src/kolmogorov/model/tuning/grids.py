@@ -14,7 +14,7 @@ from kolmogorov.model.completing import why_ratings
 from kolmogorov.model.kolmogorov import KolmogorovModel
 
 Setting = dict[str, Any]
-#: Numbers of events for tables with at most so many entries.
+#: Numbers of events for tables with at most so many entries; these grids are by judgement.
 _EVENTS = ((2_000, (2, 4, 8)), (300_000, (4, 8, 16)), (float("inf"), (8, 16, 24)))
 #: Users with fewer entries than this, on average, are few: no fit of theirs can do without a ridge.
 _SPARSE = 10

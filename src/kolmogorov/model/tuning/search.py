@@ -30,6 +30,7 @@ from kolmogorov.surface.comparison import POPULARITY, guess_scores, popularity_s
 from kolmogorov.surface.recommender import Recommender
 
 Parts = Sequence[tuple[Observations, Observations]]
+# Numbers of a search, all by judgement.
 #: With more settings than this, short fits choose those that are tried in earnest.
 _FEW = 12
 #: Shares of the work of whole fits that the rounds spend on a setting, and the share of settings that goes on.
