@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
 
-# Observations that a mean counts as having seen beforehand; usual for ratings.
+#: Observations that a mean counts as having seen beforehand; usual for ratings.
 _ITEM_PRIOR, _USER_PRIOR = 10.0, 15.0
 #: The best of the guesses, as a rule.
 BIASES = "user and item biases"

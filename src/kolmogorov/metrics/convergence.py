@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from kolmogorov._support.typing import Floats
 
 
 def split_rhat(draws: Floats) -> Floats:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-#: Share of every forecast that is spread evenly over the scale, so that no rating is impossible.
+from kolmogorov._support.typing import Floats
+
+#: Share of every forecast that is spread evenly over the scale, so that no rating is impossible. By judgement.
 FLOOR = 0.01
-#: Equal parts of [0, 1] in which forecasts are compared with what happened.
+#: Equal parts of [0, 1] in which forecasts are compared with what happened, as is usual.
 _BINS = 10
 # Values come through divisions; a rating on a point of the scale must not fall below it by rounding.
 _ROUNDING = 1e-9

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kolmogorov._support.typing import Floats
 from kolmogorov.errors import DataError
-
-Floats = NDArray[np.float64]
 
 
 def evaluate(

@@ -59,11 +59,11 @@ class RankingScores:
         self._shown[lists[asked]] = True
 
     def result(self) -> dict[str, float]:
-        """Return the means over the users who have something relevant, and what is true of all lists together."""
+        """Return the means over the users who have something relevant, and what is true of all lists."""
         asked = self._relevant > 0
         if not asked.any():
             raise DataError("No user has a held-out item that counts as liked; there is nothing to rank.")
         means = self._by_user[asked].mean(axis=0)
         listed = max(int(self._listed.sum()), 1)
-        together = {"coverage": float(self._shown.mean()), "mean_popularity": float(self._popularity.sum() / listed)}
-        return dict(zip(_PER_LIST, means.tolist(), strict=True)) | together
+        overall = {"coverage": float(self._shown.mean()), "mean_popularity": float(self._popularity.sum() / listed)}
+        return dict(zip(_PER_LIST, means.tolist(), strict=True)) | overall

@@ -25,13 +25,8 @@ KIND = "chains"
 class ChainCheckpoint:
     """A file that holds the last whole state of one particular sampling.
 
-    Parameters
-    ----------
-    path : path
-    identity : str
-        Digest of the data and of the parameters that shape the chains; a file of another run is refused.
-    seed : int or None
-        The seed, which must be the file's; None takes up the file's.
+    The `identity` is a digest of the data and of what shapes the chains; a file of another run is refused. A seed must
+    be the file's; None takes up the file's.
     """
 
     #: Seconds between two writings.

@@ -6,17 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kolmogorov._support.typing import Floats
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.metrics import split_rhat
 
-Floats = NDArray[np.float64]
-#: Above this R-hat chains are said to disagree.
+#: Above this R-hat chains are said to disagree, as is usual (Gelman and Rubin 1992).
 LIMIT = 1.1
-#: A prior that is fixed after burn-in has no spread within a chain; such chains disagree when theirs differ by this.
+#: A prior that is fixed after burn-in has no spread within a chain; such chains disagree when theirs differ by this
+#: factor. By judgement.
 _FACTOR = 1.5
+#: Predictions looked at. By judgement.
 _PAIRS = 400
+#: R-hat compares halves of chains, and a half needs two draws to have a spread.
 _LEAST_DRAWS = 4
 
 
@@ -24,15 +26,8 @@ _LEAST_DRAWS = 4
 class Convergence:
     """How far chains agree.
 
-    Attributes
-    ----------
-    n_chains, n_samples : int
-    rhat : float64[n]
-        Split R-hat of the predictions for some users and items.
-    priors : dict
-        By name, the mean of a prior's number in each chain.
-    disagreeing : tuple of str
-        The priors on which chains disagree.
+    `rhat` are split R-hats of the predictions for some users and items, `priors` the means of each chain, by name, and
+    `disagreeing` the names of those on which chains disagree.
     """
 
     n_chains: int

@@ -22,20 +22,10 @@ from kolmogorov.sampling.sampler import Sampler, SamplingProgress
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """What is drawn from which table.
+    """What is to be drawn.
 
-    Attributes
-    ----------
-    plan : Plan
-    seed : int
-    on_draw : callable
-        Told of every sweep; may end it.
-    checkpoint : path, optional
-    fixed_seed : bool
-        Whether a checkpoint must have this seed; otherwise its own is taken up.
-    test : Observations, optional
-        Held-out data on the table's scale.
-    max_seconds : float, optional
+    `on_draw` is told of every sweep and may end the drawing. With a `fixed_seed` a checkpoint must have this seed;
+    otherwise its own is taken up. `test` are held-out data on the table's scale.
     """
 
     plan: Plan

@@ -16,9 +16,10 @@ from kolmogorov.fitted.emission import emission_of
 NEARLY_SURE = (0.01, 0.99)
 #: Chances of a yes whose averages are cut to what chances can be: as far beyond either end as two scales. By judgement.
 _BEYOND_CHANCES = np.arange(-8, 13) / 4.0
-#: How far levels lie at least beyond either end of the scale, in scales. By judgement.
+#: How far levels lie at least beyond either end of the scale, in scales; `benchmarks/accuracy.py choices` tries less.
 _BEYOND = 1.0
 #: And from the mean: so many deviations of levels whose averages over events are as far apart as ratings are.
+#: By judgement.
 _DEVIATIONS = 2.5
 #: Levels in the deviation that the answers to an item leave open. By judgement.
 _FINENESS = 4

@@ -23,11 +23,11 @@ from kolmogorov.sampling.chains.chain import USER_ROUNDS, psi_variance
 from kolmogorov.sampling.chains.gaussian import corrected
 from kolmogorov.sampling.priors.psi import usual_precision
 
-#: Sweeps over a new row for each draw, and how many of the last are averaged.
+#: Sweeps over a new row for each draw, and how many of the last are averaged. By judgement.
 _SWEEPS, _LAST = 12, 8
-#: The same where an event is drawn for every answer: from one event to another there is a longer way.
+#: The same where an event is drawn for every answer: from one event to another there is a longer way. By judgement.
 _ANSWER_SWEEPS, _LAST_ANSWERS = 120, 80
-#: Rounds over the values of a new item.
+#: Rounds over the levels of a new item. By judgement.
 _ROUNDS = 12
 
 

@@ -1,1 +1,1 @@
-"""Random rows, and what many draws predict together."""
+"""Random rows, and what many draws predict on average."""

@@ -10,8 +10,9 @@ from kolmogorov._support.jit import kernel
 
 _HALF, _SQRT_TWO_PI = sqrt(0.5), sqrt(2.0 * pi)
 #: Steps towards a quantile at most, and the size of the last, in deviations; the error is then that squared.
+#: Many more than Newton's method needs.
 _STEPS, _CLOSE = 60, 1e-5
-#: Pairs whose smallest draws are sought at once.
+#: Pairs whose smallest draws are sought at once: some kilobytes, which the nearest cache holds. By judgement.
 _SIDE_BY_SIDE = 64
 
 

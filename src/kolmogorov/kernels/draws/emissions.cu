@@ -6,7 +6,7 @@
 #include "draws/gibbs.cuh"
 
 extern __shared__ double room[];
-#define TOGETHER 16
+#define PRODUCT_LENGTH 16
 
 // Draw each item's value in each event given the others, the events behind the answers summed out.
 //
@@ -61,7 +61,7 @@ extern "C" __global__ void draw_emissions(const int* rows, int n_chains, const l
                 if (WEIGHTED) sum[l] += weights[k] * log(one);
                 else product[l] *= one;
             }
-            if (!WEIGHTED && ++held == TOGETHER) {
+            if (!WEIGHTED && ++held == PRODUCT_LENGTH) {
                 held = 0;
 #pragma unroll
                 for (int l = 0; l < L; ++l) {

@@ -9,12 +9,10 @@ import numpy as np
 
 from kolmogorov._support.jit import kernel
 from kolmogorov.kernels.draws.gaussian import draw_level
-from kolmogorov.kernels.draws.gibbs import add_multinomial, gamma, uniform
+from kolmogorov.kernels.draws.gibbs import FEW, add_multinomial, gamma, uniform
 
-#: Up to so many draws are made one by one.
-_FEW = 16
 #: Chances that are multiplied before a logarithm is taken: so many of the least do not vanish.
-_TOGETHER = 16
+PRODUCT_LENGTH = 16
 
 
 @kernel
@@ -56,7 +54,7 @@ def draw_emissions(
                     continue
                 for m in range(n_levels):
                     product[m] *= min(max(without + share * emission[m, answer], least), 1.0 - least)
-                if k % _TOGETHER == _TOGETHER - 1 or k == n - 1:
+                if k % PRODUCT_LENGTH == PRODUCT_LENGTH - 1 or k == n - 1:
                     for m in range(n_levels):
                         weight[m] += np.log(product[m])
                         product[m] = 1.0
@@ -86,7 +84,7 @@ def draw_emitted(indptr, indices, answers, weights, codes, emission, theta, alph
                 total += theta[row, d] * emission[codes[indices[k], d], answers[k]]
                 weight[d] = total
             times = int(weights[k]) if weights.size else 1
-            if times > _FEW:
+            if times > FEW:
                 state = add_multinomial(state, times, weight, count)
                 continue
             for _ in range(times):

@@ -8,7 +8,7 @@ from kolmogorov._support.jit import kernel
 from kolmogorov.kernels.draws.gibbs import move_pairs, uniform
 from kolmogorov.kernels.rows.gram import normal_equations
 
-#: A level whose log weight is so far below the best is never drawn; its exponential need not be taken.
+#: A level whose log weight is so far below the best is never drawn; its exponential, below 1e-17, need not be taken.
 _NEVER = -40.0
 
 

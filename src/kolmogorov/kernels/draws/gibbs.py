@@ -12,8 +12,8 @@ from kolmogorov._support.jit import kernel
 from kolmogorov.kernels.randomness import next_random
 
 _UNIT = 2.0**-53
-#: Up to so many draws are made one by one.
-_FEW = 16
+#: Up to so many draws are made one by one. By judgement.
+FEW = 16
 
 
 @kernel
@@ -143,7 +143,7 @@ def binomial(state, n, p):
     lie (Devroye 1986, X.4.4).
     """
     found = 0
-    while n > _FEW:
+    while n > FEW:
         i = (n + 1) // 2
         state, a = gamma(state, float(i))
         state, b = gamma(state, float(n + 1 - i))

@@ -6,7 +6,7 @@
 #include "draws/gibbs.cuh"
 
 extern __shared__ double room[];
-#define TOGETHER 16
+#define PRODUCT_LENGTH 16
 #define LEAST_SHARE 1e-12
 #define SHORT 1e-15
 
@@ -41,7 +41,7 @@ __device__ inline double answered(const Row& row, int i, int j, double t, double
             continue;
         }
         product *= one;
-        if (++held == TOGETHER) {
+        if (++held == PRODUCT_LENGTH) {
             held = 0;
             total += log(product);
             product = 1.0;

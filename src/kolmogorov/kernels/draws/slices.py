@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from kolmogorov._support.jit import kernel
+from kolmogorov.kernels.draws.emissions import PRODUCT_LENGTH
 from kolmogorov.kernels.draws.gibbs import uniform
 
-#: Chances that are multiplied before a logarithm is taken.
-_TOGETHER = 16
-#: The least share of an event, so that its logarithm stays sensible, and the shortest interval worth another try.
+#: The least share of an event, so that its logarithm stays sensible, and the shortest interval worth another try: both
+#: near what rounding leaves of a share.
 _LEAST_SHARE, _SHORT = 1e-12, 1e-15
 
 
@@ -26,7 +26,7 @@ def moved_log_density(chance, step, n, t, weights, begin, least, shares, alpha):
             total += weights[begin + k] * np.log(one)
             continue
         product *= one
-        if k % _TOGETHER == _TOGETHER - 1:
+        if k % PRODUCT_LENGTH == PRODUCT_LENGTH - 1:
             total += np.log(product)
             product = 1.0
     return total + np.log(product)

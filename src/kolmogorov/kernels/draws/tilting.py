@@ -6,11 +6,11 @@ from math import exp
 
 from kolmogorov._support.jit import kernel
 
-#: Steps at most, and how near the mean has to come, as a share of the scale.
+#: Steps at most, and how near the mean has to come, as a share of the scale: to rounding.
 _STEPS, _CLOSE = 200, 1e-13
-#: The least that any rating is given before the tilt: no mean is out of reach.
+#: The least that any rating is given before the tilt: no mean is impossible.
 _LEAST = 1e-12
-#: The steepest tilt, in exponents from a rating to the one that is nearest to it.
+#: The steepest tilt, in exponents from a rating to the one that is nearest to it. By judgement.
 _STEEPEST = 64.0
 
 

@@ -37,20 +37,9 @@ def psi_variance(*, noisy: bool) -> float:
 class Chain(ABC):
     """Draws from the posterior given one table, by Gibbs sampling.
 
-    Parameters
-    ----------
-    observations : Observations
-    features, item_features : float64[n_users, k], float64[n_items, l]
-        Of the priors of theta and of psi.
-    n_events : int
-    concentration : float or None
-        Of theta's prior: a precision with noise, the sum of the Dirichlet's parameters with yes/no data. None learns
-        it.
-    seed : int
-        With the number of the sweep it fixes every random number.
-    dealer : Threads
-    levels : float64[L]
-        What an item may be in an event, increasing.
+    The priors of theta and psi know `features` and `item_features`. The `concentration` of theta's prior is a precision
+    with noise, the sum of the Dirichlet's parameters with yes/no data; None learns it. The seed and the number of a
+    sweep fix every random number.
     """
 
     #: Variances are InverseGamma(noise_shape, scale); the scale is Gamma(1, noise_rate), the rate in units of the data.

@@ -16,12 +16,12 @@ from kolmogorov.sampling.chains.chain import LEVEL_COST, PRIORS, USER_ROUNDS, Ch
 from kolmogorov.sampling.chains.state import ChainState
 from kolmogorov.sampling.priors.dirichlet import redrawn_alpha
 
-#: Sweeps in which the Dirichlet prior of theta stays as it starts.
+#: Sweeps in which the Dirichlet prior of theta stays as it starts. By judgement.
 HELD = 30
 
 
 class DiscreteChain(Chain):
-    """Answers are one of a few: an event is drawn from theta_u, and in it the item's value gives each its chance."""
+    """Answers are one of a few: an event is drawn from theta_u, and in it the item's level gives each its chance."""
 
     prior_names = ("concentration",)
 
@@ -34,7 +34,7 @@ class DiscreteChain(Chain):
 
     @property
     def from_factors(self) -> bool:
-        """Where values reach beyond chances, as far as factors do."""
+        """Where levels lie beyond chances, as far as factors do."""
         return bool(self.emission.cuts)
 
     def priors(self, state: ChainState) -> dict[str, float]:

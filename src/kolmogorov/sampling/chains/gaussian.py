@@ -21,19 +21,14 @@ from kolmogorov.sampling.priors.noise import NoisePrior, redrawn_shape
 
 #: How often a sweep goes over an item's levels. By judgement.
 ROUNDS = 2
-#: What the moves between a user's events take, in observations.
+#: What the moves between a user's events take, in observations; how rows are dealt to threads, no result.
 _THETA_COST = 400
 
 
 class GaussianChain(Chain):
-    """Answers are theta_u . x_i plus normal noise whose variance depends on the user.
+    """Answers are theta_u . psi_i plus normal noise whose variance depends on the user.
 
-    Parameters
-    ----------
-    unobserved : float
-        What every entry that was not observed weighs, as an answer of 0; below all weights.
-    **options
-        As for `Chain`.
+    Every entry that was not observed weighs `unobserved`, below all weights, as an answer of 0.
     """
 
     prior_names = ("concentration", "noise", "noise_shape")

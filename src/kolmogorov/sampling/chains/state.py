@@ -42,16 +42,8 @@ class Sample:
 class ChainState:
     """One state of a chain. Arrays are never changed in place.
 
-    Attributes
-    ----------
-    theta, psi : float64[n_users, D], float64[n_items, D]
-    noise : float64[n_users]
-        Variance of each user's answers; not used with yes/no data.
-    psi_prior, theta_prior : PsiPrior, ThetaPrior
-    scale, shape : float
-        Of the noise's prior.
-    alpha : float64[D]
-        Of theta's Dirichlet prior, with yes/no data.
+    `noise`, the variance of each user's answers, has a prior with a `scale` and a `shape`; with yes/no data neither is
+    used, and theta has a Dirichlet prior with `alpha` instead of `theta_prior`.
     """
 
     theta: Floats
@@ -99,17 +91,8 @@ def _check_model(
 class SamplerState:
     """Draws kept so far, and where sampling is.
 
-    Attributes
-    ----------
-    seed : int
-    samples : list of list of Sample
-        By chain; those under way come last and have as many each.
-    chain : int
-        Chains that are through.
-    sweep : int
-        The last sweep of those under way.
-    current : list of ChainState
-        The states after it; empty before the first sweep.
+    `samples` are by chain; those under way come last and have as many each. `chain` counts the chains that are through;
+    `sweep` is the last one of those under way, and `current` their states after it, none before the first.
     """
 
     seed: int

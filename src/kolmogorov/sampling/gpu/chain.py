@@ -1,8 +1,9 @@
-"""Chains of many-valued models on a GPU, all at once: rows are drawn there, the few numbers of the priors here."""
+"""Chains on a GPU, all at once: rows are drawn there, the few numbers of the priors here."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
@@ -22,9 +23,9 @@ from kolmogorov.sampling.chains.state import ChainState, Sample
 from kolmogorov.sampling.gpu.priors import Described, Generators, learned_psi_priors
 from kolmogorov.sampling.plan import Plan
 
-#: Rows with more entries are drawn by several warps.
+#: Rows with more entries are drawn by several warps. By judgement.
 _LONG, _WARPS = 512, 8
-#: Sums over rows are made in so many parts at most, of so many rows at least.
+#: Sums over rows are made in so many parts at most, of so many rows at least. By judgement.
 _PARTS, _PART = 64, 128
 #: Threads that share out sums.
 THREADS = 256
@@ -93,17 +94,10 @@ class ChainSide:
 
 
 class GpuChains(ABC, Generic[AnyChain]):
-    """Several chains of many-valued models on a GPU, swept in step.
+    """Several chains on a GPU, swept in step.
 
-    A chain's draws depend on its own seed and on the table, not on the others.
-
-    Parameters
-    ----------
-    cuda : Cuda
-    chains : list of Chain
-        As they would run on threads; of one table.
-    states : list of ChainState
-        Where they are.
+    They are of one table, as they would run on threads. A chain's draws depend on its own seed and on the table, not on
+    the others.
     """
 
     #: What an answer is there.
@@ -114,6 +108,8 @@ class GpuChains(ABC, Generic[AnyChain]):
 
     def __init__(self, cuda: Cuda, chains: list[AnyChain], states: list[ChainState]) -> None:
         self.cuda, self.chains, self._given = cuda, chains, states
+        # Of a kind of chain's own kernels.
+        self.constants: dict[str, int] = {}
         any_chain = chains[0]
         self.levels, self.size = any_chain.levels, any_chain.n_events
         table = any_chain.observations
@@ -159,6 +155,14 @@ class GpuChains(ABC, Generic[AnyChain]):
     def kernel(self, path: str, name: str, **constants: int) -> Any:
         """Return a kernel for the number of events."""
         return function(path, name, D=self.size, **constants)
+
+    def launch(self, path: str, name: str, side: ChainSide, given: tuple[Any, ...], room: Callable[[int], int]) -> None:
+        """Draw all rows of a side; `room` is the shared memory of a block of so many warps."""
+        n = len(self)
+        for rows, warps in side.runs:
+            sizes = {"WARPS": warps, "L": len(self.levels), "WEIGHTED": int(side.weighted)}
+            kernel = self.kernel(path, name, **sizes, **self.constants)
+            kernel((len(rows) * n,), (32 * warps,), (rows, np.int32(n), *given), shared_mem=room(warps))
 
     def products(self, side: ChainSide, left: Any, right: Any, factor: float = 1.0, noise: Any = None) -> Any:
         """Return a factor times sums over a side's rows of products of rows; those of `left` may be the same for all.

@@ -14,7 +14,7 @@ from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.sampling.chains.chain import PRIORS, USER_ROUNDS
 from kolmogorov.sampling.chains.discrete import HELD, DiscreteChain
 from kolmogorov.sampling.chains.state import ChainState
-from kolmogorov.sampling.gpu.chain import ChainSide, GpuChains, sent
+from kolmogorov.sampling.gpu.chain import GpuChains, sent
 from kolmogorov.sampling.priors.dirichlet import alpha_given
 
 
@@ -32,6 +32,7 @@ class DiscreteGpuChains(GpuChains[DiscreteChain]):
     def __init__(self, cuda: Cuda, chains: list[DiscreteChain], states: list[ChainState]) -> None:
         self.emission = chains[0].emission
         super().__init__(cuda, chains, states)
+        self.constants = {"R": len(self.emission.answers)}
         self.chances = sent(cuda, self.emission.chances, np.float64)
         self.alpha = np.array([state.alpha for state in states])
         self.logs = cuda.cupy.empty(self.theta.shape, dtype=np.float32)
@@ -66,19 +67,12 @@ class DiscreteGpuChains(GpuChains[DiscreteChain]):
         items, cuda = self.items, self.cuda
         pull, tilt = sent(cuda, self.precision, np.float64), sent(cuda, self.slopes @ self.precision)
         sizes = (np.int64(self.users.n_rows), np.int64(items.n_rows), np.int64(items.n_entries))
-        prior = (
-            self.chances,
-            np.float64(self.emission.least),
-            self.position,
-            items.features,
-            items.n_features,
-            tilt,
-            pull,
-        )
+        chances = (self.chances, np.float64(self.emission.least), self.position)
+        prior = (*chances, items.features, items.n_features, tilt, pull)
         rest = (self.seeds, np.int32(index), np.int32(ITEM_SIDE), self.scratch, self.codes, self.psi)
-        n_levels = len(self.levels)
-        room = [8 * (n_levels * (warps + 1) + 2 * self.size) for _, warps in items.runs]
-        self._draw("emissions", "draw_emissions", items, (*items.table, self.theta, *sizes, *prior, *rest), room)
+        given = (*items.table, self.theta, *sizes, *prior, *rest)
+        fixed, each = 8 * (len(self.levels) + 2 * self.size), 8 * len(self.levels)
+        self.launch("draws/emissions.cu", "draw_emissions", items, given, lambda warps: fixed + warps * each)
 
     def draw_thetas(self, index: int) -> None:
         """Draw the events behind every user's answers, then the user's theta; where chances are cut, theta alone."""
@@ -88,18 +82,10 @@ class DiscreteGpuChains(GpuChains[DiscreteChain]):
         if emission.cuts:
             given = (*given, np.int64(users.n_entries), self.chances, np.float64(emission.least), alpha)
             rest = (np.int32(USER_ROUNDS), *when, self.scratch, self.theta, self.logs)
-            room = [8 * (self.size + warps) for _, warps in users.runs]
-            self._draw("slices", "draw_sliced", users, (*given, *rest), room)
+            self.launch("draws/slices.cu", "draw_sliced", users, (*given, *rest), lambda warps: 8 * (self.size + warps))
             return
         rest = (self.chances, alpha, *when, self.theta, self.logs)
-        self._draw("emissions", "draw_emitted", users, (*given, *rest), [4 * self.size for _ in users.runs])
-
-    def _draw(self, file: str, name: str, side: ChainSide, given: tuple[Any, ...], rooms: list[int]) -> None:
-        n, (n_levels, n_answers) = len(self), self.emission.chances.shape
-        for (rows, warps), room in zip(side.runs, rooms, strict=True):
-            constants = {"L": n_levels, "R": n_answers, "WARPS": warps, "WEIGHTED": int(side.weighted)}
-            kernel = self.kernel(f"draws/{file}.cu", name, **constants)
-            kernel((len(rows) * n,), (32 * warps,), (rows, np.int32(n), *given), shared_mem=room)
+        self.launch("draws/emissions.cu", "draw_emitted", users, (*given, *rest), lambda warps: 4 * self.size)
 
     def numbers(self) -> dict[str, Floats]:
         """Return the numbers of the priors that draws come with, one of each chain."""

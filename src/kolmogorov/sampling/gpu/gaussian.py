@@ -39,6 +39,7 @@ class GaussianGpuChains(GpuChains[GaussianChain]):
     def __init__(self, cuda: Cuda, chains: list[GaussianChain], states: list[ChainState]) -> None:
         self.unobserved = chains[0].unobserved
         super().__init__(cuda, chains, states)
+        self.constants = {"WHOLE": int(self.unobserved > 0.0)}
         self.mass = sent(cuda, chains[0].mass, np.float64)
         self.squares = sent(cuda, _squares(chains[0].observations.rows), np.float64)
         self.who = sent(cuda, np.resize(np.flatnonzero(chains[0].seen_users), PRIOR_DRAWS), np.int32)
@@ -89,13 +90,9 @@ class GaussianGpuChains(GpuChains[GaussianChain]):
         self._draw("draw_thetas", users, (*table, *prior, *noise, *rest))
 
     def _draw(self, name: str, side: ChainSide, given: tuple[Any, ...]) -> None:
-        n, size, n_levels = len(self), self.size, len(self.levels)
-        constants = {"L": n_levels, "WEIGHTED": int(side.weighted), "WHOLE": int(self.unobserved > 0.0)}
-        for rows, warps in side.runs:
-            kernel = self.kernel("draws/gaussian.cu", name, WARPS=warps, **constants)
-            tiles = 4 * warps * (32 if size <= 32 else 4) * (size + 1)
-            room = 8 * (size * size + 5 * size + n_levels) + tiles
-            kernel((len(rows) * n,), (32 * warps,), (rows, np.int32(n), *given), shared_mem=room)
+        size = self.size
+        fixed, tile = 8 * (size * size + 5 * size + len(self.levels)), 4 * (32 if size <= 32 else 4) * (size + 1)
+        self.launch("draws/gaussian.cu", name, side, given, lambda warps: fixed + warps * tile)
 
     def _noise_sums(self) -> Floats:
         xp, n = self.cuda.cupy, len(self)

@@ -53,19 +53,8 @@ def learned_psi_priors(
 ) -> tuple[Floats, Floats]:
     """Draw slopes and precisions of psi's priors; what `PsiPrior.learned` draws from the same generators.
 
-    Parameters
-    ----------
-    items : Described
-    cross : float64[C, k, D]
-        Sums of features times psis.
-    square : float64[C, D, D]
-        Sums of products of psis.
-    slopes, precision : float64[C, k, D], float64[C, D, D]
-        Those before.
-    variance : float
-        As for `PsiPrior.learned`.
-    rngs : sequence of Generator
-        One for each chain.
+    `cross`[C, k, D] are sums of features times psis, `square`[C, D, D] of products of psis; `slopes` and `precision`
+    are those before.
     """
     n_features, size = cross.shape[1:]
     ridges = [drawn_shrinkage(*given) for given in zip(slopes, precision, rngs, strict=True)]
@@ -125,18 +114,8 @@ def stepped_concentration(
 ) -> Floats:
     """Take a scoring step for each chain's concentration, as `concentration.stepped` does.
 
-    Parameters
-    ----------
-    users : Described
-    by : float64[C, k, D]
-        Mean and slopes of theta's prior.
-    cross : float64[C, k, D]
-        Sums of features times thetas.
-    squares : float64[C]
-        Sums of squares of thetas.
-    concentration : float64[C]
-    distance : float64[C, n]
-        How far draws from the prior are from their centres, squared.
+    `by`[C, k, D] are mean and slopes of theta's prior, `cross` sums of features times thetas, `squares`[C] of their
+    squares, and `distance`[C, n] tells how far draws from the prior are from their centres, squared.
     """
     found = (squares - 2.0 * (by * cross).sum(axis=(1, 2)) + (by * (users.gram @ by)).sum(axis=(1, 2))) / users.n_seen
     given = zip(concentration, found, distance.mean(axis=1), distance.var(axis=1), strict=True)

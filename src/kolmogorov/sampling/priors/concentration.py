@@ -12,11 +12,11 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.kernels.draws.gibbs import draw_simplex
 from kolmogorov.sampling.priors.theta import ThetaPrior
 
-#: The concentration's own prior: its logarithm is Normal.
+#: The concentration's own prior: its logarithm is Normal. Wide, by judgement.
 _USUAL, _SPREAD = math.log(100.0), 2.0
-_LARGEST_STEP = 0.2
-_LEAST, _MOST = 0.1, 1e4
-_LEAST_INFORMATION = 1e-4
+#: The largest step of the logarithm, the least information of a theta about it, and where the concentration lies. By
+#: judgement: they bind in the first sweeps at most.
+_LARGEST_STEP, _LEAST_INFORMATION, _LEAST, _MOST = 0.2, 1e-4, 0.1, 1e4
 
 
 def stepped(prior: ThetaPrior, theta: Floats, seen: NDArray[np.bool_], rng: np.random.Generator) -> ThetaPrior:

@@ -8,9 +8,10 @@ import numpy as np
 
 from kolmogorov._support.typing import Floats
 
-#: alpha_d ~ Exponential(rate).
+#: alpha_d ~ Exponential(rate), by judgement: wide.
 RATE = 0.1
 #: Sizes of the proposals on the log scale, each used once a sweep: long ones for few users, short ones for many.
+#: By judgement.
 _STEPS = (2.0, 0.5, 0.12, 0.03)
 
 

@@ -12,11 +12,11 @@ from scipy.sparse.linalg import svds
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
 
-#: A table of which more is observed says nothing by its pattern.
+#: A table of which more is observed says nothing by its pattern. By judgement.
 _DENSE = 0.5
-#: Rows or columns up to which singular vectors are found all at once.
+#: Rows or columns up to which singular vectors are found all at once. By judgement.
 _FEW = 20
-#: The largest of them is 1.
+#: Singular values that count as 0; the largest is 1.
 _NOTHING = 1e-6
 
 

@@ -11,12 +11,10 @@ from kolmogorov._support.typing import Floats
 
 #: Where the shape lies: below, variances have no mean; above, all users have the same.
 LEAST_SHAPE, MOST_SHAPE = 1.2, 200.0
-#: The shape's own prior: its logarithm is Normal.
+#: The shape's own prior: its logarithm is Normal. Wide, by judgement.
 _USUAL, _SPREAD = math.log(5.0), 1.5
-#: Sizes of the proposals on the log scale, each used once a sweep.
+#: Sizes of the proposals on the log scale, each used once a sweep. By judgement.
 _STEPS = (0.5, 0.1, 0.03)
-
-
 #: A table that can be fitted exactly would draw the noise to nothing.
 _LEAST_NOISE = 1e-6
 

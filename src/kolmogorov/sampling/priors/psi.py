@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from kolmogorov._support.typing import Floats
 
 #: What slopes are shrunk by: hardly for the mean; for features it is Gamma, with this mean and shape.
+#: By judgement.
 _MEAN_RIDGE, _FEATURE_RIDGE, _RIDGE_SHAPE = 0.1, 20.0, 0.5
-#: Degrees of freedom of the precision's Wishart prior beyond the number of events.
+#: Degrees of freedom of the precision's Wishart prior beyond the number of events: few, so that it says little.
 FREEDOM = 2
-#: The spread of psi before anything is known.
+#: The spread of psi before anything is known. By judgement.
 _START_SPREAD = 0.3
 
 
@@ -24,14 +25,7 @@ class PsiPrior:
 
     The precision is a full matrix: an item that is liked is so in most events, and what is known of it in some events
     says much about the others. Slopes and precision are learned during burn-in and fixed after it, by each chain for
-    itself.
-
-    Attributes
-    ----------
-    features : float64[n_items, k]
-        The first column is 1.
-    slopes : float64[k, D]
-    precision : float64[D, D]
+    itself. The first of the features is 1.
     """
 
     features: Floats

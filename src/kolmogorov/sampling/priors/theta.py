@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 
-#: The least sum of squares that a variance is made of.
+#: The least sum of squares that a variance is made of, so that it is not 0.
 TINY = 1e-9
-#: Draws from the prior by which the concentration is learned.
+#: Draws from the prior by which the concentration is learned. By judgement.
 PRIOR_DRAWS = 256
 #: What slopes are shrunk by: as by so many users, or in so many rounds by as many as makes them likely.
+#: By judgement.
 FEATURE_RIDGE, RIDGE_ROUNDS = 20.0, 5
 
 
@@ -22,17 +23,8 @@ class ThetaPrior:
     """theta_u ~ Normal(mean + features_u . slopes, 1 / concentration), restricted to the simplex.
 
     The three are learned during burn-in and fixed after it, by each chain for itself: what a chain keeps are draws from
-    one posterior.
-
-    Attributes
-    ----------
-    features : float64[n_users, n_features]
-        What is known of users from which items they were observed with, whatever they said to them.
-    mean : float64[D]
-    slopes : float64[n_features, D]
-    concentration : float
-    prior_draws : float64[n, D]
-        Draws from the prior itself for the first users, by which the concentration is learned.
+    one posterior. Features say with which items a user was observed, whatever was answered. By `prior_draws`,
+    float64[n, D], which come from the prior itself for the first users, the concentration is learned.
     """
 
     features: Floats
