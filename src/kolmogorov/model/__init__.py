@@ -1,1 +1,1 @@
-"""The engine of block coordinate descent, the estimator around it, fold-in and files."""
+"""The estimators with events, what both can do, the choice of their parameters, and models back from files."""
