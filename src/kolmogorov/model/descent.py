@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import numbers
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from kolmogorov.fitted.base import by_users, checked, item_counts
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.pull import Pull
 from kolmogorov.fitting.descent.checkpoint import Checkpoint
-from kolmogorov.fitting.descent.engine import Engine
+from kolmogorov.fitting.descent.engine import RatingsEngine
 from kolmogorov.fitting.descent.multi_start import MultiStart
 from kolmogorov.fitting.descent.objective import Mass
 from kolmogorov.fitting.descent.state import Run, State
@@ -85,7 +86,7 @@ def _average_item(solver: RowSolver, theta: Floats, psi: Floats) -> Floats:
         return solver.solve_batch(gram[None], (gram @ mean)[None], solver.nearest(mean)[None], seeds)[0]
 
 
-def _checkpoint(model: Any, engine: Engine[Any], n_events: int, n_init: int, seed: int) -> Checkpoint | None:
+def _checkpoint(model: Any, engine: RatingsEngine[Any], n_events: int, n_init: int, seed: int) -> Checkpoint | None:
     if model.checkpoint is None:
         return None
     check_writable(model.checkpoint)
@@ -96,7 +97,7 @@ def _checkpoint(model: Any, engine: Engine[Any], n_events: int, n_init: int, see
         shape.append("as found")
     text = repr((shape, engine.fingerprint()))
     return Checkpoint(
-        model.checkpoint,
+        Path(model.checkpoint),
         hashlib.sha256(text.encode()).hexdigest(),
         seed if isinstance(model.random_state, numbers.Integral) else None,
         (*engine.shape, n_events),

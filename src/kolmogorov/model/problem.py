@@ -8,8 +8,8 @@ from kolmogorov._support.wording import named
 from kolmogorov.data.table.levels import CHANCES, Levels, has_two
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.errors import ParameterError
-from kolmogorov.fitting.descent.engine import Problem
 from kolmogorov.fitting.descent.objective import Objective
+from kolmogorov.fitting.descent.problem import Problem
 from kolmogorov.fitting.distillation.recipe import usual_events
 from kolmogorov.solvers import resolve
 from kolmogorov.solvers.registry import usual

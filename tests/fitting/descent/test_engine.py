@@ -10,8 +10,9 @@ import naive
 from helpers.strategies import tables
 from kolmogorov import KolmogorovModel, Observations, datasets
 from kolmogorov.execution import Threads
-from kolmogorov.fitting.descent.engine import Problem, ThreadedEngine
+from kolmogorov.fitting.descent.engine import ThreadedEngine
 from kolmogorov.fitting.descent.objective import Objective
+from kolmogorov.fitting.descent.problem import Problem
 from kolmogorov.fitting.descent.state import State
 from kolmogorov.solvers import resolve
 from kolmogorov.solvers.simplex import active_set as active_set_module

@@ -13,9 +13,10 @@ from helpers.strategies import tables
 from kolmogorov import Observations
 from kolmogorov.errors import ParameterError
 from kolmogorov.execution import Threads
-from kolmogorov.fitting.descent.engine import Problem, ThreadedEngine
+from kolmogorov.fitting.descent.engine import ThreadedEngine
 from kolmogorov.fitting.descent.equations import Partners
 from kolmogorov.fitting.descent.objective import Objective, usual_weight
+from kolmogorov.fitting.descent.problem import Problem
 from kolmogorov.solvers import resolve
 
 GRID = [-0.2, 0.0, 0.3, 0.7, 1.0, 1.2]

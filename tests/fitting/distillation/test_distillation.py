@@ -21,9 +21,9 @@ from kolmogorov.fitted.emission import CUT
 from kolmogorov.fitted.history import Sweep
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.fitted.pull import Pull
-from kolmogorov.fitting.descent.engine import Problem
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
-from kolmogorov.fitting.descent.objective import UNRIDGED
+from kolmogorov.fitting.descent.objective import Objective
+from kolmogorov.fitting.descent.problem import Problem
 from kolmogorov.fitting.descent.state import State
 from kolmogorov.fitting.distillation import completion as completion_module
 from kolmogorov.fitting.distillation import placement, relaxation
@@ -171,7 +171,9 @@ SETS = {"binary": (2, "auto"), "box": (CHANCES, "coordinate"), "levels": (GRID, 
 
 def problem_of(family, item_solver=None, user_solver="active_set"):
     levels, usual = SETS[family]
-    return Problem(resolve("simplex", user_solver), resolve(family, item_solver or usual), UNRIDGED, levels)
+    return Problem(
+        resolve("simplex", user_solver), resolve(family, item_solver or usual), Objective(0.0, 0.0, "mean"), levels
+    )
 
 
 def inside(psi, family):

@@ -12,9 +12,11 @@ from kolmogorov import KolmogorovModel, Observations
 from kolmogorov.data.datasets.synthetic import planted
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.execution import Cuda, Dask
+from kolmogorov.fitting.descent.half_step import ITEM_SIDE, HalfStep
 from kolmogorov.fitting.gpu import shard_tasks as gpu_shard_tasks
 from kolmogorov.fitting.gpu.factors import row_length
 from kolmogorov.fitting.gpu.half_step import GpuHalfSteps
+from kolmogorov.solvers import resolve
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 pytestmark = pytest.mark.xdist_group("dask")
@@ -143,7 +145,8 @@ def test_whole_equations_are_solved_as_those_of_a_table(cuda):
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(7, 9, 4))
     gram, moment = np.einsum("nij,nik->njk", rows, rows), 3.0 * rng.normal(size=(7, 4))
-    found = GpuHalfSteps(cuda, None, 0.0).solved_items(gram, moment, np.zeros((7, 4)), 5, 0)
+    step = HalfStep(resolve("binary", "auto"), 0.0, np.zeros(4), seed=5, sweep=1, side=ITEM_SIDE)
+    found = GpuHalfSteps(cuda, None).solved_items(gram, moment, np.zeros((7, 4)), step)
     best = np.array([naive.best_binary(q, m) for q, m in zip(gram, moment, strict=True)])
     np.testing.assert_array_equal(found, best)
 

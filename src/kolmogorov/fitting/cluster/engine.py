@@ -13,14 +13,12 @@ compute on the worker's processors (`shard_tasks`) or on its GPU (`fitting.gpu.s
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
@@ -30,11 +28,11 @@ from kolmogorov.data.table.levels import Levels, grid_of
 from kolmogorov.data.table.trainable import check_trainable
 from kolmogorov.execution import Dask
 from kolmogorov.execution.distributed import DistributedTable, distributed_table
-from kolmogorov.fitted.history import Sweep
 from kolmogorov.fitting.cluster.shard_tasks import HOST_TASKS, Encoded, ShardTasks, UserBlock, added, drawn
-from kolmogorov.fitting.descent.engine import Problem
-from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE, HalfStep
-from kolmogorov.fitting.descent.objective import Mass, UserTotals, squares_of
+from kolmogorov.fitting.descent.engine import RatingsEngine
+from kolmogorov.fitting.descent.half_step import HalfStep
+from kolmogorov.fitting.descent.objective import Mass, UserTotals
+from kolmogorov.fitting.descent.problem import Problem
 from kolmogorov.fitting.descent.state import State
 
 #: Blocks of items that are under way at once, for each thread of the cluster, and at most.
@@ -54,35 +52,16 @@ class SpreadState:
     centre: Floats
 
 
-class ShardedEngine:
+class ShardedEngine(RatingsEngine[SpreadState]):
     """The engine on a table in a cluster, whose workers compute on their processors."""
 
     _tasks: ClassVar[ShardTasks] = HOST_TASKS
 
     def __init__(self, problem: Problem, table: DistributedTable, dask: Dask) -> None:
-        self._table = table
         self._dask = dask
-        masses = dask.gather([dask.submit("sum-squares", _mass, shard) for shard in table.shards])
-        mass = masses[0]
-        for more in masses[1:]:
-            mass = mass + more
-        self.problem = problem.on(_grid(problem.levels, table)).settled(mass, table.n_users, table.n_items)
-        self._mass = mass.of_table(self.problem.unobserved, table.n_users * table.n_items)
-        self._item_centre = self.problem.item_centre(self._mass)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of users and items."""
-        return self._table.n_users, self._table.n_items
-
-    @property
-    def seen_users(self) -> NDArray[np.bool_]:
-        """Which users the fit learns something of."""
-        return self.problem.objective.counted(self._table.seen_users.astype(np.int64))
-
-    def fingerprint(self) -> str:
-        """Return a digest of the table."""
-        return self._table.fingerprint()
+        mass, *others = dask.gather([dask.submit("sum-squares", _mass, shard) for shard in table.shards])
+        seen = problem.objective.counted(table.seen_users.astype(np.int64))
+        super().__init__(problem, table, _grid(problem.levels, table), sum(others, start=mass), seen)
 
     def start(self, rng: np.random.Generator, n_events: int) -> SpreadState:
         """Let every shard draw its users' thetas from its place in the stream of random numbers."""
@@ -93,8 +72,7 @@ class ShardedEngine:
                 self._dask.submit("start-theta", drawn, given, shard, stream, n_events, self.problem.objective)
             )
             rng.dirichlet(np.ones(n_events), size=last - first)
-        psi = np.full((self._table.n_items, n_events), self.problem.first_level(self._item_centre))
-        return self._state(blocks, psi, np.full(n_events, 1.0 / n_events))
+        return self._state(blocks, self._first_psi(n_events), np.full(n_events, 1.0 / n_events))
 
     def spread(self, state: State) -> SpreadState:
         """Send every shard the thetas of its users."""
@@ -115,42 +93,28 @@ class ShardedEngine:
 
     def observations(self) -> Observations:
         """Bring the table here, unless it is here already."""
-        return self._table.collected()
+        collected: Observations = self._table.collected()
+        return collected
 
-    def sweep(self, state: SpreadState, index: int, seed: int) -> tuple[SpreadState, Sweep]:
-        """Update the centre, every psi_i and every theta_u once; `index` counts from 1."""
-        problem, objective = self.problem, self.problem.objective
-        centre = objective.centre(self._totals(state).total, int(self.seen_users.sum()))
-        began = time.perf_counter()
-        middle = np.full_like(centre, self._item_centre)
-        item_step = HalfStep(problem.item_solver, objective.item_reg, middle, seed, index, ITEM_SIDE)
-        item_step = replace(item_step, unobserved=problem.unobserved, keep_better=problem.keep_better)
-        psi = self._items(state, item_step)
-        between = time.perf_counter()
-        user_step = HalfStep(problem.user_solver, objective.user_reg, centre, seed, index, USER_SIDE)
-        user_step = replace(user_step, unobserved=problem.unobserved, keep_better=problem.keep_better)
-        bits = self._dask.hold("broadcast-psi", Encoded.of(psi, problem.grid))
+    def _theta_total(self, state: SpreadState) -> Floats:
+        return self._totals(state).total
+
+    def _users(self, state: SpreadState, psi: Floats, step: HalfStep) -> tuple[SpreadState, UserTotals]:
+        bits = self._dask.hold("broadcast-psi", Encoded.of(psi, self.problem.grid))
         blocks = [
-            self._dask.submit("user-step", self._tasks.stepped, shard, block, bits, user_step, objective)
+            self._dask.submit("user-step", self._tasks.stepped, shard, block, bits, step, self.problem.objective)
             for shard, block in zip(self._table.shards, state.blocks, strict=True)
         ]
-        new = self._state(blocks, psi, centre)
-        totals = self._totals(new)
-        ended = time.perf_counter()
-        squares = squares_of(psi, self._item_centre)
-        reached, rmse = objective.quality(totals, squares, centre, self._table.n_users, self._mass)
-        return new, Sweep(index, reached, rmse, ended - between, between - began)
+        new = self._state(blocks, psi, step.centre)
+        return new, self._totals(new)
 
     def _state(self, blocks: list[Any], psi: Floats, centre: Floats) -> SpreadState:
         totals = [self._dask.submit("total", _totals, block) for block in blocks]
         return SpreadState(blocks, totals, psi, centre)
 
     def _totals(self, state: SpreadState) -> UserTotals:
-        parts: list[UserTotals] = self._dask.gather(state.totals)
-        whole = parts[0]
-        for part in parts[1:]:
-            whole = whole + part
-        return whole
+        first, *others = self._dask.gather(state.totals)
+        return sum(others, start=first)
 
     def _items(self, state: SpreadState, step: HalfStep) -> Floats:
         """Sum up normal equations block by block of items, and solve each block where its sum is."""

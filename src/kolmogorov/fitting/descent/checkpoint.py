@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic
@@ -28,12 +27,13 @@ class FitProgress(Generic[S]):
     best: Run[State] | None = field(default=None)
 
 
+@dataclass(frozen=True, eq=False)
 class Checkpoint:
     """A file that always holds the last whole `FitProgress` of one particular fit.
 
-    Parameters
+    Attributes
     ----------
-    path : path
+    path : Path
     identity : str
         Digest of the data and of the parameters that shape the fit. A file of another fit is refused.
     seed : int or None
@@ -42,30 +42,19 @@ class Checkpoint:
         Users, items, events. Compiled code relies on the arrays having it.
     binary : bool
         Whether psi holds bits.
-    levels : float64[L] or None
-        What psi holds instead in a many-valued model.
     n_init : int
         Number of descents of the fit.
+    levels : float64[L] or None
+        What psi holds instead in a many-valued model.
     """
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        identity: str,
-        seed: int | None,
-        shape: tuple[int, int, int],
-        *,
-        binary: bool,
-        n_init: int,
-        levels: Floats | None = None,
-    ) -> None:
-        self.path = Path(path)
-        self.identity = identity
-        self.seed = seed
-        self.shape = shape
-        self.binary = binary
-        self.n_init = n_init
-        self.levels = levels
+    path: Path
+    identity: str
+    seed: int | None
+    shape: tuple[int, int, int]
+    binary: bool
+    n_init: int
+    levels: Floats | None = None
 
     def write(self, progress: FitProgress[State]) -> None:
         """Replace the file."""

@@ -1,4 +1,4 @@
-"""Engines: what alternates the items' and the users' half-steps, on threads here and elsewhere on a cluster.
+"""Engines: what alternates the items' and the users' half-steps.
 
 Kolmogorov and nonnegative models are an engine with their pair of row solvers; matrix factorisation takes its
 half-step, and chains its normal equations. SVD++ is a gradient descent of its own.
@@ -7,103 +7,31 @@ half-step, and chains its normal equations. SVD++ is a gradient descent of its o
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Any, Generic, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.nearest import nearest
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.table.levels import Levels, grid_of
+from kolmogorov.data.table.levels import grid_of
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.data.table.trainable import check_trainable
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.history import Sweep
-from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE, HalfStep
-from kolmogorov.fitting.descent.objective import Mass, Objective, UserTotals, squares_of
+from kolmogorov.fitting.descent.half_step import HalfStep
+from kolmogorov.fitting.descent.objective import Mass, UserTotals, squares_of
+from kolmogorov.fitting.descent.problem import Problem
 from kolmogorov.fitting.descent.state import S, State
-from kolmogorov.solvers import LevelSolver, RowSolver
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """What a fit solves: a set for users and one for items, by their row solvers, and the objective.
-
-    Attributes
-    ----------
-    user_solver, item_solver : RowSolver
-    objective : Objective
-    levels : 2, "auto" or sequence of float
-        The values of items, which may depend on the table.
-    grid : float64[L] or None
-        The same once the table is known; None for two.
-    item_prior : "zero", "mean" or None
-        What the ridge draws the values of items to; None is the mean of the table where there are several levels.
-    keep_better : bool
-        Whether a row keeps its point where its solver finds a worse one.
-    """
-
-    user_solver: RowSolver
-    item_solver: RowSolver
-    objective: Objective
-    levels: Levels = 2
-    grid: Floats | None = None
-    item_prior: Literal["zero", "mean"] | None = None
-    keep_better: bool = True
-
-    def on(self, grid: Floats | None) -> Problem:
-        """Return the problem with the values of items settled."""
-        if grid is None:
-            return self
-        assert isinstance(self.item_solver, LevelSolver)
-        return replace(self, item_solver=self.item_solver.on(grid), grid=grid)
-
-    def item_centre(self, mass: Mass) -> float:
-        """Return what the ridge draws the values of items to: 0, or with several levels the mean of the table.
-
-        Of two values 0 is "does not happen", and the ridge a price of events; of several it is the worst, or nearly so,
-        and an item with few observations should look like an average one.
-        """
-        prior = self.item_prior or ("zero" if self.grid is None else "mean")
-        return mass.mean if prior == "mean" else 0.0
-
-    def first_level(self, centre: float) -> float:
-        """Return where the values of items start: 0, or the level nearest to what the ridge draws to."""
-        return 0.0 if self.grid is None else float(self.grid[nearest(np.array(centre), self.grid)])
-
-    def settled(self, mass: Mass, n_users: int, n_items: int) -> Problem:
-        """Return the same for a table of so many users and items, in which everything has a number."""
-        return replace(self, objective=self.objective.settled(mass, n_users, n_items))
-
-    @property
-    def unobserved(self) -> float:
-        """What an entry that was not observed weighs, once it is settled."""
-        return float(self.objective.unobserved)
 
 
 class Engine(Protocol[S]):
-    """Sweeps over one table. `S` is what it keeps between two sweeps."""
-
-    @property
-    def problem(self) -> Problem:
-        """What is solved, with everything settled that depends on the table."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of users and items."""
-
-    @property
-    def seen_users(self) -> NDArray[np.bool_]:
-        """Which users the fit learns something of: those with observations, or all where the unobserved counts."""
-
-    def fingerprint(self) -> str:
-        """Return a digest of everything in the table that a fit depends on."""
+    """Sweeps over one table, be it of ratings or completed. `S` is what it keeps between two sweeps."""
 
     def start(self, rng: np.random.Generator, n_events: int) -> S:
-        """Draw theta uniformly on the simplex; psi follows from it in the first half-step."""
+        """Draw thetas on the simplex; psi follows from them in the first half-step."""
 
     def sweep(self, state: S, index: int, seed: int) -> tuple[S, Sweep]:
         """Update the centre, every psi_i and every theta_u once; `index` counts from 1."""
@@ -114,56 +42,110 @@ class Engine(Protocol[S]):
     def collect(self, state: S) -> State:
         """Return a state whose arrays are all here."""
 
-    def observations(self) -> Observations:
-        """Return the table, here."""
 
+class RatingsEngine(ABC, Generic[S]):
+    """An engine over a table of ratings, wherever that is, with everything in its problem settled.
 
-class TableEngine:
-    """What engines on one table in memory, or mapped into it, share: the problem settled, and what is known of it."""
+    Parameters
+    ----------
+    problem : Problem
+    table : Observations or DistributedTable
+    grid : float64[L] or None
+        The values of items; None for two.
+    mass : Mass
+        Of the table.
+    seen_users : bool[n_users]
+        Which users the fit learns something of: those with observations, or all where the unobserved counts.
+    """
 
-    def __init__(self, problem: Problem, table: Observations) -> None:
-        mass = Mass.of(table.rows)
-        self.problem = problem.on(grid_of(problem.levels, table)).settled(mass, table.n_users, table.n_items)
+    def __init__(
+        self, problem: Problem, table: Any, grid: Floats | None, mass: Mass, seen_users: NDArray[np.bool_]
+    ) -> None:
         self._table = table
-        self._seen = problem.objective.counted(table.rows.counts)
+        self.shape = table.n_users, table.n_items
+        self.seen_users = seen_users
+        self.problem = problem.on(grid).settled(mass, *self.shape)
         self._mass = mass.of_table(self.problem.unobserved, table.n_users * table.n_items)
         self._item_centre = self.problem.item_centre(self._mass)
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of users and items."""
-        return self._table.n_users, self._table.n_items
-
-    @property
-    def seen_users(self) -> NDArray[np.bool_]:
-        """Which users the fit learns something of."""
-        return self._seen
-
     def fingerprint(self) -> str:
-        """Return a digest of the table."""
-        return self._table.fingerprint()
+        """Return a digest of everything in the table that a fit depends on."""
+        digest: str = self._table.fingerprint()
+        return digest
+
+    def sweep(self, state: S, index: int, seed: int) -> tuple[S, Sweep]:
+        """Update the centre, every psi_i and every theta_u once; `index` counts from 1."""
+        problem, objective = self.problem, self.problem.objective
+        centre = objective.centre(self._theta_total(state), int(self.seen_users.sum()))
+        began = time.perf_counter()
+        psi = self._items(state, problem.item_step(np.full_like(centre, self._item_centre), seed, index))
+        between = time.perf_counter()
+        new, totals = self._users(state, psi, problem.user_step(centre, seed, index))
+        ended = time.perf_counter()
+        squares = self._squares(psi, centre.size) if objective.item_reg else 0.0
+        reached, rmse = objective.quality(totals, squares, centre, self.shape[0], self._mass)
+        return new, Sweep(index, reached, rmse, ended - between, between - began)
+
+    def _first_psi(self, n_events: int) -> Floats:
+        return np.full((self.shape[1], n_events), self.problem.first_level(self._item_centre))
+
+    @abstractmethod
+    def start(self, rng: np.random.Generator, n_events: int) -> S:
+        """Draw theta uniformly on the simplex; psi follows from it in the first half-step."""
+
+    @abstractmethod
+    def spread(self, state: State) -> S:
+        """Take over a state that was collected."""
+
+    @abstractmethod
+    def collect(self, state: S) -> State:
+        """Return a state whose arrays are all here."""
+
+    @abstractmethod
+    def observations(self) -> Observations:
+        """Return the table, here."""
+
+    @abstractmethod
+    def _theta_total(self, state: S) -> Floats:
+        """Return the sum of the thetas of the users seen."""
+
+    @abstractmethod
+    def _items(self, state: S, step: HalfStep) -> Any:
+        """Return new psis."""
+
+    @abstractmethod
+    def _users(self, state: S, psi: Any, step: HalfStep) -> tuple[S, UserTotals]:
+        """Return the state with new psis and thetas, and what the objective needs to know of the users."""
+
+    def _squares(self, psi: Any, n_events: int) -> float:
+        """Return the sum of the squared distances of psi from what its ridge draws to."""
+        return squares_of(psi, self._item_centre)
+
+
+class TableEngine(RatingsEngine[S]):
+    """An engine on one table in memory, or mapped into it."""
+
+    def __init__(self, problem: Problem, table: Observations) -> None:
+        seen = problem.objective.counted(table.rows.counts)
+        super().__init__(problem, table, grid_of(problem.levels, table), Mass.of(table.rows), seen)
+
+    def start(self, rng: np.random.Generator, n_events: int) -> S:
+        """Draw theta uniformly on the simplex; psi follows from it in the first half-step."""
+        theta = rng.dirichlet(np.ones(n_events), size=self.shape[0])
+        return self.spread(State(theta, self._first_psi(n_events), np.full(n_events, 1.0 / n_events)))
 
     def observations(self) -> Observations:
         """Return the table."""
-        return self._table
-
-    def _drawn(self, rng: np.random.Generator, n_events: int) -> State:
-        """Draw theta uniformly on the simplex; psi follows from it in the first half-step."""
-        theta = rng.dirichlet(np.ones(n_events), size=self._table.n_users)
-        psi = np.full((self._table.n_items, n_events), self.problem.first_level(self._item_centre))
-        return State(theta, psi, np.full(n_events, 1.0 / n_events))
+        table: Observations = self._table
+        return table
 
 
-class ThreadedEngine(TableEngine):
+class ThreadedEngine(TableEngine[State]):
     """The engine with rows dealt to threads."""
 
     def __init__(self, problem: Problem, table: Observations, dealer: Threads) -> None:
         super().__init__(problem, table)
         self._dealer = dealer
-
-    def start(self, rng: np.random.Generator, n_events: int) -> State:
-        """Draw theta uniformly on the simplex; psi follows from it in the first half-step."""
-        return self._drawn(rng, n_events)
 
     def spread(self, state: State) -> State:
         """Take over a state that was collected; here it is one already."""
@@ -173,24 +155,17 @@ class ThreadedEngine(TableEngine):
         """Return a state whose arrays are all here."""
         return state
 
-    def sweep(self, state: State, index: int, seed: int) -> tuple[State, Sweep]:
-        """Update the centre, every psi_i and every theta_u once; `index` counts from 1."""
+    def _theta_total(self, state: State) -> Floats:
+        total: Floats = state.theta[self.seen_users].sum(axis=0)
+        return total
+
+    def _items(self, state: State, step: HalfStep) -> Floats:
         self._table.rows.check_intact()
-        problem, objective, seen = self.problem, self.problem.objective, self._seen
-        centre = objective.centre(state.theta[seen].sum(axis=0), int(seen.sum()))
-        began = time.perf_counter()
-        middle = np.full_like(centre, self._item_centre)
-        item_step = HalfStep(problem.item_solver, objective.item_reg, middle, seed, index, ITEM_SIDE)
-        item_step = replace(item_step, unobserved=problem.unobserved, keep_better=problem.keep_better)
-        psi, _ = item_step.run(self._table.columns, state.theta, state.psi, self._dealer)
-        between = time.perf_counter()
-        user_step = HalfStep(problem.user_solver, objective.user_reg, centre, seed, index, USER_SIDE)
-        user_step = replace(user_step, unobserved=problem.unobserved, keep_better=problem.keep_better)
-        theta, values = user_step.run(self._table.rows, psi, state.theta, self._dealer)
-        ended = time.perf_counter()
-        totals = UserTotals.of(theta, values, centre, seen)
-        reached, rmse = objective.quality(totals, squares_of(psi, self._item_centre), centre, len(theta), self._mass)
-        return State(theta, psi, centre), Sweep(index, reached, rmse, ended - between, between - began)
+        return step.run(self._table.columns, state.theta, state.psi, self._dealer)[0]
+
+    def _users(self, state: State, psi: Floats, step: HalfStep) -> tuple[State, UserTotals]:
+        theta, values = step.run(self._table.rows, psi, state.theta, self._dealer)
+        return State(theta, psi, step.centre), UserTotals.of(theta, values, step.centre, self.seen_users)
 
 
 @contextmanager

@@ -20,51 +20,31 @@ _WORD = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Rest:
-    """The entries that were not observed: the weight of each, and the sum over all partners.
-
-    Attributes
-    ----------
-    weight : float
-    total : float64[D, D]
-        The products of all partners' factors, summed, observed or not.
-    bits : uint64[n_partners] or None
-        The partners' factors as bits, where the observations have weights of their own.
-    """
-
-    weight: float
-    total: Floats
-    bits: NDArray[np.uint64] | None = None
-
-
-@dataclass(frozen=True, eq=False)
 class Partners:
-    """The other side's factors, whose products the normal equations sum; as bits where they are bits.
+    """The other side's factors, whose products the normal equations sum.
 
     Attributes
     ----------
     factors : float64[n_partners, D]
     bits : uint64[n_partners] or None
-        With them the sums are counts, which is quicker.
-    rest : Rest or None
-        The entries that were not observed; None where they count nothing.
+        The factors as bits, where they are: sums over observations that all weigh one are then counts, which is
+        quicker.
+    unobserved : float
+        What an entry that was not observed weighs, as a no.
+    total : float64[D, D] or None
+        The products of all partners' factors, summed; where the unobserved counts.
     """
 
     factors: Floats
     bits: NDArray[np.uint64] | None
-    rest: Rest | None = None
+    unobserved: float = 0.0
+    total: Floats | None = None
 
     @classmethod
     def of(cls, factors: Floats, view: View, unobserved: float = 0.0) -> Partners:
-        """Look whether the factors are bits, and whether the view's observations all weigh the same.
-
-        An entry that was not observed weighs `unobserved`.
-        """
+        """Look whether the factors are bits, unless the view's weights make that of no use."""
         bits = packed_bits(factors) if unobserved or not view.weights.size else None
-        rest = None
-        if unobserved:
-            rest = Rest(unobserved, factors.T @ factors, bits=bits)
-        return cls(factors, None if view.weights.size else bits, rest)
+        return cls(factors, bits, unobserved, factors.T @ factors if unobserved else None)
 
     def equations(
         self,
@@ -82,29 +62,29 @@ class Partners:
         moment = memory[n * size * size :].reshape(n, size)
         table = (view.indptr, view.indices, view.values)
         rest = (first, last, ridge, centre, gram, moment)
-        if self.bits is not None:
+        if self.bits is not None and not view.weights.size:
             binary_normal_equations(*table, self.bits, *rest)
         else:
             normal_equations(*table, view.weights, self.factors, *rest)
-        if self.rest is not None:
-            self._add_rest(self.rest, gram, view, first, last, ridge)
+        if self.total is not None:
+            self._add_unobserved(self.total, gram, view, first, last, ridge)
         view.forget(first, last)
         return gram, moment
 
-    def _add_rest(self, rest: Rest, gram: Floats, view: View, first: int, last: int, ridge: float) -> None:
+    def _add_unobserved(self, total: Floats, gram: Floats, view: View, first: int, last: int, ridge: float) -> None:
         """Turn sums over the observed entries into sums over all, of which those observed are no longer a no."""
         diagonal = np.arange(gram.shape[1])
         if not view.weights.size:
             # Every observation weighs one: its products are in the sums already.
-            gram *= 1.0 - rest.weight
-            gram[:, diagonal, diagonal] += rest.weight * ridge
-            gram += rest.weight * rest.total
+            gram *= 1.0 - self.unobserved
+            gram[:, diagonal, diagonal] += self.unobserved * ridge
+            gram += self.unobserved * total
             return
         plain = View(view.indptr, view.indices, view.values, np.empty(0))
-        alike = Partners(self.factors, rest.bits)
+        alike = Partners(self.factors, self.bits)
         counted, _ = alike.equations(plain, first, last, 0.0, np.zeros(gram.shape[1]))
-        counted *= rest.weight
-        gram += rest.weight * rest.total
+        counted *= self.unobserved
+        gram += self.unobserved * total
         gram -= counted
 
 

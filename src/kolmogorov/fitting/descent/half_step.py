@@ -50,11 +50,12 @@ class HalfStep:
         result = np.empty_like(current)
         values = np.empty(n_rows)
         seeds = self._seeds(0, n_rows)
-        bits = np.empty(0, dtype=np.uint64) if partners.bits is None else partners.bits
+        plain = partners.bits is not None and not view.weights.size
+        bits = partners.bits if plain else np.empty(0, dtype=np.uint64)
         table = (view.indptr, view.indices, view.values, view.weights, factors, bits, self.ridge, self.centre, current)
 
         crowded = dealer.n_threads >= _CROWD and view.indices.size >= _LARGE
-        whole = crowded and self.solver.from_table and partners.rest is None and self.keep_better
+        whole = crowded and self.solver.from_table and not self.unobserved and self.keep_better
 
         def share(first: int, last: int) -> None:
             if whole:

@@ -124,10 +124,6 @@ class Objective:
         return squared_error + ridge + ones, float(np.sqrt(squared_error / mass.count))
 
 
-#: Where nothing is shrunk: what is learned from has been shrunk already.
-UNRIDGED = Objective(0.0, 0.0, "mean")
-
-
 def squares_of(psi: Floats, centre: float) -> float:
     """Return the sum of the squared distances of psi from what its ridge draws to."""
     return float(((psi - centre) ** 2).sum())

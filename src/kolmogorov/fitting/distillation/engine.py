@@ -22,8 +22,8 @@ from kolmogorov.data.table.observations import Observations
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.base import Factors, Trained
 from kolmogorov.fitted.history import Sweep
-from kolmogorov.fitting.descent.engine import Problem
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
+from kolmogorov.fitting.descent.problem import Problem
 from kolmogorov.fitting.descent.state import Run, State
 from kolmogorov.fitting.distillation.completion import Completion
 from kolmogorov.fitting.distillation.relaxation import Average

@@ -15,9 +15,9 @@ from kolmogorov.execution import Threads
 from kolmogorov.fitted.base import Trained, by_users, checked
 from kolmogorov.fitted.history import Sweep
 from kolmogorov.fitted.point import Fitted
-from kolmogorov.fitting.descent.engine import Problem
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.fitting.descent.multi_start import MultiStart
+from kolmogorov.fitting.descent.problem import Problem
 from kolmogorov.fitting.distillation.engine import Distillation, Target
 from kolmogorov.fitting.distillation.placement import Side, fitting_pull
 from kolmogorov.fitting.distillation.relaxation import Average

@@ -21,9 +21,10 @@ from kolmogorov.data.table.observations import Observations
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.base import Counted, Factors
 from kolmogorov.fitted.history import Sweep
-from kolmogorov.fitting.descent.engine import Problem, threaded_engine
+from kolmogorov.fitting.descent.engine import threaded_engine
 from kolmogorov.fitting.descent.multi_start import MultiStart
 from kolmogorov.fitting.descent.objective import Objective
+from kolmogorov.fitting.descent.problem import Problem
 from kolmogorov.fitting.descent.state import Run, State
 from kolmogorov.solvers import resolve
 

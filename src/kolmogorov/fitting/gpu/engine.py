@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from kolmogorov._support.seeds import half_step_seed
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.data.table.trainable import check_trainable
 from kolmogorov.execution import Cuda
 from kolmogorov.execution.gpu.table import gpu_sides
-from kolmogorov.fitted.history import Sweep
-from kolmogorov.fitting.descent.engine import Problem, TableEngine
-from kolmogorov.fitting.descent.half_step import ITEM_SIDE
+from kolmogorov.fitting.descent.engine import TableEngine
+from kolmogorov.fitting.descent.half_step import HalfStep
+from kolmogorov.fitting.descent.objective import UserTotals
+from kolmogorov.fitting.descent.problem import Problem
 from kolmogorov.fitting.descent.state import State
 from kolmogorov.fitting.gpu.half_step import GpuHalfSteps
 from kolmogorov.fitting.gpu.solvers import check_events, check_solvers
+
+_ADVICE = "Give it fewer events, or less of it with 'memory': what does not fit is sent in blocks."
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +43,7 @@ class GpuState:
     total: Floats
 
 
-class GpuEngine(TableEngine):
+class GpuEngine(TableEngine[GpuState]):
     """The engine on one GPU."""
 
     def __init__(self, problem: Problem, table: Observations, cuda: Cuda) -> None:
@@ -53,7 +52,7 @@ class GpuEngine(TableEngine):
         self._cuda = cuda
         self._cupy = cuda.cupy
         self.users, self.items = gpu_sides(cuda, table.rows, table.columns)
-        self.steps = GpuHalfSteps(cuda, self.problem.grid, self.problem.unobserved)
+        self.steps = GpuHalfSteps(cuda, self.problem.grid)
         #: The largest gap of a user's problem in the last sweep, relative to the scale of its data.
         self.gap = 0.0
 
@@ -62,16 +61,12 @@ class GpuEngine(TableEngine):
         """Whether the table is kept on the GPU."""
         return self.users.resident
 
-    def start(self, rng: np.random.Generator, n_events: int) -> GpuState:
-        """Draw the thetas that the engine on threads draws."""
-        return self.spread(self._drawn(rng, n_events))
-
     def spread(self, state: State) -> GpuState:
         """Send a state to the GPU."""
         check_events(state.centre.size)
         factors = self.steps.factors
         theta, psi = factors.sent_theta(state.theta), factors.sent_psi(state.psi)
-        total = factors.user_totals(theta, 0.0, state.centre, self._seen).total
+        total = factors.user_totals(theta, 0.0, state.centre, self.seen_users).total
         return GpuState(theta, psi, state.centre, total)
 
     def collect(self, state: GpuState) -> State:
@@ -79,25 +74,24 @@ class GpuEngine(TableEngine):
         factors, size = self.steps.factors, state.centre.size
         return State(factors.theta(state.theta, size), factors.psi(state.psi, size), state.centre)
 
-    def sweep(self, state: GpuState, index: int, seed: int) -> tuple[GpuState, Sweep]:
-        """Update the centre, every psi_i and every theta_u once; `index` counts from 1."""
+    def _theta_total(self, state: GpuState) -> Floats:
+        return state.total
+
+    def _items(self, state: GpuState, step: HalfStep) -> Any:
         self._table.rows.check_intact()
-        objective, steps, factors = self.problem.objective, self.steps, self.steps.factors
-        centre = objective.centre(state.total, int(self._seen.sum()))
-        with self._cuda.guarded(
-            "Give it fewer events, or less of it with 'memory': what does not fit is sent in blocks."
-        ):
-            began = time.perf_counter()
-            middle, half_step = np.full_like(centre, self._item_centre), half_step_seed(seed, index, ITEM_SIDE)[0]
-            psi = steps.item_step(self.items, state.theta, state.psi, objective.item_reg, middle, half_step)
+        with self._cuda.guarded(_ADVICE):
+            psi = self.steps.item_step(self.items, state.theta, state.psi, step)
             self.wait()
-            between = time.perf_counter()
-            theta, value, self.gap = steps.user_step(self.users, psi, state.theta, objective.user_reg, centre)
-            totals = factors.user_totals(theta, value, centre, self._seen)
-            ended = time.perf_counter()
-        squares = factors.item_squares(psi, centre.size, self._item_centre) if objective.item_reg else 0.0
-        reached, rmse = objective.quality(totals, squares, centre, self._table.n_users, self._mass)
-        return GpuState(theta, psi, centre, totals.total), Sweep(index, reached, rmse, ended - between, between - began)
+        return psi
+
+    def _users(self, state: GpuState, psi: Any, step: HalfStep) -> tuple[GpuState, UserTotals]:
+        with self._cuda.guarded(_ADVICE):
+            theta, value, self.gap = self.steps.user_step(self.users, psi, state.theta, step)
+            totals = self.steps.factors.user_totals(theta, value, step.centre, self.seen_users)
+        return GpuState(theta, psi, step.centre, totals.total), totals
+
+    def _squares(self, psi: Any, n_events: int) -> float:
+        return self.steps.factors.item_squares(psi, n_events, self._item_centre)
 
     def wait(self) -> None:
         """Wait until the GPU has done what it was asked for."""

@@ -7,15 +7,16 @@ equations, the values of rows and everything that is summed over rows are float6
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from kolmogorov._support.seeds import half_step_seed
 from kolmogorov._support.typing import Floats
 from kolmogorov.execution import Cuda
 from kolmogorov.execution.gpu.table import GpuSide
-from kolmogorov.fitting.gpu.equations import Batch, sent_batches, summed_batches
+from kolmogorov.fitting.descent.half_step import HalfStep
+from kolmogorov.fitting.gpu.equations import sent_batches, summed_batches
 from kolmogorov.fitting.gpu.factors import GpuFactors, row_length
 from kolmogorov.fitting.gpu.solvers import ENUMERATED, item_kernel, user_kernel
 from kolmogorov.kernels.gpu import function
@@ -33,45 +34,40 @@ class GpuHalfSteps:
     cuda : Cuda
     grid : float64[L] or None
         The values of items; None for two.
-    unobserved : float
-        What an entry that was not observed weighs, as a no.
     """
 
-    def __init__(self, cuda: Cuda, grid: Floats | None, unobserved: float) -> None:
+    def __init__(self, cuda: Cuda, grid: Floats | None) -> None:
         self._cupy = cuda.cupy
         self.factors = GpuFactors(cuda.cupy, grid)
         self._levels = None if grid is None else self._cupy.asarray(grid)
-        self._unobserved = unobserved
 
-    def item_step(self, side: GpuSide, theta: Any, psi: Any, ridge: float, centre: Floats, seed: int) -> Any:
-        """Return new psis given the thetas; `seed` is that of the half-step."""
-        size = centre.size
-        base, pull = self._ridge(ridge, centre, theta)
+    def item_step(self, side: GpuSide, theta: Any, psi: Any, step: HalfStep) -> Any:
+        """Return new psis given the thetas."""
+        size = step.centre.size
+        base, pull = self._ridge(step, theta)
         new = self._cupy.empty_like(psi)
         values = self._cupy.empty(len(psi), dtype=np.float64)
         kernel = item_kernel(size, levels=self._levels is not None)
-        for batch in self.equations(side, theta, size):
+        for batch in summed_batches(self._cupy, side, theta, size, step.unobserved):
             rows = slice(batch.first, batch.last)
-            kernel(batch, (base, pull, *self._given(psi[rows], size, seed, batch.first)), (new[rows], values[rows]))
+            kernel(batch, (base, pull, *self._given(psi[rows], size, step, batch.first)), (new[rows], values[rows]))
         return new
 
-    def item_equations(
-        self, side: GpuSide, theta: Any, first: int, last: int, ridge: float, centre: Floats
-    ) -> tuple[Floats, Floats]:
+    def item_equations(self, side: GpuSide, theta: Any, first: int, last: int, step: HalfStep) -> tuple[Floats, Floats]:
         """Return what these thetas contribute to the normal equations of some items, whole and on the host."""
-        cupy, size = self._cupy, centre.size
-        base, pull = self._ridge(ridge, centre, theta)
+        cupy, size = self._cupy, step.centre.size
+        base, pull = self._ridge(step, theta)
         gram = cupy.empty((last - first, size, size), dtype=np.float64)
         moment = cupy.empty((last - first, size), dtype=np.float64)
         kernel = function("rows/segments.cu", "sum_segments", D=size, P=row_length(size))
-        for batch in self.equations(side, theta, size, first, last):
+        for batch in summed_batches(cupy, side, theta, size, step.unobserved, first, last):
             rows = slice(batch.first - first, batch.last - first)
             blocks = -(-batch.n_rows * size * (size + 1) // 256)
             kernel((blocks,), (256,), (*batch.arguments, base, pull, gram[rows], moment[rows]))
         return cupy.asnumpy(gram), cupy.asnumpy(moment)
 
-    def solved_items(self, gram: Floats, moment: Floats, psi: Floats, seed: int, first: int) -> Floats:
-        """Solve items from their normal equations, which are whole; `first` is the number of the first of them."""
+    def solved_items(self, gram: Floats, moment: Floats, psi: Floats, step: HalfStep) -> Floats:
+        """Solve items from their normal equations, which are whole."""
         cupy, size = self._cupy, psi.shape[1]
         length = row_length(size)
         nothing = cupy.zeros((length, length)), cupy.zeros(length)
@@ -80,45 +76,39 @@ class GpuHalfSteps:
             rows = slice(batch.first, batch.last)
             start = self.factors.sent_psi(psi[rows])
             out = cupy.empty_like(start)
-            given = self._given(start, size, seed, first + batch.first)
+            given = self._given(start, size, step, batch.first)
             kernel(batch, (*nothing, *given), (out, cupy.empty(batch.n_rows, dtype=np.float64)))
             new[rows] = self.factors.psi(out, size)
         return new
 
-    def user_step(self, side: GpuSide, psi: Any, theta: Any, ridge: float, centre: Floats) -> tuple[Any, float, float]:
+    def user_step(self, side: GpuSide, psi: Any, theta: Any, step: HalfStep) -> tuple[Any, float, float]:
         """Return new thetas given the psis, the sum of the values of their rows, and the largest gap."""
-        cupy, size = self._cupy, centre.size
-        base, pull = self._ridge(ridge, centre, psi)
+        cupy, size = self._cupy, step.centre.size
+        base, pull = self._ridge(step, psi)
         new = cupy.empty_like(theta)
         values = cupy.empty(len(theta), dtype=np.float64)
         gaps = cupy.empty(len(theta), dtype=np.float32)
         kernel = user_kernel(size, bits=self._levels is None)
-        for batch in self.equations(side, psi, size):
+        for batch in summed_batches(cupy, side, psi, size, step.unobserved):
             rows = slice(batch.first, batch.last)
             given = (base, pull, theta[rows], np.float32(_GAP), np.int32(_MOVES))
             kernel(batch, given, (new[rows], values[rows], gaps[rows]))
         return new, float(values.sum()), float(gaps.max())
 
-    def equations(
-        self, side: GpuSide, factors: Any, size: int, first: int = 0, last: int | None = None
-    ) -> Iterator[Batch]:
-        """Sum the normal equations of batch after batch of rows."""
-        return summed_batches(self._cupy, side, factors, size, self._unobserved, first, last)
-
-    def _given(self, start: Any, size: int, seed: int, first: int) -> tuple[Any, ...]:
+    def _given(self, start: Any, size: int, step: HalfStep, first: int) -> tuple[Any, ...]:
         """Return what a solver of items takes beside equations: levels, where to start, and seeds where it draws."""
-        seeds = (np.uint64(seed), np.int64(first))
+        seeds = (np.uint64(half_step_seed(step.seed, step.sweep, step.side)[0]), np.int64(step.offset + first))
         if self._levels is not None:
             return (self._levels, np.int32(self._levels.size), start, *seeds)
         return (start,) if size <= ENUMERATED else (start, *seeds)
 
-    def _ridge(self, ridge: float, centre: Floats, everyone: Any) -> tuple[Any, Any]:
+    def _ridge(self, step: HalfStep, everyone: Any) -> tuple[Any, Any]:
         """Return what is added to every matrix and to every moment: the ridge, and what all partners are as a no."""
-        size = centre.size
+        size = step.centre.size
         length = row_length(size)
         base, pull = np.zeros((length, length)), np.zeros(length)
-        base[np.arange(size), np.arange(size)] = ridge
-        pull[:size] = ridge * centre
-        if self._unobserved:
-            base[:size, :size] += self._unobserved * self.factors.products(everyone, size)
+        base[np.arange(size), np.arange(size)] = step.ridge
+        pull[:size] = step.ridge * step.centre
+        if step.unobserved:
+            base[:size, :size] += step.unobserved * self.factors.products(everyone, size)
         return self._cupy.asarray(base), self._cupy.asarray(pull)

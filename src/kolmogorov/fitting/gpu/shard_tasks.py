@@ -16,7 +16,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from kolmogorov._support.seeds import half_step_seed
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.wording import named
 from kolmogorov.data.packed.shards import Shard
@@ -26,9 +25,9 @@ from kolmogorov.execution.distributed import DistributedTable
 from kolmogorov.execution.gpu.table import gpu_sides
 from kolmogorov.fitting.cluster.engine import ShardedEngine, SpreadState
 from kolmogorov.fitting.cluster.shard_tasks import Encoded, Equations, ShardTasks
-from kolmogorov.fitting.descent.engine import Problem
 from kolmogorov.fitting.descent.half_step import HalfStep
 from kolmogorov.fitting.descent.objective import Objective, UserTotals
+from kolmogorov.fitting.descent.problem import Problem
 from kolmogorov.fitting.gpu.factors import GpuFactors
 from kolmogorov.fitting.gpu.half_step import GpuHalfSteps
 from kolmogorov.fitting.gpu.solvers import check_events, check_solvers
@@ -90,23 +89,20 @@ def _theta(block: GpuUserBlock) -> Floats:
 
 def _stepped(shard: Shard, block: GpuUserBlock, psi: Encoded, step: HalfStep, objective: Objective) -> GpuUserBlock:
     with _worker_gpu() as cuda:
-        steps, users = GpuHalfSteps(cuda, psi.grid, step.unobserved), _sent(cuda, shard).users
+        steps, users = GpuHalfSteps(cuda, psi.grid), _sent(cuda, shard).users
         factors, counted = steps.factors, objective.counted(shard.rows.counts)
-        theta, value, _ = steps.user_step(users, factors.sent_psi(psi.psi), block.theta, step.ridge, step.centre)
+        theta, value, _ = steps.user_step(users, factors.sent_psi(psi.psi), block.theta, step)
         return GpuUserBlock(theta, factors.user_totals(theta, value, step.centre, counted))
 
 
 def _equations(shard: Shard, block: GpuUserBlock, first: int, last: int, step: HalfStep) -> Equations:
     with _worker_gpu() as cuda:
-        steps = GpuHalfSteps(cuda, None, step.unobserved)
-        return steps.item_equations(_sent(cuda, shard).items, block.theta, first, last, step.ridge, step.centre)
+        return GpuHalfSteps(cuda, None).item_equations(_sent(cuda, shard).items, block.theta, first, last, step)
 
 
 def _solved(equations: Equations, start: Encoded, step: HalfStep) -> Encoded:
-    seed = half_step_seed(step.seed, step.sweep, step.side)[0]
     with _worker_gpu() as cuda:
-        steps = GpuHalfSteps(cuda, start.grid, step.unobserved)
-        return Encoded.of(steps.solved_items(*equations, start.psi, seed, step.offset), start.grid)
+        return Encoded.of(GpuHalfSteps(cuda, start.grid).solved_items(*equations, start.psi, step), start.grid)
 
 
 class GpuShardedEngine(ShardedEngine):

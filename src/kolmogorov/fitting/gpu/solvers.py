@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kolmogorov.errors import ParameterError
-from kolmogorov.fitting.descent.engine import Problem
+from kolmogorov.fitting.descent.problem import Problem
 from kolmogorov.fitting.gpu.equations import Batch
 from kolmogorov.fitting.gpu.factors import row_length
 from kolmogorov.kernels.gpu import function

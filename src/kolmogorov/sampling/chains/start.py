@@ -10,9 +10,10 @@ import numpy as np
 from kolmogorov._support.nearest import nearest
 from kolmogorov._support.seeds import generator
 from kolmogorov.execution import Threads
-from kolmogorov.fitting.descent.engine import Problem, ThreadedEngine
+from kolmogorov.fitting.descent.engine import ThreadedEngine
 from kolmogorov.fitting.descent.multi_start import MultiStart
 from kolmogorov.fitting.descent.objective import Objective
+from kolmogorov.fitting.descent.problem import Problem
 from kolmogorov.sampling.chains.chain import START, Chain
 from kolmogorov.sampling.chains.factors import Factors, settled_factors
 from kolmogorov.sampling.chains.state import ChainState
