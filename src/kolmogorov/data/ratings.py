@@ -57,8 +57,15 @@ def read_ratings(source: Any, **options: Unpack[ReadingKeywords]) -> Observation
         What stands before decimals; "auto" takes a comma for one where it can be nothing else.
     thousands : str, optional
         What stands between groups of three digits.
-    minimum, maximum, scaling, duplicates
-        As in `Observations.from_arrays`.
+    minimum, maximum : float, optional
+        Ends of the rating scale, between -1e100 and 1e100. By default `maximum` is the largest value seen, or 1 where
+        none exceeds 1.
+    scaling : {"auto", "max", "minmax"}
+        p = r / maximum as in the paper ("max"), or p = (r - minimum) / (maximum - minimum). "auto" takes the first,
+        unless `minimum` is given or, where neither end is, some value is negative, or above 1 and neither whole nor
+        half: then `minimum` is the smallest value.
+    duplicates : {"error", "mean", "last"}
+        What to do with several values for one (user, item). "mean" is weighted and adds the weights up.
     encoding : str
         Of a text file.
     titles : dict, data frame or path, optional

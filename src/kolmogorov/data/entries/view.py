@@ -81,6 +81,12 @@ class View:
     def forget(self, first: int, last: int) -> None:
         """Give back the memory behind the entries of some rows, where it is only mapped."""
 
+    def seen_partners(self, n_partners: int) -> NDArray[np.bool_]:
+        """Tell which partners have entries."""
+        present = np.zeros(n_partners, dtype=bool)
+        present[self.indices] = True
+        return present
+
     def extent(self) -> tuple[float, float] | None:
         """Return the smallest and the largest value, found block by block, or None where there are none."""
         ends: list[float] = []

@@ -46,6 +46,17 @@ def file_source(path: str | os.PathLike[str], options: ReadingOptions) -> Source
     return ParquetSource(path, TableForm(options, str(path))) if is_parquet(path) else TextSource(path, options)
 
 
+def frame_source(frame: Any, options: ReadingOptions) -> Source:
+    """Return the source of one table whose columns go by their names."""
+    source = table_source(frame, TableForm(options, "The frame", exact=True))
+    if source is None:
+        raise DataError(
+            f"Expected a pandas, polars or pyarrow table, or an Arrow stream, got {type(frame).__name__}. "
+            "For arrays use from_arrays, from_scipy or from_dense."
+        )
+    return source
+
+
 def table_source(thing: Any, form: TableForm) -> Source | None:
     """Choose the reader for a data frame, an Arrow stream or a cursor; None for everything else."""
     if _is_lazy(thing):

@@ -27,7 +27,7 @@ def titled(vocabulary: Vocabulary, given: Any, what: str) -> Vocabulary:
     Parameters
     ----------
     vocabulary : Vocabulary
-    given : dict, data frame, Arrow table or path
+    given : dict, data frame, Arrow table, path or None
         Ids with their titles, compared as text: ids of a file may read as integers there and as texts here. An id
         without a title keeps the one that it had, or is its own.
     what : {"user", "item"}
@@ -37,6 +37,8 @@ def titled(vocabulary: Vocabulary, given: Any, what: str) -> Vocabulary:
     >>> titled(Vocabulary.of([50, 64]), {"50": "Star Wars (1977)"}, "item").labels.tolist()
     ['Star Wars (1977)', '64']
     """
+    if given is None:
+        return vocabulary
     texts = texts_of(given, what)
     found = {i: texts[str(i)] for i in vocabulary.ids.tolist() if texts.get(str(i))}
     if len(vocabulary) and not found:

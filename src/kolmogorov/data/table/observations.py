@@ -11,7 +11,6 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.markup import card, note
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.entries.view import View, filled, fingerprint_of, transposed
@@ -19,14 +18,13 @@ from kolmogorov.data.ids.vocabulary import Vocabulary
 from kolmogorov.data.numbers.scale import Scale
 from kolmogorov.data.packed.packing import packed_subset
 from kolmogorov.data.packed.table import PackedTable, open_table
-from kolmogorov.data.reading.columns import TableForm
 from kolmogorov.data.reading.frames.arraylike import dense_cells, sparse_cells
 from kolmogorov.data.reading.gathering import gathered, of_cells
-from kolmogorov.data.reading.opening import table_source
+from kolmogorov.data.reading.opening import frame_source
 from kolmogorov.data.reading.options import ArrayKeywords, FrameKeywords, ReadingOptions, taking
 from kolmogorov.data.reading.source import ArraySource
 from kolmogorov.data.reading.titles import titled
-from kolmogorov.data.table.histogram import histogram
+from kolmogorov.data.table.card import observations_card
 from kolmogorov.data.table.split import By, entries_held_out, fold_numbers
 from kolmogorov.errors import DataError
 
@@ -34,8 +32,7 @@ from kolmogorov.errors import DataError
 class Observations:
     """Observed entries of a table of users and items, with their ids and their scale. Immutable.
 
-    Made by `from_arrays`, `from_frame`, `from_scipy`, `from_dense`, `open`, `kolmogorov.read_ratings` or
-    `kolmogorov.datasets.load`.
+    Made by its class methods, `kolmogorov.read_ratings`, `kolmogorov.pack` or `kolmogorov.datasets.load`.
 
     Attributes
     ----------
@@ -52,14 +49,16 @@ class Observations:
     (3, [0.2, 1.0, 0.8])
     """
 
-    def __init__(self, users: Vocabulary, items: Vocabulary, rows: View, scale: Scale) -> None:
-        self.__dict__.update(users=users, items=items, rows=rows, scale=scale)
-
     users: Vocabulary
     items: Vocabulary
     rows: View
     scale: Scale
-    _table: PackedTable | None = None
+    _packed: PackedTable | None
+
+    def __init__(
+        self, users: Vocabulary, items: Vocabulary, rows: View, scale: Scale, packed: PackedTable | None = None
+    ) -> None:
+        self.__dict__.update(users=users, items=items, rows=rows, scale=scale, _packed=packed)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"Observations are immutable; make new ones instead of setting '{name}'.")
@@ -78,15 +77,8 @@ class Observations:
             In rating units.
         weights : array-like of float, optional
             From 1e-9 to 1e9; an empirical probability from n trials weighs n.
-        minimum, maximum : float, optional
-            Ends of the rating scale, between -1e100 and 1e100. By default `maximum` is the largest value seen, or 1
-            where none exceeds 1.
-        scaling : {"auto", "max", "minmax"}
-            p = r / maximum as in the paper ("max"), or p = (r - minimum) / (maximum - minimum). "auto" takes the
-            first, unless `minimum` is given or, where neither end is, some value is negative, or above 1 and neither
-            whole nor half: then `minimum` is the smallest value.
-        duplicates : {"error", "mean", "last"}
-            What to do with several values for one (user, item). "mean" is weighted and adds the weights up.
+        **options
+            `minimum`, `maximum`, `scaling` and `duplicates`, as in `kolmogorov.read_ratings`.
 
         Examples
         --------
@@ -121,20 +113,14 @@ class Observations:
         Observations: 2 of 2 users × 1 items (100.0% observed), p = r / 5
         """
         told = ReadingOptions(user=user, item=item, value=value, **options)
-        source = table_source(frame, TableForm(told, "The frame", exact=True))
-        if source is None:
-            raise DataError(
-                f"Expected a pandas, polars or pyarrow table, or an Arrow stream, got {type(frame).__name__}. "
-                "For arrays use from_arrays, from_scipy or from_dense."
-            )
-        return cls(*gathered([source], told))
+        return cls(*gathered([frame_source(frame, told)], told))
 
     @classmethod
     @taking(ArrayKeywords)
     def from_scipy(cls, matrix: Any, *, weights: Any = None, **options: Unpack[ArrayKeywords]) -> Observations:
         """Make observations of a SciPy sparse matrix or array: what is stored is observed, zeros included.
 
-        Rows are users. `weights` has one entry for each that is stored; the other options are those of `from_arrays`.
+        Rows are users. `weights` has one entry for each that is stored; other options are those of `from_arrays`.
         """
         return cls(*of_cells(*sparse_cells(matrix), weights, ReadingOptions(**options)))
 
@@ -143,9 +129,8 @@ class Observations:
     def from_dense(cls, table: Any, *, weights: Any = None, **options: Unpack[ArrayKeywords]) -> Observations:
         """Make observations of a two-dimensional array or a wide data frame.
 
-        Rows are users, columns are items. NaN, None, the masked cells of a masked array and the empty cells of a frame
-        are missing. A frame that holds a list of ratings is refused; it is for `from_frame`. `weights` has one entry
-        for each observed cell; the other options are those of `from_arrays`.
+        Rows are users, columns are items. NaN, None, masked cells and the empty cells of a frame are missing. A frame
+        that holds a list of ratings is for `from_frame`, and refused. `weights` has one entry for each observed cell.
 
         Examples
         --------
@@ -160,19 +145,11 @@ class Observations:
 
         Parameters
         ----------
-        path : path
         verify : bool
-            Compare all checksums, which reads the file once. What could make compiled code read outside the table is
-            checked in any case.
+            Compare all checksums, which reads the file once. What compiled code relies on is checked in any case.
         """
-        return cls._mapped(open_table(path, verify))
-
-    @classmethod
-    def _mapped(cls, table: PackedTable) -> Observations:
-        made = cls(table.users, table.items, table.rows, table.header.scale)
-        # `columns` is a cached property that finds itself filled.
-        made.__dict__.update(_table=table, columns=table.columns)
-        return made
+        table = open_table(path, verify)
+        return cls(table.users, table.items, table.rows, table.header.scale, table)
 
     @property
     def n_users(self) -> int:
@@ -197,26 +174,22 @@ class Observations:
     @property
     def is_binary(self) -> bool:
         """Whether every value is 0 or 1."""
-        return self.rows.is_binary() if self._table is None else self._table.header.binary
+        return self.rows.is_binary() if self._packed is None else self._packed.header.binary
 
     @property
     def path(self) -> Path | None:
         """The packed table that the entries lie in, or None where they are in memory."""
-        return None if self._table is None else self._table.path
+        return None if self._packed is None else self._packed.path
 
     @cached_property
     def columns(self) -> View:
         """The entries by items; made at first use and kept."""
-        return transposed(self.rows, self.n_items)
+        return transposed(self.rows, self.n_items) if self._packed is None else self._packed.columns
 
     @property
     def seen_items(self) -> NDArray[np.bool_]:
         """Which items have entries."""
-        if self._table is not None:
-            return self.columns.counts > 0
-        present = np.zeros(self.n_items, dtype=bool)
-        present[self.rows.indices] = True
-        return present
+        return self.rows.seen_partners(self.n_items) if self._packed is None else self.columns.counts > 0
 
     def extent(self) -> tuple[float, float] | None:
         """Return the smallest and the largest value in [0, 1], or None where there are no entries."""
@@ -234,8 +207,7 @@ class Observations:
         return self.values.size
 
     def __repr__(self) -> str:
-        cells = self.n_users * self.n_items
-        share = 100.0 * len(self) / cells if cells else 0.0
+        share = 100.0 * len(self) / max(self.n_users * self.n_items, 1)
         weighted = ", weighted" if self.weights is not None else ""
         return (
             f"Observations: {len(self):,} of {self.n_users:,} users × {self.n_items:,} items "
@@ -244,11 +216,7 @@ class Observations:
 
     def _repr_html_(self) -> str:
         """Show the size, and how often each value was observed."""
-        return card(
-            "Observations",
-            note(repr(self).removeprefix("Observations: ")),
-            *histogram(self.rows, self.columns, self.scale),
-        )
+        return observations_card(repr(self), self.rows, self.columns, self.scale)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a data frame with columns user, item, value (in [0, 1]), rating, and weight if there is one.
@@ -270,22 +238,20 @@ class Observations:
 
     def fingerprint(self) -> str:
         """Return a digest of everything a fit depends on."""
-        if self._table is not None:
-            return self._table.header.fingerprint
-        return fingerprint_of(self.n_users, self.n_items, self.scale, self.rows.digests())
+        packed, sizes = self._packed, (self.n_users, self.n_items)
+        return packed.header.fingerprint if packed else fingerprint_of(*sizes, self.scale, self.rows.digests())
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        if self._table is None:
+        if self._packed is None:
             return super().__reduce__()
         # Another process maps the same file; titles may have been given since.
-        known = self.users is self._table.users and self.items is self._table.items
-        return _reopened, (self._table.path, self.fingerprint(), None if known else (self.users, self.items))
+        known = self.users is self._packed.users and self.items is self._packed.items
+        return _reopened, (self._packed.path, self.fingerprint(), None if known else (self.users, self.items))
 
     def with_titles(self, items: Any = None, users: Any = None) -> Observations:
         """Return the same observations, whose items or users are called something.
 
-        Tables, rules, explanations and reports then show titles beside or instead of ids; ids stay what predictions
-        are asked for by.
+        Tables, rules, explanations and reports show titles then; predictions are still asked for by ids.
 
         Parameters
         ----------
@@ -301,14 +267,8 @@ class Observations:
         """
         if items is None and users is None:
             return self
-        made = Observations(
-            self.users if users is None else titled(self.users, users, "user"),
-            self.items if items is None else titled(self.items, items, "item"),
-            self.rows,
-            self.scale,
-        )
-        made.__dict__.update((name, self.__dict__[name]) for name in ("_table", "columns") if name in self.__dict__)
-        return made
+        called = titled(self.users, users, "user"), titled(self.items, items, "item")
+        return Observations(*called, self.rows, self.scale, self._packed)
 
     def rescaled(self, scale: Scale) -> Observations:
         """Return the same ratings as probabilities on another scale; they must fit into it."""
@@ -326,10 +286,9 @@ class Observations:
         """
         if np.shape(chosen) != self.values.shape or np.asarray(chosen).dtype != bool:
             raise DataError(f"'chosen' must be a boolean mask with one entry per observation ({len(self)}).")
-        if self._table is not None and np.any(chosen):
-            part = Observations._mapped(packed_subset(self._table, np.asarray(chosen)))
-            part.__dict__.update(users=self.users, items=self.items)
-            return part
+        if self._packed is not None and np.any(chosen):
+            part = packed_subset(self._packed, np.asarray(chosen))
+            return Observations(self.users, self.items, part.rows, self.scale, part)
         return Observations(self.users, self.items, self.rows.chosen(chosen), self.scale)
 
     def split(
@@ -386,7 +345,6 @@ class Observations:
 
 
 def _reopened(path: Path, fingerprint: str, names: tuple[Vocabulary, Vocabulary] | None) -> Observations:
-    found = Observations._mapped(open_table(path, verify=False, fingerprint=fingerprint))
-    if names is not None:
-        found.__dict__.update(users=names[0], items=names[1])
-    return found
+    table = open_table(path, verify=False, fingerprint=fingerprint)
+    users, items = names or (table.users, table.items)
+    return Observations(users, items, table.rows, table.header.scale, table)

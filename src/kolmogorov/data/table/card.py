@@ -1,4 +1,4 @@
-"""How often each value was observed, as bars for a notebook."""
+"""Observations as a notebook shows them: their size, and how often each value was observed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from kolmogorov._support.markup import bars, note
+from kolmogorov._support.markup import bars, card, note
 from kolmogorov.data.entries.view import View
 from kolmogorov.data.numbers.scale import Scale
 
@@ -14,7 +14,12 @@ from kolmogorov.data.numbers.scale import Scale
 _TOLD_APART = 12
 
 
-def histogram(rows: View, columns: View, scale: Scale) -> list[str]:
+def observations_card(size: str, rows: View, columns: View, scale: Scale) -> str:
+    """Return HTML of a table whose size is said in words."""
+    return card("Observations", note(size.removeprefix("Observations: ")), *_histogram(rows, columns, scale))
+
+
+def _histogram(rows: View, columns: View, scale: Scale) -> list[str]:
     """Return bars, and a note on how many entries users and items have; nothing for an empty table."""
     n_entries = rows.values.size
     if not n_entries:
