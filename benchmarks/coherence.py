@@ -21,7 +21,7 @@ from harness import Column, Table, data_folder, finish, machine, movielens
 from scipy.sparse import csr_array
 
 import kolmogorov as km
-from kolmogorov.interpret.events.description import describe
+from kolmogorov.interpret.events.naming import EventItems
 
 NAMED, DRAWN, NEAR = 10, 20, 15
 SEEDS = {"ml-100k": range(5), "ml-1m": range(2)}
@@ -71,7 +71,7 @@ def judged(vectors: Any, counts: Any, names: Names, rng: np.random.Generator) ->
 
 
 def of_events(fitted: Any) -> Names:
-    return [np.array(event.rows) for event in describe(fitted, NAMED) if len(event.rows) > 1]
+    return [np.array(event.rows) for event in EventItems(fitted).events(NAMED) if len(event.rows) > 1]
 
 
 def two(table: km.Observations, seed: int) -> Names:

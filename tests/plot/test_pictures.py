@@ -6,7 +6,7 @@ import pytest
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
 from kolmogorov.errors import DataError, MissingExtraError
 from kolmogorov.interpret.events.naming import EventItems
-from kolmogorov.plot.palette import GREY, colour
+from kolmogorov.plot.canvas import GREY, colour
 
 matplotlib = pytest.importorskip("matplotlib", reason="plots need the extra 'plot'")
 matplotlib.use("Agg")

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from kolmogorov._support.typing import Rows
 from kolmogorov.data import Observations
 from kolmogorov.errors import DataError
 from kolmogorov.fitted.base import Trained
 from kolmogorov.fitted.point import Fitted
-from kolmogorov.interpret.events.naming import EventItems
-from kolmogorov.interpret.relations.arrangement import ranks
+from kolmogorov.interpret.events.naming import Event, EventItems
 from kolmogorov.interpret.relations.order import Order
+from kolmogorov.interpret.relations.points import Relations
 from kolmogorov.interpret.relations.supports import Supports
-from kolmogorov.plot.curves import draw_calibration, draw_history
-from kolmogorov.plot.events import draw_events
-from kolmogorov.plot.matrix import draw_matrix
-from kolmogorov.plot.order import draw_order
+from kolmogorov.plot.charts import calibration_curve, event_bars, history_curve
+from kolmogorov.plot.relations import order_diagram, support_matrix
 from kolmogorov.surface.held_out import held_out
 from kolmogorov.surface.ids import at_entries
 
@@ -39,36 +39,31 @@ class Pictures:
         # What is drawn; of draws the one model that stands for them.
         self._fitted = read
 
+    @cached_property
+    def _events(self) -> list[Event]:
+        return EventItems(self._fitted).events(0)
+
     def events(self, ax: Any = None) -> Any:
         """Draw the share of each event, named by the items that set it apart."""
-        return draw_events(self._names(), self._fitted.theta_or_population[-1].tolist(), ax)
+        return event_bars([event.name for event in self._events], [event.share for event in self._events], ax)
 
     def matrix(self, max_rows: int = 30, ax: Any = None) -> Any:
         """Draw the supports that most observations are about, one line for each; equal ones share it."""
-        fitted = self._fitted
-        supports = Supports(self._inside(), np.flatnonzero(fitted.item_seen))
-        weight = self._weights(supports)
-        shown = np.argsort(-weight, kind="stable")[:max_rows].tolist()
-        values = np.array([fitted.psi[supports.members_of(number)].mean(axis=0) for number in shown], dtype=np.float64)
-        labels = [self._label(supports.members_of(number)) for number in shown]
-        return draw_matrix(np.clip(values.reshape(len(shown), fitted.n_events), 0.0, 1.0), labels, self._names(), ax)
+        classes = self._classes(max_rows, trivial=True)
+        psi = np.array([self._fitted.psi[rows].mean(axis=0) for rows in classes], dtype=np.float64)
+        psi = np.clip(psi.reshape(len(classes), self._fitted.n_events), 0.0, 1.0)
+        return support_matrix(psi, [*map(self._label, classes)], [event.name for event in self._events], ax)
 
     def order(self, max_classes: int = 24, ax: Any = None) -> Any:
         """Draw the order by implication of the classes that most observations are about."""
-        psi, size = self._inside(), self._inside().sum(axis=1)
-        rows = np.flatnonzero(self._fitted.item_seen & (size > 0) & (size < self._fitted.n_events))
-        weight = self._weights(Supports(psi, rows))
-        kept = np.argsort(-weight, kind="stable")[:max_classes]
-        every = Supports(psi, rows)
-        few = Supports(psi, np.sort(np.concatenate([every.members_of(int(number)) for number in kept] or [rows[:0]])))
-        order = Order(few, self._fitted.items.name)
-        labels = [self._label(members) for members in order.classes]
-        return draw_order(labels, order.levels, ranks(order), order.covers, ax)
+        rows = np.sort(np.concatenate([np.empty(0, dtype=np.int64), *self._classes(max_classes, trivial=False)]))
+        order = Order(Supports(self._happens.psi, rows), self._fitted.items.name)
+        return order_diagram([*map(self._label, order.classes)], order.levels, order.ranks, order.covers, ax)
 
     def history(self, ax: Any = None) -> Any:
         """Draw the training error by sweep."""
         history = self._fitted.history
-        return draw_history([sweep.sweep for sweep in history], [sweep.rmse for sweep in history], ax)
+        return history_curve([sweep.sweep for sweep in history], [sweep.rmse for sweep in history], ax)
 
     def calibration(self, observations: Observations | None = None, ax: Any = None) -> Any:
         """Draw mean outcome against mean prediction.
@@ -84,20 +79,20 @@ class Pictures:
             test = held_out(self._trained, observations.rescaled(self._trained.scale))
             if not len(test):
                 raise DataError("The model was trained on all of these observations. Give others, or none.")
-        return draw_calibration(at_entries(self._trained, test), test.values, ax=ax)
+        return calibration_curve(at_entries(self._trained, test), test.values, ax)
 
-    def _names(self) -> list[str]:
-        return EventItems(self._fitted).names()
+    @cached_property
+    def _happens(self) -> Fitted:
+        """The model of yes and no: what is at least as likely as not in an event happens there."""
+        return self._fitted if self._fitted.psi.dtype == bool else self._fitted.reaching(0.5)
 
-    def _inside(self) -> Any:
-        psi = self._fitted.psi
-        return psi if psi.dtype == bool else psi > 0.5
+    def _classes(self, count: int, *, trivial: bool) -> list[Rows]:
+        """Return the items of each of the classes of equal supports that most observations are about."""
+        supports = Relations(self._happens, trivial=trivial).supports
+        weight = np.bincount(supports.class_of, self._fitted.item_counts[supports.members], supports.n_classes)
+        return [supports.members_of(number) for number in np.argsort(-weight, kind="stable")[:count].tolist()]
 
-    def _weights(self, supports: Supports) -> Any:
-        counts = self._fitted.item_counts
-        return np.array([counts[supports.members_of(number)].sum() for number in range(supports.n_classes)])
-
-    def _label(self, rows: Any) -> str:
+    def _label(self, rows: Rows) -> str:
         best = rows[np.argmax(self._fitted.item_counts[rows])]
         rest = f" +{len(rows) - 1}" if len(rows) > 1 else ""
         return f"{self._fitted.items.name(int(best))[:28]}{rest}"

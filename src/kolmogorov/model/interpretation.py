@@ -17,8 +17,8 @@ from kolmogorov.surface.ids import Unknown
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
-    from kolmogorov.interpret.events.description import Event
     from kolmogorov.interpret.events.explanation import Explanation
+    from kolmogorov.interpret.events.naming import Event
     from kolmogorov.interpret.pictures import Pictures
     from kolmogorov.interpret.relations.points import Convention, Relations
     from kolmogorov.report import Page
@@ -116,10 +116,10 @@ class Interpretation:
 
     def events(self, n_items: int = 10) -> list[Event]:
         """Describe each elementary event by its share of the population and by what its people like more."""
-        from kolmogorov.interpret.events.description import describe
+        from kolmogorov.interpret.events.naming import EventItems
 
         check_is_fitted(self)
-        return describe(self._one_model, n_items)
+        return EventItems(self._one_model).events(n_items)
 
     def relations(
         self, *, trivial: bool | None = None, min_ratings: int = 1, convention: Convention = "logic"

@@ -16,7 +16,6 @@ from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.interpret import PosteriorRelations, Relations
-from kolmogorov.interpret.relations.arrangement import ranks
 from kolmogorov.interpret.relations.thresholds import Thresholds
 from kolmogorov.interpret.rules.counting import Counting, check_likes
 from kolmogorov.model.event_model import EventModel
@@ -214,6 +213,6 @@ def _order(relations: Relations) -> dict[str, Any]:
     return {
         "members": [rows.tolist() for rows in order.classes],
         "levels": order.levels.tolist(),
-        "ranks": ranks(order),
+        "ranks": order.ranks.tolist(),
         "covers": order.covers.tolist(),
     }

@@ -9,7 +9,7 @@ import numpy as np
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.interpret.events.naming import EventItems
 
-#: Items listed for an event.
+#: Items listed for an event. By judgement: as many as anybody reads.
 _LISTED = 40
 
 
@@ -20,19 +20,14 @@ def events(fitted: Fitted, titles: list[str], named: bool) -> list[dict[str, Any
     the same things.
     """
     found = EventItems(fitted)
-    names = found.names(titles) if named else [f"event {event}" for event in range(fitted.n_events)]
-    inside = fitted.psi[fitted.item_seen].sum(axis=0)
-    listed = []
-    for event in range(fitted.n_events):
-        rows = found.best(event, _LISTED)
-        listed.append(
-            {
-                "name": names[event],
-                "share": round(float(fitted.population[event]), 5),
-                "n_items": int(inside[event]),
-                "items": rows.tolist(),
-                "likes": np.round(found.likes[rows, event], 2).tolist(),
-                "expected": np.round(found.expected[rows, event], 2).tolist(),
-            }
-        )
-    return listed
+    return [
+        {
+            "name": event.name if named else f"event {event.number}",
+            "share": round(event.share, 5),
+            "n_items": event.n_items,
+            "items": event.rows,
+            "likes": np.round(found.likes[[*event.rows], event.number], 2).tolist(),
+            "expected": np.round(found.expected[[*event.rows], event.number], 2).tolist(),
+        }
+        for event in found.events(_LISTED, titles)
+    ]

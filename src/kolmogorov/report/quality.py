@@ -15,9 +15,9 @@ from kolmogorov.fitted.intervals import coverage
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.metrics import evaluate, simple_guesses
 from kolmogorov.model.event_model import EventModel
+from kolmogorov.plot.charts import calibration_bins
 from kolmogorov.surface.ids import at_entries
 
-_BINS = 12
 #: A test on fewer observations says little.
 FEW = 20
 #: Entries whose intervals are looked at.
@@ -81,7 +81,10 @@ def quality(test: Test | None) -> dict[str, Any]:
     return {
         "protocol": test.protocol,
         "scores": [{"name": name, **found} for name, found in scores.items()],
-        "calibration": _calibration(test.predicted, fresh.values),
+        "calibration": [
+            [round(float(p), 4), round(float(v), 4), int(n)]
+            for p, v, n in zip(*calibration_bins(test.predicted, fresh.values), strict=True)
+        ],
         "coverage": _coverage(test),
         "verdict": _verdict(scores),
     }
@@ -103,12 +106,3 @@ def _coverage(test: Test) -> float | None:
     past = (len(test.fitted.users), len(test.fitted.items))
     rows = [np.where(side < 0, end, side)[part] for side, end in zip((test.users, test.items), past, strict=True)]
     return round(coverage(test.fitted, rows[0], rows[1], test.fresh.values[part], None), 4)
-
-
-def _calibration(predicted: Floats, values: Floats) -> list[list[float]]:
-    """Return (mean prediction, mean value, count) in bins of equal width that hold anything."""
-    place = np.minimum((predicted * _BINS).astype(int), _BINS - 1)
-    count = np.bincount(place, minlength=_BINS)
-    some = count > 0
-    means = [np.bincount(place, weights=x, minlength=_BINS)[some] / count[some] for x in (predicted, values)]
-    return [[round(float(p), 4), round(float(v), 4), int(n)] for p, v, n in zip(*means, count[some], strict=True)]

@@ -14,11 +14,11 @@ from kolmogorov._support.wording import shown
 from kolmogorov.data import Scale
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.posterior import Posterior
-from kolmogorov.interpret.events.description import describe
+from kolmogorov.interpret.events.naming import EventItems
 from kolmogorov.interpret.events.reasons import Reason, reasons_for
 from kolmogorov.interpret.rules.counting import check_likes
-from kolmogorov.plot.explanation import draw_explanation
-from kolmogorov.plot.palette import GREY, colour
+from kolmogorov.plot.canvas import GREY, colour
+from kolmogorov.plot.charts import waterfall
 from kolmogorov.surface.ids import Unknown, id_of, rows_of
 
 #: Reasons that an explanation names when printed, and the least difference that it names.
@@ -185,7 +185,7 @@ class Explanation:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the way from what everybody would get to the prediction as a waterfall (extra `plot`)."""
-        return draw_explanation(self.sentence, self.steps, [part.event for part in self._told], ax)
+        return waterfall(self.sentence, self.steps, [part.event for part in self._told], ax)
 
 
 def explain(
@@ -212,7 +212,7 @@ def explain(
         Contribution(
             event.number, float(theta[d]), float(share[d]), float(psi[d]), float(amounts[d]), tuple(event.items)
         )
-        for d, event in enumerate(describe(read, n_items))
+        for d, event in enumerate(EventItems(read).events(n_items))
     ]
     base = float(share @ psi)
     probability = float(fitted.at_rows(np.array([user_row]), np.array([item_row]))[0])

@@ -1,4 +1,4 @@
-"""Which items name an event: those that its people like more than everybody does."""
+"""Events, named and described by the items that their people like more than everybody does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,39 @@ from kolmogorov.fitted.point import Fitted
 #: Likes that an item counts as expecting of every event beside its own: what is rarely seen stands out in none. Chosen
 #: by benchmarks/coherence.py on a split that is not reported.
 _DOUBT = 0.5
-_LONGEST = 28
+#: At most so many of all ratings are likes: about half. By judgement.
+_HALF = 0.6
+#: Items in a name, and letters of each. By judgement: what fits beside a bar.
+_IN_NAME, _LONGEST = 2, 28
+
+
+@dataclass(frozen=True)
+class Event:
+    """One elementary event.
+
+    Attributes
+    ----------
+    number : int
+        Column of theta and psi.
+    name : str
+        The items that set it apart most; no two events are named by the same while there are others.
+    share : float
+        Mean probability of the event over the users observed; the shares of all events sum to 1.
+    n_items : int
+        How many items happen in it: those with the event in their support, or that are at least as likely to happen in
+        it as not.
+    items : tuple of str
+        Those that its people like more than everybody does, the most telling first.
+    rows : tuple of int
+        Their row numbers.
+    """
+
+    number: int
+    name: str
+    share: float
+    n_items: int
+    items: tuple[str, ...]
+    rows: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,23 +70,20 @@ class EventItems:
 
         A user counts to an event as far as theta says; float64[n_items, D].
         """
-        rows = self.fitted.training.rows
-        shape = (len(self.fitted.users), len(self.fitted.items))
-        # Of ratings, those of the upper half say that something is liked.
-        values = rows.values if self._only_values else (rows.values >= self._liked).astype(np.float64)
+        rows, shape = self.fitted.training.rows, (len(self.fitted.users), len(self.fitted.items))
+        values = rows.values
+        if self.fitted.points.size > 2:
+            # Of ratings, those of the upper half say that something is liked.
+            values = (values >= self._liked).astype(np.float64)
         said = csr_array((values, rows.indices, rows.indptr), shape=shape)
         return np.asarray(said.T @ self.fitted.theta)
-
-    @property
-    def _only_values(self) -> bool:
-        return self.fitted.points.size == 2
 
     @cached_property
     def _liked(self) -> float:
         """The least rating that at most about half of all ratings reach."""
         values, points = self.fitted.training.values, self.fitted.points
-        reached = np.array([(values >= point - 1e-9).mean() for point in points])
-        return float(points[np.argmax(reached <= _HALF) if (reached <= _HALF).any() else -1]) - 1e-9
+        few = np.array([(values >= point - 1e-9).mean() <= _HALF for point in points])
+        return float(points[np.argmax(few) if few.any() else -1]) - 1e-9
 
     @cached_property
     def expected(self) -> Floats:
@@ -74,36 +103,36 @@ class EventItems:
         score: Floats = out**2 / np.where(total > 0.0, total, 1.0)
         return score
 
-    def best(self, event: int, count: int) -> Rows:
-        """Return the items that name an event, the most telling first."""
+    def best(self, event: int, count: int, used: Rows | None = None) -> Rows:
+        """Return the items that tell most of an event, the most telling first; those `used` come after all others."""
         score = self.score[:, event]
-        order = np.argsort(-score, kind="stable")[:count]
+        last = np.zeros(len(score)) if used is None else np.isin(np.arange(len(score)), used)
+        order = np.lexsort((-score, last))[:count]
         return order[score[order] > 0.0]
 
-    def names(self, titles: list[str] | None = None, count: int = 2) -> list[str]:
-        """Name every event by its items; none is used twice while there are others.
+    def names(self, titles: list[str] | None = None) -> list[str]:
+        """Name every event by its items, or by its number where nothing sets it apart.
 
-        Parameters
-        ----------
-        titles : list of str, optional
-            What to call the items.
-        count : int
-            Items in a name.
+        The events that like most choose first. `titles` are what to call the items.
         """
         chosen: dict[int, str] = {}
-        used = np.zeros(len(self.score), dtype=bool)
+        used = np.empty(0, dtype=np.int64)
         for event in np.argsort(-self.likes.sum(axis=0), kind="stable").tolist():
-            score = self.score[:, event]
-            order = np.argsort(-np.where(used, score - 1e6, score), kind="stable")
-            rows = [int(row) for row in order[:count] if score[row] > 0.0]
-            used[rows] = True
-            words = [self.fitted.items.name(row) if titles is None else titles[row] for row in rows]
+            rows = self.best(event, _IN_NAME, used)
+            used = np.append(used, rows)
+            words = [self.fitted.items.name(row) if titles is None else titles[row] for row in rows.tolist()]
             chosen[event] = " · ".join(_short(word) for word in words) or f"event {event}"
         return [chosen[event] for event in range(self.fitted.n_events)]
 
-
-#: About half of all ratings.
-_HALF = 0.6
+    def events(self, n_items: int = 10, titles: list[str] | None = None) -> list[Event]:
+        """Describe every event by so many items at most."""
+        fitted, found = self.fitted, []
+        inside = (fitted.psi[fitted.item_seen] >= 0.5).sum(axis=0)
+        for number, name in enumerate(self.names(titles)):
+            rows = tuple(self.best(number, n_items).tolist())
+            items = tuple(fitted.items.name(row) for row in rows)
+            found.append(Event(number, name, float(fitted.population[number]), int(inside[number]), items, rows))
+        return found
 
 
 def _short(text: str) -> str:

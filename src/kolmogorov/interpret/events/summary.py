@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from kolmogorov._support.markup import bars, card, note
-from kolmogorov.fitted.base import Trained
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.interpret.events.naming import EventItems
-from kolmogorov.plot.palette import colour
+from kolmogorov.plot.canvas import colour
 
-#: Events that are named.
+#: Events that are named: what fits on a screen. By judgement.
 _NAMED = 12
 
 
@@ -24,23 +23,19 @@ def summary(name: str, fitted: Fitted, settings: str) -> str:
     settings : str
         How it was found, in words.
     """
-    share = fitted.theta_or_population[-1]
-    order = sorted(range(fitted.n_events), key=lambda event: -share[event])[:_NAMED]
-    names = EventItems(fitted).names()
+    events = sorted(EventItems(fitted).events(0), key=lambda event: -event.share)
+    shown, rest = events[:_NAMED], len(events) - _NAMED
+    users, items = int(fitted.user_seen.sum()), int(fitted.item_seen.sum())
+    data = f"learned from {len(fitted.training):,} observations of {users:,} users and {items:,} items"
     return card(
-        f"{name}: {fitted.n_events} events",
-        note(f"{_data(fitted)}; {settings}"),
+        f"{name}: {len(events)} events",
+        note(f"{data}; {settings}"),
         bars(
-            [names[event] for event in order],
-            [float(share[event]) for event in order],
-            [f"{share[event]:.0%}" for event in order],
-            [colour(event) for event in order],
+            [event.name for event in shown],
+            [event.share for event in shown],
+            [f"{event.share:.0%}" for event in shown],
+            [colour(event.number) for event in shown],
         ),
-        note(f"and {fitted.n_events - len(order)} more") if fitted.n_events > len(order) else "",
+        note(f"and {rest} more") if rest > 0 else "",
         note(f"last training error (RMSE): {fitted.history[-1].rmse:.4f}") if fitted.history else "",
     )
-
-
-def _data(trained: Trained) -> str:
-    users, items = int(trained.user_seen.sum()), int(trained.item_seen.sum())
-    return f"learned from {len(trained.training):,} observations of {users:,} users and {items:,} items"

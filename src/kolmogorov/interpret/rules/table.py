@@ -18,7 +18,7 @@ from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.interpret.rules.counting import Basis, Bits, Counting
 from kolmogorov.interpret.rules.pairs import Pairs, pairs_of, sides_of, statements, with_probability
 from kolmogorov.interpret.rules.rule import Rule
-from kolmogorov.plot.rules import draw_rules
+from kolmogorov.plot.relations import rule_scatter
 
 #: What each kind says of its two items: (yes to the first, yes to the second).
 SAYS = {
@@ -321,7 +321,7 @@ class Rules(Sequence[Rule]):
         Axes
         """
         labels = [f"{left} ⇒ {right}" for left, right in zip(*self.names(), strict=True)]
-        return draw_rules(self.kind.tolist(), self.support, self.confidence - self.base_rate, labels, n_labels, ax)
+        return rule_scatter(self.kind.tolist(), self.support, self.confidence - self.base_rate, labels, n_labels, ax)
 
 
 def joined(parts: Sequence[Rules]) -> Rules:
