@@ -25,9 +25,9 @@ def events(fitted: Fitted, titles: list[str], named: bool) -> list[dict[str, Any
             "name": event.name if named else f"event {event.number}",
             "share": round(event.share, 5),
             "n_items": event.n_items,
-            "items": event.rows,
-            "likes": np.round(found.likes[[*event.rows], event.number], 2).tolist(),
-            "expected": np.round(found.expected[[*event.rows], event.number], 2).tolist(),
+            "items": list(event.rows),
+            "likes": np.round(found.likes[list(event.rows), event.number], 2).tolist(),
+            "expected": np.round(found.expected[list(event.rows), event.number], 2).tolist(),
         }
         for event in found.events(_LISTED, titles)
     ]
