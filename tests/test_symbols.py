@@ -39,9 +39,8 @@ def section(title):
 
 
 def rows(text):
-    cells = [
-        [cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")
-    ]
+    lines = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line] for line in lines[2:]]
 
 
 def test_the_papers_symbols_have_the_names_that_are_listed():
