@@ -19,7 +19,7 @@ from kolmogorov.testing import (
     SimplexSolverContract,
     check_solver,
 )
-from kolmogorov.testing.solvers import CONTRACTS
+from kolmogorov.testing.families import CONTRACTS
 
 #: Solvers that descend from their start, though they are not exact.
 DESCENDING = {"auto", "coordinate", "uneven", "two", "local_search", "branch_bound", "dmo", "frank_wolfe", "away_steps"}

@@ -18,6 +18,17 @@ def next_random(state):
 
 
 @kernel
+def fill_bits(state, out):
+    """Fill `out` with zeros and ones, each as likely; return the new state."""
+    bits = np.uint64(0)
+    for d in range(out.size):
+        if d % 64 == 0:
+            state, bits = next_random(state)
+        out[d] = float((bits >> np.uint64(d % 64)) & np.uint64(1))
+    return state
+
+
+@kernel
 def fill_normal(state, out):
     """Fill `out` with standard normal numbers (Box-Muller); return the new state."""
     size = out.size

@@ -1,15 +1,8 @@
 """Interchangeable row solvers: one algorithm per file, one contract, found by the name of their file."""
 
 from kolmogorov.solvers.composition import BestOf, Polished, Recorded
-from kolmogorov.solvers.contract import (
-    Batch,
-    BinarySolver,
-    BoxSolver,
-    LevelSolver,
-    RidgeSolver,
-    RowSolver,
-    SimplexSolver,
-)
+from kolmogorov.solvers.contract import Batch, RowSolver
+from kolmogorov.solvers.families import BinarySolver, BoxSolver, LevelSolver, RidgeSolver, SimplexSolver
 from kolmogorov.solvers.registry import names, register, resolve
 
 __all__ = [

@@ -12,7 +12,8 @@ from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov._support.validation import Integer, check_parameters
 from kolmogorov.kernels.binary.flips import multi_start
 from kolmogorov.kernels.rows.quadratic import batch_values
-from kolmogorov.solvers.contract import Batch, BinarySolver
+from kolmogorov.solvers.contract import Batch
+from kolmogorov.solvers.families import BinarySolver
 from kolmogorov.solvers.registry import resolve
 from kolmogorov.solvers.stopping import go_on, stop_cell
 

@@ -5,32 +5,22 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kolmogorov._support.nearest import nearest
 from kolmogorov._support.seeds import base_seed, row_seeds
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Counts, Floats, Seeds
 from kolmogorov._support.validation import Requirement, check_parameters
-from kolmogorov.errors import DataError, ParameterError, SolverMismatchError
-from kolmogorov.problems import BinaryQP, BoxQP, LevelQP, RidgeQP, SimplexQP, Solution, Status
-from kolmogorov.problems.level_qp import level_values
+from kolmogorov.errors import DataError, SolverMismatchError
+from kolmogorov.problems import Solution, Status
 from kolmogorov.problems.quadratic import QuadraticProgram, real_array
 from kolmogorov.solvers.stopping import interruptible
 
 PHASES = ("I-A", "I-B", "II-A", "II-B")
-_PROBLEMS: dict[str, type[QuadraticProgram]] = {
-    "simplex": SimplexQP,
-    "binary": BinaryQP,
-    "levels": LevelQP,
-    "box": BoxQP,
-    "ridge": RidgeQP,
-}
 # Up to this many variables every solver ends in milliseconds (benchmarks/solvers.py), and a thread to interrupt would
 # be the larger part.
 _MOMENTARY = 16
@@ -106,6 +96,7 @@ class RowSolver(ABC):
 
     name: ClassVar[str]
     family: ClassVar[str]
+    problem: ClassVar[type[QuadraticProgram]]
     max_variables: ClassVar[int | None] = None
     exact: ClassVar[bool] = False
     typical_cost: ClassVar[int] = 200
@@ -229,117 +220,7 @@ class RowSolver(ABC):
         return [field.name for field in fields(cls)] if is_dataclass(cls) else []
 
     def _check_family(self, problem: QuadraticProgram) -> None:
-        expected = _PROBLEMS[self.family]
-        if not isinstance(problem, expected):
+        if not isinstance(problem, self.problem):
             raise SolverMismatchError(
-                f"Solver '{self.name}' takes a {expected.__name__}, got a {type(problem).__name__}."
+                f"Solver '{self.name}' takes a {self.problem.__name__}, got a {type(problem).__name__}."
             )
-
-
-class SimplexSolver(RowSolver):
-    """Base of the users' solvers: minimise over the probability simplex."""
-
-    family = "simplex"
-    unlimited = "pairwise"
-
-    def _default_start(self, size: int) -> Floats:
-        return np.full(size, 1.0 / size)
-
-    def _check_start(self, start: Floats) -> None:
-        if not (start >= 0).all() or abs(start.sum() - 1.0) > 1e-9:
-            raise DataError("'start' must be non-negative and sum to 1.")
-
-
-class BinarySolver(RowSolver):
-    """Base of the items' solvers: minimise over {0,1}^D."""
-
-    family = "binary"
-    # Most methods take a millisecond or more for a row.
-    typical_cost = 100_000
-    unlimited = "local_search"
-
-    def _default_start(self, size: int) -> Floats:
-        return np.zeros(size)
-
-    def nearest(self, point: Floats) -> Floats:
-        """Return the feasible point nearest to one that lies between feasible ones."""
-        return (point > 0.5).astype(np.float64)
-
-    def _check_start(self, start: Floats) -> None:
-        if not np.isin(start, (0.0, 1.0)).all():
-            raise DataError("'start' must hold only 0 and 1.")
-
-
-@dataclass(frozen=True)
-class LevelSolver(RowSolver):
-    """Base of the items' solvers of many-valued models: minimise over levels^D.
-
-    A batch has no place for the levels, so that they are an option; a problem on its own brings its own.
-    """
-
-    levels: tuple[float, ...] = field(default=(0.0, 1.0), kw_only=True)
-
-    family = "levels"
-    typical_cost = 8_000
-    unlimited = "coordinate"
-
-    def __post_init__(self) -> None:
-        """Check the options; levels may come as any sequence of numbers."""
-        try:
-            object.__setattr__(self, "levels", tuple(level_values(self.levels).tolist()))
-        except DataError as error:
-            raise ParameterError(f"Solver '{self.name}': " + error.args[0]) from None
-        super().__post_init__()
-
-    @cached_property
-    def grid(self) -> Floats:
-        """The levels as an array."""
-        return np.array(self.levels)
-
-    def on(self, levels: ArrayLike) -> Self:
-        """Return the same solver for other levels."""
-        return replace(self, levels=tuple(np.asarray(levels, dtype=np.float64).tolist()))
-
-    def _prepared(self, problem: QuadraticProgram) -> Self:
-        assert isinstance(problem, LevelQP)
-        return self.on(problem.levels)
-
-    def _default_start(self, size: int) -> Floats:
-        return np.full(size, self.nearest(np.zeros(1))[0])
-
-    def nearest(self, point: Floats) -> Floats:
-        """Return the feasible point nearest to one that lies between feasible ones."""
-        found: Floats = self.grid[nearest(point, self.grid)]
-        return found
-
-    def _check_start(self, start: Floats) -> None:
-        if not np.isin(start, self.grid).all():
-            raise DataError(f"'start' must hold only levels: {', '.join(f'{level:g}' for level in self.levels)}.")
-
-
-class BoxSolver(RowSolver):
-    """Base of the items' solvers where psi holds chances: minimise over [0,1]^D."""
-
-    family = "box"
-    unlimited = "coordinate"
-
-    def _default_start(self, size: int) -> Floats:
-        return np.full(size, 0.5)
-
-    def _check_start(self, start: Floats) -> None:
-        if not ((start >= 0.0) & (start <= 1.0)).all():
-            raise DataError("'start' must lie in [0, 1].")
-
-
-class RidgeSolver(RowSolver):
-    """Base of the solvers of alternating least squares: minimise without constraints."""
-
-    family = "ridge"
-    unlimited = "cholesky"
-
-    def _default_start(self, size: int) -> Floats:
-        return np.zeros(size)
-
-    def _check_start(self, start: Floats) -> None:
-        if not np.isfinite(start).all():
-            raise DataError("'start' must be finite.")

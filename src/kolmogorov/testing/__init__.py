@@ -4,7 +4,7 @@ They need pytest or nothing to run, and Hypothesis to make problems; `import kol
 """
 
 from kolmogorov.testing.contract import RowSolverContract
-from kolmogorov.testing.solvers import (
+from kolmogorov.testing.families import (
     BinarySolverContract,
     BoxSolverContract,
     LevelSolverContract,

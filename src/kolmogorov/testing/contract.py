@@ -7,14 +7,13 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kolmogorov._support.seeds import row_seeds
+from kolmogorov._support.typing import Counts, Floats
 from kolmogorov.errors import DataError, SolverMismatchError
 from kolmogorov.problems import Status
 from kolmogorov.problems.quadratic import QuadraticProgram
 from kolmogorov.solvers import RowSolver, names, resolve
-from kolmogorov.testing.references import Floats
 
 
 class RowSolverContract:
@@ -40,33 +39,26 @@ class RowSolverContract:
     #: How a solver may end that declares itself exact; iterations towards a tolerance may run out, and say so.
     ends_of_exact: ClassVar[tuple[Status, ...]] = (Status.OPTIMAL, Status.ITERATION_LIMIT)
 
-    # --- what a family says -----------------------------------------------------------------------------------
+    # What a family says: which problems of `testing.problems` Hypothesis draws, the optimum found slowly, whether a
+    # point is in the set, some point of it, how far a value may lie from the optimum by rounding alone, and how far
+    # above it a point may lie that the solver calls optimal.
+    strategy: ClassVar[str] = "convex_problems"
+    max_size: ClassVar[int | None] = None
 
-    def problems(self) -> Any:
-        """Return a strategy of (gram, moment), small enough for `best`."""
+    def _best(self, gram: Floats, moment: Floats) -> Floats:
         raise NotImplementedError
 
-    def best(self, gram: Floats, moment: Floats) -> Floats:
-        """Return the optimum, found slowly."""
+    def _is_feasible(self, x: Floats) -> bool:
         raise NotImplementedError
 
-    def is_feasible(self, x: Floats) -> bool:
-        """Tell whether a point is in the family's set."""
+    def _start(self, rng: np.random.Generator, size: int) -> Floats:
         raise NotImplementedError
 
-    def start(self, rng: np.random.Generator, size: int) -> Floats:
-        """Return some point of the set."""
-        raise NotImplementedError
-
-    def slack(self, problem: QuadraticProgram, best: float) -> float:
-        """Return how far a value may lie from the optimum by rounding alone."""
+    def _slack(self, problem: QuadraticProgram, best: float) -> float:
         return 1e-8 * (1 + float(np.abs(problem.gram).max()))
 
-    def tolerance(self, problem: QuadraticProgram) -> float:
-        """Return how far above the optimum a point may lie that the solver calls optimal."""
+    def _tolerance(self, problem: QuadraticProgram) -> float:
         return 2 * float(getattr(self.solver, "tol", 0.0)) * float(np.diag(problem.gram).max())
-
-    # --- the tests --------------------------------------------------------------------------------------------
 
     def test_it_says_what_it_found(self) -> None:
         """The point is in the set, its value is the problem's, no bound is above the optimum, and proofs hold."""
@@ -74,16 +66,16 @@ class RowSolverContract:
         def check(problem: tuple[Floats, Floats]) -> None:
             qp = self.problem(*problem)
             got = self.solver.solve(qp)
-            best = qp.value(self.best(qp.gram, qp.moment))
-            slack = self.slack(qp, best)
-            expect(self.is_feasible(got.x), f"{got.x} is not in the set of a {type(qp).__name__}")
+            best = qp.value(self._best(qp.gram, qp.moment))
+            slack = self._slack(qp, best)
+            expect(self._is_feasible(got.x), f"{got.x} is not in the set of a {type(qp).__name__}")
             expect(got.value == qp.value(got.x), f"says its value is {got.value}, which is {qp.value(got.x)}")
             expect(got.value >= best - slack, f"says its value is {got.value}, below the optimum {best}")
             if self.solver.exact:
                 expect(got.status in self.ends_of_exact, f"declares itself exact and ends with {got.status}")
             if got.status is Status.OPTIMAL:
                 expect(
-                    got.value <= best + self.tolerance(qp) + slack, f"calls {got.value} optimal; the optimum is {best}"
+                    got.value <= best + self._tolerance(qp) + slack, f"calls {got.value} optimal; the optimum is {best}"
                 )
             if got.lower_bound is not None:
                 expect(
@@ -109,10 +101,10 @@ class RowSolverContract:
         rng = np.random.default_rng(0)
         size, n = 6, 9
         gram, moment = _some(rng, n, size)
-        start = np.stack([self.start(rng, size) for _ in range(n)])
+        start = np.stack([self._start(rng, size) for _ in range(n)])
         seeds = np.arange(n, dtype=np.uint64) * np.uint64(12345)
 
-        def solved(rows: NDArray[np.int64]) -> Floats:
+        def solved(rows: Counts) -> Floats:
             return self.solver.solve_batch(gram[rows], moment[rows], start[rows], seeds[rows])
 
         together = solved(np.arange(n))
@@ -127,7 +119,7 @@ class RowSolverContract:
         """A batch does not change what it is given."""
         rng = np.random.default_rng(1)
         gram, moment = _some(rng, 4, 5)
-        start = np.stack([self.start(rng, 5) for _ in range(4)])
+        start = np.stack([self._start(rng, 5) for _ in range(4)])
         given = (gram, moment, start, np.arange(4, dtype=np.uint64))
         before = [array.copy() for array in given]
         self.solver.solve_batch(*given)
@@ -138,7 +130,7 @@ class RowSolverContract:
         """The same seeds give the same bits, and NumPy's global generator is neither read nor moved."""
         rng = np.random.default_rng(2)
         gram, moment = _some(rng, 3, 8)
-        start = np.stack([self.start(rng, 8) for _ in range(3)])
+        start = np.stack([self._start(rng, 8) for _ in range(3)])
         seeds = row_seeds(5, 1, 0, np.arange(3))
         found = []
         for number in (1, 2):
@@ -159,10 +151,10 @@ class RowSolverContract:
 
         def check(problem: tuple[Floats, Floats]) -> None:
             qp = self.problem(*problem)
-            start = self.start(np.random.default_rng(4), qp.size)
+            start = self._start(np.random.default_rng(4), qp.size)
             got, before = self.solver.solve(qp, start=start), qp.value(start)
             expect(
-                got.value <= before + self.tolerance(qp) + self.slack(qp, before),
+                got.value <= before + self._tolerance(qp) + self._slack(qp, before),
                 f"goes from {before} up to {got.value}",
             )
 
@@ -196,6 +188,9 @@ class RowSolverContract:
         # A function made here belongs to one subclass; Hypothesis does not like tests that are inherited.
         from hypothesis import HealthCheck, given, settings
 
+        from kolmogorov.testing import problems
+
+        size = {} if self.max_size is None else {"max_size": self.max_size}
         quiet = settings(
             max_examples=self.n_examples,
             deadline=None,
@@ -203,7 +198,7 @@ class RowSolverContract:
             report_multiple_bugs=False,
             suppress_health_check=[HealthCheck.too_slow],
         )
-        quiet(given(self.problems())(check))()  # type: ignore[no-untyped-call]
+        quiet(given(getattr(problems, self.strategy)(**size))(check))()  # type: ignore[no-untyped-call]
 
 
 def expect(holds: bool, otherwise: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from kolmogorov.testing.references import Floats
+from kolmogorov._support.typing import Floats
 
 
 @st.composite

@@ -5,9 +5,8 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from kolmogorov._support.typing import Floats
 
 
 def value(gram: Floats, moment: Floats, x: Floats) -> float:
@@ -71,26 +70,3 @@ def best_in_box(gram: Floats, moment: Floats) -> Floats:
 def best_without_limits(gram: Floats, moment: Floats) -> Floats:
     """Solve the linear system in which the gradient is zero."""
     return np.asarray(np.linalg.lstsq(gram, moment, rcond=None)[0])
-
-
-def is_two_flip_optimal(gram: Floats, moment: Floats, x: Floats) -> bool:
-    """Tell whether no flip of one bit or of two lowers the value."""
-    here = value(gram, moment, x)
-    for flips in itertools.chain(itertools.combinations(range(len(x)), 1), itertools.combinations(range(len(x)), 2)):
-        other = x.copy()
-        other[list(flips)] = 1 - other[list(flips)]
-        if value(gram, moment, other) < here - 1e-9:
-            return False
-    return True
-
-
-def is_two_move_optimal(gram: Floats, moment: Floats, levels: Floats, x: Floats) -> bool:
-    """Tell whether no move of one coordinate or of two to other levels lowers the value."""
-    here = value(gram, moment, x)
-    for d, e in itertools.combinations_with_replacement(range(len(x)), 2):
-        for at_d, at_e in itertools.product(levels, repeat=2):
-            other = x.copy()
-            other[d], other[e] = at_d, at_e
-            if value(gram, moment, other) < here - 1e-9:
-                return False
-    return True

@@ -185,9 +185,7 @@ def open_bound(factor, centre, signs, sums, level, stage):
     least = np.inf
     for k in range(level, n):
         if stage[k] < 2:
-            offset = centre[k]
-            for j in range(k + 1, n):
-                offset += factor[k, j] * signs[j]
+            offset = offset_of(factor, centre, signs, k)
             step = abs(offset) - factor[k, k] if stage[k] == 0 else abs(offset) + factor[k, k]
             least = min(least, sums[k + 1] + step * step)
     return least

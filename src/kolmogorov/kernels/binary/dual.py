@@ -19,6 +19,7 @@ from kolmogorov.kernels.stopping import stopped
 ITERATIONS, FULL_EVDS, LANCZOS_EVDS, CONVERGED = 0, 1, 2, 3
 # Columns of `phases`.
 I_A, I_B, II_A, II_B = 0, 1, 2, 3
+# Times that a line search halves its step at most; then rounding is all that is left.
 HALVINGS = 60
 # A step this much shorter than the first is no step.
 SHORTEST = 2.0**-HALVINGS

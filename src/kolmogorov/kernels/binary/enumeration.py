@@ -6,7 +6,8 @@ import numpy as np
 
 from kolmogorov._support.jit import kernel
 
-# States of this many low bits are held side by side; few of them where the table would cost more than it saves.
+# States of this many low bits are held side by side, and of fewer up to a size at which the table would cost more than
+# it saves. benchmarks/exact_line.py measures what comes of it.
 LOW_BITS = 6
 FEW_LOW_BITS = 4
 FEW_UP_TO = 9

@@ -6,7 +6,7 @@ import numpy as np
 
 from kolmogorov._support.jit import kernel
 from kolmogorov.kernels.copying import copy_to
-from kolmogorov.kernels.randomness import next_random
+from kolmogorov.kernels.randomness import fill_bits
 from kolmogorov.kernels.stopping import stopped
 
 
@@ -101,16 +101,12 @@ def multi_start(gram, moment, start, seeds, n_starts, stop, x):
         noise = np.empty(size)
         rounding_noise(s, v, noise)
         for attempt in range(n_starts):
-            bits = np.uint64(0)
-            for d in range(size):
-                if attempt == 0:
-                    trial[d] = start[row, d]
-                elif attempt == 1:
-                    trial[d] = 0.0
-                else:
-                    if d % 64 == 0:
-                        state, bits = next_random(state)
-                    trial[d] = float((bits >> np.uint64(d % 64)) & np.uint64(1))
+            if attempt == 0:
+                copy_to(trial, start[row])
+            elif attempt == 1:
+                trial[:] = 0.0
+            else:
+                state = fill_bits(state, trial)
             refresh(s, v, trial, slope)
             descend(s, trial, slope, noise, stop)
             reached = refresh(s, v, trial, slope)

@@ -18,7 +18,7 @@ from kolmogorov.kernels.binary.dual import (
 from kolmogorov.kernels.copying import copy_to
 from kolmogorov.kernels.stopping import stopped
 
-# From here on products of matrices pay for the copies they need.
+# Above this size products of matrices pay for the copies they need. By judgement.
 _BY_PRODUCTS = 64
 
 

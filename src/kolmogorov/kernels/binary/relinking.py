@@ -12,10 +12,10 @@ import numpy as np
 from kolmogorov._support.jit import kernel
 from kolmogorov.kernels.binary.flips import descend, refresh, rounding_noise
 from kolmogorov.kernels.copying import copy_to
-from kolmogorov.kernels.randomness import next_random
+from kolmogorov.kernels.randomness import fill_bits, next_random
 from kolmogorov.kernels.stopping import stopped
 
-# Points nearer to each other than this have nothing between them that a walk would not see.
+# Points that differ in fewer bits have nothing between them that a walk would not see. By judgement.
 _NEAR = 6
 
 
@@ -121,7 +121,7 @@ def to_bits(side, x):
 
 @kernel
 def next_pair(values, untried):
-    """Return the two members of the pool that are best together among those not yet tried, or -1, -1."""
+    """Return the two points of the pool that are best together among pairs not yet tried, or -1, -1."""
     best = np.inf
     left = -1
     right = -1
@@ -136,7 +136,7 @@ def next_pair(values, untried):
 
 @kernel
 def place_in_pool(values, pool, filled, value, side):
-    """Return where a new point belongs in the pool: a free place, or the worst member's; -1 where it is not wanted."""
+    """Return where a new point belongs in the pool: a free place, or the worst point's; -1 where it is not wanted."""
     for a in range(filled):
         if values[a] == value and np.array_equal(pool[a], side):
             return -1
@@ -151,7 +151,7 @@ def place_in_pool(values, pool, filled, value, side):
 
 @kernel
 def keep_best_alone(values, pool, untried):
-    """Begin a pool again with its best member; return how many members it has."""
+    """Begin a pool again with its best point; return how many it holds."""
     top = np.argmin(values)
     copy_to(pool[0], pool[top])
     values[0] = values[top]
@@ -161,21 +161,10 @@ def keep_best_alone(values, pool, untried):
 
 
 @kernel
-def draw_point(state, x):
-    """Write random bits; return the new state."""
-    bits = np.uint64(0)
-    for d in range(x.size):
-        if d % 64 == 0:
-            state, bits = next_random(state)
-        x[d] = float((bits >> np.uint64(d % 64)) & np.uint64(1))
-    return state
-
-
-@kernel
 def relinked_search(gram, moment, seeds, pool_size, patience, moves, stop, x):
-    """Improve each row of `x`: fill a pool by walks from it and from random points, then walk from between its members.
+    """Improve each row of `x`: fill a pool by walks from it and from random points, then walk from between these.
 
-    Where all pairs have been tried, the pool begins again with its best member. A walk ends after `patience` flips
+    Where all pairs have been tried, the pool begins again with its best point. A walk ends after `patience` flips
     without progress, a row after about `moves` flips in all; once `stop`, int64[1], is set, the best so far is what
     remains. `x`, float64[n, D], holds points in {0,1}^D and is replaced by better ones.
     """
@@ -208,7 +197,7 @@ def relinked_search(gram, moment, seeds, pool_size, patience, moves, stop, x):
                     continue
                 to_bits(found, trial)
             elif done > 0:
-                state = draw_point(state, trial)
+                state = fill_bits(state, trial)
             here = gains(s, v, trial, side, gain)
             flips, state = walk(s, side, gain, here, noise, patience, moves - done, until, found, state, stop)
             done += flips + 1

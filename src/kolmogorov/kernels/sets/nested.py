@@ -7,6 +7,8 @@ event and those from `empty` on in none; of the latter the first `always` hold i
 
 from __future__ import annotations
 
+import numpy as np
+
 from kolmogorov._support.jit import kernel
 
 
@@ -20,43 +22,41 @@ def lies_inside(words, others, j, a, i, b):
 
 
 @kernel
+def add_rules(words, others, full, empty, always, j, k, out):
+    """Write the rules that begin with item j to `out`, from row k on; return the row after the last.
+
+    For every statement a of j the highest b of i is found whose support holds that of a, and the rule is kept where no
+    lower a has the same b: the others follow from it. Statements that hold always or never make none. Where `out` has
+    no rows, the rules are counted and not written.
+    """
+    for i in range(words.shape[0]):
+        if i == j:
+            continue
+        b = always[i]
+        for a in range(full[j], empty[j]):
+            reached = b
+            while b < words.shape[1] and lies_inside(words, others, j, a, i, b):
+                b += 1
+            if b > reached:
+                if out.shape[0]:
+                    out[k, 0], out[k, 1], out[k, 2], out[k, 3] = j, a, i, b - 1
+                k += 1
+    return k
+
+
+@kernel
 def count_nested(words, others, full, empty, always, first, last, out):
     """Write to out[j] how many rules begin with item j, for the items first..last."""
-    n, n_statements = words.shape[0], words.shape[1]
+    nothing = np.empty((0, 4), dtype=np.int64)
     for j in range(first, last):
-        total = 0
-        for i in range(n):
-            if i == j:
-                continue
-            b = always[i]
-            for a in range(full[j], empty[j]):
-                reached = b
-                while b < n_statements and lies_inside(words, others, j, a, i, b):
-                    b += 1
-                if b > reached:
-                    total += 1
-        out[j] = total
+        out[j] = add_rules(words, others, full, empty, always, j, 0, nothing)
 
 
 @kernel
 def list_nested(words, others, full, empty, always, ends, first, last, offset, out):
     """Write the rules that begin with the items first..last to out: (item, statement, item, statement).
 
-    For every statement a of j the highest b of i is found whose support holds that of a, and the rule is kept where no
-    lower a has the same b: the others follow from it. Statements that hold always or never make none. The rules of item
-    j end at ends[j] - offset.
+    The rules of item j end at ends[j] - offset.
     """
-    n, n_statements = words.shape[0], words.shape[1]
     for j in range(first, last):
-        k = ends[j - 1] - offset if j else 0
-        for i in range(n):
-            if i == j:
-                continue
-            b = always[i]
-            for a in range(full[j], empty[j]):
-                reached = b
-                while b < n_statements and lies_inside(words, others, j, a, i, b):
-                    b += 1
-                if b > reached:
-                    out[k, 0], out[k, 1], out[k, 2], out[k, 3] = j, a, i, b - 1
-                    k += 1
+        add_rules(words, others, full, empty, always, j, ends[j - 1] - offset if j else 0, out)

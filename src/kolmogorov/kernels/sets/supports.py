@@ -39,8 +39,8 @@ def count_related(x, y, weight, first, last, out):
 
 
 @kernel
-def list_related(x, y, class_of, indptr, members, ends, first, last, offset, left, right):
-    """Write all pairs (item, related item) for the items first..last of `members`.
+def list_related(x, y, class_of, indptr, items, ends, first, last, offset, left, right):
+    """Write all pairs (item, related item) for the items first..last of `items`, which are sorted by class.
 
     The pairs of an item end at ends[item] - offset.
     """
@@ -50,7 +50,7 @@ def list_related(x, y, class_of, indptr, members, ends, first, last, offset, lef
         for b in range(a + 1, x.shape[0]):
             if disjoint(x, y, a, b):
                 for other in range(indptr[b], indptr[b + 1]):
-                    left[n], right[n] = members[place], members[other]
+                    left[n], right[n] = items[place], items[other]
                     n += 1
 
 

@@ -10,7 +10,8 @@ from kolmogorov._support.validation import Boolean, Integer, Optional, Positive
 from kolmogorov.solvers.binary.branch_bound import BranchBound
 from kolmogorov.solvers.binary.exhaustive import Exhaustive
 from kolmogorov.solvers.binary.local_search import LocalSearch
-from kolmogorov.solvers.contract import Batch, BinarySolver
+from kolmogorov.solvers.contract import Batch
+from kolmogorov.solvers.families import BinarySolver
 
 #: Up to this many variables all points are looked at. `benchmarks/exact_line.py` prints the measurement.
 EXACT_LIMIT = 16

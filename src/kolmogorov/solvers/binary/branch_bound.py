@@ -15,7 +15,8 @@ from kolmogorov.kernels.binary.lifting import lift
 from kolmogorov.kernels.binary.newton import newton_dual
 from kolmogorov.solvers.arithmetic import binary_allowance, value_of
 from kolmogorov.solvers.binary.local_search import LocalSearch
-from kolmogorov.solvers.contract import Batch, BinarySolver
+from kolmogorov.solvers.contract import Batch
+from kolmogorov.solvers.families import BinarySolver
 from kolmogorov.solvers.stopping import Cell, limited
 
 # Above this many free variables an eigendecomposition takes a good part of a second and a proof is out of reach: the

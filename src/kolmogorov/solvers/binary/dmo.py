@@ -11,7 +11,8 @@ from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov._support.validation import Integer, Optional, Positive
 from kolmogorov.kernels.binary.monotonic import branch_reduce_bound
 from kolmogorov.solvers.arithmetic import binary_allowance
-from kolmogorov.solvers.contract import Batch, BinarySolver
+from kolmogorov.solvers.contract import Batch
+from kolmogorov.solvers.families import BinarySolver
 from kolmogorov.solvers.stopping import limited
 
 

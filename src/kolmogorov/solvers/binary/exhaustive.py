@@ -10,7 +10,8 @@ from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov.kernels.binary.enumeration import enumerate_all
 from kolmogorov.kernels.rows.quadratic import batch_values
 from kolmogorov.solvers.arithmetic import binary_allowance
-from kolmogorov.solvers.contract import Batch, BinarySolver
+from kolmogorov.solvers.contract import Batch
+from kolmogorov.solvers.families import BinarySolver
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov.solvers.binary.dual import DESCENT_RULES, MAX_VARIABLES, descended
-from kolmogorov.solvers.contract import Batch, BinarySolver
+from kolmogorov.solvers.contract import Batch
+from kolmogorov.solvers.families import BinarySolver
 
 
 @dataclass(frozen=True)

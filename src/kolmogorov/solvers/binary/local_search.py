@@ -12,7 +12,8 @@ from kolmogorov._support.validation import Integer, Optional, Positive
 from kolmogorov.kernels.binary.flips import multi_start
 from kolmogorov.kernels.binary.relinking import relinked_search
 from kolmogorov.kernels.binary.tabu import tabu_search
-from kolmogorov.solvers.contract import Batch, BinarySolver
+from kolmogorov.solvers.contract import Batch
+from kolmogorov.solvers.families import BinarySolver
 from kolmogorov.solvers.stopping import Cell, limited, shares_of_limit
 
 # Up to this many variables eight descents have found the optimum of nearly every problem of benchmarks/solvers.py.

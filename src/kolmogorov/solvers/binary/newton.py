@@ -8,7 +8,8 @@ from typing import ClassVar
 from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov.kernels.binary.relaxation import newton_batch
 from kolmogorov.solvers.binary.dual import MAX_VARIABLES, NEWTON_RULES, batch_of, room_for
-from kolmogorov.solvers.contract import Batch, BinarySolver
+from kolmogorov.solvers.contract import Batch
+from kolmogorov.solvers.families import BinarySolver
 from kolmogorov.solvers.stopping import stop_cell
 
 

@@ -21,7 +21,8 @@ from kolmogorov.kernels.binary.dual import (
 )
 from kolmogorov.kernels.binary.lifting import best_rounding, lift
 from kolmogorov.solvers.binary.dual import MAX_VARIABLES, NEWTON_RULES, batch_of, room_for
-from kolmogorov.solvers.contract import Batch, BinarySolver
+from kolmogorov.solvers.contract import Batch
+from kolmogorov.solvers.families import BinarySolver
 from kolmogorov.solvers.stopping import go_on, stop_cell
 
 

@@ -12,7 +12,7 @@ from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import Integer, Real
 from kolmogorov.kernels.rows.box import coordinate_descent
 from kolmogorov.solvers.certificate import Certified
-from kolmogorov.solvers.contract import BoxSolver
+from kolmogorov.solvers.families import BoxSolver
 from kolmogorov.solvers.stopping import stop_cell
 
 

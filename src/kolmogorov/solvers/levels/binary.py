@@ -9,7 +9,8 @@ import numpy as np
 from kolmogorov._support.nearest import nearest
 from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov.errors import SolverMismatchError
-from kolmogorov.solvers.contract import Batch, BinarySolver, LevelSolver
+from kolmogorov.solvers.contract import Batch
+from kolmogorov.solvers.families import BinarySolver, LevelSolver
 from kolmogorov.solvers.registry import resolve
 
 # Gaps between levels may differ by so much of one; decimal fractions are not exact.

@@ -12,7 +12,8 @@ from kolmogorov._support.validation import Integer, Optional, Positive
 from kolmogorov.kernels.binary.branching import pivoted_factor
 from kolmogorov.kernels.levels.branching import level_search
 from kolmogorov.solvers.arithmetic import level_allowance, value_of
-from kolmogorov.solvers.contract import Batch, LevelSolver
+from kolmogorov.solvers.contract import Batch
+from kolmogorov.solvers.families import LevelSolver
 from kolmogorov.solvers.levels.coordinate import Coordinate
 from kolmogorov.solvers.stopping import Cell, limited
 

@@ -10,7 +10,8 @@ import numpy as np
 from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov._support.validation import Integer, Optional, Positive
 from kolmogorov.kernels.levels.moves import multi_start
-from kolmogorov.solvers.contract import Batch, LevelSolver
+from kolmogorov.solvers.contract import Batch
+from kolmogorov.solvers.families import LevelSolver
 from kolmogorov.solvers.stopping import limited, shares_of_limit
 
 

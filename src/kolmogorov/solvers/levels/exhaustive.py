@@ -12,7 +12,8 @@ from kolmogorov.errors import SolverMismatchError
 from kolmogorov.kernels.levels.enumeration import enumerate_levels
 from kolmogorov.kernels.rows.quadratic import batch_values
 from kolmogorov.solvers.arithmetic import level_allowance
-from kolmogorov.solvers.contract import Batch, LevelSolver
+from kolmogorov.solvers.contract import Batch
+from kolmogorov.solvers.families import LevelSolver
 
 #: Points of a problem at most: some seconds.
 _MOST_POINTS = 2**28

@@ -9,7 +9,8 @@ import numpy as np
 from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov.kernels.rows.quadratic import batch_values
 from kolmogorov.kernels.rows.ridge import solve_systems
-from kolmogorov.solvers.contract import Batch, RidgeSolver
+from kolmogorov.solvers.contract import Batch
+from kolmogorov.solvers.families import RidgeSolver
 
 
 @dataclass(frozen=True)

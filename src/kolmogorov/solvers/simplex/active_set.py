@@ -12,7 +12,7 @@ from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import Integer, Real
 from kolmogorov.kernels.rows.active_set import active_set, active_set_rows
 from kolmogorov.solvers.certificate import Certified
-from kolmogorov.solvers.contract import SimplexSolver
+from kolmogorov.solvers.families import SimplexSolver
 from kolmogorov.solvers.stopping import stop_cell
 
 

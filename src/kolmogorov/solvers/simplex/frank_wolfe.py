@@ -12,7 +12,7 @@ from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import Boolean, Integer, Real
 from kolmogorov.kernels.rows.simplex import frank_wolfe
 from kolmogorov.solvers.certificate import Certified
-from kolmogorov.solvers.contract import SimplexSolver
+from kolmogorov.solvers.families import SimplexSolver
 
 
 @dataclass(frozen=True)

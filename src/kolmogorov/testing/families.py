@@ -1,4 +1,4 @@
-"""What every row solver promises, as classes of tests: one for each family.
+"""What a solver of each family promises, as classes of tests.
 
 A package that brings its own solver checks it in three lines::
 
@@ -17,55 +17,49 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from kolmogorov._support.typing import Floats
 from kolmogorov.problems import BinaryQP, BoxQP, LevelQP, RidgeQP, SimplexQP, Status
 from kolmogorov.problems.quadratic import QuadraticProgram
 from kolmogorov.solvers import LevelSolver, RowSolver
 from kolmogorov.testing import references
 from kolmogorov.testing.contract import RowSolverContract, expect
-from kolmogorov.testing.references import Floats
 
 
-class BinarySolverContract(RowSolverContract):
+class _FiniteContract(RowSolverContract):
+    """Where there are finitely many points one is the best or it is not; only the value is rounded."""
+
+    strategy = "binary_problems"
+    ends_of_exact = (Status.OPTIMAL,)
+
+    def _slack(self, problem: QuadraticProgram, best: float) -> float:
+        return 1e-9 * (1 + abs(best))
+
+    def _tolerance(self, problem: QuadraticProgram) -> float:
+        return 0.0
+
+
+class BinarySolverContract(_FiniteContract):
     """Tests over a solver of the family "binary": {0,1}^D, any symmetric matrix."""
 
     problem = BinaryQP
     stranger = SimplexQP
     bad_start: ClassVar = [0.5, 1.0]
-    ends_of_exact = (Status.OPTIMAL,)
 
-    def problems(self) -> Any:
-        """Return problems, convex or not."""
-        from kolmogorov.testing.problems import binary_problems
-
-        return binary_problems()
-
-    def best(self, gram: Floats, moment: Floats) -> Floats:
-        """Try all points."""
+    def _best(self, gram: Floats, moment: Floats) -> Floats:
         return references.best_binary(gram, moment)
 
-    def is_feasible(self, x: Floats) -> bool:
-        """Tell whether there are only bits."""
+    def _is_feasible(self, x: Floats) -> bool:
         return bool(np.isin(x, (0.0, 1.0)).all())
 
-    def start(self, rng: np.random.Generator, size: int) -> Floats:
-        """Toss coins."""
+    def _start(self, rng: np.random.Generator, size: int) -> Floats:
         return rng.integers(0, 2, size).astype(np.float64)
 
-    def slack(self, problem: QuadraticProgram, best: float) -> float:
-        """Allow for rounding, and no more: there are finitely many points."""
-        return 1e-9 * (1 + abs(best))
 
-    def tolerance(self, problem: QuadraticProgram) -> float:
-        """Allow nothing: a point is the best one or it is not."""
-        return 0.0
-
-
-class LevelSolverContract(RowSolverContract):
+class LevelSolverContract(_FiniteContract):
     """Tests over a solver of the family "levels": levels^D with the solver's own levels, any symmetric matrix."""
 
     stranger = BinaryQP
     bad_start: ClassVar = [0.123, 1.0]
-    ends_of_exact = (Status.OPTIMAL,)
 
     @property
     def levels(self) -> Floats:
@@ -73,36 +67,23 @@ class LevelSolverContract(RowSolverContract):
         assert isinstance(self.solver, LevelSolver)
         return self.solver.grid
 
+    @property
+    def max_size(self) -> int:  # type: ignore[override]
+        """Variables of a problem at most: as many as make about a thousand points."""
+        return max(1, int(np.log(1500) / np.log(len(self.levels))))
+
     def problem(self, gram: Any, moment: Any, offset: float = 0.0) -> LevelQP:  # type: ignore[override]
         """Return a problem over the solver's levels."""
         return LevelQP(gram, moment, self.levels, offset)
 
-    def problems(self) -> Any:
-        """Return problems, convex or not."""
-        from kolmogorov.testing.problems import binary_problems
-
-        # About a thousand points.
-        return binary_problems(max_size=max(1, int(np.log(1500) / np.log(len(self.levels)))))
-
-    def best(self, gram: Floats, moment: Floats) -> Floats:
-        """Try all points."""
+    def _best(self, gram: Floats, moment: Floats) -> Floats:
         return references.best_on_levels(gram, moment, self.levels)
 
-    def is_feasible(self, x: Floats) -> bool:
-        """Tell whether there are only levels."""
+    def _is_feasible(self, x: Floats) -> bool:
         return bool(np.isin(x, self.levels).all())
 
-    def start(self, rng: np.random.Generator, size: int) -> Floats:
-        """Draw levels evenly."""
+    def _start(self, rng: np.random.Generator, size: int) -> Floats:
         return rng.choice(self.levels, size)
-
-    def slack(self, problem: QuadraticProgram, best: float) -> float:
-        """Allow for rounding, and no more: there are finitely many points."""
-        return 1e-9 * (1 + abs(best))
-
-    def tolerance(self, problem: QuadraticProgram) -> float:
-        """Allow nothing: a point is the best one or it is not."""
-        return 0.0
 
 
 class SimplexSolverContract(RowSolverContract):
@@ -112,22 +93,13 @@ class SimplexSolverContract(RowSolverContract):
     stranger = BinaryQP
     bad_start: ClassVar = [0.5, 1.0]
 
-    def problems(self) -> Any:
-        """Return convex problems, some of them singular."""
-        from kolmogorov.testing.problems import convex_problems
-
-        return convex_problems()
-
-    def best(self, gram: Floats, moment: Floats) -> Floats:
-        """Try all supports."""
+    def _best(self, gram: Floats, moment: Floats) -> Floats:
         return references.best_on_simplex(gram, moment)
 
-    def is_feasible(self, x: Floats) -> bool:
-        """Tell whether the entries are not negative and sum to one, to rounding."""
+    def _is_feasible(self, x: Floats) -> bool:
         return bool((x >= 0).all()) and abs(float(x.sum()) - 1.0) <= 1e-12
 
-    def start(self, rng: np.random.Generator, size: int) -> Floats:
-        """Draw evenly from the simplex."""
+    def _start(self, rng: np.random.Generator, size: int) -> Floats:
         return rng.dirichlet(np.ones(size))
 
     def test_it_stays_on_the_simplex_for_large_moments(self) -> None:
@@ -138,7 +110,7 @@ class SimplexSolverContract(RowSolverContract):
             factor = rng.normal(size=(size, size))
             qp = SimplexQP(factor @ factor.T, rng.normal(size=size) * 10.0 ** rng.integers(0, 9))
             got = self.solver.solve(qp)
-            expect(self.is_feasible(got.x), f"{got.x} is not on the simplex; its sum is {got.x.sum()!r}")
+            expect(self._is_feasible(got.x), f"{got.x} is not on the simplex; its sum is {got.x.sum()!r}")
 
 
 class BoxSolverContract(RowSolverContract):
@@ -147,27 +119,19 @@ class BoxSolverContract(RowSolverContract):
     problem = BoxQP
     stranger = BinaryQP
     bad_start: ClassVar = [0.5, 1.5]
+    max_size = 5
 
-    def problems(self) -> Any:
-        """Return convex problems, some of them singular."""
-        from kolmogorov.testing.problems import convex_problems
-
-        return convex_problems(max_size=5)
-
-    def best(self, gram: Floats, moment: Floats) -> Floats:
-        """Try all choices of entries at the ends."""
+    def _best(self, gram: Floats, moment: Floats) -> Floats:
         return references.best_in_box(gram, moment)
 
-    def is_feasible(self, x: Floats) -> bool:
-        """Tell whether every entry is between 0 and 1."""
+    def _is_feasible(self, x: Floats) -> bool:
         return bool(((x >= 0) & (x <= 1)).all())
 
-    def start(self, rng: np.random.Generator, size: int) -> Floats:
-        """Draw evenly from the box."""
+    def _start(self, rng: np.random.Generator, size: int) -> Floats:
         return rng.random(size)
 
-    def slack(self, problem: QuadraticProgram, best: float) -> float:
-        """Allow for the rounding of the reference, which solves singular systems."""
+    def _slack(self, problem: QuadraticProgram, best: float) -> float:
+        # The reference solves singular systems.
         return 1e-6 * (1 + float(np.abs(problem.gram).max()))
 
 
@@ -177,27 +141,19 @@ class RidgeSolverContract(RowSolverContract):
     problem = RidgeQP
     stranger = BinaryQP
     bad_start: ClassVar = [0.5, float("inf")]
+    strategy = "ridge_problems"
 
-    def problems(self) -> Any:
-        """Return convex problems that have a minimum."""
-        from kolmogorov.testing.problems import ridge_problems
-
-        return ridge_problems()
-
-    def best(self, gram: Floats, moment: Floats) -> Floats:
-        """Solve the linear system."""
+    def _best(self, gram: Floats, moment: Floats) -> Floats:
         return references.best_without_limits(gram, moment)
 
-    def is_feasible(self, x: Floats) -> bool:
-        """Tell whether there are only numbers."""
+    def _is_feasible(self, x: Floats) -> bool:
         return bool(np.isfinite(x).all())
 
-    def start(self, rng: np.random.Generator, size: int) -> Floats:
-        """Draw from a normal distribution."""
+    def _start(self, rng: np.random.Generator, size: int) -> Floats:
         return rng.normal(size=size)
 
-    def slack(self, problem: QuadraticProgram, best: float) -> float:
-        """Allow for the rounding of singular systems."""
+    def _slack(self, problem: QuadraticProgram, best: float) -> float:
+        # The systems may be singular.
         return 1e-6 * (1 + float(np.abs(problem.gram).max()) * float(np.abs(problem.moment).max()))
 
 
