@@ -6,6 +6,7 @@ ends with; a violation is an `InvariantError` whose text begins with what is wro
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,42 +29,38 @@ def check_array(what: str, array: NDArray[Any], dtype: Any, shape: tuple[int | N
         raise InvariantError(f"{what} must be {np.dtype(dtype)}[{wanted}], got {array.dtype}{list(array.shape)}")
 
 
+def _check_all(what: str, array: NDArray[Any], holds: Callable[[NDArray[Any]], Any], otherwise: str) -> None:
+    """Check something of every element, a block of them at a time; comparisons are written so that NaN fails."""
+    flat = array.reshape(-1)
+    for first in range(0, flat.size, _BLOCK):
+        if not holds(flat[first : first + _BLOCK]).all():
+            raise InvariantError(f"{what} holds {otherwise}")
+
+
 def check_finite(what: str, array: NDArray[Any]) -> None:
     """Check that every element is a number."""
-    for block in _blocks(array):
-        if not np.isfinite(block).all():
-            raise InvariantError(f"{what} holds NaN or infinity")
+    _check_all(what, array, np.isfinite, "NaN or infinity")
 
 
 def check_between(what: str, array: NDArray[Any], low: float, high: float) -> None:
     """Check that every element is a number from `low` to `high`."""
-    for block in _blocks(array):
-        # Written so that NaN fails.
-        if not ((block >= low) & (block <= high)).all():
-            raise InvariantError(f"{what} holds a number outside [{low:g}, {high:g}]")
+    _check_all(what, array, lambda x: (x >= low) & (x <= high), f"a number outside [{low:g}, {high:g}]")
 
 
 def check_positive(what: str, array: NDArray[Any]) -> None:
     """Check that every element is a number above zero."""
-    for block in _blocks(array):
-        if not ((block > 0.0) & (block < np.inf)).all():
-            raise InvariantError(f"{what} holds a number that is not positive and finite")
+    _check_all(what, array, lambda x: (x > 0.0) & (x < np.inf), "a number that is not positive and finite")
 
 
 def check_bits(what: str, array: NDArray[Any]) -> None:
     """Check that every element is 0 or 1."""
     if array.dtype != bool:
-        for block in _blocks(array):
-            if not ((block == 0) | (block == 1)).all():
-                raise InvariantError(f"{what} holds a number that is neither 0 nor 1")
+        _check_all(what, array, lambda x: (x == 0) | (x == 1), "a number that is neither 0 nor 1")
 
 
 def check_among(what: str, array: NDArray[Any], levels: NDArray[np.float64]) -> None:
     """Check that every element is one of some increasing numbers."""
-    for block in _blocks(array):
-        # Written so that NaN fails.
-        if not (levels[nearest(block, levels)] == block).all():
-            raise InvariantError(f"{what} holds a number that is no level")
+    _check_all(what, array, lambda x: levels[nearest(x, levels)] == x, "a number that is no level")
 
 
 def check_simplex(what: str, array: NDArray[Any]) -> None:
@@ -102,8 +99,3 @@ def check_indices(what: str, indptr: NDArray[np.int64], indices: NDArray[Any], n
             begins = indptr[np.searchsorted(indptr, falls, side="right") - 1]
             if (begins != falls).any():
                 raise InvariantError(f"{what} does not increase within a row: a pair is there twice or out of order")
-
-
-def _blocks(array: NDArray[Any]) -> Any:
-    flat = array.reshape(-1)
-    return (flat[first : first + _BLOCK] for first in range(0, flat.size, _BLOCK))

@@ -12,6 +12,7 @@ from kolmogorov.problems import BinaryQP, LevelQP, Solution
 from kolmogorov.problems.quadratic import QuadraticProgram, row_count
 from kolmogorov.solvers import RowSolver, resolve
 
+#: Nodes of a search over levels, as many as `solvers.binary.auto` takes. By judgement.
 _THOROUGH_NODES = 2_000_000
 
 
@@ -53,7 +54,7 @@ def solve(
     [0.5, 1.0]
     """
     problem = _problem(S, v, levels)
-    method = (lone_level_solver if isinstance(problem, LevelQP) else lone_solver)(solver, **options)
+    method = lone_solver(solver, over_levels=isinstance(problem, LevelQP), **options)
     return method.solve(problem, start=start, random_state=random_state)
 
 
@@ -70,15 +71,13 @@ def _problem(S: Any, v: ArrayLike | None, levels: ArrayLike | None) -> BinaryQP 
     return BinaryQP(S, moment) if levels is None else LevelQP(S, moment, levels)
 
 
-def lone_solver(solver: str | RowSolver, /, **options: Any) -> RowSolver:
-    """Make the solver for a problem on its own, which deserves more work than one of thousands in a sweep."""
-    if solver == "auto":
-        options = {"thorough": True, **options}
-    return resolve("binary", solver, **options)
+def lone_solver(solver: str | RowSolver, /, *, over_levels: bool = False, **options: Any) -> RowSolver:
+    """Make the solver for a problem on its own, which deserves more work than one of thousands in a sweep.
 
-
-def lone_level_solver(solver: str | RowSolver, /, **options: Any) -> RowSolver:
-    """Make the solver for a problem over levels; by default the search for a proof, up to two million nodes."""
-    if solver == "auto":
+    "auto" searches for a proof; over levels, where no solver has that name, it is `branch_bound`.
+    """
+    if solver != "auto":
+        return resolve("levels" if over_levels else "binary", solver, **options)
+    if over_levels:
         return resolve("levels", "branch_bound", **{"max_nodes": _THOROUGH_NODES, **options})
-    return resolve("levels", solver, **options)
+    return resolve("binary", "auto", **{"thorough": True, **options})

@@ -40,27 +40,33 @@ def _tables() -> tuple[Observations, Observations]:
     return answers, ratings
 
 
-def _point(answers: Observations, ratings: Observations) -> None:
-    from kolmogorov import KolmogorovModel
-
+def _one_model(answers: Observations, ratings: Observations) -> None:
     for table in (answers, ratings):
         for solver in ("exhaustive", "local_search"):
-            model = KolmogorovModel(4, item_solver=solver, max_iter=2, random_state=0).fit(table)
+            model = _fitted(table, item_solver=solver)
         _ask(model, table)
 
 
 def _of_ratings(answers: Observations, ratings: Observations) -> None:
-    from kolmogorov import KolmogorovModel
-
-    model = KolmogorovModel(4, learn_from="ratings", max_iter=2, random_state=0)
     for levels in (2, "chances"):
-        model.set_params(levels=levels).fit(ratings).evaluate(ratings)
+        _fitted(ratings, learn_from="ratings", levels=levels).evaluate(ratings)
 
 
 def _levels(answers: Observations, ratings: Observations) -> None:
+    _ask(_fitted(ratings, levels="auto", learn_from="ratings"), ratings)
+
+
+def _only_yes(answers: Observations, ratings: Observations) -> None:
+    visits = answers.subset(answers.values == 1.0)
+    model = _fitted(visits, unobserved="auto")
+    model.evaluate(visits, ranking=True)
+    model._asked(visits.users.ids[0], 3)
+
+
+def _fitted(table: Observations, **options: Any) -> Any:
     from kolmogorov import KolmogorovModel
 
-    _ask(KolmogorovModel(4, levels="auto", learn_from="ratings", max_iter=2, random_state=0).fit(ratings), ratings)
+    return KolmogorovModel(4, max_iter=2, random_state=0, **options).fit(table)
 
 
 def _drawn(table: Observations) -> None:
@@ -69,15 +75,6 @@ def _drawn(table: Observations) -> None:
     model = BayesianKolmogorovModel(4, random_state=0, **_SHORT).fit(table)
     model.predict_interval(table)
     _ask(model, table)
-
-
-def _only_yes(answers: Observations, ratings: Observations) -> None:
-    from kolmogorov import KolmogorovModel
-
-    visits = answers.subset(answers.values == 1.0)
-    model = KolmogorovModel(4, unobserved="auto", max_iter=2, random_state=0).fit(visits)
-    model.evaluate(visits, ranking=True)
-    model._asked(visits.users.ids[0], 3)
 
 
 def _ask(model: Any, table: Observations) -> None:
@@ -95,7 +92,7 @@ def _ask(model: Any, table: Observations) -> None:
 
 #: What is compiled, in the order in which newcomers meet it.
 STEPS: dict[str, Callable[[Any, Any], None]] = {
-    "one model: fit, predict, recommend, explain, rules": _point,
+    "one model: fit, predict, recommend, explain, rules": _one_model,
     "the same learned from ratings": _of_ratings,
     "draws of yes and no": lambda answers, ratings: _drawn(answers),
     "draws of ratings": lambda answers, ratings: _drawn(ratings),

@@ -24,18 +24,9 @@ def best_items(scores, users, indptr, indices, counts, least, out):
     Scores that differ by less than a millionth of a millionth are a tie, which goes to the item with more observations
     and then to the smaller number.
 
-    Parameters
-    ----------
-    scores : float64[n, n_items]
-    users : int64[n]
-        Whose observations are left out; the number past the last stands for somebody without any.
-    indptr, indices : int64[n_users + 1], int32[nnz]
-        The observations by users.
-    counts : int64[n_items]
-    least : int
-        Items with fewer observations in all are left out too.
-    out : int64[n, k]
-        Output, overwritten.
+    Row r of `scores`, float64[n, n_items], is of users[r], whose observations, in `indptr` and `indices`, are left out;
+    the number past the last user stands for somebody without any. Items with fewer than `least` observations in all,
+    which are in `counts`, are left out too. `out` is int64[n, k].
     """
     n_items, k = scores.shape[1], out.shape[1]
     best = np.empty(k)
@@ -77,16 +68,9 @@ def best_items(scores, users, indptr, indices, counts, least, out):
 def list_scores(lists, indptr, indices, first, extra, out):
     """Write recall, precision, nDCG, average precision, reciprocal rank and hit of every list to `out`.
 
-    Parameters
-    ----------
-    lists : int64[n, k]
-        Items, best first; -1 where there were too few.
-    indptr, indices : int64[n_rows + 1], int[nnz]
-        The relevant items of every row, increasing; the list `0` belongs to the row `first`.
-    extra : int64[n_rows]
-        Relevant items of a row that could not be listed; they count as missed.
-    out : float64[n, 6]
-        Output, overwritten; 0 where a row has nothing relevant.
+    `lists`, int64[n, k], holds items, best first, and -1 where there were too few. The relevant items of every row,
+    increasing, are in `indptr` and `indices`; list 0 belongs to the row `first`. `extra` counts relevant items of a row
+    that could not be listed; they are missed. `out` is float64[n, 6], 0 where a row has nothing relevant.
     """
     n, k = lists.shape
     for row in range(n):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kolmogorov._support.typing import Floats
 from kolmogorov.errors import DataError
 
 #: A dense matrix of this size takes 3 GB.
@@ -37,8 +38,8 @@ class QuadraticProgram:
     at most 20,000.
     """
 
-    gram: NDArray[np.float64]
-    moment: NDArray[np.float64]
+    gram: Floats
+    moment: Floats
     offset: float
 
     def __init__(self, gram: ArrayLike, moment: ArrayLike, offset: float = 0.0) -> None:
@@ -69,13 +70,17 @@ class QuadraticProgram:
 
     def value(self, x: ArrayLike) -> float:
         """Return x^T gram x - 2 x^T moment + offset."""
+        point = self._point(x)
+        return float(point @ self.gram @ point - 2.0 * (point @ self.moment)) + self.offset
+
+    def _point(self, x: ArrayLike) -> Floats:
         point = real_array(x, "x", ndim=1)
         if point.size != self.size:
             raise DataError(f"'x' must have {self.size} entries, one per variable, got {point.size}.")
-        return float(point @ self.gram @ point - 2.0 * (point @ self.moment)) + self.offset
+        return point
 
 
-def real_array(values: Any, name: str, ndim: int) -> NDArray[np.float64]:
+def real_array(values: Any, name: str, ndim: int) -> Floats:
     """Return a copy as float64, or say what is wrong with it."""
     if hasattr(values, "toarray"):
         values = values.toarray()
@@ -122,7 +127,7 @@ def _check_size(gram: Any) -> None:
         )
 
 
-def _check_magnitude(array: NDArray[np.float64], name: str, size: int) -> None:
+def _check_magnitude(array: Floats, name: str, size: int) -> None:
     limit = LARGEST_SUM / size**2
     largest = max(abs(float(array.max())), abs(float(array.min())))
     if largest > limit:
@@ -132,7 +137,7 @@ def _check_magnitude(array: NDArray[np.float64], name: str, size: int) -> None:
         )
 
 
-def _make_symmetric(matrix: NDArray[np.float64]) -> None:
+def _make_symmetric(matrix: Floats) -> None:
     """Replace the matrix by the mean of itself and its transpose, which must agree up to rounding."""
     size = len(matrix)
     scale = max(abs(float(matrix.max())), abs(float(matrix.min())))
@@ -150,6 +155,6 @@ def _make_symmetric(matrix: NDArray[np.float64]) -> None:
         matrix[first:, rows] = mean.T
 
 
-def _frozen(array: NDArray[np.float64]) -> NDArray[np.float64]:
+def _frozen(array: Floats) -> Floats:
     array.setflags(write=False)
     return array

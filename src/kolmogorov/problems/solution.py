@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-import numpy as np
-from numpy.typing import NDArray
+from kolmogorov._support.typing import Floats
 
 
 class Status(Enum):
@@ -48,7 +47,7 @@ class Solution:
         The dual points that belong to `trace`.
     """
 
-    x: NDArray[np.float64]
+    x: Floats
     value: float
     lower_bound: float | None
     status: Status
@@ -59,9 +58,9 @@ class Solution:
     gradient_norm: float | None = None
     nodes: int | None = None
     phases: dict[str, int] | None = None
-    dual: NDArray[np.float64] | None = None
-    trace: NDArray[np.float64] | None = None
-    dual_trace: NDArray[np.float64] | None = None
+    dual: Floats | None = None
+    trace: Floats | None = None
+    dual_trace: Floats | None = None
 
     @property
     def gap(self) -> float | None:

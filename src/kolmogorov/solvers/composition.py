@@ -14,7 +14,7 @@ from kolmogorov.kernels.binary.flips import multi_start
 from kolmogorov.kernels.rows.quadratic import batch_values
 from kolmogorov.solvers.contract import Batch
 from kolmogorov.solvers.families import BinarySolver
-from kolmogorov.solvers.registry import resolve
+from kolmogorov.solvers.registry import binary_solver
 from kolmogorov.solvers.stopping import go_on, stop_cell
 
 
@@ -26,14 +26,12 @@ class _Wrapper(BinarySolver):
 
     def __post_init__(self) -> None:
         """Look the wrapped solver up now, so that a wrong name is an early error."""
-        resolve("binary", self.solver)
+        binary_solver(self.solver)
 
     @property
     def inner(self) -> BinarySolver:
         """The wrapped solver."""
-        solver = resolve("binary", self.solver)
-        assert isinstance(solver, BinarySolver)
-        return solver
+        return binary_solver(self.solver)
 
     def check_size(self, size: int) -> None:
         """Raise where the wrapped solver would."""

@@ -13,7 +13,7 @@ from kolmogorov._support.nearest import nearest
 from kolmogorov._support.typing import Floats
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.problems import BinaryQP, BoxQP, LevelQP, RidgeQP, SimplexQP
-from kolmogorov.problems.level_qp import level_values
+from kolmogorov.problems.programs import level_values
 from kolmogorov.problems.quadratic import QuadraticProgram
 from kolmogorov.solvers.contract import RowSolver
 

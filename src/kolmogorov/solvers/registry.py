@@ -8,6 +8,7 @@ from typing import Any
 from kolmogorov._support.validation import suggestion
 from kolmogorov.errors import ParameterError
 from kolmogorov.solvers.contract import RowSolver
+from kolmogorov.solvers.families import BinarySolver
 
 _HOME = "kolmogorov.solvers"
 # Wrappers take another solver and are not listed among the methods, but a stored model may name them.
@@ -81,6 +82,13 @@ def _family(family: str) -> dict[str, str]:
     if family not in _TARGETS:
         raise ParameterError(f"Unknown family {family!r}; known: {', '.join(_TARGETS)}.")
     return _TARGETS[family]
+
+
+def binary_solver(solver: str | BinarySolver) -> BinarySolver:
+    """Return the binary solver that another one is made of, given as an object or by its name."""
+    found = resolve("binary", solver)
+    assert isinstance(found, BinarySolver)
+    return found
 
 
 def resolve(family: str, solver: str | RowSolver, /, **options: Any) -> RowSolver:

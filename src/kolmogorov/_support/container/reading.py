@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -41,28 +42,20 @@ def read(path: str | os.PathLike[str], kinds: tuple[str, ...]) -> tuple[Contents
         return contents, {name: array_of(stream, section, name, path) for name, section in contents.sections.items()}
 
 
-class opened:  # noqa: N801 - a context manager that reads as a verb
+@contextmanager
+def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a file for reading; what goes wrong with it is a `FileFormatError` that names it."""
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._path = path
-
-    def __enter__(self) -> BinaryIO:
+    try:
         try:
-            self._stream = open(self._path, "rb")
-        except (OSError, ValueError) as error:
-            raise self._worded(error) from None
-        return self._stream
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        self._stream.close()
-        if isinstance(error, OSError) and not isinstance(error, FileFormatError):
-            raise self._worded(error) from None
-
-    def _worded(self, error: OSError | ValueError) -> FileFormatError:
-        if isinstance(error, FileNotFoundError):
-            return FileFormatError(f"There is no file {self._path}.")
-        return FileFormatError(f"{self._path} cannot be read: {getattr(error, 'strerror', None) or error}.")
+            stream = open(path, "rb")  # noqa: SIM115 (it is closed below)
+        except ValueError as error:  # a NUL in the path
+            raise FileFormatError(f"{path} cannot be read: {error}.") from None
+        with stream:
+            yield stream
+    except FileNotFoundError:
+        raise FileFormatError(f"There is no file {path}.") from None
+    except OSError as error:
+        raise FileFormatError(f"{path} cannot be read: {error.strerror or error}.") from None
 
 
 def contents_of(stream: BinaryIO, path: Any) -> Contents:

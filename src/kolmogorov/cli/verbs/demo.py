@@ -35,19 +35,20 @@ def command(what: str, seed: int) -> None:
 
 
 def _zoo(seed: int) -> None:
-    from kolmogorov.cli.display import console
-
     model = _yes_or_no("zoo", 5, ("animals", "trait"), seed)
-    console().print("\nWhy the dolphin gives milk:")
-    console().print(str(model.explain("dolphin", "milk")))
+    _say_why("Why the dolphin gives milk", model, "dolphin", "milk")
 
 
 def _votes(seed: int) -> None:
+    model = _yes_or_no("votes", 6, ("members", "motion"), seed, n_items=4)
+    _say_why("Why green-coast-1 votes for a carbon tax", model, "green-coast-1", "Tax carbon at 60 a tonne")
+
+
+def _say_why(title: str, model: KolmogorovModel, user: str, item: str) -> None:
     from kolmogorov.cli.display import console
 
-    model = _yes_or_no("votes", 6, ("members", "motion"), seed, n_items=4)
-    console().print("\nWhy green-coast-1 votes for a carbon tax:")
-    console().print(str(model.explain("green-coast-1", "Tax carbon at 60 a tonne")))
+    console().print(f"\n{title}:")
+    console().print(str(model.explain(user, item)))
 
 
 def _yes_or_no(name: str, n_events: int, nouns: tuple[str, str], seed: int, n_items: int = 20) -> KolmogorovModel:
@@ -60,7 +61,7 @@ def _yes_or_no(name: str, n_events: int, nouns: tuple[str, str], seed: int, n_it
     train, test = obs.split(test_size=0.2, random_state=seed)
     out.print(f"{name.capitalize()}: {datasets.names()[name]}. {len(test):,} of {len(obs):,} cells held out.\n")
     model = KolmogorovModel(n_events=n_events, random_state=seed).fit(train)
-    guess = constant_guess(train, test)
+    guess = _constant_guess(train, test)
     accuracy = model.evaluate(test)["accuracy"]
     out.print(f"Held-out cells told right: {accuracy:.1%}   (best constant guess per {nouns[1]}: {guess:.1%})\n")
     out.print(_events_table(model, nouns, n_items))
@@ -96,7 +97,7 @@ def _survey(seed: int) -> None:
     out.print(str(model.relations().rules(train, max_rules=8).on(obs)))
 
 
-def constant_guess(train: Observations, test: Observations) -> float:
+def _constant_guess(train: Observations, test: Observations) -> float:
     """Return the accuracy of guessing each item's more frequent answer in the training part."""
     import numpy as np
 

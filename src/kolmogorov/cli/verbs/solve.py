@@ -38,12 +38,12 @@ def command(
       kolmogorov solve bqp50-1.sparse --solver enhanced_gd --option gamma=1000
     """
     from kolmogorov import bqp
-    from kolmogorov.bqp.solving import lone_level_solver, lone_solver
+    from kolmogorov.bqp.solving import lone_solver
     from kolmogorov.cli.display import emit
 
     options = dict(_option(pair) for pair in pairs)
     program: Any = bqp.read(problem)
-    method = (lone_solver if levels is None else lone_level_solver)(solver, **options)
+    method = lone_solver(solver, over_levels=levels is not None, **options)
     if levels is not None:
         program = bqp.LevelQP(program.gram, program.moment, levels, program.offset)
     # The first call of a solver in a process loads or compiles its kernels; the time printed is the problem's own.

@@ -121,30 +121,11 @@ def offset_of(factor, centre, signs, k):
 def sphere_search(factor, centre, radius, signs, sums, level, stage, best, budget, stop):
     """Depth-first search for signs s with |R s + c|^2 below `radius`; can be interrupted and taken up again.
 
-    Parameters
-    ----------
-    factor : float64[n, n]
-        R, upper triangular.
-    centre : float64[n]
-        c.
-    radius : float
-        Squared length to beat.
-    signs, sums, stage : float64[n], float64[n + 1], int64[n]
-        State of the search. `sums[k]` is the length gathered from the rows k and above; `stage[k]` counts the
-        children of level k already entered.
-    level : int
-        Where to go on; n - 1 at the start with stage[n - 1] = 0.
-    best : float64[n]
-        Output: the best signs found.
-    budget : int
-        Nodes to visit at most.
-    stop : int64[1]
-        Once set, the search is interrupted.
-
-    Returns
-    -------
-    radius, level, nodes : float, int, int
-        The search is complete when level == n.
+    R is `factor`, float64[n, n], upper triangular, and c is `centre`, float64[n]. The state of the search is in
+    `signs`, in `sums`, float64[n + 1], whose k-th is the length gathered from the rows k and above, and in `stage`,
+    int64[n], which counts the children of each level already entered. It goes on at `level`, which is n - 1 at the
+    start. The best signs found are written to `best`. At most `budget` nodes are visited, and none once `stop` is set.
+    Returns the radius, the level, which is n where the search is complete, and the nodes.
     """
     n = centre.size
     offset = np.empty(n)

@@ -78,17 +78,9 @@ def descend(s, x, slope, noise, stop):
 def multi_start(gram, moment, start, seeds, n_starts, stop, x):
     """Descend from `start`, from zero, and from random points; write the best local minimum to each row of x.
 
-    Parameters
-    ----------
-    gram, moment, start : float64[n, D, D], float64[n, D], float64[n, D]
-    seeds : uint64[n]
-        Each row's own random stream.
-    n_starts : int
-        Number of descents per row, the two fixed ones included.
-    stop : int64[1]
-        Once set, what has been reached is written down and no further descent begins.
-    x : float64[n, D]
-        Output.
+    `gram` is float64[n, D, D]; `moment`, `start` and `x` are float64[n, D]; `seeds`, uint64[n], begin each row's random
+    stream. There are `n_starts` descents per row, the two fixed ones included. Once `stop` is set, what has been
+    reached is written down and no further descent begins.
     """
     rows, size = x.shape
     for row in range(rows):

@@ -41,18 +41,8 @@ def tridiagonalise(matrix, start, delta, reorthogonalised, basis, diagonal, off)
     With `reorthogonalised` every new vector is orthogonalised twice against all earlier ones. Without, it is the
     recurrence of three terms that the paper prints, which loses orthogonality, and with it the lemmas on its error.
 
-    Parameters
-    ----------
-    matrix : float64[n, n]
-        Symmetric.
-    start : float64[n]
-        Of unit norm.
-    delta : float
-    reorthogonalised : bool
-    basis : float64[n, n]
-        Output: row j is p_{j+1}.
-    diagonal, off : float64[n], float64[n + 1]
-        Output: alpha_1, ..., alpha_m and beta_1 = 0, beta_2, ..., beta_{m+1}.
+    `matrix` is symmetric and `start` of unit norm. Row j of `basis`, float64[n, n], becomes p_{j+1}; `diagonal` and
+    `off`, float64[n + 1], become alpha_1, ..., alpha_m and beta_1 = 0, beta_2, ..., beta_{m+1}.
     """
     n = start.size
     copy_to(basis[0], start)

@@ -35,19 +35,8 @@ def lift(gram, moment, lifted):
 def best_rounding(lifted, factor, n_draws, state, stop, x):
     """Round Gaussian draws with covariance factor factor^T to signs and keep the best (the paper's Algorithm 3).
 
-    Parameters
-    ----------
-    lifted : float64[n, n]
-        The matrix A.
-    factor : float64[n, k]
-        L with X* = L L^T.
-    n_draws : int
-    state : uint64
-        Of the row's random stream.
-    stop : int64[1]
-        Once set, the best so far is kept.
-    x : float64[n - 1]
-        Output in {0, 1}.
+    `lifted` is A, `factor`, float64[n, k], is L with X* = L L^T. The best of `n_draws` points, or of those that were
+    drawn before `stop` was set, is written to `x`, float64[n - 1]. Takes and returns the state of a random stream.
     """
     n, rank = factor.shape
     draw = np.empty(max(rank, 1))

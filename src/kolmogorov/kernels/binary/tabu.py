@@ -52,18 +52,8 @@ def wander(s, v, x, best_x, reached, moves, noise, state, stop):
 def tabu_search(gram, moment, seeds, moves, restarts, stop, x):
     """Improve each row of `x` by walks from it and from shaken copies of the best point found.
 
-    Parameters
-    ----------
-    gram, moment : float64[n, D, D], float64[n, D]
-    seeds : uint64[n]
-    moves : int
-        Flips per walk.
-    restarts : int
-        Walks per row.
-    stop : int64[1]
-        Once set, no further walk begins.
-    x : float64[n, D]
-        Points in {0,1}^D; replaced by better ones.
+    `x`, float64[n, D], holds points in {0,1}^D and is replaced by better ones. Every row takes `restarts` walks of
+    `moves` flips, and none once `stop` is set.
     """
     rows, size = x.shape
     walker = np.empty(size)

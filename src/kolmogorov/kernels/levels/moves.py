@@ -14,7 +14,7 @@ from kolmogorov.kernels.rows.quadratic import value
 from kolmogorov.kernels.rows.simplex import gradient
 from kolmogorov.kernels.stopping import stopped
 
-# Rounds of the continuous descent whose end is rounded to a start; more do not find better starts.
+# Rounds of the continuous descent whose end is rounded to a start; more do not find better starts. By judgement.
 _RELAXED_ROUNDS = 10
 
 
@@ -154,18 +154,9 @@ def relaxed_start(s, v, levels, place, x, slope):
 def multi_start(gram, moment, levels, start, seeds, n_starts, stop, out):
     """Descend from `start`, from the rounded continuous solution, and from random points; keep each row's best.
 
-    Parameters
-    ----------
-    gram, moment, start : float64[n, D, D], float64[n, D], float64[n, D]
-        Entries of `start` are levels.
-    levels : float64[L]
-    seeds : uint64[n]
-        Each row's own random stream.
-    n_starts : int
-        Number of descents per row, the two fixed ones included.
-    stop : int64[1]
-        Once set, what has been reached is written down and no further descent begins.
-    out : float64[n, D]
+    `gram` is float64[n, D, D]; `moment`, `start` and `out` are float64[n, D], with levels in `start`; `seeds`,
+    uint64[n], begin each row's random stream. There are `n_starts` descents per row, the two fixed ones included. Once
+    `stop` is set, what has been reached is written down and no further descent begins.
     """
     rows, size = out.shape
     x, slope, noise = np.empty(size), np.empty(size), np.empty(size)

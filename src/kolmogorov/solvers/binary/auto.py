@@ -15,7 +15,7 @@ from kolmogorov.solvers.families import BinarySolver
 
 #: Up to this many variables all points are looked at. `benchmarks/exact_line.py` prints the measurement.
 EXACT_LIMIT = 16
-#: Up to this many variables more descents are the better use of time than a proof.
+#: Up to this many variables so many descents are the better use of time than a proof of so many nodes. By judgement.
 _DESCENT_LIMIT = 24
 _THOROUGH_STARTS = 32
 _THOROUGH_NODES = 2_000_000

@@ -16,7 +16,7 @@ from kolmogorov.solvers.contract import Batch
 from kolmogorov.solvers.families import BinarySolver
 from kolmogorov.solvers.stopping import Cell, limited, shares_of_limit
 
-# Up to this many variables eight descents have found the optimum of nearly every problem of benchmarks/solvers.py.
+# Up to this many variables eight descents have found the optimum of nearly every problem of benchmarks/exact_line.py.
 _DESCENTS_SUFFICE = 16
 # Up to this many variables shaken copies of the best point are enough; above, a pool of so many good points finds more
 # (random problems of 250 and 500 variables, benchmarks/solvers.py).

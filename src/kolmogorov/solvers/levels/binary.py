@@ -11,7 +11,7 @@ from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov.errors import SolverMismatchError
 from kolmogorov.solvers.contract import Batch
 from kolmogorov.solvers.families import BinarySolver, LevelSolver
-from kolmogorov.solvers.registry import resolve
+from kolmogorov.solvers.registry import binary_solver
 
 # Gaps between levels may differ by so much of one; decimal fractions are not exact.
 _ROUNDING = 1e-9
@@ -46,7 +46,7 @@ class Binary(LevelSolver):
     def __post_init__(self) -> None:
         """Look the solver up now, so that a wrong name is an early error, and refuse levels that are no ruler's."""
         super().__post_init__()
-        resolve("binary", self.solver)
+        binary_solver(self.solver)
         gaps = np.diff(self.levels)
         if np.ptp(gaps) > _ROUNDING * gaps.max():
             raise SolverMismatchError(
@@ -57,9 +57,7 @@ class Binary(LevelSolver):
     @property
     def inner(self) -> BinarySolver:
         """The binary solver."""
-        solver = resolve("binary", self.solver)
-        assert isinstance(solver, BinarySolver)
-        return solver
+        return binary_solver(self.solver)
 
     def check_size(self, size: int) -> None:
         """Raise where the binary solver would, for so many bits."""
