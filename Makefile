@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
 
 # Compiled kernels have no lines to count. With JIT=0 they run as Python, so slowly that only a few tests are run: TESTS=... for others.
 ifeq ($(JIT),0)
@@ -10,19 +11,25 @@ TESTS    ?= tests/kernels tests/solvers/binary/test_lanczos.py tests/solvers/tes
 COVERAGE := NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto -W 'ignore:overflow encountered:RuntimeWarning' \
 	--cov=kolmogorov.kernels --cov-report=term $(TESTS)
 else
-COVERAGE := $(BIN)/python -m pytest -n auto --dist loadgroup --cov=kolmogorov --cov-report=term:skip-covered $(TESTS)
+COVERAGE := $(PYTEST) -m 'not dist' --cov=kolmogorov --cov-report=term:skip-covered $(TESTS)
 endif
 
-.PHONY: demo test coverage lint docs examples gallery dist bench tables paper pictures clean help
+.PHONY: demo test test-long test-all coverage lint docs examples gallery dist bench tables paper pictures clean help
 
 help:            ## show the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
 demo: $(VENV)/core.stamp $(VENV)/kernels.stamp            ## learn the bundled zoo and show what was learned
 	$(BIN)/kolmogorov demo
 
-test: $(VENV)/dev.stamp $(VENV)/browser.stamp $(VENV)/kernels.stamp   ## run every test; the last lines say what was skipped
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+test: $(VENV)/dev.stamp $(VENV)/kernels.stamp   ## run the quick tests, of every part; the last lines say what was left out
+	$(PYTEST)
+
+test-long: $(VENV)/dev.stamp $(VENV)/browser.stamp $(VENV)/kernels.stamp   ## run the tests that `make test` leaves out
+	$(PYTEST) -m long
+
+test-all: $(VENV)/dev.stamp $(VENV)/browser.stamp $(VENV)/kernels.stamp   ## run every test
+	$(PYTEST) -m 'not dist'
 
 coverage: $(VENV)/dev.stamp $(VENV)/browser.stamp $(VENV)/kernels.stamp   ## share of lines that the tests run; JIT=0: of the kernels
 	$(COVERAGE)
@@ -44,7 +51,7 @@ examples: $(VENV)/dev.stamp $(VENV)/kernels.stamp   ## put what the examples of 
 dist: $(VENV)/dev.stamp             ## build wheel and sdist into dist/, install each into an empty environment and use it
 	rm -rf dist
 	$(BIN)/python -m hatchling build
-	KOLMOGOROV_DIST=dist $(BIN)/python -m pytest tests/test_distribution.py -m 'dist or not dist'
+	KOLMOGOROV_DIST=dist $(BIN)/python -m pytest tests/test_distribution.py -m ''
 
 bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks that the docs quote
 	$(BIN)/python benchmarks/movielens.py

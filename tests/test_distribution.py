@@ -101,7 +101,16 @@ def test_the_wheel_works_without_its_sources(built, tmp_path):
     # What .pth files there say is not followed, so that an editable installation stays out of sight.
     Path(site, "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
     (tmp_path / "elsewhere").mkdir()
-    use(scripts, tmp_path / "elsewhere", "--point", "--max-iter", 2, env={"NUMBA_DISABLE_JIT": "1"})
+    use(
+        scripts,
+        tmp_path / "elsewhere",
+        "--point",
+        "--learn-from",
+        "ratings",
+        "--max-iter",
+        2,
+        env={"NUMBA_DISABLE_JIT": "1"},
+    )
     code = "import kolmogorov; print(kolmogorov.__file__)"
     assert Path(call(scripts / "python", "-c", code).strip()).is_relative_to(tmp_path)
 

@@ -19,3 +19,11 @@ def test_causes_are_counted_and_come_with_a_remedy():
         "1 test skipped: only an administrator can give files away",
     ]
     assert skips.summary([], "get one") == []
+
+
+def test_what_is_long_is_counted_by_kind():
+    assert skips.left_out({"clusters": 30, "chains": 1200}) == [
+        "1,230 long tests were left out: chains (1200), clusters (30); run: make test-all"
+    ]
+    assert skips.left_out({"chains": 1}) == ["1 long test was left out: chains (1); run: make test-all"]
+    assert skips.left_out({}) == []

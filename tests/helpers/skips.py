@@ -28,6 +28,15 @@ def summary(reasons, browser_remedy):
     return lines
 
 
+def left_out(counts):
+    """Return lines for the long tests that were left out, given how many there are of each kind."""
+    total = sum(counts.values())
+    if not total:
+        return []
+    kinds = ", ".join(f"{kind} ({n})" for kind, n in sorted(counts.items(), key=lambda pair: -pair[1]))
+    return [f"{total:,} long test{'s were' if total > 1 else ' was'} left out: {kinds}; run: make test-all"]
+
+
 def _cause(reason, browser_remedy):
     for pattern, tests, missing, remedy in CAUSES:
         found = re.search(pattern, reason)

@@ -15,6 +15,7 @@ def browser():
     pytest.importorskip("jinja2", reason="reports need the extra 'report'")
     if not browsers.available():
         pytest.skip("no chromium on this machine")
+    playwright.expect.set_options(timeout=browsers.PATIENCE)
     with playwright.sync_playwright() as driver:
         try:
             found = browsers.launched(driver)
@@ -33,6 +34,7 @@ def visit(browser):
 
     def open_page(address, **options):
         page = browser.new_page(**options)
+        page.set_default_timeout(browsers.PATIENCE)
         pages.append(page)
         page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: troubles.append(str(error)))

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from helpers.browser import go
+
 pytestmark = pytest.mark.xdist_group("browser")
 VIEWS = (
     "overview", "what-if", "events", "events/2", "matrix", "rules", "order", "order/eggs", "items", "items/eggs",
@@ -27,7 +29,6 @@ def test_axe_finds_nothing(visit, request, axe, kind, width, scheme):
     page = visit(address, viewport={"width": width, "height": 800}, color_scheme=scheme, bypass_csp=True)
     page.evaluate(axe)
     for view in VIEWS:
-        page.evaluate("(hash) => { location.hash = hash; }", view)
-        page.wait_for_timeout(30)
+        go(page, view)
         found = page.evaluate("axe.run({ resultTypes: ['violations'] })")["violations"]
         assert [(view, one["id"], one["nodes"][0]["html"][:200]) for one in found] == []
