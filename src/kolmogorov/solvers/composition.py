@@ -116,7 +116,7 @@ class Recorded(_Wrapper):
 
     @classmethod
     def option_names(cls) -> list[str]:
-        """Return the names of the options; what was recorded is none."""
+        """Return the names of the options: `records` is none of them."""
         return ["solver"]
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:

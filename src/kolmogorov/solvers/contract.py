@@ -72,7 +72,7 @@ class Batch:
     later: Callable[[Batch], Batch] | None = None
 
     def certified(self) -> Batch:
-        """Return the same with all that can be known of it."""
+        """Return the batch with the bounds that were left for later."""
         return self if self.later is None else replace(self.later(self), later=None)
 
     def solution(self, problem: QuadraticProgram, seconds: float) -> Solution:

@@ -44,7 +44,7 @@ class Binary(LevelSolver):
     name = "binary"
 
     def __post_init__(self) -> None:
-        """Look the solver up now, so that a wrong name is an early error, and refuse levels that are no ruler's."""
+        """Look the solver up now, so that a wrong name is an early error, and refuse levels at unequal distances."""
         super().__post_init__()
         binary_solver(self.solver)
         gaps = np.diff(self.levels)
