@@ -1,6 +1,6 @@
 """The explorer: one HTML file that shows what a model has learned, to be opened from disk."""
 
 from kolmogorov.report.content import Options, gather
-from kolmogorov.report.page import Page, render, write
+from kolmogorov.report.page import Page, render
 
-__all__ = ["Options", "Page", "gather", "render", "write"]
+__all__ = ["Options", "Page", "gather", "render"]

@@ -11,9 +11,9 @@ from kolmogorov.model.event_model import EventModel
 from kolmogorov.report.quality import Test
 from kolmogorov.sampling.convergence import convergence_of
 
-#: Fewer training observations than this say little about an item or a user.
+#: Fewer training observations than this say little about an item or a user. By judgement.
 LITTLE = 5
-#: An event with a smaller share of the population hardly happens.
+#: An event with a smaller share of the population hardly happens. By judgement.
 _RARE = 0.005
 
 

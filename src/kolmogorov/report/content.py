@@ -36,21 +36,7 @@ Progress = Callable[[str], Any]
 
 @dataclass(frozen=True)
 class Options:
-    """How a report is made.
-
-    Attributes
-    ----------
-    title : str
-    likes : float
-        Values of at least this, on the probability scale, mean yes.
-    image : (int, int), optional
-        Height and width, where the items are the pixels of pictures, row by row, and the users the pictures; or the
-        other way round.
-    max_users : int
-        Show so many users, those with most observations.
-    nouns : (str, str)
-        What a user and an item are, such as ("animal", "trait").
-    """
+    """How a report is made; `model.report` says what each option means."""
 
     title: str = "Kolmogorov model"
     likes: float = 0.6

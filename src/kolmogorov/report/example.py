@@ -11,7 +11,7 @@ from kolmogorov.data import Observations
 from kolmogorov.fitted.base import Trained, entry_rows
 from kolmogorov.interpret.rules.counting import reaching
 
-#: Rules that are looked at, strongest first.
+#: Rules that are looked at, strongest first: soon enough found. By judgement.
 _TRIED = 40
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from kolmogorov.data import Vocabulary
 from kolmogorov.errors import ParameterError
 
-#: Letters of a name that the page holds; nobody reads more.
+#: Letters of a name that the page holds; nobody reads more. By judgement.
 _LONGEST = 300
 _HISSING = ("s", "x", "z", "ch", "sh")
 

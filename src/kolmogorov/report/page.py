@@ -44,11 +44,6 @@ class Page:
         )
 
 
-def write(content: dict[str, Any], path: str | os.PathLike[str]) -> None:
-    """Write the page atomically."""
-    Page(render(content)).write(path)
-
-
 def render(content: dict[str, Any]) -> str:
     """Fill the template. A policy in the page allows this one script and this one style, and no network."""
     jinja2 = require("jinja2", extra="report", purpose="A report")

@@ -1,4 +1,4 @@
-"""What users said: the answers of those whom the page shows, packed."""
+"""The ratings of the users whom the page shows, packed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from kolmogorov.fitted.base import Trained, entry_rows
 from kolmogorov.report.names import addresses, shown_names
 from kolmogorov.report.packing import as_text, nibbles, varints
 
-#: Answers on a page, at most; users with fewest are left out until they fit.
+#: Ratings on a page, at most: a few megabytes. Users with fewest are left out until they fit. By judgement.
 _MOST = 1_500_000
-#: Values told apart; others are rounded to hundredths.
+#: Distinct values, with one bit more in a byte each; where there are more, they are rounded to hundredths.
 _VALUES = 100
 
 
@@ -27,7 +27,7 @@ def shown_users(trained: Trained, max_users: int) -> Rows:
 
 
 def users(trained: Trained, rows: Rows, fresh: Observations) -> dict[str, Any]:
-    """Describe users: names, and what they said in training and beyond it."""
+    """Describe users: names, and their ratings in training and beyond it."""
     names, ids = shown_names(trained.users), addresses(trained.users)
     place = np.full(len(trained.users) + 1, -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
@@ -57,7 +57,7 @@ def _entries(trained: Trained, observations: Observations, place: Rows, late: in
 
 
 def _gaps(user: Rows, item: Rows) -> Rows:
-    """Return how many items lie between an answer and the one before it of the same user."""
+    """Return how many items lie between a rating and the one before it of the same user."""
     before = np.concatenate([[-1], item[:-1]])[: len(item)]
     first = np.concatenate([[True], user[1:] != user[:-1]])[: len(item)]
     return item - np.where(first, -1, before) - 1

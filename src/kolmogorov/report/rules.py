@@ -14,9 +14,9 @@ from kolmogorov.interpret.rules.counting import Counting
 from kolmogorov.interpret.rules.pairs import KINDS
 from kolmogorov.interpret.rules.table import joined
 
-#: Rules of each kind that are listed, and those kept besides for the lists of single items.
+#: Rules of each kind that are listed, and those kept besides for the lists of single items. By judgement.
 _LISTED, _PER_ITEM = 1000, 6
-#: Rules to choose from.
+#: Rules to choose from: some hundred megabytes. By judgement.
 _MOST = 2_000_000
 
 

@@ -9,12 +9,12 @@ import numpy as np
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.report.quality import BIASES, Test
 
-#: Ends of the groups by number of training observations.
+#: Ends of the groups by number of training observations, and the fewest groups that tell anything. By judgement.
 _ENDS = np.array([0, 1, 5, 20, 100, 500])
 _FEWEST = 3
-#: Values told apart; others are gone through in tenths of the scale.
+#: Values told apart; where there are more, tenths of the scale are. By judgement.
 _VALUES = 12
-#: Items listed as predicted worst, and the least test observations of such.
+#: Items listed as predicted worst, and the least test observations of such. By judgement.
 _WORST, _LEAST = 12, 5
 
 

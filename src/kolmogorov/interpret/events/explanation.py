@@ -21,8 +21,8 @@ from kolmogorov.plot.canvas import GREY, colour
 from kolmogorov.plot.charts import waterfall
 from kolmogorov.surface.ids import Unknown, id_of, rows_of
 
-#: Reasons that an explanation names when printed, and the least difference that it names.
-_SHOWN, _LITTLE = 3, 0.0005
+#: Reasons and items of an event that are named, by judgement; and the least difference: half of what is printed last.
+_SHOWN, _ITEMS, _LITTLE = 3, 5, 0.0005
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,6 @@ def explain(
     item: Any,
     unknown: Unknown = "error",
     likes: float = 0.6,
-    n_items: int = 5,
 ) -> Explanation:
     """Take the prediction for (user, item) apart: what everybody would get, a difference per event, and the rest.
 
@@ -212,7 +211,7 @@ def explain(
         Contribution(
             event.number, float(theta[d]), float(share[d]), float(psi[d]), float(amounts[d]), tuple(event.items)
         )
-        for d, event in enumerate(EventItems(read).events(n_items))
+        for d, event in enumerate(EventItems(read).events(_ITEMS))
     ]
     base = float(share @ psi)
     probability = float(fitted.at_rows(np.array([user_row]), np.array([item_row]))[0])

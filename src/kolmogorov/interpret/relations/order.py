@@ -16,7 +16,7 @@ from kolmogorov._support.typing import Rows
 from kolmogorov.interpret.relations.supports import Supports
 from kolmogorov.kernels.sets.supports import chain_levels
 
-#: Classes that a notebook shows.
+#: Classes that a notebook shows: a screen. By judgement.
 _SHOWN = 20
 #: Above so many classes the diagram is only ever seen in small parts, and classes stand in the order of their numbers;
 #: up to so many a dense matrix is as quick as a sparse one. By judgement.

@@ -69,7 +69,6 @@ class Relations:
         The items looked at.
     always, never : int64[n]
         Items that reach every threshold in every event, and none in any.
-    thresholds : Thresholds
 
     Examples
     --------
@@ -135,20 +134,19 @@ class Relations:
     def _nested(self) -> NestedSupports:
         return NestedSupports(self._bits, self.rows)
 
-    def _source(self, kind: str) -> Supports | NestedSupports:
-        """Return what lists a kind: classes of equal supports, or the thresholds of two items."""
+    def _lister(self, kind: str) -> Supports | NestedSupports:
+        check_parameters("relations", {"kind": kind}, {"kind": OneOf(KINDS)})
         return self.supports if len(self.thresholds) == 1 or kind == "equivalence" else self._nested
 
     @cached_property
     def counts(self) -> dict[str, int]:
         """Number of pairs of each kind, counted without listing them."""
-        return {kind: self._source(kind).count(kind) for kind in KINDS}
+        return {kind: self._lister(kind).count(kind) for kind in KINDS}
 
     def stream(self, kind: str = "implication", min_probability: float = 0.5) -> Iterator[Pairs]:
         """Yield the pairs of a kind in blocks of about a million, so that any number of them can be gone through."""
-        check_parameters("stream", {"kind": kind}, {"kind": OneOf(KINDS)})
         n = len(self.thresholds)
-        for left, right in self._source(kind).pairs(kind):
+        for left, right in self._lister(kind).pairs(kind):
             if kind != "implication":
                 left, right = np.minimum(left, right), np.maximum(left, right)
             elif self.convention == "paper":
@@ -170,8 +168,7 @@ class Relations:
             Items `antecedent` and `consequent` by their rows in `model.items_`, and their thresholds by number from 0,
             `antecedent_at` and `consequent_at`; of draws the `probability` too, most probable first.
         """
-        check_parameters("pairs", {"kind": kind}, {"kind": OneOf(KINDS)})
-        asked = self.counts[kind]
+        asked = self._lister(kind).count(kind)
         if asked > _MOST_PAIRS:
             raise ParameterError(
                 f"There are {asked:,} pairs of kind {kind}, about {asked * PAIR.itemsize / 1e9:.1f} GB. Go through "
@@ -183,8 +180,7 @@ class Relations:
     def implications(self, min_probability: float = 0.5) -> Pairs:
         """Return `pairs` (j, i), supp(psi_j) a proper subset of supp(psi_i): X_j = 1 ⇒ X_i = 1, X_i = 0 ⇒ X_j = 0.
 
-        In the paper's convention they are (i, j). With several thresholds, for each of j the highest of i that
-        follows, also where both hold in the same events.
+        In the paper's convention they are (i, j). With several thresholds supports may also be equal.
         """
         return self.pairs("implication", min_probability)
 
@@ -225,7 +221,7 @@ class Relations:
         pairs, name, ratings = np.concatenate(found), self.items.name, self._ratings
         odd = np.zeros(len(self.items), dtype=bool)
         odd[self.always] = odd[self.never] = True
-        columns: dict[str, Any] = {"kind": np.repeat(list(kinds), [len(part) for part in found]).tolist()}
+        columns: dict[str, Any] = {"kind": np.repeat([*kinds], [*map(len, found)]).tolist()}
         for side in ("antecedent", "consequent"):
             columns[side] = [name(row) for row in pairs[side].tolist()]
             if ratings is not None:
@@ -342,13 +338,9 @@ class Relations:
 
     @cached_property
     def influence(self) -> NDArray[np.float64]:
-        """By statement, the share of those looked at that it implies, itself included; nan for those left out.
-
-        With one threshold statements are items.
-        """
-        supports = self.supports
-        if self.convention == "paper":
-            supports = Supports(~self._bits[:, 0], self._statements)
+        """By statement (item, with one threshold), the share of all that it implies; nan for those left out."""
+        paper = self.convention == "paper"
+        supports = Supports(~self._bits[:, 0], self._statements) if paper else self.supports
         implied = supports.later("implication") + np.diff(supports.indptr)
         score = np.full(self._bits.shape[0] * self._bits.shape[1], np.nan)
         score[supports.members] = implied[supports.class_of] / max(len(self._statements), 1)

@@ -18,6 +18,7 @@ Bits = NDArray[np.bool_]
 Words = NDArray[np.uint64]
 #: Pairs in a block of a stream, some dozens of megabytes. By judgement.
 _BLOCK = 1 << 20
+#: Bits of a word.
 _WORD = 64
 #: A row's weight when rows are dealt to threads, so that a share has some dozens of rows. By judgement.
 ROW = 1 << 11

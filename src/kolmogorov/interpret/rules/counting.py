@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,33 +86,11 @@ class Basis:
         return self.scale.rating(self.thresholds) if self.said else None
 
 
-class Counts(NamedTuple):
-    """How rules fare on some data, one entry per rule; `Rules` says what each is."""
-
-    support: Rows
-    held: Rows
-    base_rate: Floats
-    raters: Rows
-    p_value: Floats
-
-
 class Counting:
     """Counts users by which thresholds of a model's items they reach.
 
-    Parameters
-    ----------
-    observations : Observations
-        Their items may be others than the model's, or in another order.
-    items : Vocabulary
-        The model's.
-    scale : Scale
-        The model's.
-    thresholds : float64[T]
-        Ratings of at least these, on the probability scale, mean yes.
-    said : bool
-        Whether rules say their thresholds.
-    source : str, optional
-        The observations in words.
+    The items of the observations may be others than the model's, or in another order. `Basis` says what the other
+    parameters are.
 
     Attributes
     ----------
@@ -185,8 +163,10 @@ class Counting:
         self._deal(work, sides[1])
         return out
 
-    def counts(self, pairs: Pairs, left_yes: Bits, right_yes: Bits, tables: NDArray[np.int32] | None = None) -> Counts:
-        """Count the rules "if left is so, right is so", where each is yes or no to a statement."""
+    def counts(
+        self, pairs: Pairs, left_yes: Bits, right_yes: Bits, tables: NDArray[np.int32] | None = None
+    ) -> dict[str, NDArray[Any]]:
+        """Count the rules "if left is so, right is so", where each is yes or no to a statement: columns of `Rules`."""
         raw = self.tables(pairs) if tables is None else tables
         right, right_at = sides_of(pairs)[1::2]
         # The cells of a table are numbered in binary: "no" instead of "yes" flips a digit.
@@ -199,13 +179,13 @@ class Counting:
 
         self._deal(work, right)
         rate = self.rates[right_at, right]
-        return Counts(
-            support=cells[:, 2].astype(np.int64) + cells[:, 3],
-            held=cells[:, 3].astype(np.int64),
-            base_rate=np.where(right_yes, rate, 1.0 - rate),
-            raters=self.raters[right],
-            p_value=p_value,
-        )
+        return {
+            "support": cells[:, 2].astype(np.int64) + cells[:, 3],
+            "held": cells[:, 3].astype(np.int64),
+            "base_rate": np.where(right_yes, rate, 1.0 - rate),
+            "raters": self.raters[right],
+            "p_value": p_value,
+        }
 
     def _deal(self, work: Any, right: Rows) -> None:
         entries = int(self.raters[right].mean()) if len(right) else 0
