@@ -38,7 +38,7 @@ def test_workers_here_get_one_gpu_each_in_turn(monkeypatch, seen, devices):
     def run(work, device, workers):
         dealt[workers[0]] = (work, device)
 
-    cluster._deal_devices(SimpleNamespace(nthreads=lambda: {"c": 1, "a": 1, "b": 1}, run=run))
+    cluster._deal_gpus(SimpleNamespace(nthreads=lambda: {"c": 1, "a": 1, "b": 1}, run=run))
     assert [dealt[worker][1] for worker in "abc"] == devices
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "before")
     dealt["a"][0]("3")
