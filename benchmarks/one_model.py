@@ -23,7 +23,7 @@ from accuracy import biases, official
 from harness import Column, Table, finish, machine, movielens
 
 import kolmogorov as km
-from kolmogorov.fitting.distillation.engine import Target
+from kolmogorov.fitting.distillation.engine import CompletedTable
 from kolmogorov.surface.ids import at_entries
 
 Weights = Callable[[Any], Any]
@@ -89,7 +89,7 @@ def cost() -> None:
         train = movielens(name).split(0.2, random_state=0)[0]
         model, whole = timed(lambda train=train: km.KolmogorovModel(random_state=0)._fit(train, keep_drawn=True))
         drawn = model._drawn
-        _, completing = timed(lambda drawn=drawn: Target.of(drawn))
+        _, completing = timed(lambda drawn=drawn: CompletedTable.of(drawn))
         again = km.KolmogorovModel(random_state=0)
         _, distilling = timed(lambda again=again, train=train, drawn=drawn: again._fit(train, drawn=drawn))
         plain = km.KolmogorovModel(16, learn_from="ratings", max_iter=20, tol=0.0, random_state=0)
@@ -199,20 +199,20 @@ WEIGHTS: dict[str, Weights] = {
 @contextmanager
 def _weighed(weights: Weights) -> Iterator[None]:
     """Let the users and items of completed tables count otherwise."""
-    usual = Target.of
+    usual = CompletedTable.of
 
-    def changed(drawn: Any, unobserved: float = 0.0) -> Target:
+    def changed(drawn: Any, unobserved: float = 0.0) -> CompletedTable:
         found = usual(drawn, unobserved)
         sides = ((drawn.user_counts, drawn.user_seen), (drawn.item_counts, drawn.item_seen))
         plain = [np.where(seen, weights(counts.astype(float)), 0.0) for counts, seen in sides]
         users, items = (each / each.sum() for each in plain)
         return replace(found, user_weights=users, item_weights=items)
 
-    Target.of = changed  # type: ignore[method-assign,assignment]
+    CompletedTable.of = changed  # type: ignore[method-assign,assignment]
     try:
         yield
     finally:
-        Target.of = usual  # type: ignore[method-assign]
+        CompletedTable.of = usual  # type: ignore[method-assign]
 
 
 PARTS: dict[str, Callable[[], None]] = {"events": events, "cost": cost, "placed": placed, "choices": choices}

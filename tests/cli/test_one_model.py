@@ -11,7 +11,7 @@ import pytest
 
 import kolmogorov as km
 from kolmogorov.cli.errors import INTERRUPTED
-from kolmogorov.fitting.distillation.engine import Distillation
+from kolmogorov.fitting.distillation.engine import CompletionEngine
 from kolmogorov.sampling.sampler import Sampler
 
 OLDER = sorted((Path(__file__).parents[1] / "files").glob("*/*.km"))
@@ -138,7 +138,7 @@ def interrupted(monkeypatch):
     ("kind", "name", "count", "words"),
     [
         (Sampler, "_take", 80, "Interrupted while the table was completed; what was done so far is used."),
-        (Distillation, "sweep", 2, "Interrupted"),
+        (CompletionEngine, "sweep", 2, "Interrupted"),
     ],
     ids=["chains", "descent"],
 )

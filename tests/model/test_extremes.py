@@ -60,7 +60,7 @@ def test_every_fit_is_checked_at_its_end(zoo, name, monkeypatch):
 
     modules = (
         "model.descent",
-        "fitting.distillation.recipe",
+        "fitting.distillation.one_model",
         "sampling.drawing",
         "baselines.factorization",
         "baselines.svdpp",

@@ -15,9 +15,8 @@ from kolmogorov._support.wording import Message, named
 from kolmogorov.errors import ExecutionError, KolmogorovError
 from kolmogorov.execution.gpu.cuda import Cuda
 
-#: Seconds after which a cluster without workers is given up.
-_PATIENCE = 60.0
-_LOOK = 2.0
+#: Seconds after which a cluster without workers is given up, and between two looks at it; by judgement.
+_PATIENCE, _LOOK = 60.0, 2.0
 
 
 class Dask:

@@ -53,11 +53,8 @@ class DistributedTable:
         The users of each shard.
     shards : list of Future
         Of `Shard`.
-    seen_users : bool[n_users]
     source : Observations or None
         Where the same observations are at hand, or mapped.
-    digest : str
-    dask : Dask
     """
 
     users: Vocabulary

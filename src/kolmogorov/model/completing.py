@@ -13,7 +13,7 @@ from kolmogorov.errors import ConvergenceWarning, ParameterError
 from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.fitting.descent.objective import usual_weight
-from kolmogorov.fitting.distillation.relaxation import Average, averaged_descents
+from kolmogorov.fitting.distillation.only_yes import AveragedDescents, averaged_descents
 from kolmogorov.sampling.drawing import Drawing
 from kolmogorov.sampling.levels import level_grid
 from kolmogorov.sampling.plan import Plan, likelihood_of
@@ -47,7 +47,7 @@ def why_ratings(model: Any, table: Any) -> str | None:
 
 def completed(
     model: Any, table: Observations, execution: Threads | Cuda | Dask, effort: float, keep_interrupted: bool
-) -> tuple[Posterior | Average, bool]:
+) -> tuple[Posterior | AveragedDescents, bool]:
     """Draw as a `KolmogorovModel` asks for; return the draws, and whether Ctrl-C ended them early.
 
     Where only yes is recorded descents complete the table instead.
@@ -55,7 +55,7 @@ def completed(
     table.rows.check_intact()
     only_yes = model.unobserved != 0.0
     check_trainable(table, only_yes=only_yes)
-    drawn: Posterior | Average
+    drawn: Posterior | AveragedDescents
     if only_yes:
         drawn, interrupted = _of_only_yes(model, table, keep_interrupted)
     else:
@@ -65,7 +65,7 @@ def completed(
     return drawn, interrupted
 
 
-def _of_only_yes(model: Any, table: Observations, keep_interrupted: bool) -> tuple[Average, bool]:
+def _of_only_yes(model: Any, table: Observations, keep_interrupted: bool) -> tuple[AveragedDescents, bool]:
     if model.checkpoint is not None:
         raise ParameterError(
             "'checkpoint' is for chains and for learning from ratings; a table in which only yes is recorded is "

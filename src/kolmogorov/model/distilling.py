@@ -8,18 +8,18 @@ from typing import Any
 from kolmogorov._support.seeds import base_seed
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.posterior import Posterior
-from kolmogorov.fitting.distillation.recipe import SWEEPS, Recipe, quick_solver, usual_starts
-from kolmogorov.fitting.distillation.relaxation import Average
+from kolmogorov.fitting.distillation.one_model import SWEEPS, Distillation, quick_solver, usual_starts
+from kolmogorov.fitting.distillation.only_yes import AveragedDescents
 from kolmogorov.model.problem import events_of, is_auto, item_family, problem_of
 
 
-def distilled(model: Any, drawn: Posterior | Average, keep_interrupted: bool) -> tuple[Fitted, bool]:
+def distilled(model: Any, drawn: Posterior | AveragedDescents, keep_interrupted: bool) -> tuple[Fitted, bool]:
     """Distil draws as a `KolmogorovModel` asks for; return what was learned, and whether Ctrl-C ended it."""
     n_events = events_of(model, drawn.training)
     problem = problem_of(model, n_events)
     if is_auto(model.item_solver):
         problem = replace(problem, item_solver=quick_solver(item_family(model.levels), n_events))
-    recipe = Recipe(
+    distillation = Distillation(
         problem,
         n_events,
         seed=base_seed(model.random_state),
@@ -30,4 +30,4 @@ def distilled(model: Any, drawn: Posterior | Average, keep_interrupted: bool) ->
         keep_interrupted=keep_interrupted,
         n_jobs=model.n_jobs,
     )
-    return recipe.of(drawn, drawn.answer_variance, drawn.unobserved)
+    return distillation.of(drawn, drawn.answer_variance, drawn.unobserved)

@@ -29,7 +29,7 @@ from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.fitting import fold_in
 from kolmogorov.fitting.descent.objective import Prior, usual_weight
 from kolmogorov.fitting.descent.state import Run, State
-from kolmogorov.fitting.distillation.relaxation import Average
+from kolmogorov.fitting.distillation.only_yes import AveragedDescents
 from kolmogorov.model import descent
 from kolmogorov.model.completing import completed, why_ratings
 from kolmogorov.model.distilling import distilled
@@ -244,7 +244,7 @@ class KolmogorovModel(EventModel):
         X: Any,
         *,
         start: Run[State] | None = None,
-        drawn: Posterior | Average | None = None,
+        drawn: Posterior | AveragedDescents | None = None,
         keep_drawn: bool = False,
         keep_interrupted: bool = True,
         effort: float = 1.0,

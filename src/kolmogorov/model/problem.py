@@ -10,7 +10,7 @@ from kolmogorov.data.table.observations import Observations
 from kolmogorov.errors import ParameterError
 from kolmogorov.fitting.descent.objective import Objective
 from kolmogorov.fitting.descent.problem import Problem
-from kolmogorov.fitting.distillation.recipe import usual_events
+from kolmogorov.fitting.distillation.one_model import usual_events
 from kolmogorov.solvers import resolve
 from kolmogorov.solvers.registry import usual
 

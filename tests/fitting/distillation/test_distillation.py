@@ -26,13 +26,13 @@ from kolmogorov.fitting.descent.objective import Objective
 from kolmogorov.fitting.descent.problem import Problem
 from kolmogorov.fitting.descent.state import State
 from kolmogorov.fitting.distillation import completion as completion_module
-from kolmogorov.fitting.distillation import placement, relaxation
-from kolmogorov.fitting.distillation import recipe as distilled
+from kolmogorov.fitting.distillation import one_model as distilled
+from kolmogorov.fitting.distillation import only_yes, placement
 from kolmogorov.fitting.distillation.completion import Completion
-from kolmogorov.fitting.distillation.engine import Distillation, Target
-from kolmogorov.fitting.distillation.placement import Side, fitting_pull
-from kolmogorov.fitting.distillation.recipe import Recipe, usual_events
-from kolmogorov.fitting.distillation.relaxation import averaged_descents
+from kolmogorov.fitting.distillation.engine import CompletedTable, CompletionEngine
+from kolmogorov.fitting.distillation.one_model import Distillation, usual_events
+from kolmogorov.fitting.distillation.only_yes import averaged_descents
+from kolmogorov.fitting.distillation.placement import LearnedRows, best_pull
 from kolmogorov.sampling.sampler import SamplingProgress
 from kolmogorov.solvers import names, resolve
 from kolmogorov.surface.comparison import popularity_scores
@@ -157,7 +157,7 @@ def test_squares_are_summed_without_the_table():
 @given(posteriors, st.booleans())
 @settings(max_examples=20)
 def test_cells_weigh_what_they_are_asked_for(drawn, unobserved):
-    target = Target.of(drawn, 0.1 if unobserved else 0.0)
+    target = CompletedTable.of(drawn, 0.1 if unobserved else 0.0)
     sides = (target.user_weights, drawn.user_counts), (target.item_weights, drawn.item_counts)
     for weights, counts in sides:
         expected = np.where(counts > 0, 1.0 if unobserved else counts + 10.0, 0.0)
@@ -185,10 +185,10 @@ def inside(psi, family):
 @given(posteriors, st.sampled_from(list(SETS)), st.integers(1, 4), st.booleans(), st.integers(0, 99))
 @settings(max_examples=60)
 def test_a_sweep_says_its_distance_and_never_raises_it(drawn, family, n_events, unobserved, seed):
-    target = Target.of(drawn, 0.1 if unobserved else 0.0)
+    target = CompletedTable.of(drawn, 0.1 if unobserved else 0.0)
     table = averaged(dense(drawn), drawn)
     with Threads(1) as dealer:
-        engine = Distillation(problem_of(family), target, dealer)
+        engine = CompletionEngine(problem_of(family), target, dealer)
         assert engine.shape == (drawn.training.n_users, drawn.training.n_items)
         np.testing.assert_array_equal(engine.seen_users, drawn.user_seen)
         state = engine.start(np.random.default_rng(seed), n_events)
@@ -211,8 +211,8 @@ def test_a_sweep_says_its_distance_and_never_raises_it(drawn, family, n_events, 
 @settings(max_examples=30)
 def test_a_start_from_gathered_events_is_a_model(drawn, n_events):
     with Threads(1) as dealer:
-        engine = Distillation(problem_of("box"), Target.of(drawn), dealer)
-        state = engine.gathered(drawn.factors, n_events).state
+        engine = CompletionEngine(problem_of("box"), CompletedTable.of(drawn), dealer)
+        state = engine.grouped_start(drawn.factors, n_events).state
     assert state.theta.shape == (drawn.training.n_users, n_events)
     assert (state.theta >= 0).all()
     np.testing.assert_allclose(state.theta.sum(axis=1), 1.0, atol=1e-6)
@@ -235,8 +235,8 @@ def test_equal_draws_are_gathered_into_their_events():
         np.array([0.0, 1.0]),
     )
     with Threads(1) as dealer:
-        engine = Distillation(problem_of("binary"), Target.of(drawn), dealer)
-        state = engine.gathered(drawn.factors, 3).state
+        engine = CompletionEngine(problem_of("binary"), CompletedTable.of(drawn), dealer)
+        state = engine.grouped_start(drawn.factors, 3).state
         _, record = engine.sweep(state, 1, 0)
     assert record.rmse < 1e-3
     ordered = sorted(map(tuple, theta.T.round(4).tolist()))
@@ -246,12 +246,12 @@ def test_equal_draws_are_gathered_into_their_events():
 @pytest.mark.parametrize("name", names("binary"))
 def test_every_solver_of_items_serves_and_none_beats_the_exact_one(name):
     drawn = posterior_of(np.random.default_rng(5), 12, 9, 3, 3)
-    target, table = Target.of(drawn), averaged(dense(drawn), drawn)
+    target, table = CompletedTable.of(drawn), averaged(dense(drawn), drawn)
     weights = target.user_weights, target.item_weights
     found = {}
     with Threads(1) as dealer:
         for solver in (name, "exhaustive"):
-            engine = Distillation(problem_of("binary", solver), target, dealer)
+            engine = CompletionEngine(problem_of("binary", solver), target, dealer)
             start = engine.start(np.random.default_rng(0), 4)
             state, _ = engine.sweep(start, 1, 0)
             # Items were chosen for the thetas of the start.
@@ -263,9 +263,9 @@ def test_every_solver_of_items_serves_and_none_beats_the_exact_one(name):
 
 def test_the_exact_solver_finds_the_best_of_all_supports():
     drawn = posterior_of(np.random.default_rng(6), 10, 6, 3, 3)
-    target, table = Target.of(drawn), averaged(dense(drawn), drawn)
+    target, table = CompletedTable.of(drawn), averaged(dense(drawn), drawn)
     with Threads(1) as dealer:
-        engine = Distillation(problem_of("binary", "exhaustive", "pairwise"), target, dealer)
+        engine = CompletionEngine(problem_of("binary", "exhaustive", "pairwise"), target, dealer)
         start = engine.start(np.random.default_rng(0), 3)
         state, _ = engine.sweep(start, 1, 0)
     for item in range(6):
@@ -287,8 +287,8 @@ def test_the_same_bits_on_any_number_of_threads(family):
     drawn = posterior_of(np.random.default_rng(7), 400, 90, 4, 3)
     found = []
     for n_jobs in (1, 2, 3):
-        recipe = Recipe(problem_of(family), 5, n_init=2, max_iter=4, n_jobs=n_jobs)
-        fitted, interrupted = recipe.of(drawn, drawn.answer_variance)
+        distillation = Distillation(problem_of(family), 5, n_init=2, max_iter=4, n_jobs=n_jobs)
+        fitted, interrupted = distillation.of(drawn, drawn.answer_variance)
         assert not interrupted
         found.append(fitted)
     for other in found[1:]:
@@ -304,7 +304,7 @@ def test_a_model_is_distilled_to_itself():
     theta, noise = made.theta[None].astype(np.float32), np.full((1, 50), 0.01, dtype=np.float32)
     psi = made.psi[None].astype(np.float32)
     drawn = Posterior(theta, psi, noise, 1, "gaussian", made.observations, np.array([0.0, 1.0]))
-    fitted, _ = Recipe(problem_of("binary"), 3).of(drawn, drawn.answer_variance)
+    fitted, _ = Distillation(problem_of("binary"), 3).of(drawn, drawn.answer_variance)
     assert fitted.history[-1].rmse < 1e-3
     assert {tuple(column) for column in fitted.psi.T.tolist()} == {
         tuple(column) for column in (made.psi > 0).T.tolist()
@@ -326,7 +326,7 @@ def test_what_a_fit_says_of_its_distance(levels):
     table = stars()
     drawn = BayesianKolmogorovModel(4, **SMALL).fit(table)
     model = drawn.as_model(4, levels)
-    target, said = Target.of(drawn.posterior_), averaged(dense(drawn.posterior_), drawn.posterior_)
+    target, said = CompletedTable.of(drawn.posterior_), averaged(dense(drawn.posterior_), drawn.posterior_)
     weights = target.user_weights, target.item_weights
     expected = naive.table_distance(said, model.theta_, model.psi_.astype(float), *weights)
     assert model.history_[-1].objective == pytest.approx(expected, abs=1e-6)
@@ -340,7 +340,7 @@ def test_what_a_fit_says_of_its_distance(levels):
 
 def test_more_starts_are_never_further_away():
     drawn = posterior_of(np.random.default_rng(8), 40, 25, 3, 4)
-    found = [Recipe(problem_of("binary"), 4, n_init=n).of(drawn, drawn.answer_variance)[0] for n in (1, 2, 5)]
+    found = [Distillation(problem_of("binary"), 4, n_init=n).of(drawn, drawn.answer_variance)[0] for n in (1, 2, 5)]
     distance = [fitted.history[-1].objective for fitted in found]
     assert distance == sorted(distance, reverse=True)
 
@@ -348,7 +348,7 @@ def test_more_starts_are_never_further_away():
 @given(posteriors.filter(lambda drawn: drawn.likelihood == "bernoulli"))
 @settings(max_examples=15)
 def test_chances_of_a_yes_are_hedged_by_the_best_share_that_is_tried(drawn):
-    target = Target.of(drawn)
+    target = CompletedTable.of(drawn)
     rng = np.random.default_rng(0)
     theta = rng.dirichlet(np.full(3, 0.1), drawn.training.n_users)
     psi = (rng.random((drawn.training.n_items, 3)) < 0.5).astype(float)
@@ -391,11 +391,11 @@ def sides_of(family):
     drawn = posterior_of(rng, 12, 8, 3, 3)
     theta, table = rng.dirichlet(np.full(3, 0.5), 12), drawn.training
     psi = rng.choice({"binary": (0.0, 1.0), "box": np.linspace(0, 1, 9), "levels": GRID}[family], (8, 3))
-    target = Target.of(drawn)
+    target = CompletedTable.of(drawn)
     solver = resolve("levels", "exhaustive").on(GRID) if family == "levels" else None
     solver = solver or resolve(family, "exhaustive" if family == "binary" else "coordinate")
-    users = Side(theta, table.rows, psi, target.item_weights, resolve("simplex", "active_set"), USER_SIDE)
-    return users, Side(psi, table.columns, theta, target.user_weights, solver, ITEM_SIDE)
+    users = LearnedRows(theta, table.rows, psi, target.item_weights, resolve("simplex", "active_set"), USER_SIDE)
+    return users, LearnedRows(psi, table.columns, theta, target.user_weights, solver, ITEM_SIDE)
 
 
 def best_point(side, gram, moment):
@@ -431,7 +431,7 @@ def test_the_pull_is_the_best_of_those_that_are_tried(family, unobserved):
     for side in sides_of(family):
         seen = side.view.counts > 0
         assert not seen.all()
-        found = fitting_pull(side, unobserved, 1)
+        found = best_pull(side, unobserved, 1)
         np.testing.assert_allclose(found.centre, side.rows[seen].mean(axis=0))
         np.testing.assert_array_equal(found.strength, found.strength.T)
         assert np.linalg.eigvalsh(found.strength)[0] > 0
@@ -457,7 +457,7 @@ def test_the_pulls_that_are_tried_are_even_or_of_the_shape_of_the_rows():
 def test_of_many_rows_some_are_placed_again(monkeypatch):
     users, _ = sides_of("box")
     monkeypatch.setattr(placement, "_ROWS", 4)
-    few = fitting_pull(users, 0.0, 1)
+    few = best_pull(users, 0.0, 1)
     np.testing.assert_allclose(few.centre, users.rows[users.view.counts > 0].mean(axis=0))
     assert isinstance(few, Pull)
 
@@ -542,8 +542,8 @@ def test_only_yes_is_completed_by_descents():
     average, interrupted = averaged_descents(table, 0.2, 0, 1, lambda sweep: False, keep_interrupted=False)
     assert not interrupted
     theta, psi = average.factors.theta, average.factors.psi
-    assert len(theta) == len(psi) == relaxation._DESCENTS
-    assert theta.shape[1:] == (table.n_users + 1, min(relaxation._EVENTS, table.n_users, table.n_items))
+    assert len(theta) == len(psi) == only_yes._DESCENTS
+    assert theta.shape[1:] == (table.n_users + 1, min(only_yes._EVENTS, table.n_users, table.n_items))
     assert (theta >= 0).all()
     np.testing.assert_allclose(theta.sum(axis=2), 1.0, atol=1e-9)
     np.testing.assert_allclose(theta[:, -1], theta[:, :-1].mean(axis=1))
@@ -553,7 +553,7 @@ def test_only_yes_is_completed_by_descents():
     done[table.user_rows(), table.item_rows()] = True
     assert said[done].mean() > said[~done].mean() + 0.1
     model = KolmogorovModel(4, levels=CHANCES, unobserved=0.2, random_state=0, n_jobs=1).fit(table)
-    target = Target.of(average, 0.2)
+    target = CompletedTable.of(average, 0.2)
     said[~average.user_seen] = said[average.user_seen].mean(axis=0)
     said[:, ~average.item_seen] = said[:, average.item_seen].mean(axis=1, keepdims=True)
     weights = target.user_weights, target.item_weights
@@ -566,7 +566,7 @@ def test_ctrl_c_in_the_descents_of_only_yes_keeps_those_that_are_done():
 
     def interrupt(sweep):
         heard.append(sweep)
-        if len(heard) == 2 * relaxation._SWEEPS + 1:
+        if len(heard) == 2 * only_yes._SWEEPS + 1:
             raise KeyboardInterrupt
 
     model = KolmogorovModel(3, unobserved=0.2, random_state=0, callback=interrupt)
@@ -587,8 +587,8 @@ def test_a_callback_hears_of_the_descents_of_only_yes_and_ends_them():
     KolmogorovModel(3, unobserved="auto", random_state=0, n_jobs=1, n_init=1, callback=heard.append).fit(table)
     assert all(isinstance(progress, Sweep) for progress in heard)
     starts = [place for place, sweep in enumerate(heard) if sweep.sweep == 1]
-    assert len(starts) == relaxation._DESCENTS + 1
-    assert np.diff(starts).tolist() == [relaxation._SWEEPS] * relaxation._DESCENTS
+    assert len(starts) == only_yes._DESCENTS + 1
+    assert np.diff(starts).tolist() == [only_yes._SWEEPS] * only_yes._DESCENTS
     heard.clear()
 
     def stop(sweep):
@@ -787,12 +787,10 @@ def test_settings_of_the_descent_over_the_completed_table_count(table):
 def test_states_can_be_handed_to_the_engine():
     drawn = posterior_of(np.random.default_rng(11), 8, 6, 2, 2)
     with Threads(1) as dealer:
-        engine = Distillation(problem_of("box"), Target.of(drawn), dealer)
+        engine = CompletionEngine(problem_of("box"), CompletedTable.of(drawn), dealer)
         state = engine.start(np.random.default_rng(0), 2)
         assert engine.collect(engine.spread(state)) is state
         assert isinstance(replace(state), State)
-        assert engine.fingerprint() == drawn.training.fingerprint()
-        assert engine.observations() is drawn.training
     assert isinstance(drawn.factors, Factors)
 
 

@@ -12,7 +12,7 @@ from kolmogorov._support.validation import Integer, byte_count, check_parameters
 from kolmogorov._support.wording import Message
 from kolmogorov.errors import ExecutionError
 
-#: Share of the free memory of a GPU that a fit takes.
+#: Share of the free memory of a GPU that a fit takes; by judgement.
 _SHARE = 0.9
 #: The oldest GPUs whose tensor cores take the numbers that kernels give them.
 _LEAST_CAPABILITY = 80

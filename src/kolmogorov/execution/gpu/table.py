@@ -14,6 +14,7 @@ from kolmogorov._support.threads import usable_cpus
 from kolmogorov.data.entries.view import View
 from kolmogorov.execution.gpu.cuda import Cuda
 
+# Numbers by judgement.
 #: Entries of a row that one warp sums; longer rows are cut into segments.
 SEGMENT = 1024
 #: Entries of a block that is kept, and of one that is sent in every pass: while one is filled others are worked on.
@@ -26,14 +27,7 @@ _LOOK, _MOST_VALUES = 1 << 16, 4096
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """The entries of a block of rows, on the GPU.
-
-    Attributes
-    ----------
-    indices : int32[nnz]
-    values : uint16[nnz] with a book, else float32[nnz]
-    weights : float32[nnz] or float32[0]
-    """
+    """The entries of a block of rows, on the GPU: values are uint16 with a book, else float32."""
 
     indices: Any
     values: Any

@@ -35,7 +35,9 @@ from kolmogorov.fitting.descent.objective import Mass, UserTotals
 from kolmogorov.fitting.descent.problem import Problem
 from kolmogorov.fitting.descent.state import State
 
-#: Blocks of items that are under way at once, for each thread of the cluster, and at most.
+# Numbers by judgement.
+#: Blocks of items that are under way at once, for each thread of the cluster, and at most; and items of a block at
+#: least.
 _WINDOW, _LARGEST_WINDOW = 2, 32
 _LEAST_ROWS = 64
 #: Ratings looked at to find their step.

@@ -63,26 +63,17 @@ class Encoded:
 
 @dataclass(frozen=True)
 class ShardTasks:
-    """Functions that workers can import, for one kind of processor.
+    """Functions that workers can import, for one kind of processor."""
 
-    Attributes
-    ----------
-    given : (shard, theta, objective) -> block
-        Take over thetas.
-    theta : (block) -> float64[n_users, D]
-        Give them back.
-    stepped : (shard, block, psi, step, objective) -> block
-        Solve a shard's users given psi.
-    equations : (shard, block, first, last, step) -> Equations
-        What a shard's users contribute to the normal equations of some items, observed with them or not.
-    solved : (equations, psi, step) -> psi
-        Solve a block of items.
-    """
-
+    #: Take over thetas as a block of users.
     given: Callable[[Shard, Floats, Objective], Any]
+    #: Give them back.
     theta: Callable[[Any], Floats]
+    #: Solve a shard's users given psi; return them as a block.
     stepped: Callable[[Shard, Any, Encoded, HalfStep, Objective], Any]
+    #: Return what a shard's users contribute to the normal equations of some items, observed with them or not.
     equations: Callable[[Shard, Any, int, int, HalfStep], Equations]
+    #: Solve a block of items.
     solved: Callable[[Equations, Encoded, HalfStep], Encoded]
 
 

@@ -17,7 +17,8 @@ from kolmogorov.solvers import RowSolver
 
 USER_SIDE, ITEM_SIDE = 0, 1
 #: From so many threads and observations on it pays to have rows made and solved in one compiled call: below, threads
-#: hardly wait for each other between calls, and some seconds of compilation more would be noticed.
+#: hardly wait for each other between calls, and some seconds of compilation more would be noticed. By
+#: judgement; `benchmarks/threads.py large` times such a table.
 _CROWD, _LARGE = 4, 1 << 19
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -20,14 +20,8 @@ UNOBSERVED_MASS = 8.0
 class UserTotals:
     """What the objective and the next centre need to know of some users; those of different users add up.
 
-    Attributes
-    ----------
-    value : float
-        Sum of the values of their rows.
-    distance : float
-        Sum of the squared distances of their thetas from the centre.
-    total : float64[D]
-        Sum of the thetas of those who were observed.
+    Sums over the users: of the values of their rows, of the squared distances of their thetas from the centre, and of
+    the thetas of those who were observed.
     """
 
     value: float
@@ -66,12 +60,7 @@ class Mass:
         return cls(squares, total, count, view.indices.size)
 
     def __add__(self, other: Mass) -> Mass:
-        return Mass(
-            self.squares + other.squares,
-            self.total + other.total,
-            self.count + other.count,
-            self.entries + other.entries,
-        )
+        return Mass(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
     @property
     def mean(self) -> float:

@@ -19,13 +19,8 @@ S = TypeVar("S")
 class State:
     """The factors between two sweeps. Arrays are never changed in place.
 
-    Attributes
-    ----------
-    theta : float64[n_users, D]
-    psi : float64[n_items, D]
-        0 and 1, or levels, kept as floats because the normal equations multiply them.
-    centre : float64[D]
-        What theta was shrunk to when it was last updated.
+    Supports are kept as floats because the normal equations multiply them. The centre is what theta was shrunk to when
+    it was last updated.
     """
 
     theta: Floats

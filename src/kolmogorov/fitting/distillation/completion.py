@@ -17,23 +17,18 @@ from numpy.typing import NDArray
 from kolmogorov._support.typing import Floats
 from kolmogorov.fitted.base import Factors
 
-#: Columns of the two matrices: what a model of 32 events is learned from changes no more beyond.
+#: Columns of the two matrices, by judgement: what a model of 32 events is learned from changes no more beyond.
 RANK = 160
-#: Times that what was found is multiplied again, which lets what is small in the table fade.
+#: Times that what was found is multiplied again, which lets what is small in the table fade; two are usual (Halko,
+#: Martinsson and Tropp 2011).
 _POWERS = 2
-#: Cells of a block of users that is made where products are cut.
+#: Cells of a block of users that is made where products are cut: 16 MB.
 _CELLS = 1 << 21
 
 
 @dataclass(frozen=True, eq=False)
 class Completion:
-    """``left @ right.T`` is what models say of every user and item, on average.
-
-    Attributes
-    ----------
-    left : float64[n_users, R]
-    right : float64[n_items, R]
-    """
+    """``left @ right.T`` is what models say of every user and item, on average."""
 
     left: Floats
     right: Floats
@@ -52,7 +47,7 @@ class Completion:
         >>> (found.left @ found.right.T).round(6).tolist()
         [[0.5], [1.0]]
         """
-        table = _Cut(factors) if np.isfinite(factors.bounds).all() else _Mean(factors)
+        table = (_CutTable if np.isfinite(factors.bounds).all() else _MeanTable)(factors)
         n_users, n_items = table.shape
         if n_items <= rank:
             return cls(table.times(np.eye(n_items)), np.eye(n_items))
@@ -78,14 +73,15 @@ class Completion:
         return float((users * items).sum())
 
 
-class _Mean:
-    """The mean of products, multiplied model by model."""
+class _MeanTable:
+    """The table that models complete, multiplied with thin matrices but never made."""
 
     powers = _POWERS
 
     def __init__(self, factors: Factors) -> None:
         # The last row of either side stands for the unknown.
         self._theta, self._psi = factors.theta[:, :-1], factors.psi[:, :-1]
+        self._bounds = factors.bounds
         self.shape = (self._theta.shape[1], self._psi.shape[1])
 
     def times(self, vectors: Floats) -> Floats:
@@ -103,15 +99,11 @@ class _Mean:
         return total / len(outer)
 
 
-class _Cut:
-    """The mean of products that are cut one by one, made for some users at a time."""
+class _CutTable(_MeanTable):
+    """The same where each model's products are cut before they are averaged: made for some users at a time."""
 
     # Every pass goes through all cells of all models.
     powers = 0
-
-    def __init__(self, factors: Factors) -> None:
-        self._theta, self._psi, self._factors = factors.theta[:, :-1], factors.psi[:, :-1], factors
-        self.shape = (self._theta.shape[1], self._psi.shape[1])
 
     def times(self, vectors: Floats) -> Floats:
         """Return the table times some columns, one entry for each item."""
@@ -119,10 +111,7 @@ class _Cut:
 
     def transposed_times(self, vectors: Floats) -> Floats:
         """Return the transposed table times some columns, one entry for each user."""
-        total = np.zeros((self.shape[1], vectors.shape[1]))
-        for users, block in self._blocks():
-            total += block.T @ vectors[users]
-        return total
+        return sum((block.T @ vectors[users] for users, block in self._blocks()), start=np.zeros(1))
 
     def _blocks(self) -> Iterator[tuple[slice, Floats]]:
         n_users, n_items = self.shape
@@ -131,5 +120,5 @@ class _Cut:
             users = slice(first, min(first + some, n_users))
             total = np.zeros((users.stop - first, n_items))
             for theta, psi in zip(self._theta, self._psi, strict=True):
-                total += np.clip(theta[users].astype(np.float32) @ psi.astype(np.float32).T, *self._factors.bounds)
+                total += np.clip(theta[users].astype(np.float32) @ psi.astype(np.float32).T, *self._bounds)
             yield users, total / len(self._theta)

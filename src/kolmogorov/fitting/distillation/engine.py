@@ -26,30 +26,26 @@ from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.fitting.descent.problem import Problem
 from kolmogorov.fitting.descent.state import Run, State
 from kolmogorov.fitting.distillation.completion import Completion
-from kolmogorov.fitting.distillation.relaxation import Average
+from kolmogorov.fitting.distillation.only_yes import AveragedDescents
 from kolmogorov.kernels.rows.quadratic import keep_better
 from kolmogorov.solvers import RowSolver
 
-#: Ratings that every user and item counts as having beside its own. Chosen on other splits and tables than are
-#: reported; nothing between 0 and 30 is much worse.
+#: Ratings that every user and item counts as having beside its own (`benchmarks/one_model.py choices`, a split that is
+#: not reported); nothing between 0 and 30 is much worse.
 _EXTRA = 10.0
-#: Dirichlet's parameters of a random start: users near a few events each.
+#: Dirichlet's parameters of a random start: users near a few events each; by judgement.
 _START = 0.5
-#: What is added to the diagonal of a Gram matrix, as a share of its trace, so that events that nobody has are decided.
+#: What is added to the diagonal of a Gram matrix, as a share of its trace, so that events that nobody has are decided:
+#: far below what any cell weighs.
 _RIDGE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
+class CompletedTable:
     """What is learned from: a completed table, and what its rows and columns weigh.
 
-    Attributes
-    ----------
-    completion : Completion
-    user_weights, item_weights : float64[n_users], float64[n_items]
-        Each sums to 1; 0 for those without observations.
-    training : Observations
-        What the models that completed it were learned from.
+    The weights of either side sum to 1, and are 0 for those without observations. The models that completed the table
+    were learned from `training`.
     """
 
     completion: Completion
@@ -58,7 +54,7 @@ class Target:
     training: Observations
 
     @classmethod
-    def of(cls, drawn: Trained | Average, unobserved: float = 0.0) -> Target:
+    def of(cls, drawn: Trained | AveragedDescents, unobserved: float = 0.0) -> CompletedTable:
         """Let models complete the table that they were learned from.
 
         A cell weighs as much as it is likely to be asked for: its user's ratings times its item's. Where the
@@ -72,10 +68,10 @@ class Target:
         return cls(completion, users, items, drawn.training)
 
 
-class Distillation:
-    """An engine whose sweeps go over a completed table; see `fitting.engine.Engine`."""
+class CompletionEngine:
+    """The `Engine` whose sweeps go over a completed table."""
 
-    def __init__(self, problem: Problem, target: Target, dealer: Threads) -> None:
+    def __init__(self, problem: Problem, target: CompletedTable, dealer: Threads) -> None:
         self.problem = problem.on(grid_of(problem.levels, target.training))
         self._target, self._dealer = target, dealer
         self._square = target.completion.mean_square(target.user_weights, target.item_weights)
@@ -93,19 +89,11 @@ class Distillation:
         seen: NDArray[np.bool_] = self._target.user_weights > 0.0
         return seen
 
-    def fingerprint(self) -> str:
-        """Return a digest of what the table was learned from."""
-        return self._target.training.fingerprint()
-
-    def observations(self) -> Observations:
-        """Return what the models that completed the table were learned from."""
-        return self._target.training
-
     def start(self, rng: np.random.Generator, n_events: int) -> State:
         """Draw users near a few events each; psi follows from them in the first half-step."""
         return self._from(rng.dirichlet(np.full(n_events, _START), size=self.shape[0]))
 
-    def gathered(self, factors: Factors, n_events: int) -> Run[State]:
+    def grouped_start(self, factors: Factors, n_events: int) -> Run[State]:
         """Start from the events of all models, similar ones gathered: a user's share of a group is that of its events.
 
         Events are similar whose columns of psi are, as far as they are part of the completed table.

@@ -18,6 +18,7 @@ from kolmogorov.fitted.pull import Pull
 from kolmogorov.fitting.fold_in import placed
 from kolmogorov.solvers import RowSolver
 
+# Numbers by judgement; `benchmarks/one_model.py placed` shows what comes of them.
 #: Rows that are placed again.
 _ROWS = 400
 #: Strengths that are tried: equal in all directions, in ratings; and the more where rows differ less, as shares of the
@@ -28,20 +29,10 @@ _SHAPED = np.geomspace(0.001, 1.0, 13)
 _LEAST = 1e-2
 
 
-class Side(NamedTuple):
-    """Rows of one side, as they were learned, and what they were learned with.
+class LearnedRows(NamedTuple):
+    """Rows of one side as they were learned, their observations, and the partners that they were learned with.
 
-    Attributes
-    ----------
-    rows : float64[n, D]
-    view : View
-        Their observations.
-    factors : float64[n_partners, D]
-    weights : float64[n_partners]
-        What differences of predictions count for each partner.
-    solver : RowSolver
-    number : int
-        `USER_SIDE` or `ITEM_SIDE`.
+    Differences of predictions count by the partners' weights; `number` is `USER_SIDE` or `ITEM_SIDE`.
     """
 
     rows: Floats
@@ -52,7 +43,7 @@ class Side(NamedTuple):
     number: int
 
 
-def fitting_pull(side: Side, unobserved: float, n_jobs: int | None) -> Pull:
+def best_pull(side: LearnedRows, unobserved: float, n_jobs: int | None) -> Pull:
     """Return the pull under which rows, placed again from their observations, predict most as they did."""
     seen = np.flatnonzero(side.view.counts > 0)
     centre = side.rows[seen].mean(axis=0)

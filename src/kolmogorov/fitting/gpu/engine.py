@@ -25,16 +25,9 @@ _ADVICE = "Give it fewer events, or less of it with 'memory': what does not fit 
 
 @dataclass(frozen=True, eq=False)
 class GpuState:
-    """A state whose factors are on the GPU. Arrays are never changed in place.
+    """A state whose theta and psi are on the GPU, as `GpuFactors` says; `total` sums the thetas of the users who count.
 
-    Attributes
-    ----------
-    theta : float32[n_users, P]
-        Rows are filled up with zeros.
-    psi : uint64[n_items], a bit for each event, or with several levels float32[n_items, P]
-    centre : float64[D]
-    total : float64[D]
-        Sum of the thetas of the users who count.
+    Arrays are never changed in place.
     """
 
     theta: Any

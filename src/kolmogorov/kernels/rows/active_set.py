@@ -10,7 +10,7 @@ from kolmogorov.kernels.rows.quadratic import keep_better
 from kolmogorov.kernels.rows.simplex import gradient, normalise, pairwise_row
 from kolmogorov.kernels.stopping import stopped
 
-#: Rows whose normal equations are made at once; they stay near the processor until their problems are solved.
+#: Rows whose normal equations are made at once, by judgement: they stay near the processor until they are solved.
 _BLOCK = 32
 
 
@@ -131,29 +131,14 @@ def active_set(gram, moment, x, tol, max_iter, stop, gaps, iterations):
 
 
 @kernel
-def active_set_rows(
-    indptr,
-    indices,
-    values,
-    weights,
-    factors,
-    bits,
-    ridge,
-    centre,
-    start,
-    tol,
-    max_iter,
-    stop,
-    first,
-    last,
-    out,
-    reached,
-):
+def active_set_rows(table, tol, max_iter, stop, first, last, out, reached):
     """Make the normal equations of the rows `first` to `last` of a table, solve them, and keep the better point.
 
     What `normal_equations`, or with `bits` its twin for them, `active_set` and `keep_better` do one after another, in
-    one call: a thread that has to come back to Python between them waits for all others that do.
+    one call: a thread that has to come back to Python between them waits for all others that do. A table is a tuple of
+    indptr, indices, values, weights, factors, bits, ridge, centre and the points where rows start.
     """
+    indptr, indices, values, weights, factors, bits, ridge, centre, start = table
     size = start.shape[1]
     gram, moment = np.empty((_BLOCK, size, size)), np.empty((_BLOCK, size))
     gaps, iterations = np.empty(_BLOCK), np.empty(_BLOCK, dtype=np.int64)

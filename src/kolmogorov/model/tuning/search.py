@@ -21,7 +21,7 @@ from kolmogorov.data.table.trainable import check_trainable
 from kolmogorov.errors import ConvergenceWarning, DataError, ParameterError
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.fitting.descent.state import Run, State
-from kolmogorov.fitting.distillation.relaxation import Average
+from kolmogorov.fitting.distillation.only_yes import AveragedDescents
 from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.model.tuning.budget import Budget
 from kolmogorov.model.tuning.grids import OF_RATINGS, Setting, counts_unobserved, settings_of
@@ -138,7 +138,7 @@ class Search:
     found: dict[int, Trial] = field(default_factory=dict)
     done: int = 0
     effort: float = 1.0
-    drawn: dict[tuple[int, str, float], Posterior | Average] = field(default_factory=dict)
+    drawn: dict[tuple[int, str, float], Posterior | AveragedDescents] = field(default_factory=dict)
 
     @property
     def measure(self) -> str:

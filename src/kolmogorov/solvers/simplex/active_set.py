@@ -49,4 +49,4 @@ class ActiveSet(Certified, SimplexSolver):
 
     def solve_rows(self, table: tuple[Any, ...], first: int, last: int, out: Floats, reached: Floats) -> None:
         """Solve some rows of a table."""
-        active_set_rows(*table, float(self.tol), int(self.max_iter), stop_cell(), first, last, out, reached)
+        active_set_rows(table, float(self.tol), int(self.max_iter), stop_cell(), first, last, out, reached)

@@ -18,36 +18,26 @@ from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.fitting.descent.multi_start import MultiStart
 from kolmogorov.fitting.descent.problem import Problem
-from kolmogorov.fitting.distillation.engine import Distillation, Target
-from kolmogorov.fitting.distillation.placement import Side, fitting_pull
-from kolmogorov.fitting.distillation.relaxation import Average
+from kolmogorov.fitting.distillation.engine import CompletedTable, CompletionEngine
+from kolmogorov.fitting.distillation.only_yes import AveragedDescents
+from kolmogorov.fitting.distillation.placement import LearnedRows, best_pull
 from kolmogorov.solvers import RowSolver, resolve
 from kolmogorov.solvers.binary.auto import EXACT_LIMIT
 from kolmogorov.solvers.registry import usual
 
 #: Sweeps of a descent where nothing else is said; descents of a table, and of one with few rows, whose are short.
+#: By judgement, as are the numbers below.
 SWEEPS, _STARTS, _MORE_STARTS, _FEW = 30, 2, 10, 1_000
 #: Shares of the population in a theta that are tried, the users they are tried on, and what counts as never.
 _SHARES, _HEDGED, _NEVER = (0.0, 0.001, 0.003, 0.01, 0.02, 0.05, 0.1), 400, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Recipe:
-    """How one model is made of many.
+class Distillation:
+    """How one model is made of many: by `n_init` descents over the table that they complete.
 
-    Attributes
-    ----------
-    problem : Problem
-        Its row solvers and the values of items; ridges are of no use here.
-    n_events : int
-    seed : int
-    n_init : int
-        Descents: one from gathered events, the others from random ones. The nearest to the completed table is kept.
-    max_iter : int
-    tol : float
-    on_sweep : callable, optional
-    keep_interrupted : bool
-    n_jobs : int or None
+    One starts from the events of all of them, similar ones grouped, the others from random ones; the nearest to the
+    completed table is kept. Of the problem the row solvers and the values of items are used, and no ridge.
     """
 
     problem: Problem
@@ -60,7 +50,7 @@ class Recipe:
     keep_interrupted: bool = False
     n_jobs: int | None = -1
 
-    def of(self, drawn: Trained | Average, noise: Floats, unobserved: float = 0.0) -> tuple[Fitted, bool]:
+    def of(self, drawn: Trained | AveragedDescents, noise: Floats, unobserved: float = 0.0) -> tuple[Fitted, bool]:
         """Return the model nearest to the average of many, and whether Ctrl-C ended the search for it.
 
         Parameters
@@ -74,8 +64,8 @@ class Recipe:
         """
         assert drawn.factors is not None
         with one_blas_thread(), Threads(self.n_jobs) as dealer:
-            target = Target.of(drawn, unobserved)
-            engine = Distillation(self.problem, target, dealer)
+            target = CompletedTable.of(drawn, unobserved)
+            engine = CompletionEngine(self.problem, target, dealer)
             run = MultiStart(
                 engine,
                 n_events=self.n_events,
@@ -84,7 +74,7 @@ class Recipe:
                 max_iter=self.max_iter,
                 tol=self.tol,
                 on_sweep=self.on_sweep,
-                start=engine.gathered(drawn.factors, self.n_events),
+                start=engine.grouped_start(drawn.factors, self.n_events),
                 keep_interrupted=self.keep_interrupted,
             ).run()
         theta, psi = run.state.theta.copy(), run.state.psi
@@ -92,13 +82,13 @@ class Recipe:
             theta = _hedged(theta, psi, target)
         theta[~drawn.user_seen] = theta[drawn.user_seen].mean(axis=0)
         problem, table = engine.problem, target.training
-        users = Side(theta, table.rows, psi, target.item_weights, problem.user_solver, USER_SIDE)
-        items = Side(psi, table.columns, theta, target.user_weights, problem.item_solver, ITEM_SIDE)
+        users = LearnedRows(theta, table.rows, psi, target.item_weights, problem.user_solver, USER_SIDE)
+        items = LearnedRows(psi, table.columns, theta, target.user_weights, problem.item_solver, ITEM_SIDE)
         fitted = Fitted(
             theta=theta,
             psi=psi.astype(bool) if problem.item_solver.family == "binary" else psi,
-            user_pull=fitting_pull(users, unobserved, self.n_jobs),
-            item_pull=fitting_pull(items, unobserved, self.n_jobs),
+            user_pull=best_pull(users, unobserved, self.n_jobs),
+            item_pull=best_pull(items, unobserved, self.n_jobs),
             training=by_users(table),
             history=run.history,
             noise=noise + run.history[-1].rmse ** 2,
@@ -130,7 +120,7 @@ def quick_solver(family: str, n_events: int) -> RowSolver:
     return usual(family, n_events)
 
 
-def _hedged(theta: Floats, psi: Floats, target: Target) -> Floats:
+def _hedged(theta: Floats, psi: Floats, target: CompletedTable) -> Floats:
     """Move thetas towards the population by the share that brings chances of a yes nearest to the completed ones.
 
     Squared distances hardly tell a chance of a hundredth from none at all, and who is asked for a chance does.

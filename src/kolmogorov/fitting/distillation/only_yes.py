@@ -31,24 +31,18 @@ from kolmogorov.solvers import resolve
 #: Ridges on theta and on values, by turns: tables of few yeses and of many do best with one or the other, and most with
 #: both. `benchmarks/only_yes.py` on splits that are not reported.
 _RIDGES = ((30.0, 0.5), (60.0, 1.0))
-#: Descents, sweeps of each, and events.
+#: Descents, sweeps of each, and events; by judgement.
 _DESCENTS, _SWEEPS, _EVENTS = 8, 6, 48
 #: Place of a random stream.
 _STREAM = 7
 
 
 @dataclass(frozen=True, eq=False)
-class Average(Counted):
+class AveragedDescents(Counted):
     """What some descents say on average.
 
-    Attributes
-    ----------
-    factors : Factors
-    training : Observations
-    unobserved : float
-        What an entry that was not observed weighed, as a no.
-    answer_variance : float64[n_users]
-        Of what was and was not observed around what they say.
+    An entry that was not observed weighed `unobserved`, as a no; `answer_variance`, float64[n_users], is that of what
+    was and was not observed around what they say.
     """
 
     factors: Factors
@@ -64,7 +58,7 @@ def averaged_descents(
     n_jobs: int | None,
     on_sweep: Callable[[Sweep], Any],
     keep_interrupted: bool,
-) -> tuple[Average, bool]:
+) -> tuple[AveragedDescents, bool]:
     """Descend some times from random users, and put the ends side by side; tell whether Ctrl-C ended it.
 
     After Ctrl-C, or where `on_sweep` returns True, the descents that are done are taken, where there are any.
@@ -92,7 +86,7 @@ def averaged_descents(
     # The last row of either side stands for the unknown.
     theta, psi = (np.concatenate([part, part.mean(axis=1, keepdims=True)], axis=1) for part in (theta, psi))
     spread = np.full(table.n_users, max(variance, 1e-6))
-    return Average(Factors(theta, psi), table, unobserved, spread), interrupted
+    return AveragedDescents(Factors(theta, psi), table, unobserved, spread), interrupted
 
 
 def _descended(
