@@ -39,8 +39,8 @@ function linkTo(view, key = null, params = null) {
     : "";
   return `#${view}${key === null ? "" : `/${encodeURIComponent(key)}`}${query ? `?${query}` : ""}`;
 }
-const itemPlace = (row, view = "items", params = null) => linkTo(view, KEYS.item.key(row), params);
-const userPlace = (user, params = null) => linkTo("users", KEYS.user.key(user), params);
+const itemPlace = (row, view = "items") => linkTo(view, KEYS.item.key(row));
+const userPlace = (user) => linkTo("users", KEYS.user.key(user));
 
 /** Keep what the reader set in the address, without a new entry in the history; null forgets. */
 function remember(changes) {
@@ -76,21 +76,9 @@ window.addEventListener(
   { passive: true },
 );
 // A click may lead away before the timer rings.
-document.addEventListener(
-  "click",
-  () => {
-    clearTimeout(waiting);
-    keepScroll();
-  },
-  true,
-);
-document.addEventListener(
-  "keydown",
-  (event) => {
-    if (event.key === "Enter") {
-      clearTimeout(waiting);
-      keepScroll();
-    }
-  },
-  true,
-);
+const keepNow = (event) => {
+  if (event.type === "keydown" && event.key !== "Enter") return;
+  clearTimeout(waiting);
+  keepScroll();
+};
+for (const kind of ["click", "keydown"]) document.addEventListener(kind, keepNow, true);

@@ -73,7 +73,6 @@ function calibrationPlot(bins) {
 /** Two bars for each group: the model's error and that of biases. */
 function errorPlot(groups) {
   const [row, most] = [42, Math.max(...groups.flatMap((g) => [g.model, g.other]), 1e-9)];
-  const unit = SUMMARY.binary ? 1 : SPAN;
   const [width, left] = [BOX.width, NARROW ? 78 : 110];
   const picture = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${row * groups.length + 4}` });
   groups.forEach((group, k) => {
@@ -81,7 +80,7 @@ function errorPlot(groups) {
       const length = ((width - left - 50) * value) / most;
       return [
         svg("rect", { class: kind, x: left, y, width: Math.max(0.5, length), height: 13, rx: 2 }),
-        svg("text", { x: left + length + 6, y: y + 11 }, decimal(value * unit)),
+        svg("text", { x: left + length + 6, y: y + 11 }, decimal(value * UNIT)),
       ];
     };
     picture.append(
@@ -199,7 +198,7 @@ function waterfall({ base, parts, cut, chance }, most = 7) {
 }
 
 /** A picture whose pixels are the items: `shade(row)` between 0 and 1, or null. */
-function pixelPlot(shade, title, press = null) {
+function pixelPlot(shade, title) {
   const [height, width] = DATA.image;
   const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "picture" });
   for (let row = 0; row < height * width; row++) {
@@ -212,7 +211,6 @@ function pixelPlot(shade, title, press = null) {
         width: 1,
         height: 1,
         style: value === null ? {} : { "fill-opacity": clamp(value) },
-        onclick: press ? () => press(row) : () => {},
       }),
     );
   }
@@ -223,7 +221,7 @@ function pixelPlot(shade, title, press = null) {
 
 /** A plot with its title and a button that saves it. */
 function figure(title, picture, ...more) {
-  const save = el("button", { type: "button", class: "quiet", onclick: () => savePicture(title, picture) }, "Save as SVG");
+  const save = button("Save as SVG", () => savePicture(title, picture), { class: "quiet" });
   picture.setAttribute("role", picture.getAttribute("role") ?? "img");
   picture.setAttribute("aria-label", title);
   return el("figure", {}, el("figcaption", {}, el("span", {}, title), save), picture, more);

@@ -4,6 +4,8 @@ const { items: ITEMS, summary: SUMMARY, order: ORDER, nouns: NOUN, users: USERS,
 const N_ITEMS = ITEMS.names.length;
 const N_EVENTS = SUMMARY.n_events;
 const SPAN = SUMMARY.scale[1] - SUMMARY.scale[0];
+// What errors are shown in: probabilities, or ratings.
+const UNIT = SUMMARY.binary ? 1 : SPAN;
 // Which side is pixels: the items of pictures that are users, or the other way round.
 const [PIXEL_ITEMS, PIXEL_USERS] = [DATA.pixels === "items", DATA.pixels === "users"];
 
@@ -117,7 +119,8 @@ function together(from, to) {
 }
 
 const saysYes = (value) => value >= SUMMARY.likes_share - 1e-9;
-const inEvent = (row, event) => DATA.psi[row][event] === "1";
+/** The events of a support, which is a text of 0 and 1. */
+const eventsOf = (bits) => range(N_EVENTS).filter((event) => bits[event] === "1");
 const rating = (chance) => SUMMARY.scale[0] + chance * SPAN;
 /** A prediction or an answer as people read it: a share of yes, or a rating. */
 const asSaid = (chance, digits = SUMMARY.binary ? 0 : 2) =>

@@ -26,6 +26,10 @@ const withArticle = (noun) => `${/^[aeiou]/i.test(noun) ? "an" : "a"} ${noun}`;
 const clamp = (x, low = 0, high = 1) => Math.min(Math.max(x, low), high);
 const range = (n) => Array.from({ length: n }, (_, k) => k);
 const sum = (values) => values.reduce((total, x) => total + x, 0);
+const wordsOf = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
+
+const section = (title, ...parts) => el("section", {}, el("h3", {}, title), parts);
+const button = (label, press, props = {}) => el("button", { type: "button", onclick: press, ...props }, label);
 
 /** Offer a text as a file. */
 function download(name, text, type) {

@@ -20,19 +20,10 @@ function events(key) {
 }
 
 const exportNames = () =>
-  el(
-    "button",
-    {
-      type: "button",
-      onclick: () =>
-        download(
-          "events.json",
-          JSON.stringify(Object.fromEntries(range(N_EVENTS).map((event) => [event, eventName(event)])), null, 2),
-          "application/json",
-        ),
-    },
-    "Save names",
-  );
+  button("Save names", () => {
+    const names = Object.fromEntries(range(N_EVENTS).map((event) => [event, eventName(event)]));
+    download("events.json", JSON.stringify(names, null, 2), "application/json");
+  });
 
 /** What each pixel is in an event, or how much of it lives there. */
 function eventPicture(event) {
@@ -116,11 +107,9 @@ function oneEvent(event) {
     el(
       "div",
       { class: "row" },
-      el("section", {}, el("h3", {}, `Its ${NOUN.item[1]}`), standingOut(event)),
-      el(
-        "section",
-        {},
-        el("h3", {}, "Who lives in it"),
+      section(`Its ${NOUN.item[1]}`, standingOut(event)),
+      section(
+        "Who lives in it",
         el(
           "ul",
           { class: "residents" },

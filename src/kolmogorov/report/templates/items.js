@@ -3,42 +3,21 @@
 function items(key) {
   const row = KEYS.item.find(key);
   if (row !== null) return oneItem(row);
-  const query = remembered("q", "");
-  const list = el("div");
-  const draw = () => {
-    const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const rows = words.length ? byCount.filter((k) => words.every((word) => folded().item[k].includes(word))) : byCount;
-    list.replaceChildren(
-      dataTable({
-        name: "items",
-        caption: `${times(rows.length, NOUN.item)}${words.length ? " found" : ""}; each colour is an event in which it happens.`,
-        rows,
-        limit: 50,
-        dim: (k) => ITEMS.counts[k] < 1,
-        empty: "Nothing has these letters in its name.",
-        columns: [
-          { name: NOUN.item[0], value: (k) => ITEMS.names[k], show: itemLink },
-          PIXEL_USERS && { name: "picture", fixed: true, value: () => "", show: (k) => pixelPlot(heardAbout(k), ITEMS.names[k]) },
-          { name: "events", value: (k) => DATA.psi[k], show: strip },
-          { name: "trained on", value: (k) => ITEMS.counts[k], show: (k) => whole(ITEMS.counts[k]) },
-          { name: "yes", value: (k) => ITEMS.rates[k], show: (k) => percent(ITEMS.rates[k]) },
-          { name: "implies", value: (k) => ITEMS.influence[k], show: (k) => percent(ITEMS.influence[k]) },
-        ].filter(Boolean),
-      }),
-    );
-  };
-  const field = el("input", {
-    type: "search",
-    placeholder: `Filter ${NOUN.item[1]} by name`,
-    "aria-label": `Filter ${NOUN.item[1]} by name`,
-    value: query,
-    oninput: () => {
-      remember({ q: field.value });
-      draw();
-    },
+  const table = (rows, words) => ({
+    name: "items",
+    caption: `${times(rows.length, NOUN.item)}${words.length ? " found" : ""}; each colour is an event in which it happens.`,
+    rows,
+    dim: (k) => ITEMS.counts[k] < 1,
+    columns: [
+      { name: NOUN.item[0], value: (k) => ITEMS.names[k], show: itemLink },
+      PIXEL_USERS && { name: "picture", fixed: true, value: () => "", show: (k) => pixelPlot(heardAbout(k), ITEMS.names[k]) },
+      { name: "events", value: (k) => DATA.psi[k], show: strip },
+      { name: "trained on", value: (k) => ITEMS.counts[k], show: (k) => whole(ITEMS.counts[k]) },
+      { name: "yes", value: (k) => ITEMS.rates[k], show: (k) => percent(ITEMS.rates[k]) },
+      { name: "implies", value: (k) => ITEMS.influence[k], show: (k) => percent(ITEMS.influence[k]) },
+    ].filter(Boolean),
   });
-  draw();
-  return [el("h2", {}, capital(NOUN.item[1])), field, list];
+  return [el("h2", {}, capital(NOUN.item[1])), ...filteredTable(NOUN.item[1], folded().item, byCount, table)];
 }
 
 /** What each user said to an item, null where nothing is known. */
@@ -49,8 +28,7 @@ function heardAbout(row) {
 }
 
 function oneItem(row) {
-  const bits = DATA.psi[row];
-  const inside = range(N_EVENTS).filter((event) => bits[event] === "1");
+  const inside = eventsOf(DATA.psi[row]);
   const trivial = !ITEMS.counts[row]
     ? "It was never rated in training, so nothing is known about it."
     : inside.length === N_EVENTS
@@ -61,28 +39,17 @@ function oneItem(row) {
   const list = (title, words, fits) => {
     const rules = ALL_RULES.filter(fits);
     if (!rules.length) return null;
-    return el(
-      "section",
-      {},
-      el("h3", {}, title),
-      ruleTable({ name: title.toLowerCase().replaceAll(" ", "-"), rules, caption: `${words} ${counted}` }),
-    );
+    const name = title.toLowerCase().replaceAll(" ", "-");
+    return section(title, ruleTable({ name, rules, caption: `${words} ${counted}` }));
   };
   const is = (kind) => (rule) => kindOf(rule) === kind && RULES.from[rule] === row;
   return [
     el("p", {}, el("a", { href: "#items" }, `← All ${NOUN.item[1]}`)),
     el("h2", {}, clipped(ITEMS.names[row], 300)),
     PIXEL_USERS
-      ? el(
-          "div",
-          { class: "row pictures" },
-          el("figure", {}, pixelPlot(heardAbout(row), "What was observed"), el("figcaption", {}, "observed")),
-          el(
-            "figure",
-            {},
-            pixelPlot((user) => predict(thetaOf(user), row), "What the model makes of it"),
-            el("figcaption", {}, "predicted"),
-          ),
+      ? pictures(
+          ["observed", heardAbout(row), "What was observed"],
+          ["predicted", (user) => predict(thetaOf(user), row), "What the model makes of it"],
         )
       : null,
     facts([

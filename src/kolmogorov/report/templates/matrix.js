@@ -11,7 +11,7 @@ const CLASSES = once(() => {
       one.rows.push(row);
       one.ratings += ITEMS.counts[row];
     }
-  return [...found.values()].map((one) => ({ ...one, size: [...one.bits].filter((bit) => bit === "1").length }));
+  return [...found.values()].map((one) => ({ ...one, size: eventsOf(one.bits).length }));
 });
 
 /** Mean value of a class in each event; null where items happen or not. */
@@ -21,7 +21,7 @@ function shades({ rows }) {
 }
 
 function dotsOf(one) {
-  const inside = range(N_EVENTS).filter((event) => one.bits[event] === "1");
+  const inside = eventsOf(one.bits);
   const shade = shades(one);
   const picture = svg("svg", {
     class: "upset",
@@ -34,7 +34,7 @@ function dotsOf(one) {
   if (inside.length > 1)
     picture.append(svg("path", { class: "link", d: `M${STEP * (inside[0] + 0.5)},10H${STEP * (inside.at(-1) + 0.5)}` }));
   for (const event of range(N_EVENTS)) {
-    const on = one.bits[event] === "1";
+    const on = inside.includes(event);
     picture.append(
       svg(
         "circle",
@@ -117,17 +117,10 @@ function matrix() {
       el("option", { value: event, selected: event === filter }, `in ${clipped(eventName(event), 40)}`),
     ),
   );
-  const more = el(
-    "button",
-    {
-      type: "button",
-      onclick: () => {
-        limit += 100;
-        draw();
-      },
-    },
-    "Show more",
-  );
+  const more = button("Show more", () => {
+    limit += 100;
+    draw();
+  });
   const line = (one) => {
     const rest = one.rows.length - 1;
     const head = el(
@@ -148,11 +141,7 @@ function matrix() {
       "details",
       {
         ontoggle: () => {
-          if (fold.open && !rows.firstChild)
-            rows.append(
-              ...one.rows.slice(0, 200).flatMap((row, k) => [k ? ", " : "", itemLink(row)]),
-              one.rows.length > 200 ? ", …" : ".",
-            );
+          if (fold.open && !rows.firstChild) rows.append(...itemLinks(one.rows));
         },
       },
       head,

@@ -75,15 +75,14 @@ function order(key) {
       },
     };
     const { picture, zoom, reset } = diagram(classes, options, start ?? classes[0]);
-    const button = (label, sign, factor) =>
-      el("button", { type: "button", "aria-label": label, onclick: () => zoom(factor) }, sign);
+    const zooming = (label, sign, factor) => button(sign, () => zoom(factor), { "aria-label": label });
     canvas.replaceChildren(
       el(
         "div",
         { class: "tools" },
-        button("Zoom in", "+", 1 / 1.3),
-        button("Zoom out", "−", 1.3),
-        el("button", { type: "button", onclick: reset }, "Reset view"),
+        zooming("Zoom in", "+", 1 / 1.3),
+        zooming("Zoom out", "−", 1.3),
+        button("Reset view", reset),
         el("span", { class: "soft" }, "Drag or arrow keys move, + and − or Ctrl and the wheel zoom; +3 shows three more."),
       ),
       figure(`${whole(classes.length)} of ${whole(count)} classes of ${NOUN.item[1]}, in the order of implication`, picture),
@@ -97,12 +96,5 @@ function order(key) {
 function classList(number) {
   const rows = ORDER.members[number];
   if (rows.length < 2) return null;
-  const shown = rows.slice(0, 200).flatMap((row, k) => [k ? ", " : "", itemLink(row)]);
-  return el(
-    "p",
-    {},
-    `The chosen box holds ${whole(rows.length)} equivalent ${NOUN.item[1]}: `,
-    shown,
-    rows.length > 200 ? ", …" : ".",
-  );
+  return el("p", {}, `The chosen box holds ${whole(rows.length)} equivalent ${NOUN.item[1]}: `, itemLinks(rows));
 }

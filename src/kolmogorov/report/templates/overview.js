@@ -3,8 +3,7 @@
 function verdict() {
   const found = DATA.quality.verdict;
   if (!found) return el("p", { class: "verdict none" }, DATA.quality.protocol);
-  const unit = SUMMARY.binary ? 1 : SPAN;
-  const numbers = `RMSE ${decimal(found.model * unit)} against ${decimal(found.other * unit)}`;
+  const numbers = `RMSE ${decimal(found.model * UNIT)} against ${decimal(found.other * UNIT)}`;
   const good = found.gain > 0;
   return el(
     "p",
@@ -71,10 +70,8 @@ function scores() {
     );
   else columns.push(column("mae_rating", "MAE", decimal, Math.min));
   const unit = SUMMARY.binary ? "on the probability scale" : `in rating units, ${SUMMARY.scale.join(" to ")}`;
-  return el(
-    "section",
-    {},
-    el("h3", {}, "How well it predicts"),
+  return section(
+    "How well it predicts",
     dataTable({
       name: "scores",
       caption: `${quality.protocol} Errors ${unit}; the best is bold.`,
@@ -90,10 +87,8 @@ function scores() {
 function eventOverview() {
   const shares = EVENTS.map((event) => event.share);
   const shown = mainEvents(shares, 10);
-  return el(
-    "section",
-    {},
-    el("h3", {}, `What it found: ${times(N_EVENTS, ["event", "events"])}`),
+  return section(
+    `What it found: ${times(N_EVENTS, ["event", "events"])}`,
     soft(`Every ${NOUN.user[0]} is a mixture of them. Named by the ${NOUN.item[1]} that set them apart.`),
     stackedBar(shares),
     el(
@@ -153,10 +148,8 @@ function overview() {
       scores(),
       DATA.quality.calibration.length ? figure("Calibration", calibrationPlot(DATA.quality.calibration)) : null,
     ),
-    el(
-      "section",
-      {},
-      el("h3", {}, "Strongest rules"),
+    section(
+      "Strongest rules",
       ruleTable({
         name: "strong",
         rules: strong,

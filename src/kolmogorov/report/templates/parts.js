@@ -6,6 +6,18 @@ const THRESHOLD = SUMMARY.binary ? "" : ` Yes means at least ${SUMMARY.likes}.`;
 const itemLink = (row) => el("a", { href: itemPlace(row) }, clipped(ITEMS.names[row], 120));
 const userLink = (user) => el("a", { href: userPlace(user) }, clipped(USERS.names[user], 120));
 const soft = (...text) => el("p", { class: "soft" }, text);
+/** Links to items, as many as anybody reads. */
+const itemLinks = (rows) => [
+  ...rows.slice(0, 200).flatMap((row, k) => [k ? ", " : "", itemLink(row)]),
+  rows.length > 200 ? ", …" : ".",
+];
+/** Pictures of pixels beside each other: [caption, shade, title] of each. */
+const pictures = (...parts) =>
+  el(
+    "div",
+    { class: "row pictures" },
+    parts.map(([caption, shade, title]) => el("figure", {}, pixelPlot(shade, title), el("figcaption", {}, caption))),
+  );
 
 function facts(pairs) {
   return el(
@@ -21,10 +33,10 @@ function strip(row) {
   const bits = DATA.psi[row];
   if (!strips.has(bits)) {
     const step = 100 / N_EVENTS;
+    const inside = eventsOf(bits);
     const parts = range(N_EVENTS).map(
-      (event) => `${inEvent(row, event) ? colour(event) : "transparent"} ${event * step}% ${(event + 1) * step}%`,
+      (event) => `${inside.includes(event) ? colour(event) : "transparent"} ${event * step}% ${(event + 1) * step}%`,
     );
-    const inside = range(N_EVENTS).filter((event) => inEvent(row, event));
     const label = inside.length ? `in ${inside.map((event) => eventName(event)).join("; ")}` : "in no event";
     const style = { background: `linear-gradient(90deg, ${parts.join(", ")})`, width: `${Math.min(10 * N_EVENTS, 160)}px` };
     strips.set(bits, el("span", { class: "strip", role: "img", "aria-label": label, title: label, style }));

@@ -194,7 +194,7 @@ function ruleFilters(change) {
   });
   const fits = (rule) => {
     const above = (value, least) => least === 0 || (!missing(value) && value >= least);
-    const words = query.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = wordsOf(query.value);
     const names = words.length ? `${folded().item[RULES.from[rule]]} ${folded().item[RULES.to[rule]]}` : "";
     return (
       !off.has(kindOf(rule)) &&
@@ -292,11 +292,7 @@ function rules() {
     el(
       "p",
       {},
-      el(
-        "button",
-        { type: "button", onclick: () => download("rules.csv", rulesAsText(shown), "text/csv") },
-        "Save these rules as CSV",
-      ),
+      button("Save these rules as CSV", () => download("rules.csv", rulesAsText(shown), "text/csv")),
     ),
     list,
   ];

@@ -17,27 +17,19 @@ function matches(names, order, words, most) {
   return [...begin, ...other].slice(0, most);
 }
 
-function foundItems(words, most) {
-  return matches(folded().item, byCount, words, most);
-}
-function foundUsers(words, most) {
-  return matches(folded().user, range(USERS.names.length), words, most);
-}
+const foundItems = (words, most) => matches(folded().item, byCount, words, most);
+const foundUsers = (words, most) => matches(folded().user, range(USERS.names.length), words, most);
 
 /** A box with a list below it; arrow keys walk through what `look(words)` found, Enter takes it, Escape closes. */
-function searchBox({ label, look, note = null, keep = null }) {
+function searchBox(label, look) {
   const list = el("ul", { class: "found" });
   const status = el("p", { class: "soft hint", role: "status" });
   const search = () => {
-    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = wordsOf(input.value);
     const found = words.length ? look(words) : [];
     list.replaceChildren(...found.map((entry) => el("li", {}, entry)));
-    status.textContent = !words.length
-      ? (note ?? "")
-      : found.length
-        ? `${found.length} found`
-        : "Nothing has these letters in its name.";
-    if (keep) remember({ [keep]: input.value });
+    const none = words.length ? "Nothing has these letters in its name." : "";
+    status.textContent = found.length ? `${found.length} found` : none;
   };
   const input = el("input", { type: "search", placeholder: label, "aria-label": label, oninput: search, autocomplete: "off" });
   const box = el("div", { class: "search", role: "search", "aria-label": label }, input, status, list);
@@ -65,39 +57,56 @@ function searchBox({ label, look, note = null, keep = null }) {
   list.addEventListener("click", (event) => {
     if (event.target.closest("a, button")) setTimeout(close);
   });
-  status.textContent = note ?? "";
-  if (keep && remembered(keep)) {
-    input.value = remembered(keep);
-    search();
-  }
   return box;
 }
 
 /** A box in which one item is chosen. */
 function itemPicker(label, pick, fits = () => true) {
-  return searchBox({
-    label,
-    look: (words) =>
-      foundItems(words, 60)
-        .filter(fits)
-        .slice(0, 12)
-        .map((row) => el("button", { type: "button", onclick: () => pick(row) }, clipped(ITEMS.names[row], 90))),
-  });
+  return searchBox(label, (words) =>
+    foundItems(words, 60)
+      .filter(fits)
+      .slice(0, 12)
+      .map((row) => button(clipped(ITEMS.names[row], 90), () => pick(row))),
+  );
 }
 
 /** The box in the head of the page. */
 function searchEverything() {
   const kind = (word) => el("span", { class: "soft" }, ` ${word}`);
   const link = (href, text, word) => el("a", { href }, clipped(text, 90), kind(word));
-  return searchBox({
-    label: "Search (press /)",
-    look: (words) => [
-      ...range(N_EVENTS)
-        .filter((event) => words.every((word) => eventName(event).toLowerCase().includes(word)))
-        .slice(0, 4)
-        .map((event) => link(linkTo("events", event), eventName(event), "event")),
-      ...foundItems(words, 8).map((row) => link(itemPlace(row), ITEMS.names[row], NOUN.item[0])),
-      ...foundUsers(words, 8).map((user) => link(userPlace(user), USERS.names[user], NOUN.user[0])),
-    ],
+  return searchBox("Search (press /)", (words) => [
+    ...range(N_EVENTS)
+      .filter((event) => words.every((word) => eventName(event).toLowerCase().includes(word)))
+      .slice(0, 4)
+      .map((event) => link(linkTo("events", event), eventName(event), "event")),
+    ...foundItems(words, 8).map((row) => link(itemPlace(row), ITEMS.names[row], NOUN.item[0])),
+    ...foundUsers(words, 8).map((user) => link(userPlace(user), USERS.names[user], NOUN.user[0])),
+  ]);
+}
+
+/** A table of the rows whose names hold all words of a field, which stands above it. */
+function filteredTable(noun, names, rows, table) {
+  const list = el("div");
+  const draw = () => {
+    const words = wordsOf(field.value);
+    list.replaceChildren(
+      dataTable({
+        ...table(rows.filter((row) => words.every((word) => names[row].includes(word))), words),
+        limit: 50,
+        empty: "Nothing has these letters in its name.",
+      }),
+    );
+  };
+  const field = el("input", {
+    type: "search",
+    placeholder: `Filter ${noun} by name`,
+    "aria-label": `Filter ${noun} by name`,
+    value: remembered("q", ""),
+    oninput: () => {
+      remember({ q: field.value });
+      draw();
+    },
   });
+  draw();
+  return [field, list];
 }

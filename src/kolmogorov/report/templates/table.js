@@ -9,13 +9,10 @@ function dataTable({ name, caption, columns, rows, limit = 100, dim = null, empt
   if (!rows.length) return el("p", { class: "soft empty" }, empty);
   const numeric = columns.map((column) => rows.some((row) => typeof column.value(row) === "number"));
   const body = el("tbody");
-  const more = el("button", {
-    type: "button",
-    onclick: () => {
-      shown = Infinity;
-      remember({ [`${name}.all`]: 1 });
-      draw(PORTION);
-    },
+  const more = button("", () => {
+    shown = Infinity;
+    remember({ [`${name}.all`]: 1 });
+    draw(PORTION);
   });
   let shown = remembered(`${name}.all`) ? Infinity : limit;
   let current = rows;
@@ -69,7 +66,7 @@ function dataTable({ name, caption, columns, rows, limit = 100, dim = null, empt
     el(
       "th",
       { scope: "col", class: numeric[k] ? "number" : null },
-      column.fixed ? column.name : el("button", { type: "button", onclick: () => sort(k) }, column.name),
+      column.fixed ? column.name : button(column.name, () => sort(k)),
     ),
   );
   const wanted = remembered(`${name}.sort`, "");

@@ -18,6 +18,9 @@ function answersOf(user) {
   });
 }
 
+/** The items that the model was not told a user's answer to, given what is known of them. */
+const untold = (known) => byCount.filter((row) => ITEMS.counts[row] && (known.get(row)?.late ?? true));
+
 /** The strongest rule from something that the user said yes to. */
 function reasonFor(row, liked) {
   const found = ALL_RULES.find(
@@ -58,7 +61,7 @@ function explanation(user, row, liked) {
 
 function recommendations(user, liked, known) {
   const chances = predictAll(thetaOf(user));
-  const rows = byCount.filter((row) => ITEMS.counts[row] > 0 && !(known.has(row) && !known.get(row).late));
+  const rows = untold(known);
   // What remains of a probability if it were a share among so many answers.
   const lower = new Map(rows.map((row) => [row, wilson(chances[row] * ITEMS.counts[row], ITEMS.counts[row], 1.645)[0]]));
   const best = rows
@@ -97,45 +100,24 @@ function recommendations(user, liked, known) {
 function userTable() {
   const home = THETA();
   const strongest = (user) => home[user].indexOf(Math.max(...home[user]));
-  const list = el("div");
-  const draw = () => {
-    const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const rows = range(USERS.names.length).filter((user) => words.every((word) => folded().user[user].includes(word)));
-    list.replaceChildren(
-      dataTable({
-        name: "users",
-        caption: null,
-        rows,
-        limit: 50,
-        empty: "Nothing has these letters in its name.",
-        columns: [
-          { name: NOUN.user[0], value: (user) => USERS.names[user], show: userLink },
-          PIXEL_ITEMS && {
-            name: "picture",
-            fixed: true,
-            value: () => "",
-            show: (user) => pixelPlot(observedBy(user), USERS.names[user]),
-          },
-          { name: "trained on", value: (user) => USERS.trained[user], show: (user) => whole(USERS.trained[user]) },
-          { name: "mixture", fixed: true, value: () => "", show: (user) => stackedBar(home[user]) },
-          { name: "strongest event", value: (user) => eventName(strongest(user)), show: (user) => eventLink(strongest(user)) },
-          { name: "its share", value: (user) => Math.max(...home[user]), show: (user) => percent(Math.max(...home[user])) },
-        ].filter(Boolean),
-      }),
-    );
-  };
-  const field = el("input", {
-    type: "search",
-    placeholder: `Filter ${NOUN.user[1]} by name`,
-    "aria-label": `Filter ${NOUN.user[1]} by name`,
-    value: remembered("q", ""),
-    oninput: () => {
-      remember({ q: field.value });
-      draw();
-    },
+  const table = (rows) => ({
+    name: "users",
+    rows,
+    columns: [
+      { name: NOUN.user[0], value: (user) => USERS.names[user], show: userLink },
+      PIXEL_ITEMS && {
+        name: "picture",
+        fixed: true,
+        value: () => "",
+        show: (user) => pixelPlot(observedBy(user), USERS.names[user]),
+      },
+      { name: "trained on", value: (user) => USERS.trained[user], show: (user) => whole(USERS.trained[user]) },
+      { name: "mixture", fixed: true, value: () => "", show: (user) => stackedBar(home[user]) },
+      { name: "strongest event", value: (user) => eventName(strongest(user)), show: (user) => eventLink(strongest(user)) },
+      { name: "its share", value: (user) => Math.max(...home[user]), show: (user) => percent(Math.max(...home[user])) },
+    ].filter(Boolean),
   });
-  draw();
-  return [field, list];
+  return filteredTable(NOUN.user[1], folded().user, range(USERS.names.length), table);
 }
 
 function users(key) {
@@ -159,7 +141,7 @@ function oneUser(user) {
   };
   const asked = KEYS.item.find(remembered("i"));
   const chances = predictAll(shares);
-  const fresh = byCount.filter((row) => ITEMS.counts[row] && !(known.has(row) && !known.get(row).late)).slice(0, 200);
+  const fresh = untold(known).slice(0, 200);
   const first = asked ?? fresh.sort((a, b) => chances[b] - chances[a])[0] ?? said[0]?.row;
   if (first !== undefined) place.replaceChildren(explanation(user, first, liked));
   const worst = [...said].sort((a, b) => b.miss - a.miss).slice(0, 6);
@@ -180,40 +162,24 @@ function oneUser(user) {
     el("p", {}, el("a", { href: "#users" }, `← All ${NOUN.user[1]}`)),
     el("h2", {}, clipped(USERS.names[user], 300)),
     PIXEL_ITEMS
-      ? el(
-          "div",
-          { class: "row pictures" },
-          el(
-            "figure",
-            {},
-            pixelPlot((row) => known.get(row)?.value ?? null, "What was observed"),
-            el("figcaption", {}, "observed"),
-          ),
-          el(
-            "figure",
-            {},
-            pixelPlot((row) => predict(shares, row), "What the model makes of it"),
-            el("figcaption", {}, "predicted"),
-          ),
+      ? pictures(
+          ["observed", (row) => known.get(row)?.value ?? null, "What was observed"],
+          ["predicted", (row) => predict(shares, row), "What the model makes of it"],
         )
       : null,
     el("section", {}, stackedBar(shares), legend(shares, 6)),
     el(
       "div",
       { class: "row" },
-      el("section", {}, el("h3", {}, "Recommended"), recommendations(user, liked, known)),
-      el(
-        "section",
-        {},
-        el("h3", {}, `Why? Any ${NOUN.item[0]}, taken apart`),
+      section("Recommended", recommendations(user, liked, known)),
+      section(
+        `Why? Any ${NOUN.item[0]}, taken apart`,
         itemPicker(`Explain another ${NOUN.item[0]}`, explain, (row) => ITEMS.counts[row] > 0),
         place,
       ),
     ),
-    el(
-      "section",
-      {},
-      el("h3", {}, "Largest misses"),
+    section(
+      "Largest misses",
       dataTable({
         name: "misses",
         caption: "Grey: what was said. Blue: what the model expects.",
@@ -222,10 +188,8 @@ function oneUser(user) {
         empty: "No answers.",
       }),
     ),
-    el(
-      "section",
-      {},
-      el("h3", {}, "All answers"),
+    section(
+      "All answers",
       dataTable({
         name: "said",
         caption: `${times(said.length, ["answer", "answers"])}, ${held} of them held out.`,

@@ -27,24 +27,15 @@ function tellingItems(count) {
 
 /** Buttons for the answers to one item; pressing the chosen one takes it back. */
 function answerButtons(row, answers, change) {
-  const buttons = CHOICES.map((value) => {
-    const button = el(
-      "button",
-      {
-        type: "button",
-        "aria-label": `${answer(value)} to ${clipped(ITEMS.names[row], 80)}`,
-        onclick: () => {
-          if (answers.get(row) === value) answers.delete(row);
-          else answers.set(row, value);
-          show();
-          change();
-        },
-      },
-      answer(value),
-    );
-    return button;
-  });
-  const show = () => buttons.forEach((button, k) => button.setAttribute("aria-pressed", answers.get(row) === CHOICES[k]));
+  const press = (value) => () => {
+    if (answers.get(row) === value) answers.delete(row);
+    else answers.set(row, value);
+    show();
+    change();
+  };
+  const label = (value) => ({ "aria-label": `${answer(value)} to ${clipped(ITEMS.names[row], 80)}` });
+  const buttons = CHOICES.map((value) => button(answer(value), press(value), label(value)));
+  const show = () => buttons.forEach((one, k) => one.setAttribute("aria-pressed", answers.get(row) === CHOICES[k]));
   show();
   return el("span", { class: "choice", role: "group", "aria-label": clipped(ITEMS.names[row], 80) }, buttons);
 }
@@ -76,21 +67,9 @@ function whatIfResult(answers) {
     stackedBar(theta),
     legend(theta, 5),
     PIXEL_ITEMS
-      ? el(
-          "div",
-          { class: "row pictures" },
-          el(
-            "figure",
-            {},
-            pixelPlot((row) => answers.get(row) ?? null, "What was said"),
-            el("figcaption", {}, "said"),
-          ),
-          el(
-            "figure",
-            {},
-            pixelPlot((row) => after[row], "What is expected"),
-            el("figcaption", {}, "expected"),
-          ),
+      ? pictures(
+          ["said", (row) => answers.get(row) ?? null, "What was said"],
+          ["expected", (row) => after[row], "What is expected"],
         )
       : null,
     el("h3", {}, answers.size ? "and what moves" : "and what is expected"),
@@ -147,22 +126,19 @@ function pixelPad(answers, change) {
   for (const row of range(N_ITEMS)) {
     const tell = () => {
       const value = answers.get(row);
-      button.setAttribute("aria-label", `${clipped(ITEMS.names[row], 40)}: ${value === undefined ? "not said" : answer(value)}`);
-      button.dataset.said = value === undefined ? "" : value >= 0.5 ? "yes" : "no";
+      pixel.setAttribute("aria-label", `${clipped(ITEMS.names[row], 40)}: ${value === undefined ? "not said" : answer(value)}`);
+      pixel.dataset.said = value === undefined ? "" : value >= 0.5 ? "yes" : "no";
     };
-    const button = el("button", {
-      type: "button",
-      disabled: !ITEMS.counts[row],
-      onclick: () => {
-        const value = next(answers.get(row));
-        if (value === undefined) answers.delete(row);
-        else answers.set(row, value);
-        tell();
-        change();
-      },
-    });
+    const press = () => {
+      const value = next(answers.get(row));
+      if (value === undefined) answers.delete(row);
+      else answers.set(row, value);
+      tell();
+      change();
+    };
+    const pixel = button("", press, { disabled: !ITEMS.counts[row] });
     tell();
-    pad.append(button);
+    pad.append(pixel);
   }
   return pad;
 }
@@ -199,18 +175,11 @@ function whatIf() {
     PIXEL_ITEMS
       ? list.replaceChildren(el("li", {}, pixelPad(answers, refresh)))
       : list.replaceChildren(...[...new Set([...answers.keys(), ...usual])].map(line));
-  const reset = el(
-    "button",
-    {
-      type: "button",
-      onclick: () => {
-        answers.clear();
-        writeList();
-        refresh();
-      },
-    },
-    "Reset",
-  );
+  const reset = button("Reset", () => {
+    answers.clear();
+    writeList();
+    refresh();
+  });
   writeList();
   refresh();
   return [

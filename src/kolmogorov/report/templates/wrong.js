@@ -30,10 +30,8 @@ function confusion(table) {
       whole(n),
       el("span", { class: "soft" }, ` ${percent(n / total)}`),
     );
-  return el(
-    "section",
-    {},
-    el("h3", {}, "Yes and no"),
+  return section(
+    "Yes and no",
     soft("Predictions of at least one half count as yes."),
     el(
       "div",
@@ -83,10 +81,8 @@ function wrong() {
       groups("Error by what was said", "What was said in truth.", found.levels),
       found.confusion ? confusion(found.confusion) : null,
     ),
-    el(
-      "section",
-      {},
-      el("h3", {}, `${capital(NOUN.item[1])} predicted worst`),
+    section(
+      `${capital(NOUN.item[1])} predicted worst`,
       dataTable({
         name: "worst",
         rows: found.worst,
@@ -102,7 +98,7 @@ function wrong() {
           {
             name: "RMSE",
             value: (one) => Math.sqrt(one[4]),
-            show: (one) => decimal(Math.sqrt(one[4]) * (SUMMARY.binary ? 1 : SPAN)),
+            show: (one) => decimal(Math.sqrt(one[4]) * UNIT),
           },
         ],
       }),
