@@ -7,23 +7,24 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from operator import attrgetter, getitem
 from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.optional import require
-from kolmogorov.data.entries.entries import Duplicates, Entries, nothing_there
+from kolmogorov.data.entries.entries import Entries, nothing_there
 from kolmogorov.data.entries.view import View, row_blocks
 from kolmogorov.data.ids.vocabulary import Vocabulary
 from kolmogorov.data.numbers.scale import Scale
 from kolmogorov.data.numbers.scaling import Extent
 from kolmogorov.data.packed.shards import (
+    Names,
     PartSummary,
     Shard,
     dealt_part,
     part_summary,
-    piece,
     shard_of_pieces,
     shard_of_rows,
     shard_of_table,
@@ -37,8 +38,6 @@ from kolmogorov.data.reading.source import Source
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.errors import DataError
 from kolmogorov.execution.dask import Dask
-
-_Names = tuple[Vocabulary, Vocabulary]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +92,7 @@ class DistributedTable:
         """Return the observations, here."""
         if self.source is not None:
             return self.source
-        views = self.dask.gather([self.dask.submit("collect-rows", _rows, shard) for shard in self.shards])
+        views = self.dask.gather([self.dask.submit("collect-rows", attrgetter("rows"), shard) for shard in self.shards])
         ends = np.cumsum([view.indices.size for view in views])
         starts = [0, *ends[:-1].tolist()]
         indptr = [np.zeros(1, dtype=np.int64)]
@@ -153,23 +152,16 @@ def distributed_table(dask: Dask, source: Any, **options: Unpack[TableKeywords])
 
 def _of_observations(dask: Dask, table: Observations) -> DistributedTable:
     bounds = list(table.rows.blocks(dask.shard_ratings))
-    if table.path is not None:
-        known = (str(table.path), table.fingerprint())
-        shards = [
-            dask.submit("load-shard", shard_of_table, *known, first, last, place=k / len(bounds))
-            for k, (first, last) in enumerate(bounds)
-        ]
-    else:
-        shards = [
-            dask.submit(
-                "load-shard", shard_of_rows, table.rows.cut(first, last), table.n_items, first, place=k / len(bounds)
-            )
-            for k, (first, last) in enumerate(bounds)
-        ]
+    digest = table.fingerprint()
+
+    def task(first: int, last: int) -> tuple[Any, ...]:
+        if table.path is not None:
+            return shard_of_table, str(table.path), digest, first, last
+        return shard_of_rows, table.rows.cut(first, last), table.n_items, first
+
+    shards = [dask.submit("load-shard", *task(*ends), place=k / len(bounds)) for k, ends in enumerate(bounds)]
     seen = table.rows.counts > 0
-    return DistributedTable(
-        table.users, table.items, table.scale, bounds, shards, seen, table, table.fingerprint(), dask
-    )
+    return DistributedTable(table.users, table.items, table.scale, bounds, shards, seen, table, digest, dask)
 
 
 def _of_parts(dask: Dask, parts: Sequence[Any], form: TableForm | None, options: ReadingOptions) -> DistributedTable:
@@ -186,13 +178,13 @@ def _of_parts(dask: Dask, parts: Sequence[Any], form: TableForm | None, options:
     scale = options.scale_request.scale_between(reduce(Extent.joined, (c.extent for c in found)))
     bounds = list(row_blocks(np.concatenate(([0], np.cumsum(counts))), dask.shard_ratings))
     starts = np.array([first for first, _ in bounds])
-    names = dask.submit("share-ids", _pair, users, items)
+    names = dask.hold("share-ids", (users, items))
     heaps = [dask.submit("deal-part", _dealt, part, form, names, starts, scale) for part in parts]
     shards = []
     for number, (first, last) in enumerate(bounds):
-        pieces = [dask.submit("pick-piece", piece, heap, number) for heap in heaps]
-        place = number / len(bounds)
-        shards.append(dask.submit("load-shard", _joined, first, last, names, options.duplicates, *pieces, place=place))
+        pieces = [dask.submit("pick-piece", getitem, heap, number) for heap in heaps]
+        task = (shard_of_pieces, first, last, names, options.duplicates, *pieces)
+        shards.append(dask.submit("load-shard", *task, place=number / len(bounds)))
     digests = dask.gather([dask.submit("digest-shard", Shard.fingerprint, shard) for shard in shards])
     digest = hashlib.sha256(repr((len(users), len(items), str(scale), digests)).encode()).hexdigest()
     return DistributedTable(users, items, scale, bounds, shards, counts > 0, None, digest, dask)
@@ -228,16 +220,8 @@ def _parquet_parts(dask: Dask, paths: Sequence[Any], options: ReadingOptions) ->
 # --- what tasks call ---------------------------------------------------------------------------------------------
 
 
-def _rows(shard: Shard) -> View:
-    return shard.rows
-
-
 def _extent(shard: Shard) -> tuple[float, float] | None:
     return shard.rows.extent()
-
-
-def _pair(users: Vocabulary, items: Vocabulary) -> _Names:
-    return users, items
 
 
 def _source(part: Any, form: TableForm | None) -> Source:
@@ -254,12 +238,8 @@ def _summary(part: Any, form: TableForm | None, options: ReadingOptions) -> Part
     return part_summary(_source(part, form), options)
 
 
-def _dealt(part: Any, form: TableForm | None, names: _Names, starts: NDArray[np.int64], scale: Scale) -> list[Entries]:
-    return dealt_part(_source(part, form), *names, starts, scale)
-
-
-def _joined(first: int, last: int, names: _Names, duplicates: Duplicates, *pieces: Any) -> Shard:
-    return shard_of_pieces(first, last, names[0], names[1], duplicates, *pieces)
+def _dealt(part: Any, form: TableForm | None, names: Names, starts: NDArray[np.int64], scale: Scale) -> list[Entries]:
+    return dealt_part(_source(part, form), names, starts, scale)
 
 
 def _layout(path: str) -> tuple[list[str], list[int]]:

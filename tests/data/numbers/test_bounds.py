@@ -41,7 +41,7 @@ def part_of(pandas):
 def dealt_out(values, weights):
     part = part_of(frame(values, weights))
     found = part_summary(part, ReadingOptions())
-    return dealt_part(part, found.users, found.items, np.array([0]), Scale(0.0, 5.0))
+    return dealt_part(part, (found.users, found.items), np.array([0]), Scale(0.0, 5.0))
 
 
 WAYS = {

@@ -9,7 +9,6 @@ Observations: 1,515 of 101 users × 15 items (100.0% observed), p = r
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -20,34 +19,19 @@ from kolmogorov.errors import ParameterError
 if TYPE_CHECKING:
     from kolmogorov.data.datasets.synthetic import Planted
 
-_LOADERS = {
-    "zoo": ("kolmogorov.data.datasets.zoo:load_zoo", "101 animals × 15 yes/no traits; bundled"),
-    "digits": ("kolmogorov.data.datasets.digits:load_digits", "1,797 images × 64 pixels; from scikit-learn"),
-    "toy": (
-        "kolmogorov.data.datasets.synthetic:load_toy",
-        "20 × 40 uniform numbers, the paper's D1; generated",
-    ),
-    "planted": ("kolmogorov.data.datasets.synthetic:load_planted", "sampled from a known model; generated"),
-    "votes": (
-        "kolmogorov.data.datasets.votes:load_votes",
-        "120 members × 60 motions, yes or no: a planted roll call; generated",
-    ),
-    "survey": (
-        "kolmogorov.data.datasets.survey:load_survey",
-        "160 people × 40 statements, 1 to 5: a planted survey; generated",
-    ),
-    "ml-100k": (
-        "kolmogorov.data.datasets.movielens:load_ml_100k",
-        "MovieLens 100K, the paper's D2; downloaded",
-    ),
-    "ml-1m": ("kolmogorov.data.datasets.movielens:load_ml_1m", "MovieLens 1M, the paper's D3; downloaded"),
+_HOME = "kolmogorov.data.datasets"
+#: Where a function is that returns observations, or a `Planted` table with the truth behind it, and a line about it.
+_DATASETS = {
+    "zoo": (f"{_HOME}.zoo:load_zoo", "101 animals × 15 yes/no traits; bundled"),
+    "digits": (f"{_HOME}.digits:load_digits", "1,797 images × 64 pixels; from scikit-learn"),
+    "toy": (f"{_HOME}.synthetic:load_toy", "20 × 40 uniform numbers, the paper's D1; generated"),
+    "planted": (f"{_HOME}.synthetic:planted", "sampled from a known model; generated"),
+    "votes": (f"{_HOME}.votes:votes", "120 members × 60 motions, yes or no: a planted roll call; generated"),
+    "survey": (f"{_HOME}.survey:survey", "160 people × 40 statements, 1 to 5: a planted survey; generated"),
+    "ml-100k": (f"{_HOME}.movielens:load_ml_100k", "MovieLens 100K, the paper's D2; downloaded"),
+    "ml-1m": (f"{_HOME}.movielens:load_ml_1m", "MovieLens 1M, the paper's D3; downloaded"),
 }
-#: Tables that are drawn from a known model, and what draws both.
-_TRUTHS = {
-    "planted": "kolmogorov.data.datasets.synthetic:planted",
-    "votes": "kolmogorov.data.datasets.votes:votes",
-    "survey": "kolmogorov.data.datasets.survey:survey",
-}
+_PLANTED = ("planted", "votes", "survey")
 
 
 def load(name: str, **options: Any) -> Observations:
@@ -65,8 +49,8 @@ def load(name: str, **options: Any) -> Observations:
     >>> load("toy")
     Observations: 800 of 20 users × 40 items (100.0% observed), p = r
     """
-    _check_known(name)
-    observations: Observations = _made(name, _LOADERS[name][0], options)
+    made = _made(name, options)
+    observations: Observations = made.observations if name in _PLANTED else made
     return observations
 
 
@@ -90,10 +74,9 @@ def truth(name: str, **options: Any) -> Planted:
     >>> known.theta.shape, known.psi.shape, known.events[:2]
     ((120, 6), (60, 6), ('welfare', 'market'))
     """
-    _check_known(name)
-    if name not in _TRUTHS:
-        raise ParameterError(f"Nobody knows the truth behind {name!r}; planted are {', '.join(_TRUTHS)}.")
-    known: Planted = _made(name, _TRUTHS[name], options)
+    if name in _DATASETS and name not in _PLANTED:
+        raise ParameterError(f"Nobody knows the truth behind {name!r}; planted are {', '.join(_PLANTED)}.")
+    known: Planted = _made(name, options)
     return known
 
 
@@ -108,7 +91,7 @@ def folds(name: str = "ml-100k") -> list[tuple[Observations, Observations]]:
 
 def names() -> dict[str, str]:
     """Return every dataset's name with one line about it."""
-    return {name: about for name, (_, about) in _LOADERS.items()}
+    return {name: about for name, (_, about) in _DATASETS.items()}
 
 
 def planted(**options: Any) -> Planted:
@@ -118,25 +101,18 @@ def planted(**options: Any) -> Planted:
     return sample(**options)
 
 
-def _check_known(name: str) -> None:
-    if name not in _LOADERS:
-        hint = suggestion(str(name), _LOADERS)
-        raise ParameterError(f"Unknown dataset {name!r}; known: {', '.join(_LOADERS)}.{hint}")
-
-
-def _made(name: str, target: str, options: dict[str, Any]) -> Any:
+def _made(name: str, options: dict[str, Any]) -> Any:
+    if name not in _DATASETS:
+        raise ParameterError(
+            f"Unknown dataset {name!r}; known: {', '.join(_DATASETS)}.{suggestion(str(name), _DATASETS)}"
+        )
+    module, _, function = _DATASETS[name][0].partition(":")
     try:
-        return _function(target)(**options)
+        return getattr(import_module(module), function)(**options)
     except TypeError as error:
         if not options or "unexpected keyword" not in str(error):
             raise
         raise ParameterError(f"Dataset '{name}' does not take these options: {', '.join(options)}.") from None
-
-
-def _function(target: str) -> Callable[..., Any]:
-    module, _, name = target.partition(":")
-    function: Callable[..., Any] = getattr(import_module(module), name)
-    return function
 
 
 __all__ = ["folds", "load", "names", "planted", "truth"]

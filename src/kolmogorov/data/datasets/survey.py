@@ -10,7 +10,6 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.data.datasets.polls import Poll, read_truth
 from kolmogorov.data.datasets.synthetic import Planted
 from kolmogorov.data.reading.options import ReadingOptions
-from kolmogorov.data.table.observations import Observations
 
 _EVENTS = ("rider", "driver", "parent", "reveller", "gardener")
 _LOWEST, _HIGHEST = 1.0, 5.0
@@ -61,8 +60,3 @@ def survey(random_state: Any = 0) -> Planted:
     values = np.array([[float(row[event]) for event in _EVENTS] for row in statements])
     psi = (values - _LOWEST) / (_HIGHEST - _LOWEST)
     return _POLL.draw([row["question"] for row in statements], psi, _EVENTS, random_state)
-
-
-def load_survey(random_state: Any = 0) -> Observations:
-    """Return the answers of `survey`: 160 people (users) × 40 statements (items), from 1 to 5; planted."""
-    return survey(random_state).observations

@@ -46,11 +46,6 @@ def load_toy(random_state: Any = 0) -> Observations:
     return Observations.from_dense(generator(random_state).random((20, 40)), maximum=1)
 
 
-def load_planted(**options: Any) -> Observations:
-    """Return the observations of `planted`."""
-    return planted(**options).observations
-
-
 def planted(
     n_users: int = 200,
     n_items: int = 100,

@@ -9,7 +9,6 @@ import numpy as np
 from kolmogorov.data.datasets.polls import Poll, read_truth
 from kolmogorov.data.datasets.synthetic import Planted
 from kolmogorov.data.reading.options import ReadingOptions
-from kolmogorov.data.table.observations import Observations
 
 #: In which of these a vote falls is drawn anew for every member and motion.
 _EVENTS = ("welfare", "market", "green", "rural", "order", "liberty")
@@ -52,8 +51,3 @@ def votes(random_state: Any = 0) -> Planted:
     motions = read_truth("votes")
     psi = np.array([[event in row["events"].split() for event in _EVENTS] for row in motions])
     return _POLL.draw([row["motion"] for row in motions], psi, _EVENTS, random_state)
-
-
-def load_votes(random_state: Any = 0) -> Observations:
-    """Return the votes of `votes`: 120 members (users) × 60 motions (items), 1 for yes and 0 for no; planted."""
-    return votes(random_state).observations

@@ -20,19 +20,13 @@ from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.data.reading.source import Source
 from kolmogorov.errors import DataError
 
+#: All users and all items of a table.
+Names = tuple[Vocabulary, Vocabulary]
+
 
 @dataclass(frozen=True, eq=False)
 class Shard:
-    """The users `first` to `first + len(rows)` of a table.
-
-    Attributes
-    ----------
-    first : int
-    rows : View
-        By users, counted from the first.
-    columns : View
-        By all items of the table; the partners are users counted from the first.
-    """
+    """The users from `first` on of a table, counted from there in both orders; `columns` has all items."""
 
     first: int
     rows: View
@@ -49,10 +43,7 @@ class Shard:
 
     def fingerprint(self) -> str:
         """Return a digest of the entries."""
-        digest = hashlib.sha256(str(self.first).encode())
-        for array in (self.rows.indptr, self.rows.indices, self.rows.values, self.rows.weights):
-            digest.update(np.ascontiguousarray(array).data)
-        return digest.hexdigest()
+        return hashlib.sha256(str(self.first).encode() + b"".join(self.rows.digests())).hexdigest()
 
 
 def shard_of_table(path: str | os.PathLike[str], fingerprint: str, first: int, last: int) -> Shard:
@@ -87,29 +78,21 @@ def part_summary(part: Source, options: ReadingOptions) -> PartSummary:
     return PartSummary(users, counts, items, intake.extent)
 
 
-def dealt_part(
-    part: Source, users: Vocabulary, items: Vocabulary, starts: NDArray[np.int64], scale: Scale
-) -> list[Entries]:
+def dealt_part(part: Source, names: Names, starts: NDArray[np.int64], scale: Scale) -> list[Entries]:
     """Deal one part of a table, which was looked at before, to the shards that begin at the users `starts`."""
     intake = Intake([part], ReadingOptions(scaling="minmax"))
     entries = Entries.joined(intake)
     own_users, own_items = intake.finish()
     entries = intake.encoded(entries)
-    own = users.encode(own_users.ids)[entries.own]
-    partner = items.encode(own_items.ids).astype(np.int32)[entries.partner]
+    own = names[0].encode(own_users.ids)[entries.own]
+    partner = names[1].encode(own_items.ids).astype(np.int32)[entries.partner]
     entries = Entries(own, partner, scale.probability(entries.values), entries.weights)
     return list(entries.dealt(np.searchsorted(starts, own, side="right") - 1, len(starts)))
 
 
-def piece(parts: list[Entries], number: int) -> Entries:
-    """Pick what one part of the table has for one shard."""
-    return parts[number]
-
-
-def shard_of_pieces(
-    first: int, last: int, users: Vocabulary, items: Vocabulary, duplicates: Duplicates, *pieces: Entries
-) -> Shard:
+def shard_of_pieces(first: int, last: int, names: Names, duplicates: Duplicates, *pieces: Entries) -> Shard:
     """Put together what all parts have for one shard."""
+    users, items = names
     entries = Entries.joined(pieces)
     entries = replace(entries, own=entries.own - first)
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.wording import advice, option
+from kolmogorov.data.entries.entries import nothing_there
 from kolmogorov.data.ids.columns import CodedTexts, IdColumn, chosen_ids, normalise_ids
 from kolmogorov.data.numbers.columns import Place
 from kolmogorov.data.numbers.notation import Notation
@@ -193,9 +194,9 @@ class RowSource(ABC):
     def batches(self) -> Iterator[tuple[Shape, Batch]]:
         """Go through the rows once."""
 
-    @abstractmethod
     def row_place(self, row: int) -> str:
         """Name the place of a row."""
+        return f"row {row}"
 
     def chunks(self) -> Iterator[Chunk]:
         """Go through the records once."""
@@ -209,7 +210,9 @@ class RowSource(ABC):
             tally.add(batch.n_rows, ends)
             if chunk is not None:
                 yield chunk
-        if tally.n_rows and not tally.n_records:
+        if not tally.n_rows:
+            raise nothing_there("here")
+        if not tally.n_records:
             raise DataError(f"{self.row_place(0)} and all others: every value is missing, so nothing is observed.")
 
     def place(self, record: int) -> str:

@@ -63,10 +63,8 @@ def _pairs(given: Any, what: str) -> Iterator[tuple[str, str]]:
         pairs: Any = given.items()
     elif isinstance(given, (str, os.PathLike)):
         pairs = _of_parquet(given) if is_parquet(given) else _of_text(given)
-    elif (frame := frame_of(given)) is not None:
-        pairs = _of_columns(frame.columns, lambda at: frame[:, at].to_list(), "The titles")
-    elif is_arrow(given):
-        pairs = _of_arrow(given)
+    elif (frame := frame_of(given)) is not None or (frame := _frame_of_arrow(given)) is not None:
+        pairs = _of_frame(frame, "The titles")
     else:
         raise DataError(
             f"Titles of {what}s are a dictionary, a data frame of two columns or a file of them, got "
@@ -78,12 +76,12 @@ def _pairs(given: Any, what: str) -> Iterator[tuple[str, str]]:
             yield str(int(identifier) if whole else identifier), str(title)
 
 
-def _of_columns(names: Any, column: Any, source: str) -> Iterator[tuple[Any, Any]]:
-    known = [str(name) for name in names]
+def _of_frame(frame: Any, source: str) -> Iterator[tuple[Any, Any]]:
+    known = [str(name) for name in frame.columns]
     if len(known) < 2:
         raise DataError(f"{source} must have two columns, an id and a text; there is {', '.join(known) or 'none'}.")
-    first, second = _positions(known) or (0, 1)
-    return zip(column(first), column(second), strict=True)
+    first, second = (frame[:, at].to_list() for at in _positions(known) or (0, 1))
+    return zip(first, second, strict=True)
 
 
 def _positions(names: list[str]) -> tuple[int, int] | None:
@@ -97,17 +95,17 @@ def _positions(names: list[str]) -> tuple[int, int] | None:
     return None if title is None or identifier is None else (identifier, title)
 
 
-def _of_arrow(stream: Any) -> Iterator[tuple[Any, Any]]:
+def _frame_of_arrow(stream: Any) -> Any:
+    if not is_arrow(stream):
+        return None
     from pyarrow import RecordBatchReader
 
-    table = RecordBatchReader.from_stream(stream).read_all()
-    return _of_columns(table.column_names, lambda at: table.column(at).to_pylist(), "The titles")
+    return frame_of(RecordBatchReader.from_stream(stream).read_all())
 
 
 def _of_parquet(path: Any) -> Iterator[tuple[Any, Any]]:
     with opened_parquet(path) as file:
-        table = file.read()
-    return _of_columns(table.column_names, lambda at: table.column(at).to_pylist(), str(path))
+        return _of_frame(frame_of(file.read()), str(path))
 
 
 def _of_text(path: str | os.PathLike[str]) -> list[tuple[str, str]]:

@@ -11,7 +11,6 @@ import numpy as np
 
 from kolmogorov._support.optional import require
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.entries.entries import nothing_there
 from kolmogorov.data.ids.columns import CodedTexts, IdColumn, normalise_ids
 from kolmogorov.data.numbers.columns import Place
 from kolmogorov.data.numbers.reader import NumberReader
@@ -38,17 +37,7 @@ def _is_scannable(thing: Any) -> bool:
 
 
 class ArrowSource(RowSource):
-    """Anything with ``__arrow_c_stream__``, and datasets and scanners of pyarrow (extra ``parquet``).
-
-    Parameters
-    ----------
-    stream : Arrow stream
-        One that can be read once only is read once only.
-    form : TableForm
-        Chooses the columns.
-    batch : int
-        Rows that are looked at together, at most.
-    """
+    """Anything with ``__arrow_c_stream__``, and datasets and scanners of pyarrow (extra ``parquet``)."""
 
     def __init__(self, stream: Any, form: TableForm, batch: int = _BATCH) -> None:
         self._stream, self._form, self._batch = stream, form, batch
@@ -65,16 +54,8 @@ class ArrowSource(RowSource):
             else:
                 reader = _reader(stream, pyarrow)
                 shape = self._form.shape(reader.schema.names)
-            empty = True
             for batch in _cut(reader, min(self._batch, shape.most_rows)):
-                empty = False
                 yield shape, batch
-        if empty:
-            raise nothing_there("here")
-
-    def row_place(self, row: int) -> str:
-        """Name the row."""
-        return f"row {row}"
 
 
 def _reader(stream: Any, pyarrow: Any) -> Any:
@@ -87,16 +68,7 @@ def _reader(stream: Any, pyarrow: Any) -> Any:
 
 
 class ParquetSource(RowSource):
-    """A parquet file, or one of its row groups (extra ``parquet``).
-
-    Parameters
-    ----------
-    path : path
-    form : TableForm
-        Chooses the columns.
-    row_group : int, optional
-        All of them by default.
-    """
+    """A parquet file, or one of its row groups (extra ``parquet``)."""
 
     def __init__(self, path: str | os.PathLike[str], form: TableForm, row_group: int | None = None) -> None:
         self.path = path

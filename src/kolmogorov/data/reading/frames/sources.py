@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.entries.entries import nothing_there
@@ -15,25 +17,14 @@ from kolmogorov.data.numbers.reader import NumberReader
 from kolmogorov.data.reading.columns import TableForm
 from kolmogorov.data.reading.shape import Batch, RowSource, Shape, refuse_empty
 
-#: Rows that are looked at together.
+#: Rows that are looked at together. By judgement: their columns take some megabytes.
 _BATCH = 1 << 19
-#: Rows that a cursor is asked for together; they are Python's own objects.
+#: Rows that a cursor is asked for together; they are Python's own objects. By judgement.
 _FETCHED = 1 << 14
 
 
 class FrameSource(RowSource):
-    """A frame as narwhals sees it.
-
-    Parameters
-    ----------
-    frame : narwhals.DataFrame
-    form : TableForm
-        Chooses the columns.
-    index : sequence, optional
-        Names of the rows; they are numbered from 0 by default.
-    batch : int
-        Rows that are looked at together.
-    """
+    """A frame as narwhals sees it; `index` names its rows, which are numbered from 0 by default."""
 
     def __init__(self, frame: Any, form: TableForm, index: Any = None, batch: int = _BATCH) -> None:
         self._frame, self._form, self._index, self._batch = frame, form, index, batch
@@ -41,49 +32,13 @@ class FrameSource(RowSource):
     def batches(self) -> Iterator[tuple[Shape, Batch]]:
         """Go through the rows once."""
         shape = self._form.shape(self._frame.columns)
-        if not len(self._frame):
-            raise nothing_there("here")
         most = min(self._batch, shape.most_rows)
         for start in range(0, len(self._frame), most):
-            yield shape, _FrameBatch(self._frame[start : start + most])
+            yield shape, _FrameRows(self._frame[start : start + most])
 
     def row_place(self, row: int) -> str:
         """Name the row."""
         return f"row {row if self._index is None else self._index[row]}"
-
-
-class _FrameBatch:
-    """Some rows of a frame. Columns are taken by position, since their names need not be texts."""
-
-    def __init__(self, frame: Any) -> None:
-        self._frame = frame
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self._frame)
-
-    def ids(self, column: int, what: str, place: Place) -> IdColumn:
-        """Return a column as ids."""
-        cells = self._frame[:, column]
-        empty = cells.is_null().to_numpy()
-        if empty.any():
-            raise refuse_empty(cells.name, place(int(np.argmax(empty))))
-        return normalise_ids(cells.to_numpy(), what, place)
-
-    def numbers(self, column: int, reader: NumberReader, place: Place) -> Floats:
-        """Return a column as numbers."""
-        cells = self._frame[:, column]
-        empty = cells.is_null().to_numpy()
-        if not empty.any():
-            return reader.of_array(cells.to_numpy(), place)
-        if not reader.skips_empty:
-            raise refuse_empty(cells.name, place(int(np.argmax(empty))), reader)
-        numbers = np.full(len(cells), np.nan)
-        there = np.flatnonzero(~empty)
-        if there.size:
-            numbers[there] = reader.of_array(cells.to_numpy()[there], lambda offset: place(int(there[offset])))
-        return numbers
 
 
 def is_cursor(thing: Any) -> bool:
@@ -92,15 +47,7 @@ def is_cursor(thing: Any) -> bool:
 
 
 class CursorSource(RowSource):
-    """The rows of a query, asked for some thousand at a time.
-
-    Parameters
-    ----------
-    cursor : cursor of a database
-        On which a query was executed.
-    form : TableForm
-        Chooses the columns.
-    """
+    """The rows of a query that was executed on a cursor of a database, asked for some thousand at a time."""
 
     def __init__(self, cursor: Any, form: TableForm) -> None:
         self._cursor, self._form = cursor, form
@@ -111,41 +58,59 @@ class CursorSource(RowSource):
             raise nothing_there("on this cursor: execute a query first")
         names = [column[0] for column in self._cursor.description]
         shape = self._form.shape(names)
-        empty = True
         while rows := self._cursor.fetchmany(min(_FETCHED, shape.most_rows)):
-            empty = False
-            yield shape, _RowsBatch(names, list(zip(*rows, strict=True)))
-        if empty:
-            raise nothing_there("here")
-
-    def row_place(self, row: int) -> str:
-        """Name the row."""
-        return f"row {row}"
+            yield shape, _FetchedRows(names, list(zip(*rows, strict=True)))
 
 
-class _RowsBatch:
-    """Rows of Python's own objects, by columns."""
+class _Rows(ABC):
+    """Some rows, whose columns have empty cells."""
 
-    def __init__(self, names: Sequence[str], columns: Sequence[tuple[Any, ...]]) -> None:
-        self._names, self._columns = names, columns
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self._columns[0])
+    @abstractmethod
+    def cells(self, column: int) -> tuple[Any, NDArray[Any] | tuple[Any, ...], NDArray[np.bool_]]:
+        """Return the name of a column, its cells, and which of them are empty."""
 
     def ids(self, column: int, what: str, place: Place) -> IdColumn:
         """Return a column as ids."""
-        cells = self._columns[column]
-        if None in cells:
-            raise refuse_empty(self._names[column], place(cells.index(None)))
+        name, cells, empty = self.cells(column)
+        if empty.any():
+            raise refuse_empty(name, place(int(np.argmax(empty))))
         return normalise_ids(cells, what, place)
 
     def numbers(self, column: int, reader: NumberReader, place: Place) -> Floats:
         """Return a column as numbers."""
+        name, raw, empty = self.cells(column)
+        # With None among them cells that are sequences stay cells.
+        cells = raw if isinstance(raw, np.ndarray) else np.array([*raw, None], dtype=object)[:-1]
+        if not empty.any():
+            return reader.of_array(cells, place)
+        if not reader.skips_empty:
+            raise refuse_empty(name, place(int(np.argmax(empty))), reader)
+        found = np.full(cells.size, np.nan)
+        there = np.flatnonzero(~empty)
+        if there.size:
+            found[there] = reader.of_array(cells[there], lambda offset: place(int(there[offset])))
+        return found
+
+
+class _FrameRows(_Rows):
+    """Rows of a frame. Columns are taken by position, since their names need not be texts."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame, self.n_rows = frame, len(frame)
+
+    def cells(self, column: int) -> tuple[Any, NDArray[Any], NDArray[np.bool_]]:
+        """Return the name of a column, its cells, and which of them are empty."""
+        cells = self._frame[:, column]
+        return cells.name, cells.to_numpy(), cells.is_null().to_numpy()
+
+
+class _FetchedRows(_Rows):
+    """Rows of Python's own objects, by columns."""
+
+    def __init__(self, names: list[str], columns: list[tuple[Any, ...]]) -> None:
+        self._names, self._columns, self.n_rows = names, columns, len(columns[0])
+
+    def cells(self, column: int) -> tuple[Any, tuple[Any, ...], NDArray[np.bool_]]:
+        """Return the name of a column, its cells, and which of them are empty."""
         cells = self._columns[column]
-        if None in cells and not reader.skips_empty:
-            raise refuse_empty(self._names[column], place(cells.index(None)), reader)
-        array = np.empty(len(cells), dtype=object)
-        array[:] = cells
-        return reader.of_array(array, place)
+        return self._names[column], cells, np.array([cell is None for cell in cells])

@@ -13,7 +13,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
-from types import TracebackType
 from typing import IO, Any, BinaryIO, cast
 
 from kolmogorov._support.wording import advice, option
@@ -34,13 +33,7 @@ _MOST_RECORDS, _CHARACTERS = 64, 250_000
 class TextFile:
     """Opens a file whatever its compression, which is told by its first bytes and not by its name.
 
-    Parameters
-    ----------
-    path : path
-        "-" is standard input.
-    encoding : str
-    longest_line : int
-        Characters that a line or a record may have.
+    "-" is standard input; `longest_line` is how many characters a line or a record may have.
     """
 
     def __init__(
@@ -64,9 +57,7 @@ class TextFile:
     def __enter__(self) -> TextFile:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._close()
 
     def _close(self) -> None:

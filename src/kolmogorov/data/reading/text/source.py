@@ -25,16 +25,7 @@ _CHUNK = 4_096
 
 
 class TextSource(RowSource):
-    """Lines of a text file, as `read_ratings` describes them.
-
-    Parameters
-    ----------
-    path : path
-        "-" is standard input.
-    options : ReadingOptions
-    chunk : int
-        Records that are read together.
-    """
+    """Lines of a text file, as `read_ratings` describes them, `chunk` of them at a time; "-" is standard input."""
 
     def __init__(self, path: str | os.PathLike[str], options: ReadingOptions, chunk: int = _CHUNK) -> None:
         self.path = path
