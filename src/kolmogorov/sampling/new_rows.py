@@ -20,7 +20,7 @@ from kolmogorov.kernels.draws.emissions import draw_emissions, settle_emitted
 from kolmogorov.kernels.draws.gaussian import draw_psis, draw_thetas
 from kolmogorov.kernels.draws.slices import draw_sliced
 from kolmogorov.sampling.chains.chain import USER_ROUNDS, psi_variance
-from kolmogorov.sampling.chains.gaussian import corrected
+from kolmogorov.sampling.chains.gaussian import corrected, prior_with_noes
 from kolmogorov.sampling.priors.psi import usual_precision
 
 #: Sweeps over a new row for each draw, and how many of the last are averaged. By judgement.
@@ -52,14 +52,10 @@ def _noisy_thetas(posterior: Posterior, k: int, view: View, population: Floats, 
     n = view.counts.size
     precision = np.full(n, 1.0 / float(posterior.noise[k].mean()))
     psi = posterior.psi[k].astype(np.float64)
-    given = (precision, psi, posterior.unobserved * psi.T @ psi if posterior.unobserved else np.empty((0, 0)))
-    prior = (concentration(posterior, k, population), np.tile(population, (n, 1)))
-    table = corrected(view, posterior.unobserved)
-
-    def sweep(theta: Floats, seeds: NDArray[np.uint64], first: int, last: int, out: Floats) -> None:
-        draw_thetas(*table, *given, theta, *prior, USER_ROUNDS, seeds, first, last, out)
-
-    return _averaged(sweep, k, n, population, dealer)
+    whole = posterior.unobserved * psi.T @ psi if posterior.unobserved else np.empty((0, 0))
+    given = (*corrected(view, posterior.unobserved), precision, psi, whole)
+    prior = (concentration(posterior, k, population), np.tile(population, (n, 1)), USER_ROUNDS)
+    return _averaged(lambda theta, *rows: draw_thetas(*given, theta, *prior, *rows), k, n, population, dealer)
 
 
 def _answering_thetas(posterior: Posterior, k: int, view: View, population: Floats, dealer: Threads) -> Floats:
@@ -68,12 +64,9 @@ def _answering_thetas(posterior: Posterior, k: int, view: View, population: Floa
     table = (view.indptr, view.indices, emission.codes(view.values), view.weights)
     codes = _codes(posterior, k)
     if emission.cuts:
-        given = (*table, codes, emission.chances, emission.least)
-
-        def sweep(theta: Floats, seeds: NDArray[np.uint64], first: int, last: int, out: Floats) -> None:
-            draw_sliced(*given, theta, alpha, USER_ROUNDS, seeds, first, last, out)
-
-        return _averaged(sweep, k, view.counts.size, population, dealer)
+        given, prior = (*table, codes, emission.chances, emission.least), (alpha, USER_ROUNDS)
+        n = view.counts.size
+        return _averaged(lambda theta, *rows: draw_sliced(*given, theta, *prior, *rows), k, n, population, dealer)
     seeds = row_seeds(k, 0, USER_SIDE, np.arange(_ANSWER_SWEEPS))
     theta = np.tile(population, (view.counts.size, 1))
     found = np.empty_like(theta)
@@ -129,11 +122,11 @@ def new_psis(posterior: Posterior, view: View) -> NDArray[Any]:
     Before its ratings are looked at, a new item is what the items known are on average.
     """
     with one_blas_thread():
-        return np.concatenate([_new_values(posterior, view, k) for k in range(posterior.n_draws)], axis=1)
+        return np.concatenate([_new_psis(posterior, view, k) for k in range(posterior.n_draws)], axis=1)
 
 
-def _new_values(posterior: Posterior, view: View, k: int) -> NDArray[Any]:
-    """Draw values around the mean item of the draw, as far off as its items are from it."""
+def _new_psis(posterior: Posterior, view: View, k: int) -> NDArray[Any]:
+    """Draw psis around the mean item of the draw, as far off as its items are from it."""
     levels, n = posterior.levels, view.counts.size
     theta = np.ascontiguousarray(posterior.theta[k], dtype=np.float64)
     noisy = posterior.likelihood == "gaussian"
@@ -147,8 +140,7 @@ def _new_values(posterior: Posterior, view: View, k: int) -> NDArray[Any]:
         table = corrected(view, posterior.unobserved)
         precision = 1.0 / posterior.noise[k].astype(np.float64)
         if posterior.unobserved:
-            everyone = pull + posterior.unobserved * (precision * theta.T) @ theta
-            centre, pull = centre @ pull @ np.linalg.inv(everyone), everyone
+            centre, pull = prior_with_noes(centre, pull, posterior.unobserved * (precision * theta.T) @ theta)
         given = (precision, theta, start, levels, centre, pull, _ROUNDS)
         draw_psis(*table, *given, _seeds(k, 0, ITEM_SIDE, n), 0, n, fresh)
     else:

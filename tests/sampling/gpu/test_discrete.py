@@ -13,7 +13,7 @@ from kolmogorov.execution import Cuda, Threads
 from kolmogorov.fitted.emission import emission_of
 from kolmogorov.sampling.chains.discrete import DiscreteChain
 from kolmogorov.sampling.chains.start import started
-from kolmogorov.sampling.gpu import chain as device
+from kolmogorov.sampling.gpu import chain as gpu_chain
 from kolmogorov.sampling.gpu.discrete import DiscreteGpuChains
 from kolmogorov.sampling.priors.features import pattern_features
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(emulation.COMPILER is None, reason="no C++ compi
 @pytest.fixture
 def cuda(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", host_cupy())
-    monkeypatch.setattr(device, "function", emulation.function)
+    monkeypatch.setattr(gpu_chain, "function", emulation.function)
     return Cuda()
 
 
@@ -64,7 +64,7 @@ def _chain(table, likelihood, seed=5, chances=CHANCES):
     ],
 )
 def test_values_are_those_of_chains_on_threads(cuda, monkeypatch, likelihood, weighted, long, chances):
-    monkeypatch.setattr(device, "_LONG", long)
+    monkeypatch.setattr(gpu_chain, "LONG", long)
     table = _table(weighted=weighted, answers=5 if likelihood == "categorical" else 2)
     chains = [_chain(table, likelihood, seed, chances) for seed in (5, 6)]
     states = [chain.sweep(started([chain], chain.dealer)[0], 1, learning=True) for chain in chains]
@@ -79,7 +79,7 @@ def test_values_are_those_of_chains_on_threads(cuda, monkeypatch, likelihood, we
 
 @pytest.mark.parametrize(("weighted", "long"), [(False, 512), (True, 4), (False, 4)])
 def test_draws_whose_chances_are_cut_are_those_of_chains_on_threads(cuda, monkeypatch, weighted, long):
-    monkeypatch.setattr(device, "_LONG", long)
+    monkeypatch.setattr(gpu_chain, "LONG", long)
     table = _table(weighted=weighted)
     chains = [_chain(table, "bernoulli", seed, BEYOND) for seed in (5, 6)]
     states = [chain.sweep(started([chain], chain.dealer)[0], 1, learning=True) for chain in chains]

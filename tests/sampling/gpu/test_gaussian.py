@@ -13,7 +13,7 @@ from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.execution import Cuda, Threads
 from kolmogorov.sampling.chains.gaussian import GaussianChain
 from kolmogorov.sampling.chains.start import started
-from kolmogorov.sampling.gpu import chain as device
+from kolmogorov.sampling.gpu import chain as gpu_chain
 from kolmogorov.sampling.gpu.gaussian import GaussianGpuChains
 from kolmogorov.sampling.gpu.priors import (
     Described,
@@ -45,7 +45,7 @@ def table():
 @pytest.fixture
 def cuda(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "cupy", host_cupy())
-    monkeypatch.setattr(device, "function", emulation.function)
+    monkeypatch.setattr(gpu_chain, "function", emulation.function)
     return Cuda()
 
 
@@ -74,7 +74,7 @@ def _chain(table, seed=5, **more):
     [(False, 0.0, 512, LEVELS), (True, 0.2, 6, LEVELS), (False, 0.0, 512, TWO)],
 )
 def test_a_sweep_draws_what_chains_on_threads_do(table, cuda, monkeypatch, weighted, unobserved, long, levels):
-    monkeypatch.setattr(device, "_LONG", long)
+    monkeypatch.setattr(gpu_chain, "LONG", long)
     table = _weighted(table) if weighted else table
     chains = [_chain(table, seed, unobserved=unobserved, levels=levels) for seed in (5, 6)]
     states = [chain.sweep(started([chain], chain.dealer)[0], 1, learning=True) for chain in chains]
@@ -266,7 +266,7 @@ def test_a_checkpoint_goes_on_to_the_same_draws(table, cuda, monkeypatch, tmp_pa
 
 @needs_compiler
 @pytest.mark.parametrize("levels", [2, "chances"])
-def test_one_model_is_learned_from_draws_of_a_device(table, cuda, monkeypatch, levels):
+def test_one_model_is_learned_from_draws_of_a_gpu(table, cuda, monkeypatch, levels):
     for name, size in (("SHORT_BURN_IN", 10), ("SHORT_SAMPLES", 5)):
         monkeypatch.setattr(f"kolmogorov.sampling.sizes.{name}", size)
     seen = []
@@ -285,6 +285,6 @@ def test_more_events_than_a_block_has_room_for_are_refused(table, cuda):
         BayesianKolmogorovModel(65, execution=cuda).fit(table)
 
 
-def test_a_device_that_is_too_small_is_named(table, cuda, monkeypatch):
+def test_a_gpu_that_is_too_small_is_named(table, cuda, monkeypatch):
     with pytest.raises(ExecutionError, match="takes .* GB of the GPU's memory"):
         planned(4, execution=Cuda(memory=1000), **SHORT).fit(table)

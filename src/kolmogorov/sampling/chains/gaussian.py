@@ -77,9 +77,8 @@ class GaussianChain(Chain):
         fresh = np.empty_like(codes)
         pull, centre = state.psi_prior.precision, state.psi_prior.centre
         if self.unobserved:
-            # That all was said to be 0 by everyone, a little, is one more normal prior, around 0.
-            everyone = pull + self.unobserved * (precision * state.theta.T) @ state.theta
-            centre, pull = centre @ pull @ np.linalg.inv(everyone), everyone
+            noes = self.unobserved * (precision * state.theta.T) @ state.theta
+            centre, pull = prior_with_noes(centre, pull, noes)
         table = corrected(columns, self.unobserved)
         given = (precision, state.theta, codes, self.levels, centre, pull, ROUNDS)
         seeds = self.row_seeds(index, ITEM_SIDE)
@@ -119,6 +118,12 @@ class GaussianChain(Chain):
             residual_squares(*nothing, theta, psi, 0, len(theta), said)
             squares = squares + self.unobserved * np.maximum(((theta @ (psi.T @ psi)) * theta).sum(axis=1) - said, 0.0)
         return squares, self.mass
+
+
+def prior_with_noes(centre: Floats, pull: Floats, noes: Floats) -> tuple[Floats, Floats]:
+    """Return the means and the precision of psis to which everyone said no, a little: one more prior, around 0."""
+    both: Floats = pull + noes
+    return centre @ pull @ np.linalg.inv(both), both
 
 
 def corrected(view: View, unobserved: float) -> tuple[Any, ...]:

@@ -24,7 +24,7 @@ from kolmogorov.sampling.gpu.priors import Described, Generators, learned_psi_pr
 from kolmogorov.sampling.plan import Plan
 
 #: Rows with more entries are drawn by several warps. By judgement.
-_LONG, _WARPS = 512, 8
+LONG, _WARPS = 512, 8
 #: Sums over rows are made in so many parts at most, of so many rows at least. By judgement.
 _PARTS, _PART = 64, 128
 #: Threads that share out sums.
@@ -75,7 +75,7 @@ class ChainSide:
         counts = np.diff(indptr)
         self.n_rows, self.n_entries = len(counts), int(indptr[-1])
         # Those that take longest begin first.
-        order, n_long = np.argsort(-counts, kind="stable"), int((counts > _LONG).sum())
+        order, n_long = np.argsort(-counts, kind="stable"), int((counts > LONG).sum())
         self.runs = [
             (sent(cuda, rows, np.int32), warps)
             for rows, warps in ((order[:n_long], _WARPS), (order[n_long:], 1))
