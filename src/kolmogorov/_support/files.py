@@ -26,12 +26,9 @@ try:
 except ImportError:  # not on Windows
     fcntl = None
 
-#: `.NAME.MARK.part` is a file under way, `.NAME.packing-MARK` a folder of intermediate results. A mark of 20 digits
-#: begins with 8 for the machine; shorter ones are of version 0.1.0.
-_LEFTOVER = re.compile(
-    r"\.(?P<name>.+)\.(?:(?P<file>[0-9a-f]{20}|[0-9a-f]{12})\.part|packing-(?P<folder>[0-9a-f]{20}|[a-z0-9_]{8}))",
-    re.DOTALL,
-)
+#: `.NAME.MARK.part` is a file under way, `.NAME.packing-MARK` a folder of intermediate results. The first 8
+#: digits of a mark are the machine.
+_LEFTOVER = re.compile(r"\.(?P<name>.+)\.(?:(?P<file>[0-9a-f]{20})\.part|packing-(?P<folder>[0-9a-f]{20}))", re.DOTALL)
 #: Age after which a leftover is given up where nobody can tell whether it is still written.
 _FORGOTTEN_SECONDS = 7 * 24 * 3600.0
 _LONGEST_NAME = 200

@@ -16,7 +16,6 @@ may not overlap, and what the arrays mean is for their reader to check (`invaria
 """
 
 from kolmogorov._support.container.layout import DTYPES, MAGIC, PAGE, VERSION, Contents, Section, malformed
-from kolmogorov._support.container.legacy import TABLE_MAGIC
 from kolmogorov._support.container.reading import blocks_of, check_gaps, contents_of, opened, read
 from kolmogorov._support.container.writing import Growing, Writer, write
 
@@ -24,7 +23,6 @@ __all__ = [
     "DTYPES",
     "MAGIC",
     "PAGE",
-    "TABLE_MAGIC",
     "VERSION",
     "Contents",
     "Growing",

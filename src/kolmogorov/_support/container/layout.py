@@ -15,9 +15,8 @@ from kolmogorov.errors import FileFormatError
 
 MAGIC = b"KOLMO\r\n\x1a"
 #: Of models and checkpoints; tables have not changed since the one before.
-VERSION, TABLE_VERSION = 4, 3
+VERSION = 4
 #: The kind of packed tables.
-TABLE = "table"
 HEAD = struct.Struct("<8sI")
 TAIL = struct.Struct("<Q32s8s")
 DTYPES = {
@@ -72,7 +71,6 @@ class Contents:
         Whatever else the reader of that kind needs.
     sections : dict
         By name, in the order of the file.
-    version : int
         Of the layout.
     end : int
         Where the arrays end.
@@ -81,7 +79,6 @@ class Contents:
     kind: str
     meta: dict[str, Any]
     sections: dict[str, Section]
-    version: int
     end: int
 
 

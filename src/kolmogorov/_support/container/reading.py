@@ -11,13 +11,10 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.container import legacy
 from kolmogorov._support.container.layout import (
     DTYPES,
     HEAD,
     MAGIC,
-    TABLE,
-    TABLE_VERSION,
     TAIL,
     VERSION,
     Contents,
@@ -62,40 +59,28 @@ def contents_of(stream: BinaryIO, path: Any) -> Contents:
     """Check both ends of a file and the footer's checksum; return what the footer says, compared with the file."""
     stream.seek(0)
     head = stream.read(HEAD.size)
-    if not head.startswith((MAGIC[:5], legacy.TABLE_MAGIC[:5])):
+    if not head.startswith(MAGIC[:5]):
         raise FileFormatError(f"{path} is not a kolmogorov file.")
     size = stream.seek(0, os.SEEK_END)
     if len(head) < HEAD.size or size < HEAD.size + TAIL.size:
         raise FileFormatError(f"{path} is cut short: only {size} bytes are left.")
     magic, version = HEAD.unpack(head)
-    if magic == legacy.TABLE_MAGIC:
-        return legacy.table_contents(stream, size, version, path)
-    if magic == MAGIC and version == legacy.ARCHIVE_VERSION:
-        raise older(path)
-    if magic == MAGIC and version > VERSION:
+    if magic == MAGIC and version != VERSION:
         raise FileFormatError(
-            f"{path} has layout version {version}, this release reads up to version {VERSION}. Update kolmogorov."
+            f"{path} was written by another version of kolmogorov: its layout is {version}, this one reads {VERSION}. "
+            "Fit or pack again."
         )
     footer, end = footer_of(stream, size, MAGIC, path)
-    if magic != MAGIC or version not in (TABLE_VERSION, VERSION):
+    if magic != MAGIC:
         raise damaged(path)
     if not isinstance(footer, dict) or set(footer) != {"kind", "meta", "sections", "end"}:
         malformed(path, "its footer lacks parts")
     if footer["end"] != end:
         raise damaged(path, "bytes were put in or taken out")
-    if version != VERSION and footer["kind"] != TABLE:
-        raise older(path)
     kind, meta, listed = footer["kind"], footer["meta"], footer["sections"]
     if not isinstance(kind, str) or not isinstance(meta, dict) or not isinstance(listed, dict):
         malformed(path, "its footer lacks parts")
-    return Contents(kind, meta, sections_of(listed, end, path), version, end)
-
-
-def older(path: Any) -> FileFormatError:
-    """Word the error for a model, or a checkpoint, of an earlier release."""
-    return FileFormatError(
-        f"{path} was written by kolmogorov 0.2.0 or earlier, whose models this release does not read. Fit again."
-    )
+    return Contents(kind, meta, sections_of(listed, end, path), end)
 
 
 def array_of(stream: BinaryIO, section: Section, name: str, path: Any) -> NDArray[Any]:
@@ -133,7 +118,7 @@ def check_gaps(stream: BinaryIO, contents: Contents, path: Any) -> None:
     for after, end in [*((section.offset, section.end) for section in contents.sections.values()), (contents.end, 0)]:
         stream.seek(before)
         left = after - before
-        while left > 0 and contents.version >= TABLE_VERSION:
+        while left > 0:
             block = stream.read(min(left, _BLOCK))
             if not block or block.count(0) != len(block):
                 raise damaged(path, "there are bytes that belong to nothing")

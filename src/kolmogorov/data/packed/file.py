@@ -58,7 +58,7 @@ def is_table(path: str | os.PathLike[str]) -> bool:
         if not stat.S_ISREG(os.stat(path).st_mode):
             return False
         with open(path, "rb") as stream:
-            return stream.read(5) in (container.MAGIC[:5], container.TABLE_MAGIC[:5])
+            return stream.read(5) == container.MAGIC[:5]
     except (OSError, ValueError):
         return False
 
