@@ -5,7 +5,6 @@ from __future__ import annotations
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -77,17 +76,16 @@ class CodedTexts:
 IdColumn = tuple[str, ...] | Ids | CodedTexts
 
 
-def chosen_ids(column: IdColumn, kept: NDArray[np.bool_]) -> IdColumn:
-    """Return the ids of the chosen entries; texts that none of them has are gone.
+def taken_ids(column: IdColumn, rows: NDArray[Any]) -> IdColumn:
+    """Return the ids of some rows, in their order; texts that none of them has are gone.
 
     Examples
     --------
-    >>> chosen_ids(("ann", "bob", "ann"), np.array([True, False, True]))
-    ('ann', 'ann')
+    >>> taken_ids(CodedTexts(["ann", "bob", "cas"], np.array([2, 0, 1])), np.array([0, 0, 2]))
+    CodedTexts(texts=['bob', 'cas'], codes=array([1, 1, 0]), literal=True)
     """
-    if isinstance(column, tuple):
-        return tuple(compress(column, kept.tolist()))
-    if not isinstance(column, CodedTexts):
-        return column[kept]
-    present, codes = np.unique(column.codes[kept], return_inverse=True)
-    return CodedTexts([column.texts[code] for code in present.tolist()], codes, column.literal)
+    if isinstance(column, np.ndarray):
+        return column[rows]
+    coded = column if isinstance(column, CodedTexts) else CodedTexts(column, np.arange(len(column)), literal=False)
+    present, codes = np.unique(coded.codes[rows], return_inverse=True)
+    return CodedTexts([coded.texts[code] for code in present.tolist()], codes, coded.literal)

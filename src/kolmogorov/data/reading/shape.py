@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.wording import advice, option
 from kolmogorov.data.entries.entries import nothing_there
-from kolmogorov.data.ids.columns import CodedTexts, IdColumn, chosen_ids, normalise_ids
+from kolmogorov.data.ids.columns import IdColumn, normalise_ids, taken_ids
 from kolmogorov.data.numbers.columns import Place
 from kolmogorov.data.numbers.notation import Notation
 from kolmogorov.data.numbers.reader import NumberReader
@@ -52,19 +52,12 @@ class Shape(ABC):
 
 
 class ListShape(Shape):
-    """One row for each rating.
+    """One row for each rating; `positions` has the column of user, item, value and maybe weight."""
 
-    Parameters
-    ----------
-    positions : dict
-        The column of user, item, value and maybe weight.
-    values : Notation
-    """
-
-    def __init__(self, positions: dict[str, int], values: Notation) -> None:
+    def __init__(self, positions: dict[str, int], notation: Notation) -> None:
         self._at = positions
-        self._values = NumberReader(values)
-        self._weights = NumberReader(Notation(decimal=values.decimal, thousands=values.thousands), "weight")
+        self._values = NumberReader(notation)
+        self._weights = NumberReader(Notation(decimal=notation.decimal, thousands=notation.thousands), "weight")
 
     def records(self, batch: Batch, place: Place) -> tuple[Chunk | None, NDArray[np.int64] | None]:
         """Return a record for each row whose value is not missing."""
@@ -73,31 +66,21 @@ class ListShape(Shape):
         weights = batch.numbers(self._at["weight"], self._weights, place) if "weight" in self._at else None
         if not self._values.skips or not (missing := np.isnan(ratings)).any():
             return Chunk(users, items, ratings, weights), None
-        kept = ~missing
-        if not kept.any():
-            return None, np.zeros(kept.size, dtype=np.int64)
+        kept, ends = np.flatnonzero(~missing), np.cumsum(~missing)
+        if not kept.size:
+            return None, ends
         given = None if weights is None else weights[kept]
-        chunk = Chunk(chosen_ids(users, kept), chosen_ids(items, kept), ratings[kept], given)
-        return chunk, np.cumsum(kept)
+        return Chunk(taken_ids(users, kept), taken_ids(items, kept), ratings[kept], given), ends
 
 
 class WideShape(Shape):
-    """One row for each user, one column for each item; empty cells are missing.
+    """One row for each user, whose column is `user`, and one other column for each item; empty cells are missing.
 
-    Parameters
-    ----------
-    names : sequence
-        Of all columns.
-    user : int
-        The column of the users.
-    values : Notation
-    as_text : bool
-        Names come from a text file, where ids that are all integers are integers.
-    source : str
-        What errors call the table.
+    Names that come from a text file (`as_text`) are integers where all of them are; `source` is what errors call the
+    table.
     """
 
-    def __init__(self, names: Sequence[Any], user: int, values: Notation, *, as_text: bool, source: str) -> None:
+    def __init__(self, names: Sequence[Any], user: int, notation: Notation, *, as_text: bool, source: str) -> None:
         self._user = user
         self._positions = [position for position in range(len(names)) if position != user]
         items = [names[position] for position in self._positions]
@@ -106,13 +89,9 @@ class WideShape(Shape):
                 f"{source}: a wide table has a column of users and 1 to {_MOST_ITEMS:,} items, got {len(items)} items."
             )
         _check_names(items, self._positions, source)
-        if as_text:
-            self._items: Sequence[str] | None = [str(name).strip() for name in items]
-            self._codes: NDArray[Any] = np.arange(len(items))
-        else:
-            self._items, self._codes = None, normalise_ids(items, "item")
-        missing = values.missing if "" in values.missing else ("", *values.missing)
-        self._values = NumberReader(Notation(values.meaning, missing, values.decimal, values.thousands))
+        texts = tuple(str(name).strip() for name in items)
+        self._items: IdColumn = texts if as_text else normalise_ids(items, "item")
+        self._values = NumberReader(replace(notation, missing=("", *notation.missing)))
         self.most_rows = max(1, _CELLS // len(items))
 
     def records(self, batch: Batch, place: Place) -> tuple[Chunk | None, NDArray[np.int64] | None]:
@@ -123,14 +102,8 @@ class WideShape(Shape):
         if not ends[-1]:
             return None, ends
         rows, columns = np.nonzero(kept)
-        users = _repeated(batch.ids(self._user, "user", place), rows)
-        return Chunk(users, self._ids(columns), table[kept], None), ends
-
-    def _ids(self, columns: NDArray[Any]) -> IdColumn:
-        if self._items is None:
-            return self._codes[columns]
-        present, codes = np.unique(columns, return_inverse=True)
-        return CodedTexts([self._items[code] for code in present.tolist()], codes, literal=False)
+        users = taken_ids(batch.ids(self._user, "user", place), rows)
+        return Chunk(users, taken_ids(self._items, columns), table[kept], None), ends
 
 
 def _check_names(items: list[Any], positions: list[int], source: str) -> None:
@@ -142,17 +115,6 @@ def _check_names(items: list[Any], positions: list[int], source: str) -> None:
         if text in seen:
             raise DataError(f"{source}: columns {seen[text]} and {position} are both called {text!r}.")
         seen[text] = position
-
-
-def _repeated(column: IdColumn, rows: NDArray[Any]) -> IdColumn:
-    """Return the id of each row as often as it is named."""
-    if isinstance(column, tuple):
-        present, codes = np.unique(rows, return_inverse=True)
-        return CodedTexts([column[row] for row in present.tolist()], codes, literal=False)
-    if isinstance(column, CodedTexts):
-        present, codes = np.unique(column.codes[rows], return_inverse=True)
-        return CodedTexts([column.texts[code] for code in present.tolist()], codes, column.literal)
-    return column[rows]
 
 
 @dataclass

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kolmogorov._support.optional import require
 from kolmogorov._support.typing import Floats
@@ -146,47 +147,47 @@ class ArrowBatch:
     """A record batch of Arrow."""
 
     def __init__(self, batch: Any) -> None:
-        self._batch = batch
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self._batch.num_rows)
+        self._batch, self.n_rows = batch, int(batch.num_rows)
 
     def ids(self, column: int, what: str, place: Place) -> IdColumn:
         """Return a column as ids."""
+        from pyarrow import types
+
         cells = self._batch.column(column)
         self._refuse_empty(cells, column, place, None)
-        return _ids(cells, what, place)
+        kind = _kind(cells)
+        if _is_text(kind):
+            return CodedTexts(*_distinct_texts(cells))
+        if types.is_integer(kind) or types.is_floating(kind):
+            return normalise_ids(_decoded(cells), what, place)
+        raise DataError(f"{place(0)}: {what} ids must be integers or strings, the column holds {cells.type}.")
 
     def numbers(self, column: int, reader: NumberReader, place: Place) -> Floats:
         """Return a column as numbers; texts are read once for each that is distinct."""
-        import pyarrow
         from pyarrow import types
 
         cells = self._batch.column(column)
         if not reader.skips_empty:
             self._refuse_empty(cells, column, place, reader)
-        kind = cells.type.value_type if types.is_dictionary(cells.type) else cells.type
+        kind = _kind(cells)
         if types.is_temporal(kind) or types.is_nested(kind) or types.is_binary(kind):
             raise DataError(f"{place(0)}: {reader.what} must be a number, the column holds {cells.type}.")
         if not _is_text(kind):
-            whole = cells.dictionary_decode() if types.is_dictionary(cells.type) else cells
-            return reader.of_array(whole.to_numpy(zero_copy_only=False), place)
-        coded = cells if types.is_dictionary(cells.type) else cells.dictionary_encode()
-        codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        texts = coded.dictionary.cast(pyarrow.large_string()).to_pylist()
-        # A dictionary may hold more texts than this batch has.
-        present = np.unique(codes[codes >= 0])
-        found = reader.read([texts[code] for code in present], lambda at: place(int(np.argmax(codes == present[at]))))
-        numbers = np.full(len(texts) + 1, np.nan)
-        numbers[present] = found
-        return numbers[codes]
+            return reader.of_array(_decoded(cells), place)
+        texts, codes = _distinct_texts(cells)
+        found = reader.read(texts, lambda code: place(int(np.argmax(codes == code))))
+        return np.append(found, np.nan)[codes]
 
     def _refuse_empty(self, cells: Any, column: int, place: Place, reader: NumberReader | None) -> None:
         if cells.null_count:
             first = place(int(np.argmax(np.asarray(cells.is_null()))))
             raise refuse_empty(self._batch.schema.names[column], first, reader)
+
+
+def _kind(cells: Any) -> Any:
+    from pyarrow import types
+
+    return cells.type.value_type if types.is_dictionary(cells.type) else cells.type
 
 
 def _is_text(kind: Any) -> bool:
@@ -195,21 +196,20 @@ def _is_text(kind: Any) -> bool:
     return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
 
-def _ids(column: Any, role: str, place: Place) -> IdColumn:
-    import pyarrow
-    from pyarrow import types
+def _decoded(cells: Any) -> NDArray[Any]:
+    whole = cells.dictionary_decode() if hasattr(cells, "dictionary") else cells
+    array: NDArray[Any] = whole.to_numpy(zero_copy_only=False)
+    return array
 
-    kind = column.type
-    inner = kind.value_type if types.is_dictionary(kind) else kind
-    if _is_text(inner):
-        coded = column if types.is_dictionary(kind) else column.dictionary_encode()
-        codes = coded.indices.to_numpy(zero_copy_only=False)
-        # A dictionary may hold more texts than this batch has.
-        present = np.zeros(len(coded.dictionary), dtype=bool)
-        present[codes] = True
-        texts = coded.dictionary.cast(pyarrow.large_string()).filter(pyarrow.array(present)).to_pylist()
-        return CodedTexts(texts, (np.cumsum(present) - 1)[codes])
-    if types.is_integer(inner) or types.is_floating(inner):
-        whole = column.dictionary_decode() if types.is_dictionary(kind) else column
-        return normalise_ids(whole.to_numpy(zero_copy_only=False), role, place)
-    raise DataError(f"{place(0)}: {role} ids must be integers or strings, the column holds {kind}.")
+
+def _distinct_texts(cells: Any) -> tuple[list[str], NDArray[Any]]:
+    """Return the texts of a column, each once, and for every cell the number of its text; -1 where it is empty."""
+    import pyarrow
+
+    coded = cells if hasattr(cells, "dictionary") else cells.dictionary_encode()
+    codes = coded.indices.cast(pyarrow.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    # A dictionary may hold more texts than this batch has.
+    present = np.zeros(len(coded.dictionary), dtype=bool)
+    present[codes[codes >= 0]] = True
+    texts = coded.dictionary.cast(pyarrow.large_string()).filter(pyarrow.array(present)).to_pylist()
+    return texts, np.append(np.cumsum(present) - 1, -1)[codes]

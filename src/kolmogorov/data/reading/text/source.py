@@ -55,12 +55,7 @@ class _TextBatch:
     """Some lines of a text file, by columns."""
 
     def __init__(self, columns: list[tuple[str, ...]]) -> None:
-        self._columns = columns
-
-    @property
-    def n_rows(self) -> int:
-        """Number of records."""
-        return len(self._columns[0])
+        self._columns, self.n_rows = columns, len(columns[0])
 
     def ids(self, column: int, what: str, place: Place) -> IdColumn:
         """Return a column of fields, of which ids are made when all are known."""
