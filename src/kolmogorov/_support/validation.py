@@ -111,6 +111,13 @@ class Word(_Worded):
         super().__init__(repr(word), lambda value: isinstance(value, str) and value == word)
 
 
+class Text(_Worded):
+    """A text that is not empty; `words` say what it stands for."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__(words, lambda value: isinstance(value, str) and bool(value))
+
+
 class OneOf(_Worded):
     """One of a few words."""
 

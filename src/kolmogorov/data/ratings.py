@@ -21,6 +21,7 @@ from kolmogorov.data.table.observations import Observations
 from kolmogorov.data.table.trainable import check_any
 from kolmogorov.errors import FileWriteError, ParameterError
 
+#: Sorting in less would mean thousands of files. By judgement.
 _LEAST_MEMORY = 1 << 24
 
 

@@ -22,32 +22,21 @@ from kolmogorov.data.table.observations import Observations
 
 @dataclass(frozen=True)
 class Poll:
-    """What a poll is drawn from.
+    """What a poll is drawn from."""
 
-    Attributes
-    ----------
-    kinds : (str, str)
-        What groups and places are called, such as ("party", "region").
-    groups : mapping of str to (int, tuple of float)
-        The size of each group, and how much its people lean towards each event.
-    places : mapping of str to tuple of float
-        By how much each place raises that leaning. People live in one after the other.
-    concentration : float
-        Of the Dirichlet distribution of theta around the leaning.
-    silent : float
-        Share of answers that are missing.
-    answer : callable
-        Makes answers, in rating units, of a generator and the values of items in the events that were drawn.
-    scale : ReadingOptions
-        Of the answers.
-    """
-
+    #: What groups and places are called, such as ("party", "region").
     kinds: tuple[str, str]
+    #: The size of each group, and how much its people lean towards each event.
     groups: Mapping[str, tuple[int, tuple[float, ...]]]
+    #: By how much each place raises that leaning. People live in one after the other.
     places: Mapping[str, tuple[float, ...]]
+    #: Of the Dirichlet distribution of theta around the leaning.
     concentration: float
+    #: Share of answers that are missing.
     silent: float
+    #: Makes answers, in rating units, of a generator and the values of items in the events that were drawn.
     answer: Callable[[np.random.Generator, Floats], Floats]
+    #: Of the answers.
     scale: ReadingOptions
 
     def draw(self, questions: list[str], psi: NDArray[Any], events: tuple[str, ...], random_state: Any) -> Planted:
@@ -62,7 +51,8 @@ class Poll:
         event = (rng.random((users.size, 1)) >= below).sum(axis=1)
         answers = self.answer(rng, psi[items, event].astype(np.float64))
         whence = (np.array([*self.groups], dtype=object)[group], np.array([*self.places], dtype=object)[place])
-        table = coded(_vocabulary(_ids(*whence)), users, _vocabulary(questions), items, answers, self.scale)
+        people, asked = (Vocabulary(np.array(ids, dtype=object)) for ids in (_ids(*whence), questions))
+        table = coded(people, users, asked, items, answers, self.scale)
         return Planted(Observations(*table), theta, psi, events, dict(zip(self.kinds, whence, strict=True)))
 
 
@@ -81,7 +71,3 @@ def _ids(groups: NDArray[Any], places: NDArray[Any]) -> list[str]:
         met[whence] = met.get(whence, 0) + 1
         ids.append(f"{whence}-{met[whence]}")
     return ids
-
-
-def _vocabulary(names: list[str]) -> Vocabulary:
-    return Vocabulary(np.array(names, dtype=object))

@@ -20,6 +20,7 @@ LICENCE = (
     "redistributed nor used commercially without permission, and publications must acknowledge it "
     "(Harper & Konstan 2015, doi:10.1145/2827872). The full terms are in the README of the archive."
 )
+#: A server that says nothing for so long is not there. By judgement.
 _TIMEOUT_SECONDS = 30
 
 

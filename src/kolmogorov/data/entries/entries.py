@@ -23,20 +23,13 @@ Complaint = Callable[[int, int], DataError]
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """Aligned arrays, one element for each observation.
+    """Aligned arrays, one element for each observation."""
 
-    Attributes
-    ----------
-    own, partner : int[n]
-        Row numbers of the side by which entries are sorted, and of the other side.
-    values : float64[n]
-    weights : float64[n] or float64[0]
-        Empty where every observation weighs one.
-    """
-
+    #: Row numbers of the side by which entries are sorted, and of the other side.
     own: NDArray[Any]
     partner: NDArray[Any]
     values: Floats
+    #: Empty where every observation weighs one.
     weights: Floats
 
     @classmethod

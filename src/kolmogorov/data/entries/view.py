@@ -16,28 +16,20 @@ from kolmogorov.data.entries.ordering import counting_order
 from kolmogorov.data.numbers.scale import Scale
 from kolmogorov.data.numbers.weights import LARGEST_WEIGHT, LEAST_WEIGHT
 
-#: Entries that are looked at together where a table is gone through block by block.
+#: Entries that are looked at together where a table is gone through block by block: 8 MB of values. By judgement.
 BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """Observations in one order: row r's entries lie at indptr[r] to indptr[r + 1].
-
-    Attributes
-    ----------
-    indptr : int64[n_rows + 1]
-    indices : int32[nnz] or int64[nnz]
-        The partner of each entry, increasing within a row.
-    values : float64[nnz]
-        In [0, 1].
-    weights : float64[nnz] or float64[0]
-        Empty where every observation weighs one.
-    """
+    """Observations in one order: row r's entries lie at indptr[r] to indptr[r + 1]."""
 
     indptr: NDArray[np.int64]
+    #: The partner of each entry, increasing within a row; 32 bits wide where that is enough.
     indices: NDArray[Any]
+    #: In [0, 1].
     values: Floats
+    #: Empty where every observation weighs one.
     weights: Floats
 
     def __post_init__(self) -> None:
@@ -89,22 +81,18 @@ class View:
 
     def extent(self) -> tuple[float, float] | None:
         """Return the smallest and the largest value, found block by block, or None where there are none."""
-        ends: list[float] = []
-        for first, last in self.blocks():
-            values = self.values[self.indptr[first] : self.indptr[last]]
-            if values.size:
-                ends += (float(values.min()), float(values.max()))
-            self.forget(first, last)
-        return (min(ends), max(ends)) if ends else None
+        blocks = [(float(values.min()), float(values.max())) for values in self._value_blocks() if values.size]
+        return (min(low for low, _ in blocks), max(high for _, high in blocks)) if blocks else None
 
     def is_binary(self) -> bool:
         """Whether every value is 0 or 1."""
-        found = True
+        return all(bool(((values == 0.0) | (values == 1.0)).all()) for values in self._value_blocks())
+
+    def _value_blocks(self) -> Iterator[Floats]:
+        """Yield the values block by block; what was only mapped is let go again."""
         for first, last in self.blocks():
-            values = self.values[self.indptr[first] : self.indptr[last]]
-            found = found and bool(((values == 0.0) | (values == 1.0)).all())
+            yield self.values[self.indptr[first] : self.indptr[last]]
             self.forget(first, last)
-        return found
 
     def digests(self) -> list[bytes]:
         """Return the SHA-256 of each of the four arrays."""

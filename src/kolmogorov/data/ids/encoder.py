@@ -155,7 +155,7 @@ class _Integers:
 
 
 def _distinct(array: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Do as np.unique does, in linear time where the ids are dense enough for a table of them."""
+    """Return the distinct ids in order, in linear time where they are dense enough for a table of them."""
     if array.size and _is_dense(low := int(array.min()), high := int(array.max()), array.size):
         present = np.zeros(high - low + 1, dtype=bool)
         present[array - low] = True

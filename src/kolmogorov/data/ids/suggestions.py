@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: Texts that are looked at, and those among them that are compared letter by letter. A million take half a second.
+#: Texts that are looked at, and those among them that are compared letter by letter. A million take half a second,
+#: and people do not wait for longer.
 _MOST_TEXTS, _MOST_COMPARED = 1_000_000, 3_000
 _SHOWN = 3
-#: Share of letters in common from which two texts are alike.
+#: Share of letters in common from which two texts are alike. By judgement.
 _ALIKE = 0.65
 
 

@@ -20,22 +20,14 @@ PAIR_OF = {word: pair for pair in _PAIRS for word in pair}
 
 @dataclass(frozen=True)
 class Notation:
-    """What is said about the column of values before it is looked at.
+    """What is said about the column of values before it is looked at."""
 
-    Attributes
-    ----------
-    meaning : dict of str to float, or None
-        What each value means; then there may be no others. Keys are in small letters.
-    missing : tuple of str
-        What stands for a missing value; "" also for the empty cells of frames.
-    decimal : {"auto", ".", ","}
-    thousands : str or None
-        A character between groups of three digits.
-    """
-
+    #: What each value means, in small letters; where this is said, there may be no others.
     meaning: Mapping[str, float] | None = None
+    #: What stands for a missing value; "" also for the empty cells of frames.
     missing: tuple[str, ...] = ()
     decimal: str = "auto"
+    #: A character between groups of three digits.
     thousands: str | None = None
 
     @classmethod

@@ -15,7 +15,7 @@ from kolmogorov.data.numbers.columns import Place, column_of, in_array, numbers_
 from kolmogorov.data.numbers.notation import PAIR_OF, Notation, text_of
 from kolmogorov.errors import DataError
 
-#: Words that an error lists.
+#: Words that an error lists. By judgement.
 _MOST_WORDS = 12
 _COMMA_NUMBER = re.compile(r"[+-]?(\d*),(\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
@@ -28,15 +28,8 @@ class NumberReader(dict[str, float]):
     """Numbers by their text. Ratings repeat a few texts a million times, so each text is parsed once.
 
     What was found in one text, as that commas stand before decimals, holds for those that come later; the reader of a
-    column sees all of it.
-
-    Parameters
-    ----------
-    form : Notation
-    what : str
-        What errors call the column.
-    fixed : bool
-        The caller has no say in how values are read, and errors advise on none.
+    column sees all of it. `what` is what errors call the column; with `fixed` the caller has no say in how values are
+    read, and errors advise on none.
 
     Examples
     --------
@@ -44,15 +37,16 @@ class NumberReader(dict[str, float]):
     array([ 1.,  0., nan])
     """
 
+    #: Texts that are remembered, so that memory does not grow with a column of measurements. By judgement.
     _LIMIT = 200_000
 
-    def __init__(self, form: Notation, what: str = "value", *, fixed: bool = False) -> None:
+    def __init__(self, notation: Notation, what: str = "value", *, fixed: bool = False) -> None:
         super().__init__()
         self._fixed = fixed or what != "value"
-        self._form, self.what = form, what
-        self._missing = set(form.missing)
-        self._missing_numbers = {number for mark in form.missing if (number := _plain_float(mark)) is not None}
-        self._point = None if form.decimal == "auto" else form.decimal
+        self._notation, self.what = notation, what
+        self._missing = set(notation.missing)
+        self._missing_numbers = {number for mark in notation.missing if (number := _plain_float(mark)) is not None}
+        self._point = None if notation.decimal == "auto" else notation.decimal
         self._pair: tuple[str, str] | None = None
         self._number: str | None = None
 
@@ -86,12 +80,12 @@ class NumberReader(dict[str, float]):
             raise
 
     def of_array(self, raw: Any, place: Place) -> Floats:
-        """Do as `read` for an array of texts or of numbers."""
+        """Return the numbers of an array of texts or of numbers, NaN where they are missing."""
         array = column_of(raw, f"The {self.what}s", "a one-dimensional array of numbers", place)
         texts = array.dtype.kind in "UT" or (array.dtype == object and any(isinstance(x, str) for x in array.tolist()))
         if texts:
             return self.read([self._cell(cell) for cell in array.tolist()], place)
-        if self._form.meaning is not None:
+        if self._notation.meaning is not None:
             distinct, codes = np.unique(numbers_of(array, self.what, place), return_inverse=True)
             written = (
                 [str(bool(x)) for x in distinct] if array.dtype == bool else [text_of(x) for x in distinct.tolist()]
@@ -117,7 +111,7 @@ class NumberReader(dict[str, float]):
     def _parsed(self, text: str) -> float:
         if text in self._missing:
             return math.nan
-        if self._form.meaning is not None:
+        if self._notation.meaning is not None:
             return self._meant(text)
         pair = PAIR_OF.get(text.casefold())
         number = self._as_number(text) if pair is None else float(text.casefold() == pair[0])
@@ -137,7 +131,7 @@ class NumberReader(dict[str, float]):
 
     def _meant(self, text: str) -> float:
         """Look a text up in the map, as it stands or as the number that it is."""
-        meaning, number = self._form.meaning or {}, _plain_float(text)
+        meaning, number = self._notation.meaning or {}, _plain_float(text)
         for key in (text.casefold(), "" if number is None else text_of(number)):
             if key and key in meaning:
                 return meaning[key]
@@ -148,12 +142,12 @@ class NumberReader(dict[str, float]):
         if "_" in text:
             _unreadable()
         plain = text
-        if self._form.thousands is not None and self._form.thousands in text:
+        if self._notation.thousands is not None and self._notation.thousands in text:
             whole, point, rest = text.partition(self._point or ".")
-            groups = whole.lstrip("+-").split(self._form.thousands)
+            groups = whole.lstrip("+-").split(self._notation.thousands)
             if not 1 <= len(groups[0]) <= 3 or any(len(group) != 3 for group in groups[1:]):
                 _unreadable()
-            plain = whole.replace(self._form.thousands, "") + point + rest
+            plain = whole.replace(self._notation.thousands, "") + point + rest
         if "," in plain:
             plain = self._with_point(plain)
         elif "." in plain:
@@ -190,20 +184,20 @@ class NumberReader(dict[str, float]):
         words = self._words(text, column)
         shown = ", ".join(map(repr, words[:_MOST_WORDS])) + (", ..." if len(words) > _MOST_WORDS else "")
         remedy = self._mapping(words) if len(words) <= _MOST_WORDS else self._skipping(text.strip())
-        wanted = "a number" if self._form.meaning is None else "one that has a meaning"
+        wanted = "a number" if self._notation.meaning is None else "one that has a meaning"
         return f"must be {wanted}, got {text!r}; the column holds {shown}." + remedy
 
     def _words(self, text: str, column: Sequence[str]) -> list[str]:
         """Return the distinct texts so far that are no numbers, or all where a map was given, in order."""
         texts = {found.strip() for found in (*self, *column)} - self._missing - {""}
-        if self._form.meaning is None:
+        if self._notation.meaning is None:
             texts = {found for found in texts if _plain_float(found.replace(",", ".")) is None} | {text.strip()}
         folded = {found.casefold(): found for found in sorted(texts)}
         return [folded[key] for key in sorted(folded)]
 
     def _mapping(self, words: list[str]) -> str | Message:
         """Advise on the map to write, with a guess at what each word means."""
-        known = self._form.meaning or {}
+        known = self._notation.meaning or {}
         guessed = {word: known.get(word.casefold(), _guess(word)) for word in words}
         python = "map={" + ", ".join(f"{word!r}: {number:g}" for word, number in guessed.items()) + "}"
         shell = ",".join(f"{word}={number:g}" for word, number in guessed.items())

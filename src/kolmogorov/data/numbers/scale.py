@@ -12,7 +12,7 @@ from kolmogorov._support.wording import named
 from kolmogorov.errors import DataError, ParameterError
 
 #: The ends of a scale are not further from 0 than this, and not closer to each other than the other: between them
-#: ratings, probabilities and their squares stay far from where floating-point numbers overflow or vanish.
+#: ratings, probabilities and their squares stay far from where floating-point numbers overflow or vanish. By judgement.
 FURTHEST_END, SHORTEST_SPAN = 1e100, 1e-100
 
 

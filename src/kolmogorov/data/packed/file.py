@@ -65,25 +65,16 @@ def is_table(path: str | os.PathLike[str]) -> bool:
 
 @dataclass(frozen=True)
 class TableHeader:
-    """What the footer of a table says, checked: sizes against the file, parts against each other.
-
-    Attributes
-    ----------
-    n_users, n_items : int
-    scale : Scale
-    binary : bool
-        Whether every value is 0 or 1.
-    fingerprint : str
-        Digest of everything a fit depends on; workers and checkpoints know a table by it.
-    contents : Contents
-        The sections are ``rows_indptr``, ``columns_values``, ..., and the ids.
-    """
+    """What the footer of a table says, checked: sizes against the file, parts against each other."""
 
     n_users: int
     n_items: int
     scale: Scale
+    #: Whether every value is 0 or 1.
     binary: bool
+    #: Digest of everything a fit depends on; workers and checkpoints know a table by it.
     fingerprint: str
+    #: The sections are ``rows_indptr``, ``columns_values``, ..., and the ids.
     contents: Contents
 
     @property
@@ -182,9 +173,3 @@ def _digest(view: View, key: NDArray[np.uint64], *, by_users: bool) -> int:
         total = (total + int(hashed.sum())) % 2**64
         view.forget(first, last)
     return total
-
-
-def check_binary(view: View, header: TableHeader) -> None:
-    """Check what the footer says of the values: models choose their likelihood by it."""
-    if view.is_binary() != header.binary:
-        raise InvariantError("what its footer says of its values is not true")

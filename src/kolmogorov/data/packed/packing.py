@@ -34,8 +34,9 @@ from kolmogorov.errors import DataError, FileWriteError
 Tell = Callable[[str, int, int], Any]
 #: Gives ids their titles.
 Naming = Callable[[Vocabulary], Vocabulary]
-#: Bytes that sorting needs for a record, at most.
+#: Bytes that sorting needs for a record, at most. By judgement.
 BYTES_PER_RECORD = 160
+#: Records of a part that are sorted at a time: half a gigabyte, by judgement.
 _SUBSET_LIMIT = 500_000_000 // BYTES_PER_RECORD
 #: Keys of ids, before they are row numbers.
 _KEY = "<i8"

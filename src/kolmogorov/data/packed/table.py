@@ -18,7 +18,6 @@ from kolmogorov.data.ids.vocabulary import Vocabulary
 from kolmogorov.data.packed.file import (
     VIEW,
     TableHeader,
-    check_binary,
     check_checksums,
     check_order,
     check_same_entries,
@@ -106,7 +105,9 @@ def open_table(path: str | os.PathLike[str], verify: bool = True, fingerprint: s
             check_order(views[-1], header, order, numbers=verify)
         if verify:
             check_same_entries(*views)
-            check_binary(views[0], header)
+            # Models choose their likelihood by it.
+            if views[0].is_binary() != header.binary:
+                raise InvariantError("what its footer says of its values is not true")
         small = {name: array(name).copy() for name in header.sections if name.startswith(("users", "items"))}
         users, items = Vocabulary.from_arrays("users", small), Vocabulary.from_arrays("items", small)
         if (len(users), len(items)) != (header.n_users, header.n_items):

@@ -108,7 +108,7 @@ def coded(
     weights: Any = None,
     place: Place = in_array,
 ) -> TableParts:
-    """Do as `gathered` for records whose users and items are row numbers already."""
+    """Return the parts of a table whose users and items are row numbers already."""
     ratings, given = aligned(user_rows.size, item_rows.size, values, weights, place)
     request = options.scale_request
     scale = request.scale_between(request.check(ratings, given, place))
@@ -119,7 +119,7 @@ def coded(
 def of_cells(
     row: NDArray[Any], column: NDArray[Any], values: Any, shape: tuple[int, int], weights: Any, options: ReadingOptions
 ) -> TableParts:
-    """Do as `gathered` for cells of a table whose rows and columns are numbered."""
+    """Return the parts of a table that is given by cells, whose rows and columns are numbered."""
 
     def place(position: int) -> str:
         return f"cell ({row[position]}, {column[position]})"

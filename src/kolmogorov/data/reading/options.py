@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from functools import wraps
 from typing import Any, TypedDict, TypeVar
 
-from kolmogorov._support.validation import Boolean, Either, OneOf, Requirement, Word, check_parameters, suggestion
+from kolmogorov._support.validation import Boolean, Either, OneOf, Requirement, Text, Word, check_parameters, suggestion
 from kolmogorov._support.wording import named
 from kolmogorov.data.entries.entries import Duplicates
 from kolmogorov.data.numbers.notation import Notation
@@ -61,28 +61,14 @@ class ReadingKeywords(TableKeywords, total=False):
     titles: Any
 
 
-@dataclass(frozen=True)
-class _Text:
-    """A text that is not empty."""
-
-    meaning: str
-
-    def accepts(self, value: Any) -> bool:
-        """Tell whether the value is allowed."""
-        return isinstance(value, str) and bool(value)
-
-    def __str__(self) -> str:
-        return self.meaning
-
-
 _REQUIREMENTS: dict[str, Requirement] = {
-    "sep": _Text("a separator, 'whitespace' or 'auto'"),
+    "sep": Text("a separator, 'whitespace' or 'auto'"),
     "header": Either(Boolean(), Word("auto")),
     "wide": Boolean(),
     "decimal": OneOf(("auto", ".", ",")),
     "scaling": OneOf(("auto", "max", "minmax")),
     "duplicates": OneOf(("error", "mean", "last")),
-    "encoding": _Text("the name of an encoding"),
+    "encoding": Text("the name of an encoding"),
 }
 
 

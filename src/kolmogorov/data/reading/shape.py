@@ -20,9 +20,9 @@ from kolmogorov.data.numbers.reader import NumberReader
 from kolmogorov.data.reading.source import Chunk
 from kolmogorov.errors import DataError
 
-#: Cells of a wide table that are looked at together.
+#: Cells of a wide table that are looked at together. By judgement: four megabytes of numbers.
 _CELLS = 1 << 19
-#: Columns of a wide table, at most: each is looked at by itself.
+#: Columns of a wide table, at most: each is looked at by itself. By judgement.
 _MOST_ITEMS = 1_000_000
 
 

@@ -17,7 +17,7 @@ from kolmogorov.errors import DataError
 
 _TITLES = ("title", "name", "label", "text", "description")
 _IDS = ("id", "key", "code")
-#: Lines that are read together.
+#: Lines that are read together. By judgement.
 _CHUNK = 4_096
 
 

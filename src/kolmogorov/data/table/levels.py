@@ -15,13 +15,13 @@ from kolmogorov.data.table.observations import Observations
 Levels = int | Sequence[float] | Literal["auto", "chances"]
 #: Any number from 0 to 1.
 CHANCES: Literal["chances"] = "chances"
-#: An item's value in an event is kept as one byte; a reach of ten scales either way is beyond all use.
+#: An item's value in an event is kept as one byte; a reach of ten scales either way is beyond all use. By judgement.
 MOST_LEVELS, FURTHEST_LEVEL = 64, 10.0
-#: The step of a grid where the ratings' own is finer or coarser, with the two between which that serves.
+#: The step of a grid where the ratings' own is finer or coarser, with the two between which that serves. By judgement.
 _USUAL_STEP, _FINEST_STEP, _COARSEST_STEP = 0.2, 0.15, 0.25
-#: Steps by which a grid reaches beyond either end of the scale.
+#: Steps by which a grid reaches beyond either end of the scale (benchmarks/accuracy.py).
 _REACH = 2
-#: Ratings looked at to find their step.
+#: Ratings looked at to find their step. By judgement.
 _LOOK = 1 << 20
 
 

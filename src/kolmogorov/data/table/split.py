@@ -49,13 +49,7 @@ def _times_of(rows: View, times: View | Any) -> Floats:
 
 
 def holdout(n: int, test_size: float, random_state: Any) -> NDArray[np.bool_]:
-    """Choose round(test_size * n) of n entries at random.
-
-    Examples
-    --------
-    >>> int(holdout(10, 0.2, 0).sum())
-    2
-    """
+    """Choose round(test_size * n) of n entries at random."""
     n_test = _n_test(n, test_size)
     chosen = np.zeros(n, dtype=bool)
     chosen[generator(random_state).permutation(n)[:n_test]] = True
@@ -63,13 +57,7 @@ def holdout(n: int, test_size: float, random_state: Any) -> NDArray[np.bool_]:
 
 
 def latest(times: Floats, test_size: float) -> NDArray[np.bool_]:
-    """Choose the round(test_size * n) entries with the largest times; of equal ones those that come later.
-
-    Examples
-    --------
-    >>> latest(np.array([3.0, 1.0, 2.0]), 0.4).tolist()
-    [True, False, False]
-    """
+    """Choose the round(test_size * n) entries with the largest times; of equal ones those that come later."""
     chosen = np.zeros(times.size, dtype=bool)
     chosen[np.argsort(times, kind="stable")[times.size - _n_test(times.size, test_size) :]] = True
     return chosen
@@ -78,15 +66,7 @@ def latest(times: Floats, test_size: float) -> NDArray[np.bool_]:
 def holdout_of_each(
     indptr: NDArray[np.int64], test_size: float | None, random_state: Any, times: Floats | None
 ) -> NDArray[np.bool_]:
-    """Choose a share of every row's entries, at random or the latest, and never all; without a share one of each.
-
-    Examples
-    --------
-    >>> holdout_of_each(np.array([0, 1, 5]), 0.5, 0, None).reshape(-1)[:1], holdout_of_each(
-    ...     np.array([0, 1, 5]), None, 0, np.array([1.0, 1.0, 9.0, 2.0, 3.0])
-    ... )
-    (array([False]), array([False, False,  True, False, False]))
-    """
+    """Choose a share of every row's entries, at random or the latest, and never all; without a share one of each."""
     counts = np.diff(indptr)
     if test_size is not None:
         check_share(test_size)

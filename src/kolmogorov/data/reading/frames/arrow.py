@@ -19,7 +19,7 @@ from kolmogorov.data.reading.columns import TableForm
 from kolmogorov.data.reading.shape import Batch, RowSource, Shape, refuse_empty
 from kolmogorov.errors import DataError
 
-#: Rows that are read together.
+#: Rows that are read together. By judgement: their columns take some megabytes.
 _BATCH = 1 << 19
 
 

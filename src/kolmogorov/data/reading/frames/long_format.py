@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from kolmogorov.data.reading.columns import usual_columns
 from kolmogorov.errors import DataError
 
-#: A list of ratings seldom has more columns: ids, rating, time, title, a weight, where it came from.
+#: A list of ratings seldom has more columns: ids, rating, time, title, a weight, where it came from. By judgement.
 _MOST_COLUMNS = 8
-#: So many rows tell ids from ratings where names do not.
+#: So many rows tell ids from ratings where names do not. By judgement.
 _TELLING_ROWS = 20
 
 

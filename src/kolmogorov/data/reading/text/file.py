@@ -20,7 +20,7 @@ from kolmogorov.data.reading.text.compression import DAMAGE, decompressed
 from kolmogorov.errors import DataError
 
 WHITESPACE = "whitespace"
-#: Characters of a line, and of a record that goes over several lines, at most.
+#: Characters of a line, and of a record that goes over several lines, at most. By judgement, as are the limits below.
 LONGEST_LINE = 16_000_000
 #: Blank lines above the first line that holds something, at most.
 MOST_BLANK_LINES = 100_000

@@ -20,7 +20,7 @@ from kolmogorov.data.reading.text.file import TextFile
 from kolmogorov.data.reading.text.layout import Layout, recognise
 from kolmogorov.errors import DataError
 
-#: Records that are read together: their texts stay in the processor's cache.
+#: Records that are read together: their texts stay in the processor's cache. By judgement.
 _CHUNK = 4_096
 
 
