@@ -16,8 +16,7 @@ from kolmogorov.execution import Threads
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.pull import Pull
 from kolmogorov.fitting.descent.equations import Partners
-from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
-from kolmogorov.kernels.rows.quadratic import keep_better
+from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE, solved_rows
 from kolmogorov.solvers import RowSolver
 
 Side = Literal["auto", "users", "items"]
@@ -49,19 +48,16 @@ def placed(
     partners = Partners.of(factors, view, unobserved)
     start = np.tile(solver.nearest(pull.centre), (n_rows, 1))
     seeds = row_seeds(0, 0, side, np.zeros(n_rows, dtype=np.int64))
-    found, values, tilt = np.empty_like(start), np.empty(n_rows), pull.strength @ pull.centre
+    tilt = pull.strength @ pull.centre
 
-    def share(first: int, last: int) -> None:
-        rows = slice(first, last)
+    def equations(first: int, last: int) -> tuple[Floats, Floats]:
         gram, moment = partners.equations(view, first, last, 0.0, np.zeros(size))
         gram += pull.strength
         moment += tilt
-        found[rows] = solver.solve_batch(gram, moment, start[rows], seeds[rows])
-        keep_better(gram, moment, start[rows], found[rows], values[rows])
+        return gram, moment
 
     with one_blas_thread(), Threads(n_jobs) as dealer:
-        dealer.deal(share, n_rows, size * size, view.indptr, size * size, solver.row_cost(size))
-    return found
+        return solved_rows(solver, equations, start, seeds, dealer, view.indptr)[0]
 
 
 def side_of(fitted: Fitted, observations: Observations, side: Side) -> Literal["users", "items"]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,7 +29,7 @@ from kolmogorov.data.table.levels import Levels, grid_of
 from kolmogorov.data.table.trainable import check_trainable
 from kolmogorov.execution import Dask
 from kolmogorov.execution.distributed import DistributedTable, distributed_table
-from kolmogorov.fitting.cluster.shard_tasks import HOST_TASKS, Encoded, ShardTasks, UserBlock, added, drawn
+from kolmogorov.fitting.cluster.shard_tasks import HOST_TASKS, Encoded, ShardTasks, added, drawn
 from kolmogorov.fitting.descent.engine import RatingsEngine
 from kolmogorov.fitting.descent.half_step import HalfStep
 from kolmogorov.fitting.descent.objective import Mass, UserTotals
@@ -111,7 +112,7 @@ class ShardedEngine(RatingsEngine[SpreadState]):
         return new, self._totals(new)
 
     def _state(self, blocks: list[Any], psi: Floats, centre: Floats) -> SpreadState:
-        totals = [self._dask.submit("total", _totals, block) for block in blocks]
+        totals = [self._dask.submit("total", attrgetter("totals"), block) for block in blocks]
         return SpreadState(blocks, totals, psi, centre)
 
     def _totals(self, state: SpreadState) -> UserTotals:
@@ -173,10 +174,6 @@ def _grid(levels: Levels, table: DistributedTable) -> Floats | None:
 
 def _values(shard: Shard) -> Floats:
     return np.array(shard.rows.values[:_LOOK])
-
-
-def _totals(block: UserBlock) -> UserTotals:
-    return block.totals
 
 
 @contextmanager

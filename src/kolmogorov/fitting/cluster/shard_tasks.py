@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -96,10 +97,6 @@ def _given(shard: Shard, theta: Floats, objective: Objective) -> UserBlock:
     return UserBlock(_writable(theta), UserTotals.of(theta, nothing, theta[0], counted))
 
 
-def _theta(block: UserBlock) -> Floats:
-    return block.theta
-
-
 def _stepped(shard: Shard, block: UserBlock, psi: Encoded, step: HalfStep, objective: Objective) -> UserBlock:
     here = replace(step, offset=shard.first, centre=_writable(step.centre))
     with one_blas_thread(), Threads(1) as dealer:
@@ -116,7 +113,7 @@ def _equations(shard: Shard, block: UserBlock, first: int, last: int, step: Half
 def _solved(equations: Equations, start: Encoded, step: HalfStep) -> Encoded:
     gram, moment = map(_writable, equations)
     with one_blas_thread():
-        psi, _ = step.solved(gram, moment, start.psi, 0)
+        psi = step.solved(gram, moment, start.psi)
     return Encoded.of(psi, start.grid)
 
 
@@ -125,4 +122,4 @@ def _writable(array: Floats) -> Floats:
     return array if array.flags.writeable else array.copy()
 
 
-HOST_TASKS = ShardTasks(_given, _theta, _stepped, _equations, _solved)
+HOST_TASKS = ShardTasks(_given, attrgetter("theta"), _stepped, _equations, _solved)

@@ -10,7 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Generic, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,7 @@ class Engine(Protocol[S]):
         """Return a state whose arrays are all here."""
 
 
-class RatingsEngine(ABC, Generic[S]):
+class RatingsEngine(Engine[S], ABC):
     """An engine over a table of ratings, wherever that is, with everything in its problem settled.
 
     Parameters
@@ -88,18 +88,6 @@ class RatingsEngine(ABC, Generic[S]):
 
     def _first_psi(self, n_events: int) -> Floats:
         return np.full((self.shape[1], n_events), self.problem.first_level(self._item_centre))
-
-    @abstractmethod
-    def start(self, rng: np.random.Generator, n_events: int) -> S:
-        """Draw theta uniformly on the simplex; psi follows from it in the first half-step."""
-
-    @abstractmethod
-    def spread(self, state: State) -> S:
-        """Take over a state that was collected."""
-
-    @abstractmethod
-    def collect(self, state: S) -> State:
-        """Return a state whose arrays are all here."""
 
     @abstractmethod
     def observations(self) -> Observations:

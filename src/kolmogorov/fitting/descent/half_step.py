@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,45 +47,72 @@ class HalfStep:
 
         The value of a row is x^T gram x - 2 x^T moment.
         """
-        n_rows, size = current.shape
-        partners = Partners.of(factors, view, self.unobserved)
-        result = np.empty_like(current)
-        values = np.empty(n_rows)
-        seeds = self._seeds(0, n_rows)
-        plain = partners.bits is not None and not view.weights.size
-        bits = partners.bits if plain else np.empty(0, dtype=np.uint64)
-        table = (view.indptr, view.indices, view.values, view.weights, factors, bits, self.ridge, self.centre, current)
+        size, partners = current.shape[1], Partners.of(factors, view, self.unobserved)
+
+        def equations(first: int, last: int) -> tuple[Floats, Floats]:
+            memory = dealer.scratch((last - first) * (size + 1) * size)
+            return partners.equations(view, first, last, self.ridge, self.centre, memory=memory)
 
         crowded = dealer.n_threads >= _CROWD and view.indices.size >= _LARGE
-        whole = crowded and self.solver.from_table and not self.unobserved and self.keep_better
+        if crowded and self.solver.from_table and not self.unobserved and self.keep_better:
+            return self._run_compiled(view, partners, current, dealer)
+        seeds = self._seeds(len(current))
+        return solved_rows(self.solver, equations, current, seeds, dealer, view.indptr, keeping=self.keep_better)
+
+    def _run_compiled(self, view: View, partners: Partners, current: Floats, dealer: Threads) -> tuple[Floats, Floats]:
+        """Run by a solver that makes its rows' normal equations itself."""
+        plain = partners.bits is not None and not view.weights.size
+        bits = partners.bits if plain else np.empty(0, dtype=np.uint64)
+        pull = (self.ridge, self.centre, current)
+        table = (view.indptr, view.indices, view.values, view.weights, partners.factors, bits, *pull)
+        result, values = np.empty_like(current), np.empty(len(current))
 
         def share(first: int, last: int) -> None:
-            if whole:
-                self.solver.solve_rows(table, first, last, result, values)
-                view.forget(first, last)
-                return
-            rows = slice(first, last)
-            memory = dealer.scratch((last - first) * (size + 1) * size)
-            gram, moment = partners.equations(view, first, last, self.ridge, self.centre, memory=memory)
-            result[rows] = self._solved(gram, moment, current[rows], seeds[rows], values[rows])
+            self.solver.solve_rows(table, first, last, result, values)
+            view.forget(first, last)
 
-        squares = size * size
-        dealer.deal(share, n_rows, squares, view.indptr, squares, self.solver.row_cost(size))
+        squares = current.shape[1] ** 2
+        dealer.deal(share, len(current), squares, view.indptr, squares, self.solver.row_cost(current.shape[1]))
         return result, values
 
-    def solved(self, gram: Floats, moment: Floats, start: Floats, first: int) -> tuple[Floats, Floats]:
-        """Solve rows from their normal equations; `first` is the number of the first of them."""
-        values = np.empty(len(start))
-        return self._solved(gram, moment, start, self._seeds(first, len(start)), values), values
+    def solved(self, gram: Floats, moment: Floats, start: Floats) -> Floats:
+        """Solve rows from their normal equations."""
+        seeds, dealer = self._seeds(len(start)), Threads(1)
 
-    def _solved(self, gram: Floats, moment: Floats, start: Floats, seeds: NDArray[np.uint64], values: Floats) -> Floats:
-        result = self.solver.solve_batch(gram, moment, start, seeds)
-        if self.keep_better:
-            keep_better(gram, moment, start, result, values)
+        def equations(first: int, last: int) -> tuple[Floats, Floats]:
+            return gram[first:last], moment[first:last]
+
+        return solved_rows(self.solver, equations, start, seeds, dealer, keeping=self.keep_better)[0]
+
+    def _seeds(self, count: int) -> NDArray[np.uint64]:
+        return row_seeds(self.seed, self.sweep, self.side, np.arange(self.offset, self.offset + count))
+
+
+def solved_rows(
+    solver: RowSolver,
+    equations: Callable[[int, int], tuple[Floats, Floats]],
+    start: Floats,
+    seeds: NDArray[np.uint64],
+    dealer: Threads,
+    indptr: NDArray[np.int64] | None = None,
+    *,
+    keeping: bool = True,
+) -> tuple[Floats, Floats]:
+    """Solve rows whose Gram matrices and moments `equations` makes share by share; return them and their values.
+
+    When `keeping`, a row whose solver returns a worse point than where it starts stays there.
+    """
+    result, values = np.empty_like(start), np.empty(len(start))
+    squares = start.shape[1] ** 2
+
+    def share(first: int, last: int) -> None:
+        rows = slice(first, last)
+        gram, moment = equations(first, last)
+        result[rows] = solver.solve_batch(gram, moment, start[rows], seeds[rows])
+        if keeping:
+            keep_better(gram, moment, start[rows], result[rows], values[rows])
         else:
-            batch_values(gram, moment, result, values)
-        return result
+            batch_values(gram, moment, result[rows], values[rows])
 
-    def _seeds(self, first: int, count: int) -> NDArray[np.uint64]:
-        begin = self.offset + first
-        return row_seeds(self.seed, self.sweep, self.side, np.arange(begin, begin + count))
+    dealer.deal(share, len(start), squares, indptr, squares, solver.row_cost(start.shape[1]))
+    return result, values

@@ -22,12 +22,11 @@ from kolmogorov.data.table.observations import Observations
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.base import Factors, Trained
 from kolmogorov.fitted.history import Sweep
-from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
+from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE, solved_rows
 from kolmogorov.fitting.descent.problem import Problem
 from kolmogorov.fitting.descent.state import Run, State
 from kolmogorov.fitting.distillation.completion import Completion
 from kolmogorov.fitting.distillation.only_yes import AveragedDescents
-from kolmogorov.kernels.rows.quadratic import keep_better
 from kolmogorov.solvers import RowSolver
 
 #: Ratings that every user and item counts as having beside its own (`benchmarks/one_model.py choices`, a split that is
@@ -150,17 +149,13 @@ class CompletionEngine:
     ) -> tuple[Floats, Floats]:
         """Solve rows that share a Gram matrix; a row whose solver returns a worse point stays as it is."""
         size = len(gram)
-        result, values = np.empty_like(start), np.empty(len(start))
 
-        def share(first: int, last: int) -> None:
-            rows = slice(first, last)
+        def equations(first: int, last: int) -> tuple[Floats, Floats]:
             memory = self._dealer.scratch((last - first) * size * size).reshape(last - first, size, size)
             memory[:] = gram
-            result[rows] = solver.solve_batch(memory, moment[rows], start[rows], seeds[rows])
-            keep_better(memory, moment[rows], start[rows], result[rows], values[rows])
+            return memory, moment[first:last]
 
-        self._dealer.deal(share, len(start), size * size, row_cost=solver.row_cost(size))
-        return result, values
+        return solved_rows(solver, equations, start, seeds, self._dealer)
 
 
 def _equations(factors: Floats, weights: Floats, near: Floats, far: Floats) -> tuple[Floats, Floats]:
