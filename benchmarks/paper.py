@@ -26,11 +26,11 @@ def main():
     if not SOURCE.exists():
         sys.exit(f"{SOURCE.name} is not there; run: kolmogorov paper all --out docs/paper")
     with SOURCE.open(encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["data"] == "D2"]
+        rows = [row for row in csv.DictReader(file) if row["data"] == "D2" and row["reading"] == "u1"]
     errors = {(row["model"], int(row["D"])): float(row["NRMSE"]) for row in rows}
     printed = {int(row["D"]): float(row["paper"]) for row in rows if row["model"] == "KM enhanced_gd"}
-    defaults = {row["model"]: float(row["NRMSE"]) for row in rows if row["model"].startswith("our defaults")}
-    ours = [defaults.get(f"our defaults: {kind}()") for kind in ("KolmogorovModel", "BayesianKolmogorovModel")]
+    library = {row["model"]: float(row["NRMSE"]) for row in rows if row["model"].startswith("library")}
+    ours = [library.get(f"library: {kind}()") for kind in ("KolmogorovModel", "BayesianKolmogorovModel")]
     table = results()
     for size, value in printed.items():
         table.add(size, *(errors.get((model, size)) for model in ROWS.values()), value, *ours)

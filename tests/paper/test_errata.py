@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from kolmogorov.paper.errata import ERRATA
 from kolmogorov.paper.printed import EXAMPLE
+from kolmogorov.paper.theory.errata import ERRATA
 
 
 @pytest.mark.parametrize("name", ERRATA)

@@ -144,6 +144,8 @@ class KolmogorovModel(EventModel):
     """
 
     fitted_: Fitted
+    # What the ridge draws the values of items to; None is what is usual for the levels.
+    _item_prior: ClassVar[Literal["zero", "mean"] | None] = None
     _learned = Fitted
     _rules = _RULES
     _usual_grid: ClassVar = {

@@ -30,6 +30,7 @@ def problem_of(model: Any, n_events: int) -> Problem:
         items,
         Objective(*ridges_of(model), model.prior, unobserved),
         model.levels,
+        item_prior=model._item_prior,
         keep_better=bool(model.keep_better),
     )
 

@@ -6,7 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-REPRODUCED, NOT_REPRODUCED, CONTRADICTED = "reproduced", "not reproduced", "contradicted"
+from kolmogorov.paper.claims import Claim
+
+Lines = dict[str, tuple[list[Any], list[float]]]
+#: Labels of what the paper prints begin so; it is drawn dashed, in the colour of what we measured.
+PAPER = "paper: "
 
 
 @dataclass(frozen=True)
@@ -16,7 +20,7 @@ class Effort:
     Attributes
     ----------
     quick : bool
-        Few repetitions: minutes for everything on two processors.
+        Few repetitions: four minutes for everything on two processors.
     """
 
     quick: bool
@@ -38,55 +42,45 @@ class Part:
         Returns numbers, texts, lists and dictionaries.
     needs : str or None
         A module without which the part is left out.
+    cost : float
+        Seconds on one processor, roughly; long parts begin first.
+    slots : int
+        Processors that it keeps busy, or free of others so that its times are good.
     """
 
     key: str
     compute: Callable[[], Any]
     needs: str | None = None
-
-
-@dataclass(frozen=True)
-class Claim:
-    """Something the paper says or prints, and what was found.
-
-    Attributes
-    ----------
-    where : str
-        Table, figure or section.
-    says : str
-        The paper's claim.
-    found : str
-        What we measure.
-    verdict : str
-        "reproduced", "not reproduced" (we do not find it) or "contradicted" (we find the opposite).
-    """
-
-    where: str
-    says: str
-    found: str
-    verdict: str
-
-
-def verdict(agrees: bool, opposite: bool = False) -> str:
-    """Return the word for a claim that the numbers agree with, contradict, or do neither."""
-    return REPRODUCED if agrees else CONTRADICTED if opposite else NOT_REPRODUCED
+    cost: float = 1.0
+    slots: int = 1
 
 
 @dataclass(frozen=True)
 class Panel:
     """One plot: lines (or points) by label, each a pair of sequences.
 
-    `bands` holds (low, high) for lines that have a spread; `dashed` are the labels of what the paper prints.
+    Attributes
+    ----------
+    bands : dict
+        (low, high) of lines that have a spread.
+    pale : tuple of str
+        Lines drawn wide and pale, so that another on top of them leaves them visible.
+    levels, stops : dict
+        Horizontal and vertical lines by label.
     """
 
     title: str
     x_label: str
     y_label: str
-    lines: dict[str, tuple[list[Any], list[float]]]
+    lines: Lines
     log_y: bool = False
+    log_x: bool = False
+    from_zero: bool = False
     bars: bool = False
     bands: dict[str, tuple[list[float], list[float]]] = field(default_factory=dict)
-    dashed: tuple[str, ...] = ()
+    pale: tuple[str, ...] = ()
+    levels: dict[str, float] = field(default_factory=dict)
+    stops: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -97,14 +91,14 @@ class Result:
     ----------
     title : str
     rows : list of dict
-        The table; also the CSV.
+        The numbers; also the CSV.
     panels : list of Panel
         Drawn side by side.
     claims : list of Claim
     sentences : list of str
         What else the numbers say.
-    shown : bool
-        Whether the document holds the whole table.
+    table : list of dict or None
+        What the document shows; None is all rows, and an empty list none of them.
     """
 
     title: str
@@ -112,9 +106,22 @@ class Result:
     panels: list[Panel] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
     sentences: list[str] = field(default_factory=list)
-    shown: bool = True
+    table: list[dict[str, Any]] | None = None
+
+    @property
+    def shown(self) -> list[dict[str, Any]]:
+        """The rows that the document shows."""
+        return self.rows if self.table is None else self.table
 
 
-def one_of(values: Iterable[Any]) -> str:
+def listed(values: Iterable[Any], form: str = "") -> str:
     """Join values for a sentence."""
-    return ", ".join(str(value) for value in values)
+    return ", ".join(format(value, form) for value in values)
+
+
+def added(lines: Lines, label: str, x: Any, y: float | None) -> None:
+    """Add a point to a line of a panel; none where there is no number."""
+    if y is not None:
+        xs, ys = lines.setdefault(label, ([], []))
+        xs.append(x)
+        ys.append(y)

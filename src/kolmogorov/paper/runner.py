@@ -6,7 +6,9 @@ import json
 import platform
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from importlib.util import find_spec
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import numpy as np
 
 from kolmogorov import __version__
 from kolmogorov._support.files import atomic_writer
-from kolmogorov._support.threads import usable_cpus
+from kolmogorov._support.threads import one_blas_thread, usable_cpus
 from kolmogorov.paper.registry import ITEMS, item
 from kolmogorov.paper.result import Effort, Part, Result
 
@@ -22,6 +24,7 @@ Say = Callable[[str], None]
 #: Of what the parts compute. A change of the library that leaves it alone leaves what is stored valid, and one that
 #: changes what a part finds raises it; what is stored under another number is computed anew.
 PROTOCOL = 1
+_RUNS = "runs.json"
 
 
 def compute(
@@ -32,26 +35,74 @@ def compute(
     say: Say,
     fresh: bool = False,
     share: tuple[int, int] = (1, 1),
+    jobs: int = 1,
 ) -> None:
-    """Compute the parts that `folder` does not hold yet under this protocol.
+    """Compute the parts that `folder` does not hold yet under this protocol, several at a time with `jobs`.
 
     With share = (k, n) only every n-th part is looked at, from the k-th on, so that n machines can divide the work.
     """
     (folder / "parts").mkdir(parents=True, exist_ok=True)
     wanted = {part.key: (name, part) for name in names for part in item(name).parts(effort)}
     kth, n = share
+    todo = []
     for name, part in list(wanted.values())[kth - 1 :: n]:
         if not fresh and stored(folder, part) is not None:
             continue
         if part.needs is not None and find_spec(part.needs) is None:
             say(f"{name}: {part.key} left out, which needs {part.needs} (extra 'paper')")
             continue
-        say(f"{name}: {part.key}")
-        began = time.perf_counter()
+        todo.append((name, part))
+    todo.sort(key=lambda pair: -pair[1].cost / min(pair[1].slots, jobs))
+    if not todo:
+        return
+    began, when = time.perf_counter(), time.strftime("%Y-%m-%d")
+    if jobs == 1 or len(todo) == 1:
+        for name, part in todo:
+            say(f"{name}: {part.key}")
+            _keep(folder, part)
+    else:
+        _dealt(todo, folder, effort, jobs, say)
+    record = {"date": when, "parts": len(todo), "jobs": jobs, "seconds": round(time.perf_counter() - began, 1)}
+    _note(folder, {**record, "processor": _processor(), **environment()})
+
+
+def _dealt(todo: list[tuple[str, Part]], folder: Path, effort: Effort, jobs: int, say: Say) -> None:
+    """Deal parts to processes, the longest first, as long as there are processors for them."""
+    running: dict[Future[float], int] = {}
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        try:
+            while todo or running:
+                free = jobs - sum(running.values())
+                fitting = next((pair for pair in todo if min(pair[1].slots, jobs) <= free), None)
+                if fitting is None:
+                    done, _ = wait(running, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        running.pop(future)
+                        future.result()
+                    continue
+                name, part = fitting
+                todo.remove(fitting)
+                say(f"{name}: {part.key} ({len(todo)} parts to go)")
+                running[pool.submit(_work, name, part.key, folder, effort)] = min(part.slots, jobs)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _work(name: str, key: str, folder: Path, effort: Effort) -> float:
+    """Compute one part in a process of the pool, which makes the part itself: functions do not travel."""
+    return _keep(folder, next(part for part in item(name).parts(effort) if part.key == key))
+
+
+def _keep(folder: Path, part: Part) -> float:
+    began = time.perf_counter()
+    # Parts run beside each other, each on as many processors as it has slots.
+    with one_blas_thread():
         data = part.compute()
-        seconds = round(time.perf_counter() - began, 2)
-        record = {"protocol": PROTOCOL, "seconds": seconds, "environment": environment(), "data": data}
-        write_text(_file(folder, part), json.dumps(record) + "\n")
+    seconds = round(time.perf_counter() - began, 2)
+    record = {"protocol": PROTOCOL, "seconds": seconds, "environment": environment(), "data": data}
+    write_text(_file(folder, part), json.dumps(record) + "\n")
+    return seconds
 
 
 def presented(name: str, folder: Path, effort: Effort) -> tuple[Result, float] | None:
@@ -78,6 +129,19 @@ def stored(folder: Path, part: Part) -> dict[str, Any] | None:
     return record if record.get("protocol", 1) == PROTOCOL else None
 
 
+def runs(folder: Path) -> list[dict[str, Any]]:
+    """Return the records of the runs that computed what the folder holds."""
+    try:
+        found: list[dict[str, Any]] = json.loads((folder / _RUNS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return []
+    return found
+
+
+def _note(folder: Path, run: dict[str, Any]) -> None:
+    write_text(folder / _RUNS, json.dumps([*runs(folder), run], indent=1) + "\n")
+
+
 def environment() -> dict[str, Any]:
     """Return what a reader needs to judge the times."""
     return {
@@ -87,6 +151,15 @@ def environment() -> dict[str, Any]:
         "machine": platform.machine(),
         "processors": usable_cpus(),
     }
+
+
+def _processor() -> str:
+    """Return the processor's name, where the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
 
 
 def environments(folder: Path, effort: Effort) -> list[str]:

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from kolmogorov.paper.fits import apart, curve_rows, curves_panel
-from kolmogorov.paper.result import Claim, Part, Result, verdict
+from kolmogorov.paper.claims import Trial, same_error
+from kolmogorov.paper.fits import Found, deviation, last_errors
 
 
-def compared(
-    where: str,
-    title: str,
-    says: dict[str, str],
-    wanted: dict[str, dict[str, Part]],
-    found: dict[str, Any],
-    similar: float,
-    sentences: list[str],
-) -> Result:
-    """Compare the solvers of each dataset; similar are those whose means are no further apart than `similar`."""
-    rows, panels, claims = [], [], []
-    for name, by_label in wanted.items():
-        fits = {label: found[part.key] for label, part in by_label.items() if part.key in found}
-        text, distance, _ = apart(fits)
-        rows += curve_rows(name, fits)
-        panels.append(curves_panel(name, fits))
-        claims.append(Claim(where, f"{name}: {says[name]}", text, verdict(distance <= similar)))
-    return Result(title, rows, panels, claims, sentences, shown=False)
+def distances(fits: dict[str, Found], of: str) -> tuple[int, dict[str, tuple[float, bool]]]:
+    """Compare where fits end with where one of them does, after as many sweeps as all have.
+
+    Returns these sweeps, and for every other label its relative distance and whether that counts as the same.
+    """
+    sweeps = min(len(one["train"][0]) for one in fits.values())
+    ends = {label: last_errors(one, sweeps) for label, one in fits.items()}
+    own, spread = float(ends[of].mean()), max(deviation(errors) for errors in ends.values())
+    means = {label: float(errors.mean()) for label, errors in ends.items() if label != of}
+    return sweeps, {label: (mean / own - 1, same_error(mean, own, spread)) for label, mean in means.items()}
+
+
+def beside(reading: str, fits: dict[str, Found], of: str) -> Trial:
+    """Tell whether all fits end where one of them does."""
+    sweeps, apart = distances(fits, of)
+    own = float(last_errors(fits[of], sweeps).mean())
+    told = ", ".join(f"{label} {100 * distance:+.1f}%" for label, (distance, _) in apart.items())
+    return Trial(reading, f"{of} {own:.4f}, {told} after {sweeps} sweeps", all(same for _, same in apart.values()))

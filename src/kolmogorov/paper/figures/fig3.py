@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kolmogorov.paper.fits import curve_rows, curves_panel, fit_part, last_errors
-from kolmogorov.paper.result import Claim, Effort, Part, Result, verdict
+from kolmogorov.paper.claims import Claim, Trial, same_error
+from kolmogorov.paper.fits import Fit, curve_rows, curves_panel, deviation, last_errors
+from kolmogorov.paper.result import Effort, Part, Result
 
 _GAMMAS = (10, 100, 1000)
 _LABELS = ("gd", "enhanced_gd")
@@ -14,7 +15,7 @@ _LABELS = ("gd", "enhanced_gd")
 def _wanted(effort: Effort) -> dict[str, Part]:
     sweeps, seeds = effort.pick(4, 15), effort.pick(1, 10)
     return {
-        f"{label}, gamma {gamma}": fit_part("D1", 16, label, sweeps, seeds, gamma=float(gamma))
+        f"{label}, gamma {gamma}": Fit("D1", 16, label, sweeps, seeds, gamma=float(gamma)).part
         for label in _LABELS
         for gamma in _GAMMAS
     }
@@ -29,27 +30,40 @@ def present(found: dict[str, Any], effort: Effort) -> Result:
     """Say what gamma changes, beside what a start changes."""
     fits = {label: found[part.key] for label, part in _wanted(effort).items()}
     ends = {gamma: last_errors(fits[f"enhanced_gd, gamma {gamma}"]) for gamma in _GAMMAS}
+    means = {gamma: float(errors.mean()) for gamma, errors in ends.items()}
     gain, rest = ends[10] - ends[100], ends[100] - ends[1000]
-    spread = float(ends[100].std(ddof=min(1, len(ends[100]) - 1)))
+    reading = f"{len(gain)} realisations of D1, each with a start of its own; the last of {effort.pick(4, 15)} sweeps"
     return Result(
         "Fig. 3: training error by gamma (D1, D = 16)",
         curve_rows("D1", fits),
-        [curves_panel("Training error", fits)],
+        [curves_panel("gd (wide) and enhanced_gd (thin)", fits, pale=tuple(x for x in fits if x.startswith("gd")))],
         [
             Claim(
                 "Fig. 3",
                 "a larger gamma trains better: 100 beats 10",
-                f"from 10 to 100 the error changes by {-gain.mean():+.4f} on average, in {(gain > 0).sum()} of "
-                f"{len(gain)} realisations downwards",
-                verdict(gain.mean() > 0 and (gain > 0).mean() > 0.5, gain.mean() < 0),
+                reading,
+                [
+                    Trial(
+                        "",
+                        f"{means[10]:.4f} and {means[100]:.4f}; {(gain > 0).sum()} of {len(gain)} realisations fall",
+                        bool(gain.mean() > 0 and (gain > 0).mean() > 0.5),
+                        bool(gain.mean() < 0),
+                    )
+                ],
             ),
             Claim(
                 "Fig. 3",
                 "100 and 1000 are 'indistinguishable'",
-                f"the error changes by {-rest.mean():+.4f} on average; the sd over realisations is {spread:.4f}",
-                verdict(abs(float(rest.mean())) <= max(spread, 1e-4)),
+                reading,
+                [
+                    Trial(
+                        "",
+                        f"{means[100]:.4f} and {means[1000]:.4f}, {100 * abs(rest.mean()) / means[100]:.1f}% apart",
+                        same_error(means[1000], means[100], deviation(ends[100])),
+                    )
+                ],
             ),
         ],
-        [f"{len(gain)} realisations of D1 with a start of their own. gd and enhanced_gd visit the same points."],
-        shown=False,
+        ["gd and enhanced_gd visit the same points, so that their curves are one."],
+        table=[],
     )

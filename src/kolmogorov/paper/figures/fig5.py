@@ -4,31 +4,39 @@ from __future__ import annotations
 
 from typing import Any
 
-from kolmogorov.paper.figures.comparison import compared
-from kolmogorov.paper.fits import fit_part
+from kolmogorov.paper.claims import Claim
+from kolmogorov.paper.figures.comparison import beside
+from kolmogorov.paper.fits import Fit, curve_rows, curves_panel
 from kolmogorov.paper.result import Effort, Part, Result
 
 _LABELS = ("quasi_newton", "gd", "enhanced_gd", "newton")
 
 
-def _wanted(effort: Effort) -> dict[str, dict[str, Part]]:
+def _wanted(effort: Effort) -> dict[str, Part]:
     sweeps, seeds = effort.pick(2, 10), effort.pick(1, 10)
-    return {"D1": {label: fit_part("D1", 20, label, sweeps, seeds) for label in _LABELS}}
+    return {label: Fit("D1", 20, label, sweeps, seeds).part for label in _LABELS}
 
 
 def parts(effort: Effort) -> list[Part]:
     """Fit D1 at D = 20 with the dual methods."""
-    return list(_wanted(effort)["D1"].values())
+    return list(_wanted(effort).values())
 
 
 def present(found: dict[str, Any], effort: Effort) -> Result:
     """Compare where they end."""
-    return compared(
-        "Fig. 5",
+    fits = {label: found[part.key] for label, part in _wanted(effort).items()}
+    return Result(
         "Fig. 5: training error by sweep, quasi-Newton (D1, D = 20)",
-        {"D1": "quasi-Newton achieves 'similar training performance' as the gradient methods"},
-        _wanted(effort),
-        found,
-        0.05,
-        [f"{effort.pick(1, 10)} realisations with a start of their own. 'Similar' is taken as within 5%."],
+        curve_rows("D1", fits),
+        [curves_panel("D1", fits, pale=("gd",))],
+        [
+            Claim(
+                "Fig. 5",
+                "quasi-Newton achieves 'similar training performance' as the gradient methods",
+                f"D = 20 is open; BFGS to a gradient norm of 1e-3; {effort.pick(1, 10)} realisations, each with a "
+                "start of its own",
+                [beside("", fits, "quasi_newton")],
+            )
+        ],
+        table=[],
     )

@@ -1,0 +1,1 @@
+"""What the paper leaves open, one thing at a time: a table and a plot each."""

@@ -1,0 +1,1 @@
+"""What the paper proves: its lemmas computed, and errors found."""
