@@ -38,7 +38,7 @@ def test_branch_and_bound_against_enumeration_at_twenty_variables(seed):
 
 def test_a_time_limit_returns_the_incumbent_and_its_bound():
     rng = np.random.default_rng(0)
-    spins = rng.choice([-1.0, 1.0], size=(160, 160))
+    spins = rng.choice([-1.0, 1.0], size=(100, 100))
     coupling = np.triu(spins, 1) + np.triu(spins, 1).T
     qp = BinaryQP(4 * coupling, 2 * coupling.sum(axis=1))  # spins that want no field: far from any bound
     got = bqp.solve(qp, solver="branch_bound", time_limit=0.5)
