@@ -264,6 +264,7 @@ def test_processes_compute_the_same(tmp_path, folder):
     told = []
     compute(["fig6", "lemmas"], tmp_path, QUICK, say=told.append, jobs=2)
     assert "parts to go" in told[0]
+    assert [(run["parts"], run["jobs"]) for run in runs(tmp_path)] == [(len(told), 2)]
     for name in ("fig6", "lemmas"):
         assert found_of(name, tmp_path) == found_of(name, folder)
 

@@ -55,14 +55,14 @@ def compute(
     todo.sort(key=lambda pair: -pair[1].cost / min(pair[1].slots, jobs))
     if not todo:
         return
-    began, when = time.perf_counter(), time.strftime("%Y-%m-%d")
+    began, count, when = time.perf_counter(), len(todo), time.strftime("%Y-%m-%d")
     if jobs == 1 or len(todo) == 1:
         for name, part in todo:
             say(f"{name}: {part.key}")
             _keep(folder, part)
     else:
         _dealt(todo, folder, effort, jobs, say)
-    record = {"date": when, "parts": len(todo), "jobs": jobs, "seconds": round(time.perf_counter() - began, 1)}
+    record = {"date": when, "parts": count, "jobs": jobs, "seconds": round(time.perf_counter() - began, 1)}
     _note(folder, {**record, "processor": _processor(), **environment()})
 
 
