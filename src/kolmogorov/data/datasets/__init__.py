@@ -13,6 +13,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import nearest
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.errors import ParameterError
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 
 _LOADERS = {
     "zoo": ("kolmogorov.data.datasets.zoo:load_zoo", "101 animals × 15 yes/no traits; bundled"),
+    "un-votes": (
+        "kolmogorov.data.datasets.un_votes:load_un_votes",
+        "193 countries × 1,862 motions: votes of the UN General Assembly since 2000; bundled",
+    ),
+    "food": ("kolmogorov.data.datasets.food:load_food", "1,276 people × 40 cuisines, 1 to 5; bundled"),
     "digits": ("kolmogorov.data.datasets.digits:load_digits", "1,797 images × 64 pixels; from scikit-learn"),
     "toy": (
         "kolmogorov.data.datasets.synthetic:load_toy",
@@ -55,10 +61,11 @@ def load(name: str, **options: Any) -> Observations:
 
     Parameters
     ----------
-    name : {"zoo", "digits", "toy", "planted", "votes", "survey", "ml-100k", "ml-1m"}
+    name : {"zoo", "un-votes", "food", "digits", "toy", "planted", "votes", "survey", "ml-100k", "ml-1m"}
         `planted`, `votes` and `survey` are made up: drawn from a model that `truth` returns.
     **options
-        `toy`, `votes`, `survey`: `random_state`. `planted`: see `planted`. The others have none.
+        `un-votes`: `since`, a year. `toy`, `votes`, `survey`: `random_state`. `planted`: see `planted`.
+        The others have none.
 
     Examples
     --------
@@ -106,6 +113,14 @@ def folds(name: str = "ml-100k") -> list[tuple[Observations, Observations]]:
     return official_folds()
 
 
+def times(name: str = "un-votes", **options: Any) -> Floats:
+    """Return when each entry of a dataset was made, for ``split(by="time", times=...)``; `un-votes` has such times."""
+    if name != "un-votes":
+        raise ParameterError(f"Only 'un-votes' comes with times, got {name!r}.")
+    when: Floats = _made(name, "kolmogorov.data.datasets.un_votes:vote_dates", options)
+    return when
+
+
 def names() -> dict[str, str]:
     """Return every dataset's name with one line about it."""
     return {name: about for name, (_, about) in _LOADERS.items()}
@@ -138,4 +153,4 @@ def _function(target: str) -> Callable[..., Any]:
     return function
 
 
-__all__ = ["folds", "load", "names", "planted", "truth"]
+__all__ = ["folds", "load", "names", "planted", "times", "truth"]
