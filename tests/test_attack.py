@@ -15,6 +15,7 @@ from kolmogorov.fitted import point as parameters
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits on memory are read from /proc")
 
 
+@pytest.mark.long("forged files")
 @pytest.mark.parametrize("kind", attack.KINDS)
 def test_forged_files_are_refused_or_whole(kind):
     tally, findings = attack.run(kind, 150, seed=1)

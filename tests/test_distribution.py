@@ -51,6 +51,7 @@ def tracked(folder):
     }
 
 
+@pytest.mark.long("the wheel")
 def test_the_wheel_holds_the_package_and_nothing_else(built):
     name = f"kolmogorov-{__version__}"
     assert built["wheel"].name == f"{name}-py3-none-any.whl"
@@ -63,6 +64,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(built):
     assert "kolmogorov/py.typed" in names
 
 
+@pytest.mark.long("the wheel")
 def test_the_source_distribution_can_be_built_and_tested(built):
     name = f"kolmogorov-{__version__}"
     with tarfile.open(built["source"]) as archive:
@@ -93,6 +95,7 @@ def environment(folder):
     return folder / ("Scripts" if os.name == "nt" else "bin")
 
 
+@pytest.mark.long("the wheel")
 def test_the_wheel_works_without_its_sources(built, tmp_path):
     """Dependencies are borrowed from the environment of the tests, and nothing is compiled, for the sake of time."""
     scripts = environment(tmp_path / "venv")

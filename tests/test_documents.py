@@ -23,6 +23,7 @@ NOT_RUN = {"use_gpu.md"}
 SITE = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
 
 
+@pytest.mark.long("pages of the docs")
 @pytest.mark.parametrize("path", [p for p in DOCUMENTS if blocks(p)], ids=lambda p: p.name)
 def test_examples_run(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -32,6 +32,7 @@ def loaded():
 build = loaded()
 
 
+@pytest.mark.long("pages of the docs")
 @pytest.mark.parametrize("name", build.PAGES)
 def test_a_page_is_what_its_script_says(name, request):
     script = build.Script.read(name)

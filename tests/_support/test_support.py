@@ -153,6 +153,7 @@ FITS = {
 }
 
 
+@pytest.mark.long("compilation")
 @pytest.mark.parametrize("fit", FITS)
 def test_without_the_compiler_the_answer_is_the_same(fit):
     code = f"import kolmogorov as km; m = {FITS[fit]}; print(repr(float(m.history_[-1].objective)))"
@@ -167,6 +168,7 @@ def test_without_the_compiler_the_answer_is_the_same(fit):
     assert results[0] == pytest.approx(results[1], rel=1e-12)
 
 
+@pytest.mark.long("compilation")
 def test_compilation_is_announced_once_and_cached(tmp_path):
     code = (
         "import logging; logging.basicConfig(level='INFO'); import kolmogorov as km;"

@@ -57,6 +57,7 @@ def run(folder, *lines):
     return done.stdout, [int(line.split()[0]) for line in said]
 
 
+@pytest.mark.long("compilation")
 @pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="nothing is compiled")
 def test_after_warming_nothing_is_compiled(tmp_path):
     lines = [f"u{u},i{i},{1 + (u * i) % 5}" for u in range(12) for i in range(9)]

@@ -104,6 +104,7 @@ def test_extras_come_from_the_metadata_or_from_the_sources(monkeypatch):
     assert optional.extras() == {}
 
 
+@pytest.mark.long("clusters")
 @pytest.mark.parametrize("learn_from", ["draws", "ratings"])
 @pytest.mark.parametrize("closing", ["client", "cluster"])
 def test_a_cluster_that_is_closed_in_mid_fit(closing, learn_from):

@@ -20,7 +20,7 @@ from kolmogorov.execution import Dask, distributed_table
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 # One process of the test run owns the clusters.
-pytestmark = pytest.mark.xdist_group("dask")
+pytestmark = [pytest.mark.xdist_group("dask"), pytest.mark.long("clusters")]
 
 SMALL = {"n_events": 4, "learn_from": "ratings", "random_state": 3, "max_iter": 5, "tol": 0.0}
 
@@ -129,16 +129,13 @@ def test_many_valued_models_too(client, table, tmp_path, levels):
     assert np.array_equal(KolmogorovModel(**options, execution=Dask(client)).fit(read).psi_, there.psi_)
 
 
-def test_same_bits_on_any_number_of_workers_and_blocks(client, table, monkeypatch):
-    from kolmogorov.fitting.cluster import engine as sharded
-
+def test_same_bits_on_any_number_of_workers_and_blocks(client, table):
     first = KolmogorovModel(**SMALL, execution=Dask(client, shard_ratings=1000)).fit(table)
     with (
         distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0") as one,
         distributed.Client(one, set_as_default=False) as alone,
     ):
         same(KolmogorovModel(**SMALL, execution=Dask(alone, shard_ratings=1000)).fit(table), first)
-    monkeypatch.setattr(sharded, "_LEAST_ROWS", 1)
     tiny = Dask(client, shard_ratings=1000, block_memory=8 * 4 * 5 * 7 * 8)
     same(KolmogorovModel(**SMALL, execution=tiny).fit(table), first)
 
@@ -358,16 +355,17 @@ def test_names_of_features_do_not_outlive_their_table(client, table):
     assert not hasattr(model.fit(table), "feature_names_in_")
 
 
-def test_a_cluster_without_workers(monkeypatch, zoo):
-    from kolmogorov.execution import dask
+class Hasty(Dask):
+    patience = 0.5
 
-    monkeypatch.setattr(dask, "_PATIENCE", 0.5)
+
+def test_a_cluster_without_workers(zoo):
     with (
         distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
         pytest.raises(ExecutionError, match="No worker came"),
     ):
-        KolmogorovModel(execution=Dask(client)).fit(zoo)
+        KolmogorovModel(execution=Hasty(client)).fit(zoo)
 
 
 # --- threads, names, parameters ------------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ os._exit(0)
 """
 
 
+@pytest.mark.long("processes that are interrupted")
 @pytest.mark.parametrize("threads", [1, 2])
 def test_ctrl_c_ends_a_fit_in_the_middle_of_a_share(threads):
     """Six thousand problems of sixteen million points each, minutes of work; a few shares of it are done."""

@@ -25,7 +25,7 @@ from kolmogorov.errors import FileFormatError, KolmogorovError
 from kolmogorov.sampling.checkpoint import ChainCheckpoint
 
 KINDS = ("models", "tables", "fits", "chains")
-PATIENCE = 20.0
+PATIENCE = 120.0
 _ALLOWED = 100 << 20
 
 

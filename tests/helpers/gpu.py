@@ -27,7 +27,7 @@ def cuda(cupy, monkeypatch):
     for module in (equations, factors, half_step, solvers, surface):
         monkeypatch.setattr(module, "function", emulation.function)
     monkeypatch.setattr(gpu_table, "SEGMENT", 16)
-    monkeypatch.setattr(equations, "_BATCH", 1 << 14)
+    monkeypatch.setattr(equations, "BATCH", 1 << 14)
     monkeypatch.setattr(surface, "WORTH_PAIRS", 1)
     monkeypatch.setattr(surface, "WORTH_SCORES", 1)
     return Cuda()

@@ -9,7 +9,10 @@ from kolmogorov.fitting.gpu.factors import row_length
 from kolmogorov.fitting.gpu.solvers import lanes_of_row
 from kolmogorov.solvers import resolve
 
-pytestmark = pytest.mark.skipif(emulation.COMPILER is None, reason="no C++ compiler to run GPU kernels on the host")
+pytestmark = [
+    pytest.mark.skipif(emulation.COMPILER is None, reason="no C++ compiler to run GPU kernels on the host"),
+    pytest.mark.long("kernels of GPUs"),
+]
 LENGTHS = np.array([0, 1, 7, 33, 100], dtype=np.int32)
 
 

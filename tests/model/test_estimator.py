@@ -25,6 +25,7 @@ _TABLE_NOT_COLUMN = (
 )
 
 
+@pytest.mark.long("scikit-learn's checks")
 @parametrize_with_checks(
     [
         KolmogorovModel(n_events=3, max_iter=5, n_jobs=1),
@@ -367,6 +368,7 @@ KILLED_FIT = """
 """
 
 
+@pytest.mark.long("processes that are interrupted")
 @pytest.mark.parametrize("sweeps", [1, 5, 11])
 def test_a_killed_fit_goes_on_to_the_same_bits(tmp_path, sweeps):
     path = tmp_path / "state.ckpt"

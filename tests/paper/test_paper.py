@@ -34,6 +34,7 @@ def results(tmp_path_factory):
     return {name: presented(name, folder, QUICK)[0] for name in ON_TOYS}
 
 
+@pytest.mark.long("the paper's items")
 @pytest.mark.parametrize("name", ON_TOYS)
 def test_items_on_the_toy(name, results):
     result = results[name]

@@ -155,6 +155,7 @@ os._exit(0)
 """
 
 
+@pytest.mark.long("processes that are interrupted")
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent in another way there")
 @pytest.mark.parametrize("names_", [list(LONG)[:5], list(LONG)[5:]], ids=["first", "second"])
 def test_ctrl_c_ends_every_long_solve(names_):

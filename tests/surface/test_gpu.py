@@ -7,8 +7,8 @@ import kolmogorov as km
 from helpers import emulation
 from helpers.planned import planned
 from kolmogorov import Observations
+from kolmogorov.execution import Cuda
 from kolmogorov.kernels.draws.averages import low_quantile
-from kolmogorov.surface import gpu as surface
 
 CHAINS = {"n_chains": 2, "burn_in": 4, "n_samples": 6, "random_state": 0}
 MODELS = {
@@ -90,11 +90,10 @@ def test_lists_are_the_same_ties_included(cuda, fitted, more):
             np.testing.assert_array_equal(gpu[name], host[name])
 
 
-def test_few_users_at_a_time(cuda, fitted, monkeypatch):
+def test_few_users_at_a_time(cuda, fitted):
     model, train, _ = fitted
     whole = model.set_params(execution=cuda)._asked(train.users.ids.tolist(), 5)
-    monkeypatch.setattr(surface, "_SCORES", 1)
-    parts = model._asked(train.users.ids.tolist(), 5)
+    parts = model.set_params(execution=Cuda(memory=1))._asked(train.users.ids.tolist(), 5)
     model.set_params(execution=None)
     for name in whole:
         if whole[name].dtype == float:

@@ -1,5 +1,7 @@
 """One suite over every model: what is written once must hold for each."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -152,11 +154,15 @@ def test_recommendations(model, table):
     assert first == model.recommend("dolphin", n=3)["item"].tolist()
 
 
-def test_lists_of_many_are_those_of_each(model, table, monkeypatch):
+def test_lists_of_many_are_those_of_each(model, table):
     ids = table[0].users.ids[:7].tolist()
-    # Three users at a time.
-    monkeypatch.setattr("kolmogorov.surface.ranking._SCORES", 3 * table[0].n_items + 1)
     many = model.recommend(ids, n=4)
+    three_at_a_time = replace(model._known(ids, "auto", "error"), room=3 * table[0].n_items + 1)
+    for name, column in three_at_a_time.columns(model.fitted_, 4, None, exclude_seen=True).items():
+        if column.dtype == float:
+            np.testing.assert_allclose(many[name], column, atol=1e-12)
+        else:
+            assert many[name].tolist() == column.tolist()
     each = [model.recommend(user, n=4) for user in ids]
     assert many["user"].tolist() == [user for user, one in zip(ids, each, strict=True) for _ in one["item"]]
     assert many["item"].tolist() == [item for one in each for item in one["item"]]
@@ -342,6 +348,7 @@ def test_rules_with_probabilities_from_draws(models, table):
     assert there > back
 
 
+@pytest.mark.long("scikit-learn's checks")
 @parametrize_with_checks(
     [km.BayesianKolmogorovModel(2, n_chains=1, burn_in=3, n_samples=4, random_state=0)],
     expected_failed_checks=lambda estimator: {

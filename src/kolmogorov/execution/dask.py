@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 from kolmogorov._support.optional import require
 from kolmogorov._support.validation import Boolean, Integer, byte_count, check_parameters
@@ -15,8 +15,8 @@ from kolmogorov._support.wording import Message, named
 from kolmogorov.errors import ExecutionError, KolmogorovError
 from kolmogorov.execution.gpu.cuda import Cuda
 
-#: Seconds after which a cluster without workers is given up, and between two looks at it; by judgement.
-_PATIENCE, _LOOK = 60.0, 2.0
+#: Seconds between two looks at a cluster without workers; by judgement.
+_LOOK = 2.0
 
 
 class Dask:
@@ -42,6 +42,9 @@ class Dask:
     >>> from distributed import Client  # doctest: +SKIP
     >>> execution = Dask(Client("tcp://scheduler:8786"))  # doctest: +SKIP
     """
+
+    #: Seconds after which a cluster without workers is given up; by judgement.
+    patience: ClassVar[float] = 60.0
 
     def __init__(
         self,
@@ -142,10 +145,10 @@ class Dask:
                 if self.client.status != "running":
                     raise OSError("the connection to the scheduler is lost") from None
                 alone_since = None if self.client.nthreads() else alone_since or time.monotonic()
-                if alone_since is not None and time.monotonic() - alone_since > _PATIENCE:
+                if alone_since is not None and time.monotonic() - alone_since > self.patience:
                     raise ExecutionError(
-                        f"The cluster has had no workers for {_PATIENCE:.0f} seconds. Start some and fit again; with a "
-                        "checkpoint the fit goes on where it was."
+                        f"The cluster has had no workers for {self.patience:.0f} seconds. Start some and fit again; "
+                        "with a checkpoint the fit goes on where it was."
                     ) from None
 
     def _check_workers(self) -> None:
@@ -154,9 +157,9 @@ class Dask:
 
         with _plain_words(self.client):
             try:
-                self.client.wait_for_workers(1, timeout=_PATIENCE)
+                self.client.wait_for_workers(1, timeout=self.patience)
             except TimeoutError:
-                raise ExecutionError(f"No worker came to {self!r} within {_PATIENCE:.0f} seconds.") from None
+                raise ExecutionError(f"No worker came to {self!r} within {self.patience:.0f} seconds.") from None
             found = self.client.run(_version, on_error="return")
         for worker, version in found.items():
             if isinstance(version, Exception):

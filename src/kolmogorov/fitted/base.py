@@ -174,13 +174,13 @@ class Trained(Counted, ABC):
         """Check what a fit computed: shapes, types, and what every number must be."""
 
 
-def item_counts(observations: Observations) -> NDArray[np.int64]:
+def item_counts(observations: Observations, block: int = _BLOCK) -> NDArray[np.int64]:
     """Count the entries of each item, without their order by items."""
     items, n_items = observations.rows.indices, observations.n_items
     counts = np.zeros(n_items, dtype=np.int64)
     # Block by block: bincount makes a copy of what it counts, twice as large.
-    for first in range(0, items.size, _BLOCK):
-        counts += np.bincount(items[first : first + _BLOCK], minlength=n_items)
+    for first in range(0, items.size, block):
+        counts += np.bincount(items[first : first + block], minlength=n_items)
     return counts
 
 

@@ -97,15 +97,15 @@ def check_levels(levels: NDArray[Any]) -> None:
         raise InvariantError(f"the levels must be {requirement}")
 
 
-def training_arrays(training: Observations) -> dict[str, NDArray[Any]]:
+def training_arrays(training: Observations, block: int = _BLOCK) -> dict[str, NDArray[Any]]:
     """Return the observations that a model was fitted to as arrays for its file; the ids too."""
     # Ratings have few distinct values; a byte each then does. Block by block, as there may be very many.
     values = training.values
-    blocks = [slice(first, first + _BLOCK) for first in range(0, values.size, _BLOCK)]
-    levels = np.unique(np.concatenate([np.unique(values[block]) for block in blocks]))
+    blocks = [slice(first, first + block) for first in range(0, values.size, block)]
+    levels = np.unique(np.concatenate([np.unique(values[part]) for part in blocks]))
     codes = np.empty(values.size, dtype=np.uint8 if len(levels) <= 256 else np.int32)
-    for block in blocks:
-        codes[block] = np.searchsorted(levels, values[block])
+    for part in blocks:
+        codes[part] = np.searchsorted(levels, values[part])
     seen: dict[str, NDArray[Any]] = {"seen_indptr": training.rows.indptr, "seen_items": training.rows.indices}
     seen |= {"seen_levels": levels, "seen_codes": codes}
     if training.weights is not None:

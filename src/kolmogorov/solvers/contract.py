@@ -169,9 +169,8 @@ class RowSolver(ABC):
         def work() -> tuple[Batch, float]:
             with one_blas_thread():
                 began = time.perf_counter()
-                batch = self._solve_batch(
-                    np.ascontiguousarray(problem.gram[None]), problem.moment[None].copy(), point[None], seeds
-                )
+                # Kernels would be compiled again for arrays that are read-only, for half a minute: a fit's are not.
+                batch = self._solve_batch(problem.gram[None].copy(), problem.moment[None].copy(), point[None], seeds)
                 seconds = time.perf_counter() - began
                 return batch.certified(), seconds
 

@@ -22,8 +22,8 @@ ENOUGH = 5
 _CHOICE, _LEAST_CHOICE = 4, 40
 #: Share of the draws that a lower bound leaves below it.
 LOWER = 0.1
-#: Scores held at once, and those that one thread goes through before others could have begun.
-_SCORES, _MANY = 1 << 22, 1 << 17
+#: Scores that one thread goes through before others could have begun.
+_MANY = 1 << 17
 
 
 def least_count(counts: NDArray[np.int64], n: int, given: int | None = None) -> int:
@@ -58,6 +58,8 @@ class Askers:
     lower: float | None
     #: The lists of all at once, or None, given whose observations are left out, the length and the least count.
     elsewhere: Callable[[Rows, int, int], Lists | None] | None = None
+    #: Scores held at once.
+    room: int = 1 << 22
 
     def columns(self, fitted: Trained, n: int, min_count: int | None, *, exclude_seen: bool) -> dict[str, NDArray[Any]]:
         """Return everybody's n best items as columns: whose list, the item, its probability and so on."""
@@ -80,7 +82,7 @@ class Askers:
         if found is not None:
             yield 0, found
             return
-        some = max(1, _SCORES // max(counts.size, 1))
+        some = max(1, self.room // max(counts.size, 1))
         for first in range(0, len(self.ids), some):
             part = slice(first, first + some)
             scores = [self.said(part, lower) for lower in dict.fromkeys((None, self.lower))]

@@ -17,6 +17,10 @@ import naive
 from kolmogorov import Observations, read_ratings
 from kolmogorov.data.numbers.notation import Notation
 from kolmogorov.data.numbers.reader import NumberReader
+from kolmogorov.data.reading.gathering import gathered
+from kolmogorov.data.reading.options import ReadingOptions
+from kolmogorov.data.reading.shape import WideShape
+from kolmogorov.data.reading.text.source import TextSource
 from kolmogorov.errors import DataError, ParameterError
 
 USERS, ITEMS = ["ann", "ann", "bob", "cy"], ["tea", "rum", "tea", "rum"]
@@ -299,13 +303,22 @@ def test_bad_wide_tables_are_named_with_their_line(tmp_path, content, message):
         wide(tmp_path, content, maximum=5)
 
 
-def test_wide_tables_are_read_some_rows_at_a_time(tmp_path, monkeypatch):
-    monkeypatch.setattr("kolmogorov.data.reading.shape._CELLS", 6)
+def test_wide_tables_are_read_some_rows_at_a_time(tmp_path):
     rows = [f"u{k},{'' if k % 2 else k % 5 + 1},{k % 3 + 1}" for k in range(20)]
-    content = "\n".join(["id,a,b", *rows])
-    assert len(wide(tmp_path, content)) == 30
+    content, path, options = "\n".join(["id,a,b", *rows]), tmp_path / "wide.csv", ReadingOptions(wide=True)
+    path.write_text(content)
+    assert len(Observations(*gathered([TextSource(path, options, chunk=3)], options))) == 30
+    path.write_text(content + "\nu4,1,\n")
     with pytest.raises(DataError, match=r"line 22: duplicate rating of user 'u4' and item 'a' \(first at line 6\)"):
-        wide(tmp_path, content + "\nu4,1,\n")
+        gathered([TextSource(path, options, chunk=3)], options)
+
+
+def test_wide_tables_with_many_columns_are_read_in_few_rows():
+    shapes = [
+        WideShape(["id", *range(n)], 0, ReadingOptions().notation, as_text=True, source="table")
+        for n in (1, 1000, 900_000)
+    ]
+    assert [shape.most_rows for shape in shapes] == [524_288, 524, 1]
 
 
 # --- columns by their usual names, cursors, directories ------------------------------------------------------------

@@ -29,6 +29,8 @@ from kolmogorov.data.reading.opening import sources_of
 from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.data.reading.text.source import TextSource
 from kolmogorov.errors import DataError, FileFormatError, FileWriteError, ParameterError
+from kolmogorov.fitted.base import item_counts
+from kolmogorov.fitted.files import training_arrays
 
 
 def same(a, b):
@@ -406,21 +408,24 @@ def test_another_scale(tmp_path):
     assert model.evaluate(packed)["rmse"] < 1
 
 
-def test_tables_are_gone_through_in_blocks(tmp_path, monkeypatch):
-    from kolmogorov._support import invariants
-    from kolmogorov.data.entries import view
-    from kolmogorov.fitted import base as trained
-    from kolmogorov.fitted import files as stored
-
+def test_what_a_model_keeps_of_a_table_is_made_in_blocks():
     table = planted(60, 30, 3, n_observations=700, noise=0.1).observations
-    options = {"n_events": 3, "random_state": 0, "max_iter": 3}
+    np.testing.assert_array_equal(item_counts(table, block=41), item_counts(table))
+    whole, parts = training_arrays(table), training_arrays(table, block=43)
+    assert whole.keys() == parts.keys()
+    for name, array in whole.items():
+        np.testing.assert_array_equal(parts[name], array)
+
+
+@pytest.mark.long("large tables")
+def test_tables_are_gone_through_in_blocks(tmp_path):
+    """Of a million entries, when values are summed, and of a quarter of that, when they are checked."""
+    table = planted(9000, 160, 3, n_observations=1_200_000, noise=0.1).observations
+    options = {"n_events": 3, "learn_from": "ratings", "random_state": 0, "max_iter": 3}
     whole = km.KolmogorovModel(**options).fit(table)
     scores = whole.evaluate(table)
-    monkeypatch.setattr(view, "BLOCK", 37)
-    monkeypatch.setattr(invariants, "_BLOCK", 3)
-    monkeypatch.setattr(trained, "_BLOCK", 41)
-    monkeypatch.setattr(stored, "_BLOCK", 43)
     mapped = km.pack(table, tmp_path / "t.kmt")
+    assert len(list(mapped.rows.blocks())) > 1
     same(mapped, table)
     model = km.KolmogorovModel(**options).fit(mapped)
     assert (model.theta_ == whole.theta_).all()

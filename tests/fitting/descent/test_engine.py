@@ -1,5 +1,5 @@
 import itertools
-from functools import partial
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from helpers.strategies import tables
 from kolmogorov import KolmogorovModel, Observations, datasets
 from kolmogorov.execution import Threads
 from kolmogorov.fitting.descent.engine import ThreadedEngine
+from kolmogorov.fitting.descent.half_step import USER_SIDE, HalfStep
 from kolmogorov.fitting.descent.objective import Objective
 from kolmogorov.fitting.descent.problem import Problem
 from kolmogorov.fitting.descent.state import State
@@ -187,27 +188,23 @@ def test_movielens_test_error(data_directory):
     assert model.evaluate(test)["rmse"] < 0.1945
 
 
-def _counted(kernel, calls, large, *given):
-    calls.append(large)
-    kernel(*given)
-
-
-@pytest.mark.parametrize("factors", ["bits", "levels", "weights"])
-def test_rows_made_and_solved_in_one_call_are_the_same_bits(monkeypatch, factors):
+@pytest.mark.parametrize("kind", ["bits", "levels", "weights"])
+def test_rows_made_and_solved_in_one_call_are_the_same_bits(monkeypatch, kind):
     """On many threads and large tables a share of users is one compiled call; elsewhere it is three."""
     table = datasets.planted(n_users=90, n_items=30, n_events=4, noise=0.2, random_state=1).observations
-    options = {"levels": 2 if factors == "bits" else (-0.2, 0.3, 0.7, 1.2), "user_reg": 2.0, "max_iter": 3}
-    if factors == "weights":
-        rng = np.random.default_rng(0)
+    rng, calls = np.random.default_rng(0), []
+    if kind == "weights":
         of_table = (table.user_rows(), table.item_rows(), table.values)
         table = Observations.from_arrays(*of_table, weights=rng.random(table.values.size) + 0.5)
-    thetas, calls = [], []
-    for large in (0, table.values.size + 1):
-        monkeypatch.setattr("kolmogorov.fitting.descent.half_step._LARGE", large)
-        kernel = active_set_module.active_set_rows
-        monkeypatch.setattr(active_set_module, "active_set_rows", partial(_counted, kernel, calls, large))
-        model = KolmogorovModel(4, learn_from="ratings", item_reg=0.0, random_state=0, n_jobs=4, **options).fit(table)
-        monkeypatch.setattr(active_set_module, "active_set_rows", kernel)
-        thetas.append(model.theta_)
-    assert set(calls) == {0}
-    assert (thetas[0] == thetas[1]).all()
+    psi = rng.choice([0.0, 1.0] if kind == "bits" else [-0.2, 0.3, 0.7, 1.2], size=(table.n_items, 4))
+    theta = rng.dirichlet(np.ones(4), size=table.n_users)
+    kernel = active_set_module.active_set_rows
+    monkeypatch.setattr(active_set_module, "active_set_rows", lambda *given: (calls.append(1), kernel(*given)))
+    step = HalfStep(resolve("simplex", "active_set"), 2.0, np.full(4, 0.25), seed=0, sweep=1, side=USER_SIDE)
+    with Threads(4) as dealer:
+        apart = step.run(table.rows, psi, theta, dealer)
+        assert not calls
+        joined = replace(step, large=0).run(table.rows, psi, theta, dealer)
+        assert calls
+    for one, other in zip(apart, joined, strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -25,10 +25,9 @@ from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.fitting.descent.objective import Objective
 from kolmogorov.fitting.descent.problem import Problem
 from kolmogorov.fitting.descent.state import State
-from kolmogorov.fitting.distillation import completion as completion_module
 from kolmogorov.fitting.distillation import one_model as distilled
 from kolmogorov.fitting.distillation import only_yes, placement
-from kolmogorov.fitting.distillation.completion import Completion
+from kolmogorov.fitting.distillation.completion import Completion, _CutTable
 from kolmogorov.fitting.distillation.engine import CompletedTable, CompletionEngine
 from kolmogorov.fitting.distillation.one_model import Distillation, usual_events
 from kolmogorov.fitting.distillation.only_yes import averaged_descents
@@ -135,15 +134,14 @@ def test_products_that_are_cut_are_gone_through_once_and_come_near():
 
 
 @pytest.mark.parametrize("cells", [1, 100, 333])
-def test_blocks_of_users_make_the_same_table(monkeypatch, cells):
-    drawn = posterior_of(np.random.default_rng(2), 30, 20, 3, 3, "yes/no")
-    whole = Completion.of(drawn.factors)
-    few = Completion.of(drawn.factors, 10)
-    monkeypatch.setattr(completion_module, "_CELLS", cells)
-    again = Completion.of(drawn.factors)
-    np.testing.assert_allclose(again.left @ again.right.T, whole.left @ whole.right.T, atol=1e-6)
-    less = Completion.of(drawn.factors, 10)
-    np.testing.assert_allclose(less.left @ less.right.T, few.left @ few.right.T, atol=1e-5)
+def test_blocks_of_users_make_the_same_table(cells):
+    rng = np.random.default_rng(2)
+    drawn = posterior_of(rng, 30, 20, 3, 3, "yes/no")
+    whole, parts = _CutTable(drawn.factors), type("Parts", (_CutTable,), {"cells": cells})(drawn.factors)
+    right, left = rng.normal(size=(20, 7)), rng.normal(size=(30, 7))
+    assert len(list(parts._blocks())) > len(list(whole._blocks())) == 1
+    np.testing.assert_allclose(parts.times(right), whole.times(right), atol=1e-5)
+    np.testing.assert_allclose(parts.transposed_times(left), whole.transposed_times(left), atol=1e-5)
 
 
 def test_squares_are_summed_without_the_table():
@@ -454,10 +452,9 @@ def test_the_pulls_that_are_tried_are_even_or_of_the_shape_of_the_rows():
     assert len(list(placement._pulls(np.full(2, 0.5), np.full((4, 2), 0.5)))) == 8
 
 
-def test_of_many_rows_some_are_placed_again(monkeypatch):
+def test_of_many_rows_some_are_placed_again():
     users, _ = sides_of("box")
-    monkeypatch.setattr(placement, "_ROWS", 4)
-    few = best_pull(users, 0.0, 1)
+    few = best_pull(users, 0.0, 1, most_rows=4)
     np.testing.assert_allclose(few.centre, users.rows[users.view.counts > 0].mean(axis=0))
     assert isinstance(few, Pull)
 

@@ -19,7 +19,7 @@ from kolmogorov.fitting.gpu.half_step import GpuHalfSteps
 from kolmogorov.solvers import resolve
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
-pytestmark = pytest.mark.xdist_group("dask")
+pytestmark = [pytest.mark.xdist_group("dask"), pytest.mark.long("kernels of GPUs")]
 
 SMALL = {"n_events": 3, "learn_from": "ratings", "random_state": 3, "max_iter": 4, "tol": 0.0, "user_reg": 1.0}
 MANY = [-0.2, 0.1, 0.5, 1.0]

@@ -21,6 +21,8 @@ from kolmogorov.sampling.priors import noise as noise_module
 from kolmogorov.sampling.priors.noise import NoisePrior
 from kolmogorov.sampling.priors.psi import PsiPrior
 
+pytestmark = pytest.mark.long("chains")
+
 
 class ValueWorld:
     """A table of 4 × 5 with a hole, whose answers are drawn anew after every sweep; the items' prior is given."""

@@ -29,7 +29,7 @@ class HalfStep:
 
     With `keep_better` a row whose solver returns a worse point than it has stays as it is. Where the rows are part of a
     larger table, `offset` is the number of the first. Entries that were not observed count as a no of weight
-    `unobserved`.
+    `unobserved`. A table of `large` observations or more is worth calls that make and solve rows in one go.
     """
 
     solver: RowSolver
@@ -41,6 +41,7 @@ class HalfStep:
     offset: int = 0
     unobserved: float = 0.0
     keep_better: bool = True
+    large: int = _LARGE
 
     def run(self, view: View, factors: Floats, current: Floats, dealer: Threads) -> tuple[Floats, Floats]:
         """Solve every row given the other side's factors; return new rows and their values.
@@ -53,7 +54,7 @@ class HalfStep:
             memory = dealer.scratch((last - first) * (size + 1) * size)
             return partners.equations(view, first, last, self.ridge, self.centre, memory=memory)
 
-        crowded = dealer.n_threads >= _CROWD and view.indices.size >= _LARGE
+        crowded = dealer.n_threads >= _CROWD and view.indices.size >= self.large
         if crowded and self.solver.from_table and not self.unobserved and self.keep_better:
             return self._run_compiled(view, partners, current, dealer)
         seeds = self._seeds(len(current))

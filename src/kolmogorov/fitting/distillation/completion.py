@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +23,6 @@ RANK = 160
 #: Times that what was found is multiplied again, which lets what is small in the table fade; two are usual (Halko,
 #: Martinsson and Tropp 2011).
 _POWERS = 2
-#: Cells of a block of users that is made where products are cut: 16 MB.
-_CELLS = 1 << 21
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +101,8 @@ class _MeanTable:
 class _CutTable(_MeanTable):
     """The same where each model's products are cut before they are averaged: made for some users at a time."""
 
+    #: Cells of the users that are made together: 16 MB.
+    cells: ClassVar[int] = 1 << 21
     # Every pass goes through all cells of all models.
     powers = 0
 
@@ -115,7 +116,7 @@ class _CutTable(_MeanTable):
 
     def _blocks(self) -> Iterator[tuple[slice, Floats]]:
         n_users, n_items = self.shape
-        some = max(1, _CELLS // n_items)
+        some = max(1, self.cells // n_items)
         for first in range(0, n_users, some):
             users = slice(first, min(first + some, n_users))
             total = np.zeros((users.stop - first, n_items))

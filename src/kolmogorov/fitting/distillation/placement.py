@@ -43,11 +43,11 @@ class LearnedRows(NamedTuple):
     number: int
 
 
-def best_pull(side: LearnedRows, unobserved: float, n_jobs: int | None) -> Pull:
-    """Return the pull under which rows, placed again from their observations, predict most as they did."""
+def best_pull(side: LearnedRows, unobserved: float, n_jobs: int | None, most_rows: int = _ROWS) -> Pull:
+    """Return the pull under which some rows, placed again from their observations, predict most as they did."""
     seen = np.flatnonzero(side.view.counts > 0)
     centre = side.rows[seen].mean(axis=0)
-    chosen = np.unique(seen[np.linspace(0, seen.size - 1, min(seen.size, _ROWS)).round().astype(np.int64)])
+    chosen = np.unique(seen[np.linspace(0, seen.size - 1, min(seen.size, most_rows)).round().astype(np.int64)])
     view, rows = _part(side.view, chosen), side.rows[chosen]
     gram = (side.factors * side.weights[:, None]).T @ side.factors
 

@@ -14,7 +14,7 @@ from kolmogorov.fitting.gpu.factors import row_length
 from kolmogorov.kernels.gpu import function
 
 #: Bytes of the normal equations of a batch; by judgement.
-_BATCH = 1 << 26
+BATCH = 1 << 26
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,4 +76,4 @@ def sent_batches(cupy: Any, gram: Floats, moment: Floats) -> Iterator[Batch]:
 
 
 def _rows_of_batch(length: int, itemsize: int) -> int:
-    return max(1, _BATCH // (itemsize * length * (length + 1)))
+    return max(1, BATCH // (itemsize * length * (length + 1)))
