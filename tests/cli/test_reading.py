@@ -153,7 +153,7 @@ def test_guests_with_items_that_are_unknown(shell, zoo_files, tmp_path):
     guests.write_text("user,item,rating\ng,milk,yes\ng,warp,no\n")
     found = shell("recommend", zoo_files[1], "--ratings", guests, "--top", 2, "--format", "csv")
     assert len(rows_of(found)) == 2
-    assert "Not known to the model, and left out: 1 item ('warp')" in found.stderr
+    assert "1 unknown item ('warp')" in found.stderr
     guests.write_text("user,item,rating\ng,mlik,1\n")
     refused = shell("recommend", zoo_files[1], "--ratings", guests)
     assert refused.exit_code == 1

@@ -43,7 +43,7 @@ def _check_safe_cells(context: click.Context) -> None:
     """Refuse --safe-cells where nothing would come of it."""
     chosen = chosen_format(context.params.get("form", "csv"), context.params.get("output"))
     if context.meta.get(_SAFE_CELLS) and chosen != "csv":
-        raise click.UsageError(f"--safe-cells is about CSV, and this is written as {chosen}. Say --format csv too.")
+        raise click.UsageError(f"--safe-cells works only with CSV, but the output is {chosen}. Add --format csv.")
 
 
 def flags_of(command: click.Command) -> dict[str, str]:

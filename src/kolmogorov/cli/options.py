@@ -278,7 +278,7 @@ def known_id(names: Vocabulary, text: str, what: str, unknown: str = "error") ->
 
     found = names.parse(text)
     if unknown == "error" and names.encode([found], what)[0] < 0:
-        remedy = advice("With {} it would be treated as the average one.", option("unknown", "average"))
+        remedy = advice("{} uses the average instead.", option("unknown", "average"))
         alike = names.suggestion(text)
-        raise UnknownIdError(f"The model has seen no observation of {what} {found!r}.{alike}" + remedy)
+        raise UnknownIdError(f"The model has no data on {what} {found!r}.{alike}" + remedy)
     return found

@@ -89,7 +89,7 @@ def test_parquet_without_pyarrow_names_the_command(tmp_path, monkeypatch):
     import kolmogorov._support.optional as optional
 
     monkeypatch.setattr(optional, "installed", lambda module: False)
-    with pytest.raises(ImportError, match=r"pip install 'kolmogorov\[parquet\]'"):
+    with pytest.raises(ImportError, match=r"pip install '.\[parquet\]'"):
         read_ratings(tmp_path / "x.parquet")
 
 

@@ -160,7 +160,7 @@ def test_without_pyarrow_the_command_is_named(monkeypatch):
     import kolmogorov._support.optional as optional
 
     monkeypatch.setattr(optional, "installed", lambda module: False)
-    with pytest.raises(ImportError, match=r"pip install 'kolmogorov\[parquet\]'"):
+    with pytest.raises(ImportError, match=r"pip install '.\[parquet\]'"):
         Observations.from_frame(Relation(pa.table(COLUMNS)))
     assert len(Observations.from_frame(pd.DataFrame(COLUMNS))) == 4
 

@@ -83,13 +83,13 @@ def command(
     fitted = fitted_model.fitted_
     if interval is not None and not isinstance(fitted_model, BayesianKolmogorovModel):
         raise ParameterError(
-            f"{model} holds a {type(fitted_model).__name__}, which knows no intervals. Fit with --bayes for them."
+            f"{model} holds a {type(fitted_model).__name__}, which has no intervals. Fit with --bayes to get them."
         )
     users, items = _pairs(pairs, ReadingOptions(**layout))
     strangers = Strangers(unknown)
     user_rows = strangers.settled(fitted.users.rows_of_texts(users), fitted.user_seen, users, "user", fitted.users)
     item_rows = strangers.settled(fitted.items.rows_of_texts(items), fitted.item_seen, items, "item", fitted.items)
-    strangers.tell()
+    strangers.tell_of_pairs()
     columns: dict[str, Any] = {"user": users, "item": items}
     if isinstance(fitted_model, BayesianKolmogorovModel):
         probability, deviation = fitted_model.fitted_.moments(user_rows, item_rows)
