@@ -237,7 +237,7 @@ def test_remedies_are_options_of_the_verb(shell, zoo_files, tmp_path, kind):
         "latin-1": "for example --encoding latin-1.",
         "utf-16": "try --encoding utf-16.",
         "duplicates": "Pass --duplicates mean or --duplicates last to merge them.",
-        "words": "'abstain', 'no', 'yes'. Say what they mean, for example --map abstain=0.5,no=0,yes=1.",
+        "words": "'abstain', 'no', 'yes'. Say what each means: --map abstain=NUMBER,no=0,yes=1.",
         "empty": "If that means missing, say so with --missing ''.",
         "negative": "For ratings below zero give --minimum.",
         "large": "Give the right --maximum or drop the entry.",

@@ -42,7 +42,7 @@ def test_words_and_marks_go_all_the_way(shell, votes, titles, tmp_path):
     refused = shell("data", "describe", votes, "--item-column", "motion")
     assert refused.exit_code == 1
     assert "line 10: value must be a number, got 'abstain'" in refused.output
-    assert "--map absent=0.5,abstain=0.5,no=0,yes=1" in refused.output
+    assert "--map absent=NUMBER,abstain=NUMBER,no=0,yes=1" in refused.output
     described = shell("data", "describe", votes, *MEANING)
     assert f"{72 - VOTES.count(',absent')} of 12 users × 6 items" in described.output
     assert shell("data", "pack", votes, *MEANING, "--titles", titles, "-o", table).exit_code == 0

@@ -53,6 +53,8 @@ def flags_of(command: click.Command) -> dict[str, str]:
         if isinstance(parameter, click.Option) and parameter.name:
             flag = max(parameter.opts, key=len)
             flags[parameter.name] = flag
+            if parameter.secondary_opts:
+                flags[f"no {parameter.name}"] = parameter.secondary_opts[0]
             flags[_IN_THE_LIBRARY.get(parameter.name, parameter.name)] = flag
     return flags
 

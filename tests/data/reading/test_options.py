@@ -25,7 +25,9 @@ def test_keywords_and_fields_are_the_same():
 def test_signatures_show_each_option_with_its_default(function):
     parameters = inspect.signature(function).parameters
     assert all(p.kind is not inspect.Parameter.VAR_KEYWORD for p in parameters.values())
-    options = {name: p.default for name, p in parameters.items() if name in DEFAULTS}
+    # The items of arrays are no option.
+    own = inspect.Parameter.KEYWORD_ONLY
+    options = {name: p.default for name, p in parameters.items() if name in DEFAULTS and p.kind is own}
     assert {"minimum", "maximum", "scaling", "duplicates"} <= options.keys()
     assert options == {name: DEFAULTS[name] for name in options}
 

@@ -67,7 +67,7 @@ def command(
         length = None
     else:
         length = k
-    observations = read_input(data, layout, scale=fitted_model.fitted_.scale)
+    observations = read_input(data, layout, like=fitted_model.fitted_)
     if folds is None:
         columns, title, sentence = scored_apart(fitted_model, observations, length)
         emit(columns, form, output, title)

@@ -24,6 +24,7 @@ from kolmogorov.cli.options import (
     reading_settings,
     refuse_given,
     scale_options,
+    tell_source,
     titles_option,
 )
 
@@ -63,11 +64,6 @@ if TYPE_CHECKING:
 @click.option("--burn-in", type=COUNT, help="First sweeps of each chain, which are dropped.  [default: by size]")
 @click.option("--samples", type=COUNT, help="Draws kept of each chain.  [default: by size]")
 @click.option("--max-seconds", type=Finite(), help="Time limit for the chains; fewer are drawn if needed.")
-@click.option(
-    "--only-yes",
-    is_flag=True,
-    help="Only what happened is recorded (clicks, purchases): everything else counts as a no of small weight.",
-)
 @click.option(
     "--learn-from",
     type=click.Choice(["draws", "ratings"]),
@@ -204,11 +200,11 @@ def _tables(data: str, model: Any, test_size: float | None, options: dict[str, A
     if isinstance(model.execution, Dask) and not model._has_draws and test_size is None and is_parquet(data):
         from glob import glob
 
-        refuse_given(["wide", "titles"], "does not go with parquet files that a cluster reads")
+        refuse_given(["wide", "items", "ignore", "titles"], "does not go with parquet files that a cluster reads")
         told = reading_settings(options, TableKeywords.__annotations__)
         return distributed_table(model.execution, sorted(glob(data)) or [data], **told), None
     table = read_input(data, options)
-    say.print(str(table))
+    tell_source(say, table)
     if test_size is None:
         return table, None
     return table.split(test_size, random_state=model.random_state, by="user" if options["only_yes"] else "entry")

@@ -80,5 +80,5 @@ def command(
         emit(columns, form, output, f"For {', '.join(who)}")
         return
     refuse_given(["unknown"], "goes only with --user")
-    guests = read_input(ratings or "", layout, scale=fitted_model.scale_)
+    guests = read_input(ratings or "", layout, like=fitted_model.fitted_)
     emit(fitted_model._asked(guests, top, **options), form, output, "For new users")

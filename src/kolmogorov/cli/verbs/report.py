@@ -77,7 +77,7 @@ def command(
     fitted_model = fitted_model.with_titles(items=titles)
     scale = fitted_model.fitted_.scale
     options: dict[str, Any] = {"likes": likes_level(scale, likes), "image": _shape(image)}
-    observations = None if data is None else read_input(data, layout, scale=scale)
+    observations = None if data is None else read_input(data, layout, like=fitted_model.fitted_)
     screen = console(stderr=True)
     with screen.status("Report") as status:
         fitted_model.report(

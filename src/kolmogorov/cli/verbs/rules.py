@@ -155,7 +155,7 @@ def _judged_on(fitted: Trained, name: str, layout: dict[str, Any], on: str) -> O
     from kolmogorov.errors import DataError
     from kolmogorov.surface.held_out import held_out
 
-    observations = read_input(name, layout, scale=fitted.scale)
+    observations = read_input(name, layout, like=fitted)
     if on == "all":
         return observations
     fresh = held_out(fitted, observations)

@@ -22,6 +22,7 @@ from kolmogorov.cli.options import (
     reading_options,
     refuse_given,
     scale_options,
+    tell_source,
     titles_option,
 )
 
@@ -75,9 +76,6 @@ def _worded(tried: Any) -> str:
     "0.3,1,3,10,30,100]",
 )
 @click.option("--item-reg", callback=_numbers, help="Values to try.  [default: likewise, 0,0.1]")
-@click.option(
-    "--only-yes", is_flag=True, help="Only yes is recorded (clicks, purchases): choose by lists of ten items."
-)
 @click.option("--folds", default=3, show_default=True, type=COUNT)
 @click.option("--max-seconds", type=Finite(), help="Time limit for the search; then the best so far is taken.")
 @click.option("--max-iter", default=50, show_default=True, type=COUNT, help="Limit on sweeps of every fit.")
@@ -121,8 +119,8 @@ def command(
     if model == "draws":
         refuse_given(("user_reg", "item_reg", "max_iter", "only_yes"), "does not go with --model draws")
     say = console(stderr=True)
-    observations = read_input(data, options)
-    say.print(str(observations))
+    observations = read_input(data, options | {"only_yes": only_yes})
+    tell_source(say, observations)
     grid: dict[str, Any] = {"n_events": events, "levels": levels or None, "user_reg": user_reg, "item_reg": item_reg}
     with _bar(say) as (advance, trials):
         found = tune(

@@ -13,9 +13,15 @@ from kolmogorov._support.wording import named
 from kolmogorov.errors import ParameterError
 
 #: Words that go together, yes first; capitals do not matter.
-_PAIRS = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("+", "-"), ("like", "dislike"))
+_SIGNS = ("+", "-")
+_PAIRS = [("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), _SIGNS, ("like", "dislike")]
+_PAIRS += [("ja", "nein"), ("wahr", "falsch"), ("oui", "non"), ("vrai", "faux")]
 #: The two words that a word is one of.
 PAIR_OF = {word: pair for pair in _PAIRS for word in pair}
+#: Pairs that may stand beside 0 and 1: a dash beside them is rather a missing value.
+AMONG_BITS = frozenset(_PAIRS) - {_SIGNS}
+#: Words that no column is called by.
+_NEVER_NAMES = frozenset(("yes", "no", "true", "false", "ja", "nein", "wahr", "falsch", "oui", "non"))
 
 
 @dataclass(frozen=True)
@@ -55,12 +61,14 @@ class Notation:
         Examples
         --------
         >>> form = Notation()
-        >>> form.begins("yes", "no"), form.begins("like", "yes"), form.begins("rating", "yes")
-        (True, False, False)
+        >>> form.begins("yes", "no"), form.begins("like", "yes"), form.begins("rating", "yes"), form.begins("yes", "1")
+        (True, False, False, True)
         """
         one, other = first.strip().casefold(), second.strip().casefold()
         if first.strip() in self.missing or self.meaning is not None:
             return first.strip() in self.missing or one in (self.meaning or {})
+        if one in _NEVER_NAMES:
+            return True
         return one in PAIR_OF and (not other or second.strip() in self.missing or PAIR_OF[one] == PAIR_OF.get(other))
 
 
