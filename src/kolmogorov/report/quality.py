@@ -63,7 +63,9 @@ def tested(model: EventModel, fresh: Observations) -> Test | None:
         if len(whole) < FEW:
             return None
         train, fresh = whole.split(test_size=0.2, random_state=0, by="user" if only_yes else "entry")
-        model = clone(model).set_params(random_state=0, checkpoint=None, callback=None).fit(train)
+        again: Any = clone(model).set_params(random_state=0, checkpoint=None, callback=None)
+        # Of a fit that Ctrl-C ended early the page would tell a quality that is not the model's.
+        model = again.fit(train) if again._has_draws else again._fit(train, keep_interrupted=False)
         protocol = (
             f"All given data was used for training. So the same settings were fitted to four fifths of it and tested "
             f"on the remaining {len(fresh):,} observations."

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kolmogorov._support.validation import is_finite
 from kolmogorov._support.wording import named
 from kolmogorov.errors import ParameterError
 
@@ -77,7 +78,7 @@ def _checked_map(given: Any) -> dict[str, float]:
         raise ParameterError(named("map") + f" must give a number for each value, got {given!r}.")
     found: dict[str, float] = {}
     for key, number in given.items():
-        if isinstance(number, (str, bytes)) or not isinstance(number, numbers.Real) or not np.isfinite(float(number)):
+        if isinstance(number, (str, bytes)) or not isinstance(number, numbers.Real) or not is_finite(number):
             raise ParameterError(
                 named("map") + f" must give a finite number for each value, got {number!r} for {key!r}."
             )
@@ -98,6 +99,6 @@ def text_of(value: Any) -> str:
     """Write a value as a file would hold it."""
     if isinstance(value, str):
         return value.strip()
-    if isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_)) and float(value).is_integer():
-        return str(int(float(value)))
+    if isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_)) and is_finite(value):
+        return str(int(float(value))) if float(value).is_integer() else str(value)
     return str(value)

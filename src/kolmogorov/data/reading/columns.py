@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -9,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from kolmogorov._support.validation import suggestion
-from kolmogorov._support.wording import Option, advice, option
+from kolmogorov._support.wording import Option, advice, named, option
 from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.data.reading.shape import ListShape, Shape
 from kolmogorov.data.reading.wide import WideShape
-from kolmogorov.errors import DataError
+from kolmogorov.errors import DataError, ParameterError
 
 Roles = tuple[str, ...]
 RATING: Roles = ("user", "item", "value")
@@ -98,8 +99,7 @@ def pick_columns(
         if column is not None and (exact or isinstance(column, str)):
             chosen[role] = _named_column(names, column, role, source)
         elif column is not None:
-            check_position(column, len(names), role, source)
-            chosen[role] = column
+            chosen[role] = checked_position(column, len(names), role, source)
     usual = usual_columns(names, options.known_names)
     for role in roles:
         if role not in chosen and role in usual and usual[role] not in chosen.values():
@@ -177,10 +177,13 @@ def usual_columns(names: Sequence[Any], known: Mapping[str, str] | None = None) 
     return found | {role: list(names).index(name) for role, name in (known or {}).items() if name in names}
 
 
-def check_position(position: int, width: int, role: str, source: str) -> None:
-    """Refuse a position beyond the columns that there are."""
-    if not 0 <= position < width:
+def checked_position(position: Any, width: int, role: str, source: str) -> int:
+    """Return a position; one beyond the columns that there are is refused, and so is what is no position."""
+    if not isinstance(position, numbers.Integral) or isinstance(position, bool):
+        raise ParameterError(named(role) + f" must be the name of a column or its position from 0, got {position!r}.")
+    if not 0 <= int(position) < width:
         raise DataError(f"{source} has columns 0 to {width - 1}, but the {role} was to be column {position}.")
+    return int(position)
 
 
 def _plain(name: Any) -> str:

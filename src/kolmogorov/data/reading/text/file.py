@@ -236,7 +236,7 @@ class TextFile:
             raise DataError(f"{self.name} is not a text file: it holds NUL bytes." + remedy)
         try:
             return io.TextIOWrapper(cast("IO[bytes]", plain), encoding=self.encoding, newline="")
-        except LookupError:
+        except (LookupError, ValueError):  # a NUL in the name
             raise DataError(f"There is no encoding {self.encoding!r}.") from None
 
 

@@ -12,7 +12,7 @@ from kolmogorov.data.reading.columns import (
     RATING,
     USUAL_POSITIONS,
     Roles,
-    check_position,
+    checked_position,
     guessed_roles,
     pick_columns,
     usual_columns,
@@ -82,9 +82,8 @@ def recognise(file: TextFile, options: ReadingOptions, roles: Roles | None = Non
     positions = {role: USUAL_POSITIONS[role] for role in roles}
     if options.only_yes and len(first) == 2:
         positions.pop("value", None)
-    positions.update({role: column for role, column in options.columns.items() if isinstance(column, int)})
-    for role, position in positions.items():
-        check_position(position, len(first), role, file.name)
+    positions.update({role: column for role, column in options.columns.items() if column is not None})
+    positions = {role: checked_position(place, len(first), role, file.name) for role, place in positions.items()}
     numbered = [str(position - (position > positions["user"])) for position in range(len(first))]
     return Layout(separator, False, numbered, positions)
 
