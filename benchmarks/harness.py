@@ -165,7 +165,7 @@ def peer(module: str, extra: str | None = "bench") -> bool:
     if find_spec(module) is not None:
         return True
     if module not in _ABSENT:
-        _ABSENT[module] = f"'kolmogorov[{extra}]'" if extra else module
+        _ABSENT[module] = f"'.[{extra}]'" if extra else module
         print(f"{module} is not installed and is left out. Install it with: pip install {_ABSENT[module]}")
     return False
 

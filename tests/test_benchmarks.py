@@ -101,7 +101,7 @@ def test_a_run_without_a_peer_is_not_saved(module, monkeypatch, tmp_path, capsys
     harness.finish(table, complete=False)
     assert written == ["t"]
     assert not harness.peer("no_such_peer")
-    assert "pip install 'kolmogorov[bench]'" in capsys.readouterr().out
+    assert "pip install '.[bench]'" in capsys.readouterr().out
     harness.finish(table)
     assert written == ["t"]
     assert "not saved: without no_such_peer" in capsys.readouterr().out

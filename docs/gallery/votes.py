@@ -34,7 +34,7 @@ for name, accuracy in {
     "the model": model.evaluate(test)["accuracy"],
     "the planted truth": ((expected > 0.5) == (test.values > 0.5)).mean(),
 }.items():
-    print(f"{name:20}{accuracy:.1%} of held-out votes told right")
+    print(f"{name:20}{accuracy:.1%} accuracy on held-out votes")
 
 # %%
 # Who votes in which event: the mean theta of each party's members. Parties were not shown to the model.

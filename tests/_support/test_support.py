@@ -134,13 +134,11 @@ def test_missing_extras_name_the_command(monkeypatch):
     import kolmogorov._support.optional as optional
 
     monkeypatch.setattr(optional, "installed", lambda module: False)
-    with pytest.raises(
-        MissingExtraError, match=r"Plots needs matplotlib. Install it with: pip install 'kolmogorov\[x\]'"
-    ):
+    with pytest.raises(MissingExtraError, match=r"Plots needs matplotlib. In the clone, run: pip install '.\[x\]'"):
         require("matplotlib", extra="x", purpose="Plots")
-    with pytest.raises(MissingExtraError, match=r"pip install 'kolmogorov\[pandas\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '.\[pandas\]'"):
         to_frame({"a": [1]})
-    with pytest.raises(MissingExtraError, match=r"pip install 'kolmogorov\[parquet\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '.\[parquet\]'"):
         to_frame({"a": [1]}, "pyarrow")
 
 

@@ -45,9 +45,9 @@ def test_a_missing_extra_names_its_command(monkeypatch):
     import kolmogorov._support.optional as optional
 
     monkeypatch.setattr(optional, "installed", lambda module: False)
-    with pytest.raises(MissingExtraError, match=r"pip install 'kolmogorov\[sdp\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '.\[sdp\]'"):
         km.bqp.solve(np.eye(2), [1.0, 1.0], solver="sdr")
-    with pytest.raises(MissingExtraError, match=r"pip install 'kolmogorov\[qubo\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '.\[qubo\]'"):
         bqp.from_dimod(dimod.BinaryQuadraticModel("BINARY"))
 
 

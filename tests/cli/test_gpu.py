@@ -13,9 +13,9 @@ from kolmogorov.cli import cluster
 def test_what_is_missing_is_named(shell, tmp_path):
     result = shell("fit", "dataset:zoo", "--gpu", "-o", tmp_path / "zoo.km")
     assert result.exit_code == 1
-    assert "pip install 'kolmogorov[cuda]'" in result.output
+    assert "pip install '.[cuda]'" in result.output
     assert not (tmp_path / "zoo.km").exists()
-    assert "pip install 'kolmogorov[cuda]'" in " ".join(shell("doctor").output.replace("│", " ").split())
+    assert "pip install '.[cuda]'" in " ".join(shell("doctor").output.replace("│", " ").split())
 
 
 @pytest.mark.skipif(installed("cupy"), reason="CuPy is installed")
@@ -23,7 +23,7 @@ def test_workers_here_need_it_too(shell, tmp_path):
     pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
     result = shell("fit", "dataset:zoo", "--gpu", "--dask", "local:1", "-o", tmp_path / "zoo.km")
     assert result.exit_code == 1
-    assert "pip install 'kolmogorov[cuda]'" in result.output
+    assert "pip install '.[cuda]'" in result.output
     assert not (tmp_path / "zoo.km").exists()
 
 

@@ -236,3 +236,15 @@ def test_models_of_older_versions_are_refused_in_one_sentence(shell, path, tmp_p
         said = f"Error: {path} was written by kolmogorov 0.2.0 or earlier, whose models this release does not read."
         assert " ".join(result.output.split()) == f"{said} Fit again."
         assert not out.exists()
+
+
+@pytest.mark.parametrize(("kind", "name", "count"), [(Sampler, "_take", 60), (CompletionEngine, "sweep", 2)])
+def test_a_page_whose_test_is_interrupted_is_not_written(shell, stars, tmp_path, interrupted, kind, name, count):
+    """A page would tell the quality of a fit that was ended early as if it were the model's."""
+    path, page = tmp_path / "m.km", tmp_path / "page.html"
+    model = km.KolmogorovModel(3, max_iter=5, tol=0.0, random_state=0, n_jobs=1).fit(km.read_ratings(stars))
+    model.save(path)
+    interrupted(kind, name, count)
+    result = shell("report", path, "-o", page)
+    assert result.exit_code == INTERRUPTED, result.output
+    assert not page.exists()

@@ -67,7 +67,7 @@ def test_no_verb_writes_onto_what_it_reads(shell, copies, tmp_path, verb, way):
             target = path.parent / ".." / path.parent.name / path.name
         result = shell(*arguments, "--checkpoint" if "checkpoint" in verb else "-o", target)
         assert result.exit_code == 2, result.output
-        assert "would be overwritten, and this command reads it" in result.output
+        assert "is an input of this command" in result.output
         assert "Choose another name for" in result.output
     assert [path.read_bytes() for path in copies] == before
 
@@ -162,12 +162,12 @@ def test_safe_cells_on_request(shell, evil, tmp_path):
     assert "\n'=1+1," in safe.stdout
     assert shell(*arguments[:-2], "--safe-cells", "-o", tmp_path / "x.csv").exit_code == 0
     assert "'=1+1" in (tmp_path / "x.csv").read_text()
-    pairs = shell("predict", evil, "--safe-cells", stdin="user,item\n-a,@b\n")
+    pairs = shell("predict", evil, "--safe-cells", "--unknown", "ignore", stdin="user,item\n-a,@b\n")
     assert "'-a,'@b" in pairs.stdout
     for more in (["--format", "json"], [], ["--format", "table", "-o", tmp_path / "x.json"]):
         refused = shell(*arguments[:-2], "--safe-cells", *more)
         assert refused.exit_code == 2
-        assert "--safe-cells is about CSV" in refused.output
+        assert "--safe-cells works only with CSV" in refused.output
 
 
 def test_half_a_surrogate_pair_is_written_as_json_would(shell, evil, tmp_path):

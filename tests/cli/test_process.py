@@ -52,7 +52,7 @@ def test_a_killed_run_is_cleaned_up_after_by_the_next(shell, tmp_path, zoo_files
     assert clean_folder(tmp_path)[0] == []
     listed = shell("doctor", "--clean", tmp_path)
     assert listed.exit_code == 0
-    assert "Left alone, it may still be written" in listed.output
+    assert "Kept, another process may be writing it" in listed.output
     assert run.left()
     run.end(signal.SIGKILL)
     assert run.left()
@@ -69,7 +69,7 @@ def test_the_doctor_cleans(shell, tmp_path, monkeypatch):
     assert result.exit_code == 0, result.output
     assert "Removed" in result.output
     assert run.left() == [".bashrc"]
-    assert "Nothing was left" in shell("doctor", "--clean", tmp_path).output
+    assert "Nothing to remove" in shell("doctor", "--clean", tmp_path).output
     assert shell("doctor", "--clean", tmp_path / "absent").exit_code == 2
 
 

@@ -42,7 +42,7 @@ def test_words_and_marks_go_all_the_way(shell, votes, titles, tmp_path):
     refused = shell("data", "describe", votes, "--item-column", "motion")
     assert refused.exit_code == 1
     assert "line 10: value must be a number, got 'abstain'" in refused.output
-    assert "--map absent=0.5,abstain=0.5,no=0,yes=1" in refused.output
+    assert "--map absent=NUMBER,abstain=NUMBER,no=0,yes=1" in refused.output
     described = shell("data", "describe", votes, *MEANING)
     assert f"{72 - VOTES.count(',absent')} of 12 users × 6 items" in described.output
     assert shell("data", "pack", votes, *MEANING, "--titles", titles, "-o", table).exit_code == 0
@@ -153,7 +153,7 @@ def test_guests_with_items_that_are_unknown(shell, zoo_files, tmp_path):
     guests.write_text("user,item,rating\ng,milk,yes\ng,warp,no\n")
     found = shell("recommend", zoo_files[1], "--ratings", guests, "--top", 2, "--format", "csv")
     assert len(rows_of(found)) == 2
-    assert "Not known to the model, and left out: 1 item ('warp')" in found.stderr
+    assert "1 unknown item ('warp')" in found.stderr
     guests.write_text("user,item,rating\ng,mlik,1\n")
     refused = shell("recommend", zoo_files[1], "--ratings", guests)
     assert refused.exit_code == 1

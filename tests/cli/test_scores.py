@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import kolmogorov as km
+from kolmogorov.surface.held_out import held_out
 
 
 @pytest.fixture
@@ -66,9 +67,15 @@ def test_only_yes_needs_a_word_and_is_judged_by_lists(shell, likes, tmp_path):
     assert shell("fit", likes, "--only-yes", "-q", "-o", model.with_name("usual.km")).exit_code == 0
     usual = km.load(model.with_name("usual.km"))
     assert (usual.theta_.shape[1], usual.levels, usual.learned_from_) == (48, "chances", "draws")
-    rows = json.loads(shell("evaluate", model, likes, "--ranking", "-k", 5, "--format", "json").stdout)
+    # Of those that the model was not trained on, and by lists without being told.
+    rows = json.loads(shell("evaluate", model, likes, "-k", 5, "--format", "json").stdout)
     assert [row["score"] for row in rows][:3] == ["recall", "precision", "ndcg"]
-    assert shell("evaluate", model, likes, "-k", 5).exit_code == 2
+    fresh = held_out(found.fitted_, km.read_ratings(likes))
+    assert rows[0]["held out"] == pytest.approx(found.evaluate(fresh, ranking=True, k=5)["recall"])
+    assert shell("evaluate", model, likes, "--errors", "-k", 5).exit_code == 2
+    refused = shell("evaluate", model.with_name("usual.km"), likes)
+    assert refused.exit_code == 1
+    assert "The model was trained on all" in refused.output
     tuned = shell("tune", likes, "--only-yes", "--events", 4, "--user-reg", 1, "--item-reg", 0, "--folds", 2)
     assert "ndcg" in tuned.output
     assert "most popular" in tuned.output

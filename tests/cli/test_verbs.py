@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 import kolmogorov as km
 from kolmogorov.cli import main
+from kolmogorov.surface.held_out import trained_on
 
 VERBS = ["demo", "fit", "predict", "recommend", "explain", "rules", "report", "evaluate", "data", "doctor"]
 
@@ -49,10 +50,10 @@ def test_every_verb_has_help_with_an_example(verb):
 def test_the_demo_shows_what_it_promises():
     result = run("demo")
     assert result.exit_code == 0
-    for words in ("Held-out cells told right", "best constant guess", "learned events", "⇒", "Why the dolphin"):
+    for words in ("Accuracy on held-out cells", "best constant guess", "learned events", "⇒", "Why the dolphin"):
         assert words in result.output
     told, guessed = (
-        float(part.split("%")[0].split()[-1]) for part in result.output.split("right:")[1].split("trait:")[:2]
+        float(part.split("%")[0].split()[-1]) for part in result.output.split("cells:")[1].split("trait:")[:2]
     )
     assert told > guessed
 
@@ -99,7 +100,7 @@ def test_predict_from_file_and_from_standard_input(model, tmp_path):
     assert next(csv.DictReader(io.StringIO(piped.stdout)))["probability"] == rows[0]["probability"]
     refused = run("predict", model, pairs, "--unknown", "error")
     assert refused.exit_code == 1
-    assert "no observation of user 'nobody'" in refused.output
+    assert "no data on user 'nobody'" in refused.output
 
 
 def test_recommend_known_and_new_users(model, tmp_path):
@@ -120,8 +121,16 @@ def test_recommend_known_and_new_users(model, tmp_path):
 
 def test_evaluate(model, ratings):
     scores = json.loads(run("evaluate", model, ratings, "--format", "json").stdout)
-    expected = km.load(model).evaluate(km.read_ratings(ratings))
-    assert {row["score"]: row["value"] for row in scores} == pytest.approx(expected)
+    loaded, table = km.load(model), km.read_ratings(ratings)
+    trained = trained_on(loaded.fitted_, table)
+    for column, part in (("held out", ~trained), ("training", trained)):
+        expected = loaded.evaluate(table.subset(part))
+        assert {row["score"]: row[column] for row in scores} == pytest.approx(expected)
+    learned = ratings.with_name("learned.km")
+    assert run("fit", ratings, "--point", "--events", 2, "-q", "-o", learned).exit_code == 0
+    found = run("evaluate", learned, ratings)
+    assert "held out" not in found.output
+    assert "The model was trained on all of these ratings" in found.stderr
 
 
 def test_data_and_doctor(ratings):
@@ -178,7 +187,7 @@ def test_other_mistakes(tmp_path, ratings, model):
     assert "must be an integer >= 1" in run("fit", ratings, "--events", 0, "-o", tmp_path / "m.km").output
     unknown = run("explain", model, "--user", "unicorn", "--item", "milk")
     assert unknown.exit_code == 1
-    assert "no observation of user 'unicorn'" in unknown.output
+    assert "no data on user 'unicorn'" in unknown.output
 
 
 def test_titles_are_shown_and_never_interpreted(tmp_path):
@@ -300,7 +309,7 @@ def test_numbers_that_json_lacks_become_null(model, ratings, tmp_path):
 
 def test_explain_names_rules(model):
     result = run("explain", model, "--user", "dove", "--item", "eggs")
-    _, rules = result.output.split("Rules that lead to it")
+    _, rules = result.output.split("Rules that support it")
     (first, *_) = km.load(model).explain("dove", "eggs").reasons
     assert first.consequent == "eggs"
     for words in (first.antecedent, f"{first.held} of {first.support}", f"{first.base_rate:.0%}"):
@@ -345,11 +354,11 @@ def test_options_of_the_other_fit_are_refused(ratings, tmp_path):
     wrong = {
         ("--bayes", "--user-reg", 3): "--user-reg: does not go with --bayes.",
         ("--point", "--chains", 7): "--chains: goes only with --bayes.",
-        ("--n-init", 2, "--samples", 7): "--samples: goes only with --bayes, and --n-init asks for one model.",
+        ("--n-init", 2, "--samples", 7): "--samples: goes only with --bayes, but --n-init fits one model.",
         ("--bayes", "--learn-from", "draws"): "--learn-from: does not go with --bayes.",
         ("--bayes", "--only-yes"): "--only-yes: does not go with --bayes.",
         ("--bayes", "--levels", "chances"): "--levels chances: does not go with --bayes.",
-        ("--levels", "chances", "--chains", 2): "--chains: goes only with --bayes, and --levels chances asks for one",
+        ("--levels", "chances", "--chains", 2): "--chains: goes only with --bayes, but --levels chances fits one",
         ("--learn-from", "draws", "--item-reg", 1): "--item-reg: goes only with --learn-from ratings.",
         ("--learn-from", "draws", "--prior", "uniform"): "--prior: goes only with --learn-from ratings.",
     }
@@ -371,12 +380,16 @@ def test_options_that_are_gone_are_no_options(ratings, tmp_path, gone):
 def test_models_are_drawn_unless_one_is_asked_for(ratings, tmp_path):
     path = tmp_path / "m.km"
     few = ["--chains", 2, "--burn-in", 10, "--samples", 4, "--events", 3]
-    drawing = "Drawing models: 2 chains of 26 sweeps, 3 events."
-    from_draws = "Learning one model to read and to predict with, from the table that a few short chains complete.\n"
-    from_ratings = "Learning one model from the ratings.\n"
+    drawing = "2 chains of 26 sweeps, 3 events."
+    from_draws = "Fitting one model that you can read, from a table completed by short chains.\n"
+    from_ratings = "Fitting one model from the ratings.\n"
     for options, learned_from, words in (
-        (few, None, f"{drawing} Draws predict best; --point learns one model that can be read, sooner.\n"),
-        (["--bayes", *few], None, f"{drawing}\n"),
+        (
+            few,
+            None,
+            f"Fitting an average of models (most accurate): {drawing} --point fits one you can read, sooner.\n",
+        ),
+        (["--bayes", *few], None, f"Fitting an average of models (most accurate): {drawing}\n"),
         (["--point"], "draws", from_draws),
         (["--n-init", 2], "draws", from_draws),
         (["--levels", "chances"], "draws", from_draws),
@@ -396,7 +409,7 @@ def test_models_are_drawn_unless_one_is_asked_for(ratings, tmp_path):
         else:
             assert type(learned) is km.KolmogorovModel
             assert learned.learned_from_ == learned_from
-            assert "its people like more than others" in " ".join(result.output.split())
+            assert "liked more than by others" in " ".join(result.output.split())
         assert run("fit", ratings, *options, "-q", "-o", path).output == ""
 
 
@@ -404,7 +417,7 @@ def test_tables_beyond_the_reach_of_draws_are_said_once(ratings, tmp_path, monke
     monkeypatch.setattr("kolmogorov.model.completing.MOST_RATINGS", 100)
     caplog.set_level("INFO", logger="kolmogorov")
     result = run("fit", ratings, "--point", "--events", 2, "-o", tmp_path / "m.km")
-    said = "Learning one model from the ratings: there are 1,515 of them, and draws are made of up to 100.\n"
+    said = "Fitting one model from the ratings: there are 1,515 of them, and draws are made of up to 100.\n"
     assert said in result.output
     assert km.load(tmp_path / "m.km").learned_from_ == "ratings"
     assert not [record for record in caplog.records if "Learning from the ratings" in record.message]
@@ -490,6 +503,7 @@ def test_sizes_of_chains_are_automatic_and_time_is_kept(stars, tmp_path):
     model = tmp_path / "m.km"
     result = run("fit", stars, "--bayes", "--max-seconds", 0.5, "--maximum", 5, "-o", model)
     assert result.exit_code == 0, result.output
+    assert re.search(r"Stopped at 0.5 s: \d+ of \d+ |within 0.5 s\.", result.stderr)
     assert km.load(model).get_params()["n_events"] == "auto"
     assert run("fit", stars, "--bayes", "--max-seconds", -1, "-o", tmp_path / "x.km").exit_code != 0
     for wrong in (["--max-seconds", 3], ["--likelihood", "gaussian"]):

@@ -556,7 +556,7 @@ def test_columns_of_parquet_files_in_the_shell(tmp_path, table):
         call = ["fit", str(tmp_path / "*.parquet"), "--dask", "local:1", "--events", "2", "--max-iter", "2", *more]
         result = CliRunner().invoke(main, [*call, "-o", str(tmp_path / "m.km")])
         assert result.exit_code == 0, result.output
-        assert "Learning one model from the ratings: the table is in a cluster." in result.output
+        assert "Fitting one model from the ratings: the table is in a cluster." in result.output
         assert len(km.load(tmp_path / "m.km").users_) == 300
     call = ["fit", str(tmp_path / "*.parquet"), "--dask", "local:1", "-o", str(tmp_path / "m.km")]
     result = CliRunner().invoke(main, call)

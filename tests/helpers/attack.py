@@ -1,7 +1,8 @@
 """Forged files by the thousand: each must be refused with a sentence, or be what it says it is.
 
 `run` starts workers that open forged files under a limit on memory, and watches them: one that dies is a crash, one
-that says nothing for a while is a hang. `benchmarks/attack.py` does it at length, a test for a few seconds.
+that says nothing for a while is a hang. What loads is used: predictions, guests, new rows, rules, and for some files
+the page. `benchmarks/attack.py` does it at length, a test for a few seconds.
 """
 
 from __future__ import annotations
@@ -15,17 +16,22 @@ import sys
 import tempfile
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 
 import kolmogorov as km
+from helpers.columns import odd_columns
 from helpers.forgery import mutated
 from kolmogorov.errors import FileFormatError, KolmogorovError
 from kolmogorov.sampling.checkpoint import ChainCheckpoint
 
-KINDS = ("models", "tables", "fits", "chains")
+KINDS = ("models", "tables", "fits", "chains", "columns")
+#: Seconds that one file may take, with all that is done with it; on a busy machine the usual tenth becomes many.
 PATIENCE = 120.0
+#: Of one in so many models the page is made, too.
+_PAGES = 8
 _ALLOWED = 100 << 20
 
 
@@ -146,7 +152,9 @@ def check_model(model):
         return
     check_table(fitted.training)
     theta, psi = fitted.theta, fitted.psi
-    assert theta.shape[-1] == psi.shape[-1] == model.n_events
+    size = theta.shape[-1]
+    assert psi.shape[-1] == size
+    assert model.n_events in ("auto", size)
     assert theta.shape[-2:-1] == (len(fitted.users),)
     assert psi.shape[-2:-1] == (len(fitted.items),)
     assert (theta >= 0).all()
@@ -175,7 +183,7 @@ def check_model(model):
         assert (fitted.user_pull.centre >= 0).all()
         assert np.isfinite(fitted.item_pull.centre).all()
         for pull in (fitted.user_pull.strength, fitted.item_pull.strength):
-            assert pull.shape == (model.n_events, model.n_events)
+            assert pull.shape == (size, size)
             assert np.allclose(pull, pull.T)
             assert np.linalg.eigvalsh(pull)[0] >= -1e-6 * np.abs(pull).max()
         assert fitted.learned_from in ("draws", "ratings")
@@ -202,14 +210,29 @@ def use_model(model, folder):
     if hasattr(model, "relations"):
         str(model.relations().rules())
     model.recommend(users[0], 3)
+    if hasattr(model, "fold_in"):
+        guest = {items[0].item() if hasattr(items[0], "item") else items[0]: model.scale_.maximum}
+        model.recommend(guest=guest, n=2)
     if hasattr(model, "explain") and hasattr(model, "theta_"):
         str(model.explain(users[0], items[0], unknown="ignore"))
     model.save(folder / "again")
+    same = km.load(folder / "again").predict(users[0], items)
+    assert np.array_equal(same, model.predict(users[0], items))
 
 
-def judge(kind, path, folder):
+def check_page(model, folder):
+    """Make the page of a model that has one: it must be JSON without numbers that JSON does not have."""
+    if hasattr(model, "report"):
+        model.report(folder / "page.html")
+        assert (folder / "page.html").stat().st_size > 10_000
+
+
+def judge(kind, path, folder, page=False):
     """Open one file; return "refused" or "loaded". Anything else that happens is a finding."""
     try:
+        if kind == "columns":
+            check_table(km.read_ratings(path if path.suffix == ".parquet" else stream_of(path)))
+            return "loaded"
         if kind == "models":
             with limited(path):
                 model = km.load(path)
@@ -217,6 +240,8 @@ def judge(kind, path, folder):
             assert model.get_params().get("random_state") is None
             check_model(model)
             use_model(model, folder)
+            if page:
+                check_page(model, folder)
         elif kind == "tables":
             with limited(path):
                 table = km.Observations.open(path)
@@ -235,7 +260,18 @@ def judge(kind, path, folder):
             check_model(model)
     except FileFormatError:
         return "refused"
+    except km.errors.DataError:
+        if kind == "columns":
+            return "refused"
+        raise
     return "loaded"
+
+
+def stream_of(path):
+    """Return a stream of Arrow as somebody else's library hands it over."""
+    import pyarrow
+
+    return pyarrow.ipc.open_stream(path)
 
 
 @contextlib.contextmanager
@@ -253,26 +289,41 @@ def limited(path):
 # --- workers ---------------------------------------------------------------------------------------------------------
 
 
+def compile_solvers():
+    """Compile what forged files may name, so that no file has to wait for it."""
+    for family in ("binary", "simplex", "levels", "box", "ridge"):
+        for name in km.solvers.names(family):
+            if name != "sdr":
+                solver = km.solvers.resolve(family, name)
+                solver = solver.on(np.array([0.0, 0.5, 1.0])) if family == "levels" else solver
+                solver.solve_batch(np.eye(3)[None], np.ones((1, 3)), solver.nearest(np.ones(3) / 3)[None])
+
+
 def work(kind, seed, first, last):
     """Judge the files `first` to `last` of a seed, and print a line for each."""
     ChainCheckpoint.pause = 0.0
     warnings.simplefilter("ignore")
+    if kind == "models":
+        compile_solvers()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        honest = corpus(folder)[kind]
+        honest = corpus(folder)[kind] if kind != "columns" else []
         for number, content in enumerate(honest):
             path = folder / f"honest{number}"
             path.write_bytes(content)
             assert judge(kind, path, folder) == "loaded", f"the honest file {number} of {kind} is refused"
         for number in range(first, last):
             rng = np.random.default_rng([seed, KINDS.index(kind), number])
-            which = int(rng.integers(len(honest)))
-            path = folder / f"forged{which}"
-            path.write_bytes(mutated(rng, honest[which]))
+            if kind == "columns":
+                path = odd_columns(rng, folder)
+            else:
+                which = int(rng.integers(len(honest)))
+                path = folder / f"forged{which}"
+                path.write_bytes(mutated(rng, honest[which]))
             sys.stdout.write(f"{number} ")
             sys.stdout.flush()
             try:
-                outcome = judge(kind, path, folder)
+                outcome = judge(kind, path, folder, page=number % _PAGES == 0)
             except KolmogorovError as error:
                 outcome = f"finding: {type(error).__name__} after loading: {error}"
             except MemoryError:
@@ -283,9 +334,18 @@ def work(kind, seed, first, last):
             sys.stdout.flush()
 
 
-def run(kind, count, seed=0, report=None):
-    """Judge `count` forged files of a kind; return the numbers of outcomes and a list of findings."""
-    tally, findings, first = {"refused": 0, "loaded": 0}, [], 0
+def run(kind, count, seed=0, report=None, processes=1, first=0):
+    """Judge `count` forged files of a kind, from `first` on; return the numbers of outcomes and a list of findings."""
+    ends = [first + count * k // processes for k in range(processes + 1)]
+    with ThreadPoolExecutor(processes) as pool:
+        parts = list(pool.map(lambda a, b: _run(kind, a, b, seed, report), ends[:-1], ends[1:]))
+    tally = {outcome: sum(part[0][outcome] for part in parts) for outcome in ("refused", "loaded")}
+    return tally, [finding for part in parts for finding in part[1]]
+
+
+def _run(kind, first, count, seed, report):
+    """Judge the files `first` to `count`, with a new worker after each that dies or hangs."""
+    tally, findings = {"refused": 0, "loaded": 0}, []
     while first < count:
         command = [sys.executable, __file__, kind, str(seed), str(first), str(count)]
         # One arena, so that the limit on memory is not met by reserves of the allocator.

@@ -121,8 +121,27 @@ TITLE_LIES = {
 
 # --- at random -----------------------------------------------------------------------------------------------------
 
-_NUMBERS = [np.nan, np.inf, -np.inf, -1, 0, 0.5, 2, 255, 1e308, -1e308, 1e-320, 2**31, 2**63 - 1, -(2**63)]
+_NUMBERS = [np.nan, np.inf, -np.inf, -1, 0, 0.5, 2, 255, 1e9, 1e16, 1e200, 1e308, -1e308, 1e-320]
+_NUMBERS += [2**31, 2**63 - 1, -(2**63)]
 _LEAVES = [None, True, -1, 0, 1, 2, 2.5, 7, 10**9, 2**63, 1e308, "", "x", "../evil", "bernoulli", [], {}, [0], {"a": 1}]
+_LEAVES += ["\ud800", "a\0b", 10**400, [0, 1], [0.0, 1.0]]
+#: What a parameter or an option of a solver may be said to be: numbers that are sensible, and those far beyond.
+_SIZES = [0, 1, 2, 3, 0.5, 1e-3, -1, 2**31, 2**62, 10**9, 10**400, 1e9, 1e12, 1e16, 1e308, 1e-320, True, None, "auto"]
+_PARAMETERS = ["n_events", "levels", "max_iter", "n_init", "tol", "user_reg", "item_reg", "unobserved", "prior"]
+_PARAMETERS += ["learn_from", "n_chains", "burn_in", "n_samples", "n_features", "likelihood", "keep_better", "reg"]
+_PARAMETERS += ["max_seconds", "n_factors", "n_epochs", "rate"]
+_SOLVERS = {
+    "user_solver": [("simplex", name) for name in ("pairwise", "frank_wolfe", "active_set")],
+    "item_solver": [
+        *(("binary", name) for name in ("auto", "local_search", "branch_bound", "dmo", "exhaustive")),
+        *(("binary", name) for name in ("gd", "enhanced_gd", "newton", "quasi_newton")),
+        *(("levels", name) for name in ("coordinate", "exhaustive", "branch_bound")),
+        ("box", "coordinate"),
+    ],
+    "ridge_solver": [("ridge", "cholesky")],
+}
+_OPTIONS = ["max_iter", "tol", "n_starts", "tabu_moves", "time_limit", "max_nodes", "gamma", "n_draws", "step"]
+_OPTIONS += ["shrink", "armijo", "initial_dual", "a", "trace", "away_steps", "thorough", "k"]
 _DTYPES = ["float64", "float32", "int64", "int32", "uint16", "uint8"]
 _NAMES = ["checkpoint", "random_state", "callback", "execution", "n_jobs", "n_events", "levels", "__class__", "x"]
 
@@ -146,18 +165,62 @@ def _damaged(rng, content):
 
 
 def _lie(rng, meta, arrays):
-    for _ in range(rng.integers(1, 4)):
-        if rng.random() < 0.3:
+    for _ in range(_one_of(rng, [1, 1, 2, 3])):
+        how = rng.random()
+        if how < 0.2:
             _change_leaf(rng, meta)
+        elif how < 0.45 and isinstance(meta.get("parameters"), dict):
+            _change_parameter(rng, meta["parameters"])
         else:
             _change_array(rng, arrays)
+
+
+def _change_parameter(rng, parameters):
+    """Say something else of how the model was fitted: what later calls believe, and may repeat."""
+    how = rng.random()
+    if how < 0.5:
+        known = [name for name in _PARAMETERS if name in parameters] or ["x"]
+        parameters[str(rng.choice(known))] = _one_of(rng, _SIZES)
+    elif how < 0.9:
+        role = str(rng.choice([name for name in _SOLVERS if name in parameters] or ["user_solver"]))
+        parameters[role] = _solver(rng, role)
+    else:
+        parameters[str(rng.choice(list(parameters)))] = _nested(rng, _one_of(rng, _LEAVES))
+
+
+def _one_of(rng, choices):
+    return choices[rng.integers(len(choices))]
+
+
+def _solver(rng, role):
+    """Return a solver with odd options, and some of the time with wrappers around it, many of them now and then."""
+    family, name = _one_of(rng, _SOLVERS[role])
+    options = {str(rng.choice(_OPTIONS)): _one_of(rng, _SIZES) for _ in range(rng.integers(3))}
+    found = {"family": family, "solver": name, "options": options}
+    if family == "binary" and rng.random() < 0.4:
+        for _ in range(_one_of(rng, [1, 2, 3, 12, 300])):
+            wrapper = _one_of(rng, ["best_of", "polished", "recorded"])
+            inner = {"solver": found} | ({"k": _one_of(rng, [1, 2, 10**9])} if wrapper == "best_of" else {})
+            found = {"family": "binary", "solver": wrapper, "options": inner}
+    return found
+
+
+def _nested(rng, leaf):
+    for _ in range(_one_of(rng, [2, 30, 300])):
+        leaf = [leaf] if rng.random() < 0.5 else {"options": leaf}
+    return leaf
 
 
 def _change_array(rng, arrays):
     name = str(rng.choice(list(arrays)))
     array = arrays[name]
-    how = rng.integers(9)
-    if how <= 2 and array.size:
+    how = rng.integers(10)
+    if how == 9 and array.dtype.kind == "f":
+        # Every number of an array at once: of one size, or all of them so many times as large.
+        with np.errstate(all="ignore"):
+            size = _one_of(rng, [1e308, -1e308, 1e200, 1e16, 1e12, 1e-12, 1e-320])
+            array[...] = size if rng.random() < 0.5 else array * size
+    elif how <= 2 and array.size:
         place = rng.integers(array.size)
         with np.errstate(all="ignore"):
             number = _NUMBERS[rng.integers(len(_NUMBERS))]

@@ -496,7 +496,7 @@ def test_unknown_ids_are_told_of_once_in_a_call(animals, name):
     assert len(caught) == 1
     assert caught[0].filename == __file__
     message = str(caught[0].message)
-    assert "4 users ('unicorn', 'yeti', 'orc', ...) and 1 item ('gills')" in message
+    assert "4 unknown users ('unicorn', 'yeti', 'orc', ...) and 1 unknown item ('gills')" in message
     assert "unknown='error'" in message
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -508,7 +508,7 @@ def test_unknown_ids_are_told_of_once_in_a_call(animals, name):
             warnings.simplefilter("always")
             model.evaluate(table, unknown=unknown)
         assert [w.category for w in caught] == [UnknownIdWarning] * (unknown == "average")
-    with pytest.raises(UnknownIdError, match="no observation of user 'elf'"):
+    with pytest.raises(UnknownIdError, match="no data on user 'elf'"):
         model.evaluate(table, unknown="error")
 
 
@@ -520,20 +520,18 @@ def test_a_random_split_is_evaluated_without_a_word(zoo, cls):
         warnings.simplefilter("error")
         model.evaluate(zoo)
         model.evaluate(train, unknown="error")  # ids that only stand in the vocabulary do not matter
-    with pytest.raises(UnknownIdError, match="no observation of user 'bear'"):
+    with pytest.raises(UnknownIdError, match="no data on user 'bear'"):
         model.evaluate(zoo, unknown="error")
 
 
 @pytest.mark.parametrize("name", SPEAKING)
 def test_readings_of_unknown_ids_are_errors_that_name_similar_ones(animals, name):
     model = animals[name]
-    with pytest.raises(
-        UnknownIdError, match=r"no observation of user 'Dolfin'. Did you mean 'dolphin'.*\? With unknown="
-    ):
+    with pytest.raises(UnknownIdError, match=r"no data on user 'Dolfin'. Did you mean 'dolphin'.*\? unknown="):
         model.recommend("Dolfin")
-    with pytest.raises(UnknownIdError, match=r"no observation of item 'milc'. Did you mean 'milk'"):
+    with pytest.raises(UnknownIdError, match=r"no data on item 'milc'. Did you mean 'milk'"):
         model.explain("bear", "milc")
-    with pytest.warns(UnknownIdWarning, match="1 user .'unicorn'."):
+    with pytest.warns(UnknownIdWarning, match="1 unknown user .'unicorn'."):
         assert model.explain("unicorn", "milk", unknown="average").user_name == "unicorn (unknown)"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -542,7 +540,7 @@ def test_readings_of_unknown_ids_are_errors_that_name_similar_ones(animals, name
 
 def test_readings_of_ids_without_observations_are_errors(zoo):
     model = KolmogorovModel(2, random_state=0).fit(zoo.subset(zoo.item_rows() != zoo.items.encode(["milk"])[0]))
-    with pytest.raises(UnknownIdError, match="no observation of item 'milk'. With unknown="):
+    with pytest.raises(UnknownIdError, match="no data on item 'milk'. unknown="):
         model.explain("bear", "milk")
 
 

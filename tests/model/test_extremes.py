@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 import kolmogorov as km
+from helpers.processes import printed
 from kolmogorov import Observations
 from kolmogorov.errors import FitError, ParameterError
 from kolmogorov.fitted.base import checked
+from kolmogorov.sampling.priors.psi import PsiPrior
 
 MODELS = {
     "point": km.KolmogorovModel(3, random_state=0, max_iter=5),
@@ -91,3 +93,41 @@ def test_the_largest_ridge_fits_and_is_saved(zoo, tmp_path):
     )
     model.save(tmp_path / "m.km")
     assert np.isfinite(km.load(tmp_path / "m.km").predict(zoo)).all()
+
+
+def of_weights(weights, n_users=12, n_items=8, seed=1):
+    rng = np.random.default_rng(seed)
+    users, items = np.nonzero(rng.random((n_users, n_items)) < 0.6)
+    values = rng.integers(0, 2, users.size)
+    return Observations.from_arrays(users, items, values, weights=weights(rng, users.size), maximum=1)
+
+
+#: Weights that are allowed and make sums of products singular to working precision, or vanish in a gamma number.
+WEIGHTS = {
+    "either end": lambda rng, n: np.where(rng.random(n) < 0.5, 1e-9, 1e9),
+    "all sizes": lambda rng, n: 10.0 ** rng.uniform(-9.0, 9.0, n),
+    "least": lambda rng, n: np.full(n, 1e-9),
+}
+
+
+@pytest.mark.parametrize("name", WEIGHTS)
+@pytest.mark.parametrize("model", [km.KolmogorovModel, km.BayesianKolmogorovModel])
+def test_draws_end_with_any_weights(model, name):
+    """Where they did not, they did not listen to Ctrl-C either: hence a process."""
+    code = "import sys, numpy as np, kolmogorov as km; from model.test_extremes import WEIGHTS, of_weights\n"
+    code += "table, cls = of_weights(WEIGHTS[sys.argv[2]]), getattr(km, sys.argv[1])\n"
+    code += "short = {} if cls is km.KolmogorovModel else {'n_chains': 2, 'burn_in': 20, 'n_samples': 4}\n"
+    code += "print(np.isfinite(cls(3, random_state=0, n_jobs=1, **short).fit(table).predict(table)).all())"
+    assert printed(code, model.__name__, name)[-1] == "True"
+
+
+@pytest.mark.parametrize("seed", [1, 6])
+def test_more_features_than_items_leave_priors_that_can_be_drawn(seed):
+    """Slopes that touch no item grew until their covariance was singular."""
+    rng = np.random.default_rng(seed)
+    features = rng.standard_normal((6, 8))
+    prior = PsiPrior.start(features, 64, 0.5)
+    for _ in range(60):
+        prior = prior.learned(rng.standard_normal((6, 64)), np.ones(6, dtype=bool), 0.01, rng)
+    assert np.isfinite(prior.slopes).all()
+    assert np.linalg.eigvalsh(prior.precision)[0] > 0.0

@@ -116,7 +116,7 @@ def test_colours_differ():
 
 def test_without_matplotlib_the_command_is_told(model, monkeypatch):
     monkeypatch.setattr("kolmogorov._support.optional.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'kolmogorov\[plot\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '.\[plot\]'"):
         model.plot.events()
 
 

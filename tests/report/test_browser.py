@@ -98,7 +98,7 @@ def test_the_overview_begins_with_a_verdict_and_an_example(visit, zoo_page):
     assert "Beats the best simple guess by" in page.locator(".verdict.good").inner_text()
     example = page.locator(".example").first.inner_text()
     assert "said yes to" in example
-    assert "The answer, which the model has not seen" in example
+    assert "Actual answer, not seen by the model" in example
     errors = [float(text) for text in cells(page, 2)]
     assert page.locator("table").first.locator("td:nth-child(2) strong").inner_text() == f"{min(errors):.3f}"
     assert "in no event" in page.locator(".alerts").inner_text()

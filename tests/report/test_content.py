@@ -74,9 +74,9 @@ def test_quality_is_that_of_the_held_out_part(content, model, split):
 
 def test_the_verdict_is_against_the_best_of_the_guesses(content, split):
     verdict = content["quality"]["verdict"]
-    errors = {row["name"]: row["rmse"] for row in content["quality"]["scores"]}
+    errors = {row["name"]: row["log_loss"] for row in content["quality"]["scores"]}
     best = min((name for name in errors if name != "Kolmogorov model"), key=errors.get)
-    assert verdict["rival"] == best
+    assert (verdict["rival"], verdict["measure"]) == (best, "log_loss")
     assert verdict["gain"] == pytest.approx(1 - errors["Kolmogorov model"] / errors[best], abs=1e-4)
     noise = np.random.default_rng(0).integers(0, 2, (30, 20)).astype(float)
     table = Observations.from_dense(noise)
@@ -85,11 +85,23 @@ def test_the_verdict_is_against_the_best_of_the_guesses(content, split):
     assert worse["quality"]["verdict"]["gain"] < 0
 
 
+def test_only_yes_is_judged_by_lists_beside_the_most_popular(visits):
+    train, test = visits.split(test_size=0.3, random_state=0, by="user")
+    model = KolmogorovModel(4, unobserved="auto", random_state=0).fit(train)
+    found = gather(model, visits, Options())
+    quality, expected = found["quality"], model.evaluate(test, ranking=True)
+    assert [row["name"] for row in quality["scores"]] == ["Kolmogorov model", "most popular"]
+    assert quality["scores"][0]["recall"] == pytest.approx(expected["recall"])
+    assert (quality["verdict"]["measure"], quality["lists"], quality["calibration"]) == ("ndcg", 10, [])
+    assert quality["verdict"]["model"] == pytest.approx(expected["ndcg"])
+    assert found["wrong"] is None
+
+
 def test_a_model_trained_on_everything_is_tested_by_a_refit(zoo):
     model = KolmogorovModel(3, user_reg=0.3, random_state=0).fit(zoo)
     found = gather(model, None, Options())
-    assert "No data was given" in found["quality"]["protocol"]
-    assert "No data was given" in found["alerts"][0]
+    assert "All given data was used for training" in found["quality"]["protocol"]
+    assert "All given data was used for training" in found["alerts"][0]
     assert found["summary"]["judged_on"] == "training"
     train, test = zoo.split(test_size=0.2, random_state=0)
     again = KolmogorovModel(3, user_reg=0.3, random_state=0).fit(train)
@@ -335,7 +347,7 @@ def test_progress_is_told(model, zoo):
 
 def test_without_jinja2_the_command_is_told(model, tmp_path, monkeypatch):
     monkeypatch.setattr("kolmogorov._support.optional.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'kolmogorov\[report\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '.\[report\]'"):
         model.report(tmp_path / "page.html")
     assert not list(tmp_path.iterdir())
 

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 
 import naive
+from helpers.processes import printed
 from helpers.strategies import binary_problems, simplex_problems
 from kolmogorov.errors import DataError, ParameterError, SolverMismatchError
-from kolmogorov.problems import BinaryQP, SimplexQP, Status
+from kolmogorov.problems import BinaryQP, RidgeQP, SimplexQP, Status
 from kolmogorov.solvers import Batch, BestOf, BinarySolver, Polished, names, register, registry, resolve
 from kolmogorov.testing import (
     BinarySolverContract,
@@ -283,3 +284,31 @@ def test_away_steps_make_frank_wolfe_exact(rng):
         assert away.status is Status.OPTIMAL
         worse += plain.status is not Status.OPTIMAL
     assert worse > 0
+
+
+def test_a_ridge_problem_without_a_minimum_is_refused():
+    """A ridge that follows a negative trace never makes it positive: hence a process."""
+    code = "import numpy as np; from kolmogorov.kernels.rows.ridge import solve_systems\n"
+    code += "solve_systems(-np.eye(2)[None], np.ones((1, 2)), x := np.empty((1, 2))); print(np.isnan(x).all())"
+    assert printed(code)[-1] == "True"
+    with pytest.raises(DataError, match="found no finite solution"):
+        resolve("ridge", "cholesky").solve(RidgeQP(-np.eye(2), np.ones(2)))
+
+
+@pytest.mark.parametrize(
+    ("family", "name", "options"),
+    [
+        ("simplex", "pairwise", {"max_iter": 2**62}),
+        ("simplex", "frank_wolfe", {"max_iter": 10**9}),
+        ("box", "coordinate", {"max_iter": 10**9}),
+        ("binary", "local_search", {"n_starts": 10**9}),
+        ("binary", "local_search", {"tabu_moves": 2**62}),
+        ("binary", "gd", {"n_draws": 10**9}),
+        ("binary", "gd", {"shrink": 1.0 - 1e-12}),
+        ("binary", "best_of", {"solver": "auto", "k": 10**9}),
+        ("binary", "best_of", {"solver": BestOf("auto", 100), "k": 100}),
+    ],
+)
+def test_options_that_would_never_end_are_refused(family, name, options):
+    with pytest.raises(ParameterError, match="must be|at most"):
+        resolve(family, name, **options)

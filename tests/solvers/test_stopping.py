@@ -17,16 +17,16 @@ from kolmogorov.solvers import BestOf, names, resolve
 from kolmogorov.solvers.stopping import interruptible, limited, stop_cell
 
 LIMITED = [name for name in names("binary") if "time_limit" in type(resolve("binary", name)).option_names()]
-# Hours, most of them, where nothing ends them.
+# Minutes or hours, where nothing ends them.
 LONG = {
     "auto": (900, {}),
     "local_search": (2000, {"n_starts": 100_000}),
     "branch_bound": (200, {}),
     "dmo": (100, {}),
-    "gd": (400, {"n_draws": 10**9}),
-    "enhanced_gd": (400, {"evd": "lanczos", "n_draws": 10**9}),
-    "quasi_newton": (600, {"n_draws": 10**9}),
-    "newton": (400, {"n_draws": 10**9}),
+    "gd": (400, {"n_draws": 10**6}),
+    "enhanced_gd": (400, {"evd": "lanczos", "n_draws": 10**6}),
+    "quasi_newton": (600, {"n_draws": 10**6}),
+    "newton": (400, {"n_draws": 10**6}),
     "sdr": (60, {}),
 }
 

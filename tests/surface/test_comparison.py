@@ -6,7 +6,7 @@ import pytest
 import kolmogorov as km
 from kolmogorov import Observations
 from kolmogorov.metrics import SimpleGuesses, evaluate
-from kolmogorov.surface.comparison import guess_scores, popularity_scores, verdict
+from kolmogorov.surface.comparison import decisive, guess_scores, log_loss, popularity_scores, verdict
 
 
 def test_biases_are_those_of_the_definition():
@@ -35,7 +35,11 @@ def test_packed_tables_and_other_orders_of_ids_give_the_same(zoo, tmp_path):
     found = guess_scores(model.fitted_.training, ids)
     assert found["item means"] == pytest.approx(guess_scores(model.fitted_.training, some)["item means"])
     guess = SimpleGuesses.of(train).at(some.user_rows(), some.item_rows())["item means"]
-    assert found["item means"] == pytest.approx(evaluate(some.values, guess, None, 1.0, binary=True))
+    assert found["item means"] == pytest.approx(
+        evaluate(some.values, guess, None, 1.0, binary=True)
+        | {name: found["item means"][name] for name in ("log_score", "calibration")}
+    )
+    assert -found["item means"]["log_score"] == pytest.approx(log_loss(some.values, guess, None))
 
 
 def test_popularity_is_a_list_that_is_the_same_for_all(zoo):
@@ -43,6 +47,13 @@ def test_popularity_is_a_list_that_is_the_same_for_all(zoo):
     found = popularity_scores(train, test, 3)
     assert 0 < found["recall"] < 1
     assert found["coverage"] <= 1
+
+
+def test_a_model_is_judged_by_what_its_table_holds():
+    assert decisive({"recall": 0.1, "ndcg": 0.2}) == "ndcg"
+    assert decisive({"rmse": 0.1, "log_loss": 0.2}) == "log_loss"
+    assert decisive({"rmse": 0.1, "log_loss": 0.2, "log_score": -0.1}) == "log_score"
+    assert decisive({"rmse": 0.1, "log_score": -0.1}) == "rmse"
 
 
 def test_the_verdict_names_the_best_guess():

@@ -160,7 +160,7 @@ def test_unknown_items_are_missed_and_unknown_users_get_what_everybody_gets(halv
     model = km.KolmogorovModel(4, random_state=0).fit(train)
     item = int(train.items.ids[np.argmax(model.fitted_.of_users(np.array([train.n_users]))[0])])
     strange = Observations.from_arrays([9999, 9999], [item, 8888], [1, 1])
-    with pytest.warns(UnknownIdWarning, match="1 user .* and 1 item"):
+    with pytest.warns(UnknownIdWarning, match="1 unknown user .* and 1 unknown item"):
         found = model.evaluate(strange, ranking=True)
     assert found["recall"] == 0.5
     assert found["hit_rate"] == 1.0

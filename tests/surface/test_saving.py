@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.forgery import forged, parts_of
-from kolmogorov import KolmogorovModel, Observations, datasets, load, pack
+from helpers.forgery import assembled, closed, forged, parts_of
+from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets, load, pack
 from kolmogorov._support import container
 from kolmogorov._support.container import writing
-from kolmogorov.errors import FileFormatError
+from kolmogorov.baselines import MatrixFactorization
+from kolmogorov.errors import FileFormatError, ParameterError
 from kolmogorov.solvers import resolve
 
 
@@ -397,3 +398,101 @@ def test_files_of_other_layouts_are_refused_with_a_sentence(version, saved, tmp_
         (tmp_path / name).write_bytes(bytes(other))
         with pytest.raises(FileFormatError, match=f"another version of kolmogorov: its layout is {version}"):
             read(tmp_path / name)
+
+
+@pytest.mark.parametrize("path", [None, 0, 3, 1.5, ["model.km"]])
+@pytest.mark.parametrize("open_file", [load, Observations.open])
+def test_what_names_no_file_is_refused(open_file, path):
+    with pytest.raises(ParameterError, match="A file is named by a text or a path"):
+        open_file(path)
+
+
+def nested(depth):
+    found = {"family": "binary", "solver": "local_search", "options": {}}
+    for _ in range(depth):
+        found = {"family": "binary", "solver": "polished", "options": {"solver": found}}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("max_iter", 2**62, "'max_iter' must be an integer >= 1 and <= 1000000"),
+        ("n_init", 10**9, "'n_init' must be an integer >= 1 and <= 1000 "),
+        ("tol", 10**400, "its footer is not JSON"),
+        ("user_solver", {"family": "simplex", "solver": "pairwise", "options": {"max_iter": 2**62}}, "'max_iter'"),
+        ("item_solver", "\ud800", "its footer is not JSON"),
+        ("item_solver", nested(300), "its footer is not JSON"),
+    ],
+)
+def test_parameters_of_any_size_are_refused(saved, tmp_path, name, value, message):
+    """They are checked as a caller's are: calls that come later would not end."""
+    (tmp_path / "m").write_bytes(forged(saved[2], lambda meta, arrays: meta["parameters"].update({name: value})))
+    with pytest.raises(FileFormatError, match=message):
+        load(tmp_path / "m")
+
+
+def test_solvers_made_of_solvers_come_back(saved, tmp_path):
+    model, _, content = saved
+    (tmp_path / "m").write_bytes(forged(content, lambda meta, arrays: meta["parameters"].update(item_solver=nested(3))))
+    assert load(tmp_path / "m").predict("zoë", 4) == model.predict("zoë", 4)
+
+
+@pytest.mark.parametrize("name", ["user_pull", "item_pull", "item_centre"])
+def test_pulls_that_overflow_are_refused(saved, tmp_path, name):
+    """They came out as infinity in a page's JSON, and as NaN for new rows."""
+
+    def lie(meta, arrays):
+        arrays[name][...] = 1e308
+
+    (tmp_path / "m").write_bytes(forged(saved[2], lie))
+    with pytest.raises(FileFormatError, match="holds a number outside"):
+        load(tmp_path / "m")
+
+
+def test_levels_of_0_and_1_are_bits(tmp_path):
+    model = KolmogorovModel(2, levels=[0.1, 0.9], random_state=0, max_iter=2).fit(datasets.load("toy"))
+    model.save(tmp_path / "m")
+
+    def lie(meta, arrays):
+        arrays["levels"], meta["parameters"]["levels"] = np.array([0.0, 1.0]), "auto"
+
+    (tmp_path / "m").write_bytes(forged((tmp_path / "m").read_bytes(), lie))
+    with pytest.raises(FileFormatError, match="the levels are 0 and 1"):
+        load(tmp_path / "m")
+
+
+@pytest.mark.parametrize("name", ["user_factors", "item_bias", "mean"])
+def test_factors_that_overflow_are_refused(tmp_path, name):
+    MatrixFactorization(2, random_state=0).fit(datasets.load("toy")).save(tmp_path / "m")
+
+    def lie(meta, arrays):
+        (meta if name == "mean" else arrays)[name] = 1e308 if name == "mean" else np.full_like(arrays[name], 1e308)
+
+    (tmp_path / "m").write_bytes(forged((tmp_path / "m").read_bytes(), lie))
+    with pytest.raises(FileFormatError, match="holds a number outside"):
+        load(tmp_path / "m")
+
+
+@pytest.mark.parametrize(("name", "size"), [("prior_concentration", 1e308), ("noise", 1e38), ("noise", 1e-38)])
+def test_priors_and_noise_that_overflow_are_refused(tmp_path, name, size):
+    stars = Observations.from_arrays([0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 0, 1], [1, 5, 2, 4, 3, 3], maximum=5)
+    options = {"n_chains": 1, "burn_in": 2, "n_samples": 2, "random_state": 0}
+    BayesianKolmogorovModel(2, **options).fit(stars).save(tmp_path / "m")
+
+    def lie(meta, arrays):
+        arrays[name][...] = size
+
+    (tmp_path / "m").write_bytes(forged((tmp_path / "m").read_bytes(), lie))
+    with pytest.raises(FileFormatError, match="holds a number outside"):
+        load(tmp_path / "m")
+
+
+def test_numbers_beyond_all_floats_are_refused(saved, tmp_path):
+    """JSON can write them, and reads them as infinity."""
+    body, footer = assembled(*parts_of(saved[2]))
+    text = json.dumps(footer).replace('"tol": 0.0001', '"tol": 1e999')
+    assert "1e999" in text
+    (tmp_path / "m").write_bytes(closed(body, text.encode()))
+    with pytest.raises(FileFormatError, match="its footer is not JSON"):
+        load(tmp_path / "m")

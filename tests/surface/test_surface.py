@@ -125,12 +125,15 @@ def test_evaluation_is_that_of_the_predictions(model, table):
 
 
 def test_unknown_ids(model):
-    with pytest.warns(UnknownIdWarning, match="1 user"):
+    with pytest.warns(UnknownIdWarning, match="1 unknown user .*: using the average"):
         average = model.predict("unicorn", "milk")
     assert 0 <= average <= 1
     assert model.predict("unicorn", "milk", unknown="ignore") == average
     with pytest.raises(UnknownIdError, match="unicorn"):
         model.predict("unicorn", "milk", unknown="error")
+    with pytest.raises(UnknownIdError, match=r"knows none of these ids: 1 unknown user .* and 1 unknown item"):
+        model.predict(["unicorn"], ["warp"])
+    assert model.predict(["unicorn"], ["warp"], unknown="ignore").shape == (1,)
     with pytest.raises(UnknownIdError, match="Did you mean 'dolphin'"):
         model.recommend("dolphn")
 
@@ -263,13 +266,13 @@ def test_a_guest_in_one_call(event_model):
 
 
 def test_unknown_items_of_guests_are_left_out(event_model):
-    with pytest.warns(UnknownIdWarning, match=r"left out: 2 items \('warp', 'wings'\)"):
+    with pytest.warns(UnknownIdWarning, match=r"2 unknown items \('warp', 'wings'\): left out"):
         found = event_model.recommend(guest={"milk": 1, "warp": 1, "wings": 0}, n=3)
     assert found["item"].tolist() == event_model.recommend(guest={"milk": 1}, n=3)["item"].tolist()
     with pytest.raises(UnknownIdError, match="knows no item that was rated here: 'mlik'. Did you mean 'milk'"):
         event_model.recommend(guest={"mlik": 1})
     guests = km.Observations.from_arrays(["a", "a", "b"], ["milk", "warp", "warp"], [1, 1, 0])
-    with pytest.warns(UnknownIdWarning, match=r"left out: 1 item \('warp'\)"):
+    with pytest.warns(UnknownIdWarning, match=r"1 unknown item \('warp'\): left out"):
         frame = event_model.recommend(guests, n=2)
     assert set(frame["user"]) == {"a", "b"}
     with pytest.raises(UnknownIdError, match="knows no item"):

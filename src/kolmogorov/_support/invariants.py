@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from kolmogorov._support.nearest import nearest
 from kolmogorov.errors import InvariantError
 
+#: Where any number lies that a fit can come to; beyond, sums and squares of later computations would overflow. By
+#: judgement.
+LEAST_NUMBER, LARGEST_NUMBER = 1e-15, 1e15
 #: How far the sum of a distribution may be from 1.
 _SLACK = 1e-6
 #: Elements looked at together, so that checks ask for little memory beside what they check.
@@ -45,6 +48,12 @@ def check_finite(what: str, array: NDArray[Any]) -> None:
 def check_between(what: str, array: NDArray[Any], low: float, high: float) -> None:
     """Check that every element is a number from `low` to `high`."""
     _check_all(what, array, lambda x: (x >= low) & (x <= high), f"a number outside [{low:g}, {high:g}]")
+
+
+def check_bounded(what: str, array: NDArray[Any]) -> None:
+    """Check that every element is a number of a size that can be computed with."""
+    check_finite(what, array)
+    check_between(what, array, -LARGEST_NUMBER, LARGEST_NUMBER)
 
 
 def check_positive(what: str, array: NDArray[Any]) -> None:

@@ -86,7 +86,7 @@ def installed(module: str) -> bool:
 def require(module: str, *, extra: str, purpose: str) -> Any:
     """Import an optional module, or say which command installs it."""
     if not installed(module):
-        raise MissingExtraError(f"{purpose} needs {module}. Install it with: pip install 'kolmogorov[{extra}]'")
+        raise MissingExtraError(f"{purpose} needs {module}. In the clone, run: pip install '.[{extra}]'")
     return import_module(module)
 
 
@@ -102,5 +102,5 @@ def to_frame(columns: dict[str, Any], backend: str | None = None) -> Any:
             return module.table(columns) if name == "pyarrow" else module.DataFrame(columns)
     extra = {"pyarrow": "parquet"}.get(candidates[0], candidates[0])
     raise MissingExtraError(
-        f"A data frame needs {' or '.join(candidates)}. Install one with: pip install 'kolmogorov[{extra}]'"
+        f"A data frame needs {' or '.join(candidates)}. In the clone, run: pip install '.[{extra}]'"
     )

@@ -34,14 +34,19 @@ class _Worded:
         return self._words
 
 
+def is_finite(value: Any) -> bool:
+    """Tell whether a real number can be computed with."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # An integer beyond all floats.
+        return False
+
+
 def _is_real(value: Any, low: float, high: float) -> bool:
     """Tell whether a value is a finite number from `low` to `high`; booleans are no numbers."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return False
-    try:
-        return math.isfinite(value) and low <= float(value) <= high
-    except OverflowError:  # An integer beyond all floats.
-        return False
+    return is_finite(value) and low <= float(value) <= high
 
 
 def _is_boolean(value: Any) -> bool:
@@ -54,14 +59,18 @@ def _is_whole(value: Any, least: int) -> bool:
 
 
 class Integer(_Worded):
-    """An integer not below `minimum`, of 64 bits as the kernels count; booleans are not integers."""
+    """An integer not below `minimum`, nor above `maximum`, of 64 bits as the kernels count; no boolean."""
 
-    def __init__(self, minimum: int) -> None:
-        super().__init__(f"an integer >= {minimum}", lambda value: _is_whole(value, minimum))
+    def __init__(self, minimum: int, maximum: int = 2**63 - 1) -> None:
+        words = f"an integer >= {minimum}" if maximum == 2**63 - 1 else f"an integer >= {minimum} and <= {maximum}"
+        super().__init__(words, lambda value: _is_whole(value, minimum) and int(value) <= maximum)
 
 
 #: A ridge beyond this only overflows: factors have long ceased to move. By judgement.
 LARGEST_RIDGE = 1e12
+#: What a run, or the solver of one row, may be told to do at most: so many rounds of anything, and so many runs. More
+#: is a mistake, or a forged file that would keep whoever uses it waiting for ever. By judgement.
+MOST_ROUNDS, MOST_RUNS = 1_000_000, 1_000
 
 
 class Real(_Worded):

@@ -48,7 +48,7 @@ class Option:
     value: Any = None
 
     def worded(self, flags: Flags) -> str | None:
-        """Return how the reader writes it; None where he cannot."""
+        """Return how the reader writes it; None where they cannot."""
         if flags is None:
             return self.python
         flag = flags.get(self.name)

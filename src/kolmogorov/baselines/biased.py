@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from kolmogorov._support.invariants import check_array, check_finite
+from kolmogorov._support.invariants import check_array, check_bounded
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
 from kolmogorov.fitted.base import Trained
@@ -68,8 +68,8 @@ class BiasedFactors(Trained):
         shapes |= {"user_factors": (n_users, size), "item_factors": (n_items, size)}
         for name, shape in shapes.items():
             check_array(name, getattr(self, name), np.float64, shape)
-            check_finite(name, getattr(self, name))
-        check_finite("the mean", np.array([self.mean]))
+            check_bounded(name, getattr(self, name))
+        check_bounded("the mean", np.array([self.mean]))
 
 
 class BiasedModel(Recommender):

@@ -9,7 +9,7 @@ import numpy as np
 from kolmogorov._support.seeds import base_seed, generator
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.validation import LARGEST_RIDGE, Integer, Real, Requirement
+from kolmogorov._support.validation import LARGEST_RIDGE, MOST_ROUNDS, Integer, Real, Requirement
 from kolmogorov.baselines.biased import BiasedFactors, BiasedModel
 from kolmogorov.data.entries.view import View
 from kolmogorov.execution import Threads
@@ -21,7 +21,7 @@ from kolmogorov.surface.tables import learnable
 _RULES: dict[str, Requirement] = {
     "n_factors": Integer(1),
     "reg": Real(0.0, LARGEST_RIDGE),
-    "max_iter": Integer(1),
+    "max_iter": Integer(1, MOST_ROUNDS),
     "tol": Real(0.0),
 }
 

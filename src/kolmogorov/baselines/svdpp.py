@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from kolmogorov._support.seeds import base_seed, generator
-from kolmogorov._support.validation import LARGEST_RIDGE, Between, Integer, Real, Requirement
+from kolmogorov._support.validation import LARGEST_RIDGE, MOST_ROUNDS, Between, Integer, Real, Requirement
 from kolmogorov.baselines.biased import BiasedFactors, BiasedModel
 from kolmogorov.fitted.base import by_users, checked
 from kolmogorov.kernels.svdpp import svdpp_epoch
@@ -15,7 +15,7 @@ from kolmogorov.surface.tables import learnable
 
 _RULES: dict[str, Requirement] = {
     "n_factors": Integer(1),
-    "n_epochs": Integer(1),
+    "n_epochs": Integer(1, MOST_ROUNDS),
     "rate": Between(0.0, 1.0),
     "reg": Real(0.0, LARGEST_RIDGE),
 }

@@ -59,7 +59,7 @@ def cluster(address: str, shard_ratings: int, *, gpu: bool) -> Iterator[Dask]:
     try:
         client = distributed.Client(address, timeout=10)
     except (OSError, TimeoutError) as error:
-        raise ExecutionError(f"There is no Dask scheduler at {address}: {error}.") from None
+        raise ExecutionError(f"No Dask scheduler answers at {address}: {error}.") from None
     with client:
         yield Dask(client, shard_ratings=shard_ratings, gpu=gpu)
 

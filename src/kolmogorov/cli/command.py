@@ -43,7 +43,7 @@ def _check_safe_cells(context: click.Context) -> None:
     """Refuse --safe-cells where nothing would come of it."""
     chosen = chosen_format(context.params.get("form", "csv"), context.params.get("output"))
     if context.meta.get(_SAFE_CELLS) and chosen != "csv":
-        raise click.UsageError(f"--safe-cells is about CSV, and this is written as {chosen}. Say --format csv too.")
+        raise click.UsageError(f"--safe-cells works only with CSV, but the output is {chosen}. Add --format csv.")
 
 
 def flags_of(command: click.Command) -> dict[str, str]:
@@ -53,6 +53,8 @@ def flags_of(command: click.Command) -> dict[str, str]:
         if isinstance(parameter, click.Option) and parameter.name:
             flag = max(parameter.opts, key=len)
             flags[parameter.name] = flag
+            if parameter.secondary_opts:
+                flags[f"no {parameter.name}"] = parameter.secondary_opts[0]
             flags[_IN_THE_LIBRARY.get(parameter.name, parameter.name)] = flag
     return flags
 

@@ -56,8 +56,8 @@ def _out_of_memory(error: MemoryError, flags: Flags) -> str:
     asked = f" ({error})" if str(error) else ""
     events = (flags or {}).get("n_events")
     return (
-        f"There is not enough memory{asked}.{f' A smaller {events} needs less.' if events else ''} "
-        "A table that `kolmogorov data pack` wrote is mapped instead of read."
+        f"Not enough memory{asked}.{f' Try a smaller {events}.' if events else ''} "
+        "Or pack the data first with `kolmogorov data pack`: a packed table is not read into memory whole."
     )
 
 
@@ -66,7 +66,6 @@ def _unforeseen(error: BaseException) -> str:
         traceback.print_exception(error)
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return (
-        f"Something happened that kolmogorov did not foresee ({what.rstrip('.')}). Please report it, with what "
-        f"`kolmogorov doctor` says and what this command says when it is run again with {DEBUG}=1, which shows where "
-        "it happened."
+        f"This is a bug in kolmogorov ({what.rstrip('.')}). Please report it, with the output of `kolmogorov doctor` "
+        f"and of this command run again with {DEBUG}=1."
     )

@@ -58,7 +58,7 @@ def check_targets(context: click.Context) -> None:
             if _is_same(source, output):
                 where = "on standard input" if source == STANDARD else f"as {source}"
                 raise click.UsageError(
-                    f"{output} would be overwritten, and this command reads it ({where}). "
+                    f"{output} is an input of this command ({where}) and would be overwritten. "
                     f"Choose another name for {flag}."
                 )
         for other, taken in outputs:

@@ -62,7 +62,7 @@ def _wants_draws(options: dict[str, Any], execution: Any) -> bool:
             raise click.UsageError("--levels chances: does not go with --bayes.")
     elif wanted is None:
         asked = ", ".join(single) or "--dask"
-        refuse_given(_CHAINS, f"goes only with --bayes, and {asked} asks for one model")
+        refuse_given(_CHAINS, f"goes only with --bayes, but {asked} fits one model")
     else:
         refuse_given(_CHAINS, "goes only with --bayes")
     return bayes

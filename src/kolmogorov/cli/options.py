@@ -13,6 +13,7 @@ from kolmogorov.cli.file_parameters import DATASET, Input, Output
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations, Scale, Vocabulary
+    from kolmogorov.data.reading.options import ReadingOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -76,6 +77,9 @@ class ColumnName(click.ParamType):  # type: ignore[type-arg]
         return int(value) if isinstance(value, str) and value.isdigit() else value
 
 
+_COLUMN = ColumnName()
+
+
 class Meanings(click.types.StringParamType):
     """What words mean: yes=1,abstain=0.5,no=0."""
 
@@ -101,11 +105,18 @@ def _marks(context: click.Context, parameter: click.Parameter, value: tuple[str,
     return tuple(mark for text in value for mark in text.split(","))
 
 
+def _columns(context: click.Context, parameter: click.Parameter, value: Any) -> tuple[Any, ...] | None:
+    """Read columns separated by commas."""
+    if value is None:
+        return None
+    texts = (value,) if isinstance(value, str) else value
+    return tuple(_COLUMN.convert(name.strip(), parameter, context) for text in texts for name in text.split(","))
+
+
 def _told_or_auto(context: click.Context, parameter: click.Parameter, value: bool | None) -> bool | str:
     return "auto" if value is None else value
 
 
-_COLUMN = ColumnName()
 #: The options of `read_ratings`, by their names there.
 READING: dict[str, Callable[[Any], Any]] = {
     "user": click.option(
@@ -131,6 +142,20 @@ READING: dict[str, Callable[[Any], Any]] = {
         help="What to do with duplicate ratings of a pair.",
     ),
     "wide": click.option("--wide", is_flag=True, help="One row per user, one column per item; empty is missing."),
+    "items": click.option("--items", metavar="COL,...", callback=_columns, help="With --wide: the columns to use."),
+    "ignore": click.option(
+        "--ignore",
+        multiple=True,
+        metavar="COL,...",
+        callback=_columns,
+        help="With --wide: columns that are no items, such as an age. May be repeated.",
+    ),
+    "only_yes": click.option(
+        "--only-yes",
+        is_flag=True,
+        help="Every line is a yes (clicks, purchases); no column of values is needed. All else counts as a no of small "
+        "weight.",
+    ),
     "map": click.option("--map", type=Meanings(), help="What words mean, such as yes=1,abstain=0.5,no=0."),
     "missing": click.option(
         "--missing",
@@ -214,22 +239,44 @@ def unknown_option(default: str) -> Callable[[F], F]:
     )
 
 
-def read_input(path: str, options: Mapping[str, Any], *, scale: Scale | None = None) -> Observations:
+def read_input(path: str, options: Mapping[str, Any], *, like: Any = None) -> Observations:
     """Read a ratings file, map a packed table, or load a named dataset given as dataset:NAME.
 
-    `options` may hold others than those of `read_ratings`. With the `scale` of a model ratings are put on that.
+    `options` may hold others than those of `read_ratings`. With what a model learned as `like`, the file is read as the
+    one that it was learned from, and ratings are put on its scale.
     """
     from kolmogorov.data import Observations, datasets, read_ratings
     from kolmogorov.data.packed.file import is_table
+    from kolmogorov.data.ratings import read_as_told
 
     if path.startswith(DATASET) or is_table(path):
         given = given_of(name for name in READING if name != "titles")
-        if given and scale is None:
+        if given and like is None:
             raise click.UsageError(f"{path} has its own layout and scale; drop {', '.join(given)}.")
         table = datasets.load(path.removeprefix(DATASET)) if path.startswith(DATASET) else Observations.open(path)
         return table.with_titles(items=options.get("titles"))
-    told = reading_settings(options) | ({} if scale is None else _scale_settings(scale))
-    return read_ratings(path, **told)
+    if like is None:
+        return read_ratings(path, **reading_settings(options))
+    return read_as_told(path, settings_like(like, options, _scale_settings(like.scale)))
+
+
+def settings_like(fitted: Any, options: Mapping[str, Any], more: Mapping[str, Any] | None = None) -> ReadingOptions:
+    """Return how to read a file as that was which a model was learned from; options of the command line go first."""
+    from kolmogorov.data.reading.options import ReadingOptions
+
+    source = fitted.training.source
+    recipe = {} if source is None else dict(source.recipe)
+    context = click.get_current_context()
+    by_default = click.core.ParameterSource.DEFAULT
+    told = reading_settings(options)
+    asked = {name: told[name] for name in told if context.get_parameter_source(name) is not by_default}
+    return ReadingOptions.of_recipe(recipe, asked | dict(more or {}))
+
+
+def tell_source(say: Any, table: Observations) -> None:
+    """Print what was understood of a file, and what came of it."""
+    source = [] if table.source is None else table.source.lines()
+    say.print("\n".join([*source, str(table)]))
 
 
 def reading_settings(options: Mapping[str, Any], names: Iterable[str] = READING) -> dict[str, Any]:
@@ -278,7 +325,7 @@ def known_id(names: Vocabulary, text: str, what: str, unknown: str = "error") ->
 
     found = names.parse(text)
     if unknown == "error" and names.encode([found], what)[0] < 0:
-        remedy = advice("With {} it would be treated as the average one.", option("unknown", "average"))
+        remedy = advice("{} uses the average instead.", option("unknown", "average"))
         alike = names.suggestion(text)
-        raise UnknownIdError(f"The model has seen no observation of {what} {found!r}.{alike}" + remedy)
+        raise UnknownIdError(f"The model has no data on {what} {found!r}.{alike}" + remedy)
     return found

@@ -68,7 +68,7 @@ def first_interrupt(tell: Callable[[str], None]) -> Iterator[threading.Event]:
         if stopping.is_set():
             raise KeyboardInterrupt
         stopping.set()
-        tell("Ending after this sweep; Ctrl-C again ends at once.")
+        tell("Stopping after this sweep. Press Ctrl-C again to stop now.")
 
     before = signal.signal(signal.SIGINT, note)
     try:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
 
+HELD_OUT, TRAINING = "held out", "training"
+
 
 def scored(
     model: Any, observations: Observations, name: str, k: int | None = None
@@ -15,7 +17,7 @@ def scored(
 
     With `k` the scores of lists of so many items, beside the list of the most popular ones.
     """
-    from kolmogorov.surface.comparison import POPULARITY, guess_scores, popularity_scores, verdict
+    from kolmogorov.surface.comparison import POPULARITY, decisive, guess_scores, popularity_scores, verdict
 
     if k is None:
         scores = model.evaluate(observations)
@@ -25,7 +27,40 @@ def scored(
         guesses = {POPULARITY: popularity_scores(model.fitted_.training, observations, k)}
     columns: dict[str, list[Any]] = {"score": list(scores), name: list(scores.values())}
     columns |= {guess: [found.get(score) for score in scores] for guess, found in guesses.items()}
-    return columns, verdict(scores, guesses, "rmse" if k is None else "ndcg")
+    return columns, verdict(scores, guesses, decisive(scores))
+
+
+def scored_apart(
+    model: Any, observations: Observations, k: int | None = None
+) -> tuple[dict[str, list[Any]], str, str | None]:
+    """Score pairs that the model was not trained on; those that it was trained on get a column of their own.
+
+    Returns the columns, a title, and a sentence where there is something to say. Lists never hold what a user was
+    trained with, so such pairs are left out of them.
+    """
+    from kolmogorov.errors import DataError
+    from kolmogorov.surface.held_out import trained_on
+
+    trained = trained_on(model.fitted_, observations)
+    number, total = int(trained.sum()), len(observations)
+    if total and number == total:
+        if k is not None:
+            raise DataError(
+                f"The model was trained on all {total:,} ratings. Lists leave these out, so nothing can be found. Give "
+                "ratings that it was not trained on, or fit with --test-size."
+            )
+        columns, _ = scored(model, observations, TRAINING)
+        warning = "The model was trained on all of these ratings: new ones will be predicted worse."
+        return columns, f"On {total:,} ratings, all of the training data", warning
+    fresh = observations.subset(~trained) if number else observations
+    columns, sentence = scored(model, fresh, HELD_OUT, k)
+    title = f"On {len(fresh):,} ratings"
+    if number:
+        title += " that the model was not trained on"
+    if number and k is None:
+        columns = _with_training(columns, model, observations.subset(trained))
+        title += f"; 'training' is on the other {number:,}"
+    return columns, title, sentence
 
 
 def show_scores(
@@ -35,9 +70,15 @@ def show_scores(
     from kolmogorov.cli.display import console, table
 
     k = 10 if ranking else None
-    columns, sentence = scored(model, train if test is None else test, "training" if test is None else "held out", k)
+    columns, sentence = scored(model, train if test is None else test, TRAINING if test is None else HELD_OUT, k)
     if test is not None and not ranking:
-        columns = {"score": columns.pop("score"), "training": list(model.evaluate(train).values()), **columns}
+        columns = _with_training(columns, model, train)
     console().print(table(title, columns))
     if sentence:
         console().print(sentence)
+
+
+def _with_training(columns: dict[str, list[Any]], model: Any, train: Observations) -> dict[str, list[Any]]:
+    """Put the scores on training data before the others."""
+    found = model.evaluate(train)
+    return {"score": columns["score"], TRAINING: [found.get(score) for score in columns["score"]], **columns}

@@ -32,8 +32,8 @@ def read_ratings(source: Any, **options: Unpack[ReadingKeywords]) -> Observation
     Takes comma, tab, semicolon, ``::`` and whitespace separated text, with or without a header, plain or
     compressed (.gz, .xz, .bz2, .zip), and parquet with the extra ``parquet``. Ids in text that are all integers
     become integers, otherwise they stay strings. Values are numbers, or words that mean yes or no: ``yes`` and
-    ``no``, ``true`` and ``false``, ``y`` and ``n``, ``+`` and ``-``, ``like`` and ``dislike``, in small letters or
-    capitals.
+    ``no``, ``true`` and ``false``, ``y`` and ``n``, ``+`` and ``-``, ``like`` and ``dislike``, the German and French
+    yes and no, in small letters or capitals. ``50%`` is 0.5. What was understood is in `Observations.source`.
 
     Parameters
     ----------
@@ -50,6 +50,12 @@ def read_ratings(source: Any, **options: Unpack[ReadingKeywords]) -> Observation
     wide : bool
         Whether there is one row for each user, whose id is in the first column unless `user` says otherwise, and one
         column for each item, with its id in the header; empty cells are missing.
+    items, ignore : str, int, or several of them, optional
+        Of a wide table: the columns that are items, or those that are none, such as an age. Columns on another scale
+        than the others are refused unless `maximum` says what the scale is.
+    only_yes : bool
+        Whether every line is a yes, as in a list of clicks or purchases: there need be no value, and a pair that is
+        repeated counts once.
     map : dict, optional
         A number for each value, as ``{"yes": 1, "abstain": 0.5, "no": 0}``. There may be no others then.
     missing : str, number, or several of them
@@ -84,7 +90,11 @@ def read_ratings(source: Any, **options: Unpack[ReadingKeywords]) -> Observation
     >>> read_ratings(path)
     Observations: 3 of 2 users × 2 items (75.0% observed), p = r / 5
     """
-    told = ReadingOptions(**options)
+    return read_as_told(source, ReadingOptions(**options))
+
+
+def read_as_told(source: Any, told: ReadingOptions) -> Observations:
+    """Do as `read_ratings` with options that were put together."""
     # Ratings may take minutes to read, and titles that are not there are found out first.
     names = None if told.titles is None else texts_of(told.titles)
     found = Observations(*gathered(sources_of(source, told), told))

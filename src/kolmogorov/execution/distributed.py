@@ -192,7 +192,7 @@ def _of_parts(dask: Dask, parts: Sequence[Any], form: TableForm | None, options:
 
 def _columns(names: list[Any], options: ReadingOptions, origin: str) -> dict[str, Any]:
     """Return the name of the column of each role."""
-    found = pick_columns([str(name) for name in names], options.columns, origin)
+    found = pick_columns([str(name) for name in names], options, origin)
     return {role: names[at] for role, at in found.items()}
 
 

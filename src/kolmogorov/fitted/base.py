@@ -208,4 +208,5 @@ def entry_rows(known: Observations, observations: Observations) -> tuple[Rows, R
 
 def by_users(observations: Observations) -> Observations:
     """Return the same observations without the order by items, which a model does not need to keep."""
-    return Observations(observations.users, observations.items, observations.rows, observations.scale)
+    known = observations
+    return Observations(known.users, known.items, known.rows, known.scale, known.source)

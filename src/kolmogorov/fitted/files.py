@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.data.entries.view import View
+from kolmogorov.data.reading.provenance import Provenance
 from kolmogorov.data.table.levels import LevelsRequirement
 from kolmogorov.errors import InvariantError
 
@@ -80,7 +81,9 @@ class StoredParts:
             levels[codes],
             self.array("seen_weights", 1, "float64") if "seen_weights" in self.arrays else np.empty(0),
         )
-        return Observations(users, items, rows, self.scale())
+        stored = self.meta.get("source")
+        source = None if stored is None else Provenance.from_dict(stored)
+        return Observations(users, items, rows, self.scale(), source)
 
     def scale(self) -> Scale:
         """Return the map between probabilities and rating units."""

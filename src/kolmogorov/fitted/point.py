@@ -171,6 +171,8 @@ class Fitted(Trained):
             check_between("psi", self.psi, 0.0, 1.0)
         else:
             check_levels(self.levels)
+            if np.array_equal(self.levels, (0.0, 1.0)):
+                raise InvariantError("the levels are 0 and 1, of which psi holds bits")
             check_among("psi", self.psi, self.levels)
         for sweep in self.history:
             sweep.validate()

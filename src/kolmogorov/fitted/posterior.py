@@ -10,7 +10,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.invariants import check_among, check_array, check_positive, check_simplex
+from kolmogorov._support.invariants import (
+    LARGEST_NUMBER,
+    LEAST_NUMBER,
+    check_among,
+    check_array,
+    check_between,
+    check_simplex,
+)
 from kolmogorov._support.nearest import middles, nearest
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
@@ -299,10 +306,10 @@ class Posterior(Trained):
         check_among("psi", self.psi, self.levels.astype(np.float32))
         check_array("the noise", self.noise, np.float32, (n_draws, len(self.users)))
         check_simplex("theta", self.theta)
-        check_positive("the noise", self.noise)
+        check_between("the noise", self.noise, LEAST_NUMBER, LARGEST_NUMBER)
         for name, values in self.priors.items():
             check_array(f"the prior's {name}", values, np.float64, (n_draws,))
-            check_positive(f"the prior's {name}", values)
+            check_between(f"the prior's {name}", values, LEAST_NUMBER, LARGEST_NUMBER)
 
     def _validate_levels(self) -> None:
         least = 1.0 if self.training.weights is None else float(self.training.weights.min())

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.invariants import check_array, check_finite
+from kolmogorov._support.invariants import check_array, check_bounded
 from kolmogorov._support.typing import Floats
 from kolmogorov.errors import InvariantError
 from kolmogorov.fitted.files import StoredParts
@@ -46,8 +46,8 @@ class Pull:
         """Raise `InvariantError` where this is no pull on rows of some size; for arrays that come from a file."""
         check_array(f"the centre of {whose}", self.centre, np.float64, (size,))
         check_array(f"the pull on {whose}", self.strength, np.float64, (size, size))
-        check_finite(f"the centre of {whose}", self.centre)
-        check_finite(f"the pull on {whose}", self.strength)
+        check_bounded(f"the centre of {whose}", self.centre)
+        check_bounded(f"the pull on {whose}", self.strength)
         tolerance = 1e-9 * max(float(np.abs(self.strength).max()), 1e-300)
         if np.abs(self.strength - self.strength.T).max() > tolerance:
             raise InvariantError(f"the pull on {whose} is not symmetric")

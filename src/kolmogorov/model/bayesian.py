@@ -35,7 +35,7 @@ from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.model.diagnostics import agreement, by_chain, for_arviz
 from kolmogorov.model.distilling import distilled
-from kolmogorov.model.event_model import COMMON_RULES, Auto, EventModel
+from kolmogorov.model.event_model import COMMON_RULES, Auto, EventModel, lengths
 from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.model.planning import plan_of
 from kolmogorov.sampling.convergence import convergence_of
@@ -51,7 +51,7 @@ Likelihood = Literal["auto", "gaussian", "bernoulli", "categorical"]
 _RULES: dict[str, Requirement] = COMMON_RULES | {
     "levels": LevelsRequirement(),
     "likelihood": OneOf(("auto", "gaussian", "bernoulli", "categorical")),
-    **dict.fromkeys(("n_chains", "burn_in", "n_samples"), Either(Integer(1), Word("auto"))),
+    **lengths("n_chains", "burn_in", "n_samples"),
     "n_features": Either(Integer(0), Word("auto")),
     "max_seconds": Optional(Positive()),
 }

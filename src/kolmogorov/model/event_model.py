@@ -17,6 +17,8 @@ from kolmogorov._support.progress import says_stop
 from kolmogorov._support.threads import one_blas_thread, thread_count
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import (
+    MOST_ROUNDS,
+    MOST_RUNS,
     Boolean,
     Callback,
     Either,
@@ -53,6 +55,12 @@ COMMON_RULES: dict[str, Requirement] = {
     "callback": Callback(),
     "verbose": Flag(),
 }
+
+
+def lengths(*names: str) -> dict[str, Requirement]:
+    """Return what is asked of parameters that say how long a fit goes on: numbers of runs, or of rounds of one."""
+    most = {"n_chains": MOST_RUNS, "n_init": MOST_RUNS}
+    return {name: Either(Integer(1, most.get(name, MOST_ROUNDS)), Word("auto")) for name in names}
 
 
 class EventModel(Interpretation, TransformerMixin, Recommender):  # type: ignore[misc]

@@ -14,7 +14,6 @@ from kolmogorov._support.validation import (
     LARGEST_RIDGE,
     Boolean,
     Either,
-    Integer,
     OneOf,
     Real,
     Requirement,
@@ -33,7 +32,7 @@ from kolmogorov.fitting.distillation.only_yes import AveragedDescents
 from kolmogorov.model import descent
 from kolmogorov.model.completing import completed, why_ratings
 from kolmogorov.model.distilling import distilled
-from kolmogorov.model.event_model import COMMON_RULES, Auto, EventModel
+from kolmogorov.model.event_model import COMMON_RULES, Auto, EventModel, lengths
 from kolmogorov.model.paper import paper_parameters
 from kolmogorov.model.problem import problem_of
 from kolmogorov.solvers import RowSolver
@@ -45,9 +44,8 @@ _RULES: dict[str, Requirement] = COMMON_RULES | {
     "user_reg": Either(Real(0.0, LARGEST_RIDGE), Word("auto")),
     "item_reg": Either(Real(0.0, LARGEST_RIDGE), Word("auto")),
     "prior": OneOf(("mean", "uniform")),
-    "max_iter": Either(Integer(1), Word("auto")),
+    **lengths("max_iter", "n_init"),
     "tol": Real(0.0),
-    "n_init": Either(Integer(1), Word("auto")),
     "keep_better": Boolean(),
 }
 

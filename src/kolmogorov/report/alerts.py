@@ -28,10 +28,10 @@ def alerts(
     """Return sentences, the gravest first."""
     found = []
     if test is not None and test.refitted:
-        found.append("No data was given that the model was not trained on, so that rules look better than they are.")
+        found.append("All given data was used for training: rules look better here than they are.")
     extent = whole.extent()
     if extent is not None and extent[0] == extent[1]:
-        found.append("Only yes is recorded: errors and rules, which need some no, say little here.")
+        found.append('The data holds no "no": errors and counts of rules say little here.')
     if model._has_draws:
         agreement = convergence_of(model.fitted_)
         if agreement.rhat.size and not agreement.settled:
@@ -49,17 +49,19 @@ def alerts(
     found += _trivial(len(relations.never), nouns["item"], "no event")
     rare = int((fitted.population < _RARE).sum())
     if rare:
-        found.append(f"{rare} event{'s' if rare > 1 else ''} hardly happen{'' if rare > 1 else 's'}: fewer would do.")
+        found.append(
+            f"{rare} event{'s' if rare > 1 else ''} hardly ever happen{'' if rare > 1 else 's'}: try fewer events."
+        )
     if not relations.counts["implication"] and not relations.counts["equivalence"]:
-        found.append("No two supports are nested: there are no implications to show.")
+        found.append("The model has no implications: no item's events are all events of another.")
     if whole.is_binary and np.mean(whole.values) > 0.97:
-        found.append(f"{np.mean(whole.values):.0%} of the answers are yes: saying yes to everything is hard to beat.")
+        found.append(f'{np.mean(whole.values):.0%} of the answers are yes: guessing "yes" everywhere is hard to beat.')
     return found
 
 
 def _trivial(number: int, noun: list[str], where: str) -> list[str]:
     verb = "happens" if number == 1 else "happen"
-    return [f"{_counted(number, noun)} {verb} in {where}, which says the same about everyone."] if number else []
+    return [f"{_counted(number, noun)} {verb} in {where}: the prediction is the same for everyone."] if number else []
 
 
 def _counted(number: int, noun: list[str]) -> str:

@@ -16,10 +16,14 @@ from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.metrics import evaluate, simple_guesses
 from kolmogorov.model.event_model import EventModel
 from kolmogorov.plot.charts import calibration_bins
+from kolmogorov.surface.comparison import POPULARITY, decisive, log_loss, popularity_scores
 from kolmogorov.surface.ids import at_entries
+from kolmogorov.surface.retrieval import LIKES
 
 #: A test on fewer observations says little. By judgement.
 FEW = 20
+#: Items in a list. By judgement.
+LENGTH = 10
 #: Entries whose intervals are looked at: the share is then sure to a third of a percent.
 _INTERVALS = 20_000
 MODEL, BIASES = "Kolmogorov model", "user and item biases"
@@ -36,6 +40,8 @@ class Test:
     users: Rows
     items: Rows
     guesses: dict[str, Floats]
+    #: Of tables in which only yes is recorded: the scores of lists instead.
+    lists: dict[str, dict[str, float]] | None = None
 
     @property
     def predicted(self) -> Floats:
@@ -51,51 +57,66 @@ def tested(model: EventModel, fresh: Observations) -> Test | None:
     """
     refitted = len(fresh) < FEW
     protocol = f"Tested on {len(fresh):,} observations that the model was not trained on."
+    only_yes = model._is_only_yes
     if refitted:
         whole = model.fitted_.training
         if len(whole) < FEW:
             return None
-        train, fresh = whole.split(test_size=0.2, random_state=0)
-        model = clone(model).set_params(random_state=0, checkpoint=None, callback=None).fit(train)
+        train, fresh = whole.split(test_size=0.2, random_state=0, by="user" if only_yes else "entry")
+        again: Any = clone(model).set_params(random_state=0, checkpoint=None, callback=None)
+        # Of a fit that Ctrl-C ended early the page would tell a quality that is not the model's.
+        model = again.fit(train) if again._has_draws else again._fit(train, keep_interrupted=False)
         protocol = (
-            f"No data was given that the model was not trained on. Shown is what the same settings give when fitted to "
-            f"four fifths of the training data and tested on the remaining {len(fresh):,} observations."
+            f"All given data was used for training. So the same settings were fitted to four fifths of it and tested "
+            f"on the remaining {len(fresh):,} observations."
         )
     fitted = model.fitted_
     fresh = fresh.rescaled(fitted.scale)
     users, items = entry_rows(fitted.training, fresh)
     guesses = {MODEL: at_entries(fitted, fresh), **simple_guesses(fitted.training, users, items)}
-    return Test(protocol, refitted, fitted, fresh, users, items, guesses)
+    return Test(protocol, refitted, fitted, fresh, users, items, guesses, _lists(model, fresh) if only_yes else None)
+
+
+def _lists(model: EventModel, fresh: Observations) -> dict[str, dict[str, float]] | None:
+    """Return the scores of everybody's list and of the most popular; None where nothing was liked."""
+    if not (fresh.values >= LIKES).any():
+        return None
+    found = model.evaluate(fresh, ranking=True, k=LENGTH, unknown="ignore")
+    return {MODEL: found, POPULARITY: popularity_scores(model.fitted_.training, fresh, LENGTH)}
 
 
 def quality(test: Test | None) -> dict[str, Any]:
     """Score the model beside the guesses."""
     if test is None:
-        nothing: dict[str, Any] = {"scores": [], "calibration": [], "coverage": None, "verdict": None}
+        nothing: dict[str, Any] = {"scores": [], "calibration": [], "coverage": None, "verdict": None, "lists": None}
         return {"protocol": "There are too few observations for a test."} | nothing
     fresh = test.fresh
-    scores = {
-        name: evaluate(fresh.values, guess, fresh.weights, fresh.scale.span, fresh.is_binary)
-        for name, guess in test.guesses.items()
-    }
+    scores = test.lists or {name: _errors(fresh, guess) for name, guess in test.guesses.items()}
+    bins = () if test.lists else zip(*calibration_bins(test.predicted, fresh.values), strict=True)
     return {
         "protocol": test.protocol,
         "scores": [{"name": name, **found} for name, found in scores.items()],
-        "calibration": [
-            [round(float(p), 4), round(float(v), 4), int(n)]
-            for p, v, n in zip(*calibration_bins(test.predicted, fresh.values), strict=True)
-        ],
-        "coverage": _coverage(test),
+        "lists": LENGTH if test.lists else None,
+        "calibration": [[round(float(p), 4), round(float(v), 4), int(n)] for p, v, n in bins],
+        "coverage": None if test.lists else _coverage(test),
         "verdict": _verdict(scores),
     }
 
 
+def _errors(fresh: Observations, guess: Floats) -> dict[str, float]:
+    """Score a guess; its log loss is that of probabilities of which a hundredth is spread evenly."""
+    found = evaluate(fresh.values, guess, fresh.weights, fresh.scale.span, fresh.is_binary)
+    return found | ({"log_loss": log_loss(fresh.values, guess, fresh.weights)} if fresh.is_binary else {})
+
+
 def _verdict(scores: dict[str, dict[str, float]]) -> dict[str, Any]:
-    """Compare the model with the best of the guesses: by how much of its error it is better."""
-    others = {name: found["rmse"] for name, found in scores.items() if name != MODEL}
-    rival = min(others, key=lambda name: others[name])
-    gain = 1.0 - scores[MODEL]["rmse"] / others[rival] if others[rival] else 0.0
-    return {"rival": rival, "gain": round(gain, 4), "model": scores[MODEL]["rmse"], "other": others[rival]}
+    """Compare the model with the best of the guesses: by how much of its error, or of its score, it is better."""
+    measure = decisive(scores[MODEL])
+    others = {name: found[measure] for name, found in scores.items() if name != MODEL}
+    best = max if measure == "ndcg" else min
+    rival, mine = best(others, key=lambda name: others[name]), scores[MODEL][measure]
+    gain = (mine / others[rival] - 1.0) * (1.0 if measure == "ndcg" else -1.0) if others[rival] else 0.0
+    return {"rival": rival, "measure": measure, "gain": round(gain, 4), "model": mine, "other": others[rival]}
 
 
 def _coverage(test: Test) -> float | None:

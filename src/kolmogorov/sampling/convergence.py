@@ -47,7 +47,7 @@ class Convergence:
         chains = f"{self.n_chains} chain{'s' if self.n_chains > 1 else ''} of {self.n_samples} draws"
         if not self.rhat.size or self.n_chains == 1:
             return chains
-        agree = "agree" if self.settled else "differ in their events; their average is what predicts"
+        agree = "agree" if self.settled else "found different solutions; averages are usable, rules may not be"
         return f"{chains}, which {agree}"
 
     def __str__(self) -> str:
@@ -66,8 +66,8 @@ class Convergence:
         for name in self.disagreeing:
             parts.append(f"their {name} is " + ", ".join(f"{value:.3g}" for value in self.priors[name]))
         return (
-            f"{chains} do not agree: {'; '.join(parts)}. Each sits in a mode of its own: more chains improve the "
-            "average, a longer burn_in or fewer events bring them together; read single draws and rules with care"
+            f"{chains} do not agree: {'; '.join(parts)}. Chains found different solutions; averages are usable, rules "
+            "may not be. More chains improve the average; a longer burn_in or fewer events bring chains together"
         )
 
 

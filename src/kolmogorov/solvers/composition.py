@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.typing import Floats, Seeds
-from kolmogorov._support.validation import Integer, check_parameters
+from kolmogorov._support.validation import MOST_RUNS, Integer, check_parameters
+from kolmogorov.errors import ParameterError
 from kolmogorov.kernels.binary.flips import multi_start
 from kolmogorov.kernels.rows.quadratic import batch_values
 from kolmogorov.solvers.contract import Batch
@@ -78,7 +79,12 @@ class BestOf(_Wrapper):
     def __post_init__(self) -> None:
         """Check the wrapped solver and the number of runs."""
         super().__post_init__()
-        check_parameters("BestOf", {"k": self.k}, {"k": Integer(1)})
+        check_parameters("BestOf", {"k": self.k}, {"k": Integer(1, MOST_RUNS)})
+        runs, inner = self.k, self.inner
+        while isinstance(inner, _Wrapper):
+            runs, inner = runs * (inner.k if isinstance(inner, BestOf) else 1), inner.inner
+        if runs > MOST_RUNS:
+            raise ParameterError(f"BestOf inside BestOf: {runs:,} runs in all, at most {MOST_RUNS:,} are made.")
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
         solver = self.inner

@@ -7,15 +7,19 @@ from collections.abc import Mapping
 import numpy as np
 
 from kolmogorov import metrics
+from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
 from kolmogorov.fitted.base import item_counts
 from kolmogorov.surface.retrieval import LIKES, ranking_scores
 
 POPULARITY = "most popular"
+_NO_AND_YES = np.array([0.0, 1.0])
 
 
 def guess_scores(train: Observations, observations: Observations) -> dict[str, dict[str, float]]:
     """Return the errors of means and biases of what a model was fitted to, by the guess's name.
+
+    Of yes and no these include the log score, computed as that of a model.
 
     Examples
     --------
@@ -31,14 +35,31 @@ def guess_scores(train: Observations, observations: Observations) -> dict[str, d
     guesses = metrics.SimpleGuesses.of(train)
     view, binary = test.rows, test.is_binary
     sums: dict[str, metrics.Scores] = {}
+    wholes: dict[str, metrics.DistributionScores] = {}
     for first, last in view.blocks():
         part = slice(int(view.indptr[first]), int(view.indptr[last]))
         weights = view.weights[part] if view.weights.size else None
         made = guesses.at(users[view.owners(first, last)], items[view.indices[part]])
         for name, guess in made.items():
             sums.setdefault(name, metrics.Scores(test.scale.span, binary)).add(view.values[part], guess, weights)
+            if binary:
+                whole = wholes.setdefault(name, metrics.DistributionScores(_NO_AND_YES))
+                whole.add(view.values[part], np.column_stack((1.0 - guess, guess)), weights)
         view.forget(first, last)
-    return {name: scores.result() for name, scores in sums.items()}
+    return {name: scores.result() | (wholes[name].result() if binary else {}) for name, scores in sums.items()}
+
+
+def log_loss(values: Floats, guess: Floats, weights: Floats | None) -> float:
+    """Return the log loss of probabilities of a yes, of each of which one hundredth is spread evenly.
+
+    Examples
+    --------
+    >>> round(log_loss(np.array([1.0, 0.0]), np.array([1.0, 0.0]), None), 4)
+    0.005
+    """
+    scores = metrics.DistributionScores(_NO_AND_YES)
+    scores.add(values, np.column_stack((1.0 - guess, guess)), weights)
+    return -scores.result()["log_score"]
 
 
 def popularity_scores(train: Observations, test: Observations, k: int, likes: float = LIKES) -> dict[str, float]:
@@ -46,6 +67,16 @@ def popularity_scores(train: Observations, test: Observations, k: int, likes: fl
     counts = item_counts(train)
     popular = counts / max(int(counts.max()), 1)
     return ranking_scores(train, lambda rows: np.tile(popular, (rows.size, 1)), test.rescaled(train.scale), k, likes)
+
+
+def decisive(scores: Mapping[str, float]) -> str:
+    """Return the score by which a model is judged: of lists ndcg, of ratings rmse, of yes and no a log loss.
+
+    That is the log score where there is one: a single prediction that was sure and wrong decides the plain log loss.
+    """
+    if "ndcg" in scores:
+        return "ndcg"
+    return ("log_score" if "log_score" in scores else "log_loss") if "log_loss" in scores else "rmse"
 
 
 def verdict(model: Mapping[str, float], guesses: Mapping[str, Mapping[str, float]], score: str) -> str | None:

@@ -84,4 +84,4 @@ def _tell(items: Vocabulary, strangers: list[Any], n_items: int) -> None:
     if len(strangers) == n_items:
         near = items.suggestion(strangers[0])
         raise UnknownIdError(f"The model knows no item that was rated here: {named_few(strangers)}.{near}")
-    warn(f"Not known to the model, and left out: {counted('item', strangers)}.", UnknownIdWarning)
+    warn(f"{counted('unknown item', strangers)}: left out.", UnknownIdWarning)

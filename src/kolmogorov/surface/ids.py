@@ -38,12 +38,14 @@ class Strangers:
         # Where the caller has no say, an error does not advise to choose otherwise.
         self._fixed = fixed
         self._found: dict[str, list[Any]] = {}
+        self._any_known = False
 
     def settled(
         self, rows: Rows, seen: NDArray[np.bool_], ids: Any, what: str, vocabulary: Vocabulary | None = None
     ) -> Rows:
         """Apply the policy to row numbers in which -1 is unknown."""
         strange = rows < 0
+        self._any_known = self._any_known or not strange.all()
         if self._unknown == "error":
             unseen = strange.copy()
             unseen[~strange] = ~seen[rows[~strange]]
@@ -76,14 +78,25 @@ class Strangers:
         """Warn of all that were found, once."""
         if not self._found:
             return
-        parts = " and ".join(counted(what, list(dict.fromkeys(ids))) for what, ids in self._found.items())
         warn(
-            f"Not known to the model, and treated as the average: {parts}."
-            + advice("With {} this is an error.", option("unknown", "error"))
-            + advice("With {} there is no warning.", option("unknown", "ignore")),
+            f"{self._listed()}: using the average."
+            + advice("{} makes this an error.", option("unknown", "error"))
+            + advice("{} hides this warning.", option("unknown", "ignore")),
             UnknownIdWarning,
         )
         self._found.clear()
+
+    def tell_of_pairs(self) -> None:
+        """Warn of what was found among users and items; where the model knows none of them, it is an error."""
+        if self._found and not self._any_known:
+            raise UnknownIdError(
+                f"The model knows none of these ids: {self._listed()}. Is it the right model, and which columns hold "
+                "users and items?" + advice("{} predicts the average.", option("unknown", "ignore"))
+            )
+        self.tell()
+
+    def _listed(self) -> str:
+        return " and ".join(counted(f"unknown {what}", list(dict.fromkeys(ids))) for what, ids in self._found.items())
 
 
 def named_few(ids: list[Any]) -> str:
@@ -104,8 +117,8 @@ def counted(what: str, ids: list[Any]) -> str:
 
 def _stranger(what: str, identifier: Any, vocabulary: Vocabulary | None, *, advise: bool) -> UnknownIdError:
     near = "" if vocabulary is None else vocabulary.suggestion(identifier)
-    other = advice("With {} it would be treated as the average one.", option("unknown", "average")) if advise else ""
-    return UnknownIdError(f"The model has seen no observation of {what} {identifier!r}.{near}" + other)
+    other = advice("{} uses the average instead.", option("unknown", "average")) if advise else ""
+    return UnknownIdError(f"The model has no data on {what} {identifier!r}.{near}" + other)
 
 
 def _listed(ids: Any, chosen: Any) -> list[Any]:
@@ -154,7 +167,7 @@ def pair_rows(known: Trained, users: Any, items: Any, unknown: Unknown) -> tuple
         strangers.rows_of(known.users, known.user_seen, user_ids, "user"),
         strangers.rows_of(known.items, known.item_seen, item_ids, "item"),
     )
-    strangers.tell()
+    strangers.tell_of_pairs()
     return (rows[0].copy(), rows[1].copy()), one_user and one_item
 
 
@@ -164,7 +177,7 @@ def _sides(known: Trained, observations: Observations, unknown: Unknown) -> tupl
     present = observations.rows.counts > 0
     users = strangers.rows_by_id(known.users, known.user_seen, observations.users, present, "user")
     items = strangers.rows_by_id(known.items, known.item_seen, observations.items, observations.seen_items, "item")
-    strangers.tell()
+    strangers.tell_of_pairs()
     return users, items
 
 

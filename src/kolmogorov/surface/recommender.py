@@ -71,6 +71,11 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = len(fitted.items)
         return self
 
+    @property
+    def _is_only_yes(self) -> bool:
+        """Whether entries that were not observed counted as a no."""
+        return bool(getattr(self, "unobserved", 0.0) != 0.0)
+
     # --- predictions ----------------------------------------------------------------------------------------------
 
     def predict(
@@ -136,10 +141,10 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         observations : Observations
-            That the model was not fitted to.
+            That the model was not fitted to. It predicts those that it was fitted to better than new ones.
         ranking : bool
-            Rank all items for every user, leave out those that the model was fitted to for him, and compare the best k
-            with those he likes in `observations`.
+            Rank all items for every user, leave out those that the model was fitted to for this user, and compare the
+            best k with those they like in `observations`.
         k : int
             Length of the lists.
         likes : float

@@ -24,6 +24,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         "parameters": {name: _plain(value) for name, value in options.items()},
         "scale": asdict(model.fitted_.scale),
     }
+    if (source := model.fitted_.training.source) is not None:
+        # The next file is read the same way.
+        meta["source"] = source.to_dict()
     more, arrays = model.fitted_.stored()
     container.write(path, type(model).__name__, meta | more, arrays)
 

@@ -18,6 +18,33 @@ def test_zoo(zoo):
     assert table[dolphin, feathers] == 0.0
 
 
+def test_votes_of_the_general_assembly():
+    votes = datasets.load("un-votes")
+    assert (votes.n_users, votes.n_items, len(votes)) == (193, 1862, 321529)
+    assert np.unique(votes.values).tolist() == [0.0, 0.5, 1.0]
+    embargo = [row for row in range(votes.n_items) if "embargo imposed by the United States" in votes.items.name(row)]
+    table = votes.to_frame("pandas")
+    said = table[table["item"].isin(votes.items.ids[embargo])].groupby("user")["rating"].mean()
+    assert len(embargo) >= 15
+    assert said["Cuba"] == 1.0
+    assert said["United States"] < 0.1
+    when = datasets.times("un-votes")
+    years = np.array([int(votes.items.name(row).rsplit("(", 1)[1][:4]) for row in range(votes.n_items)])
+    assert np.array_equal(when.astype(int), years[votes.item_rows()])
+    recent = datasets.load("un-votes", since=2015)
+    assert recent.n_items == (years >= 2015).sum()
+    assert len(datasets.times("un-votes", since=2015)) == len(recent)
+    with pytest.raises(ParameterError, match="Only 'un-votes' comes with times"):
+        datasets.times("zoo")
+
+
+def test_food():
+    food = datasets.load("food")
+    assert (food.n_users, food.n_items, len(food), food.scale.maximum) == (1276, 40, 23943, 5.0)
+    means = food.to_frame("pandas").groupby("item")["rating"].mean()
+    assert means.idxmax() == "Italy"
+
+
 def test_generated_tables():
     toy = datasets.load("toy")
     assert (toy.n_users, toy.n_items, len(toy)) == (20, 40, 800)

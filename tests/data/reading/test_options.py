@@ -8,7 +8,7 @@ import pytest
 
 from kolmogorov import Observations, pack, read_ratings
 from kolmogorov.data.reading.options import DEFAULTS, ReadingKeywords, ReadingOptions
-from kolmogorov.errors import ParameterError
+from kolmogorov.errors import KolmogorovError, ParameterError
 from kolmogorov.execution import distributed_table
 
 TAKERS = [read_ratings, pack, distributed_table, Observations.from_arrays, Observations.from_frame]
@@ -25,7 +25,9 @@ def test_keywords_and_fields_are_the_same():
 def test_signatures_show_each_option_with_its_default(function):
     parameters = inspect.signature(function).parameters
     assert all(p.kind is not inspect.Parameter.VAR_KEYWORD for p in parameters.values())
-    options = {name: p.default for name, p in parameters.items() if name in DEFAULTS}
+    # The items of arrays are no option.
+    own = inspect.Parameter.KEYWORD_ONLY
+    options = {name: p.default for name, p in parameters.items() if name in DEFAULTS and p.kind is own}
     assert {"minimum", "maximum", "scaling", "duplicates"} <= options.keys()
     assert options == {name: DEFAULTS[name] for name in options}
 
@@ -86,3 +88,29 @@ def test_what_an_option_must_be(option, value, words):
     with pytest.raises(ParameterError) as caught:
         ReadingOptions(**{option: value})
     assert str(caught.value) == f"Observations: '{option}' must be {words}, got {value!r}."
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"maximum": 10**400}, "'maximum' must be a finite number"),
+        ({"minimum": -(10**400)}, "'minimum' must be a finite number"),
+        ({"map": {"a": 10**400}}, "'map' must give a finite number"),
+        ({"user": 1.5}, "'user' must be the name of a column or its position from 0, got 1.5"),
+        ({"item": [1]}, "'item' must be the name of a column or its position"),
+        ({"weight": b"x"}, "'weight' must be the name of a column or its position"),
+        ({"encoding": "\0"}, "There is no encoding"),
+        ({"encoding": "utf-8\0"}, "There is no encoding"),
+        ({"user": 10**400}, "has columns 0 to 2"),
+    ],
+)
+@pytest.mark.parametrize("header", [True, False])
+def test_odd_options_are_refused_with_a_sentence(tmp_path, options, message, header):
+    (tmp_path / "r.csv").write_text("user,item,value\n" * header + "a,x,1\nb,y,2\n")
+    with pytest.raises(KolmogorovError, match=message):
+        read_ratings(tmp_path / "r.csv", **options)
+
+
+def test_large_marks_of_what_is_missing_are_texts(tmp_path):
+    (tmp_path / "r.csv").write_text(f"user,item,value\na,x,1\nb,y,{10**400}\nb,x,0\n")
+    assert len(read_ratings(tmp_path / "r.csv", missing=10**400)) == 2

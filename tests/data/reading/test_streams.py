@@ -160,7 +160,7 @@ def test_without_pyarrow_the_command_is_named(monkeypatch):
     import kolmogorov._support.optional as optional
 
     monkeypatch.setattr(optional, "installed", lambda module: False)
-    with pytest.raises(ImportError, match=r"pip install 'kolmogorov\[parquet\]'"):
+    with pytest.raises(ImportError, match=r"pip install '.\[parquet\]'"):
         Observations.from_frame(Relation(pa.table(COLUMNS)))
     assert len(Observations.from_frame(pd.DataFrame(COLUMNS))) == 4
 
@@ -233,3 +233,49 @@ def test_observations_in_memory_travel():
         assert naive.cells(twin) == naive.cells(table)
         with pytest.raises(AttributeError, match="immutable"):
             twin.rows = None
+
+
+@pytest.mark.parametrize("form", ["views", "runs", "gaps"])
+def test_columns_in_odd_forms_of_arrow(form):
+    columns = {name: pa.array(cells) for name, cells in COLUMNS.items()}
+    if form == "views":
+        columns["user"] = columns["user"].cast(pa.string_view())
+        columns["value"] = columns["value"].cast(pa.string()).cast(pa.string_view())
+    elif form == "runs":
+        ends = pa.array([1, 2, 3, 4], pa.int32())
+        columns = {name: pa.RunEndEncodedArray.from_arrays(ends, cells) for name, cells in columns.items()}
+    else:
+        texts = pa.array(["bo", None, "ann", "cy"])
+        columns["user"] = pa.DictionaryArray.from_arrays(pa.array([0, 2, 0, 3]), texts)
+    assert naive.cells(read_ratings(pa.table(columns), maximum=5)) == EXPECTED
+
+
+def test_a_dictionary_whose_text_is_missing_is_refused():
+    users = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, 2]), pa.array(["bo", None, "cy"]))
+    with pytest.raises(DataError, match="empty"):
+        read_ratings(pa.table({name: pa.array(cells) for name, cells in COLUMNS.items()} | {"user": users}))
+
+
+@pytest.mark.parametrize("role", ["user", "value"])
+def test_texts_that_are_no_unicode_are_refused(role):
+    ends = pa.py_buffer(np.arange(5, dtype=np.int32).tobytes())
+    columns = {name: pa.array(cells) for name, cells in COLUMNS.items()}
+    columns[role] = pa.StringArray.from_buffers(4, ends, pa.py_buffer(b"\xff" * 4))
+    with pytest.raises(DataError, match="cannot be read"):
+        read_ratings(pa.table(columns))
+
+
+def test_damaged_parquet_is_refused_or_read(tmp_path):
+    parquet.write_table(pa.table(COLUMNS), tmp_path / "whole.parquet")
+    whole, path = (tmp_path / "whole.parquet").read_bytes(), tmp_path / "damaged.parquet"
+    outcomes = set()
+    for seed in range(150):
+        rng, content = np.random.default_rng(seed), bytearray(whole)
+        for _ in range(rng.integers(1, 5)):
+            content[rng.integers(len(content))] = int(rng.integers(256))
+        path.write_bytes(bytes(content))
+        try:
+            outcomes.add(len(read_ratings(path)) > 0)
+        except DataError as error:
+            outcomes.add(bool(str(error)))
+    assert outcomes == {True}

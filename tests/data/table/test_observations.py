@@ -89,7 +89,7 @@ def test_categorical_and_string_columns():
         ({"maximum": 4}, "entry 0: value must be at most the maximum 4, got 5"),
         ({"weights": [1, 0, 1]}, "entry 1: weight must be positive, got 0"),
         ({"weights": [1, 1]}, "3 users, 3 items, 3 values, 2 weights"),
-        ({"values": ["1", "x", "2"]}, "entry 1: value must be a number, got 'x'; the column holds 'x'.$"),
+        ({"values": ["1", "x", "2"]}, "entry 1: value must be a number, got 'x'.$"),
         ({"items": [1, 1, 2], "users": [1, 1, 2]}, "entry 1: duplicate rating of user 1 and item 1 .first at entry 0"),
         ({"users": [1.5, 2, 3]}, "user ids must all be integers or all be strings, got the fraction"),
         ({"users": ["a", 2, None]}, "entry 1: user ids"),

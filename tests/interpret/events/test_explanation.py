@@ -143,7 +143,7 @@ def test_events_without_a_name_are_called_by_their_number():
 @pytest.mark.parametrize("name", ["stars, two", "stars, draws"])
 def test_somebody_of_whom_nothing_is_known_is_everybody(models, name):
     model = models[name]
-    with pytest.raises(UnknownIdError, match="no observation of user 29"):
+    with pytest.raises(UnknownIdError, match="no data on user 29"):
         model.explain(29, 3)
     for user in (29, 999):
         why = model.explain(user, 3, unknown="ignore")

@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 import naive
+from helpers.processes import printed
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov.kernels.draws.emissions import draw_emitted
 from kolmogorov.kernels.draws.gibbs import (
@@ -119,3 +120,16 @@ def test_alpha_with_a_fixed_total_has_its_exact_distribution(rng):
     density = np.exp(np.array(logs) - max(logs))
     cdf = np.cumsum(density) / density.sum()
     assert stats.kstest(shares[::10], lambda x: np.interp(x, grid, cdf)).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(
+    "bounds", [(np.nan, 1.0), (0.0, np.nan), (np.nan, np.nan), (1e200, 2e200), (1e200, np.inf), (-2e200, -1e200)]
+)
+def test_rejection_ends_where_bounds_are_no_numbers_or_too_large(bounds):
+    code = "import sys, numpy as np; from kolmogorov.kernels.draws.gibbs import truncated_normal, gamma\n"
+    code += "print(truncated_normal(np.uint64(3), float(sys.argv[1]), float(sys.argv[2]))[1])\n"
+    code += "print(gamma(np.uint64(3), float(sys.argv[1]))[1])"
+    low, high = bounds
+    found = [float(line) for line in printed(code, low, high)]
+    assert not found[0] < low
+    assert not found[0] > high

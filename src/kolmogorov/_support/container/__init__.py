@@ -16,7 +16,7 @@ may not overlap, and what the arrays mean is for their reader to check (`invaria
 """
 
 from kolmogorov._support.container.layout import DTYPES, MAGIC, PAGE, VERSION, Contents, Section, malformed
-from kolmogorov._support.container.reading import blocks_of, check_gaps, contents_of, opened, read
+from kolmogorov._support.container.reading import blocks_of, check_gaps, check_path, contents_of, opened, read
 from kolmogorov._support.container.writing import Growing, Writer, write
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "Writer",
     "blocks_of",
     "check_gaps",
+    "check_path",
     "contents_of",
     "malformed",
     "opened",

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, BinaryIO, NoReturn
 
@@ -32,6 +33,10 @@ ALIGNMENT, PAGE = 64, 4096
 #: JSON takes up to 25 times its length in memory once it is parsed.
 LARGEST_FOOTER = 4 << 20
 _MOST_DIMENSIONS = 3
+#: Of a whole number: those of 128 bits, as seeds may have, are shorter, and floats go far beyond.
+_MOST_DIGITS = 40
+#: Solvers made of solvers nest deepest, by two levels each. By judgement.
+_DEEPEST = 24
 
 
 @dataclass(frozen=True)
@@ -99,11 +104,41 @@ def footer_of(stream: BinaryIO, size: int, magic: bytes, path: Any) -> tuple[Any
 
 
 def parsed(content: bytes, path: Any) -> Any:
-    """Parse JSON that holds no numbers which JSON does not have."""
+    """Parse JSON as we write it: numbers that can be computed with, whole characters, no deep nesting."""
     try:
-        return json.loads(content, parse_constant=_refused)
+        found = json.loads(content, parse_int=_whole, parse_float=_finite, parse_constant=_refused)
+        _check_depth(found)
+        if b"\\u" in content:
+            # An escape may be half of a character, which no text can hold.
+            json.dumps(found, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         malformed(path, "its footer is not JSON")
+    return found
+
+
+def _check_depth(found: Any) -> None:
+    """Raise where JSON nests more deeply than any file of ours: whoever walks down it would not come back."""
+    level = [found]
+    for _ in range(_DEEPEST):
+        level = [inner for node in level if isinstance(node, (dict, list)) for inner in _inside(node)]
+    if level:
+        raise ValueError("nested too deeply")
+
+
+def _inside(node: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return node.values() if isinstance(node, dict) else node
+
+
+def _whole(text: str) -> int:
+    if len(text) > _MOST_DIGITS:
+        raise ValueError("too many digits")
+    return int(text)
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(number := float(text)):
+        raise ValueError(text)
+    return number
 
 
 def _refused(word: str) -> NoReturn:

@@ -24,7 +24,7 @@ from kolmogorov._support.container.layout import (
     malformed,
     sections_of,
 )
-from kolmogorov.errors import FileFormatError
+from kolmogorov.errors import FileFormatError, ParameterError
 
 _BLOCK = 1 << 23
 
@@ -39,9 +39,16 @@ def read(path: str | os.PathLike[str], kinds: tuple[str, ...]) -> tuple[Contents
         return contents, {name: array_of(stream, section, name, path) for name, section in contents.sections.items()}
 
 
+def check_path(path: Any) -> None:
+    """Refuse what names no file; a number would be taken for a file that is open already."""
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        raise ParameterError(f"A file is named by a text or a path, got {path!r}.")
+
+
 @contextmanager
 def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a file for reading; what goes wrong with it is a `FileFormatError` that names it."""
+    check_path(path)
     try:
         try:
             stream = open(path, "rb")  # noqa: SIM115 (it is closed below)

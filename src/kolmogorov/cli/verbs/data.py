@@ -13,6 +13,7 @@ from kolmogorov.cli.options import (
     read_input,
     reading_options,
     scale_options,
+    tell_source,
     titles_option,
 )
 
@@ -49,22 +50,32 @@ def list_datasets() -> None:
 
 @command.command("describe", cls=Verb)
 @click.argument("data", type=Input(dir_okay=True))
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 @scale_options
 @reading_options
-def describe(data: str, **options: Any) -> None:
-    """Read DATA as `fit` would and say what is in it.
+def describe(data: str, form: str, **options: Any) -> None:
+    """Read DATA as `fit` would and say what was understood: columns, words, scale, what is missing.
 
     \b
-    Example:
+    Examples:
       kolmogorov data describe ratings.csv --maximum 5
+      kolmogorov data describe survey.csv --wide --ignore Age --format json
     """
+    import json
+
     import numpy as np
 
     from kolmogorov.cli.display import console, table
     from kolmogorov.data import datasets
 
     observations = read_input(data, options)
-    console().print(str(observations))
+    if form == "json":
+        sizes = {"n_users": observations.n_users, "n_items": observations.n_items, "n_observed": len(observations)}
+        scale = {"minimum": observations.scale.minimum, "maximum": observations.scale.maximum}
+        source = {} if observations.source is None else observations.source.to_dict()
+        click.echo(json.dumps(sizes | source | {"scale": scale}, indent=2))
+        return
+    tell_source(console(), observations)
     if data.startswith(DATASET):
         name = data.removeprefix(DATASET)
         console().print(f"{name}: {datasets.names()[name]}")

@@ -23,7 +23,7 @@ def command(what: str, seed: int) -> None:
     """Learn a small table and show what was learned.
 
     Animals and their traits (zoo), handwritten digits and their pixels (digits), a roll call (votes), answers from 1 to
-    5 (survey). The last two are planted: made up, drawn from a model that is known.
+    5 (survey). The last two are made up, from a known model.
 
     \b
     Examples:
@@ -63,14 +63,14 @@ def _yes_or_no(name: str, n_events: int, nouns: tuple[str, str], seed: int, n_it
     model = KolmogorovModel(n_events=n_events, random_state=seed).fit(train)
     guess = _constant_guess(train, test)
     accuracy = model.evaluate(test)["accuracy"]
-    out.print(f"Held-out cells told right: {accuracy:.1%}   (best constant guess per {nouns[1]}: {guess:.1%})\n")
+    out.print(f"Accuracy on held-out cells: {accuracy:.1%}   (best constant guess per {nouns[1]}: {guess:.1%})\n")
     out.print(_events_table(model, nouns, n_items))
-    out.print("\nStrongest implications, learned from the training cells and counted over the whole table:")
+    out.print("\nStrongest rules, learned from the training cells and counted on the whole table:")
     rules = model.relations().rules(train, max_rules=10).on(obs)
     columns: dict[str, list[Any]] = {
         "rule": [f"{left} ⇒ {right}" for left, right in zip(*rules.names(), strict=True)],
         "holds for": [f"{held} of {seen}" for held, seen in zip(rules.held, rules.support, strict=True)],
-        "without the if": [f"{rate:.0%}" for rate in rules.base_rate],
+        "holds anyway for": [f"{rate:.0%}" for rate in rules.base_rate],
     }
     out.print(table(None, columns))
     return model
@@ -93,7 +93,7 @@ def _survey(seed: int) -> None:
     ]
     out.print(f"Held-out error: {errors[1]:.2f}   (each statement's mean: {errors[0]:.2f}; answers from 1 to 5)\n")
     out.print(_events_table(model, ("people", "statement"), n_items=4))
-    out.print("\nStrongest implications, learned from the training cells and counted over the whole table:")
+    out.print("\nStrongest rules, learned from the training cells and counted on the whole table:")
     out.print(str(model.relations().rules(train, max_rules=8).on(obs)))
 
 

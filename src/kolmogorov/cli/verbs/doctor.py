@@ -8,7 +8,7 @@ from kolmogorov.cli.command import Verb
 
 
 @click.command("doctor", cls=Verb)
-@click.option("--warm", "--warm-up", is_flag=True, help="Only compile the kernels now, so that no other verb need.")
+@click.option("--warm", "--warm-up", is_flag=True, help="Compile now; later commands start faster.")
 @click.option(
     "--clean",
     "folder",
@@ -16,17 +16,16 @@ from kolmogorov.cli.command import Verb
     flag_value=".",
     metavar="[DIR]",
     type=click.Path(exists=True, file_okay=False),
-    help="Only remove what killed runs left in a directory, by default this one.",
+    help="Remove files that killed runs left in a directory, by default this one.",
 )
 def command(warm: bool, folder: str | None) -> None:
     """Print versions, threads, BLAS, cache locations, and which extras are installed.
 
-    A run that is killed leaves hidden files such as .model.km.0123456789abcdef0123.part beside what it was writing. The
-    next run that writes there removes them, and so does --clean; those that a process still writes are left alone, and
-    so are those of other machines until they have not been written for a week.
+    A killed run leaves hidden files such as .model.km.0123456789abcdef0123.part. --clean removes them, and so does the
+    next run that writes the same file. Files that a process is still writing are kept.
 
-    Kernels are compiled when they are first called, and kept beside the package, or in NUMBA_CACHE_DIR. --warm compiles
-    what fit, predict, recommend, explain and rules call; an image of a container should be built with it.
+    Kernels are compiled when first called, and kept beside the package or in NUMBA_CACHE_DIR. --warm compiles what fit,
+    predict, recommend, explain and rules need; use it when building a container image.
 
     \b
     Examples:
@@ -57,7 +56,7 @@ def _warm() -> None:
         for words, compiled, took in warm():
             console().print(f"{took:6.1f} s  {compiled:3d} compiled  {words}")
             total, seconds = total + compiled, seconds + took
-    kept = f"kept in {shown(_cache())}" if _cache() else "for this process alone: there is no place to keep them"
+    kept = f"kept in {shown(_cache())}" if _cache() else "for this process only: no folder can be written"
     console().print(f"Kernels ready in {seconds:.1f} s: {total} compiled, {kept}.")
 
 
@@ -75,11 +74,11 @@ def _clean(folder: str) -> None:
     from kolmogorov.cli.display import console
 
     removed, kept = clean_folder(folder)
-    for what, paths in (("Removed", removed), ("Left alone, it may still be written:", kept)):
+    for what, paths in (("Removed", removed), ("Kept, another process may be writing it:", kept)):
         for path in paths:
             console().print(f"{what} {shown(path)}")
     if not removed and not kept:
-        console().print(f"Nothing was left in {shown(folder)}")
+        console().print(f"Nothing to remove in {shown(folder)}")
 
 
 def _gpu() -> str:
@@ -125,7 +124,7 @@ def _facts() -> dict[str, str]:
     known = extras()
     for extra, packages in known.items():
         absent = missing(packages)
-        lacking = f"{', '.join(absent)} missing: pip install 'kolmogorov[{extra}]'"
+        lacking = f"{', '.join(absent)} missing; in the clone: pip install '.[{extra}]'"
         facts[f"extra {extra}"] = lacking if absent else "installed"
     if not known:
         facts["extras"] = "unknown: the metadata of kolmogorov is not installed"

@@ -18,8 +18,13 @@ if TYPE_CHECKING:
 @click.command("evaluate", cls=Verb)
 @click.argument("model", type=Input())
 @click.argument("data", type=Input(dir_okay=True))
-@click.option("--ranking", is_flag=True, help="Rank all items for every user, and look where those he likes are.")
-@click.option("-k", "k", default=10, show_default=True, type=COUNT, help="With --ranking: length of the lists.")
+@click.option(
+    "--ranking/--errors",
+    default=None,
+    help="Rank all items for every user and find those they like, or measure errors.  [default: --ranking for models "
+    "of fit --only-yes, else --errors]",
+)
+@click.option("-k", "k", default=10, show_default=True, type=COUNT, help="Length of the lists.")
 @click.option("--folds", type=click.IntRange(2), help="Refit the model's settings on k folds of DATA and test on each.")
 @click.option("--seed", default=0, show_default=True, help="Of the folds and the fits.")
 @format_options
@@ -27,7 +32,7 @@ if TYPE_CHECKING:
 def command(
     model: str,
     data: str,
-    ranking: bool,
+    ranking: bool | None,
     k: int,
     folds: int | None,
     seed: int,
@@ -37,13 +42,14 @@ def command(
 ) -> None:
     """Compare the predictions of MODEL with the ratings in DATA.
 
-    Errors are given on the probability scale and in rating units; for 0/1 data also accuracy, log loss and
-    Brier score. Those of the means and of user and item biases of what MODEL was fitted to stand beside them. With
-    --folds the model's settings are tested instead of the model: they are fitted again to all folds but one and
-    tested on that one, for each.
+    Ratings that MODEL was trained on are found and kept apart, in the column "training". Errors are given on the
+    probability scale and in rating units; for 0/1 data also accuracy, log loss and Brier score. Simple guesses (means,
+    user and item biases) stand beside them.
 
-    With --ranking lists are compared with what users like in DATA: values of at least 0.6 of the scale, of all items
-    that MODEL was not fitted to for them. The list of the most popular items stands beside them.
+    --ranking compares lists with what users like in DATA: values of at least 0.6 of the scale. A list holds no item
+    that MODEL was trained on for its user. The list of the most popular items stands beside it.
+
+    --folds tests the settings instead of the model: it fits them to all folds but one, and tests on that one, for each.
 
     \b
     Examples:
@@ -52,17 +58,19 @@ def command(
       kolmogorov evaluate clicks.km later.csv --ranking -k 20
     """
     from kolmogorov.cli.display import console, emit
-    from kolmogorov.cli.scores import scored
+    from kolmogorov.cli.scores import scored_apart
     from kolmogorov.model.loading import load
 
-    if not ranking:
-        refuse_given(["k"], "goes only with --ranking")
-    length = k if ranking else None
     fitted_model = load(model)
-    observations = read_input(data, layout, scale=fitted_model.fitted_.scale)
+    if not (fitted_model._is_only_yes if ranking is None else ranking):
+        refuse_given(["k"], "goes only with --ranking")
+        length = None
+    else:
+        length = k
+    observations = read_input(data, layout, like=fitted_model.fitted_)
     if folds is None:
-        columns, sentence = scored(fitted_model, observations, "value", length)
-        emit(columns, form, output, f"On {len(observations):,} ratings")
+        columns, title, sentence = scored_apart(fitted_model, observations, length)
+        emit(columns, form, output, title)
     else:
         parts = observations.folds(folds, random_state=seed)
         sentence = _over_folds(fitted_model, parts, seed, length, form, output)
@@ -84,7 +92,7 @@ def _over_folds(
 
     from kolmogorov.cli.display import emit
     from kolmogorov.cli.scores import scored
-    from kolmogorov.surface.comparison import verdict
+    from kolmogorov.surface.comparison import decisive, verdict
 
     results = []
     for train, test in parts:
@@ -101,7 +109,8 @@ def _over_folds(
     else:
         emit({**columns, **beside}, form, output)
     means = {guess: dict(zip(names, cells, strict=True)) for guess, cells in beside.items()}
-    return verdict(dict(zip(names, columns["mean"], strict=True)), means, "rmse" if k is None else "ndcg")
+    mean = dict(zip(names, columns["mean"], strict=True))
+    return verdict(mean, means, decisive(mean))
 
 
 def _mean(values: list[float | None]) -> float | None:

@@ -27,7 +27,7 @@ _REASONS = 5
 def command(
     model: str, user: str, item: str, unknown: Unknown, titles: str | None, form: str, output: str | None
 ) -> None:
-    """Explain what is predicted for USER and ITEM: what everybody would get, what each event changes, and rules.
+    """Explain one prediction: what everybody would get, what each event changes, and which rules apply.
 
     \b
     Example:
@@ -56,4 +56,4 @@ def command(
             "held in training": [f"{reason.held} of {reason.support}" for reason in reasons],
             "base rate": [f"{reason.base_rate:.0%}" for reason in reasons],
         }
-        emit(rules, form, output, "Rules that lead to it")
+        emit(rules, form, output, "Rules that support it")

@@ -24,6 +24,7 @@ from kolmogorov.cli.options import (
     reading_settings,
     refuse_given,
     scale_options,
+    tell_source,
     titles_option,
 )
 
@@ -49,40 +50,40 @@ if TYPE_CHECKING:
 @click.option(
     "--bayes/--point",
     default=None,
-    help="Draw models and average them, which predicts best and says how sure it is, or learn one model that can be "
-    "read.  [default: --bayes, unless an option of the other is given]",
+    help="Fit an average of models (most accurate, with intervals), or one model that you can read.  [default: "
+    "--bayes, unless an option of --point is given]",
 )
 @click.option(
     "--likelihood",
     type=click.Choice(["auto", "gaussian", "bernoulli", "categorical"]),
     default="auto",
     show_default=True,
-    help="Of draws: ratings with noise, yes and no, or one of few ratings.",
+    help="Kind of values: numbers with noise, yes/no, or one of a few ratings.",
 )
-@click.option("--chains", type=COUNT, help="Of draws: independent chains.  [default: by the size of the table]")
-@click.option("--burn-in", type=COUNT, help="Of draws: sweeps of each chain not kept.  [default: likewise]")
-@click.option("--samples", type=COUNT, help="Of draws: how many of each chain are kept.  [default: likewise]")
-@click.option("--max-seconds", type=Finite(), help="Of draws: time for the chains, which are cut to what fits.")
-@click.option(
-    "--only-yes",
-    is_flag=True,
-    help="Only what happened is recorded (clicks, purchases): everything else counts as a no of small weight.",
-)
+@click.option("--chains", type=COUNT, help="Independent chains.  [default: by the size of the table]")
+@click.option("--burn-in", type=COUNT, help="First sweeps of each chain, which are dropped.  [default: by size]")
+@click.option("--samples", type=COUNT, help="Draws kept of each chain.  [default: by size]")
+@click.option("--max-seconds", type=Finite(), help="Time limit for the chains; fewer are drawn if needed.")
 @click.option(
     "--learn-from",
     type=click.Choice(["draws", "ratings"]),
     default="draws",
-    help="Of one model: learn it from the table that a few short chains complete, or from the ratings alone, as the "
-    "paper does.  [default: draws, unless a ridge or a prior is given]",
+    help="Fit to a table completed by short chains (draws), or to the ratings alone, as in the paper.  [default: "
+    "draws, unless --user-reg, --item-reg or --prior is given]",
 )
-@click.option("--user-reg", type=Finite(), help="From ratings: ridge on theta.  [default: 10]")
-@click.option("--item-reg", type=Finite(), help="From ratings: ridge on psi.  [default: 0]")
-@click.option("--prior", type=click.Choice(["mean", "uniform"]), default="mean", help="From ratings.  [default: mean]")
-@click.option("--user-solver", default="auto", show_default=True)
-@click.option("--item-solver", default="auto", show_default=True)
-@click.option("--max-iter", type=COUNT, help="Of one model: limit on sweeps.  [default: 30; 100 from ratings]")
+@click.option("--user-reg", type=Finite(), help="Ridge on theta; fits to the ratings.  [default: 10]")
+@click.option("--item-reg", type=Finite(), help="Ridge on psi; fits to the ratings.  [default: 0]")
+@click.option(
+    "--prior",
+    type=click.Choice(["mean", "uniform"]),
+    default="mean",
+    help="Where the ridge pulls theta.  [default: mean]",
+)
+@click.option("--user-solver", default="auto", show_default=True, help="See docs/solvers.md.")
+@click.option("--item-solver", default="auto", show_default=True, help="See docs/solvers.md.")
+@click.option("--max-iter", type=COUNT, help="Limit on sweeps.  [default: 30; 100 from ratings]")
 @click.option("--tol", default=1e-4, type=Finite(), show_default=True, help="Relative decrease at which to stop.")
-@click.option("--n-init", type=COUNT, help="Of one model: starts.  [default: 2 or 10; 1 from ratings]")
+@click.option("--n-init", type=COUNT, help="Number of starts; the best is kept.  [default: 2 or 10; 1 from ratings]")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--jobs", default=-1, type=JOBS, show_default=True, help="Threads; -1 for all processors.")
 @click.option(
@@ -94,12 +95,11 @@ if TYPE_CHECKING:
 @click.option(
     "--gpu",
     is_flag=True,
-    help="Fit on an NVIDIA GPU: all chains at once, or one model; with --dask one model on those of the workers. Needs "
-    "the extra 'cuda'.",
+    help="Fit on an NVIDIA GPU; with --dask, on the GPUs of the workers. Needs the extra 'cuda'.",
 )
 @click.option("--shard-ratings", default=1_000_000, show_default=True, help="With --dask: ratings in a shard, about.")
-@click.option("--test-size", type=Finite(), help="Hold out this share of the entries and report errors on it.")
-@click.option("--checkpoint", type=Output(), help="File to go on from after a crash.")
+@click.option("--test-size", type=Finite(), help="Hold out this share of the ratings and measure errors on it.")
+@click.option("--checkpoint", type=Output(), help="File to continue from after a crash.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 @scale_options
 @reading_options
@@ -119,10 +119,10 @@ def command(
 ) -> None:
     """Learn a model from DATA and write it to a file.
 
-    DATA is a file with a user, an item and a value per line: csv, tsv, '::' or whitespace separated, with or
-    without a header, plain, .gz, .xz, .bz2 or .zip, or parquet; a directory stands for the parquet files in it,
-    "-" is standard input, and dataset:NAME one of `kolmogorov data list`. Values are numbers or yes and no; a wide
-    table, with a column for each item, is read with --wide.
+    DATA is a file with a user, an item and a value per line. It may be separated by commas, tabs, '::' or spaces, have
+    a header or not, be compressed (.gz, .xz, .bz2, .zip), or be parquet. A directory means the parquet files in it, "-"
+    standard input, and dataset:NAME one of `kolmogorov data list`. Values are numbers, or yes and no. --wide reads a
+    table with a column for each item.
 
     \b
     Examples:
@@ -171,6 +171,8 @@ def _learn(model: Any, train: Any, test: Observations | None, output: str, say: 
     from kolmogorov._support.wording import shown
 
     _fit(model, train, test, say)
+    if model._has_draws and model.max_seconds is not None:
+        say.print(_time_used(model, train))
     model.save(output)
     if not say.quiet:
         _results(model, train, test, say)
@@ -198,11 +200,11 @@ def _tables(data: str, model: Any, test_size: float | None, options: dict[str, A
     if isinstance(model.execution, Dask) and not model._has_draws and test_size is None and is_parquet(data):
         from glob import glob
 
-        refuse_given(["wide", "titles"], "does not go with parquet files that a cluster reads")
+        refuse_given(["wide", "items", "ignore", "titles"], "does not go with parquet files that a cluster reads")
         told = reading_settings(options, TableKeywords.__annotations__)
         return distributed_table(model.execution, sorted(glob(data)) or [data], **told), None
     table = read_input(data, options)
-    say.print(str(table))
+    tell_source(say, table)
     if test_size is None:
         return table, None
     return table.split(test_size, random_state=model.random_state, by="user" if options["only_yes"] else "entry")
@@ -216,13 +218,28 @@ def _choice(model: Any, train: Any, by_default: bool) -> str:
     if not model._has_draws:
         why = why_ratings(model, train)
         if why is None:
-            return "Learning one model to read and to predict with, from the table that a few short chains complete."
-        return f"Learning one model from the ratings{'' if model.learn_from == 'ratings' else f': {why}'}."
-    why = " Draws predict best; --point learns one model that can be read, sooner." if by_default else ""
+            return "Fitting one model that you can read, from a table completed by short chains."
+        return f"Fitting one model from the ratings{'' if model.learn_from == 'ratings' else f': {why}'}."
+    other = " --point fits one you can read, sooner." if by_default else ""
+    words = "Fitting an average of models (most accurate)"
     if not isinstance(train, Observations):
-        return f"Drawing models.{why}"
+        return f"{words}.{other}"
     plan = model._plan(train)
-    return f"Drawing models: {plan.n_chains} chains of {plan.n_sweeps} sweeps, {plan.n_events} events.{why}"
+    return f"{words}: {plan.n_chains} chains of {plan.n_sweeps} sweeps, {plan.n_events} events.{other}"
+
+
+def _time_used(model: Any, train: Any) -> str:
+    """Say what --max-seconds left of the chains."""
+    plan, drawn = model._plan(train), model.posterior_
+    kept = drawn.n_draws // drawn.n_chains
+    parts = []
+    if drawn.n_chains < plan.n_chains:
+        parts.append(f"{drawn.n_chains} of {plan.n_chains} chains")
+    if kept < plan.n_samples:
+        parts.append(f"{kept} of {plan.n_samples} draws of each chain")
+    if not parts:
+        return f"All {plan.n_chains} chains were drawn within {model.max_seconds:g} s."
+    return f"Stopped at {model.max_seconds:g} s: {', '.join(parts)}."
 
 
 def _fit(model: Any, train: Any, test: Observations | None, say: Any) -> None:
@@ -266,7 +283,7 @@ def _results(model: Any, train: Any, test: Observations | None, say: Any) -> Non
     if only_yes:
         blank = train.n_users * train.n_items - len(train)
         weight = f"a no of weight {model.unobserved_:.3g}"
-        say.print(f"Only yes is recorded: each of {blank:,} unobserved entries counts as {weight}.")
+        say.print(f"Only yes is recorded: each of the {blank:,} unobserved entries counts as {weight}.")
     if not only_yes or test is not None:
         show_scores(model, train, test, f"{model.n_iter_} sweeps", ranking=only_yes)
     described = model.events(6)
@@ -274,6 +291,6 @@ def _results(model: Any, train: Any, test: Observations | None, say: Any) -> Non
         "event": [event.number for event in described],
         "share of users": [event.share for event in described],
         "items": [event.n_items for event in described],
-        "its people like more than others": [", ".join(event.items) for event in described],
+        "liked more than by others": [", ".join(event.items) for event in described],
     }
     console().print(table("Events", columns))

@@ -8,7 +8,7 @@ import click
 
 from kolmogorov.cli.command import Verb, force_option, safe_cells_option
 from kolmogorov.cli.file_parameters import Input, Output
-from kolmogorov.cli.options import Finite, adding, unknown_option
+from kolmogorov.cli.options import Finite, adding, settings_like, unknown_option
 
 if TYPE_CHECKING:
     from kolmogorov.data.reading.options import ReadingOptions
@@ -72,7 +72,6 @@ def command(
       kolmogorov predict bayes.km pairs.csv --interval 0.9
     """
     from kolmogorov.cli.display import emit
-    from kolmogorov.data.reading.options import ReadingOptions
     from kolmogorov.errors import ParameterError
     from kolmogorov.fitted.intervals import rating_interval
     from kolmogorov.model.bayesian import BayesianKolmogorovModel
@@ -83,13 +82,13 @@ def command(
     fitted = fitted_model.fitted_
     if interval is not None and not isinstance(fitted_model, BayesianKolmogorovModel):
         raise ParameterError(
-            f"{model} holds a {type(fitted_model).__name__}, which knows no intervals. Fit with --bayes for them."
+            f"{model} holds a {type(fitted_model).__name__}, which has no intervals. Fit with --bayes to get them."
         )
-    users, items = _pairs(pairs, ReadingOptions(**layout))
+    users, items = _pairs(pairs, settings_like(fitted, layout, {"wide": False, "items": None, "ignore": ()}))
     strangers = Strangers(unknown)
     user_rows = strangers.settled(fitted.users.rows_of_texts(users), fitted.user_seen, users, "user", fitted.users)
     item_rows = strangers.settled(fitted.items.rows_of_texts(items), fitted.item_seen, items, "item", fitted.items)
-    strangers.tell()
+    strangers.tell_of_pairs()
     columns: dict[str, Any] = {"user": users, "item": items}
     if isinstance(fitted_model, BayesianKolmogorovModel):
         probability, deviation = fitted_model.fitted_.moments(user_rows, item_rows)

@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 @click.command("recommend", cls=Verb)
 @click.argument("model", type=Input())
 @click.option("--user", "who", multiple=True, help="A user the model knows; may be repeated.")
-@click.option("--ratings", type=Input(), help="Ratings of new users: each is placed by fold-in.")
+@click.option("--ratings", type=Input(), help="Ratings of new users; the model is not refitted.")
 @click.option("--top", default=10, show_default=True, type=COUNT, help="How many items.")
 @click.option(
     "--min-count",
     type=COUNT,
-    help="Leave out items observed fewer times.  [default: 5, or less where that leaves little to choose from]",
+    help="Leave out items with fewer ratings.  [default: 5, or less if few items would remain]",
 )
 @click.option(
     "--rank",
     type=click.Choice(["auto", "probability", "lower"]),
     default="auto",
     show_default=True,
-    help="Order by the probability or, for models with draws, by a lower bound of it.",
+    help="Order by probability, or by its lower bound (auto: for models of fit --bayes).",
 )
-@click.option("--include-seen", is_flag=True, help="Also items that the user was observed with.")
+@click.option("--include-seen", is_flag=True, help="Also list items that the user has already rated.")
 @unknown_option("error")
 @format_options
 @reading_options
@@ -59,7 +59,7 @@ def command(
     titles: str | None,
     **layout: Any,
 ) -> None:
-    """List the items that a user most probably says yes to.
+    """List the items that a user will most probably like.
 
     \b
     Examples:
@@ -80,5 +80,5 @@ def command(
         emit(columns, form, output, f"For {', '.join(who)}")
         return
     refuse_given(["unknown"], "goes only with --user")
-    guests = read_input(ratings or "", layout, scale=fitted_model.scale_)
+    guests = read_input(ratings or "", layout, like=fitted_model.fitted_)
     emit(fitted_model._asked(guests, top, **options), form, output, "For new users")

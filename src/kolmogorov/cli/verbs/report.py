@@ -25,7 +25,7 @@ from kolmogorov.cli.options import (
 @click.option(
     "--data",
     type=Input(dir_okay=True),
-    help="Ratings; those that the model was not trained on test it and count its rules.",
+    help="Ratings to test the model on; those in the training data are left out.",
 )
 @output_option("Page to write.", default="report.html", show_default=True)
 @click.option("--title", help="Of the page.  [default: the model's file name]")
@@ -55,8 +55,8 @@ def command(
 ) -> None:
     """Write one HTML file that shows MODEL: its quality, events, items, order and users.
 
-    The file needs no network and no server. Give the ratings that the model was fitted to with --test-size as --data:
-    those that it was not trained on are found by themselves.
+    The file needs no network and no server. As --data give the whole file that you fitted with --test-size: the
+    held-out part is found automatically.
 
     \b
     Examples:
@@ -73,11 +73,11 @@ def command(
 
     fitted_model = load(model)
     if not isinstance(fitted_model, EventModel):
-        raise ParameterError(f"{model} holds a {type(fitted_model).__name__}; a report shows models with events.")
+        raise ParameterError(f"{model} holds a {type(fitted_model).__name__}, which has no events to show.")
     fitted_model = fitted_model.with_titles(items=titles)
     scale = fitted_model.fitted_.scale
     options: dict[str, Any] = {"likes": likes_level(scale, likes), "image": _shape(image)}
-    observations = None if data is None else read_input(data, layout, scale=scale)
+    observations = None if data is None else read_input(data, layout, like=fitted_model.fitted_)
     screen = console(stderr=True)
     with screen.status("Report") as status:
         fitted_model.report(

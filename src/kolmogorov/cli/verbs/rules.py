@@ -37,7 +37,7 @@ _RESERVE = 50
 @click.option(
     "--data",
     type=Input(dir_okay=True),
-    help="Ratings to judge the rules on; those that the model was trained on are left out.",
+    help="Ratings to count the rules on; those in the training data are left out.",
 )
 @click.option("--on", type=click.Choice(["held-out", "all"]), default="held-out", show_default=True)
 @click.option("--item", "about", help="Only rules about this item: id or title.")
@@ -82,12 +82,13 @@ def command(
 ) -> None:
     """Show the strongest logical rules between items of MODEL.
 
-    Rules are chosen by a cautious lift on the data that the model was trained on, and counted again on the ratings of
-    --data that it was not trained on: on training data any rule looks good. Rules not met there are left out.
-    'support' is the number of users seen with both items who said yes to the first, 'held' those who said yes to the
-    second as well, 'base_rate' the share of yes to the second among all; 'p_adjusted' is Fisher's test, corrected
-    (Bonferroni) for the rules shown. Of a model fitted with --bayes the most probable rules are shown; 'probability' is
-    the share of draws in which a rule holds. Their rules, and those of a model fitted with --levels, have thresholds,
+    Rules are chosen on the training data, and counted again on the ratings of --data that the model was not trained on,
+    because any rule looks good on training data. A rule without a case there is left out.
+
+    'support' is the number of users who rated both items and said yes to the first; 'held' is how many of them said
+    yes to the second; 'base_rate' is the share of yes to the second item among all; 'p_adjusted' is Fisher's test,
+    corrected (Bonferroni) for the rules shown. For models of fit --bayes, 'probability' is the share of draws in which
+    a rule holds; the most probable come first. Their rules, and those of fit --levels, have thresholds:
     "A >= 4 ⇒ B >= 3".
 
     \b
@@ -97,7 +98,7 @@ def command(
       kolmogorov rules model.km --data ratings.csv --kind exclusion --format csv -o rules.csv
       kolmogorov rules bayes.km --data ratings.csv --min-probability 0.9
     """
-    fitted_model = load_with_events(model, titles, "; rules are read off a KolmogorovModel.")
+    fitted_model = load_with_events(model, titles, ", which has no rules.")
     fitted, drawn = fitted_model.fitted_, fitted_model._has_draws
     options: dict[str, Any] = {"likes": None if likes is None else likes_level(fitted.scale, likes)}
     if drawn:
@@ -154,13 +155,13 @@ def _judged_on(fitted: Trained, name: str, layout: dict[str, Any], on: str) -> O
     from kolmogorov.errors import DataError
     from kolmogorov.surface.held_out import held_out
 
-    observations = read_input(name, layout, scale=fitted.scale)
+    observations = read_input(name, layout, like=fitted)
     if on == "all":
         return observations
     fresh = held_out(fitted, observations)
     if len(fresh) == 0:
         raise DataError(
-            f"The model was trained on all {len(observations):,} ratings of {name}, and on training data any rule "
-            "looks good. Give held-out ratings, fit with --test-size, or say --on all."
+            f"The model was trained on all {len(observations):,} ratings of {name}. Rules look too good there. Give "
+            "other ratings, fit with --test-size, or add --on all."
         )
     return fresh

@@ -22,6 +22,7 @@ from kolmogorov.cli.options import (
     reading_options,
     refuse_given,
     scale_options,
+    tell_source,
     titles_option,
 )
 
@@ -75,9 +76,8 @@ def _worded(tried: Any) -> str:
     "0.3,1,3,10,30,100]",
 )
 @click.option("--item-reg", callback=_numbers, help="Values to try.  [default: likewise, 0,0.1]")
-@click.option("--only-yes", is_flag=True, help="Only what happened is recorded: choose by the lists of ten items.")
 @click.option("--folds", default=3, show_default=True, type=COUNT)
-@click.option("--max-seconds", type=Finite(), help="Time for all of it; then the best so far is taken.")
+@click.option("--max-seconds", type=Finite(), help="Time limit for the search; then the best so far is taken.")
 @click.option("--max-iter", default=50, show_default=True, type=COUNT, help="Limit on sweeps of every fit.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--jobs", default=-1, show_default=True, type=JOBS, help="Threads; -1 for all processors.")
@@ -102,8 +102,8 @@ def command(
 ) -> None:
     """Compare settings on held-out parts of DATA, print a table, and refit the best to all of it.
 
-    Many settings are first compared by short fits on one part; the best third goes on, twice. Ctrl-C ends the search
-    and takes the best so far. The errors of means and biases on the same parts are printed below the table.
+    Many settings are first compared by short fits on one part; the best third goes on, twice. Ctrl-C stops the search
+    and takes the best so far. Below the table are the errors of simple guesses on the same parts.
 
     \b
     Examples:
@@ -119,10 +119,10 @@ def command(
     if model == "draws":
         refuse_given(("user_reg", "item_reg", "max_iter", "only_yes"), "does not go with --model draws")
     say = console(stderr=True)
-    observations = read_input(data, options)
-    say.print(str(observations))
+    observations = read_input(data, options | {"only_yes": only_yes})
+    tell_source(say, observations)
     grid: dict[str, Any] = {"n_events": events, "levels": levels or None, "user_reg": user_reg, "item_reg": item_reg}
-    with _bar(say) as advance:
+    with _bar(say) as (advance, trials):
         found = tune(
             observations,
             folds=folds,
@@ -133,6 +133,8 @@ def command(
             callback=advance,
             **{name: tried for name, tried in grid.items() if tried is not None},
         )
+    if max_seconds is not None and trials and trials[-1][0] < trials[-1][1]:
+        say.print(f"Stopped at {max_seconds:g} s: {trials[-1][0]} of {trials[-1][1]} fits.")
     _show(found, folds, observations.scale.span)
     if output is not None:
         found.model.save(output)
@@ -151,18 +153,20 @@ def _model(name: str, max_iter: int, jobs: int, only_yes: bool, learn_from: Lite
 
 @contextmanager
 def _bar(say: Any) -> Iterator[Any]:
-    """Show how many trials are done and the best score so far; yield what `tune` is to call."""
+    """Show how many trials are done and the best score; yield what `tune` is to call, and how many were done."""
     from kolmogorov.cli.bars import counting_bar
 
     trials: list[Any] = []
+    counts: list[tuple[int, int]] = []
     with counting_bar(say, "trials") as show:
 
         def advance(trial: Any, number: int, total: int) -> None:
             trials.append(trial)
+            counts.append((number, total))
             best = min(trials, key=lambda each: each.place)
             show(number, total, f"best {best.measure} {best.score:.4f}")
 
-        yield advance
+        yield advance, counts
 
 
 def _show(found: Any, folds: int, span: float) -> None:

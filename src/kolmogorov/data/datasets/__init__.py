@@ -12,6 +12,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import suggestion
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.errors import ParameterError
@@ -23,6 +24,8 @@ _HOME = "kolmogorov.data.datasets"
 #: Where a function is that returns observations, or a `Planted` table with the truth behind it, and a line about it.
 _DATASETS = {
     "zoo": (f"{_HOME}.zoo:load_zoo", "101 animals × 15 yes/no traits; bundled"),
+    "un-votes": (f"{_HOME}.un_votes:load_un_votes", "193 countries × 1,862 motions of the UN since 2000; bundled"),
+    "food": (f"{_HOME}.food:load_food", "1,276 people × 40 cuisines, 1 to 5; bundled"),
     "digits": (f"{_HOME}.digits:load_digits", "1,797 images × 64 pixels; from scikit-learn"),
     "toy": (f"{_HOME}.synthetic:load_toy", "20 × 40 uniform numbers, the paper's D1; generated"),
     "planted": (f"{_HOME}.synthetic:planted", "sampled from a known model; generated"),
@@ -39,10 +42,11 @@ def load(name: str, **options: Any) -> Observations:
 
     Parameters
     ----------
-    name : {"zoo", "digits", "toy", "planted", "votes", "survey", "ml-100k", "ml-1m"}
+    name : {"zoo", "un-votes", "food", "digits", "toy", "planted", "votes", "survey", "ml-100k", "ml-1m"}
         `planted`, `votes` and `survey` are made up: drawn from a model that `truth` returns.
     **options
-        `toy`, `votes`, `survey`: `random_state`. `planted`: see `planted`. The others have none.
+        `un-votes`: `since`, a year. `toy`, `votes`, `survey`: `random_state`. `planted`: see `planted`.
+        The others have none.
 
     Examples
     --------
@@ -89,6 +93,15 @@ def folds(name: str = "ml-100k") -> list[tuple[Observations, Observations]]:
     return official_folds()
 
 
+def times(name: str = "un-votes", since: int = 2000) -> Floats:
+    """Return when each entry of a dataset was made, for ``split(by="time", times=...)``; `un-votes` has such times."""
+    if name != "un-votes":
+        raise ParameterError(f"Only 'un-votes' comes with times, got {name!r}.")
+    from kolmogorov.data.datasets.un_votes import vote_dates
+
+    return vote_dates(since)
+
+
 def names() -> dict[str, str]:
     """Return every dataset's name with one line about it."""
     return {name: about for name, (_, about) in _DATASETS.items()}
@@ -115,4 +128,4 @@ def _made(name: str, options: dict[str, Any]) -> Any:
         raise ParameterError(f"Dataset '{name}' does not take these options: {', '.join(options)}.") from None
 
 
-__all__ = ["folds", "load", "names", "planted", "truth"]
+__all__ = ["folds", "load", "names", "planted", "times", "truth"]

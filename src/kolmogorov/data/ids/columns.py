@@ -14,6 +14,9 @@ from kolmogorov._support.typing import Ids
 from kolmogorov.data.numbers.columns import Place, column_of, in_array
 from kolmogorov.errors import DataError
 
+#: What programs write where there is nothing.
+_BLANK_WORDS = frozenset(("na", "n/a", "#n/a", "nan", "null", "none", "<na>"))
+
 
 def normalise_ids(raw: Any, what: str = "id", place: Place = in_array) -> NDArray[Any]:
     """Turn an array-like of ids into int64 or into an object array of str; anything else is an error."""
@@ -74,6 +77,20 @@ class CodedTexts:
 
 #: One side of a chunk: fields of a text file, checked integers or texts, or texts that are coded already.
 IdColumn = tuple[str, ...] | Ids | CodedTexts
+
+
+def is_blank_word(text: str) -> bool:
+    """Tell a word that programs write where there is nothing."""
+    return text.strip().casefold() in _BLANK_WORDS
+
+
+def marked_ids(column: IdColumn, marks: frozenset[str]) -> NDArray[np.bool_]:
+    """Tell which ids are one of some texts that stand for nothing."""
+    if isinstance(column, CodedTexts):
+        return np.array([text.strip() in marks for text in column.texts], dtype=bool)[column.codes]
+    if isinstance(column, tuple) or column.dtype == object:
+        return np.array([str(text).strip() in marks for text in column], dtype=bool)
+    return np.zeros(column.size, dtype=bool)
 
 
 def taken_ids(column: IdColumn, rows: NDArray[Any]) -> IdColumn:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Ids, Rows
-from kolmogorov.data.ids.columns import CodedTexts, IdColumn
+from kolmogorov._support.wording import advice, option
+from kolmogorov.data.ids.columns import CodedTexts, IdColumn, is_blank_word
 from kolmogorov.data.numbers.columns import Place, in_array
 from kolmogorov.errors import DataError
 
@@ -117,6 +118,12 @@ class _Texts(dict[str, int]):
     def sorted(self) -> tuple[Ids, Rows]:
         """Return the ids in order, integers where all of them are, and the row number of each number given out."""
         texts = [str(text) if self.literal else text.strip() for text in self]
+        blank = next((text for text in texts if is_blank_word(text)), None)
+        if not self.literal and blank is not None and len(texts) > 1 and _are_integers_beside(texts):
+            raise DataError(
+                f"The {self.what} is {blank!r} in some lines and a number in all others: it seems to be missing."
+                + advice("To leave such lines out, say {}.", option("missing", blank))
+            )
         if not self.literal and all(map(_is_integer, texts)):
             ids, row_of = np.unique(np.array([int(text) for text in texts], dtype=np.int64), return_inverse=True)
             return ids, row_of.astype(np.int64, copy=False)
@@ -170,6 +177,11 @@ def _narrow(row_of: Rows) -> NDArray[Any]:
 
 def _is_dense(low: int, high: int, size: int) -> bool:
     return high - low < 4 * size + 1000
+
+
+def _are_integers_beside(texts: list[str]) -> bool:
+    """Tell whether all ids are integers but for those that stand for nothing."""
+    return all(_is_integer(text) or is_blank_word(text) for text in texts)
 
 
 def _is_integer(text: str) -> bool:

@@ -9,13 +9,20 @@ from typing import Any
 
 import numpy as np
 
+from kolmogorov._support.validation import is_finite
 from kolmogorov._support.wording import named
 from kolmogorov.errors import ParameterError
 
 #: Words that go together, yes first; capitals do not matter.
-_PAIRS = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("+", "-"), ("like", "dislike"))
+_SIGNS = ("+", "-")
+_PAIRS = [("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), _SIGNS, ("like", "dislike")]
+_PAIRS += [("ja", "nein"), ("wahr", "falsch"), ("oui", "non"), ("vrai", "faux")]
 #: The two words that a word is one of.
 PAIR_OF = {word: pair for pair in _PAIRS for word in pair}
+#: Pairs that may stand beside 0 and 1: a dash beside them is rather a missing value.
+AMONG_BITS = frozenset(_PAIRS) - {_SIGNS}
+#: Words that no column is called by.
+_NEVER_NAMES = frozenset(("yes", "no", "true", "false", "ja", "nein", "wahr", "falsch", "oui", "non"))
 
 
 @dataclass(frozen=True)
@@ -55,12 +62,14 @@ class Notation:
         Examples
         --------
         >>> form = Notation()
-        >>> form.begins("yes", "no"), form.begins("like", "yes"), form.begins("rating", "yes")
-        (True, False, False)
+        >>> form.begins("yes", "no"), form.begins("like", "yes"), form.begins("rating", "yes"), form.begins("yes", "1")
+        (True, False, False, True)
         """
         one, other = first.strip().casefold(), second.strip().casefold()
         if first.strip() in self.missing or self.meaning is not None:
             return first.strip() in self.missing or one in (self.meaning or {})
+        if one in _NEVER_NAMES:
+            return True
         return one in PAIR_OF and (not other or second.strip() in self.missing or PAIR_OF[one] == PAIR_OF.get(other))
 
 
@@ -69,7 +78,7 @@ def _checked_map(given: Any) -> dict[str, float]:
         raise ParameterError(named("map") + f" must give a number for each value, got {given!r}.")
     found: dict[str, float] = {}
     for key, number in given.items():
-        if isinstance(number, (str, bytes)) or not isinstance(number, numbers.Real) or not np.isfinite(float(number)):
+        if isinstance(number, (str, bytes)) or not isinstance(number, numbers.Real) or not is_finite(number):
             raise ParameterError(
                 named("map") + f" must give a finite number for each value, got {number!r} for {key!r}."
             )
@@ -90,6 +99,6 @@ def text_of(value: Any) -> str:
     """Write a value as a file would hold it."""
     if isinstance(value, str):
         return value.strip()
-    if isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_)) and float(value).is_integer():
-        return str(int(float(value)))
+    if isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_)) and is_finite(value):
+        return str(int(float(value))) if float(value).is_integer() else str(value)
     return str(value)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
+from kolmogorov._support.validation import is_finite
 from kolmogorov._support.wording import Message, Option, advice, named, option, said
 from kolmogorov.data.numbers.columns import Place
 from kolmogorov.data.numbers.scale import Scale, size_fault
@@ -49,6 +50,8 @@ class ScaleRequest:
         for name, end in (("minimum", self.minimum), ("maximum", self.maximum)):
             if end is not None and (isinstance(end, bool) or not isinstance(end, numbers.Real)):
                 raise ParameterError(named(name) + f" must be a number or None, got {end!r}.")
+            if end is not None and not is_finite(end):
+                raise ParameterError(named(name) + f" must be a finite number, got {str(end)[:40]}.")
         if self.scaling == "max" and self.minimum not in (None, 0, 0.0):
             minmax, plain = (said(option("scaling", word)) for word in ("minmax", "max"))
             raise ParameterError(named("minimum") + " goes with " + minmax + "; with " + plain + " it is 0.")

@@ -117,7 +117,7 @@ class _Packing:
                 return self._duplicate(users, items, int(part.own[a]) + first, int(part.partner[a]))
 
             entries = replace(entries, values=scale.probability(entries.values))
-            table.add(first, last, entries.sorted(last - first, len(items), self._options.duplicates, complain))
+            table.add(first, last, entries.sorted(last - first, len(items), self._options.merging, complain))
         self._tell(USERS, total, total)
         table.finish(scale, lambda done: self._tell(ITEMS, done, total))
         self._tell(ITEMS, total, total)

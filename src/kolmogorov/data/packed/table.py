@@ -82,6 +82,7 @@ def _changed(path: Any) -> FileFormatError:
 
 def open_table(path: str | os.PathLike[str], verify: bool = True, fingerprint: str | None = None) -> PackedTable:
     """Map a packed table; see `Observations.open`. Where a fingerprint is given, no other table will do."""
+    container.check_path(path)
     target = Path(path).absolute()
     with container.opened(target) as stream:
         header = read_header(stream, path)

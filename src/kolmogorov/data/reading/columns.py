@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
+import numbers
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kolmogorov._support.validation import suggestion
-from kolmogorov._support.wording import advice, option
+from kolmogorov._support.wording import Option, advice, named, option
 from kolmogorov.data.reading.options import ReadingOptions
-from kolmogorov.data.reading.shape import ListShape, Shape, WideShape
-from kolmogorov.errors import DataError
+from kolmogorov.data.reading.shape import ListShape, Shape
+from kolmogorov.data.reading.wide import WideShape
+from kolmogorov.errors import DataError, ParameterError
 
 Roles = tuple[str, ...]
 RATING: Roles = ("user", "item", "value")
 
 _THINGS = ["item", "movie", "film", "product", "book", "song", "track", "artist", "album", "game", "joke", "question"]
 _THINGS += ["article", "business", "restaurant", "beer", "anime", "video", "show", "recipe", "hotel", "place"]
+_THINGS += ["page", "url", "course", "service", "produkt", "artikel", "buch", "produit", "livre", "producto", "libro"]
 _PEOPLE = ["user", "reviewer", "customer", "client", "member", "person", "respondent", "participant", "voter"]
+_PEOPLE += ["session", "visitor", "account", "student", "patient", "subject", "buyer", "kunde", "kunden", "nutzer"]
+_PEOPLE += ["benutzer", "teilnehmer", "utilisateur", "usuario", "cliente"]
+#: What stands behind a name to say that it is an id.
+_IDS = ["id", "nr", "no", "num", "number", "nummer", "key", "code"]
 _USUAL_NAMES = {
     # An id is preferred to a name, where a table has both.
-    "user": ["user", *(f"{name}id" for name in _PEOPLE), "uid", *_PEOPLE, "username"],
-    "item": ["item", *(f"{name}id" for name in _THINGS), "iid", "asin", "isbn", "sku", *_THINGS, "title"],
+    "user": ["user", *(f"{name}{end}" for end in _IDS for name in _PEOPLE), "uid", *_PEOPLE, "username"],
+    "item": ["item", *(f"{name}{end}" for end in _IDS for name in _THINGS), "iid", "asin", "isbn", "sku", *_THINGS],
     "value": ["value", "rating", "ratings", "score", "stars", "overall", "vote", "answer", "response", "label"],
 }
+_USUAL_NAMES["item"] += ["title", "titel", "titre", "titulo"]
+_USUAL_NAMES["value"] += ["bewertung", "wertung", "sterne", "note", "punkte", "antwort", "wert", "valoracion"]
+_TIMES = {"timestamp", "time", "date", "datetime", "when", "day", "createdat", "created", "datum", "zeit", "uhrzeit"}
+_TIMES |= {"zeitstempel", "reviewtime", "ratedat", "ts", "unixtime", "heure", "fecha", "hora"}
+#: The option that says that every line is a yes.
+ONLY_YES = Option("only_yes", "only_yes=True")
 USUAL_POSITIONS = {"user": 0, "item": 1, "value": 2}
 
 
@@ -42,46 +56,64 @@ class TableForm:
     def shape(self, names: Sequence[Any]) -> Shape:
         """Return how records are made of its rows."""
         if not self.options.wide:
-            return ListShape(self.positions(names, RATING), self.options.notation)
+            return self._list_shape(names, self.positions(names, RATING))
         user = self.positions(names, ("user",))["user"]
-        return WideShape(list(names), user, self.options.notation, as_text=False, source=self.source)
+        return WideShape(list(names), user, self.options, as_text=False, source=self.source)
+
+    def _list_shape(self, names: Sequence[Any], positions: dict[str, int], left_out: Sequence[Any] = ()) -> ListShape:
+        guessed = guessed_roles(names, self.options, positions)
+        return ListShape(positions, self.options, list(names), guessed, source=self.source, left_out=left_out)
 
     def projected(self, names: Sequence[str]) -> tuple[list[str], Shape]:
         """Return the names of the columns that are needed, each once, and how records are made of these."""
         if self.options.wide:
             return list(names), self.shape(names)
         positions = self.positions(names, RATING)
+        if guessed_roles(names, self.options, positions):
+            # The other columns may tell whether it is a list at all.
+            return list(names), self._list_shape(names, positions)
         wanted = list(dict.fromkeys(names[position] for position in positions.values()))
         at = {role: wanted.index(names[position]) for role, position in positions.items()}
-        return wanted, ListShape(at, self.options.notation)
+        return wanted, self._list_shape(wanted, at, [name for name in names if name not in wanted])
 
     def positions(self, names: Sequence[Any], roles: Roles) -> dict[str, int]:
         """Return the column of each role."""
-        return pick_columns(list(names), self.options.columns, self.source, roles, exact=self.exact)
+        return pick_columns(list(names), self.options, self.source, roles, exact=self.exact)
+
+
+def guessed_roles(names: Sequence[Any], options: ReadingOptions, positions: Mapping[str, int]) -> frozenset[str]:
+    """Return the roles whose columns were neither asked for nor have a usual name."""
+    usual = usual_columns(names, options.known_names)
+    return frozenset(r for r, at in positions.items() if options.columns[r] is None and usual.get(r) != at)
 
 
 def pick_columns(
-    names: Sequence[Any], wanted: Mapping[str, Any], source: str, roles: Roles = RATING, *, exact: bool = False
+    names: Sequence[Any], options: ReadingOptions, source: str, roles: Roles = RATING, *, exact: bool = False
 ) -> dict[str, int]:
     """Choose a column for each role: as asked for, else by its usual name, else by its usual position.
 
-    With `exact` what is asked for is a name of whatever type, and positions are not looked at.
+    With `exact` what is asked for is a name of whatever type. Where every line is a yes there need be no value.
     """
     chosen: dict[str, int] = {}
-    for role, column in wanted.items():
+    for role, column in options.columns.items():
         if column is not None and (exact or isinstance(column, str)):
             chosen[role] = _named_column(names, column, role, source)
         elif column is not None:
-            check_position(column, len(names), role, source)
-            chosen[role] = column
-    usual = usual_columns(names)
+            chosen[role] = checked_position(column, len(names), role, source)
+    usual = usual_columns(names, options.known_names)
     for role in roles:
         if role not in chosen and role in usual and usual[role] not in chosen.values():
             chosen[role] = usual[role]
+            _refuse_twins(names, usual[role], role, source)
     for role in roles:
         if role not in chosen:
             position = USUAL_POSITIONS[role]
-            if exact or position >= len(names) or position in chosen.values():
+            taken = position >= len(names) or position in chosen.values()
+            if role == "value" and (taken or exact or is_time(names[position])):
+                if options.only_yes:
+                    continue
+                raise _without_values(names, source)
+            if taken or (exact and not (options.wide and role == "user")):
                 raise DataError(
                     f"{source}: which column is the {role}? It has: {', '.join(map(repr, names))}."
                     + advice("Name it with {}.", option(role))
@@ -90,8 +122,34 @@ def pick_columns(
     return chosen
 
 
+def is_time(name: Any) -> bool:
+    """Tell whether a column is called as times usually are."""
+    return _plain(name) in _TIMES
+
+
+def _without_values(names: Sequence[Any], source: str) -> DataError:
+    """Word the error for a table in which no column can be the rating."""
+    return DataError(
+        f"{source}: which column is the value? It has: {', '.join(map(repr, names))}."
+        + advice("Name it with {}.", option("value"))
+        + advice("If every line is a yes, as in a list of clicks or purchases, say {}.", ONLY_YES)
+    )
+
+
+def _refuse_twins(names: Sequence[Any], position: int, role: str, source: str) -> None:
+    """Refuse a column that has the name of another."""
+    same = [k for k, name in enumerate(names) if str(name).strip() == str(names[position]).strip()]
+    if len(same) > 1:
+        raise DataError(
+            f"{source}: columns {' and '.join(map(str, same))} are both called {names[position]!r}."
+            + advice("Say which is the " + role + " by its number, for example {}.", option(role, same[0]))
+        )
+
+
 def _named_column(names: Sequence[Any], column: Any, role: str, source: str) -> int:
     known = list(names)
+    if column in known:
+        _refuse_twins(known, known.index(column), role, source)
     if column not in known:
         raise DataError(
             f"{source} has no column {column!r} for the {role}; it has: {', '.join(map(repr, known))}."
@@ -100,8 +158,8 @@ def _named_column(names: Sequence[Any], column: Any, role: str, source: str) -> 
     return known.index(column)
 
 
-def usual_columns(names: Sequence[Any]) -> dict[str, int]:
-    """Find user, item and value by their usual names; a role without one is left out.
+def usual_columns(names: Sequence[Any], known: Mapping[str, str] | None = None) -> dict[str, int]:
+    """Find user, item and value by the names `known` for them, else by usual ones; a role without one is left out.
 
     Examples
     --------
@@ -109,18 +167,24 @@ def usual_columns(names: Sequence[Any]) -> dict[str, int]:
     {'user': 2, 'item': 3, 'value': 1}
     """
     found: dict[str, int] = {}
+    first: dict[str, int] = {}
+    for position, name in enumerate(names):
+        first.setdefault(_plain(name), position)
     for role, usual_names in _USUAL_NAMES.items():
-        positions = [k for usual in usual_names for k, name in enumerate(names) if _plain(name) == usual]
-        if positions:
-            found[role] = positions[0]
-    return found
+        usual = next((name for name in usual_names if name in first), None)
+        if usual is not None:
+            found[role] = first[usual]
+    return found | {role: list(names).index(name) for role, name in (known or {}).items() if name in names}
 
 
-def check_position(position: int, width: int, role: str, source: str) -> None:
-    """Refuse a position beyond the columns that there are."""
-    if not 0 <= position < width:
+def checked_position(position: Any, width: int, role: str, source: str) -> int:
+    """Return a position; one beyond the columns that there are is refused, and so is what is no position."""
+    if not isinstance(position, numbers.Integral) or isinstance(position, bool):
+        raise ParameterError(named(role) + f" must be the name of a column or its position from 0, got {position!r}.")
+    if not 0 <= int(position) < width:
         raise DataError(f"{source} has columns 0 to {width - 1}, but the {role} was to be column {position}.")
+    return int(position)
 
 
 def _plain(name: Any) -> str:
-    return re.sub(r"[^a-z0-9]", "", str(name).lower())
+    return re.sub(r"[^a-z0-9]", "", unicodedata.normalize("NFKD", str(name)).lower())

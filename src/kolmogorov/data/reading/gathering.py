@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.typing import Floats
 from kolmogorov.data.entries.entries import Entries, duplicate
 from kolmogorov.data.entries.view import View
 from kolmogorov.data.ids.encoder import IdEncoder
@@ -16,6 +17,8 @@ from kolmogorov.data.numbers.columns import Place, in_array
 from kolmogorov.data.numbers.scale import Scale
 from kolmogorov.data.numbers.scaling import Extent
 from kolmogorov.data.reading.options import ReadingOptions
+from kolmogorov.data.reading.provenance import MOST_POINTS, Provenance, points_of
+from kolmogorov.data.reading.shape import RowSource
 from kolmogorov.data.reading.source import Source, aligned
 from kolmogorov.errors import DataError
 
@@ -27,6 +30,7 @@ class TableParts(NamedTuple):
     items: Vocabulary
     rows: View
     scale: Scale
+    source: Provenance | None = None
 
 
 class Intake:
@@ -43,6 +47,7 @@ class Intake:
         self.extent = Extent()
         #: Records up to the end of each source.
         self.ends: list[int] = []
+        self._points: Floats | None = np.empty(0)
 
     def __iter__(self) -> Iterator[Entries]:
         for source in self.sources:
@@ -58,6 +63,9 @@ class Intake:
 
             keys = self._users.read(chunk.users, place), self._items.read(chunk.items, place)
             self.extent = self.extent.joined(self._options.scale_request.check(chunk.ratings, chunk.weights, place))
+            if self._points is not None:
+                self._points = np.union1d(self._points, chunk.ratings)
+                self._points = self._points if self._points.size <= MOST_POINTS else None
             done += chunk.ratings.size
             yield Entries(*keys, chunk.ratings, np.empty(0) if chunk.weights is None else chunk.weights)
         self.ends.append(done + (self.ends[-1] if self.ends else 0))
@@ -70,6 +78,30 @@ class Intake:
     def scale(self) -> Scale:
         """The scale of all ratings."""
         return self._options.scale_request.scale_between(self.extent)
+
+    def provenance(self, n_kept: int) -> Provenance | None:
+        """Return what was understood of sources that are tables, of whose records so many are left."""
+        tables = [source for source in self.sources if isinstance(source, RowSource) and source.shape is not None]
+        layout = tables[0].layout() if tables else None
+        if layout is None:
+            return None
+        readers = [reader for table in tables if table.shape for reader in table.shape.readers]
+        words = {word: number for reader in readers for word, number in reader.words.items()}
+        decimal = next((reader.marks.point for reader in readers if reader.marks.point), None)
+        told = self._options.to_dict()
+        return Provenance(
+            layout,
+            decimal,
+            dict(list(words.items())[:MOST_POINTS]),
+            points_of(self._points, self.extent.low, self.extent.high),
+            str(self.scale),
+            self.ends[-1],
+            sum(table.shape.n_missing for table in tables if table.shape),
+            self.ends[-1] - n_kept,
+            "once" if self._options.merging != self._options.duplicates else self._options.duplicates,
+            {name: value for name, value in told.items() if name not in ("minimum", "maximum", "scaling")}
+            | ({"decimal": ","} if decimal == "," else {}),
+        )
 
     def encoded(self, entries: Entries) -> Entries:
         """Return entries with row numbers in the place of keys."""
@@ -88,14 +120,15 @@ def gathered(sources: Sequence[Source], options: ReadingOptions) -> TableParts:
     Examples
     --------
     >>> from kolmogorov.data.reading.source import ArraySource
-    >>> users, items, rows, scale = gathered([ArraySource(["ann", "bob"], [7, 8], [5, 1])], ReadingOptions())
+    >>> users, items, rows, scale, _ = gathered([ArraySource(["ann", "bob"], [7, 8], [5, 1])], ReadingOptions())
     >>> users.ids.tolist(), rows.values.tolist(), str(scale)
     (['ann', 'bob'], [1.0, 0.2], 'p = r / 5')
     """
     intake = Intake(sources, options)
     entries = Entries.joined(intake)
     users, items = intake.finish()
-    return assembled(users, items, intake.encoded(entries), intake.scale, options, intake.place)
+    parts = assembled(users, items, intake.encoded(entries), intake.scale, options, intake.place)
+    return parts._replace(source=intake.provenance(parts.rows.indices.size))
 
 
 def coded(
@@ -139,5 +172,5 @@ def assembled(
 
     partner: NDArray[Any] = ratings.partner.astype(np.int32 if len(items) < 2**31 else np.int64, copy=False)
     entries = Entries(ratings.own, partner, scale.probability(ratings.values), ratings.weights)
-    entries = entries.sorted(len(users), len(items), options.duplicates, complain)
+    entries = entries.sorted(len(users), len(items), options.merging, complain)
     return TableParts(users, items, entries.view(len(users)), scale)

@@ -7,7 +7,7 @@ is said in `kolmogorov.read_ratings`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import wraps
 from typing import Any, TypedDict, TypeVar
@@ -43,6 +43,15 @@ class FrameKeywords(ArrayKeywords, total=False):
     thousands: str | None
 
 
+class NamedFrameKeywords(FrameKeywords, total=False):
+    """Options of a frame in memory, whatever its shape."""
+
+    wide: bool
+    items: Any
+    ignore: Any
+    only_yes: bool
+
+
 class TableKeywords(FrameKeywords, total=False):
     """Options of tables that know the names of their columns."""
 
@@ -57,6 +66,9 @@ class ReadingKeywords(TableKeywords, total=False):
     sep: str
     header: bool | str
     wide: bool
+    items: Any
+    ignore: Any
+    only_yes: bool
     encoding: str
     titles: Any
 
@@ -65,6 +77,7 @@ _REQUIREMENTS: dict[str, Requirement] = {
     "sep": Text("a separator, 'whitespace' or 'auto'"),
     "header": Either(Boolean(), Word("auto")),
     "wide": Boolean(),
+    "only_yes": Boolean(),
     "decimal": OneOf(("auto", ".", ",")),
     "scaling": OneOf(("auto", "max", "minmax")),
     "duplicates": OneOf(("error", "mean", "last")),
@@ -92,6 +105,9 @@ class ReadingOptions:
     sep: str = "auto"
     header: bool | str = "auto"
     wide: bool = False
+    items: Any = None
+    ignore: Any = ()
+    only_yes: bool = False
     map: Mapping[Any, float] | None = None
     missing: Any = ()
     decimal: str = "auto"
@@ -102,6 +118,8 @@ class ReadingOptions:
     duplicates: Duplicates = "error"
     encoding: str = "utf-8"
     titles: Any = None
+    #: Columns that are found by these names, where there are any such, before they are by the usual ones.
+    known_names: Mapping[str, str] = field(init=False, repr=False, compare=False, default_factory=dict)
     #: How numbers and words are written.
     notation: Notation = field(init=False, repr=False, compare=False)
     #: What is said about the scale.
@@ -114,6 +132,13 @@ class ReadingOptions:
             raise ParameterError(
                 "In a wide table every column but the user's is an item; " + named(others[0]) + " has no place."
             )
+        for name in ("items", "ignore"):
+            given = getattr(self, name)
+            if given is not None and not self.wide and _names(given, name):
+                raise ParameterError(named(name) + " goes only with a wide table; other columns are not used anyway.")
+            object.__setattr__(self, name, None if given is None else _names(given, name))
+        if self.wide and self.only_yes:
+            raise ParameterError(named("only_yes") + " is for a list of pairs; a wide table has a value in each cell.")
         notation = Notation.of(self.map, self.missing, self.decimal, self.thousands)
         object.__setattr__(self, "notation", notation)
         object.__setattr__(self, "scale_request", ScaleRequest(self.minimum, self.maximum, self.scaling))
@@ -123,11 +148,42 @@ class ReadingOptions:
         """The columns by role."""
         return {"user": self.user, "item": self.item, "value": self.value, "weight": self.weight}
 
+    @classmethod
+    def of_recipe(cls, recipe: Mapping[str, Any], given: Mapping[str, Any]) -> ReadingOptions:
+        """Return the options of a recipe, over which those given go; its columns are looked for by name, not asked for.
+
+        Examples
+        --------
+        >>> options = ReadingOptions.of_recipe({"user": "Who", "decimal": ","}, {"sep": ";"})
+        >>> options.user, dict(options.known_names), options.decimal, options.sep
+        (None, {'user': 'Who'}, ',', ';')
+        """
+        names = {role: recipe[role] for role in ("user", "item", "value") if isinstance(recipe.get(role), str)}
+        told = {name: value for name, value in recipe.items() if name in DEFAULTS and name not in names}
+        options = cls(**(told | dict(given)))
+        object.__setattr__(options, "known_names", names)
+        return options
+
+    @property
+    def merging(self) -> Duplicates:
+        """What is done with several values of a pair; clicks are repeated as a matter of course, and count once."""
+        return "mean" if self.only_yes and self.duplicates == "error" else self.duplicates
+
     def to_dict(self) -> dict[str, Any]:
         """Return what differs from the defaults as plain values, for a file; titles are no part of it."""
         given = {name: getattr(self, name) for name in DEFAULTS if name != "titles"}
         given |= {"map": self.notation.meaning, "missing": list(self.notation.missing) or ()}
+        given |= {"ignore": list(self.ignore) or (), "items": None if self.items is None else list(self.items)}
         return {name: value for name, value in given.items() if value != DEFAULTS[name]}
+
+
+def _names(given: Any, name: str) -> tuple[Any, ...]:
+    """Return columns as a tuple, whether one or several are given."""
+    if isinstance(given, (str, int)):
+        return (given,)
+    if not isinstance(given, Iterable) or isinstance(given, (bytes, Mapping)):
+        raise ParameterError(named(name) + f" must be columns, by name or position, got {given!r}.")
+    return tuple(given)
 
 
 _FIELDS = {option.name: option for option in fields(ReadingOptions) if option.init}

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.wording import advice, option
+from kolmogorov._support.wording import Option, advice, option
 from kolmogorov.data.entries.entries import nothing_there
-from kolmogorov.data.ids.columns import IdColumn, normalise_ids, taken_ids
+from kolmogorov.data.ids.columns import IdColumn, is_blank_word, marked_ids, taken_ids
 from kolmogorov.data.numbers.columns import Place
 from kolmogorov.data.numbers.notation import Notation
 from kolmogorov.data.numbers.reader import NumberReader
+from kolmogorov.data.reading.options import ReadingOptions
+from kolmogorov.data.reading.provenance import TableLayout
 from kolmogorov.data.reading.source import Chunk
 from kolmogorov.errors import DataError
 
 #: Cells of a wide table that are looked at together. By judgement: four megabytes of numbers.
-_CELLS = 1 << 19
-#: Columns of a wide table, at most: each is looked at by itself. By judgement.
-_MOST_ITEMS = 1_000_000
+CELLS = 1 << 19
 
 
 class Batch(Protocol):
@@ -44,7 +44,18 @@ class Shape(ABC):
     """Turns the batches of one table into chunks; made anew for each time that the table is read."""
 
     #: Rows that should be looked at together, at most.
-    most_rows: int = _CELLS
+    most_rows: int = CELLS
+    #: Values that were missing so far.
+    n_missing: int = 0
+    #: What reads the columns of values.
+    readers: list[NumberReader]
+
+    @abstractmethod
+    def layout(self) -> TableLayout:
+        """Return which columns are used, and which are not."""
+
+    def check(self) -> None:  # noqa: B027 - most have nothing to check
+        """Look at the whole table, when all of it was read."""
 
     @abstractmethod
     def records(self, batch: Batch, place: Place) -> tuple[Chunk | None, NDArray[np.int64] | None]:
@@ -52,69 +63,116 @@ class Shape(ABC):
 
 
 class ListShape(Shape):
-    """One row for each rating; `positions` has the column of user, item, value and maybe weight."""
+    """One row for each rating, or for each yes where no column is the value.
 
-    def __init__(self, positions: dict[str, int], notation: Notation) -> None:
-        self._at = positions
-        self._values = NumberReader(notation)
-        self._weights = NumberReader(Notation(decimal=notation.decimal, thousands=notation.thousands), "weight")
+    Parameters
+    ----------
+    positions : dict
+        The column of user, item, maybe value and maybe weight.
+    options : ReadingOptions
+    names : list
+        Of all columns; empty where they have none.
+    guessed : set of str
+        Roles whose columns were taken by their position alone.
+    source : str
+        What errors call the table.
+    left_out : sequence
+        Names of columns that are not even read.
+    """
+
+    def __init__(
+        self,
+        positions: dict[str, int],
+        options: ReadingOptions,
+        names: Sequence[Any] = (),
+        guessed: frozenset[str] = frozenset(),
+        *,
+        source: str = "The table",
+        left_out: Sequence[Any] = (),
+    ) -> None:
+        self._at, self._names, self._source, self._left_out = positions, names, source, left_out
+        self._unsure = bool(names) and {"item", "value"} <= guessed
+        self._guessed_value = bool(names) and "value" in guessed
+        self._options = options
+        form = options.notation
+        self._values = NumberReader(form)
+        self._weights = NumberReader(Notation(decimal=form.decimal, thousands=form.thousands), "weight")
+        self._marks = frozenset(mark for mark in form.missing if is_blank_word(mark))
+        self.readers = [self._values]
 
     def records(self, batch: Batch, place: Place) -> tuple[Chunk | None, NDArray[np.int64] | None]:
         """Return a record for each row whose value is not missing."""
-        ratings = batch.numbers(self._at["value"], self._values, place)
+        if self._unsure:
+            self._refuse_wide(batch)
+        ratings = self._ratings(batch, place)
         users, items = (batch.ids(self._at[role], role, place) for role in ("user", "item"))
         weights = batch.numbers(self._at["weight"], self._weights, place) if "weight" in self._at else None
-        if not self._values.skips or not (missing := np.isnan(ratings)).any():
+        missing = np.isnan(ratings) if self._values.skips else np.zeros(ratings.size, dtype=bool)
+        if self._marks:
+            missing = missing | marked_ids(users, self._marks) | marked_ids(items, self._marks)
+        if not missing.any():
             return Chunk(users, items, ratings, weights), None
+        self.n_missing += int(missing.sum())
         kept, ends = np.flatnonzero(~missing), np.cumsum(~missing)
         if not kept.size:
             return None, ends
         given = None if weights is None else weights[kept]
         return Chunk(taken_ids(users, kept), taken_ids(items, kept), ratings[kept], given), ends
 
+    def layout(self) -> TableLayout:
+        """Return which columns are used, and which are not."""
+        named = {role: str(self._names[at]) if self._names else f"column {at}" for role, at in self._at.items()}
+        other = [str(name) for at, name in enumerate(self._names) if at not in self._at.values()]
+        kind = "list" if "value" in self._at else "only yes"
+        return TableLayout(kind, named, (*other, *map(str, self._left_out)))
 
-class WideShape(Shape):
-    """One row for each user, whose column is `user`, and one other column for each item; empty cells are missing.
+    def _ratings(self, batch: Batch, place: Place) -> Floats:
+        if "value" not in self._at:
+            return np.ones(batch.n_rows)
+        try:
+            return batch.numbers(self._at["value"], self._values, place)
+        except DataError as error:
+            if not self._guessed_value or self._values.has_numbers:
+                raise
+            raise self._no_ratings(batch, place, error) from None
 
-    Names that come from a text file (`as_text`) are integers where all of them are; `source` is what errors call the
-    table.
-    """
+    def _no_ratings(self, batch: Batch, place: Place, error: DataError) -> DataError:
+        """Word the error for a column that was taken for the ratings and holds text; another may be meant."""
+        taken = self._at.values()
+        others = [k for k in range(len(self._names)) if k not in taken and self._could_be_values(batch, k)]
+        if not others:
+            return error
+        meant = option("value", self._names[others[0]])
+        named = ", ".join(repr(str(self._names[k])) for k in others)
+        return DataError(
+            f"{place(0)}: column {str(self._names[self._at['value']])!r} was taken for the ratings, and holds text. "
+            f"Numbers are in: {named}." + advice("For example, say {}.", meant)
+        )
 
-    def __init__(self, names: Sequence[Any], user: int, notation: Notation, *, as_text: bool, source: str) -> None:
-        self._user = user
-        self._positions = [position for position in range(len(names)) if position != user]
-        items = [names[position] for position in self._positions]
-        if not items or len(items) > _MOST_ITEMS:
-            raise DataError(
-                f"{source}: a wide table has a column of users and 1 to {_MOST_ITEMS:,} items, got {len(items)} items."
-            )
-        _check_names(items, self._positions, source)
-        texts = tuple(str(name).strip() for name in items)
-        self._items: IdColumn = texts if as_text else normalise_ids(items, "item")
-        self._values = NumberReader(replace(notation, missing=("", *notation.missing)))
-        self.most_rows = max(1, _CELLS // len(items))
+    def _refuse_wide(self, batch: Batch) -> None:
+        """Refuse a table whose columns have no usual names, where all but the first few could be items."""
+        self._unsure = False
+        columns = [k for k in range(len(self._names)) if k != self._at["user"]]
+        values = [k for k in columns if self._could_be_values(batch, k)]
+        # A list has one column of values; others may be a count or a weight.
+        if len(values) < 3 or 2 * len(values) < len(columns):
+            return
+        shown = ", ".join(repr(str(self._names[k])) for k in values[:4]) + (", ..." if len(values) > 4 else "")
+        raise DataError(
+            f"{self._source}: is it a list of ratings, or one row per user and one column per item? The columns "
+            f"{shown} all hold values."
+            + advice("If each is an item, say {}.", Option("wide", "wide=True"))
+            + advice("If it is a list, name its columns with {} and {}.", option("item"), option("value"))
+        )
 
-    def records(self, batch: Batch, place: Place) -> tuple[Chunk | None, NDArray[np.int64] | None]:
-        """Return a record for each cell that is not empty."""
-        table = np.column_stack([batch.numbers(position, self._values, place) for position in self._positions])
-        kept = ~np.isnan(table)
-        ends = np.cumsum(kept.sum(axis=1))
-        if not ends[-1]:
-            return None, ends
-        rows, columns = np.nonzero(kept)
-        users = taken_ids(batch.ids(self._user, "user", place), rows)
-        return Chunk(users, taken_ids(self._items, columns), table[kept], None), ends
-
-
-def _check_names(items: list[Any], positions: list[int], source: str) -> None:
-    seen: dict[str, int] = {}
-    for name, position in zip(items, positions, strict=True):
-        text = str(name).strip()
-        if not text:
-            raise DataError(f"{source}: column {position} has no name, which would be an item's.")
-        if text in seen:
-            raise DataError(f"{source}: columns {seen[text]} and {position} are both called {text!r}.")
-        seen[text] = position
+    def _could_be_values(self, batch: Batch, column: int) -> bool:
+        """Tell whether a column holds numbers or yes and no, empty cells aside."""
+        form = self._options.notation
+        reader = NumberReader(Notation(form.meaning, ("", *form.missing), form.decimal, form.thousands), fixed=True)
+        try:
+            return not bool(np.isnan(batch.numbers(column, reader, str)).all())
+        except DataError:
+            return False
 
 
 @dataclass
@@ -151,6 +209,8 @@ class RowSource(ABC):
     """Base of sources that are tables: it goes through batches of rows and makes records of them."""
 
     _tally: Tally
+    #: The shape of what was read.
+    shape: Shape | None = None
 
     @abstractmethod
     def batches(self) -> Iterator[tuple[Shape, Batch]]:
@@ -164,6 +224,7 @@ class RowSource(ABC):
         """Go through the records once."""
         self._tally = tally = Tally()
         for shape, batch in self.batches():
+            self.shape = shape
 
             def place(offset: int, first: int = tally.n_rows) -> str:
                 return self.row_place(first + offset)
@@ -172,10 +233,16 @@ class RowSource(ABC):
             tally.add(batch.n_rows, ends)
             if chunk is not None:
                 yield chunk
+        if self.shape is not None:
+            self.shape.check()
         if not tally.n_rows:
             raise nothing_there("here")
         if not tally.n_records:
             raise DataError(f"{self.row_place(0)} and all others: every value is missing, so nothing is observed.")
+
+    def layout(self) -> TableLayout | None:
+        """Return how the table is laid out, once it was read."""
+        return None if self.shape is None else self.shape.layout()
 
     def place(self, record: int) -> str:
         """Name the place of a record that was read."""

@@ -1,8 +1,9 @@
-"""Observations as a notebook shows them: their size, and how often each value was observed."""
+"""Observations as others see them: a card in a notebook, the columns of a frame."""
 
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -33,3 +34,14 @@ def _histogram(rows: View, columns: View, scale: Scale) -> list[str]:
     shares = [f"{count:,} ({count / n_entries:.0%})" for count in counts.tolist()]
     busy = [int(np.median(view.counts[view.counts > 0])) for view in (rows, columns)]
     return [bars(labels, counts.tolist(), shares), note(f"median: {busy[0]:,} of a user, {busy[1]:,} of an item")]
+
+
+def observations_columns(observations: Any) -> dict[str, Any]:
+    """Return the columns of the frame that observations are as a list of ratings."""
+    columns = {
+        "user": observations.users.ids[observations.user_rows()],
+        "item": observations.items.ids[observations.item_rows()],
+        "value": observations.values,
+        "rating": observations.scale.rating(observations.values),
+    }
+    return columns if observations.weights is None else columns | {"weight": observations.weights}

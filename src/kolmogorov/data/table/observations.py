@@ -21,10 +21,11 @@ from kolmogorov.data.packed.table import PackedTable, open_table
 from kolmogorov.data.reading.frames.arraylike import dense_cells, sparse_cells
 from kolmogorov.data.reading.gathering import gathered, of_cells
 from kolmogorov.data.reading.opening import frame_source
-from kolmogorov.data.reading.options import ArrayKeywords, FrameKeywords, ReadingOptions, taking
+from kolmogorov.data.reading.options import ArrayKeywords, NamedFrameKeywords, ReadingOptions, taking
+from kolmogorov.data.reading.provenance import Provenance
 from kolmogorov.data.reading.source import ArraySource
 from kolmogorov.data.reading.titles import titled
-from kolmogorov.data.table.card import observations_card
+from kolmogorov.data.table.card import observations_card, observations_columns
 from kolmogorov.data.table.split import By, entries_held_out, fold_numbers
 from kolmogorov.errors import DataError
 
@@ -41,6 +42,8 @@ class Observations:
         The entries by users and by items.
     scale : Scale
         Maps values in [0, 1] back to rating units.
+    source : Provenance or None
+        What was understood of the file or frame that they were read from: columns, words, what is missing.
 
     Examples
     --------
@@ -53,12 +56,20 @@ class Observations:
     items: Vocabulary
     rows: View
     scale: Scale
+    source: Provenance | None
     _packed: PackedTable | None
 
     def __init__(
-        self, users: Vocabulary, items: Vocabulary, rows: View, scale: Scale, packed: PackedTable | None = None
+        self,
+        users: Vocabulary,
+        items: Vocabulary,
+        rows: View,
+        scale: Scale,
+        source: Provenance | None = None,
+        *,
+        packed: PackedTable | None = None,
     ) -> None:
-        self.__dict__.update(users=users, items=items, rows=rows, scale=scale, _packed=packed)
+        self.__dict__.update(users=users, items=items, rows=rows, scale=scale, source=source, _packed=packed)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"Observations are immutable; make new ones instead of setting '{name}'.")
@@ -88,9 +99,9 @@ class Observations:
         return cls(*gathered([ArraySource(users, items, values, weights)], ReadingOptions(**options)))
 
     @classmethod
-    @taking(FrameKeywords)
+    @taking(NamedFrameKeywords)
     def from_frame(
-        cls, frame: Any, user: Any = None, item: Any = None, value: Any = None, **options: Unpack[FrameKeywords]
+        cls, frame: Any, user: Any = None, item: Any = None, value: Any = None, **options: Unpack[NamedFrameKeywords]
     ) -> Observations:
         """Make observations of the columns of a data frame or of an Arrow stream.
 
@@ -102,8 +113,8 @@ class Observations:
         user, item, value : str
             Column names; by default the usual ones, such as user_id, movie and rating.
         **options
-            `weight`, the name of a column, `map`, `missing`, `decimal`, `thousands`, `minimum`, `maximum`, `scaling`
-            and `duplicates`, as in `kolmogorov.read_ratings`.
+            `weight`, the name of a column, `wide`, `items`, `ignore`, `only_yes`, `map`, `missing`, `decimal`,
+            `thousands`, `minimum`, `maximum`, `scaling` and `duplicates`, as in `kolmogorov.read_ratings`.
 
         Examples
         --------
@@ -143,13 +154,11 @@ class Observations:
     def open(cls, path: str | os.PathLike[str], verify: bool = True) -> Observations:
         """Map a packed table, made by `kolmogorov.pack`, into memory; it may be larger than that.
 
-        Parameters
-        ----------
-        verify : bool
-            Compare all checksums, which reads the file once. What compiled code relies on is checked in any case.
+        With `verify` all checksums are compared, which reads the file once. What compiled code relies on is checked in
+        any case.
         """
         table = open_table(path, verify)
-        return cls(table.users, table.items, table.rows, table.header.scale, table)
+        return cls(table.users, table.items, table.rows, table.header.scale, packed=table)
 
     @property
     def n_users(self) -> int:
@@ -226,15 +235,7 @@ class Observations:
         backend : {"pandas", "polars", "pyarrow"}, optional
             The first of them that is installed by default.
         """
-        columns = {
-            "user": self.users.ids[self.user_rows()],
-            "item": self.items.ids[self.item_rows()],
-            "value": self.values,
-            "rating": self.scale.rating(self.values),
-        }
-        if self.weights is not None:
-            columns["weight"] = self.weights
-        return to_frame(columns, backend)
+        return to_frame(observations_columns(self), backend)
 
     def fingerprint(self) -> str:
         """Return a digest of everything a fit depends on."""
@@ -268,15 +269,14 @@ class Observations:
         if items is None and users is None:
             return self
         called = titled(self.users, users, "user"), titled(self.items, items, "item")
-        return Observations(*called, self.rows, self.scale, self._packed)
+        return Observations(*called, self.rows, self.scale, self.source, packed=self._packed)
 
     def rescaled(self, scale: Scale) -> Observations:
         """Return the same ratings as probabilities on another scale; they must fit into it."""
         if scale == self.scale:
             return self
-        rows = self.rows
-        view = View(rows.indptr, rows.indices, self.scale.converted(self.values, scale), rows.weights)
-        return Observations(self.users, self.items, view, scale)
+        view = View(self.rows.indptr, self.rows.indices, self.scale.converted(self.values, scale), self.rows.weights)
+        return Observations(self.users, self.items, view, scale, self.source)
 
     def subset(self, chosen: NDArray[np.bool_]) -> Observations:
         """Keep the chosen entries (a mask in the order of `values`); ids and scale stay.
@@ -288,8 +288,8 @@ class Observations:
             raise DataError(f"'chosen' must be a boolean mask with one entry per observation ({len(self)}).")
         if self._packed is not None and np.any(chosen):
             part = packed_subset(self._packed, np.asarray(chosen))
-            return Observations(self.users, self.items, part.rows, self.scale, part)
-        return Observations(self.users, self.items, self.rows.chosen(chosen), self.scale)
+            return Observations(self.users, self.items, part.rows, self.scale, packed=part)
+        return Observations(self.users, self.items, self.rows.chosen(chosen), self.scale, self.source)
 
     def split(
         self, test_size: float = 0.2, random_state: Any = None, *, by: By = "entry", times: Any = None
@@ -347,4 +347,4 @@ class Observations:
 def _reopened(path: Path, fingerprint: str, names: tuple[Vocabulary, Vocabulary] | None) -> Observations:
     table = open_table(path, verify=False, fingerprint=fingerprint)
     users, items = names or (table.users, table.items)
-    return Observations(users, items, table.rows, table.header.scale, table)
+    return Observations(users, items, table.rows, table.header.scale, packed=table)

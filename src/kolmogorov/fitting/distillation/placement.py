@@ -27,6 +27,8 @@ _EVEN = np.geomspace(0.03, 100.0, 8)
 _SHAPED = np.geomspace(0.001, 1.0, 13)
 #: The least variance of rows in any direction, as a share of the usual one.
 _LEAST = 1e-2
+#: Rows that differ by less are the same but for rounding, and their spread says nothing.
+_NO_SPREAD = 1e-12
 
 
 class LearnedRows(NamedTuple):
@@ -64,7 +66,7 @@ def _pulls(centre: Floats, rows: Floats) -> Iterator[Pull]:
     usual = float(np.trace(covariance)) / centre.size
     for ridge in _EVEN:
         yield Pull.even(centre, ridge)
-    if usual > 0.0:
+    if usual > _NO_SPREAD:
         inverse = np.linalg.inv(covariance + _LEAST * usual * np.eye(centre.size))
         for share in _SHAPED:
             yield Pull(centre, share * (inverse + inverse.T) / 2.0)

@@ -73,7 +73,8 @@ def follow_path(lifted, gamma, dual, counts, stop):
         return
     nothing = np.empty(0)
     no_points = np.empty((0, dual.size))
-    here = gamma * PATH_START / stiffness
+    # Of an infinite stiffness nothing would be left.
+    here = gamma * PATH_START / stiffness if np.isfinite(stiffness) else PATH_START / np.max(np.abs(lifted))
     while here < gamma:
         newton_dual(lifted, here, 1e-2, 50, dual, counts, nothing, no_points, stop)
         here *= 10.0

@@ -5,6 +5,7 @@
 
 #define EVERY_LANE 0xffffffffu
 #define FEW 16       // Up to so many draws are made one by one.
+#define TRIES 1000   // Proposals after which a rejection sampler gives up.
 #define NEVER -40.0  // A log weight so far below the best is never drawn.
 
 // The stream of a row; as `_support/seeds.row_seeds`.
@@ -23,35 +24,36 @@ __device__ inline double normal(unsigned long long& state) {
     return sqrt(-2.0 * log(a)) * cos(6.283185307179586 * b);
 }
 
-// A truncated normal for high >= 0, by rejection.
+// A truncated normal for high >= 0, by rejection; where that fails, its most likely point.
 __device__ inline double positive_or_wide(unsigned long long& state, double low, double high) {
+    const double near = low > 0.0 ? low : 0.0;
     if (low <= 0.0 && high - low > 2.0) {
-        while (true) {
+        for (int t = 0; t < TRIES; ++t) {
             const double x = normal(state);
             if (low <= x && x <= high) return x;
         }
-    }
-    const double near = low > 0.0 ? low : 0.0;
-    if (low <= 0.0 || high * high - low * low < 4.0) {
-        while (true) {
+    } else if (low <= 0.0 || high * high - low * low < 4.0) {
+        for (int t = 0; t < TRIES; ++t) {
             const double u = uniform(state), v = uniform(state);
             const double x = low + u * (high - low);
             if (log(v) <= 0.5 * (near * near - x * x)) return x;
         }
+    } else {
+        const double rate = 0.5 * (low + sqrt(low * low + 4.0));
+        for (int t = 0; t < TRIES; ++t) {
+            const double u = uniform(state), v = uniform(state);
+            const double x = low - log(u) / rate;
+            if (x <= high && log(v) <= -0.5 * (x - rate) * (x - rate)) return x;
+        }
     }
-    const double rate = 0.5 * (low + sqrt(low * low + 4.0));
-    while (true) {
-        const double u = uniform(state), v = uniform(state);
-        const double x = low - log(u) / rate;
-        if (x <= high && log(v) <= -0.5 * (x - rate) * (x - rate)) return x;
-    }
+    return near;
 }
 
 __device__ inline double truncated_normal(unsigned long long& state, double low, double high) {
     return high < 0.0 ? -positive_or_wide(state, -high, -low) : positive_or_wide(state, low, high);
 }
 
-// A gamma number (Marsaglia and Tsang 2000).
+// A gamma number (Marsaglia and Tsang 2000); of a shape that is no number, its mean.
 __device__ inline double gamma_number(unsigned long long& state, double shape) {
     double boost = 1.0;
     if (shape < 1.0) {
@@ -59,13 +61,14 @@ __device__ inline double gamma_number(unsigned long long& state, double shape) {
         shape += 1.0;
     }
     const double d = shape - 1.0 / 3.0, c = 1.0 / sqrt(9.0 * d);
-    while (true) {
+    for (int t = 0; t < TRIES; ++t) {
         const double x = normal(state);
         double v = 1.0 + c * x;
         if (v <= 0.0) continue;
         v = v * v * v;
         if (log(uniform(state)) < 0.5 * x * x + d - d * v + d * log(v)) return d * v * boost;
     }
+    return shape * boost;
 }
 
 // A binomial number, in a number of steps that grows with the logarithm of n (Devroye 1986, X.4.4).

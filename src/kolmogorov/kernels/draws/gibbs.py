@@ -14,6 +14,9 @@ from kolmogorov.kernels.randomness import next_random
 _UNIT = 2.0**-53
 #: Up to so many draws are made one by one. By judgement.
 FEW = 16
+#: Proposals after which a rejection sampler gives up. One in eight is accepted at the least, so that it is met only
+#: where bounds are no numbers, or so far off that their squares overflow.
+TRIES = 1000
 
 
 @kernel
@@ -33,27 +36,29 @@ def normal(state):
 
 @kernel
 def _positive_or_wide(state, low, high):
-    """Draw a truncated normal for high >= 0, by rejection."""
+    """Draw a truncated normal for high >= 0, by rejection; where that fails, its most likely point."""
+    near = max(low, 0.0)
     if low <= 0.0 and high - low > 2.0:
-        while True:
+        for _ in range(TRIES):
             state, x = normal(state)
             if low <= x <= high:
                 return state, x
-    near = max(low, 0.0)
-    if low <= 0.0 or high * high - low * low < 4.0:
-        while True:
+    elif low <= 0.0 or high * high - low * low < 4.0:
+        for _ in range(TRIES):
             state, u = uniform(state)
             state, v = uniform(state)
             x = low + u * (high - low)
             if np.log(v) <= 0.5 * (near * near - x * x):
                 return state, x
-    rate = 0.5 * (low + np.sqrt(low * low + 4.0))
-    while True:
-        state, u = uniform(state)
-        state, v = uniform(state)
-        x = low - np.log(u) / rate
-        if x <= high and np.log(v) <= -0.5 * (x - rate) * (x - rate):
-            return state, x
+    else:
+        rate = 0.5 * (low + np.sqrt(low * low + 4.0))
+        for _ in range(TRIES):
+            state, u = uniform(state)
+            state, v = uniform(state)
+            x = low - np.log(u) / rate
+            if x <= high and np.log(v) <= -0.5 * (x - rate) * (x - rate):
+                return state, x
+    return state, near
 
 
 @kernel
@@ -116,7 +121,7 @@ def draw_simplex(gram, moment, start, seeds, rounds, out):
 
 @kernel
 def gamma(state, shape):
-    """Return the new state and a gamma number (Marsaglia and Tsang 2000)."""
+    """Return the new state and a gamma number (Marsaglia and Tsang 2000); of a shape that is no number, its mean."""
     boost = 1.0
     if shape < 1.0:
         state, u = uniform(state)
@@ -124,7 +129,7 @@ def gamma(state, shape):
         shape += 1.0
     d = shape - 1.0 / 3.0
     c = 1.0 / np.sqrt(9.0 * d)
-    while True:
+    for _ in range(TRIES):
         state, x = normal(state)
         v = 1.0 + c * x
         if v <= 0.0:
@@ -133,6 +138,7 @@ def gamma(state, shape):
         state, u = uniform(state)
         if np.log(u) < 0.5 * x * x + d - d * v + d * np.log(v):
             return state, d * v * boost
+    return state, shape * boost
 
 
 @kernel

@@ -8,18 +8,22 @@ from kolmogorov._support.jit import kernel
 from kolmogorov.kernels.draws.gibbs import normal
 from kolmogorov.kernels.rows.gram import normal_equations
 
+#: The least share of a diagonal entry that elimination leaves of it: less is rounding, and may be below 0.
+_LEAST_LEFT = 2.0**-52
+
 
 @kernel
 def factorise(Q):
     """Overwrite the lower half of a positive definite matrix by its Cholesky factor."""
     size = len(Q)
     for d in range(size):
+        least = _LEAST_LEFT * Q[d, d]
         for e in range(d + 1):
             total = Q[d, e]
             for f in range(e):
                 total -= Q[d, f] * Q[e, f]
             if d == e:
-                Q[d, d] = np.sqrt(total)
+                Q[d, d] = np.sqrt(max(total, least))
             else:
                 Q[d, e] = total / Q[e, e]
 

@@ -12,7 +12,7 @@ def solve_systems(gram, moment, x):
     """Write the solution of gram x = moment to each row of `x`, by Cholesky.
 
     A matrix that is singular to working precision gets a ridge of 1e-10 of its trace, which picks a solution of
-    nearly smallest norm.
+    nearly smallest norm. A matrix whose trace is below 0 has no minimum: the row becomes NaN.
     """
     rows, size = x.shape
     factor = np.empty((size, size))
@@ -42,8 +42,8 @@ def solve_systems(gram, moment, x):
                 if not done:
                     break
             if not done:
-                if trace == 0.0:
-                    x[row] = 0.0
+                if not trace > 0.0:
+                    x[row] = 0.0 if trace == 0.0 else np.nan
                     break
                 ridge = 1e-10 * trace if ridge == 0.0 else 10.0 * ridge
         if not done:

@@ -6,7 +6,7 @@ function events(key) {
   return [
     el("h2", {}, "Events"),
     soft(
-      `${capital(withArticle(NOUN.item[0]))} happens in some events and not in others. Listed are the ${NOUN.item[1]} that an event's ${NOUN.user[1]} ${SUMMARY.binary ? "say yes to" : "like"} more than everybody does.`,
+      `${capital(withArticle(NOUN.item[0]))} happens in some events and not in others. Listed: the ${NOUN.item[1]} that the event's ${NOUN.user[1]} ${SUMMARY.binary ? "say yes to" : "like"} more often than others do.`,
     ),
     el("div", { class: "tools" }, exportNames()),
     el(
@@ -65,7 +65,7 @@ function standingOut(event) {
     name: "telling",
     limit: 20,
     rows: range(items.length),
-    caption: `${SUMMARY.binary ? "Yeses" : "Ratings of the upper half"} of the ${NOUN.user[1]} who live here, each counted as far as they do, beside those expected if everybody liked the same ${NOUN.item[1]}.`,
+    caption: `${SUMMARY.binary ? "Yeses" : "Ratings of the upper half"} of this event's ${NOUN.user[1]}, weighted by their share in it, beside the number expected if everybody liked the same ${NOUN.item[1]}.`,
     empty: `No ${NOUN.item[0]} stands out in it.`,
     columns: [
       { name: NOUN.item[0], value: (k) => ITEMS.names[items[k]], show: (k) => itemLink(items[k]) },
@@ -109,7 +109,7 @@ function oneEvent(event) {
       { class: "row" },
       section(`Its ${NOUN.item[1]}`, standingOut(event)),
       section(
-        "Who lives in it",
+        `Its ${NOUN.user[1]}`,
         el(
           "ul",
           { class: "residents" },

@@ -30,11 +30,11 @@ function heardAbout(row) {
 function oneItem(row) {
   const inside = eventsOf(DATA.psi[row]);
   const trivial = !ITEMS.counts[row]
-    ? "It was never rated in training, so nothing is known about it."
+    ? "It has no training data, so nothing is known about it."
     : inside.length === N_EVENTS
-      ? "It happens in every event, so that everything implies it."
+      ? "It happens in every event, so everything implies it."
       : !inside.length
-        ? "It happens in no event, so that it would imply everything."
+        ? "It happens in no event, so it would imply everything."
         : null;
   const list = (title, words, fits) => {
     const rules = ALL_RULES.filter(fits);
@@ -59,7 +59,7 @@ function oneItem(row) {
       [`${NOUN.item[1]} it implies`, percent(ITEMS.influence[row])],
     ]),
     ITEMS.counts[row] && ITEMS.counts[row] < SUMMARY.little
-      ? el("p", { class: "note" }, `Few answers: what is said about it here may be chance.`)
+      ? el("p", { class: "note" }, "Few answers: this may be chance.")
       : null,
     trivial
       ? el("p", {}, trivial)
@@ -91,7 +91,7 @@ function oneItem(row) {
     list("Exclusions", "No event in common: yes to this one, no to that one.", is("exclusion")),
     list("Coverages", "Together all events: no to this one, yes to that one.", is("coverage")),
     !trivial && !ALL_RULES.some((rule) => RULES.from[rule] === row || RULES.to[rule] === row)
-      ? soft("No rule about it was met in the training data.")
+      ? soft("No rule about it has a case in the training data.")
       : null,
   ];
 }

@@ -22,7 +22,7 @@ function order(key) {
   const head = [
     el("h2", {}, "Order"),
     soft(
-      `A box implies those above it that lines lead to: whoever says yes to it says yes to them. Equal supports share a box. A wide line held often among the ${NOUN.user[1]} here.`,
+      `A box implies the boxes above it that it is linked to. ${capital(NOUN.item[1])} with the same events share a box. A wide line: the rule held often here.`,
     ),
     pick,
   ];

@@ -3,15 +3,23 @@
 function verdict() {
   const found = DATA.quality.verdict;
   if (!found) return el("p", { class: "verdict none" }, DATA.quality.protocol);
-  const numbers = `RMSE ${decimal(found.model * UNIT)} against ${decimal(found.other * UNIT)}`;
+  const [name, unit] = { rmse: ["RMSE", UNIT], log_loss: ["log loss", 1], ndcg: ["NDCG", 1] }[found.measure];
+  const numbers = `${name} ${decimal(found.model * unit)} against ${decimal(found.other * unit)}`;
   const good = found.gain > 0;
+  if (found.measure === "ndcg")
+    return el(
+      "p",
+      { class: good ? "verdict good" : "verdict bad" },
+      el("strong", {}, good ? `Beats the most popular ${NOUN.item[1]} by ${percent(found.gain)}.` : `Does not beat the most popular ${NOUN.item[1]}.`),
+      ` Lists of ${DATA.quality.lists} ${NOUN.item[1]} for each ${NOUN.user[0]}: ${numbers}.`,
+    );
   return el(
     "p",
     { class: good ? "verdict good" : "verdict bad" },
     el("strong", {}, good ? `Beats the best simple guess by ${percent(found.gain, 1)}.` : "Does not beat a simple guess."),
     good
-      ? ` Its error is smaller than that of ${found.rival}: ${numbers}.`
-      : ` ${capital(found.rival)} predict as well or better (${numbers}): read what follows with care.`,
+      ? ` Best guess: ${found.rival}. ${capital(numbers)}.`
+      : ` Best guess: ${found.rival}. ${capital(numbers)}. Read this page with care.`,
   );
 }
 
@@ -21,12 +29,10 @@ function workedExample() {
   if (!found) return null;
   const { user, item, because, rule, said } = found;
   const parts = explained(thetaOf(user), item);
-  const does = (verb, row) =>
-    SUMMARY.binary
-      ? [verb === "gave" ? " said yes to " : " says yes to ", itemLink(row)]
-      : [` ${verb} `, itemLink(row), ` at least ${SUMMARY.likes}`];
-  const expects = SUMMARY.binary ? `gives it ${percent(parts.chance)}` : `expects ${asSaid(parts.chance)}`;
-  const outcome = said === null ? null : el("strong", {}, ` The answer, which the model has not seen: ${answer(said)}.`);
+  const did = (row) =>
+    SUMMARY.binary ? [" said yes to ", itemLink(row)] : [" gave ", itemLink(row), ` at least ${SUMMARY.likes}`];
+  const expects = SUMMARY.binary ? `predicts yes with probability ${percent(parts.chance)}` : `expects ${asSaid(parts.chance)}`;
+  const outcome = said === null ? null : el("strong", {}, ` Actual answer, not seen by the model: ${answer(said)}.`);
   return el(
     "section",
     { class: "example" },
@@ -35,18 +41,20 @@ function workedExample() {
       "p",
       {},
       userLink(user),
-      does("gave", because),
-      ". Whoever does, the model says,",
-      does("gives", item),
-      ` as well: so it was for ${whole(RULES.trained_held[rule])} of ${whole(RULES.trained[rule])} in training. For `,
+      did(because),
+      ". Rule: ",
+      itemLink(because),
+      " ⇒ ",
+      itemLink(item),
+      ` (${whole(RULES.trained_held[rule])} of ${whole(RULES.trained[rule])} training cases). For `,
       el("em", {}, clipped(USERS.names[user], 60)),
-      ` it ${expects}.`,
+      ` the model ${expects}.`,
       outcome,
     ),
     el(
       "p",
       { class: "soft" },
-      `Where the ${asSaid(parts.chance)} comes from: what everybody would get, and by how much the ${NOUN.user[0]}'s events set it apart.`,
+      `How ${asSaid(parts.chance)} is made up: the average ${NOUN.user[0]}'s prediction, plus what each event changes.`,
     ),
     waterfall(parts, 4),
   );
@@ -59,6 +67,7 @@ function scores() {
     const top = best(...quality.scores.map((row) => row[key]));
     return { name, value: (row) => row[key], show: (row) => el(row[key] === top ? "strong" : "span", {}, show(row[key])) };
   };
+  if (quality.lists) return listScores(column);
   const columns = [
     { name: "guess", value: (row) => row.name, show: (row) => row.name },
     SUMMARY.binary ? column("rmse", "RMSE", decimal, Math.min) : column("rmse_rating", "RMSE", decimal, Math.min),
@@ -74,13 +83,34 @@ function scores() {
     "How well it predicts",
     dataTable({
       name: "scores",
-      caption: `${quality.protocol} Errors ${unit}; the best is bold.`,
+      caption: `${quality.protocol} Errors ${unit}; the best is bold.${SUMMARY.binary ? " Log loss: 1% of every prediction is spread evenly." : ""}`,
       columns,
       rows: quality.scores,
     }),
     quality.coverage === null
       ? null
-      : soft(`Of these ratings ${percent(quality.coverage, 1)} lie in the 90% interval of the draws.`),
+      : soft(`${percent(quality.coverage, 1)} of these ratings lie in the model's 90% intervals.`),
+  );
+}
+
+/** Lists beside the list of the most popular. */
+function listScores(column) {
+  const { quality } = DATA;
+  const share = (x) => percent(x, 1);
+  return section(
+    "How well it predicts",
+    dataTable({
+      name: "scores",
+      caption: `${quality.protocol} Lists of ${quality.lists} ${NOUN.item[1]} for each ${NOUN.user[0]}; the best is bold.`,
+      columns: [
+        { name: "list", value: (row) => row.name, show: (row) => row.name },
+        column("recall", "recall", share, Math.max),
+        column("precision", "precision", share, Math.max),
+        column("ndcg", "NDCG", decimal, Math.max),
+        column("hit_rate", "hit rate", share, Math.max),
+      ],
+      rows: quality.scores,
+    }),
   );
 }
 
@@ -89,7 +119,7 @@ function eventOverview() {
   const shown = mainEvents(shares, 10);
   return section(
     `What it found: ${times(N_EVENTS, ["event", "events"])}`,
-    soft(`Every ${NOUN.user[0]} is a mixture of them. Named by the ${NOUN.item[1]} that set them apart.`),
+    soft(`Every ${NOUN.user[0]} is a mixture of events. Events are named by the ${NOUN.item[1]} liked most in them.`),
     stackedBar(shares),
     el(
       "ol",
@@ -155,13 +185,13 @@ function overview() {
         rules: strong,
         caption: counted,
         kinds: true,
-        empty: "No rule was met in the data that rules are counted on.",
+        empty: "No rule has a case in this data.",
       }),
       el("p", {}, el("a", { href: "#rules" }, "All rules")),
     ),
     DATA.curve.length > 1
       ? figure(
-          SUMMARY.learned_from === "draws" ? "Distance from what draws say, by sweep" : "Training error by sweep",
+          SUMMARY.learned_from === "draws" ? "Distance from the completed table, by sweep" : "Training error by sweep",
           linePlot(DATA.curve, "sweep", "RMSE"),
         )
       : null,

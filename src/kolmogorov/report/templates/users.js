@@ -45,13 +45,15 @@ function explanation(user, row, liked) {
       itemLink(row),
       ": ",
       el("strong", {}, asSaid(found.chance)),
-      `. Everybody would get ${asSaid(found.base)}; each event makes a difference.`,
+      `. The average is ${asSaid(found.base)}; each event changes it.`,
       reason === null
         ? null
         : [
-            " Said yes to ",
+            " Rule: ",
             itemLink(RULES.from[reason]),
-            `, which implies it (${whole(RULES.trained_held[reason])} of ${whole(RULES.trained[reason])} in training).`,
+            ` ⇒ `,
+            itemLink(row),
+            ` (${whole(RULES.trained_held[reason])} of ${whole(RULES.trained[reason])} training cases).`,
           ],
     ),
     waterfall(found),
@@ -70,17 +72,17 @@ function recommendations(user, liked, known) {
     .slice(0, 20);
   return dataTable({
     name: "recommended",
-    caption: `What the model was not told, by lower bound: what the prediction is still worth if it were a share among the ${NOUN.item[0]}'s answers (Wilson, 95%).`,
+    caption: `New to the model, best first by a lower bound: the prediction as if it were a share of the ${NOUN.item[0]}'s answers (Wilson, 95%).`,
     rows: best,
     limit: 10,
-    empty: "Nothing that the model was not told about is expected to be a yes.",
+    empty: "The model predicts no yes among new ones.",
     columns: [
       { name: NOUN.item[0], value: (row) => ITEMS.names[row], show: itemLink },
       { name: "expected", value: (row) => chances[row], show: (row) => asSaid(chances[row]) },
       { name: "at least", value: (row) => lower.get(row), show: (row) => asSaid(lower.get(row)) },
       { name: "answers", value: (row) => ITEMS.counts[row], show: (row) => whole(ITEMS.counts[row]) },
       rows.some((row) => known.has(row)) && {
-        name: "in truth",
+        name: "actual",
         value: (row) => known.get(row)?.value ?? null,
         show: (row) => (known.has(row) ? answer(known.get(row).value) : "–"),
       },

@@ -185,7 +185,7 @@ function whatIf() {
   return [
     el("h2", {}, "What if"),
     soft(
-      `Say ${SUMMARY.binary ? "yes or no" : "something"} to a few ${NOUN.item[1]}, and see what the model makes of it: it places someone new without learning again.`,
+      `${SUMMARY.binary ? "Answer yes or no to" : "Rate"} a few ${NOUN.item[1]} and see what the model predicts for you. It is not refitted.`,
     ),
     el(
       "div",

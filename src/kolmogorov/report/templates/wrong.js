@@ -69,7 +69,7 @@ function confusion(table) {
 
 function wrong() {
   const found = DATA.wrong;
-  if (!found) return [el("h2", {}, "Where it is wrong"), soft(DATA.quality.protocol)];
+  if (!found) return [el("h2", {}, "Where it is wrong"), soft(DATA.quality.lists ? "Only yes is recorded, so there is no error to show." : DATA.quality.protocol)];
   return [
     el("h2", {}, "Where it is wrong"),
     soft(DATA.quality.protocol),
@@ -78,7 +78,7 @@ function wrong() {
       { class: "row" },
       groups(`Error by answers to the ${NOUN.item[0]}`, `How often the ${NOUN.item[0]} was in the training data.`, found.items),
       groups(`Error by answers of the ${NOUN.user[0]}`, `How often the ${NOUN.user[0]} was in the training data.`, found.users),
-      groups("Error by what was said", "What was said in truth.", found.levels),
+      groups("Error by what was said", "By the actual answer.", found.levels),
       found.confusion ? confusion(found.confusion) : null,
     ),
     section(

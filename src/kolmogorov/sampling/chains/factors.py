@@ -19,8 +19,10 @@ from kolmogorov.sampling.priors.psi import PsiPrior
 
 #: Sweeps, all chains in step. By judgement.
 _SWEEPS = 30
-#: A table that can be fitted exactly would draw the noise to nothing.
-_LEAST_NOISE = 1e-6
+#: A table that can be fitted exactly would draw the noise to nothing, and one whose weights sum to nothing to anything.
+_LEAST_NOISE, _MOST_NOISE = 1e-6, 1e6
+#: The least that noise is divided by: gamma numbers of a tiny shape round to 0.
+_LEAST_GAMMA = 1e-300
 #: Items begin so many times closer to their means than what would explain all answers: what is not there must not
 #: have to be unlearned, which takes long where rows are short. By judgement.
 _SMALL = 30.0
@@ -126,7 +128,8 @@ class FactorChain:
     def learn(self) -> None:
         """Draw the noise and the prior of items."""
         rng, now = self._rng, self.factors
-        noise = max(0.5 * float(self._squares.sum()) / float(rng.gamma(0.5 * self._mass)), _LEAST_NOISE)
+        noise = 0.5 * float(self._squares.sum()) / max(float(rng.gamma(0.5 * self._mass)), _LEAST_GAMMA)
+        noise = min(max(noise, _LEAST_NOISE), _MOST_NOISE)
         prior = now.prior.learned(now.items, self._seen, self._variance, rng)
         self.factors = replace(now, prior=prior, noise=noise)
 

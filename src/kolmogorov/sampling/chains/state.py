@@ -8,15 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.invariants import check_among, check_array, check_between, check_simplex
+from kolmogorov._support.invariants import (
+    LARGEST_NUMBER,
+    LEAST_NUMBER,
+    check_among,
+    check_array,
+    check_between,
+    check_bounded,
+    check_simplex,
+)
 from kolmogorov._support.typing import Floats
 from kolmogorov.errors import InvariantError
 from kolmogorov.sampling.priors.noise import LEAST_SHAPE, MOST_SHAPE
 from kolmogorov.sampling.priors.psi import PsiPrior
 from kolmogorov.sampling.priors.theta import PRIOR_DRAWS, ThetaPrior
-
-#: Where any number of a prior lies that a chain can come to; others would overflow on the way. By judgement.
-_LEAST, _MOST = 1e-15, 1e15
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +40,7 @@ class Sample:
     def validate(self, n_users: int, n_items: int, n_events: int, levels: Floats) -> None:
         """Raise `InvariantError` where this is no model of such a table; for arrays that come from a file."""
         _check_model(self, np.float32, n_users, n_items, n_events, levels)
-        check_between("the priors", np.array(list(self.priors.values())), _LEAST, _MOST)
+        check_between("the priors", np.array(list(self.priors.values())), LEAST_NUMBER, LARGEST_NUMBER)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +73,10 @@ class ChainState:
         check_simplex("the draws", theta.prior_draws)
         for what, prior in (("the slopes", theta), ("the items' slopes", psi)):
             check_array(what, prior.slopes, np.float64, (prior.features.shape[1], n_events))
-            check_between(what, prior.slopes, -_MOST, _MOST)
+            check_bounded(what, prior.slopes)
         for number in (self.alpha, np.array([self.scale]), np.array([theta.concentration])):
-            check_between("a prior", number, _LEAST, _MOST)
-        check_between("the items' precision", psi.precision, -_MOST, _MOST)
+            check_between("a prior", number, LEAST_NUMBER, LARGEST_NUMBER)
+        check_bounded("the items' precision", psi.precision)
         if not (psi.precision == psi.precision.T).all() or np.linalg.eigvalsh(psi.precision)[0] <= 0.0:
             raise InvariantError("the items' precision must be symmetric and positive definite")
 
@@ -84,7 +89,7 @@ def _check_model(
     check_array("the noise", model.noise, kind, (n_users,))
     check_simplex("theta", model.theta)
     check_among("psi", model.psi, levels.astype(kind))
-    check_between("the noise", model.noise, _LEAST, _MOST)
+    check_between("the noise", model.noise, LEAST_NUMBER, LARGEST_NUMBER)
 
 
 @dataclass

@@ -13,6 +13,9 @@ from kolmogorov._support.typing import Floats
 #: What slopes are shrunk by: hardly for the mean; for features it is Gamma, with this mean and shape.
 #: By judgement.
 _MEAN_RIDGE, _FEATURE_RIDGE, _RIDGE_SHAPE = 0.1, 20.0, 0.5
+#: The least that slopes are shrunk by. Where there are more features than items, some slopes touch no item and grow
+#: with every draw; below this the sums of features could not be inverted.
+_LEAST_SHRINKAGE = 1e-6
 #: Degrees of freedom of the precision's Wishart prior beyond the number of events: few, so that it says little.
 FREEDOM = 2
 #: The spread of psi before anything is known. By judgement.
@@ -68,7 +71,7 @@ def drawn_shrinkage(slopes: Floats, precision: Floats, rng: np.random.Generator)
         others = slopes[1:]
         energy = float(((others @ precision) * others).sum())
         rate = _RIDGE_SHAPE / _FEATURE_RIDGE + 0.5 * energy
-        shrinkage[1:] = rng.gamma(_RIDGE_SHAPE + 0.5 * others.size) / rate
+        shrinkage[1:] = max(rng.gamma(_RIDGE_SHAPE + 0.5 * others.size) / rate, _LEAST_SHRINKAGE)
     return shrinkage
 
 

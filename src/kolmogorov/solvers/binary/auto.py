@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from kolmogorov._support.typing import Floats, Seeds
-from kolmogorov._support.validation import Boolean, Integer, Optional, Positive
+from kolmogorov._support.validation import MOST_ROUNDS, Boolean, Integer, Optional, Positive
 from kolmogorov.solvers.binary.branch_bound import BranchBound
 from kolmogorov.solvers.binary.exhaustive import Exhaustive
 from kolmogorov.solvers.binary.local_search import LocalSearch
@@ -49,7 +49,11 @@ class Auto(BinarySolver):
     time_limit: float | None = None
 
     name = "auto"
-    requirements: ClassVar = {"n_starts": Integer(1), "thorough": Boolean(), "time_limit": Optional(Positive())}
+    requirements: ClassVar = {
+        "n_starts": Integer(1, MOST_ROUNDS),
+        "thorough": Boolean(),
+        "time_limit": Optional(Positive()),
+    }
 
     def row_cost(self, size: int) -> int:
         """Return what the solver of this size takes."""

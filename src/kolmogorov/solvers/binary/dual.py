@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from kolmogorov._support.typing import Floats, Seeds
-from kolmogorov._support.validation import Between, Boolean, Integer, Positive, Real, Requirement
+from kolmogorov._support.validation import (
+    MOST_ROUNDS,
+    Between,
+    Boolean,
+    Integer,
+    Positive,
+    Real,
+    Requirement,
+)
 from kolmogorov.errors import ParameterError
 from kolmogorov.kernels.binary.dual import CONVERGED, FULL_EVDS, ITERATIONS, LANCZOS_EVDS, Descent, Results
 from kolmogorov.kernels.binary.relaxation import certify_duals, gradient_batch
@@ -19,14 +27,16 @@ from kolmogorov.solvers.stopping import stop_cell
 MAX_VARIABLES = 1_000
 # Numbers kept for the traces of a batch: 800 MB.
 _LONGEST_TRACE = 100_000_000
+#: A line search shortens its step by at least this, or it would not come to an end.
+LEAST_SHRINKING = 0.99
 #: Rules of the options that the two gradient descents have in common.
 DESCENT_RULES: dict[str, Requirement] = {
     "gamma": Positive(),
-    "n_draws": Integer(1),
+    "n_draws": Integer(1, MOST_ROUNDS),
     "tol": Real(0.0),
-    "max_iter": Integer(1),
+    "max_iter": Integer(1, MOST_ROUNDS),
     "step": Positive(),
-    "shrink": Between(0.0, 1.0),
+    "shrink": Between(0.0, LEAST_SHRINKING),
     "armijo": Between(0.0, 1.0),
     "initial_dual": Real(-1e100, 1e100),
     "screened": Boolean(),

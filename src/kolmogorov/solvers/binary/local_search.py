@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from kolmogorov._support.typing import Floats, Seeds
-from kolmogorov._support.validation import Integer, Optional, Positive
+from kolmogorov._support.validation import MOST_ROUNDS, Integer, Optional, Positive
 from kolmogorov.kernels.binary.flips import multi_start
 from kolmogorov.kernels.binary.relinking import relinked_search
 from kolmogorov.kernels.binary.tabu import tabu_search
@@ -58,8 +58,8 @@ class LocalSearch(BinarySolver):
 
     name = "local_search"
     requirements: ClassVar = {
-        "n_starts": Integer(1),
-        "tabu_moves": Optional(Integer(0)),
+        "n_starts": Integer(1, MOST_ROUNDS),
+        "tabu_moves": Optional(Integer(0, MOST_ROUNDS)),
         "time_limit": Optional(Positive()),
     }
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.optional import require
 from kolmogorov._support.typing import Floats, Seeds
-from kolmogorov._support.validation import Integer, Positive
+from kolmogorov._support.validation import MOST_ROUNDS, Integer, Positive
 from kolmogorov.kernels.binary.lifting import best_rounding, lift
 from kolmogorov.solvers.contract import Batch
 from kolmogorov.solvers.families import BinarySolver
@@ -42,7 +42,11 @@ class SemidefiniteRelaxation(BinarySolver):
     name = "sdr"
     # The interior-point method factors a matrix with D^4 / 4 entries: half a minute and 1.5 GB at this size.
     max_variables = 100
-    requirements: ClassVar = {"n_draws": Integer(1), "tol": Positive(), "max_iter": Integer(1)}
+    requirements: ClassVar = {
+        "n_draws": Integer(1, MOST_ROUNDS),
+        "tol": Positive(),
+        "max_iter": Integer(1, MOST_ROUNDS),
+    }
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
         n, size = moment.shape

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.validation import Integer, Real
+from kolmogorov._support.validation import MOST_ROUNDS, Integer, Real
 from kolmogorov.kernels.rows.box import coordinate_descent
 from kolmogorov.solvers.certificate import Certified
 from kolmogorov.solvers.families import BoxSolver
@@ -39,7 +39,7 @@ class Coordinate(Certified, BoxSolver):
 
     name = "coordinate"
     exact = True
-    requirements: ClassVar = {"tol": Real(0.0), "max_iter": Integer(1)}
+    requirements: ClassVar = {"tol": Real(0.0), "max_iter": Integer(1, MOST_ROUNDS)}
 
     def _descend(self, gram: Floats, moment: Floats, x: Floats, gaps: Floats, iterations: NDArray[np.int64]) -> None:
         coordinate_descent(gram, moment, x, float(self.tol), int(self.max_iter), stop_cell(), gaps, iterations)

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from kolmogorov._support.typing import Floats, Seeds
-from kolmogorov._support.validation import Integer, Optional, Positive
+from kolmogorov._support.validation import MOST_ROUNDS, Integer, Optional, Positive
 from kolmogorov.kernels.levels.moves import multi_start
 from kolmogorov.solvers.contract import Batch
 from kolmogorov.solvers.families import LevelSolver
@@ -40,7 +40,7 @@ class Coordinate(LevelSolver):
     time_limit: float | None = None
 
     name = "coordinate"
-    requirements: ClassVar = {"n_starts": Integer(1), "time_limit": Optional(Positive())}
+    requirements: ClassVar = {"n_starts": Integer(1, MOST_ROUNDS), "time_limit": Optional(Positive())}
 
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
         x = np.empty_like(moment)

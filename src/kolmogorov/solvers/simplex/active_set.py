@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.validation import Integer, Real
+from kolmogorov._support.validation import MOST_ROUNDS, Integer, Real
 from kolmogorov.kernels.rows.active_set import active_set, active_set_rows
 from kolmogorov.solvers.certificate import Certified
 from kolmogorov.solvers.families import SimplexSolver
@@ -42,7 +42,7 @@ class ActiveSet(Certified, SimplexSolver):
     from_table = True
     # Every round factors the support again: some ten seconds at this size.
     max_variables = 500
-    requirements: ClassVar = {"tol": Real(0.0), "max_iter": Integer(1)}
+    requirements: ClassVar = {"tol": Real(0.0), "max_iter": Integer(1, MOST_ROUNDS)}
 
     def _descend(self, gram: Floats, moment: Floats, x: Floats, gaps: Floats, iterations: NDArray[np.int64]) -> None:
         active_set(gram, moment, x, float(self.tol), int(self.max_iter), stop_cell(), gaps, iterations)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.validation import Boolean, Integer, Real
+from kolmogorov._support.validation import MOST_ROUNDS, Boolean, Integer, Real
 from kolmogorov.kernels.rows.simplex import frank_wolfe
 from kolmogorov.solvers.certificate import Certified
 from kolmogorov.solvers.families import SimplexSolver
@@ -40,7 +40,7 @@ class FrankWolfe(Certified, SimplexSolver):
     away_steps: bool = False
 
     name = "frank_wolfe"
-    requirements: ClassVar = {"tol": Real(0.0), "max_iter": Integer(1), "away_steps": Boolean()}
+    requirements: ClassVar = {"tol": Real(0.0), "max_iter": Integer(1, MOST_ROUNDS), "away_steps": Boolean()}
 
     def _descend(self, gram: Floats, moment: Floats, x: Floats, gaps: Floats, iterations: NDArray[np.int64]) -> None:
         frank_wolfe(gram, moment, x, float(self.tol), int(self.max_iter), bool(self.away_steps), gaps, iterations)

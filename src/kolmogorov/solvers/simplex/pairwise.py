@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.validation import Integer, Real
+from kolmogorov._support.validation import MOST_ROUNDS, Integer, Real
 from kolmogorov.kernels.rows.simplex import pairwise_descent
 from kolmogorov.solvers.certificate import Certified
 from kolmogorov.solvers.families import SimplexSolver
@@ -38,7 +38,7 @@ class Pairwise(Certified, SimplexSolver):
 
     name = "pairwise"
     exact = True
-    requirements: ClassVar = {"tol": Real(0.0), "max_iter": Integer(1)}
+    requirements: ClassVar = {"tol": Real(0.0), "max_iter": Integer(1, MOST_ROUNDS)}
 
     def _descend(self, gram: Floats, moment: Floats, x: Floats, gaps: Floats, iterations: NDArray[np.int64]) -> None:
         pairwise_descent(gram, moment, x, float(self.tol), int(self.max_iter), gaps, iterations)

@@ -101,7 +101,7 @@ def parquet_pairs(path: str | os.PathLike[str], form: TableForm) -> tuple[list[s
         positions = form.positions(names, ("user", "item"))
         sides = []
         for role, position in positions.items():
-            cells = file.read(columns=[names[position]]).column(0).combine_chunks()
+            cells = _plain(file.read(columns=[names[position]]).column(0).combine_chunks())
             if cells.null_count:
                 raise refuse_empty(names[position], f"{path}, row {int(np.argmax(np.asarray(cells.is_null())))}")
             ids = normalise_ids(cells.to_numpy(zero_copy_only=False), role, lambda row: f"{path}, row {row}")
@@ -132,7 +132,7 @@ def _worded(what: str) -> Iterator[None]:
 
     try:
         yield
-    except (ArrowException, OSError) as error:
+    except (ArrowException, OSError, UnicodeDecodeError) as error:
         raise DataError(f"{what}: {error}") from None
 
 
@@ -153,28 +153,30 @@ class ArrowBatch:
         """Return a column as ids."""
         from pyarrow import types
 
-        cells = self._batch.column(column)
-        self._refuse_empty(cells, column, place, None)
-        kind = _kind(cells)
-        if _is_text(kind):
-            return CodedTexts(*_distinct_texts(cells))
-        if types.is_integer(kind) or types.is_floating(kind):
-            return normalise_ids(_decoded(cells), what, place)
+        with _worded(f"{place(0)}: the column of {what} ids cannot be read"):
+            cells = _plain(self._batch.column(column))
+            self._refuse_empty(cells, column, place, None)
+            kind = _kind(cells)
+            if _is_text(kind):
+                return CodedTexts(*_distinct_texts(cells))
+            if types.is_integer(kind) or types.is_floating(kind):
+                return normalise_ids(_decoded(cells), what, place)
         raise DataError(f"{place(0)}: {what} ids must be integers or strings, the column holds {cells.type}.")
 
     def numbers(self, column: int, reader: NumberReader, place: Place) -> Floats:
         """Return a column as numbers; texts are read once for each that is distinct."""
         from pyarrow import types
 
-        cells = self._batch.column(column)
-        if not reader.skips_empty:
-            self._refuse_empty(cells, column, place, reader)
-        kind = _kind(cells)
-        if types.is_temporal(kind) or types.is_nested(kind) or types.is_binary(kind):
-            raise DataError(f"{place(0)}: {reader.what} must be a number, the column holds {cells.type}.")
-        if not _is_text(kind):
-            return reader.of_array(_decoded(cells), place)
-        texts, codes = _distinct_texts(cells)
+        with _worded(f"{place(0)}: the column cannot be read"):
+            cells = _plain(self._batch.column(column))
+            if not reader.skips_empty:
+                self._refuse_empty(cells, column, place, reader)
+            kind = _kind(cells)
+            if types.is_temporal(kind) or types.is_nested(kind) or types.is_binary(kind):
+                raise DataError(f"{place(0)}: {reader.what} must be a number, the column holds {cells.type}.")
+            if not _is_text(kind):
+                return reader.of_array(_decoded(cells), place)
+            texts, codes = _distinct_texts(cells)
         found = reader.read(texts, lambda code: place(int(np.argmax(codes == code))))
         return np.append(found, np.nan)[codes]
 
@@ -182,6 +184,18 @@ class ArrowBatch:
         if cells.null_count:
             first = place(int(np.argmax(np.asarray(cells.is_null()))))
             raise refuse_empty(self._batch.schema.names[column], first, reader)
+
+
+def _plain(cells: Any) -> Any:
+    """Return a column in a form that Arrow computes with: runs and dictionaries with gaps are written out."""
+    import pyarrow
+    from pyarrow import compute, types
+
+    if types.is_run_end_encoded(cells.type):
+        cells = compute.run_end_decode(cells)
+    if types.is_dictionary(cells.type) and cells.dictionary.null_count:
+        cells = cells.dictionary_decode()
+    return cells.cast(pyarrow.large_string()) if types.is_string_view(cells.type) else cells
 
 
 def _kind(cells: Any) -> Any:

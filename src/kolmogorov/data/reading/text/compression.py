@@ -18,7 +18,16 @@ from kolmogorov.errors import DataError
 #: What a compressed stream raises where it is broken, when it is opened or later.
 DAMAGE = (gzip.BadGzipFile, lzma.LZMAError, zipfile.BadZipFile, zlib.error, EOFError, OSError)
 # A crafted archive can have a wrong number, name or offset anywhere in its directory.
-_BROKEN_ARCHIVE = (zipfile.BadZipFile, RuntimeError, ValueError, OverflowError, struct.error, zlib.error, EOFError)
+_BROKEN_ARCHIVE = (
+    zipfile.BadZipFile,
+    RuntimeError,
+    ValueError,
+    IndexError,
+    OverflowError,
+    struct.error,
+    zlib.error,
+    EOFError,
+)
 
 
 def decompressed(raw: BinaryIO, name: str) -> io.BufferedReader:

@@ -45,6 +45,7 @@ class TextFile:
         self._few = max(1, min(_MOST_RECORDS, longest_line // _CHARACTERS))
         self._line: Callable[[], int] = lambda: 0
         self._pending: list[str] = []
+        self._dropped = 0
         self._since = 0
         self._path = path
         self._raw = self._open(path)
@@ -67,7 +68,7 @@ class TextFile:
     @property
     def line(self) -> int:
         """The number of the line read last."""
-        return self._line()
+        return self._dropped + self._line()
 
     def first_line(self) -> str:
         """Return the first line that is not blank, without using it up."""
@@ -78,6 +79,11 @@ class TextFile:
                 return line
             if len(self._pending) > MOST_BLANK_LINES:
                 raise DataError(f"{self.name} begins with more than {MOST_BLANK_LINES:,} blank lines.")
+
+    def drop_first_line(self) -> None:
+        """Use up what `first_line` gave, and the blank lines above it."""
+        self._dropped += len(self._pending)
+        self._pending.clear()
 
     def second_line(self) -> str:
         """Return the line after the first that is not blank, without using it up."""
@@ -104,7 +110,7 @@ class TextFile:
         try:
             return next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])
         except csv.Error as error:
-            raise DataError(f"{self.name}, line {len(self._pending)}: {error}.") from None
+            raise DataError(f"{self.name}, line {self._dropped + len(self._pending)}: {error}.") from None
 
     def take(self, records: Iterator[list[str]], count: int) -> list[list[str]]:
         """Take up to `count` records; damage found on the way is an error with its line."""
@@ -230,7 +236,7 @@ class TextFile:
             raise DataError(f"{self.name} is not a text file: it holds NUL bytes." + remedy)
         try:
             return io.TextIOWrapper(cast("IO[bytes]", plain), encoding=self.encoding, newline="")
-        except LookupError:
+        except (LookupError, ValueError):  # a NUL in the name
             raise DataError(f"There is no encoding {self.encoding!r}.") from None
 
 

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-from kolmogorov._support.wording import advice, option
+from kolmogorov._support.wording import Option, advice, option
+from kolmogorov.data.numbers.notation import PAIR_OF, Notation
 from kolmogorov.data.reading.columns import (
+    ONLY_YES,
     RATING,
     USUAL_POSITIONS,
     Roles,
-    check_position,
+    checked_position,
+    guessed_roles,
     pick_columns,
     usual_columns,
 )
 from kolmogorov.data.reading.options import ReadingOptions
-from kolmogorov.data.reading.shape import ListShape, Shape, WideShape
+from kolmogorov.data.reading.shape import ListShape, Shape
 from kolmogorov.data.reading.text.file import WHITESPACE, TextFile
+from kolmogorov.data.reading.wide import WideShape
 from kolmogorov.errors import DataError, ParameterError
 
+_EXCEL = re.compile(r"\"?sep=(.|\\t)\"?", re.IGNORECASE)
 SEPARATORS = ("::", "\t", ",", ";", "|")
 
 
@@ -37,39 +43,47 @@ class Layout:
 
     def shape(self, options: ReadingOptions, source: str) -> Shape:
         """Return how records are made of the lines."""
-        if not options.wide:
-            return ListShape(self.positions, options.notation)
-        return WideShape(self.names, self.positions["user"], options.notation, as_text=True, source=source)
+        if options.wide:
+            return WideShape(self.names, self.positions["user"], options, as_text=True, source=source)
+        names = self.names if self.has_header else []
+        return ListShape(self.positions, options, names, guessed_roles(names, options, self.positions), source=source)
 
 
 def recognise(file: TextFile, options: ReadingOptions, roles: Roles | None = None) -> Layout:
     """Look at the first line that is not blank and decide."""
     roles = roles or (("user",) if options.wide else RATING)
     line = file.first_line()
+    told = options.sep
+    if found := _EXCEL.fullmatch(line.strip()):
+        # Excel writes the separator into a line of its own.
+        told = found[1] if told == "auto" else told
+        file.drop_first_line()
+        line = file.first_line()
     if not line.strip():
         raise DataError(f"{file.name} is empty.")
-    separator = separator_of(line) if options.sep == "auto" else options.sep.replace("\\t", "\t")
+    separator = separator_of(line) if told == "auto" else told.replace("\\t", "\t")
     first = [field.strip() for field in file.fields(line, separator)]
     by_name = any(isinstance(column, str) for column in options.columns.values())
     has_header = by_name or _has_header(file, first, separator, options, roles)
     if by_name and options.header is False:
         raise ParameterError("Columns can be named only where the file has a header; use positions from 0.")
-    least = 2 if options.wide else len(roles)
+    least = 2 if options.wide or options.only_yes else len(roles)
     if len(first) < least:
         expected = "user, and one for each item" if options.wide else ", ".join(roles)
         more = advice("If another character separates them, name it with {}.", option("sep"))
         if len(first) == 2 and "value" in roles:
-            more = more + " In a list of clicks or purchases, where every line is a yes, add a column of ones."
+            more = more + advice("If every line is a yes, as in a list of clicks or purchases, say {}.", ONLY_YES)
         raise DataError(
             f"{file.name}: expected at least {least} columns ({expected}), got {len(first)} in the line "
             f"{line.strip()[:60]!r}." + more
         )
     if has_header:
-        return Layout(separator, True, first, pick_columns(first, options.columns, file.name, roles))
+        return Layout(separator, True, first, pick_columns(first, options, file.name, roles))
     positions = {role: USUAL_POSITIONS[role] for role in roles}
-    positions.update({role: column for role, column in options.columns.items() if isinstance(column, int)})
-    for role, position in positions.items():
-        check_position(position, len(first), role, file.name)
+    if options.only_yes and len(first) == 2:
+        positions.pop("value", None)
+    positions.update({role: column for role, column in options.columns.items() if column is not None})
+    positions = {role: checked_position(place, len(first), role, file.name) for role, place in positions.items()}
     numbered = [str(position - (position > positions["user"])) for position in range(len(first))]
     return Layout(separator, False, numbered, positions)
 
@@ -78,14 +92,31 @@ def _has_header(file: TextFile, first: list[str], separator: str, options: Readi
     """A header has usual names, or no number at all above a column of numbers, or no word above one of words."""
     if options.header != "auto":
         return bool(options.header)
-    if options.wide or {"user", "item"} <= usual_columns(first).keys():
+    usual = usual_columns(first, options.known_names)
+    if options.wide or {"user", "item"} <= usual.keys():
         return True
     if "value" not in roles or any(_is_number(field) or not field for field in first):
         return False
+    if options.only_yes and len(first) == 2:
+        # Two texts are a header where one of them has a usual name.
+        return bool(usual)
     column = options.columns.get("value")
     at = column if isinstance(column, int) else USUAL_POSITIONS["value"]
     second = file.fields(file.second_line(), separator)
+    if at < min(len(first), len(second)) and _could_be_either(first, second, at):
+        raise DataError(
+            f"{file.name}: is the first line, {separator.join(first)[:60]!r}, a header or a rating?"
+            + advice("Say {} or {}.", Option("header", "header=True"), Option("no header", "header=False"))
+        )
     return at >= len(first) or not options.notation.begins(first[at], second[at] if at < len(second) else "")
+
+
+def _could_be_either(first: list[str], second: list[str], at: int) -> bool:
+    """Tell a first line that ends as 'like' above a 0 or a 1, and has nothing that is surely a name or an id."""
+    word = first[at].casefold()
+    if word not in PAIR_OF or Notation().begins(word, second[at]) or second[at].strip() not in ("0", "1"):
+        return False
+    return not any(_is_number(field) for field in second[:at])
 
 
 def separator_of(line: str) -> str:

@@ -6,6 +6,7 @@ import gc
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from kolmogorov.data.ids.columns import IdColumn
 from kolmogorov.data.numbers.columns import Place
 from kolmogorov.data.numbers.reader import NumberReader
 from kolmogorov.data.reading.options import ReadingOptions
+from kolmogorov.data.reading.provenance import TableLayout
 from kolmogorov.data.reading.shape import Batch, RowSource, Shape
 from kolmogorov.data.reading.text.file import TextFile
 from kolmogorov.data.reading.text.layout import Layout, recognise
@@ -32,12 +34,13 @@ class TextSource(RowSource):
         self._options, self._chunk = options, chunk
         self._name = str(path)
         self._lines = Lines(1)
+        self._layout: Layout | None = None
 
     def batches(self) -> Iterator[tuple[Shape, Batch]]:
         """Read the file once."""
         with TextFile(self.path, self._options.encoding) as file, collector_paused():
             self._name = file.name
-            layout = recognise(file, self._options)
+            self._layout = layout = recognise(file, self._options)
             shape = layout.shape(self._options, file.name)
             empty = True
             for columns, lines in text_columns(file, layout, min(self._chunk, shape.most_rows)):
@@ -45,6 +48,14 @@ class TextSource(RowSource):
                 yield shape, _TextBatch(columns)
             if empty:
                 raise DataError(f"{self._name} holds no ratings{' below its header' if layout.has_header else ''}.")
+
+    def layout(self) -> TableLayout | None:
+        """Return how the file is laid out, once it was read."""
+        found = super().layout()
+        if found is None or self._layout is None:
+            return found
+        mark, header = self._layout.separator, self._layout.has_header
+        return replace(found, separator=mark, header=header, encoding=self._options.encoding)
 
     def row_place(self, row: int) -> str:
         """Name the file and the line of a record."""
