@@ -6,7 +6,7 @@ import re
 
 import click
 
-from kolmogorov.cli.command import Verb, force_option
+from kolmogorov.cli.command import Verb, doing, force_option
 from kolmogorov.cli.file_parameters import OutputFolder
 
 
@@ -51,6 +51,7 @@ def command(items: tuple[str, ...], quick: bool, folder: str, fresh: bool, share
     divided = _share(share)
     effort = Effort(quick)
     say = console(stderr=True)
+    doing(None)
     with say.status("") as status:
 
         def tell(message: str) -> None:

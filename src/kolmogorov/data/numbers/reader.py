@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.wording import Message, Option, advice, option
+from kolmogorov._support.wording import Message, Option, advice, named, option
 from kolmogorov.data.numbers.columns import Place, column_of, in_array, numbers_of
 from kolmogorov.data.numbers.notation import PAIR_OF, Notation, text_of
 from kolmogorov.errors import DataError
@@ -184,8 +184,9 @@ class NumberReader(dict[str, float]):
         words = self._words(text, column)
         shown = ", ".join(map(repr, words[:_MOST_WORDS])) + (", ..." if len(words) > _MOST_WORDS else "")
         remedy = self._mapping(words) if len(words) <= _MOST_WORDS else self._skipping(text.strip())
-        wanted = "a number" if self._notation.meaning is None else "one that has a meaning"
-        return f"must be {wanted}, got {text!r}; the column holds {shown}." + remedy
+        if self._notation.meaning is not None:
+            return f"{text!r} is not in " + named("map") + f"; the column holds {shown}." + remedy
+        return f"must be a number, got {text!r}; the column holds {shown}." + remedy
 
     def _words(self, text: str, column: Sequence[str]) -> list[str]:
         """Return the distinct texts so far that are no numbers, or all where a map was given, in order."""
