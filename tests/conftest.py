@@ -15,6 +15,9 @@ from kolmogorov import Observations, datasets
 LONG = {"cuda": "kernels of GPUs", "browser": "the page in a browser", "client": "clusters"}
 _DEFAULT_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
+# What a verb says after two seconds would depend on the machine.
+os.environ["KOLMOGOROV_PATIENCE"] = "3600"
+
 settings.register_profile("kolmogorov", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kolmogorov")
 

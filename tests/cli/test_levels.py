@@ -54,7 +54,7 @@ def test_tune_tries_levels(shell, ratings, tmp_path):
     assert "chances" in result.output
     assert "levels" not in shell("tune", ratings, *options[:-2]).output
     refused = shell("tune", ratings, "--model", "draws", "--levels", "chances", "--events", 2)
-    assert refused.exit_code == 1
+    assert refused.exit_code == 2
     assert "--levels must be 2" in " ".join(refused.output.split())
 
 

@@ -62,7 +62,7 @@ def explained(shell, model, user, item, *more):
 def test_parts_sum_to_the_prediction(shell, models, kind):
     path, user, item = models[kind]
     model = km.load(path)
-    rows = json.loads(explained(shell, path, user, item, "--format", "json"))
+    rows = json.loads(explained(shell, path, user, item, "--format", "json"))["parts"]
     events = [row for row in rows if row["part"].startswith("event ")]
     assert [row["part"] for row in (rows[0], rows[-1])] == ["everybody", "rest"]
     assert len(rows) == len(events) + 2
@@ -100,7 +100,7 @@ def test_the_text_goes_from_everybody_by_signed_steps(shell, models, kind):
 
 def test_somebody_unknown_gets_what_everybody_would(shell, models):
     path, _, item = models["ratings"]
-    rows = json.loads(explained(shell, path, "nobody", item, "--unknown", "average", "--format", "json"))
+    rows = json.loads(explained(shell, path, "nobody", item, "--unknown", "average", "--format", "json"))["parts"]
     assert [row["amount"] for row in rows[1:]] == pytest.approx([0.0] * (len(rows) - 1), abs=1e-12)
     assert explained(shell, path, "nobody", item, "--unknown", "average").count("event ") == 0
 

@@ -105,7 +105,11 @@ def test_maps_that_are_none(shell, votes, wrong):
     result = shell("data", "describe", votes, "--map", wrong)
     assert result.exit_code in (1, 2)
     assert "--map" in result.output
-    assert "such as yes=1,abstain=0.5,no=0" in result.output or "must be" in result.output
+    assert (
+        "such as yes=1,abstain=0.5,no=0" in result.output
+        or "is not in --map" in result.output
+        or "must be" in result.output
+    )
 
 
 def test_a_negative_scale_needs_no_option(shell, tmp_path):
@@ -122,24 +126,26 @@ def test_pairs_of_every_make(shell, zoo_files, tmp_path):
     frame.to_parquet(tmp_path / "pairs.parquet")
     km.pack(frame, tmp_path / "pairs.kmt")
     expected = {
-        (row["user"], row["item"]): row["rating"] for row in rows_of(shell("predict", model, tmp_path / "pairs.csv"))
+        (row["user"], row["item"]): row["probability"]
+        for row in rows_of(shell("predict", model, tmp_path / "pairs.csv"))
     }
     assert len(expected) == 30
     for name in ("pairs.parquet", "pairs.kmt"):
         found = rows_of(shell("predict", model, tmp_path / name))
-        assert {(row["user"], row["item"]): row["rating"] for row in found} == expected
+        assert {(row["user"], row["item"]): row["probability"] for row in found} == expected
     frame.rename(columns={"user": "a", "item": "b"})[["rating", "b", "a"]].to_csv(tmp_path / "odd.csv", index=False)
     found = rows_of(shell("predict", model, tmp_path / "odd.csv", "--user-column", "a", "--item-column", 1))
-    assert {(row["user"], row["item"]): row["rating"] for row in found} == expected
+    assert {(row["user"], row["item"]): row["probability"] for row in found} == expected
 
 
 def test_one_column_of_predictions(shell, zoo_files, tmp_path):
     model = zoo_files[1]
     both = rows_of(shell("predict", model, stdin="dolphin,milk\n"))[0]
-    assert list(both) == ["user", "item", "probability", "rating"]
+    # Ratings from 0 to 1 are probabilities, and are written once.
+    assert list(both) == ["user", "item", "probability"]
     for units in ("rating", "probability"):
         row = rows_of(shell("predict", model, "--output", units, stdin="dolphin,milk\n"))[0]
-        assert row == {name: both[name] for name in ("user", "item", units)}
+        assert row == {"user": "dolphin", "item": "milk", units: both["probability"]}
     out = tmp_path / "out.csv"
     assert shell("predict", model, "--output", "rating", "-o", out, stdin="dolphin,milk\n").exit_code == 0
     assert out.read_text().splitlines()[0] == "user,item,rating"
@@ -176,7 +182,7 @@ def test_settings_are_refused_before_a_file_is_read(shell, tmp_path, options, wo
     path = tmp_path / "never.csv"
     path.write_text("not,at\nall\n")
     result = shell("fit", path, *options, "-o", tmp_path / "m.km")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert words in result.output
     assert "never.csv" not in result.output
 

@@ -5,14 +5,17 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 import kolmogorov as km
 from kolmogorov.cli import main
+from kolmogorov.cli.display import table
 from kolmogorov.surface.held_out import trained_on
 
 VERBS = ["demo", "fit", "predict", "recommend", "explain", "rules", "report", "evaluate", "data", "doctor"]
@@ -309,7 +312,7 @@ def test_numbers_that_json_lacks_become_null(model, ratings, tmp_path):
 
 def test_explain_names_rules(model):
     result = run("explain", model, "--user", "dove", "--item", "eggs")
-    _, rules = result.output.split("Rules that support it")
+    _, rules = result.output.split("Rules that lead to it")
     (first, *_) = km.load(model).explain("dove", "eggs").reasons
     assert first.consequent == "eggs"
     for words in (first.antecedent, f"{first.held} of {first.support}", f"{first.base_rate:.0%}"):
@@ -435,7 +438,7 @@ def test_draws_predict_with_intervals(sampled, model, tmp_path):
         low, high = learned.predict_interval(row["user"], row["item"])
         assert (float(row["low"]), float(row["high"])) == (low, high)
     refused = run("predict", model, pairs, "--interval", 0.9)
-    assert refused.exit_code == 1
+    assert refused.exit_code == 2
     assert "--bayes" in refused.output
 
 
@@ -525,3 +528,81 @@ def test_several_users_are_recommended_to(tmp_path):
     run("fit", "dataset:zoo", "--test-size", "0.3", "-o", model)
     lines = run("recommend", model, "--user", "dolphin", "--user", "gull", "--top", "2", "--format", "csv").output
     assert {line.split(",")[0] for line in lines.splitlines()[1:]} == {"dolphin", "gull"}
+
+
+def test_a_misspelled_verb_and_a_missing_model_are_said_at_once(tmp_path, monkeypatch):
+    refused = run("recomend", "m.km")
+    assert refused.exit_code == 2
+    assert "No such command 'recomend'. Did you mean 'recommend'?" in refused.output
+    assert "Did you mean" not in run("xyzzy").output
+    absent = tmp_path / "absent.km"
+    monkeypatch.setattr("kolmogorov.model.loading.load", None)
+    for verb in (["predict", absent], ["evaluate", absent, "x.csv"], ["recommend", absent, "--user", "x"]):
+        refused = run(*verb)
+        assert refused.exit_code == 1
+        assert f"There is no file {absent}." in refused.output
+
+
+def test_wrong_values_end_with_2_before_anything_is_read(model, tmp_path):
+    absent = tmp_path / "absent.csv"
+    for verb in (
+        ["fit", absent, "--events", 0, "-o", tmp_path / "x.km"],
+        ["fit", absent, "--test-size", 2, "-o", tmp_path / "x.km"],
+        ["report", model, "--data", absent, "--nouns", "animal"],
+        ["report", model, "--data", absent, "--image", "8by8"],
+    ):
+        refused = run(*verb)
+        assert refused.exit_code == 2, refused.output
+        assert "absent" not in refused.output
+
+
+def test_help_lists_options_in_groups():
+    said = run("fit", "--help").output
+    titles = [
+        "Options:",
+        "Average of models (--bayes):",
+        "One model (--point):",
+        "Where to compute:",
+        "Reading the file:",
+    ]
+    places = [said.index(f"\n{title}\n") for title in titles]
+    assert places == sorted(places)
+    assert said.index("--chains") > places[1]
+    assert said.index("--sep") > places[-1]
+
+
+def test_explain_writes_everything_as_json(model):
+    found = json.loads(run("explain", model, "--user", "dove", "--item", "eggs", "--format", "json").stdout)
+    why = km.load(model).explain("dove", "eggs")
+    assert (found["user"], found["probability"]) == ("dove", pytest.approx(why.probability))
+    assert sum(part["amount"] for part in found["parts"]) == pytest.approx(why.probability)
+    assert [rule["antecedent"] for rule in found["rules"]] == [reason.antecedent for reason in why.reasons]
+    short = run("explain", model, "--user", "dove", "--item", "eggs", "--top", 1).output
+    assert " more " in short
+    assert short.count("event ") == 1
+
+
+def test_probabilities_are_not_shown_twice(model):
+    rows = json.loads(run("recommend", model, "--user", "dolphin", "--format", "json").stdout)
+    assert "rating" not in rows[0]
+    assert run("predict", model, stdin="dolphin,milk\n").stdout.startswith("user,item,probability\n")
+    assert run("predict", model, "-o", "rating", stdin="dolphin,milk\n").stdout.startswith("user,item,rating\n")
+
+
+def test_numbers_and_headers_are_not_broken_in_a_narrow_terminal():
+    columns = {"item": ["a rather long title " * 3], "probability": [0.1234], "share of users": [1234.5678]}
+    screen = Console(width=50, file=io.StringIO())
+    screen.print(table("Narrow", columns))
+    for words in ("probability", "0.1234", "1234.5678"):
+        assert words in screen.file.getvalue()
+
+
+def test_a_silent_verb_says_what_it_does(model, monkeypatch):
+    class AtOnce(threading.Timer):
+        def start(self):
+            self.function(*self.args)
+
+    monkeypatch.setattr(threading, "Timer", AtOnce)
+    found = run("predict", model, stdin="dolphin,milk\ndolphin,eggs\n")
+    assert "kolmogorov: Predicting 2 pairs ...\n" in found.stderr
+    assert found.stdout.startswith("user,item")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -39,6 +40,13 @@ class _Verbs(click.Group):
             return None
         command: click.Command = import_module(f"kolmogorov.cli.verbs.{cmd_name}").command
         return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Find the verb; a misspelled one is an error that names those spelled alike."""
+        if args and args[0] not in _VERBS and not args[0].startswith("-") and not ctx.resilient_parsing:
+            near = get_close_matches(args[0], _VERBS, 1)
+            ctx.fail(f"No such command {args[0]!r}.{f' Did you mean {near[0]!r}?' if near else ''}")
+        return super().resolve_command(ctx, args)
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         prepare_streams()

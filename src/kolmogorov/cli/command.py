@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
+from kolmogorov._support.progress import is_silent, say
 from kolmogorov.cli.errors import in_one_sentence
 from kolmogorov.cli.file_parameters import check_targets
 
@@ -24,6 +27,9 @@ _IN_THE_LIBRARY = {
 }
 _FORCE = "kolmogorov.force"
 _SAFE_CELLS = "kolmogorov.safe_cells"
+_TIMER = "kolmogorov.timer"
+#: Seconds of silence after which a verb says what it is doing, and the variable that says otherwise.
+_PATIENCE, PATIENCE_VARIABLE = 2.0, "KOLMOGOROV_PATIENCE"
 
 
 class Verb(click.Command):
@@ -36,7 +42,53 @@ class Verb(click.Command):
         with replacing_read_only(bool(ctx.meta.get(_FORCE))), in_one_sentence(flags_of(self)):
             _check_safe_cells(ctx)
             check_targets(ctx)
-            return super().invoke(ctx)
+            doing("Loading libraries")
+            try:
+                return super().invoke(ctx)
+            finally:
+                doing(None)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the help of the options, those of a group under its title."""
+        groups: dict[str, list[tuple[str, str]]] = {"Options": []}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
+            if record is not None:
+                groups.setdefault(getattr(parameter, "group", "Options"), []).append(record)
+        for title, records in groups.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+
+def grouped(title: str, *options: Callable[[Any], Any]) -> Callable[[F], F]:
+    """Return a decorator that adds options, in this order, which the help lists under a title of their own."""
+
+    def add(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+            function.__click_params__[-1].group = title  # type: ignore[attr-defined]
+        return function
+
+    return add
+
+
+def doing(words: str | None) -> None:
+    """Note what the running verb does from here on: it is said on standard error if it takes more than two seconds."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return
+    if _TIMER in context.meta:
+        context.meta.pop(_TIMER).cancel()
+    if words is not None:
+        seconds = float(os.environ.get(PATIENCE_VARIABLE, _PATIENCE))
+        timer = context.meta[_TIMER] = threading.Timer(seconds, _tell, [words])
+        timer.daemon = True
+        timer.start()
+
+
+def _tell(words: str) -> None:
+    if not is_silent():
+        say(f"{words} ...")
 
 
 def _check_safe_cells(context: click.Context) -> None:

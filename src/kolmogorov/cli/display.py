@@ -21,6 +21,8 @@ from kolmogorov._support.wording import shown
 from kolmogorov.cli.command import chosen_format, wants_safe_cells
 from kolmogorov.errors import FileWriteError
 
+#: Letters of a word of a header, or of a number, that are kept together. By judgement.
+_LONGEST = 16
 #: A spreadsheet takes a cell that begins so for a formula; the last four are how some write the first four.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
@@ -55,7 +57,10 @@ def table(title: str | None, columns: Mapping[str, Sequence[Any]]) -> Table:
     result = Table(title=Text(shown(title)) if title else None, title_justify="left")
     for name, cells in columns.items():
         right = all(cell is None or isinstance(cell, (int, float)) for cell in cells)
-        result.add_column(Text(shown(name)), justify="right" if right else "left", overflow="fold")
+        # Numbers, and the words of a header, are never broken: what gives way in a narrow terminal is text.
+        whole = [*name.split(), *(number(cell) for cell in cells if right)]
+        least = min(max(map(len, whole), default=1), _LONGEST)
+        result.add_column(Text(shown(name)), justify="right" if right else "left", overflow="fold", min_width=least)
     for row in zip(*columns.values(), strict=True):
         result.add_row(*(Text(shown(number(cell))) for cell in row))
     return result
@@ -73,6 +78,22 @@ def emit(columns: Mapping[str, Iterable[Any]], form: str, output: str | None, ti
         _write_out(text)
     else:
         write_text(output, text)
+
+
+def emit_object(found: Mapping[str, Any], output: str | None) -> None:
+    """Write one JSON object, to a file or to standard output."""
+    text = json.dumps(_known(found), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    if output is None or output == "-":
+        _write_out(text)
+    else:
+        write_text(output, text)
+
+
+def _known(found: Any) -> Any:
+    """Return Python's own types at every depth; a number that is none becomes None."""
+    if isinstance(found, Mapping):
+        return {name: _known(part) for name, part in found.items()}
+    return [_known(part) for part in found] if isinstance(found, (list, tuple)) else _plain(found)
 
 
 def write_text(path: str | Path, text: str) -> None:

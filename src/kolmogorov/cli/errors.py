@@ -12,12 +12,18 @@ from typing import Any
 import click
 
 from kolmogorov._support.wording import Flags, shown, worded
-from kolmogorov.errors import KolmogorovError
+from kolmogorov.errors import KolmogorovError, ParameterError
 
 DEBUG = "KOLMOGOROV_DEBUG"
 INTERRUPTED = 130
 #: Newer versions of click raise the help that was asked for by saying nothing.
 _HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
+
+
+class _WrongValue(click.ClickException):
+    """A value that the library refuses ends a command as one that click refuses."""
+
+    exit_code = 2
 
 
 @contextmanager
@@ -39,7 +45,8 @@ def in_one_sentence(flags: Flags = None) -> Iterator[None]:
         click.echo("Interrupted.", err=True)
         sys.exit(INTERRUPTED)
     except BaseException as error:  # asyncio's CancelledError is no Exception
-        raise click.ClickException(shown(_sentence(error, flags))) from None
+        kind = _WrongValue if isinstance(error, ParameterError) else click.ClickException
+        raise kind(shown(_sentence(error, flags))) from None
 
 
 def _sentence(error: BaseException, flags: Flags) -> str:

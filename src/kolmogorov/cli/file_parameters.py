@@ -30,6 +30,17 @@ class Input(_File):
         super().__init__(dir_okay=dir_okay)
 
 
+class ModelFile(Input):
+    """A model that the verb reads. Where there is none, it is said before anything else is done."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse a file that is not there."""
+        found = super().convert(value, param, ctx)
+        if not os.path.exists(found):
+            raise click.ClickException(f"There is no file {os.fspath(found)}.")
+        return found
+
+
 class DatasetName(click.types.StringParamType):
     """The name of a dataset, whose files the verb reads."""
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from kolmogorov.cli.command import doing
 from kolmogorov.cli.options import given_of, refuse_given
 
 #: Options of a single model, and those of its descent over ratings.
@@ -79,11 +80,12 @@ def _learnt_from(asked: str) -> str:
 
 def load_with_events(path: str, titles: str | None, otherwise: str) -> Any:
     """Load a model with events, its items under their titles; a model without any is an error that ends `otherwise`."""
-    from kolmogorov.errors import ParameterError
+    from kolmogorov.errors import DataError
     from kolmogorov.model.event_model import EventModel
     from kolmogorov.model.loading import load
 
+    doing(f"Loading {path}")
     model = load(path)
     if not isinstance(model, EventModel):
-        raise ParameterError(f"{path} holds a {type(model).__name__}{otherwise}")
+        raise DataError(f"{path} holds a {type(model).__name__}{otherwise}")
     return model.with_titles(items=titles)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from kolmogorov.cli.command import force_option, safe_cells_option
+from kolmogorov.cli.command import doing, force_option, grouped, safe_cells_option
 from kolmogorov.cli.file_parameters import DATASET, Input, Output
 
 if TYPE_CHECKING:
@@ -60,11 +60,18 @@ class LevelsOption(click.ParamType):  # type: ignore[type-arg]
         return found
 
 
+class _Number(click.IntRange):
+    """A whole number within a range that nobody leaves on purpose, and that the help need not tell."""
+
+    def _describe_range(self) -> str:
+        return ""
+
+
 #: More cannot be meant, and would not fit into the integers of compiled code.
-COUNT = click.IntRange(max=1_000_000_000)
+COUNT = _Number(max=1_000_000_000)
 #: Equations of more events than this have no place in any memory.
-EVENTS = click.IntRange(max=1_000_000)
-JOBS = click.IntRange(-10_000, 10_000)
+EVENTS = _Number(max=1_000_000)
+JOBS = _Number(-10_000, 10_000)
 
 
 class ColumnName(click.ParamType):  # type: ignore[type-arg]
@@ -197,13 +204,7 @@ _OF_SCALES = ("maximum", "minimum", "scaling")
 
 def adding(*names: str) -> Callable[[F], F]:
     """Return a decorator that adds options of `read_ratings`, in this order."""
-
-    def add(function: F) -> F:
-        for name in reversed(names):
-            function = READING[name](function)
-        return function
-
-    return add
+    return grouped("Reading the file", *(READING[name] for name in names))
 
 
 scale_options, titles_option = adding(*_OF_SCALES), adding("titles")
@@ -249,6 +250,7 @@ def read_input(path: str, options: Mapping[str, Any], *, like: Any = None) -> Ob
     from kolmogorov.data.packed.file import is_table
     from kolmogorov.data.ratings import read_as_told
 
+    doing("Reading standard input" if path == "-" else f"Reading {path}")
     if path.startswith(DATASET) or is_table(path):
         given = given_of(name for name in READING if name != "titles")
         if given and like is None:
@@ -289,6 +291,11 @@ def _scale_settings(scale: Scale) -> dict[str, Any]:
     if scale.minimum == 0.0:
         return {"maximum": scale.maximum}
     return {"minimum": scale.minimum, "maximum": scale.maximum, "scaling": "minmax"}
+
+
+def is_probability(scale: Scale) -> bool:
+    """Tell whether ratings are the probabilities themselves, and need not be shown twice."""
+    return (scale.minimum, scale.maximum) == (0.0, 1.0)
 
 
 def likes_level(scale: Scale, likes: float | None) -> float:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kolmogorov.cli.command import Verb
+from kolmogorov.cli.command import Verb, doing
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,6 +31,7 @@ def command(what: str, seed: int) -> None:
       kolmogorov demo digits
       kolmogorov demo votes
     """
+    doing("Fitting the model")
     {"zoo": _zoo, "digits": _digits, "votes": _votes, "survey": _survey}[what](seed)
 
 

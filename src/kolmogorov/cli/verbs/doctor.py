@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kolmogorov.cli.command import Verb
+from kolmogorov.cli.command import Verb, doing
 
 
 @click.command("doctor", cls=Verb)
@@ -39,6 +39,7 @@ def command(warm: bool, folder: str | None) -> None:
         _clean(folder)
         return
     if warm:
+        doing("Compiling")
         _warm()
         return
     facts = _facts()

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kolmogorov.cli.command import Verb, chosen_format
-from kolmogorov.cli.file_parameters import Input
+from kolmogorov.cli.command import Verb, chosen_format, doing
+from kolmogorov.cli.file_parameters import Input, ModelFile
 from kolmogorov.cli.options import COUNT, format_options, read_input, reading_options, refuse_given
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command("evaluate", cls=Verb)
-@click.argument("model", type=Input())
+@click.argument("model", type=ModelFile())
 @click.argument("data", type=Input(dir_okay=True))
 @click.option(
     "--ranking/--errors",
@@ -57,10 +57,13 @@ def command(
       kolmogorov evaluate model.km ratings.csv --folds 5
       kolmogorov evaluate clicks.km later.csv --ranking -k 20
     """
+    from kolmogorov._support.validation import Integer, check_parameters
     from kolmogorov.cli.display import console, emit
     from kolmogorov.cli.scores import scored_apart
     from kolmogorov.model.loading import load
 
+    check_parameters("evaluate", {"k": k}, {"k": Integer(1)})
+    doing(f"Loading {model}")
     fitted_model = load(model)
     if not (fitted_model._is_only_yes if ranking is None else ranking):
         refuse_given(["k"], "goes only with --ranking")
@@ -68,6 +71,7 @@ def command(
     else:
         length = k
     observations = read_input(data, layout, like=fitted_model.fitted_)
+    doing(f"Scoring {len(observations):,} ratings")
     if folds is None:
         columns, title, sentence = scored_apart(fitted_model, observations, length)
         emit(columns, form, output, title)
@@ -95,7 +99,8 @@ def _over_folds(
     from kolmogorov.surface.comparison import decisive, verdict
 
     results = []
-    for train, test in parts:
+    for number, (train, test) in enumerate(parts, 1):
+        doing(f"Fitting fold {number}")
         fresh = clone(model).set_params(random_state=seed)
         results.append(scored(fresh.fit(train), test, "model", k)[0])
     names, guesses = results[0]["score"], list(results[0])[2:]

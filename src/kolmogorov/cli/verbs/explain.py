@@ -2,53 +2,65 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from kolmogorov.cli.command import Verb
-from kolmogorov.cli.file_parameters import Input
+from kolmogorov.cli.command import Verb, chosen_format, doing
+from kolmogorov.cli.file_parameters import ModelFile
 from kolmogorov.cli.models import load_with_events
 from kolmogorov.cli.options import format_options, titles_option, unknown_option
 
 if TYPE_CHECKING:
+    from kolmogorov.interpret.events.explanation import Explanation
     from kolmogorov.surface.ids import Unknown
-
-_REASONS = 5
 
 
 @click.command("explain", cls=Verb)
-@click.argument("model", type=Input())
+@click.argument("model", type=ModelFile())
 @click.option("--user", required=True)
 @click.option("--item", required=True, help="Id or title.")
+@click.option(
+    "--top", default=5, show_default=True, type=click.IntRange(1), help="Events and rules shown in the table."
+)
 @unknown_option("error")
 @titles_option
 @format_options
 def command(
-    model: str, user: str, item: str, unknown: Unknown, titles: str | None, form: str, output: str | None
+    model: str, user: str, item: str, top: int, unknown: Unknown, titles: str | None, form: str, output: str | None
 ) -> None:
     """Explain one prediction: what everybody would get, what each event changes, and which rules apply.
 
     \b
-    Example:
+    Examples:
       kolmogorov explain model.km --user dolphin --item milk
+      kolmogorov explain model.km --user dolphin --item milk --format json
     """
-    from kolmogorov.cli.display import console, emit
+    from kolmogorov.cli.display import console, emit, emit_object
     from kolmogorov.cli.options import known_id
 
     fitted_model = load_with_events(model, titles, ", which has no events to explain by.")
+    doing("Explaining the prediction")
     user_id = known_id(fitted_model.users_, user, "user", unknown)
     item_id = known_id(fitted_model.items_, item, "item", unknown)
     why = fitted_model.explain(user_id, item_id, unknown=unknown)
-    if form != "table" or output is not None:
+    chosen = chosen_format(form, output)
+    if chosen == "json":
+        emit_object(_whole(why), output)
+        return
+    if chosen == "csv":
         emit(why.columns(), form, output)
         return
     console().print(why.sentence)
     names, amounts = zip(*why.steps, strict=True)
     digits = 3 if why.binary else 2
     said = [f"{amounts[0]: .{digits}f}", *(f"{amount:+.{digits}f}" for amount in amounts[1:])]
+    if len(names) > top + 1:
+        rest = sum(amounts[top + 1 :])
+        names, said = (*names[: top + 1], f"{len(names) - top - 1} more"), [*said[: top + 1], f"{rest:+.{digits}f}"]
     emit({"from everybody to it": names, "amount": said}, form, output)
-    reasons = why.reasons[:_REASONS]
+    reasons = why.reasons[:top]
     if reasons:
         rules = {
             "known": [reason.antecedent for reason in reasons],
@@ -56,4 +68,18 @@ def command(
             "held in training": [f"{reason.held} of {reason.support}" for reason in reasons],
             "base rate": [f"{reason.base_rate:.0%}" for reason in reasons],
         }
-        emit(rules, form, output, "Rules that support it")
+        emit(rules, form, output, "Rules that lead to it")
+
+
+def _whole(why: Explanation) -> dict[str, Any]:
+    """Return everything that an explanation says."""
+    columns = why.columns()
+    return {
+        "user": why.user,
+        "item": why.item,
+        "sentence": why.sentence,
+        "probability": why.probability,
+        "rating": why.rating,
+        "parts": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+        "rules": [asdict(reason) for reason in why.reasons],
+    }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kolmogorov.cli.cluster import check_address, cluster
-from kolmogorov.cli.command import Verb
+from kolmogorov.cli.command import Verb, doing, grouped
 from kolmogorov.cli.errors import INTERRUPTED
 from kolmogorov.cli.file_parameters import Input, Output
 from kolmogorov.cli.options import (
@@ -53,51 +53,64 @@ if TYPE_CHECKING:
     help="Fit an average of models (most accurate, with intervals), or one model that you can read.  [default: "
     "--bayes, unless an option of --point is given]",
 )
-@click.option(
-    "--likelihood",
-    type=click.Choice(["auto", "gaussian", "bernoulli", "categorical"]),
-    default="auto",
-    show_default=True,
-    help="Kind of values: numbers with noise, yes/no, or one of a few ratings.",
+@grouped(
+    "Average of models (--bayes)",
+    click.option(
+        "--likelihood",
+        type=click.Choice(["auto", "gaussian", "bernoulli", "categorical"]),
+        default="auto",
+        show_default=True,
+        help="Kind of values: numbers with noise, yes/no, or one of a few ratings.",
+    ),
+    click.option("--chains", type=COUNT, help="Independent chains.  [default: by the size of the table]"),
+    click.option("--burn-in", type=COUNT, help="First sweeps of each chain, which are dropped.  [default: by size]"),
+    click.option("--samples", type=COUNT, help="Draws kept of each chain.  [default: by size]"),
+    click.option("--max-seconds", type=Finite(), help="Time limit for the chains; fewer are drawn if needed."),
 )
-@click.option("--chains", type=COUNT, help="Independent chains.  [default: by the size of the table]")
-@click.option("--burn-in", type=COUNT, help="First sweeps of each chain, which are dropped.  [default: by size]")
-@click.option("--samples", type=COUNT, help="Draws kept of each chain.  [default: by size]")
-@click.option("--max-seconds", type=Finite(), help="Time limit for the chains; fewer are drawn if needed.")
-@click.option(
-    "--learn-from",
-    type=click.Choice(["draws", "ratings"]),
-    default="draws",
-    help="Fit to a table completed by short chains (draws), or to the ratings alone, as in the paper.  [default: "
-    "draws, unless --user-reg, --item-reg or --prior is given]",
+@grouped(
+    "One model (--point)",
+    click.option(
+        "--learn-from",
+        type=click.Choice(["draws", "ratings"]),
+        default="draws",
+        help="Fit to a table completed by short chains (draws), or to the ratings alone, as in the paper.  [default: "
+        "draws, unless --user-reg, --item-reg or --prior is given]",
+    ),
+    click.option("--user-reg", type=Finite(), help="Ridge on theta; fits to the ratings.  [default: 10]"),
+    click.option("--item-reg", type=Finite(), help="Ridge on psi; fits to the ratings.  [default: 0]"),
+    click.option(
+        "--prior",
+        type=click.Choice(["mean", "uniform"]),
+        default="mean",
+        help="Where the ridge pulls theta.  [default: mean]",
+    ),
+    click.option("--user-solver", default="auto", show_default=True, help="See docs/solvers.md."),
+    click.option("--item-solver", default="auto", show_default=True, help="See docs/solvers.md."),
+    click.option("--max-iter", type=COUNT, help="Limit on sweeps.  [default: 30; 100 from ratings]"),
+    click.option("--tol", default=1e-4, type=Finite(), show_default=True, help="Relative decrease at which to stop."),
+    click.option(
+        "--n-init", type=COUNT, help="Number of starts; the best is kept.  [default: 2 or 10; 1 from ratings]"
+    ),
 )
-@click.option("--user-reg", type=Finite(), help="Ridge on theta; fits to the ratings.  [default: 10]")
-@click.option("--item-reg", type=Finite(), help="Ridge on psi; fits to the ratings.  [default: 0]")
-@click.option(
-    "--prior",
-    type=click.Choice(["mean", "uniform"]),
-    default="mean",
-    help="Where the ridge pulls theta.  [default: mean]",
-)
-@click.option("--user-solver", default="auto", show_default=True, help="See docs/solvers.md.")
-@click.option("--item-solver", default="auto", show_default=True, help="See docs/solvers.md.")
-@click.option("--max-iter", type=COUNT, help="Limit on sweeps.  [default: 30; 100 from ratings]")
-@click.option("--tol", default=1e-4, type=Finite(), show_default=True, help="Relative decrease at which to stop.")
-@click.option("--n-init", type=COUNT, help="Number of starts; the best is kept.  [default: 2 or 10; 1 from ratings]")
 @click.option("--seed", default=0, show_default=True)
-@click.option("--jobs", default=-1, type=JOBS, show_default=True, help="Threads; -1 for all processors.")
-@click.option(
-    "--dask",
-    metavar="WHERE",
-    callback=check_address,
-    help="Fit on a Dask cluster: local:N for N processes here, or a scheduler's address such as tcp://host:8786.",
+@grouped(
+    "Where to compute",
+    click.option("--jobs", default=-1, type=JOBS, show_default=True, help="Threads; -1 for all processors."),
+    click.option(
+        "--dask",
+        metavar="WHERE",
+        callback=check_address,
+        help="Fit on a Dask cluster: local:N for N processes here, or a scheduler's address such as tcp://host:8786.",
+    ),
+    click.option(
+        "--gpu",
+        is_flag=True,
+        help="Fit on an NVIDIA GPU; with --dask, on the GPUs of the workers. Needs the extra 'cuda'.",
+    ),
+    click.option(
+        "--shard-ratings", default=1_000_000, show_default=True, help="With --dask: ratings in a shard, about."
+    ),
 )
-@click.option(
-    "--gpu",
-    is_flag=True,
-    help="Fit on an NVIDIA GPU; with --dask, on the GPUs of the workers. Needs the extra 'cuda'.",
-)
-@click.option("--shard-ratings", default=1_000_000, show_default=True, help="With --dask: ratings in a shard, about.")
 @click.option("--test-size", type=Finite(), help="Hold out this share of the ratings and measure errors on it.")
 @click.option("--checkpoint", type=Output(), help="File to continue from after a crash.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
@@ -163,6 +176,7 @@ def command(
             check_share(test_size)
         train, test = _tables(data, model, test_size, options, say)
         say.print(_choice(model, train, options["bayes"] is None))
+        doing(None)
         _learn(model, train, test, output, say)
 
 
@@ -174,6 +188,7 @@ def _learn(model: Any, train: Any, test: Observations | None, output: str, say: 
     if model._has_draws and model.max_seconds is not None:
         say.print(_time_used(model, train))
     model.save(output)
+    doing("Measuring errors")
     if not say.quiet:
         _results(model, train, test, say)
     say.print(f"Model written to {shown(output)}")

@@ -6,7 +6,7 @@ import re
 
 import click
 
-from kolmogorov.cli.command import Verb, force_option
+from kolmogorov.cli.command import Verb, doing, force_option
 from kolmogorov.cli.file_parameters import OutputFolder
 
 
@@ -55,6 +55,7 @@ def command(items: tuple[str, ...], quick: bool, folder: str, jobs: int | None, 
     divided = _share(share)
     effort = Effort(quick)
     say = console(stderr=True)
+    doing(None)
     with say.status("") as status:
 
         def tell(message: str) -> None:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kolmogorov.cli.command import Verb, force_option, safe_cells_option
-from kolmogorov.cli.file_parameters import Input, Output
-from kolmogorov.cli.options import Finite, adding, settings_like, unknown_option
+from kolmogorov.cli.command import Verb, doing, force_option, safe_cells_option
+from kolmogorov.cli.file_parameters import Input, ModelFile, Output
+from kolmogorov.cli.options import Finite, adding, is_probability, settings_like, unknown_option
 
 if TYPE_CHECKING:
     from kolmogorov.data.reading.options import ReadingOptions
@@ -28,7 +28,7 @@ def _file_or_units(context: click.Context, parameter: click.Parameter, value: tu
 
 
 @click.command("predict", cls=Verb)
-@click.argument("model", type=Input())
+@click.argument("model", type=ModelFile())
 @click.argument("pairs", default="-", type=Input())
 @click.option(
     "-o",
@@ -38,7 +38,7 @@ def _file_or_units(context: click.Context, parameter: click.Parameter, value: tu
     callback=_file_or_units,
     metavar="FILE|rating|probability",
     help="CSV file to write, or which column to write alone; may be given for both.  "
-    "[default: standard output, both columns]",
+    "[default: standard output, both columns; one where they are the same]",
 )
 @force_option
 @safe_cells_option
@@ -78,13 +78,16 @@ def command(
     from kolmogorov.model.loading import load
     from kolmogorov.surface.ids import Strangers
 
+    doing(f"Loading {model}")
     fitted_model = load(model)
     fitted = fitted_model.fitted_
     if interval is not None and not isinstance(fitted_model, BayesianKolmogorovModel):
         raise ParameterError(
             f"{model} holds a {type(fitted_model).__name__}, which has no intervals. Fit with --bayes to get them."
         )
+    doing("Reading pairs from standard input" if pairs == "-" else f"Reading {pairs}")
     users, items = _pairs(pairs, settings_like(fitted, layout, {"wide": False, "items": None, "ignore": ()}))
+    doing(f"Predicting {len(users):,} pairs")
     strangers = Strangers(unknown)
     user_rows = strangers.settled(fitted.users.rows_of_texts(users), fitted.user_seen, users, "user", fitted.users)
     item_rows = strangers.settled(fitted.items.rows_of_texts(items), fitted.item_seen, items, "item", fitted.items)
@@ -100,7 +103,8 @@ def command(
         probability = fitted.at_rows(user_rows, item_rows)
         columns |= {"probability": probability, "rating": fitted.scale.rating(probability)}
     units = context.meta["kolmogorov.units"]
-    unwanted = {"probability": ("rating",), "rating": ("probability", "std"), None: ()}[units]
+    repeated = ("rating",) if is_probability(fitted.scale) else ()
+    unwanted = {"probability": ("rating",), "rating": ("probability", "std"), None: repeated}[units]
     emit({name: column for name, column in columns.items() if name not in unwanted}, "csv", output)
 
 

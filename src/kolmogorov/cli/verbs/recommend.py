@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kolmogorov.cli.command import Verb
-from kolmogorov.cli.file_parameters import Input
+from kolmogorov.cli.command import Verb, doing
+from kolmogorov.cli.file_parameters import Input, ModelFile
 from kolmogorov.cli.options import (
     COUNT,
     format_options,
+    is_probability,
     read_input,
     reading_options,
     refuse_given,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command("recommend", cls=Verb)
-@click.argument("model", type=Input())
+@click.argument("model", type=ModelFile())
 @click.option("--user", "who", multiple=True, help="A user the model knows; may be repeated.")
 @click.option("--ratings", type=Input(), help="Ratings of new users; the model is not refitted.")
 @click.option("--top", default=10, show_default=True, type=COUNT, help="How many items.")
@@ -66,19 +67,30 @@ def command(
       kolmogorov recommend model.km --user 196 --top 5
       kolmogorov recommend model.km --ratings my_ratings.csv --format csv
     """
+    from kolmogorov._support.validation import Integer, Optional, check_parameters
     from kolmogorov.cli.display import emit
     from kolmogorov.cli.options import known_id
     from kolmogorov.model.loading import load
 
+    check_parameters(
+        "recommend", {"n": top, "min_count": min_count}, {"n": Integer(1), "min_count": Optional(Integer(1))}
+    )
     if bool(who) == (ratings is not None):
         raise click.UsageError("Give either --user or --ratings.")
+    doing(f"Loading {model}")
     fitted_model = load(model).with_titles(items=titles)
+    doing("Ranking items")
     options: dict[str, Any] = {"exclude_seen": not include_seen, "min_count": min_count, "rank": rank}
     if who:
         users = [known_id(fitted_model.users_, name, "user", unknown) for name in who]
         columns = fitted_model._asked(users if len(users) > 1 else users[0], top, unknown=unknown, **options)
-        emit(columns, form, output, f"For {', '.join(who)}")
+        emit(_shown(columns, fitted_model), form, output, f"For {', '.join(who)}")
         return
     refuse_given(["unknown"], "goes only with --user")
     guests = read_input(ratings or "", layout, like=fitted_model.fitted_)
-    emit(fitted_model._asked(guests, top, **options), form, output, "For new users")
+    emit(_shown(fitted_model._asked(guests, top, **options), fitted_model), form, output, "For new users")
+
+
+def _shown(columns: dict[str, Any], model: Any) -> dict[str, Any]:
+    """Leave out ratings that are the probabilities."""
+    return {name: column for name, column in columns.items() if name != "rating" or not is_probability(model.scale_)}

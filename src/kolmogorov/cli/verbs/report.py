@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from kolmogorov.cli.command import Verb
-from kolmogorov.cli.file_parameters import Input
+from kolmogorov.cli.command import Verb, doing
+from kolmogorov.cli.file_parameters import Input, ModelFile
 from kolmogorov.cli.options import (
     Finite,
     likes_level,
@@ -21,7 +21,7 @@ from kolmogorov.cli.options import (
 
 
 @click.command("report", cls=Verb)
-@click.argument("model", type=Input())
+@click.argument("model", type=ModelFile())
 @click.option(
     "--data",
     type=Input(dir_okay=True),
@@ -31,10 +31,16 @@ from kolmogorov.cli.options import (
 @click.option("--title", help="Of the page.  [default: the model's file name]")
 @click.option("--likes", type=Finite(), help="Ratings of at least this mean yes.  [default: 0.6 of the scale]")
 @click.option(
-    "--image", metavar="HxW", help="The items (or users) are the pixels of pictures of this size, row by row."
+    "--image",
+    callback=lambda context, parameter, text: _shape(text),
+    metavar="HxW",
+    help="The items (or users) are the pixels of pictures of this size, row by row.",
 )
 @click.option(
-    "--nouns", metavar="USER,ITEM", help="What a user and an item are, such as animal,trait or person/people,book."
+    "--nouns",
+    callback=lambda context, parameter, text: _pair(text),
+    metavar="USER,ITEM",
+    help="What a user and an item are, such as animal,trait or person/people,book.",
 )
 @click.option("--open", "and_open", is_flag=True, help="Show the page in a browser.")
 @click.option("--max-users", default=10_000, show_default=True, type=click.IntRange(1), help="Those with most ratings.")
@@ -46,8 +52,8 @@ def command(
     output: str,
     title: str | None,
     likes: float | None,
-    image: str | None,
-    nouns: str | None,
+    image: tuple[int, int] | None,
+    nouns: tuple[str, str],
     and_open: bool,
     max_users: int,
     titles: str | None,
@@ -67,26 +73,32 @@ def command(
     """
     from kolmogorov._support.wording import shown
     from kolmogorov.cli.display import console
-    from kolmogorov.errors import ParameterError
+    from kolmogorov.errors import DataError
     from kolmogorov.model.event_model import EventModel
     from kolmogorov.model.loading import load
 
+    doing(f"Loading {model}")
     fitted_model = load(model)
     if not isinstance(fitted_model, EventModel):
-        raise ParameterError(f"{model} holds a {type(fitted_model).__name__}, which has no events to show.")
+        raise DataError(f"{model} holds a {type(fitted_model).__name__}, which has no events to show.")
     fitted_model = fitted_model.with_titles(items=titles)
     scale = fitted_model.fitted_.scale
-    options: dict[str, Any] = {"likes": likes_level(scale, likes), "image": _shape(image)}
+    options: dict[str, Any] = {"likes": likes_level(scale, likes), "image": image}
     observations = None if data is None else read_input(data, layout, like=fitted_model.fitted_)
     screen = console(stderr=True)
+
+    def tell(words: str) -> None:
+        status.update(f"Report: {words}")
+        doing(None if screen.is_terminal else f"Report: {words}")
+
     with screen.status("Report") as status:
         fitted_model.report(
             output,
             observations,
             title=title or Path(model).stem,
             max_users=max_users,
-            nouns=_pair(nouns),
-            progress=lambda words: status.update(f"Report: {words}"),
+            nouns=nouns,
+            progress=tell,
             **options,
         )
     size = Path(output).stat().st_size
@@ -102,7 +114,7 @@ def _pair(text: str | None) -> tuple[str, str]:
         return "user", "item"
     words = [word.strip() for word in text.split(",")]
     if len(words) != 2 or not all(words):
-        raise click.BadParameter(f"expected two words, such as animal,trait, got {text!r}.", param_hint="--nouns")
+        raise click.BadParameter(f"expected two words, such as animal,trait, got {text!r}.")
     return words[0], words[1]
 
 
@@ -111,5 +123,5 @@ def _shape(text: str | None) -> tuple[int, int] | None:
         return None
     found = re.fullmatch(r"(\d+)[x×](\d+)", text.strip())
     if not found:
-        raise click.BadParameter(f"expected height x width, such as 8x8, got {text!r}.", param_hint="--image")
+        raise click.BadParameter(f"expected height x width, such as 8x8, got {text!r}.")
     return int(found[1]), int(found[2])

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kolmogorov.cli.command import Verb
-from kolmogorov.cli.file_parameters import Input
+from kolmogorov.cli.command import Verb, doing
+from kolmogorov.cli.file_parameters import Input, ModelFile
 from kolmogorov.cli.models import load_with_events
 from kolmogorov.cli.options import (
     Finite,
@@ -33,7 +33,7 @@ _RESERVE = 50
 
 
 @click.command("rules", cls=Verb)
-@click.argument("model", type=Input())
+@click.argument("model", type=ModelFile())
 @click.option(
     "--data",
     type=Input(dir_okay=True),
@@ -110,6 +110,7 @@ def command(
         options["kinds"] = kinds or ("implication",)
     if about is not None:
         options["item"] = known_id(fitted_model.items_, about, "item")
+    doing("Finding rules")
     judges = None if data is None else _judged_on(fitted, data, layout, on)
     relations: Any = fitted_model.relations(min_ratings=min_ratings)
     trained = None

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from kolmogorov.cli.command import Verb
+from kolmogorov.cli.command import Verb, doing
 from kolmogorov.cli.file_parameters import Input
 
 
@@ -42,6 +42,7 @@ def command(
     from kolmogorov.cli.display import emit
 
     options = dict(_option(pair) for pair in pairs)
+    doing(f"Solving {problem}")
     program: Any = bqp.read(problem)
     method = lone_solver(solver, over_levels=levels is not None, **options)
     if levels is not None:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import click
 
-from kolmogorov.cli.command import Verb
+from kolmogorov.cli.command import Verb, doing
 from kolmogorov.cli.file_parameters import Input
 from kolmogorov.cli.options import (
     COUNT,
@@ -112,15 +112,20 @@ def command(
       kolmogorov tune ratings.csv --events 8,16,24 --user-reg 10,30,100 --folds 5
       kolmogorov tune ratings.csv --model draws --events 8,16 --max-seconds 300 -o model.km
     """
+    from kolmogorov._support.validation import Integer, Optional, Positive, check_parameters
     from kolmogorov._support.wording import shown
     from kolmogorov.cli.display import console
     from kolmogorov.model.tuning import tune
+
+    limits = {"k": Integer(2), "max_seconds": Optional(Positive())}
+    check_parameters("tune", {"k": folds, "max_seconds": max_seconds}, limits)
 
     if model == "draws":
         refuse_given(("user_reg", "item_reg", "max_iter", "only_yes"), "does not go with --model draws")
     say = console(stderr=True)
     observations = read_input(data, options | {"only_yes": only_yes})
     tell_source(say, observations)
+    doing(None if say.is_terminal else "Comparing settings")
     grid: dict[str, Any] = {"n_events": events, "levels": levels or None, "user_reg": user_reg, "item_reg": item_reg}
     with _bar(say) as (advance, trials):
         found = tune(

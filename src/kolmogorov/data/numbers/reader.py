@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.wording import Message, Option, advice, option
+from kolmogorov._support.wording import Message, Option, advice, named, option
 from kolmogorov.data.numbers.columns import Place, column_of, in_array, numbers_of
 from kolmogorov.data.numbers.notation import AMONG_BITS, PAIR_OF, Notation, text_of
 from kolmogorov.errors import DataError
@@ -256,8 +256,9 @@ class NumberReader(dict[str, float]):
             return f"{came}." + (self._skipping(*stray) if few else "")
         shown = ", ".join(map(repr, words[:_MOST_WORDS])) + (", ..." if len(words) > _MOST_WORDS else "")
         remedy = self._mapping(words, column) if len(words) <= _MOST_WORDS else ""
-        wanted = "a number" if self._notation.meaning is None else "one that has a meaning"
-        return f"must be {wanted}, got {text!r}; the column holds {shown}." + remedy
+        if self._notation.meaning is not None:
+            return f"{text!r} is not in " + named("map") + f"; the column holds {shown}." + remedy
+        return f"must be a number, got {text!r}; the column holds {shown}." + remedy
 
     def _stray(self, words: list[str], column: Sequence[str]) -> list[str]:
         """Return the words of a column that holds numbers for the most part, and none that means yes or no."""
