@@ -8,8 +8,9 @@ import numpy as np
 
 from kolmogorov import metrics
 from kolmogorov.data import Observations
+from kolmogorov.data.table.liking import least_like
 from kolmogorov.fitted.base import item_counts
-from kolmogorov.surface.retrieval import LIKES, ranking_scores
+from kolmogorov.surface.retrieval import ranking_scores
 
 POPULARITY = "most popular"
 
@@ -41,11 +42,13 @@ def guess_scores(train: Observations, observations: Observations) -> dict[str, d
     return {name: scores.result() for name, scores in sums.items()}
 
 
-def popularity_scores(train: Observations, test: Observations, k: int, likes: float = LIKES) -> dict[str, float]:
+def popularity_scores(train: Observations, test: Observations, k: int) -> dict[str, float]:
     """Return the scores of lists that hold what most were observed with; the same for everybody."""
     counts = item_counts(train)
     popular = counts / max(int(counts.max()), 1)
-    return ranking_scores(train, lambda rows: np.tile(popular, (rows.size, 1)), test.rescaled(train.scale), k, likes)
+    return ranking_scores(
+        train, lambda rows: np.tile(popular, (rows.size, 1)), test.rescaled(train.scale), k, least_like(train)
+    )
 
 
 def verdict(model: Mapping[str, float], guesses: Mapping[str, Mapping[str, float]], score: str) -> str | None:

@@ -42,7 +42,7 @@ def command(
     --folds the model's settings are tested instead of the model: they are fitted again to all folds but one and
     tested on that one, for each.
 
-    With --ranking lists are compared with what users like in DATA: values of at least 0.6 of the scale, of all items
+    With --ranking lists are compared with what users like in DATA: the upper half of the ratings, of all items
     that MODEL was not fitted to for them. The list of the most popular items stands beside them.
 
     \b
