@@ -190,7 +190,7 @@ def planted() -> None:
     columns = [Column("users", ",.0f"), Column("density", ".0%"), Column("ours", ".2f")]
     columns += [Column("of ours, false", ".1%"), Column("Fisher, Bonferroni", ".2f")]
     title = f"Share of {N_PLANTED} planted implications that is found; {TABLES} tables each, items liked by 50-93%"
-    table, rng = Table("rules-planted", title, f"{COMMAND} planted", columns), np.random.default_rng(1)
+    table, rng = Table("rules-power", title, f"{COMMAND} planted", columns), np.random.default_rng(1)
     truth = {(j, j + 1) for j in range(0, 2 * N_PLANTED, 2)}
     turned = {(i, j) for j, i in truth}
     for n_users, density in SIZES:

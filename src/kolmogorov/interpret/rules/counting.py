@@ -20,6 +20,8 @@ from kolmogorov.interpret.rules.pairs import Pairs, sides_of
 from kolmogorov.interpret.rules.readiness import Compared, Readiness
 
 Bits = NDArray[np.bool_]
+# A normal quantile: one-sided bounds of 95%.
+_ONE_SIDED = 1.6448536269514722
 # Values come through divisions; a rating at the threshold must not fall below it by rounding.
 _ROUNDING = 1e-9
 #: Cells of a table that is filled to count in it, at most: some hundred megabytes. By judgement.
@@ -176,3 +178,11 @@ class Counting:
             "expected": np.where(right_yes, expected, 1.0 - expected),
             "p_value": raw.departures.p_values(left_yes == right_yes),
         }
+
+
+def lower_bound(rate: Floats, count: Rows) -> Floats:
+    """Return Wilson's one-sided 95% lower bound of a rate."""
+    z = _ONE_SIDED
+    spread = z * np.sqrt(rate * (1 - rate) / count + z * z / (4.0 * count * count))
+    bound: Floats = (rate + z * z / (2.0 * count) - spread) / (1 + z * z / count)
+    return bound

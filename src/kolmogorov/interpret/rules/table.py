@@ -16,7 +16,7 @@ from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.wording import shown
 from kolmogorov.data import Observations, Vocabulary
-from kolmogorov.interpret.rules.counting import Basis, Bits, Counting
+from kolmogorov.interpret.rules.counting import Basis, Bits, Counting, lower_bound
 from kolmogorov.interpret.rules.pairs import SAYS, Pairs, pairs_of, sides_of, statements, with_probability
 from kolmogorov.interpret.rules.readiness import Compared
 from kolmogorov.interpret.rules.rule import Rule
@@ -24,8 +24,6 @@ from kolmogorov.plot.relations import rule_scatter
 
 _NAMES = np.array(list(SAYS), dtype=object)
 _FLAGS = np.array(list(SAYS.values()))
-# A normal quantile: one-sided bounds of 95%.
-_ONE_SIDED = 1.6448536269514722
 #: Rules that are shown when many are printed, and in a summary. By judgement.
 _PRINTED, _SUMMARY = 20, 3
 
@@ -105,8 +103,8 @@ class Rules(Sequence[Rule]):
         counts = counting.counts(pairs, _FLAGS[code, 0], _FLAGS[code, 1], compared)
         chance = pairs["probability"] if "probability" in (pairs.dtype.names or ()) else None
         adjusted = false_discovery_control(counts["p_value"]) if len(pairs) else counts["p_value"]
-        counts |= {"p_adjusted": adjusted}
-        return cls(counting.basis, code, *sides_of(pairs), **counts, n_judged=len(pairs), probability=chance)
+        columns: dict[str, Any] = counts | {"p_adjusted": adjusted, "probability": chance}
+        return cls(counting.basis, code, *sides_of(pairs), **columns, n_judged=len(pairs))
 
     @property
     def pairs(self) -> Pairs:
@@ -169,7 +167,7 @@ class Rules(Sequence[Rule]):
         nothing was seen.
         """
         with np.errstate(invalid="ignore", divide="ignore"):
-            return _lower_bound(self.confidence, self.support) - self.expected
+            return lower_bound(self.confidence, self.support) - self.expected
 
     def __len__(self) -> int:
         return len(self.antecedent)
@@ -347,11 +345,3 @@ def _columns(rules: Rules) -> dict[str, NDArray[Any]]:
 
 def _rest(number: int, indent: str = "") -> list[str]:
     return [f"{indent}and {number:,} more"] if number > 0 else []
-
-
-def _lower_bound(rate: Floats, count: Rows) -> Floats:
-    """Return Wilson's one-sided 95% lower bound of a rate."""
-    z = _ONE_SIDED
-    spread = z * np.sqrt(rate * (1 - rate) / count + z * z / (4.0 * count * count))
-    bound: Floats = (rate + z * z / (2.0 * count) - spread) / (1 + z * z / count)
-    return bound
