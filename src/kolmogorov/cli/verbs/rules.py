@@ -86,11 +86,11 @@ def command(
     All pairs of items are looked at in the data that the model was trained on. A rule is supported if it holds more
     often than its users' general readiness to say yes explains, at 5%, corrected for all pairs looked at (Benjamini and
     Hochberg); rules come by how much oftener they hold at least. With --data they are counted again on the ratings that
-    the model was not trained on; the table's p-values remain those of the choice. 'support' is the number of users seen with both items who said yes to the first,
-    'held' those who said yes to the second as well, 'base_rate' the share of yes to the second among all, 'expected'
-    what the same users' readiness makes of it. With --all: what the supports in the model say, whatever the data
-    support; of a model fitted with --bayes the most probable, 'probability' being the share of draws in which a rule
-    holds, with thresholds "A >= 4 ⇒ B >= 3".
+    the model was not trained on; the p-values of the table remain those of the choice. 'support' is the number of users
+    seen with both items who said yes to the first, 'held' those who said yes to the second as well, 'base_rate' the
+    share of yes to the second among all, 'expected' what the same users' readiness makes of it. With --all: what the
+    supports in the model say, whatever the data support; of a model fitted with --bayes the most probable,
+    'probability' being the share of draws in which a rule holds, with thresholds "A >= 4 ⇒ B >= 3".
 
     \b
     Examples:
