@@ -89,7 +89,7 @@ function recommendations(user, liked, known) {
         fixed: true,
         value: () => "",
         show: (row) => {
-          const reason = found.chance >= found.base ? reasonFor(row, liked) : null;
+          const reason = chances[row] >= AVERAGE()[row] ? reasonFor(row, liked) : null;
           return reason === null ? "" : itemLink(RULES.from[reason]);
         },
       },
