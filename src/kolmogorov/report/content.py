@@ -142,7 +142,8 @@ def _summary(model: EventModel, whole: Observations, fresh: Observations, likes:
         "settings": _settings(model),
         "scale": [fitted.scale.minimum, fitted.scale.maximum],
         "likes": round(float(fitted.scale.rating(likes)), 6),
-        "likes_share": likes,
+        # From which share on something counts as a yes, answered or expected.
+        "likes_share": threshold_of(fitted, likes),
         "binary": bool(whole.is_binary),
         "judged_on": "held-out" if len(fresh) >= FEW else "training",
         "draws": _draws(model.fitted_, fitted) if model._has_draws else None,
