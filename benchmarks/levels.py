@@ -54,7 +54,9 @@ def errors(ratings):
             for seed in SEEDS:
                 train, test = ratings.split(test_size=0.2, random_state=seed)
                 model = fitted(train, seed, n_events, levels)
-                rules = model.relations(min_ratings=MIN_RATINGS).rules(train, max_rules=100, min_support=20)
+                rules = model.relations(min_ratings=MIN_RATINGS).rules(
+                    train, supported=False, max_rules=100, min_support=20
+                )
                 totals = rules.on(test).totals()
                 found.append([model.evaluate(test)["rmse_rating"], *(totals[k] for k in ("confidence", "base_rate"))])
             error, confidence, rate = np.mean(found, axis=0)

@@ -217,7 +217,7 @@ def rules() -> Table:
         32, learn_from="ratings", user_reg=5.0, unobserved="auto", random_state=0, n_jobs=THREADS
     ).fit(train)
     # A rule is counted among all users: who is not seen to like something counts as not liking it.
-    found = model.relations(min_ratings=20).rules(train.filled(), max_rules=1000)
+    found = model.relations(min_ratings=20).rules(train.filled(), supported=False, max_rules=1000)
     seconds = time.perf_counter() - began
     result.add("implications, 1,000 strongest", *outcome(found.antecedent, found.consequent, have, later), seconds)
     began = time.perf_counter()

@@ -294,8 +294,9 @@ def compare_rules() -> Table:
     if peer("mlxtend"):
         train, test = movielens("ml-100k").split(0.2, random_state=0)
         for name, figures in rules.measured(train, test, 0.8, 0).items():
-            if "1,000" in name:
-                table.add(name, *figures)
+            if "100" in name:
+                # Without the share of cases above the base rate, which benchmarks/rules.py has.
+                table.add(name, *figures[:5], *figures[6:])
     return table
 
 

@@ -1,29 +1,44 @@
-"""How rules hold on ratings nobody trained on: ours, in the paper's direction, and mlxtend's association rules.
+"""Rules: how they hold on entries nobody trained on, what is found of planted ones, and how many are there by chance.
 
-MovieLens 100K, D = 8, random 80/20, items with at least 20 training ratings. Rules are chosen on the training part and
-counted on the held-out part. The base rate is the share of likes of the same consequents among all who rated them, in
-the mix in which the rules ask; the lift is confidence over base rate, over all cases together.
+    python benchmarks/rules.py [held-out|chance|planted|seconds] ...
+
+Held out: rules are chosen on the training part (random 80/20) and counted on the rest. The base rate is the share of
+likes of the same consequents among all who rated them, in the mix in which the rules ask; the lift is confidence over
+base rate, over all cases together. "Above" is the share of the cases that belong to rules that held more often than
+their base rate.
+
+Chance and planted: 600 users (or 2,000) and 40 items, a part of all cells observed. Without rules: items of differing
+popularity; users who differ in readiness; items seen by different users; both. Planted: six implications of 95%. Beside
+ours stands Fisher's exact test of all pairs with Bonferroni's correction.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Any
 
 import numpy as np
-from harness import Column, Table, finish, machine, movielens
+from harness import Column, Table, finish, machine, movielens, peer
+from scipy.special import expit, logit
+from scipy.stats import hypergeom
 
-from kolmogorov import KolmogorovModel, Observations
-from kolmogorov.interpret import Relations, Rules
+from kolmogorov import KolmogorovModel, Observations, datasets
+from kolmogorov.interpret import Rules
 from kolmogorov.interpret.rules.counting import Counting
 from kolmogorov.interpret.rules.pairs import pairs_of
+from kolmogorov.interpret.rules.selection import Selection
+from kolmogorov.interpret.rules.supported import supported_rules
 
 SEEDS = range(5)
-LIKES = {"at least 3 stars": 0.6, "at least 4 stars": 0.8}
-TOP = 1000
+TOP = 100
 MIN_RATINGS = 20
-# mlxtend's smallest support that ends within minutes; larger ones gave smaller lifts.
+# mlxtend's smallest support that ends within minutes on MovieLens; larger ones gave smaller lifts.
 MIN_SUPPORT = 0.02
+N_ITEMS, N_PLANTED, TABLES = 40, 6, 100
+KINDS = ("independent", "users differ", "seen by different users", "both")
+SIZES = ((600, 0.6), (2000, 0.6), (600, 1.0))
+COMMAND = "python benchmarks/rules.py"
 COLUMNS = [
     Column("rules"),
     Column("number", ",.0f"),
@@ -31,6 +46,7 @@ COLUMNS = [
     Column("confidence", ".1%"),
     Column("base rate", ".1%"),
     Column("lift", ".3f"),
+    Column("above", ".1%"),
     Column("items covered", ",.0f"),
     Column("seconds", ".2f"),
 ]
@@ -38,60 +54,80 @@ COLUMNS = [
 
 def main() -> None:
     print(machine())
-    ratings = movielens("ml-100k")
-    for words, likes in LIKES.items():
+    parts = {"held-out": held_out, "chance": chance, "planted": planted, "seconds": seconds}
+    for part in sys.argv[1:] or parts:
+        parts[part]()
+
+
+# --- held out --------------------------------------------------------------------------------------------------------
+
+
+def held_out(names: tuple[str, ...] = ("zoo", "votes", "planted", "ml-100k")) -> None:
+    """Compare lists of rules on some tables."""
+    for name in names:
+        ratings = movielens(name) if name.startswith("ml-") else datasets.load(name)
         rows: dict[str, list[list[float]]] = {}
         for seed in SEEDS:
             train, test = ratings.split(test_size=0.2, random_state=seed)
-            for name, figures in measured(train, test, likes, seed).items():
-                rows.setdefault(name, []).append(figures)
-        title = f"MovieLens 100K, likes are {words}; mean over {len(SEEDS)} seeds"
-        table = Table(f"rules-{round(5 * likes)}-stars", title, "python benchmarks/rules.py", COLUMNS)
-        for name, figures in rows.items():
-            table.add(name, *np.mean(figures, axis=0))
+            for words, figures in measured(train, test, 0.8, seed).items():
+                rows.setdefault(words, []).append(figures)
+        title = f"{name}, likes are at least 4 of 5; mean over {len(SEEDS)} seeds"
+        table = Table(f"rules-{name}", title, f"{COMMAND} held-out", COLUMNS)
+        for words, found in rows.items():
+            table.add(words, *np.nanmean(found, axis=0))
         finish(table)
 
 
 def measured(train: Observations, test: Observations, likes: float, seed: int) -> dict[str, list[float]]:
-    """Return the figures of every list of rules; seconds include the fit."""
+    """Return the figures of every list of rules; seconds include the fit, where there is one."""
     found = {}
+    least = MIN_RATINGS if train.n_items > 100 else 1
+    began = time.perf_counter()
+    every = looked_at(train, likes)
+    spent = time.perf_counter() - began
+    found["supported"] = figures_of(every[every.p_adjusted <= 0.05].on(test), spent)
+    found[f"{TOP} strongest, supported or not"] = figures_of(every[:TOP].on(test), spent)
     began = time.perf_counter()
     model = KolmogorovModel(8, learn_from="ratings", user_reg=50.0, item_reg=0.1, random_state=seed).fit(train)
-    fitted = time.perf_counter() - began
-    relations = model.relations(min_ratings=MIN_RATINGS)
-    began = time.perf_counter()
-    chosen = relations.rules(train, likes, max_rules=TOP)
-    seconds = fitted + time.perf_counter() - began
-    found["all implications"] = figures_of(everything(relations, test, likes), fitted)
-    reverse = model.relations(min_ratings=MIN_RATINGS, trivial=False, convention="paper")
-    found["the paper's direction"] = figures_of(everything(reverse, test, likes), fitted)
-    found[f"implications, {TOP:,} strongest"] = figures_of(chosen.on(test), seconds)
+    relations = model.relations(min_ratings=least, trivial=False)
+    said = relations.rules(train, likes, supported=False, min_support=5, max_rules=TOP)
+    found[f"{TOP} strongest that the model says"] = figures_of(said.on(test), time.perf_counter() - began)
+    reverse = model.relations(min_ratings=least, trivial=False, convention="paper")
+    papers = reverse.rules(test, likes, supported=False, min_support=0, max_rules=None)
+    found["the paper's direction, all"] = figures_of(papers, time.perf_counter() - began)
+    if not peer("mlxtend"):
+        return found
     began = time.perf_counter()
     mined = associations(train, likes)
-    seconds = time.perf_counter() - began
+    spent = time.perf_counter() - began
     counting = Counting(test, test.items, test.scale, np.array([likes]))
     for measure in ("lift", "confidence"):
         best = mined.sort_values(measure, ascending=False, kind="stable").head(TOP)
-        left, right = (np.array([next(iter(one)) for one in best[side]]) for side in ("antecedents", "consequents"))
-        rules = Rules.counted(counting, "implication", pairs_of(left, right))
-        found[f"mlxtend, {TOP:,} by {measure}"] = figures_of(rules, seconds)
+        sides = (np.array([next(iter(one)) for one in best[side]]) for side in ("antecedents", "consequents"))
+        # mlxtend's items are columns of the training part; those of the test part may be others.
+        names = (test.items.encode(train.items.ids[side.astype(np.int64)]) for side in sides)
+        rules = Rules.counted(counting, "implication", pairs_of(*names))
+        found[f"mlxtend, {TOP} by {measure}"] = figures_of(rules, spent)
     return found
 
 
-def everything(relations: Relations, test: Observations, likes: float) -> Rules:
-    """Return all implications."""
-    return relations.rules(test, likes, min_support=0, max_rules=None)
+def looked_at(train: Observations, likes: float) -> Rules:
+    """Return the rules of all pairs that go together, strongest first, with their p-values."""
+    counting = Counting(train, train.items, train.scale, np.array([likes]))
+    wanted = Selection(likes, ("implication",), False, None, True, None, None, 0.0, None, 1.0, None)
+    return supported_rules(counting, wanted, np.ones(train.n_items, dtype=bool), None)
 
 
-def figures_of(rules: Rules, seconds: float) -> list[float]:
-    """Return number, cases, confidence, base rate, lift, items covered and seconds."""
-    totals = rules.totals()
+def figures_of(rules: Rules, spent: float) -> list[float]:
+    """Return number, cases, confidence, base rate, lift, cases of rules above it, items covered and seconds."""
+    totals, met = rules.totals(), rules.support > 0
+    better = float(rules.support[met & (rules.confidence > rules.base_rate)].sum()) / max(totals["pairs"], 1.0)
     covered = len(np.union1d(rules.antecedent, rules.consequent))
-    return [len(rules), totals["pairs"], totals["confidence"], totals["base_rate"], totals["lift"], covered, seconds]
+    return [len(rules), *(totals[k] for k in ("pairs", "confidence", "base_rate", "lift")), better, covered, spent]
 
 
 def associations(train: Observations, likes: float) -> Any:
-    """Mine rules between single items with mlxtend; a film not rated counts as not liked, as there."""
+    """Mine rules between single items with mlxtend; what was not rated counts as not liked, as there."""
     import pandas as pd
     from mlxtend.frequent_patterns import association_rules, fpgrowth
 
@@ -100,6 +136,86 @@ def associations(train: Observations, likes: float) -> Any:
     liked[train.user_rows()[yes], train.item_rows()[yes]] = True
     sets = fpgrowth(pd.DataFrame(liked), min_support=MIN_SUPPORT, max_len=2)
     return association_rules(sets, metric="lift", min_threshold=0.0)
+
+
+# --- made up ---------------------------------------------------------------------------------------------------------
+
+
+def made(rng: Any, n_users: int, density: float, kind: str, rates: tuple[float, float], n_planted: int = 0) -> Any:
+    """Return answers and which were observed, n_users × 40; of the first items each even one implies the next."""
+    readiness = rng.normal(0, 1, (n_users, 1)) if kind in ("users differ", "both") else np.zeros((n_users, 1))
+    liking = logit(rng.uniform(*rates, N_ITEMS))
+    yes = rng.random((n_users, N_ITEMS)) < expit(readiness + liking)
+    for j in range(0, 2 * n_planted, 2):
+        yes[yes[:, j], j + 1] = rng.random(int(yes[:, j].sum())) < 0.95
+    chance = np.full(yes.shape, density)
+    if kind in ("seen by different users", "both"):
+        half = rng.random((n_users, 1)) < 0.5
+        chance = np.clip(2 * density * expit(np.where(half, 3.0, -3.0) * liking), 0.05, 1.0)
+    return yes, rng.random(yes.shape) < chance
+
+
+def ours(yes: Any, seen: Any) -> set[tuple[int, int]]:
+    """Return the supported rules."""
+    users, items = np.nonzero(seen)
+    table = Observations.from_arrays(users, items, yes[users, items].astype(float), minimum=0, maximum=1)
+    rules = looked_at(table, 1.0)
+    rules, ids = rules[rules.p_adjusted <= 0.05], table.items.ids
+    return set(zip(ids[rules.antecedent].tolist(), ids[rules.consequent].tolist(), strict=True))
+
+
+def fishers(yes: Any, seen: Any) -> set[tuple[int, int]]:
+    """Return the pairs that Fisher's test with Bonferroni's correction finds."""
+    y, n = (yes & seen).astype(float), (~yes & seen).astype(float)
+    both, left, right, none = y.T @ y, y.T @ n, n.T @ y, n.T @ n
+    p = hypergeom.sf(both - 1, both + left + right + none, both + left, both + right)
+    first, second = np.nonzero(np.triu(p <= 0.05 / (N_ITEMS * (N_ITEMS - 1) / 2), 1))
+    return set(zip(first.tolist(), second.tolist(), strict=True))
+
+
+def chance() -> None:
+    """Count tables without rules in which some are found."""
+    columns = [Column("table"), Column("density", ".0%"), Column("ours", ".0%"), Column("Fisher, Bonferroni", ".0%")]
+    title = f"Tables in which rules are found where there are none; {TABLES} tables of 600 users and 40 items each"
+    table, rng = Table("rules-chance", title, f"{COMMAND} chance", columns), np.random.default_rng(0)
+    for kind in KINDS:
+        for density in (0.6, 1.0):
+            tables = [made(rng, 600, density, kind, (0.3, 0.8)) for _ in range(TABLES)]
+            table.add(kind, density, *(np.mean([bool(test(*one)) for one in tables]) for test in (ours, fishers)))
+    finish(table)
+
+
+def planted() -> None:
+    """Count the planted implications that are found."""
+    columns = [Column("users", ",.0f"), Column("density", ".0%"), Column("ours", ".2f")]
+    columns += [Column("of ours, false", ".1%"), Column("Fisher, Bonferroni", ".2f")]
+    title = f"Share of {N_PLANTED} planted implications that is found; {TABLES} tables each, items liked by 50-93%"
+    table, rng = Table("rules-power", title, f"{COMMAND} planted", columns), np.random.default_rng(1)
+    truth = {(j, j + 1) for j in range(0, 2 * N_PLANTED, 2)}
+    turned = {(i, j) for j, i in truth}
+    for n_users, density in SIZES:
+        hits = theirs = false = everything = 0
+        for _ in range(TABLES):
+            one = made(rng, n_users, density, "independent", (0.5, 0.93), N_PLANTED)
+            found = ours(*one)
+            hits, theirs = hits + len(found & truth), theirs + len(fishers(*one) & truth)
+            false, everything = false + len(found - truth - turned), everything + len(found)
+        number = N_PLANTED * TABLES
+        table.add(n_users, density, hits / number, false / max(everything, 1), theirs / number)
+    finish(table)
+
+
+def seconds() -> None:
+    """Time all pairs of MovieLens 1M, after a small table has compiled everything."""
+    ours(*made(np.random.default_rng(0), 60, 1.0, "both", (0.3, 0.8)))
+    columns = [Column("pairs looked at", ",.0f"), Column("supported", ",.0f"), Column("seconds", ".1f")]
+    table = Table("rules-seconds", "MovieLens 1M, likes are at least 4 stars", f"{COMMAND} seconds", columns)
+    ratings = movielens("ml-1m")
+    began = time.perf_counter()
+    counting = Counting(ratings, ratings.items, ratings.scale, np.array([0.8]))
+    found = supported_rules(counting, Selection.usual(0.8), np.ones(ratings.n_items, dtype=bool), None)
+    table.add(found.n_judged, len(found), time.perf_counter() - began)
+    finish(table)
 
 
 if __name__ == "__main__":

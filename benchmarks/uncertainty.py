@@ -103,12 +103,14 @@ def rules(model: km.BayesianKolmogorovModel, train: km.Observations, test: km.Ob
     title = "Implications on held-out ratings of MovieLens 100K, likes are at least 4 stars"
     table = Table("posterior-rules", title, "python benchmarks/uncertainty.py", RULES)
     for level in PROBABILITIES:
-        rules = relations.rules(test, LIKES, min_probability=level, min_support=0, max_rules=None)
+        rules = relations.rules(test, LIKES, supported=False, min_probability=level, min_support=0, max_rules=None)
         found.append(rules.totals())
         table.add(f"posterior probability at least {level:.1f}", *_figures(found[-1]))
     for size in (8, 24):
         single = km.KolmogorovModel(size, learn_from="ratings", user_reg=25.0, item_reg=0.1, random_state=0).fit(train)
-        totals = single.relations(min_ratings=20).rules(test, LIKES, min_support=0, max_rules=None).totals()
+        totals = (
+            single.relations(min_ratings=20).rules(test, LIKES, supported=False, min_support=0, max_rules=None).totals()
+        )
         table.add(f"point estimate, D = {size}", *_figures(totals))
     finish(table)
     figure, axis = plt.subplots(figsize=(6, 4), layout="constrained")

@@ -191,6 +191,63 @@ def contingency(observations, j, i, likes):
     return square
 
 
+def readiness(observations, likes, rounds=400):
+    """The chances of a yes that have every user's and every item's number of yes, as a table; nan where unobserved."""
+    seen = np.zeros((observations.n_users, observations.n_items), dtype=bool)
+    yes = np.zeros(seen.shape, dtype=bool)
+    seen[observations.user_rows(), observations.item_rows()] = True
+    yes[observations.user_rows(), observations.item_rows()] = observations.values >= likes
+    given = yes.sum(axis=1, keepdims=True)
+    certain = (given == 0) | (given == seen.sum(axis=1, keepdims=True))
+    # Users who say yes to all, or to nothing, leave nothing to chance.
+    free = seen & ~certain
+    users, items = np.zeros((len(seen), 1)), np.zeros((1, seen.shape[1]))
+    for _ in range(rounds):
+        for side, axis in ((users, 1), (items, 0)):
+            number, wanted = free.sum(axis=axis, keepdims=True), (yes & free).sum(axis=axis, keepdims=True)
+            if side is items:
+                short = np.minimum(0.25, number / 2)
+                wanted = np.clip(wanted, short, number - short)
+            p = free / (1.0 + np.exp(-(users + items)))
+            slope = np.maximum((p * (1 - p)).sum(axis=axis, keepdims=True), 1e-3)
+            side += np.where(number > 0, np.clip((wanted - p.sum(axis=axis, keepdims=True)) / slope, -1, 1), 0.0)
+    return np.where(seen, np.where(certain, yes, 1.0 / (1.0 + np.exp(-(users + items)))), np.nan), yes
+
+
+def departure(chances, yes, j, i):
+    """Sum, variance and third moment of how much answers to j and i go together, and chances of i after no and yes."""
+    found, after = np.zeros(3), np.zeros(2)
+    for p, x in zip(chances, yes, strict=True):
+        if np.isnan(p[j]) or np.isnan(p[i]):
+            continue
+        v = p * (1 - p)
+        if np.nansum(v) == 0.0:
+            after[int(x[j])] += p[i]
+            continue
+        together = v[j] * v[i] / np.sqrt((np.nansum(v) - v[j]) * (np.nansum(v) - v[i]))
+        found += (
+            (x[j] - p[j]) * (x[i] - p[i]) + together,
+            v[j] * v[i],
+            v[j] * (1 - 2 * p[j]) * v[i] * (1 - 2 * p[i]),
+        )
+        after[int(x[j])] += p[i] - together / p[j] if x[j] else p[i] + together / (1 - p[j])
+    return found, after
+
+
+def swapped(yes, seen, rounds, rng):
+    """Exchange yes and no of two users and two items, where all four were observed: no sum changes."""
+    yes = yes.copy()
+    n_users, n_items = yes.shape
+    for _ in range(rounds):
+        u, v = rng.integers(n_users, size=2)
+        j, i = rng.integers(n_items, size=2)
+        if seen[u, j] and seen[u, i] and seen[v, j] and seen[v, i]:
+            square = yes[u, j], yes[u, i], yes[v, j], yes[v, i]
+            if square in ((True, False, False, True), (False, True, True, False)):
+                yes[u, j], yes[u, i], yes[v, j], yes[v, i] = (not one for one in square)
+    return yes
+
+
 def simplex_draws(gram, moment, n, rng):
     """Points of the simplex with density exp(-value / 2), by rejection from the uniform distribution."""
     uniform = rng.dirichlet(np.ones(len(moment)), 400_000)

@@ -66,7 +66,7 @@ print(f"mean {five.predict(person, statement, output='rating'):.2f}")
 # %%
 # Rules speak of thresholds: at least so much of one statement implies at least so much of another. They are chosen on
 # the training part and counted on the whole table.
-rules = five.relations().rules(train, max_rules=5)
+rules = five.relations().rules(train, supported=False, max_rules=5)
 print(rules.on(survey))
 
 # %%

@@ -160,7 +160,7 @@ def test_probabilities_of_relations_are_shares_of_draws(model):
     assert (np.diff(share) <= 0).all()
     assert (share >= 0.5).all()
     np.testing.assert_allclose(relations.probabilities(found), share)
-    rules = relations.rules(min_probability=0.5, min_support=0, max_rules=None)
+    rules = relations.rules(supported=False, min_probability=0.5, min_support=0, max_rules=None)
     np.testing.assert_array_equal(rules.probability, share)
     assert "probability" in relations.rules(min_probability=0.5).to_frame().columns
 

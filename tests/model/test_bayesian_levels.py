@@ -267,12 +267,14 @@ def test_probabilities_of_rules_are_shares_of_draws(models):
         assert held == pytest.approx(naive.inside_share(psi, j, levels[a], i, levels[b]))
         at = (ratings[a], ratings[b])
         assert relations.probability(*model.items_.ids[[j, i]].tolist(), at=at) == pytest.approx(held)
-    rules = relations.rules(min_probability=0.3, min_support=0, max_rules=None)
+    rules = relations.rules(supported=False, min_probability=0.3, min_support=0, max_rules=None)
     assert rules.probability.tolist() == share[share >= 0.3].tolist()
     assert ">=" in str(rules[0])
-    high = relations.rules(likes=0.6, min_probability=0.3, min_support=0, max_rules=None)
+    high = relations.rules(likes=0.6, supported=False, min_probability=0.3, min_support=0, max_rules=None)
     assert (ratings[np.minimum(high.antecedent_at, high.consequent_at)] >= 0.6 - 1e-9).all()
-    about = relations.rules(item=model.items_.ids[3], min_probability=0.0, min_support=0, max_rules=None)
+    about = relations.rules(
+        item=model.items_.ids[3], supported=False, min_probability=0.0, min_support=0, max_rules=None
+    )
     assert ((about.antecedent == 3) | (about.consequent == 3)).all()
     frame = relations.to_frame(kinds=("implication",), min_probability=0.3)
     assert list(frame["probability"]) == rules.probability.tolist()
@@ -291,7 +293,7 @@ def test_explanations_and_reports(models, tables, likelihood, tmp_path):
     model = models[likelihood]
     assert "event" in str(model.explain(0, 1))
     assert len(model.events()) <= 12
-    model.relations().rules(min_probability=0.0)
+    model.relations().rules(supported=False, min_probability=0.0)
     model.report(tmp_path / "page.html", tables[likelihood])
 
 

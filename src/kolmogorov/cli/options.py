@@ -298,10 +298,10 @@ def is_probability(scale: Scale) -> bool:
     return (scale.minimum, scale.maximum) == (0.0, 1.0)
 
 
-def likes_level(scale: Scale, likes: float | None) -> float:
-    """Turn --likes, in rating units, into a threshold on the probability scale."""
+def likes_level(scale: Scale, likes: float | None) -> float | None:
+    """Turn --likes, in rating units, into a threshold on the probability scale; None where it was not given."""
     if likes is None:
-        return 0.6
+        return None
     if not scale.minimum < likes <= scale.maximum:
         raise click.BadParameter(
             f"must lie above {scale.minimum:g} and be at most {scale.maximum:g}, the model's scale; got {likes:g}.",

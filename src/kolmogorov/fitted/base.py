@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations, Scale, Vocabulary
+from kolmogorov.data.table.liking import least_like
 from kolmogorov.errors import FitError, InvariantError
 from kolmogorov.fitted.files import Parts, StoredParts
 from kolmogorov.kernels.draws.tilting import tilt
@@ -144,6 +145,11 @@ class Trained(Counted, ABC):
     @cached_property
     def _distinct(self) -> Floats:
         return np.unique(self.training.values[:_LOOK].round(9))
+
+    @cached_property
+    def likes(self) -> float:
+        """The least rating that is a like, on the probability scale, as the training data have it."""
+        return least_like(self.training)
 
     def known_rows(self, users: Rows, items: Rows) -> tuple[Rows, Rows]:
         """Give users and items without observations the row of the unknown."""

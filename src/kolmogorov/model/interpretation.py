@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from kolmogorov.interpret.events.explanation import Explanation
     from kolmogorov.interpret.events.naming import Event
     from kolmogorov.interpret.pictures import Pictures
-    from kolmogorov.interpret.relations.points import Convention, Relations
+    from kolmogorov.interpret.relations.listing import Convention
+    from kolmogorov.interpret.relations.points import Relations
     from kolmogorov.report import Page
 
 
@@ -56,7 +57,7 @@ class Interpretation:
         observations: Observations | None = None,
         *,
         title: str = "Kolmogorov model",
-        likes: float = 0.6,
+        likes: float | None = None,
         image: tuple[int, int] | None = None,
         max_users: int = 10_000,
         nouns: tuple[str, str] = ("user", "item"),
@@ -72,8 +73,9 @@ class Interpretation:
             Those that the model was not trained on are used to test it and to count its rules; without any, the
             settings are fitted again to a part of the training data, and rules are counted on all of it.
         title : str
-        likes : float
-            Values of at least this, on the probability scale, mean yes.
+        likes : float, optional
+            Values of at least this, on the probability scale, mean yes; by default the smallest rating that at most
+            about half of the training data reach.
         image : (int, int), optional
             Height and width, where the items are the pixels of pictures, row by row, and the users the pictures; or
             the other way round.
@@ -99,12 +101,12 @@ class Interpretation:
         page.write(path)
         return None
 
-    def explain(self, user: Any, item: Any, *, unknown: Unknown = "error", likes: float = 0.6) -> Explanation:
+    def explain(self, user: Any, item: Any, *, unknown: Unknown = "error", likes: float | None = None) -> Explanation:
         """Explain what is predicted for `user` and `item`: what everybody would get, and a difference for each event.
 
-        Beside the events stand the rules that lead from what the user is known to like (values of at least `likes` in
-        the training data) to the item. Draws are explained by the one model that they are read by; the last difference
-        is what their average says beyond it.
+        Beside the events stand the supported rules that lead from what the user is known to like (values of at least
+        `likes` in the training data) to the item, where they speak for what is predicted. Draws are explained by the
+        one model that they are read by; the last difference is what their average says beyond it.
 
         An id without training observations is an error; with ``unknown="average"`` the average user or item is
         explained in its place, with a warning.

@@ -39,7 +39,7 @@ class Options:
     """How a report is made; `model.report` says what each option means."""
 
     title: str = "Kolmogorov model"
-    likes: float = 0.6
+    likes: float | None = None
     image: tuple[int, int] | None = None
     max_users: int = 10_000
     nouns: tuple[str, str] = ("user", "item")
@@ -62,16 +62,17 @@ def gather(
     """
     tell = progress or (lambda words: notice(f"Report: {words}"))
     one = model._one_model
-    _check(options, observations)
+    likes = one.likes if options.likes is None else options.likes
+    _check(options, likes, observations)
     pixels = _pixels(options, len(one.users), len(one.items))
     nouns = plurals(options.nouns)
-    threshold = threshold_of(one, options.likes)
+    threshold = threshold_of(one, likes)
     fitted = reading(one, threshold)
     whole = (fitted.training if observations is None else observations).rescaled(fitted.scale)
     fresh = held_out(fitted, whole)
     tell("testing the model")
     test = tested(model, fresh)
-    judges = Counting.for_model(fitted, fresh if len(fresh) >= FEW else None, np.array([options.likes]))
+    judges = Counting.for_model(fitted, fresh if len(fresh) >= FEW else None, np.array([likes]))
     relations = Relations(fitted)
     tell("counting rules")
     drawn = None
@@ -86,11 +87,11 @@ def gather(
     return {
         "title": options.title,
         "nouns": nouns,
-        "summary": _summary(model, whole, fresh, options),
+        "summary": _summary(model, whole, fresh, likes),
         "alerts": alerts(model, fitted, relations, test, whole, nouns),
         "quality": quality(test),
         "wrong": weaknesses(test),
-        "example": example(one, rules, shown, fresh, options.likes),
+        "example": example(one, rules, shown, fresh, likes, threshold),
         "curve": [[sweep.sweep, round(sweep.rmse, 5)] for sweep in fitted.history],
         "events": events(fitted, titles, named=pixels != "items"),
         "image": options.image,
@@ -104,9 +105,9 @@ def gather(
     }
 
 
-def _check(options: Options, observations: Any) -> None:
+def _check(options: Options, likes: float, observations: Any) -> None:
     check_parameters("report", {"max_users": options.max_users}, {"max_users": Integer(1)})
-    check_likes("report", options.likes)
+    check_likes("report", likes)
     if observations is not None and not isinstance(observations, Observations):
         raise DataError(f"A report takes Observations, got {type(observations).__name__}.")
 
@@ -129,7 +130,7 @@ def _pixels(options: Options, n_users: int, n_items: int) -> str | None:
     return "items" if size == n_items else "users"
 
 
-def _summary(model: EventModel, whole: Observations, fresh: Observations, options: Options) -> dict[str, Any]:
+def _summary(model: EventModel, whole: Observations, fresh: Observations, likes: float) -> dict[str, Any]:
     fitted = model._one_model
     return {
         "model": type(model).__name__,
@@ -140,13 +141,14 @@ def _summary(model: EventModel, whole: Observations, fresh: Observations, option
         "n_fresh": len(fresh),
         "settings": _settings(model),
         "scale": [fitted.scale.minimum, fitted.scale.maximum],
-        "likes": round(float(fitted.scale.rating(options.likes)), 6),
-        "likes_share": options.likes,
+        "likes": round(float(fitted.scale.rating(likes)), 6),
+        # From which share on something counts as a yes, answered or expected.
+        "likes_share": threshold_of(fitted, likes),
         "binary": bool(whole.is_binary),
         "judged_on": "held-out" if len(fresh) >= FEW else "training",
         "draws": _draws(model.fitted_, fitted) if model._has_draws else None,
         "learned_from": fitted.learned_from,
-        "threshold": None if fitted.psi.dtype == bool else threshold_of(fitted, options.likes),
+        "threshold": None if fitted.psi.dtype == bool else threshold_of(fitted, likes),
         "little": LITTLE,
     }
 

@@ -8,29 +8,29 @@ import numpy as np
 
 from kolmogorov._support.typing import Rows
 from kolmogorov.data import Observations
+from kolmogorov.data.table.liking import reaching
 from kolmogorov.fitted.base import Trained, entry_rows
-from kolmogorov.interpret.rules.counting import reaching
 
 #: Rules that are looked at, strongest first: soon enough found. By judgement.
 _TRIED = 40
 
 
 def example(
-    trained: Trained, rules: dict[str, Any], shown: Rows, fresh: Observations, likes: float
+    trained: Trained, rules: dict[str, Any], shown: Rows, fresh: Observations, likes: float, threshold: float
 ) -> dict[str, Any] | None:
     """Choose a user who said yes to what implies an item that the model has not seen their answer to.
 
-    The rule is the strongest for which there is such a user, whom the model expects to say yes more than others; one
-    whose answer is known from the held-out data is preferred. Returns the place of the user among those shown, and row
-    numbers of the items.
+    The rule is the strongest supported one for which there is such a user, whom the model expects to say yes more than
+    others; one whose answer is known from the held-out data is preferred. Returns the place of the user among those
+    shown, and row numbers of the items.
     """
     place = {int(row): k for k, row in enumerate(shown.tolist())}
     known = _answers(trained, fresh)
-    implications = [k for k in range(rules["listed"]) if rules["kind"][k] == 0][:_TRIED]
+    implications = [k for k in range(rules["listed"]) if rules["kind"][k] == 0 and rules["supported"][k]][:_TRIED]
     spare: dict[str, Any] | None = None
     for rule in implications:
         because, item = rules["from"][rule], rules["to"][rule]
-        for user in _users_of(trained, because, item, likes):
+        for user in _users_of(trained, because, item, likes, threshold):
             if user not in place:
                 continue
             found = {"user": place[user], "item": item, "because": because, "rule": rule}
@@ -40,7 +40,7 @@ def example(
     return spare
 
 
-def _users_of(trained: Trained, because: int, item: int, likes: float) -> list[int]:
+def _users_of(trained: Trained, because: int, item: int, likes: float, threshold: float) -> list[int]:
     """Return users who said yes to one item, were not observed with the other, and are expected to say yes to it.
 
     More than others are, that is; the busiest first.
@@ -51,7 +51,7 @@ def _users_of(trained: Trained, because: int, item: int, likes: float) -> list[i
     users = np.setdiff1d(yes, owners[rows.indices == item])
     asked = np.append(users, len(trained.users)).astype(np.int64)
     chances = trained.at_rows(asked, np.full(len(asked), item))
-    users = users[chances[:-1] >= max(likes, chances[-1])]
+    users = users[chances[:-1] >= max(threshold, chances[-1])]
     order = np.argsort(-trained.user_counts[users], kind="stable")
     return [int(user) for user in users[order]]
 

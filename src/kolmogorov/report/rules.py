@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import isfinite
 from typing import Any
 
@@ -23,22 +24,32 @@ _MOST = 2_000_000
 def rules_of(relations: Relations, judges: Counting, drawn: PosteriorRelations | None) -> dict[str, Any]:
     """Return rules as columns: the strongest of each kind, and those that each item's lists need besides.
 
-    The base rate of a rule is that of its consequent, which the items hold. Of draws, a rule's probability is the share
-    of them in which it holds.
+    Those that the training data support come first, and then what else the supports say. The base rate of a rule is
+    that of its consequent, which the items hold. Of draws, a rule's probability is the share of them in which it holds.
     """
     parts, listed, likes = [], [], float(judges.basis.thresholds[0])
+    supported = replace(relations.rules(None, likes, kinds=KINDS, max_rules=_MOST), stated=None)
+    kept = np.union1d(np.arange(min(len(KINDS) * _LISTED, len(supported))), _for_items(supported))
+    parts.append(supported[kept])
+    listed.append(kept < len(KINDS) * _LISTED)
+    known = set(_keys(supported))
     for kind in KINDS:
-        ranked = relations.rules(None, likes, kinds=(kind,), max_rules=_MOST)
+        ranked = relations.rules(None, likes, kinds=(kind,), supported=False, max_rules=_MOST)
+        ranked = ranked[np.array([key not in known for key in _keys(ranked)], dtype=bool)]
         kept = np.union1d(np.arange(min(_LISTED, len(ranked))), _for_items(ranked))
         parts.append(ranked[kept])
         listed.append(kept < _LISTED)
     rules = joined(parts)
-    # Rules that the page lists come first, the strongest of all kinds together.
-    order = np.lexsort((-np.nan_to_num(rules.strength), ~np.concatenate(listed)))
+    # Rules that the page lists come first, the supported ones before all others, the strongest of all kinds together.
+    others = np.arange(len(rules)) >= len(parts[0])
+    order = np.lexsort((-np.nan_to_num(rules.strength), others, ~np.concatenate(listed)))
     rules = rules[order]
     counted = rules.recounted(judges)
     first = int(np.concatenate(listed).sum())
     return {
+        "supported": (~others[order]).astype(int).tolist(),
+        "looked": supported.n_judged,
+        "expected": rounded(counted.expected, 3),
         "kinds": list(KINDS),
         "listed": first,
         "kind": rules.code.tolist(),
@@ -46,12 +57,16 @@ def rules_of(relations: Relations, judges: Counting, drawn: PosteriorRelations |
         "to": rules.consequent.tolist(),
         "seen": counted.support.tolist(),
         "held": counted.held.tolist(),
-        "p": rounded(np.log10(np.maximum(counted.p_adjusted[:first], 1e-300)), 1),
+        "p": rounded(np.log10(np.maximum(rules.p_adjusted[:first], 1e-300)), 1),
         "trained": rules.support.tolist(),
         "trained_held": rules.held.tolist(),
         "probability": None if drawn is None else rounded(_probabilities(drawn, rules), 2),
         "counts": relations.counts,
     }
+
+
+def _keys(rules: Rules) -> list[tuple[int, int, int]]:
+    return list(zip(rules.code.tolist(), rules.antecedent.tolist(), rules.consequent.tolist(), strict=True))
 
 
 def rounded(values: NDArray[np.float64], digits: int = 4) -> list[float | None]:

@@ -9,8 +9,9 @@ import numpy as np
 from kolmogorov import metrics
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
+from kolmogorov.data.table.liking import least_like
 from kolmogorov.fitted.base import item_counts
-from kolmogorov.surface.retrieval import LIKES, ranking_scores
+from kolmogorov.surface.retrieval import ranking_scores
 
 POPULARITY = "most popular"
 _NO_AND_YES = np.array([0.0, 1.0])
@@ -62,11 +63,13 @@ def log_loss(values: Floats, guess: Floats, weights: Floats | None) -> float:
     return -scores.result()["log_score"]
 
 
-def popularity_scores(train: Observations, test: Observations, k: int, likes: float = LIKES) -> dict[str, float]:
+def popularity_scores(train: Observations, test: Observations, k: int) -> dict[str, float]:
     """Return the scores of lists that hold what most were observed with; the same for everybody."""
     counts = item_counts(train)
     popular = counts / max(int(counts.max()), 1)
-    return ranking_scores(train, lambda rows: np.tile(popular, (rows.size, 1)), test.rescaled(train.scale), k, likes)
+    return ranking_scores(
+        train, lambda rows: np.tile(popular, (rows.size, 1)), test.rescaled(train.scale), k, least_like(train)
+    )
 
 
 def decisive(scores: Mapping[str, float]) -> str:

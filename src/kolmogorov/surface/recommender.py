@@ -26,7 +26,7 @@ from kolmogorov.surface.gpu import ListRules, Lists
 from kolmogorov.surface.guests import observations_of
 from kolmogorov.surface.ids import Strangers, Unknown, id_of, pair_rows, rows_in_blocks, rows_of
 from kolmogorov.surface.ranking import LOWER, Askers, as_columns, best, least_count
-from kolmogorov.surface.retrieval import LIKES, ranking_scores
+from kolmogorov.surface.retrieval import ranking_scores
 from kolmogorov.surface.saving import save
 from kolmogorov.surface.tables import check_evaluable
 
@@ -39,7 +39,7 @@ _RECOMMEND: dict[str, Requirement] = {
     "rank": OneOf(("auto", "probability", "lower")),
     "exclude_seen": Boolean(),
 }
-_EVALUATE: dict[str, Requirement] = {"ranking": Boolean(), "k": Integer(1), "likes": Real(0.0, 1.0)}
+_EVALUATE: dict[str, Requirement] = {"ranking": Boolean(), "k": Integer(1), "likes": Optional(Real(0.0, 1.0))}
 #: Entries whose distributions are held at once, by judgement.
 _FEW = 1 << 16
 
@@ -133,7 +133,7 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         *,
         ranking: bool = False,
         k: int = 10,
-        likes: float = LIKES,
+        likes: float | None = None,
         unknown: Unknown = "average",
     ) -> dict[str, float]:
         """Compare predictions with observations, or lists of recommendations with what was liked.
@@ -147,8 +147,9 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
             best k with those they like in `observations`.
         k : int
             Length of the lists.
-        likes : float
-            With `ranking`: least value that counts as liked, on the probability scale.
+        likes : float, optional
+            With `ranking`: least value that counts as liked, on the probability scale; by default the smallest rating
+            that at most about half of the training data reach.
         unknown : {"average", "ignore", "error"}
             As in `predict`; a liked item that the model does not know is one that no list holds.
 
@@ -176,7 +177,7 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
                 found = lists_at_once(self.execution, fitted, rows, rows, rules)
                 return None if found is None else found[0]
 
-            options = (int(k), float(likes), unknown, n_jobs)
+            options = (int(k), fitted.likes if likes is None else float(likes), unknown, n_jobs)
             return ranking_scores(fitted.training, fitted.of_users, test, *options, elsewhere=elsewhere)
         scores = metrics.Scores(test.scale.span, test.is_binary)
         fitted = self.fitted_

@@ -10,13 +10,12 @@ from kolmogorov import metrics
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
+from kolmogorov.data.table.liking import reaching
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.base import item_counts
 from kolmogorov.kernels.ranking import best_items
 from kolmogorov.surface.ids import Strangers, Unknown
 
-#: What counts as liked, on the probability scale: of five stars three.
-LIKES = 0.6
 #: Scores that a share of users holds at once count so much less than scratch of the kernels; by judgement.
 _LIGHT = 16
 
@@ -37,7 +36,7 @@ def ranking_scores(
     Items are ranked by what `of_users` returns for some rows of the training: a score for each of its items.
     `elsewhere` may make the lists of all of them at once, or return None.
     """
-    liked = test.subset(test.values >= likes)
+    liked = test.subset(reaching(test.values, likes))
     strangers = Strangers(unknown)
     present = liked.rows.counts > 0
     users = strangers.rows_by_id(training.users, training.rows.counts > 0, liked.users, present, "user")

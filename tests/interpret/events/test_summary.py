@@ -15,21 +15,25 @@ def test_events_are_described(zoo):
     assert [event.rows for event in events] == naive.telling_items(model.fitted_, 3)
 
 
-def test_reasons_are_liked_items_inside_the_support(zoo):
+def test_reasons_are_supported_rules_from_what_is_liked(zoo):
     model = KolmogorovModel(5, learn_from="ratings", user_reg=0.3, n_init=10, random_state=0).fit(zoo)
     why = model.explain("dove", "eggs")
     assert why.reasons
-    item = model.psi_[zoo.items.encode(["eggs"])[0]]
+    supported = model.relations().rules(item="eggs")
+    found = [rule for rule in supported if rule.consequent == "eggs"]
     dove = zoo.users.encode(["dove"])[0]
     told = {
         zoo.items.name(i): v for u, i, v in zip(zoo.user_rows(), zoo.item_rows(), zoo.values, strict=True) if u == dove
     }
     for reason in why.reasons:
-        support = model.psi_[zoo.items.encode([reason.item])[0]]
-        assert not (support & ~item).any()
+        assert str(reason) in map(str, found)
+        assert reason.p_adjusted <= 0.05
         assert told[reason.antecedent] == reason.value == 1.0
     feathers = next(reason for reason in why.reasons if reason.antecedent == "feathers")
     assert (feathers.support, feathers.held) == (20, 20)
     assert feathers.base_rate == pytest.approx(59 / 101)
     assert "feathers" in str(why)
+    # What leads to a yes is no reason for less than everybody would get.
+    assert model.explain("bear", "eggs").probability < model.explain("bear", "eggs").base
+    assert model.explain("bear", "eggs").reasons == ()
     assert model.explain("a new animal", "eggs", unknown="ignore").reasons == ()

@@ -66,7 +66,7 @@ def _yes_or_no(name: str, n_events: int, nouns: tuple[str, str], seed: int, n_it
     accuracy = model.evaluate(test)["accuracy"]
     out.print(f"Accuracy on held-out cells: {accuracy:.1%}   (best constant guess per {nouns[1]}: {guess:.1%})\n")
     out.print(_events_table(model, nouns, n_items))
-    out.print("\nStrongest rules, learned from the training cells and counted on the whole table:")
+    out.print("\nStrongest rules that the training cells support, counted on the whole table:")
     rules = model.relations().rules(train, max_rules=10).on(obs)
     columns: dict[str, list[Any]] = {
         "rule": [f"{left} ⇒ {right}" for left, right in zip(*rules.names(), strict=True)],
@@ -94,7 +94,7 @@ def _survey(seed: int) -> None:
     ]
     out.print(f"Held-out error: {errors[1]:.2f}   (each statement's mean: {errors[0]:.2f}; answers from 1 to 5)\n")
     out.print(_events_table(model, ("people", "statement"), n_items=4))
-    out.print("\nStrongest rules, learned from the training cells and counted on the whole table:")
+    out.print("\nStrongest rules that the training cells support, counted on the whole table:")
     out.print(str(model.relations().rules(train, max_rules=8).on(obs)))
 
 

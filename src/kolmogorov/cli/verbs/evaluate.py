@@ -46,8 +46,8 @@ def command(
     probability scale and in rating units; for 0/1 data also accuracy, log loss and Brier score. Simple guesses (means,
     user and item biases) stand beside them.
 
-    --ranking compares lists with what users like in DATA: values of at least 0.6 of the scale. A list holds no item
-    that MODEL was trained on for its user. The list of the most popular items stands beside it.
+    --ranking compares lists with what users like in DATA: the upper half of the ratings. A list holds no item that
+    MODEL was trained on for its user. The list of the most popular items stands beside it.
 
     --folds tests the settings instead of the model: it fits them to all folds but one, and tests on that one, for each.
 

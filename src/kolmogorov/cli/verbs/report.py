@@ -29,7 +29,9 @@ from kolmogorov.cli.options import (
 )
 @output_option("Page to write.", default="report.html", show_default=True)
 @click.option("--title", help="Of the page.  [default: the model's file name]")
-@click.option("--likes", type=Finite(), help="Ratings of at least this mean yes.  [default: 0.6 of the scale]")
+@click.option(
+    "--likes", type=Finite(), help="Ratings of at least this mean yes.  [default: the upper half of the ratings]"
+)
 @click.option(
     "--image",
     callback=lambda context, parameter, text: _shape(text),

@@ -23,13 +23,9 @@ from kolmogorov.cli.options import (
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
     from kolmogorov.fitted.base import Trained
-    from kolmogorov.interpret import Relations, Rules
+    from kolmogorov.interpret import Rules
 
 _KINDS = ("implication", "equivalence", "exclusion", "coverage")
-#: Share of draws in which a rule has to hold: more often than not.
-_USUAL = 0.5
-#: Rules looked at for each one shown, as some are not met in the data. By judgement.
-_RESERVE = 50
 
 
 @click.command("rules", cls=Verb)
@@ -48,16 +44,19 @@ _RESERVE = 50
 @click.option(
     "--likes",
     type=Finite(),
-    help="Ratings of at least this mean yes [default: 0.6 of the scale]; with several levels, the least threshold.",
+    help="Ratings of at least this mean yes [default: the upper half of the ratings]; with --all and several levels, "
+    "the least threshold.",
 )
 @click.option("--top", default=20, show_default=True, type=click.IntRange(1), help="The strongest rules.")
+@click.option("--all", "everything", is_flag=True, help="All rules that the model says, supported by the data or not.")
 @click.option("--min-ratings", default=1, show_default=True, type=click.IntRange(1), help="Of an item, in training.")
-@click.option("--min-support", default=1, show_default=True, type=click.IntRange(0), help="Pairs seen in training.")
-@click.option("--min-lift", default=0.0, show_default=True, type=Finite(), help="In training.")
+@click.option("--min-support", type=click.IntRange(0), help="Pairs seen in training.  [default: 5; with --all 1]")
+@click.option("--min-lift", type=Finite(), help="In training.  [default: 1; with --all 0]")
+@click.option("--max-p", type=Finite(0.0, 1.0), help="In training, adjusted.  [default: 0.05; with --all 1]")
 @click.option(
     "--min-probability",
     type=Finite(0.0, 1.0),
-    help="Of a model fitted with --bayes: share of draws in which a rule holds.  [default: 0.5]",
+    help="Of a model fitted with --bayes: share of draws in which a rule holds.  [default: 0; with --all 0.5]",
 )
 @format_options
 @reading_options
@@ -71,25 +70,28 @@ def command(
     contrapositives: bool,
     likes: float | None,
     top: int,
+    everything: bool,
     min_ratings: int,
-    min_support: int,
-    min_lift: float,
+    min_support: int | None,
+    min_lift: float | None,
+    max_p: float | None,
     min_probability: float | None,
     form: str,
     output: str | None,
     titles: str | None,
     **layout: Any,
 ) -> None:
-    """Show the strongest logical rules between items of MODEL.
+    """Show the rules between items of MODEL that its data support.
 
-    Rules are chosen on the training data, and counted again on the ratings of --data that the model was not trained on,
-    because any rule looks good on training data. A rule without a case there is left out.
+    All pairs of items are looked at in the training data. A rule is supported if it holds more often than its users'
+    general readiness to say yes explains. The test is at 5%, corrected (Benjamini and Hochberg) for all pairs. The
+    rules that raise the base rate most, at least, come first. With --data they are counted again on the ratings that the
+    model was not trained on; p-values remain those of the choice.
 
     'support' is the number of users who rated both items and said yes to the first; 'held' is how many of them said
-    yes to the second; 'base_rate' is the share of yes to the second item among all; 'p_adjusted' is Fisher's test,
-    corrected (Bonferroni) for the rules shown. For models of fit --bayes, 'probability' is the share of draws in which
-    a rule holds; the most probable come first. Their rules, and those of fit --levels, have thresholds:
-    "A >= 4 ⇒ B >= 3".
+    yes to the second; 'base_rate' is the share of yes to the second item among all; 'expected' is the share that the
+    same users' readiness explains. --all shows what the model says, supported or not. For models of fit --bayes,
+    'probability' is then the share of draws in which a rule holds, and rules have thresholds: "A >= 4 ⇒ B >= 3".
 
     \b
     Examples:
@@ -101,37 +103,30 @@ def command(
     fitted_model = load_with_events(model, titles, ", which has no rules.")
     fitted, drawn = fitted_model.fitted_, fitted_model._has_draws
     options: dict[str, Any] = {"likes": None if likes is None else likes_level(fitted.scale, likes)}
-    if drawn:
-        refuse_given(["kinds", "contrapositives", "min_support", "min_lift"], "do not go with draws")
-        options["min_probability"] = _USUAL if min_probability is None else min_probability
-    else:
+    if not drawn:
         refuse_given(["min_probability"], "goes only with draws (fit --bayes)")
-        options |= {"contrapositives": contrapositives, "min_support": min_support, "min_lift": min_lift}
-        options["kinds"] = kinds or ("implication",)
+    options |= {"supported": not everything, "kinds": kinds or ("implication",), "contrapositives": contrapositives}
+    options |= {"min_support": min_support, "min_lift": min_lift, "max_p": max_p, "min_probability": min_probability}
     if about is not None:
         options["item"] = known_id(fitted_model.items_, about, "item")
     doing("Finding rules")
     judges = None if data is None else _judged_on(fitted, data, layout, on)
     relations: Any = fitted_model.relations(min_ratings=min_ratings)
-    trained = None
-    if drawn:
-        rules = relations.rules(judges, max_rules=top, **options)
-    else:
-        rules, trained = _strongest(relations, judges, top, options)
-    title = f"{len(rules)} rules, {'most probable first, ' if drawn else ''}counted on {_place(judges, on)}"
-    _show(rules, trained, title, form, output)
+    trained = relations.rules(max_rules=top, **options)
+    rules = trained if judges is None else trained.on(judges)
+    if not len(rules) and form == "table" and output is None:
+        click.echo(trained.none + ("" if everything else " --all shows what the model says."))
+        return
+    title = f"{len(rules)} {_which(trained, fitted, options['likes'])}, counted on {_place(judges, on)}"
+    _show(rules, None if judges is None else trained, title, form, output)
 
 
-def _strongest(
-    relations: Relations, judges: Observations | None, top: int, options: dict[str, Any]
-) -> tuple[Rules, Rules | None]:
-    """Return the rules that are strongest in training, counted on the judges, and as they were in training."""
-    if judges is None:
-        return relations.rules(max_rules=top, **options), None
-    chosen = relations.rules(max_rules=_RESERVE * top, **options)
-    # A rule whose "if" nobody in the data meets cannot be judged; the next strongest takes its place.
-    chosen = chosen[chosen.on(judges).support > 0][:top]
-    return chosen.on(judges), chosen
+def _which(rules: Rules, fitted: Trained, likes: float | None) -> str:
+    least = fitted.scale.rating(fitted.likes if likes is None else likes)
+    meaning = "" if fitted.training.is_binary else f", a like being {least:g} or more"
+    if not rules.supported:
+        return f"rules that the model says{meaning}"
+    return f"rules supported among {rules.n_judged:,} pairs looked at{meaning}"
 
 
 def _place(judges: Observations | None, on: str) -> str:
@@ -148,7 +143,9 @@ def _show(rules: Rules, trained: Rules | None, title: str, form: str, output: st
         return
     columns = rules.readable()
     if trained is not None:
-        columns["in training"] = trained.readable()["held"]
+        # What supports a rule is what it was chosen by.
+        chosen = trained.readable()
+        columns |= {"in training": chosen["held"], "p adjusted": chosen["p adjusted"]}
     emit(columns, form, output, title)
 
 

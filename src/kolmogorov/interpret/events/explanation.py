@@ -77,7 +77,8 @@ class Explanation:
     rating : float
         The same in rating units.
     reasons : tuple of Reason
-        Rules from what the user is known to like to the item, the strongest first.
+        Supported rules from what the user is known to like to the item, the strongest first, where they speak for what
+        is predicted.
     scale : Scale
         Between probabilities and ratings.
     binary : bool
@@ -194,12 +195,13 @@ def explain(
     user: Any,
     item: Any,
     unknown: Unknown = "error",
-    likes: float = 0.6,
+    likes: float | None = None,
 ) -> Explanation:
     """Take the prediction for (user, item) apart: what everybody would get, a difference per event, and the rest.
 
     `read` is the one model whose events are named: `fitted` itself, or of draws the one that stands for them.
     """
+    likes = fitted.likes if likes is None else likes
     check_likes("explain", likes)
     user, item = id_of(fitted.users, user, "user"), id_of(fitted.items, item, "item")
     user_row = int(rows_of(fitted.users, fitted.user_seen, [user], "user", unknown)[0])
@@ -225,7 +227,8 @@ def explain(
         rest=probability - base - float(amounts.sum()),
         probability=probability,
         rating=fitted.scale.rating(probability),
-        reasons=reasons_for(read, user_row, item_row, likes),
+        # A rule to a yes is no reason for less than everybody would get.
+        reasons=reasons_for(read, user_row, item_row, likes) if probability >= base else (),
         scale=fitted.scale,
         binary=fitted.training.is_binary,
         drawn=isinstance(fitted, Posterior),

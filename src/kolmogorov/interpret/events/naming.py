@@ -9,13 +9,12 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from kolmogorov._support.typing import Floats, Rows
+from kolmogorov.data.table.liking import reaching
 from kolmogorov.fitted.point import Fitted
 
 #: Likes that an item counts as expecting of every event beside its own: what is rarely seen stands out in none. Chosen
 #: by benchmarks/coherence.py on a split that is not reported.
 _DOUBT = 0.5
-#: At most so many of all ratings are likes: about half. By judgement.
-_HALF = 0.6
 #: Items in a name, and letters of each. By judgement: what fits beside a bar.
 _IN_NAME, _LONGEST = 2, 28
 
@@ -74,16 +73,9 @@ class EventItems:
         values = rows.values
         if self.fitted.points.size > 2:
             # Of ratings, those of the upper half say that something is liked.
-            values = (values >= self._liked).astype(np.float64)
+            values = reaching(values, self.fitted.likes).astype(np.float64)
         said = csr_array((values, rows.indices, rows.indptr), shape=shape)
         return np.asarray(said.T @ self.fitted.theta)
-
-    @cached_property
-    def _liked(self) -> float:
-        """The least rating that at most about half of all ratings reach."""
-        values, points = self.fitted.training.values, self.fitted.points
-        few = np.array([(values >= point - 1e-9).mean() <= _HALF for point in points])
-        return float(points[np.argmax(few) if few.any() else -1]) - 1e-9
 
     @cached_property
     def expected(self) -> Floats:

@@ -7,6 +7,7 @@ is for the one model that stands for the draws to say: its relations are the can
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -118,6 +119,19 @@ class PosteriorRelations(Relations):
                 sides = sides_of_kind(kind, words, complement(words, psi.shape[1]))
                 dealer.deal(partial(_add, *sides, left, right, kind == "equivalence", held), len(pairs), _PAIR)
         return held / posterior.n_draws
+
+    def _stated(self, rules: Rules, wanted: Selection, likes: float) -> Rules:
+        rules = super()._stated(rules, wanted, likes)
+        at = np.full(len(rules), min(self.thresholds.least(likes), len(self.thresholds) - 1), dtype=np.int8)
+        share = np.zeros(len(rules))
+        for kind in np.unique(rules.kind).tolist():
+            mine = rules.kind == kind
+            sides = rules.antecedent[mine], rules.consequent[mine]
+            if kind == "contrapositive":
+                sides = sides[::-1]
+            name = "implication" if kind == "contrapositive" else kind
+            share[mine] = self.probabilities(pairs_of(*sides, at[mine], at[mine]), name)
+        return replace(rules, probability=share)[share >= wanted.min_probability]
 
     def _ranked(self, parts: Iterator[Rules], wanted: Selection, counting: Counting) -> Rules:
         return wanted.most_probable(parts, counting)

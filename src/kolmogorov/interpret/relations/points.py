@@ -1,46 +1,35 @@
-"""Logical relations between items, read off what one model says of them.
-
-Of yes and no, X_j = 1 means that the drawn event lies in supp(psi_j). So supp(psi_j) ⊆ supp(psi_i) gives X_j = 1 ⇒ X_i
-= 1, for every user and whatever theta is. Every threshold of a many-valued model makes such a model of yes and no:
-{x_j >= a} ⊆ {x_i >= b} gives X_j >= a ⇒ X_i >= b.
-"""
+"""Logical relations between items, and the rules and the order that they make."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.markup import card, note, table
-from kolmogorov._support.optional import to_frame
-from kolmogorov._support.validation import Boolean, Integer, OneOf, Optional, check_parameters
 from kolmogorov.data import Observations
 from kolmogorov.errors import ParameterError
-from kolmogorov.fitted.point import Fitted
-from kolmogorov.interpret.relations.nested import NestedSupports
+from kolmogorov.interpret.relations.listing import Listing
 from kolmogorov.interpret.relations.order import Order
 from kolmogorov.interpret.relations.supports import Supports
-from kolmogorov.interpret.relations.thresholds import Thresholds
 from kolmogorov.interpret.rules.counting import Counting
-from kolmogorov.interpret.rules.pairs import KINDS, PAIR, Pairs, pairs_of, statements, turned
+from kolmogorov.interpret.rules.pairs import KINDS, statements, turned
 from kolmogorov.interpret.rules.selection import Selection, known_row
+from kolmogorov.interpret.rules.supported import stated_by, supported_rules
 from kolmogorov.interpret.rules.table import Rules
 
-Convention = Literal["logic", "paper"]
 _MEANING = {
     "implication": "yes to one ⇒ yes to the other",
     "equivalence": "yes to one ⇔ yes to the other",
     "exclusion": "yes to one ⇒ no to the other",
     "coverage": "no to one ⇒ yes to the other",
 }
-#: Pairs that a call may hold at once: about 2 GB. By judgement.
-_MOST_PAIRS = 100_000_000
 
 
-class Relations:
+class Relations(Listing):
     """Implications, equivalences, exclusions and coverages among a model's items.
 
     They are between statements. Where there are two levels, or the data are yes and no, a statement is that an item
@@ -84,152 +73,11 @@ class Relations:
     >>> ratings = [[1, 1, 2], [2, 3, 5], [4, 5, 5], [5, 5, 5], [1, 2, 2], [3, 4, 5]]
     >>> table = km.Observations.from_dense(ratings, maximum=5)
     >>> model = km.KolmogorovModel(2, levels="auto", user_reg=0.1, n_init=5, random_state=0).fit(table)
-    >>> print(model.relations().rules(max_rules=1)[0])
-    0 >= 2 ⇒ 2 >= 5 (held for 4 of 4; of all, 67%)
+    >>> print(model.relations().rules(max_rules=1))
+    No rule is supported by these data. 0 pairs of items were looked at.
+    >>> ("0 >= 2", "2 >= 5") in model.relations().named(model.relations().implications())
+    True
     """
-
-    def __init__(
-        self,
-        fitted: Fitted,
-        *,
-        trivial: bool | None = None,
-        min_ratings: int = 1,
-        convention: Convention = "logic",
-        thresholds: Thresholds | None = None,
-    ) -> None:
-        check_parameters(
-            "relations",
-            {"trivial": trivial, "min_ratings": min_ratings, "convention": convention},
-            {"trivial": Optional(Boolean()), "min_ratings": Integer(0), "convention": OneOf(("logic", "paper"))},
-        )
-        self._fitted = fitted
-        self.items = fitted.items
-        self.convention = convention
-        self.thresholds = Thresholds.of(fitted) if thresholds is None else thresholds
-        if len(self.thresholds) != 1 and (trivial is not None or convention != "logic"):
-            raise ParameterError("'trivial' and 'convention' go with models of two levels, and this one has others.")
-        self._bits = self.thresholds.bits(fitted.psi)
-        size = self._bits.sum(axis=2)
-        considered = fitted.item_seen & (fitted.item_counts >= min_ratings)
-        self.always = np.flatnonzero(considered & (size == fitted.n_events).all(axis=1))
-        self.never = np.flatnonzero(considered & (size == 0).all(axis=1))
-        telling = (size > 0) & (size < fitted.n_events)
-        # Of an item's thresholds that are reached in the same events, the highest says most.
-        telling[:, :-1] &= size[:, :-1] > size[:, 1:]
-        if convention == "paper" if trivial is None else trivial:
-            telling[:] = True
-        telling &= considered[:, None]
-        self.rows = np.flatnonzero(telling.any(axis=1))
-        self._statements = np.flatnonzero(telling)
-
-    @cached_property
-    def supports(self) -> Supports:
-        """The statements' supports as bits, equal ones together.
-
-        Statement number item * T + t is that the item reaches threshold t of T; with one threshold it is the item's.
-        """
-        return Supports(self._bits.reshape(-1, self._fitted.n_events), self._statements)
-
-    @cached_property
-    def _nested(self) -> NestedSupports:
-        return NestedSupports(self._bits, self.rows)
-
-    def _lister(self, kind: str) -> Supports | NestedSupports:
-        check_parameters("relations", {"kind": kind}, {"kind": OneOf(KINDS)})
-        return self.supports if len(self.thresholds) == 1 or kind == "equivalence" else self._nested
-
-    @cached_property
-    def counts(self) -> dict[str, int]:
-        """Number of pairs of each kind, counted without listing them."""
-        return {kind: self._lister(kind).count(kind) for kind in KINDS}
-
-    def stream(self, kind: str = "implication", min_probability: float = 0.5) -> Iterator[Pairs]:
-        """Yield the pairs of a kind in blocks of about a million, so that any number of them can be gone through."""
-        n = len(self.thresholds)
-        for left, right in self._lister(kind).pairs(kind):
-            if kind != "implication":
-                left, right = np.minimum(left, right), np.maximum(left, right)
-            elif self.convention == "paper":
-                left, right = right, left
-            yield pairs_of(left // n, right // n, left % n, right % n)
-
-    def pairs(self, kind: str, min_probability: float = 0.5) -> Pairs:
-        """Return all pairs of a kind.
-
-        Parameters
-        ----------
-        kind : {"implication", "equivalence", "exclusion", "coverage"}
-        min_probability : float
-            Of draws, the least share of them in which a relation holds. A single model holds all that it says.
-
-        Returns
-        -------
-        array of named columns
-            Items `antecedent` and `consequent` by their rows in `model.items_`, and their thresholds by number from 0,
-            `antecedent_at` and `consequent_at`; of draws the `probability` too, most probable first.
-        """
-        asked = self._lister(kind).count(kind)
-        if asked > _MOST_PAIRS:
-            raise ParameterError(
-                f"There are {asked:,} pairs of kind {kind}, about {asked * PAIR.itemsize / 1e9:.1f} GB. Go through "
-                f"them with stream({kind!r}), or keep the strongest with rules(max_rules=...)."
-            )
-        blocks = list(self.stream(kind, min_probability))
-        return np.concatenate(blocks) if blocks else np.empty(0, dtype=PAIR)
-
-    def implications(self, min_probability: float = 0.5) -> Pairs:
-        """Return `pairs` (j, i), supp(psi_j) a proper subset of supp(psi_i): X_j = 1 ⇒ X_i = 1, X_i = 0 ⇒ X_j = 0.
-
-        In the paper's convention they are (i, j). With several thresholds supports may also be equal.
-        """
-        return self.pairs("implication", min_probability)
-
-    def equivalences(self, min_probability: float = 0.5) -> Pairs:
-        """Return `pairs` (j, i), j < i, with equal supports: X_j = X_i."""
-        return self.pairs("equivalence", min_probability)
-
-    def exclusions(self, min_probability: float = 0.5) -> Pairs:
-        """Return `pairs` (j, i), j < i, with disjoint supports: X_j = 1 ⇒ X_i = 0."""
-        return self.pairs("exclusion", min_probability)
-
-    def coverages(self, min_probability: float = 0.5) -> Pairs:
-        """Return `pairs` (j, i), j < i, whose supports together hold every event: X_j = 0 ⇒ X_i = 1."""
-        return self.pairs("coverage", min_probability)
-
-    @property
-    def _ratings(self) -> Any:
-        """The thresholds in rating units, where statements say them."""
-        return self._fitted.scale.rating(self.thresholds.ratings) if self.thresholds.said else None
-
-    def named(self, pairs: Pairs) -> list[tuple[str, str]]:
-        """Return pairs in words: the items' names, and thresholds in rating units where there are several."""
-        sides = [
-            statements(self.items, self._ratings, pairs[side], pairs[f"{side}_at"], True)
-            for side in ("antecedent", "consequent")
-        ]
-        return list(zip(*sides, strict=True))
-
-    def to_frame(
-        self, backend: str | None = None, *, kinds: Sequence[str] = KINDS, min_probability: float = 0.5
-    ) -> Any:
-        """Return relations as a data frame: kind, antecedent, consequent, and whether the pair is trivial.
-
-        Where statements say their thresholds, `antecedent_at` and `consequent_at` are these in rating units; of draws
-        there is the `probability`.
-        """
-        found = [self.pairs(kind, min_probability) for kind in kinds]
-        pairs, name, ratings = np.concatenate(found), self.items.name, self._ratings
-        odd = np.zeros(len(self.items), dtype=bool)
-        odd[self.always] = odd[self.never] = True
-        columns: dict[str, Any] = {"kind": np.repeat([*kinds], [*map(len, found)]).tolist()}
-        for side in ("antecedent", "consequent"):
-            columns[side] = [name(row) for row in pairs[side].tolist()]
-            if ratings is not None:
-                columns[f"{side}_at"] = ratings[pairs[f"{side}_at"]]
-        columns["trivial"] = odd[pairs["antecedent"]] | odd[pairs["consequent"]]
-        if "probability" in (pairs.dtype.names or ()):
-            columns["probability"] = pairs["probability"]
-        return to_frame(columns, backend)
 
     def rules(
         self,
@@ -239,53 +87,73 @@ class Relations:
         kinds: Sequence[str] = ("implication",),
         contrapositives: bool = False,
         item: Any = None,
-        min_probability: float = 0.5,
-        min_support: int = 1,
+        supported: bool = True,
+        min_probability: float | None = None,
+        min_support: int | None = None,
         min_confidence: float = 0.0,
-        min_lift: float = 0.0,
-        max_p: float = 1.0,
+        min_lift: float | None = None,
+        max_p: float | None = None,
         max_rules: int | None = 1000,
     ) -> Rules:
-        """Count on data how often each rule was seen and how often it held; return the strongest.
+        """Return the rules between items that the data support, or with `supported=False` all that the model says.
 
-        Choose rules and judge them on different data: ``relations.rules(train).on(test)``.
+        A rule is supported if it holds more often than its users' general readiness to say yes explains. All pairs of
+        items are looked at, whatever the model says of them, and p-values are corrected for all of them. How rules fare
+        on data that they were not chosen on: ``relations.rules(train).on(test)``.
 
         Parameters
         ----------
         observations : Observations, optional
-            What to count on, by default the data that the model was trained on, where any rule looks good.
+            What to count on, by default the data that the model was trained on.
         likes : float, optional
-            Values of at least this, on the probability scale, mean yes; by default 0.6, 3 of 5 stars where p = stars /
-            5. With several thresholds, only rules both of whose thresholds are at least this; by default all.
+            Values of at least this, on the probability scale, mean yes; by default the smallest rating that at most
+            about half of the training data reach, such as 4 of 5 stars. With several thresholds and
+            ``supported=False``, only rules both of whose thresholds are at least this; by default all.
         kinds : sequence of {"implication", "equivalence", "exclusion", "coverage"}
             Equivalences, exclusions and coverages make two rules each.
         contrapositives : bool
             Count "no to i ⇒ no to j" beside "yes to j ⇒ yes to i".
         item : id, optional
-            Only rules about this item.
-        min_probability : float
-            Of draws, the least share of them in which a rule holds. With several thresholds it has to hold at its very
-            thresholds, so that few rules are nearly certain.
-        min_support : int
-            Pairs seen.
-        min_confidence, min_lift, max_p : float
-            Limits, applied while the rules stream by; `max_p` to the p-value adjusted for all rules counted.
+            Only rules about this item; only pairs with it are looked at.
+        supported : bool
+            Keep what the data support. With False: what the supports in the model say, at every threshold.
+        min_probability : float, optional
+            Of draws, the least share of them in which a rule holds; by default any, and 0.5 of all that the model says.
+            With several thresholds it has to hold at its very thresholds, so that few rules are nearly certain.
+        min_support : int, optional
+            Pairs seen; by default 5, and 1 of all that the model says.
+        min_confidence, min_lift, max_p : float, optional
+            Limits; `max_p` to the p-value adjusted for all that was looked at. By default a lift of 1 and a p-value of
+            0.05, and none of all that the model says.
         max_rules : int, optional
             Keep so many, the strongest; with None all.
 
         Returns
         -------
         Rules
-            Strongest first; of draws most probable first.
+            By how much oftener than expected they hold at least, the strongest first; of all that draws say the most
+            probable first.
         """
-        limits = (min_probability, min_support, min_confidence, min_lift, max_p, max_rules)
+        limits = (supported, min_probability, min_support, min_confidence, min_lift, max_p, max_rules)
         wanted = Selection(likes, kinds, contrapositives, item, *limits)
         row = None if item is None else known_row(self.items, item)
+        thresholds, fitted = self.thresholds, self._fitted
+        least = fitted.likes if likes is None else likes
+        if supported:
+            said = not fitted.training.is_binary
+            counting = Counting.for_model(fitted, observations, np.array([least]), said)
+            found = self._stated(supported_rules(counting, wanted, self._considered, row), wanted, least)
+            return found[:max_rules]
         if max_rules is None and row is None:
             wanted.check_number(self.counts)
-        thresholds = self.thresholds
-        counting = Counting.for_model(self._fitted, observations, thresholds.counted_at(likes), thresholds.said)
+        counting = Counting.for_model(fitted, observations, thresholds.counted_at(least), thresholds.said)
         return self._ranked(self._counted(counting, wanted, row), wanted, counting)
+
+    def _stated(self, rules: Rules, wanted: Selection, likes: float) -> Rules:
+        """Say of each rule whether the model says the same of the items being liked."""
+        at = self.thresholds.least(likes)
+        bits = self._bits[:, at] if at < len(self.thresholds) else np.zeros_like(self._fitted.psi, dtype=bool)
+        return stated_by(bits, rules, wanted.kinds)
 
     def _counted(self, counting: Counting, wanted: Selection, item: int | None) -> Iterator[Rules]:
         """Yield the rules of all kinds in blocks, both readings of a pair where it has two."""
@@ -293,13 +161,13 @@ class Relations:
         for kind in wanted.kinds:
             for pairs in self.stream(kind, wanted.min_probability):
                 pairs = wanted.about(pairs, item, least)
-                tables = counting.tables(pairs)
-                yield Rules.counted(counting, kind, pairs, tables)
+                compared = counting.compared(pairs)
+                yield Rules.counted(counting, kind, pairs, compared)
                 if kind == "implication" and not wanted.contrapositives:
                     continue
                 # The other reading: equivalence the other way round, everything else by contraposition.
                 other = "contrapositive" if kind == "implication" else kind
-                yield Rules.counted(counting, other, turned(pairs), tables[:, [0, 2, 1, 3]])
+                yield Rules.counted(counting, other, turned(pairs), compared.turned())
 
     def _ranked(self, parts: Iterator[Rules], wanted: Selection, counting: Counting) -> Rules:
         """Return the rules to keep, best first."""

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from kolmogorov._support.nearest import middles
 from kolmogorov._support.typing import Floats
 from kolmogorov.fitted.point import Fitted
-from kolmogorov.interpret.rules.counting import LIKES
 
 # Values come through divisions, and those of draws in single precision.
 _ROUNDING, _SINGLE = 1e-9, 1e-6
@@ -88,9 +87,9 @@ class Thresholds:
         reached: NDArray[np.bool_] = psi[:, None, :] >= self.levels[:, None] - _SINGLE
         return reached
 
-    def counted_at(self, likes: float | None) -> Floats:
+    def counted_at(self, likes: float) -> Floats:
         """Return what ratings must reach to be a yes, when rules are counted: with yes and no that is `likes`."""
-        return self.ratings if self.said else np.array([LIKES if likes is None else likes])
+        return self.ratings if self.said else np.array([likes])
 
     def least(self, likes: float | None) -> int:
         """Return the number of the lowest threshold whose rating is at least `likes`."""

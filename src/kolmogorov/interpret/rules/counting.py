@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,19 +13,17 @@ from numpy.typing import NDArray
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import check_parameters
 from kolmogorov.data import Observations, Scale, Vocabulary
+from kolmogorov.data.entries.view import View
 from kolmogorov.errors import DataError
-from kolmogorov.execution import Threads
 from kolmogorov.fitted.base import Trained
 from kolmogorov.interpret.rules.pairs import Pairs, sides_of
-from kolmogorov.kernels.sets.contingency import count_tables, fisher_greater, log_factorials
+from kolmogorov.interpret.rules.readiness import Compared, Readiness
 
 Bits = NDArray[np.bool_]
-#: What means yes where nothing else is said, on the probability scale: 3 of 5 stars. By judgement.
-LIKES = 0.6
+# A normal quantile: one-sided bounds of 95%.
+_ONE_SIDED = 1.6448536269514722
 # Values come through divisions; a rating at the threshold must not fall below it by rounding.
 _ROUNDING = 1e-9
-#: A thread looks at about 2 ** 24 ratings at a time, some hundredths of a second, so that Ctrl-C is heard soon.
-_SHARE_BITS = 7
 #: Cells of a table that is filled to count in it, at most: some hundred megabytes. By judgement.
 _MOST_CELLS = 20_000_000
 #: Under which name a model keeps the counting of its training data.
@@ -40,17 +39,12 @@ class Threshold:
         return isinstance(value, numbers.Real) and not isinstance(value, bool) and 0.0 < float(value) <= 1.0
 
     def __str__(self) -> str:
-        return "a threshold such as 0.6 (3 of 5 stars), above 0 and at most 1, on the probability scale"
+        return "a threshold such as 0.8 (4 of 5 stars), above 0 and at most 1, on the probability scale"
 
 
 def check_likes(owner: str, likes: Any) -> None:
     """Raise where `likes` is no threshold on the probability scale."""
     check_parameters(owner, {"likes": likes}, {"likes": Threshold()})
-
-
-def reaching(values: Any, threshold: float) -> Any:
-    """Tell which values, on the probability scale, are at least a threshold."""
-    return values >= threshold - _ROUNDING
 
 
 def thresholds_reached(values: Floats, thresholds: Floats) -> Rows:
@@ -114,22 +108,31 @@ class Counting:
         if len(observations) == 0:
             raise DataError("There is nothing to count rules on: the observations are empty.")
         self.basis = Basis(items, scale, thresholds, said, source or f"{len(observations):,} observations")
-        view = observations.rescaled(scale).columns
-        column = items.translate(observations.items)
+        rescaled = observations.rescaled(scale)
+        self._rows, self._columns = rescaled.rows, rescaled.columns
+        #: The model's item of every item of the observations, and the other way round; -1 where there is none.
+        self.item_of = items.translate(observations.items)
         self._place = np.full(len(items), -1, dtype=np.int64)
-        self._place[column[column >= 0]] = np.flatnonzero(column >= 0)
-        self._indptr, self._indices = view.indptr, view.indices
-        self._reached = thresholds_reached(view.values, thresholds).astype(np.int8)
-        self._n_users = observations.n_users
+        self._place[self.item_of[self.item_of >= 0]] = np.flatnonzero(self.item_of >= 0)
+        view = self._columns
+        reached = self._reached(view)
         known = self._place >= 0
         self.raters: Rows = np.where(known, view.counts[self._place], 0)
         self.rates: Floats = np.empty((len(thresholds), len(items)))
         for k in range(len(thresholds)):
-            yes = np.append(self._reached > k, False)
+            yes = np.append(reached > k, False)
             said_yes = np.add.reduceat(yes, view.indptr[:-1], dtype=np.int64) * (view.counts > 0)
             with np.errstate(invalid="ignore", divide="ignore"):
                 self.rates[k] = np.where(known, said_yes[self._place], 0) / self.raters
-        self._log_factorial = log_factorials(self._n_users + 1)
+
+    def _reached(self, view: View) -> NDArray[np.int8]:
+        return thresholds_reached(view.values, self.basis.thresholds).astype(np.int8)
+
+    @cached_property
+    def readiness(self) -> Readiness:
+        """How readily each user says yes, and each item is said yes to; made at first use."""
+        rows, columns = self._rows, self._columns
+        return Readiness(rows, columns, self._reached(rows), self._reached(columns), len(self.basis.thresholds))
 
     @classmethod
     def for_model(
@@ -151,43 +154,35 @@ class Counting:
             trained.kept[_KEPT] = kept
         return kept
 
-    def tables(self, pairs: Pairs) -> NDArray[np.int32]:
-        """Count users observed with both items: (no no, no yes, yes no, yes yes) for every pair."""
-        out = np.empty((len(pairs), 4), dtype=np.int32)
-        sides = sides_of(pairs)
-
-        def work(first: int, last: int) -> None:
-            room = np.zeros(self._n_users, dtype=np.int8)
-            count_tables(*sides, self._place, self._indptr, self._indices, self._reached, room, first, last, out)
-
-        self._deal(work, sides[1])
-        return out
+    def compared(self, pairs: Pairs) -> Compared:
+        """Count users observed with both items, and sum what their readiness to say yes would make of each pair."""
+        return self.readiness.compared(sides_of(pairs), self._place)
 
     def counts(
-        self, pairs: Pairs, left_yes: Bits, right_yes: Bits, tables: NDArray[np.int32] | None = None
+        self, pairs: Pairs, left_yes: Bits, right_yes: Bits, compared: Compared | None = None
     ) -> dict[str, NDArray[Any]]:
         """Count the rules "if left is so, right is so", where each is yes or no to a statement: columns of `Rules`."""
-        raw = self.tables(pairs) if tables is None else tables
+        raw = self.compared(pairs) if compared is None else compared
         right, right_at = sides_of(pairs)[1::2]
         # The cells of a table are numbered in binary: "no" instead of "yes" flips a digit.
         flips = 2 * ~left_yes + ~right_yes
-        cells = np.take_along_axis(raw, np.arange(4) ^ flips[:, None], axis=1)
-        p_value = np.empty(len(pairs))
-
-        def work(first: int, last: int) -> None:
-            fisher_greater(cells[first:last], self._log_factorial, p_value[first:last])
-
-        self._deal(work, right)
+        cells = np.take_along_axis(raw.tables, np.arange(4) ^ flips[:, None], axis=1)
+        support = cells[:, 2].astype(np.int64) + cells[:, 3]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            expected = np.where(left_yes, raw.sums[:, 4], raw.sums[:, 3]) / support
         rate = self.rates[right_at, right]
         return {
-            "support": cells[:, 2].astype(np.int64) + cells[:, 3],
+            "support": support,
             "held": cells[:, 3].astype(np.int64),
             "base_rate": np.where(right_yes, rate, 1.0 - rate),
-            "raters": self.raters[right],
-            "p_value": p_value,
+            "expected": np.where(right_yes, expected, 1.0 - expected),
+            "p_value": raw.departures.p_values(left_yes == right_yes),
         }
 
-    def _deal(self, work: Any, right: Rows) -> None:
-        entries = int(self.raters[right].mean()) if len(right) else 0
-        with Threads() as dealer:
-            dealer.deal(work, len(right), row_entries=max(1, entries >> _SHARE_BITS))
+
+def lower_bound(rate: Floats, count: Rows) -> Floats:
+    """Return Wilson's one-sided 95% lower bound of a rate."""
+    z = _ONE_SIDED
+    spread = z * np.sqrt(rate * (1 - rate) / count + z * z / (4.0 * count * count))
+    bound: Floats = (rate + z * z / (2.0 * count) - spread) / (1 + z * z / count)
+    return bound

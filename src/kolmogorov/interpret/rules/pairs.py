@@ -15,6 +15,14 @@ from kolmogorov.data import Vocabulary
 
 #: The kinds of relations between two supports.
 KINDS = ("implication", "equivalence", "exclusion", "coverage")
+#: What each kind says of its two items: (yes to the first, yes to the second).
+SAYS = {
+    "implication": (True, True),
+    "equivalence": (True, True),
+    "exclusion": (True, False),
+    "coverage": (False, True),
+    "contrapositive": (False, False),
+}
 #: Items by their row numbers, and thresholds by number from 0.
 PAIR = np.dtype(
     [("antecedent", np.int64), ("antecedent_at", np.int8), ("consequent", np.int64), ("consequent_at", np.int8)]

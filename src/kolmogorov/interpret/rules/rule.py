@@ -23,8 +23,10 @@ class Rule:
         Those among them for whom the consequent was so.
     base_rate : float
         Share for whom the consequent was so among all users observed with its item.
+    expected : float
+        Share of the cases in which it would hold if users differed only in how readily they say yes.
     p_adjusted : float
-        Fisher's one-sided test, corrected for all rules judged.
+        Whether it holds more often than that, corrected for all that was looked at.
     probability : float or None
         Of draws, the share in which the rule holds.
 
@@ -40,6 +42,7 @@ class Rule:
     support: int
     held: int
     base_rate: float
+    expected: float = float("nan")
     p_adjusted: float = 1.0
     probability: float | None = None
 

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import Boolean, Integer, Optional, Real, Requirement, check_parameters
 from kolmogorov.data import Vocabulary
 from kolmogorov.errors import ParameterError, UnknownIdError
 from kolmogorov.interpret.rules.counting import Bits, Counting, Threshold
+from kolmogorov.interpret.rules.multiplicity import Looked
 from kolmogorov.interpret.rules.pairs import KINDS, PAIR, PROBABLE_PAIR, Pairs
 from kolmogorov.interpret.rules.table import Rules, joined
 
@@ -44,13 +46,17 @@ _REQUIREMENTS: dict[str, Requirement] = {
     "likes": Optional(Threshold()),
     "kinds": Kinds(),
     "contrapositives": Boolean(),
-    "min_probability": Real(0.0, 1.0),
-    "min_support": Integer(0),
+    "supported": Boolean(),
+    "min_probability": Optional(Real(0.0, 1.0)),
+    "min_support": Optional(Integer(0)),
     "min_confidence": Real(0.0),
-    "min_lift": Real(0.0),
-    "max_p": Real(0.0),
+    "min_lift": Optional(Real(0.0)),
+    "max_p": Optional(Real(0.0)),
     "max_rules": Optional(Integer(1)),
 }
+#: The limits where nothing else is said: of rules that the data support, and of all that the model says.
+_SUPPORTED = {"min_probability": 0.0, "min_support": 5, "min_lift": 1.0, "max_p": 0.05}
+_ALL = {"min_probability": 0.5, "min_support": 1, "min_lift": 0.0, "max_p": 1.0}
 
 
 @dataclass(frozen=True)
@@ -61,16 +67,25 @@ class Selection:
     kinds: Sequence[str]
     contrapositives: bool
     item: Any
-    min_probability: float
-    min_support: int
+    supported: bool
+    min_probability: Any
+    min_support: Any
     min_confidence: float
-    min_lift: float
-    max_p: float
+    min_lift: Any
+    max_p: Any
     max_rules: int | None
 
     def __post_init__(self) -> None:
         check_parameters("rules", vars(self), _REQUIREMENTS)
         object.__setattr__(self, "kinds", tuple(dict.fromkeys(self.kinds)))
+        for name, usual in (_SUPPORTED if self.supported else _ALL).items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, usual)
+
+    @classmethod
+    def usual(cls, likes: float) -> Selection:
+        """Return what is wanted where nothing is said: supported implications."""
+        return cls(likes, ("implication",), False, None, True, None, None, 0.0, None, None, None)
 
     def check_number(self, counts: dict[str, int]) -> None:
         """Raise where there are too many rules to hold all of them."""
@@ -89,27 +104,28 @@ class Selection:
             good &= (pairs["antecedent"] == item) | (pairs["consequent"] == item)
         return pairs[good]
 
-    def good(self, rules: Rules, n_judged: int) -> Bits:
-        """Tell which rules meet the limits, where so many have been judged."""
+    def good(self, rules: Rules, p_values: Floats | None = None) -> Bits:
+        """Tell which rules meet the limits; by their adjusted p-values, or by others."""
         with np.errstate(invalid="ignore"):
             good = rules.support >= self.min_support
             good &= ~(rules.confidence < self.min_confidence) & ~(rules.lift < self.min_lift)
-            return good & ((rules.p_value * n_judged <= self.max_p) | (self.max_p >= 1.0))
+            return good & ((rules.p_adjusted if p_values is None else p_values) <= self.max_p)
 
     def strongest(self, parts: Iterable[Rules], counting: Counting) -> Rules:
         """Return the strongest of the rules that meet the limits; the others are dropped as they come."""
         kept = [Rules.counted(counting, "implication", np.empty(0, dtype=PAIR))]
-        waiting = judged = 0
+        waiting, looked = 0, Looked()
         for part in parts:
-            judged += len(part)
-            # The correction of p-values can only grow as more rules are judged.
-            kept.append(part[self.good(part, judged)])
+            looked.add(part.p_value)
+            # Corrected, a p-value can only be larger.
+            kept.append(part[self.good(part, part.p_value)])
             waiting += len(kept[-1])
             if self.max_rules is not None and waiting > max(4 * self.max_rules, _WAITING):
                 kept = [joined(kept).strongest(self.max_rules)]
                 waiting = len(kept[0])
-        whole = replace(joined(kept).strongest(self.max_rules), n_judged=judged)
-        return whole[self.good(whole, judged)]
+        whole = joined(kept).strongest(self.max_rules)
+        whole = replace(whole, p_adjusted=looked.adjusted(whole.p_value), n_judged=looked.number)
+        return whole[self.good(whole)]
 
     def most_probable(self, parts: Iterable[Rules], counting: Counting) -> Rules:
         """Return the most probable of the rules that meet the limits."""
@@ -117,4 +133,7 @@ class Selection:
         sides = (rules.consequent_at, rules.consequent, rules.antecedent_at, rules.antecedent)
         assert rules.probability is not None
         rules = rules[np.lexsort((*sides, -rules.probability))]
-        return rules[self.good(rules, len(rules))][: self.max_rules]
+        looked = Looked()
+        looked.add(rules.p_value)
+        rules = replace(rules, p_adjusted=looked.adjusted(rules.p_value))
+        return rules[self.good(rules)][: self.max_rules]

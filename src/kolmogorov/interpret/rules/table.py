@@ -9,32 +9,21 @@ from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import false_discovery_control
 
 from kolmogorov._support.markup import card, table
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.wording import shown
 from kolmogorov.data import Observations, Vocabulary
-from kolmogorov.interpret.rules.counting import Basis, Bits, Counting
-from kolmogorov.interpret.rules.pairs import Pairs, pairs_of, sides_of, statements, with_probability
+from kolmogorov.interpret.rules.counting import Basis, Bits, Counting, lower_bound
+from kolmogorov.interpret.rules.pairs import SAYS, Pairs, pairs_of, sides_of, statements, with_probability
+from kolmogorov.interpret.rules.readiness import Compared
 from kolmogorov.interpret.rules.rule import Rule
 from kolmogorov.plot.relations import rule_scatter
 
-#: What each kind says of its two items: (yes to the first, yes to the second).
-SAYS = {
-    "implication": (True, True),
-    "equivalence": (True, True),
-    "exclusion": (True, False),
-    "coverage": (False, True),
-    "contrapositive": (False, False),
-}
 _NAMES = np.array(list(SAYS), dtype=object)
 _FLAGS = np.array(list(SAYS.values()))
-# A normal quantile: one-sided bounds of 95%.
-_ONE_SIDED = 1.6448536269514722
-#: Cases at the base rate that a rule counts as having seen before, when it is ranked. Chosen by held-out lifts on three
-#: of the splits of benchmarks/rules.py.
-_DOUBT = 20.0
 #: Rules that are shown when many are printed, and in a summary. By judgement.
 _PRINTED, _SUMMARY = 20, 3
 
@@ -57,12 +46,19 @@ class Rules(Sequence[Rule]):
         Those among them for whom the consequent was so.
     base_rate : float64[n]
         Share of all users observed with the consequent's item for whom it was so.
-    raters : int64[n]
-        How many users that is a share of.
+    expected : float64[n]
+        Share of the pairs seen in which the rule would hold if users and items differed only in how readily yes is
+        said: what these very users are expected to say anyway.
     p_value : float64[n]
-        One-sided Fisher test of the consequent against the antecedent, among users observed with both.
+        One-sided test of whether it held more often than that; 1 where there is too little to tell.
+    p_adjusted : float64[n]
+        The same, corrected for all that was looked at (Benjamini and Hochberg).
     n_judged : int
-        Rules among which these were found; the p-values are corrected for all of them.
+        What was looked at to find these: pairs of items, or rules.
+    supported : bool
+        Whether all pairs of items were looked at and only those kept that the data support.
+    stated : bool[n] or None
+        Whether the model says the same: its supports are so related.
     probability : float64[n] or None
         Of a model that consists of draws, the share in which each rule holds.
 
@@ -73,9 +69,9 @@ class Rules(Sequence[Rule]):
     >>> model = km.KolmogorovModel(n_events=5, user_reg=0.3, n_init=10, random_state=0).fit(train)
     >>> rules = model.relations().rules(train, max_rules=10)
     >>> print(rules[0])
-    fins ⇒ aquatic (held for 13 of 13; of all, 38%)
+    feathers ⇒ airborne (held for 11 of 13; of all, 24%)
     >>> len(rules.on(test)), rules.on(test)[0].antecedent
-    (10, 'fins')
+    (10, 'feathers')
     """
 
     basis: Basis
@@ -87,23 +83,28 @@ class Rules(Sequence[Rule]):
     support: Rows
     held: Rows
     base_rate: Floats
-    raters: Rows
+    expected: Floats
     p_value: Floats
+    p_adjusted: Floats
     n_judged: int
+    supported: bool = False
+    stated: Bits | None = None
     probability: Floats | None = None
 
     @classmethod
     def counted(
-        cls, counting: Counting, kind: str | NDArray[np.int8], pairs: Pairs, tables: NDArray[np.int32] | None = None
+        cls, counting: Counting, kind: str | NDArray[np.int8], pairs: Pairs, compared: Compared | None = None
     ) -> Rules:
         """Count rules about some pairs, all of one kind or each of its own (by number).
 
-        `tables` are those of `Counting.tables`, where they are known.
+        `compared` is what `Counting.compared` says of the pairs, where it is known. p-values are corrected for these.
         """
         code = np.full(len(pairs), list(SAYS).index(kind), dtype=np.int8) if isinstance(kind, str) else kind
-        counts = counting.counts(pairs, _FLAGS[code, 0], _FLAGS[code, 1], tables)
+        counts = counting.counts(pairs, _FLAGS[code, 0], _FLAGS[code, 1], compared)
         chance = pairs["probability"] if "probability" in (pairs.dtype.names or ()) else None
-        return cls(counting.basis, code, *sides_of(pairs), **counts, n_judged=len(pairs), probability=chance)
+        adjusted = false_discovery_control(counts["p_value"]) if len(pairs) else counts["p_value"]
+        columns: dict[str, Any] = counts | {"p_adjusted": adjusted, "probability": chance}
+        return cls(counting.basis, code, *sides_of(pairs), **columns, n_judged=len(pairs))
 
     @property
     def pairs(self) -> Pairs:
@@ -159,26 +160,14 @@ class Rules(Sequence[Rule]):
             return self.confidence / self.base_rate
 
     @cached_property
-    def p_adjusted(self) -> Floats:
-        """The p-values times the number of rules judged (Bonferroni), at most 1.
-
-        The chance that any rule without substance comes out below some level is at most that level, however the
-        rules depend on each other.
-        """
-        return np.minimum(1.0, self.p_value * max(self.n_judged, 1))
-
-    @cached_property
     def strength(self) -> Floats:
-        """What rules are ranked by: a cautious lift.
+        """What rules are ranked by: how much oftener than expected they hold at least.
 
-        The confidence counts 20 cases at the base rate besides those seen, and the base rate is replaced by its upper
-        95% bound (Wilson's), so that neither few cases nor a consequent with few raters makes a rule look strong. nan
-        where nothing was seen.
+        It is the lower 95% bound (Wilson's) of the confidence less what is expected of the same users; nan where
+        nothing was seen.
         """
         with np.errstate(invalid="ignore", divide="ignore"):
-            confidence = (self.held + _DOUBT * self.base_rate) / (self.support + _DOUBT)
-            strength = confidence / _upper_bound(self.base_rate, self.raters)
-        return np.where(self.support > 0, strength, np.nan)
+            return lower_bound(self.confidence, self.support) - self.expected
 
     def __len__(self) -> int:
         return len(self.antecedent)
@@ -196,8 +185,8 @@ class Rules(Sequence[Rule]):
 
     def __iter__(self) -> Iterator[Rule]:
         chances = [None] * len(self) if self.probability is None else self.probability.tolist()
-        columns = (self.support, self.held, self.base_rate, self.p_adjusted)
-        for kind, left, right, seen, held, rate, p, chance in zip(
+        columns = (self.support, self.held, self.base_rate, self.expected, self.p_adjusted)
+        for kind, left, right, seen, held, rate, usual, p, chance in zip(
             self.kind, *self.names(), *(column.tolist() for column in columns), chances, strict=True
         ):
             yield Rule(
@@ -207,6 +196,7 @@ class Rules(Sequence[Rule]):
                 support=seen,
                 held=held,
                 base_rate=rate,
+                expected=usual,
                 p_adjusted=p,
                 probability=chance,
             )
@@ -262,10 +252,12 @@ class Rules(Sequence[Rule]):
             "held": self.held,
             "confidence": self.confidence,
             "base_rate": self.base_rate,
+            "expected": self.expected,
             "lift": self.lift,
             "strength": self.strength,
             "p_value": self.p_value,
             "p_adjusted": self.p_adjusted,
+            **({} if self.stated is None else {"stated": self.stated}),
             **({} if ratings is None else {name: ratings[numbers] for name, numbers in at.items()}),
         }
 
@@ -288,25 +280,39 @@ class Rules(Sequence[Rule]):
             "then": right,
             "held": [f"{held:,} of {seen:,}" for held, seen in zip(self.held, self.support, strict=True)],
             "base rate": [f"{rate:.0%}" if rate == rate else "–" for rate in self.base_rate],
+            "expected": [f"{rate:.0%}" if rate == rate else "–" for rate in self.expected],
             "lift": [f"{lift:.2f}" if lift == lift else "–" for lift in self.lift],
             "p adjusted": [f"{p:.2g}" for p in self.p_adjusted],
         }
 
     def __str__(self) -> str:
+        if not len(self):
+            return self.none
         columns = self[:_PRINTED].readable()
         rows = [list(columns), *([shown(cell) for cell in row] for row in zip(*columns.values(), strict=True))]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
         return "\n".join(lines + _rest(len(self) - _PRINTED))
 
+    @property
+    def none(self) -> str:
+        """What to say where there are no rules."""
+        if self.supported:
+            return f"No rule is supported by these data. {self.n_judged:,} pairs of items were looked at."
+        return "No rule."
+
     def __repr__(self) -> str:
-        number = f"{len(self):,} rule{'' if len(self) == 1 else 's'}"
+        if not len(self):
+            return f"<{self.none}>"
         lines = [f"  {rule}" for rule in self.strongest(_SUMMARY)]
-        return "\n".join([f"<{number}, counted on {self.basis.source}>", *lines, *_rest(len(self) - len(lines), "  ")])
+        return "\n".join([f"<{self._title}>", *lines, *_rest(len(self) - len(lines), "  ")])
+
+    @property
+    def _title(self) -> str:
+        return f"{len(self):,} rule{'' if len(self) == 1 else 's'}, counted on {self.basis.source}"
 
     def _repr_html_(self) -> str:
-        title = f"{len(self):,} rule{'' if len(self) == 1 else 's'}, counted on {self.basis.source}"
-        return card(title, table(self[:_PRINTED].readable(), more=len(self) - _PRINTED))
+        return card(self._title, table(self[:_PRINTED].readable(), more=len(self) - _PRINTED))
 
     def plot(self, n_labels: int = 5, ax: Any = None) -> Any:
         """Draw the rules by cases and by how much oftener than the base rate they held (extra `plot`).
@@ -339,11 +345,3 @@ def _columns(rules: Rules) -> dict[str, NDArray[Any]]:
 
 def _rest(number: int, indent: str = "") -> list[str]:
     return [f"{indent}and {number:,} more"] if number > 0 else []
-
-
-def _upper_bound(rate: Floats, count: Rows) -> Floats:
-    """Return Wilson's one-sided 95% upper bound of a rate."""
-    z = _ONE_SIDED
-    spread = z * np.sqrt(rate * (1 - rate) / count + z * z / (4.0 * count * count))
-    bound: Floats = (rate + z * z / (2.0 * count) + spread) / (1 + z * z / count)
-    return bound

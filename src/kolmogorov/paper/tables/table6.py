@@ -9,7 +9,7 @@ import numpy as np
 
 from kolmogorov.data import Observations
 from kolmogorov.interpret import Relations
-from kolmogorov.interpret.relations.points import Convention
+from kolmogorov.interpret.relations.listing import Convention
 from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.paper.claims import Claim, Trial
 from kolmogorov.paper.data import split
@@ -45,7 +45,7 @@ def _measured(sweeps: int, starts: int) -> dict[str, Any]:
         held[word] = [
             models[0]
             .relations(min_ratings=_MIN_RATINGS, trivial=False, convention=convention)
-            .rules(test, likes, max_rules=None)
+            .rules(test, likes, supported=False, max_rules=None)
             .totals()
             for convention in _CONVENTIONS
         ]

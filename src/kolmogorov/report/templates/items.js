@@ -37,7 +37,7 @@ function oneItem(row) {
         ? "It happens in no event, so it would imply everything."
         : null;
   const list = (title, words, fits) => {
-    const rules = ALL_RULES.filter(fits);
+    const rules = ALL_RULES.filter((rule) => supported(rule) && fits(rule));
     if (!rules.length) return null;
     const name = title.toLowerCase().replaceAll(" ", "-");
     return section(title, ruleTable({ name, rules, caption: `${words} ${counted}` }));

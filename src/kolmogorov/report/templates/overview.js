@@ -146,7 +146,7 @@ function whichIsWhich() {
 const distance = (d) => (SUMMARY.binary ? `${decimal(100 * d, 1)} percentage points` : decimal(d * SPAN));
 
 function overview() {
-  const strong = LISTED.filter((rule) => !unseen(rule)).slice(0, 6);
+  const strong = LISTED.filter((rule) => supported(rule) && !unseen(rule)).slice(0, 6);
   return [
     el("h2", {}, "Overview"),
     verdict(),
@@ -185,7 +185,7 @@ function overview() {
         rules: strong,
         caption: counted,
         kinds: true,
-        empty: "No rule has a case in this data.",
+        empty: NONE,
       }),
       el("p", {}, el("a", { href: "#rules" }, "All rules")),
     ),

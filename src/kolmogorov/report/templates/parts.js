@@ -80,6 +80,8 @@ const gain = (rule) => {
   return missing(c) || missing(b) ? null : c - b;
 };
 const unseen = (rule) => !RULES.seen[rule];
+const supported = (rule) => RULES.supported[rule] === 1;
+const NONE = `No rule is supported by these data. ${whole(RULES.looked)} pairs were looked at.`;
 const side = (row, said) => el("span", {}, said === "no" ? el("em", {}, "no to ") : null, itemLink(row));
 
 /** How often a rule held, as a bar with its interval and the base rate. */
@@ -109,6 +111,7 @@ function ruleColumns() {
     { name: "cases", value: (rule) => RULES.seen[rule], show: (rule) => whole(RULES.seen[rule]) },
     { name: "held", value: confidence, show: fared },
     column("base rate", baseRate, percent),
+    column("expected", (rule) => RULES.expected[rule], percent),
     column("lift", lift, (x) => decimal(x, 2)),
     SUMMARY.judged_on === "held-out"
       ? {
@@ -154,6 +157,6 @@ function ruleTable({ name, rules, caption, limit = 12, kinds = false, extra = []
     ].filter(Boolean),
   });
 }
-const counted = `Chosen on the training data, counted on ${JUDGES}.${THRESHOLD}`;
+const counted = `Supported by the training data, counted on ${JUDGES}; expected: of the same people, by how readily they say yes.${THRESHOLD}`;
 const ALL_RULES = range(RULES.kind.length);
 const LISTED = range(RULES.listed);

@@ -71,6 +71,8 @@ function rulesAsText(rules) {
     "low",
     "high",
     "base_rate",
+    "expected",
+    "supported",
     "lift",
     "p_adjusted",
     "cases_in_training",
@@ -90,6 +92,8 @@ function rulesAsText(rules) {
       confidence(rule),
       ...ends,
       baseRate(rule),
+      RULES.expected[rule],
+      RULES.supported[rule],
       lift(rule),
       10 ** RULES.p[rule],
       RULES.trained[rule],
@@ -111,7 +115,7 @@ function ruleFilters(change) {
       min: 0,
       max: Math.min(most, 200),
       step: 1,
-      usual: LISTED.filter((rule) => RULES.seen[rule] >= 5).length >= 100 ? 5 : 0,
+      usual: 0,
       show: (x) => whole(x),
       change,
     }),
@@ -182,6 +186,21 @@ function ruleFilters(change) {
       el("span", { class: "soft" }, ` ${whole(RULES.counts[kind])}`),
     ),
   );
+  let only = remembered("supported") !== "0";
+  const support = el(
+    "label",
+    { class: "check" },
+    el("input", {
+      type: "checkbox",
+      checked: only,
+      onchange: (event) => {
+        only = event.target.checked;
+        remember({ supported: only ? null : "0" });
+        change();
+      },
+    }),
+    "only what the data support",
+  );
   const query = el("input", {
     type: "search",
     placeholder: `about ${NOUN.item[1]} named …`,
@@ -197,6 +216,7 @@ function ruleFilters(change) {
     const words = wordsOf(query.value);
     const names = words.length ? `${folded().item[RULES.from[rule]]} ${folded().item[RULES.to[rule]]}` : "";
     return (
+      (!only || supported(rule)) &&
       !off.has(kindOf(rule)) &&
       above(RULES.seen[rule], sliders.cases.value()) &&
       above(confidence(rule), sliders.held.value()) &&
@@ -210,7 +230,7 @@ function ruleFilters(change) {
     box: el(
       "div",
       { class: "filters" },
-      el("div", { class: "tools" }, boxes, query),
+      el("div", { class: "tools" }, support, boxes, query),
       el(
         "div",
         { class: "sliders" },
@@ -262,7 +282,7 @@ function rules() {
         caption: `${counted} The line beside the dot is the base rate, the band a 95% interval.`,
         limit: 50,
         kinds: true,
-        empty: "No rule fits. Move the sliders back.",
+        empty: LISTED.some(supported) ? "No rule fits. Move the sliders back." : NONE,
         extra: [
           {
             name: "adjusted p",
@@ -284,7 +304,7 @@ function rules() {
   return [
     el("h2", {}, "Rules"),
     soft(
-      `What the supports imply for everyone, whatever their theta. Dots to the right have more cases, dots high up held oftener than the consequent does anyway.`,
+      `What holds more often than people's general readiness to say yes explains, corrected for all ${whole(RULES.looked)} pairs looked at. Without the tick: what else the supports imply, whatever the data say. Dots to the right have more cases, dots high up held oftener than the consequent does anyway.`,
     ),
     filters.box,
     status,

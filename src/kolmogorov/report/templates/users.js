@@ -28,14 +28,14 @@ function reasonFor(row, liked) {
       kindOf(rule) === "implication" &&
       RULES.to[rule] === row &&
       liked.has(RULES.from[rule]) &&
-      RULES.trained_held[rule] >= 0.6 * RULES.trained[rule],
+      supported(rule),
   );
   return found === undefined ? null : found;
 }
 
 function explanation(user, row, liked) {
   const found = explained(thetaOf(user), row);
-  const reason = reasonFor(row, liked);
+  const reason = found.chance >= found.base ? reasonFor(row, liked) : null;
   return el(
     "div",
     { class: "example" },
@@ -91,7 +91,7 @@ function recommendations(user, liked, known) {
         fixed: true,
         value: () => "",
         show: (row) => {
-          const reason = reasonFor(row, liked);
+          const reason = chances[row] >= AVERAGE()[row] ? reasonFor(row, liked) : null;
           return reason === null ? "" : itemLink(RULES.from[reason]);
         },
       },

@@ -43,7 +43,7 @@ function answerButtons(row, answers, change) {
 /** Rules whose condition an answer meets; implications also the other way round. */
 function firing(answers) {
   const found = [];
-  for (const rule of ALL_RULES) {
+  for (const rule of ALL_RULES.filter(supported)) {
     const [first, second] = KINDS[kindOf(rule)];
     const [from, to] = [RULES.from[rule], RULES.to[rule]];
     const meets = (row, said) => answers.has(row) && saysYes(answers.get(row)) === (said === "yes");

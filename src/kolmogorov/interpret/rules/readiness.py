@@ -1,0 +1,195 @@
+"""How readily each user says yes and each item is said yes to, and which pairs go together beyond that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, gammaincc, ndtr
+
+from kolmogorov._support.typing import Floats, Rows
+from kolmogorov.data.entries.view import View
+from kolmogorov.execution import Threads
+from kolmogorov.kernels.sets.readiness import compare_pairs, departures, fit_margins, sum_variances
+
+#: A pair is looked at where its answers hold so much information: below it the tails are too heavy. Measured on tables
+#: with the margins of MovieLens 100K and nothing else in them (benchmarks/rules.py, part "null").
+LEAST_SPREAD = 1.0
+#: Below this skewness the normal distribution is as good.
+_STRAIGHT = 1e-3
+#: An item that all say yes to, or nobody, counts as so far from it, in answers. By judgement.
+_SHORT_OF_ALL = 0.25
+#: The readiness of users who say yes to all that they were asked, which is certain: they tell nothing of pairs.
+_CERTAIN = 30.0
+#: The margins are met when no step is longer, after some dozen rounds; and the most rounds. By judgement.
+_CLOSE, _ROUNDS = 1e-3, 60
+_TINY = 1e-9
+#: Pairs held at once when all are looked at, some dozens of megabytes. By judgement.
+_BLOCK = 1 << 22
+#: A thread's share is so many entries at most, so that Ctrl-C is heard soon. By judgement.
+_SHARE_BITS = 7
+
+
+class Departures(NamedTuple):
+    """How far pairs of answers go together beyond readiness: in standard deviations, and how skewed chance is there."""
+
+    z: Floats
+    skew: Floats
+
+    @classmethod
+    def of(cls, sums: Floats, variances: Floats, thirds: Floats) -> Departures:
+        """Standardise sums; nan where a pair holds too little information."""
+        spread = np.sqrt(np.where(variances >= LEAST_SPREAD, variances, np.nan))
+        return cls(sums / spread, thirds / spread**3)
+
+    def p_values(self, together: Any = True) -> Floats:
+        """Return the chance of going together so much, or apart; 1 where nothing can be said.
+
+        Sums of few products lean to one side, so that their upper tail is taken from a gamma distribution of the same
+        skewness; where they lean to the other, from the normal distribution, which is larger.
+        """
+        z, skew = (np.where(together, value, -value) for value in self)
+        lean = skew > _STRAIGHT
+        shape = 4.0 / np.where(lean, skew, 1.0) ** 2
+        tail = np.where(lean, gammaincc(shape, np.maximum(shape + z * np.sqrt(shape), 0.0)), ndtr(-z))
+        return np.where(np.isnan(z), 1.0, tail)
+
+
+class Compared(NamedTuple):
+    """Pairs, one row each: users by their answers, and what readiness alone makes of them; see `compare_pairs`."""
+
+    tables: NDArray[np.int32]
+    sums: Floats
+
+    def turned(self) -> Compared:
+        """Return the same with left and right exchanged."""
+        return Compared(self.tables[:, [0, 2, 1, 3]], self.sums[:, [0, 1, 2, 5, 6, 3, 4]])
+
+    @property
+    def departures(self) -> Departures:
+        """How far the pairs depart from readiness alone."""
+        return Departures.of(*self.sums[:, :3].T)
+
+
+class Readiness:
+    """The logistic model that has every user's and every item's number of yes, for each of some thresholds.
+
+    The chance that user u reaches threshold t at item i is 1 / (1 + exp(-(users[t, u] + items[t, i]))); over what was
+    observed, the chances of a user, and of an item, sum to how often the answer was yes. Users who say yes to all, or
+    to nothing, are certain to.
+
+    Parameters
+    ----------
+    rows, columns : View
+        The observations by users and by items.
+    reached_by_rows, reached : int8[n]
+        How many thresholds each entry reaches, by rows and by columns.
+    n_thresholds : int
+    """
+
+    def __init__(
+        self,
+        rows: View,
+        columns: View,
+        reached_by_rows: NDArray[np.int8],
+        reached: NDArray[np.int8],
+        n_thresholds: int,
+    ) -> None:
+        self._rows, self._columns, self._reached = rows, columns, reached
+        self._reached_by_rows = reached_by_rows
+        n_users, n_items = rows.counts.size, columns.counts.size
+        self.users: Floats = np.zeros((n_thresholds, n_users))
+        self.items: Floats = np.zeros((n_thresholds, n_items))
+        for t in range(n_thresholds):
+            self._fit(t)
+        self.variance: Floats = np.empty((n_thresholds, n_thresholds, n_users))
+        sides = (rows.indptr, rows.indices, self.users, self.items)
+        with Threads() as dealer:
+            dealer.deal(lambda *part: sum_variances(*sides, *part, self.variance), n_users, 1, rows.indptr)
+
+    def _fit(self, t: int) -> None:
+        rows, columns = self._rows, self._columns
+        given = _sums(self._reached_by_rows > t, rows)
+        certain = (given == 0) | (given == rows.counts)
+        self.users[t, certain] = np.where(given[certain] > 0, _CERTAIN, -_CERTAIN)
+        # Of an item's answers, those of the certain are no matter of chance.
+        sure = certain[columns.indices]
+        fixed = _sums((self._reached > t) & sure, columns)
+        free = columns.counts - _sums(sure, columns)
+        short = np.minimum(_SHORT_OF_ALL, free / 2)
+        taken = np.clip(_sums(self._reached > t, columns), fixed + short, fixed + free - short)
+        margins = [
+            (rows.indptr, rows.indices, np.where(certain, np.nan, given), self.items[t], self.users[t]),
+            (columns.indptr, columns.indices, np.where(free > 0, taken, np.nan), self.users[t], self.items[t]),
+        ]
+        sides = [(*margin, np.zeros(len(margin[-1]))) for margin in margins]
+        with Threads() as dealer:
+            for _ in range(_ROUNDS):
+                for side in sides:
+                    dealer.deal(partial(_fit, side), len(side[-1]), 1, side[0])
+                if max(float(side[-1].max(initial=0.0)) for side in sides) < _CLOSE:
+                    break
+
+    def chances(self, users: Rows, items: Rows, t: int = 0) -> Floats:
+        """Return the chances that users reach a threshold at items, rows and columns of the observations."""
+        found: Floats = expit(self.users[t, users] + self.items[t, items])
+        return found
+
+    def compared(self, pairs: Any, place: Rows) -> Compared:
+        """Count pairs (left, right, threshold of each), and sum what readiness makes of them."""
+        n = len(pairs[0])
+        found = Compared(np.empty((n, 4), dtype=np.int32), np.empty((n, 7)))
+        sides = (self._columns.indptr, self._columns.indices), self._reached, self.users, self.items, self.variance
+
+        def work(first: int, last: int) -> None:
+            room = np.full(self._rows.counts.size, -1, dtype=np.int64)
+            compare_pairs(pairs, place, *sides, room, first, last, *found)
+
+        right = place[pairs[1]]
+        entries = int(self._columns.counts[right[right >= 0]].mean()) if (right >= 0).any() else 0
+        with Threads() as dealer:
+            dealer.deal(work, n, row_entries=max(1, entries >> _SHARE_BITS))
+        return found
+
+    def departures(self) -> Iterator[tuple[Rows, Rows, Departures]]:
+        """Yield all pairs of items, columns of the observations, that hold enough information, in blocks.
+
+        Beside them stands how far each departs at the first threshold.
+        """
+        rows, columns = self._rows, self._columns
+        by = []
+        for view, reached in ((columns, self._reached), (rows, self._reached_by_rows)):
+            owner = np.repeat(np.arange(view.counts.size), view.counts)
+            user = owner if view is rows else view.indices
+            p = self.chances(user, view.indices if view is rows else owner)
+            v = p * (1.0 - p)
+            rest = np.maximum(self.variance[0, 0, user] - v, _TINY)
+            facts = ((reached > 0) - p, v, v * (1.0 - 2.0 * p), v / np.sqrt(rest))
+            by.append([fact.astype(np.float32) for fact in facts])
+        views = ((columns.indptr, columns.indices), (rows.indptr, rows.indices))
+        given = (*views, *zip(*by, strict=True))
+        n = columns.counts.size
+        step = max(1, _BLOCK // max(n, 1))
+        with Threads() as dealer:
+            for begin in range(0, n, step):
+                out = np.zeros((3, min(step, n - begin), n), dtype=np.float32)
+                dealer.deal(partial(_departures, given, begin, out), out.shape[1], max(1, n >> _SHARE_BITS))
+                left, right = np.nonzero(out[1] >= LEAST_SPREAD)
+                yield left + begin, right, Departures.of(*out[:, left, right].astype(np.float64))
+
+
+def _fit(side: Any, first: int, last: int) -> None:
+    *given, mine, moved = side
+    fit_margins(*given, first, last, mine, moved)
+
+
+def _departures(given: Any, begin: int, out: Any, first: int, last: int) -> None:
+    departures(*given, begin, first, last, *out)
+
+
+def _sums(yes: NDArray[np.bool_], view: View) -> Floats:
+    padded = np.append(yes, False)
+    return (np.add.reduceat(padded, view.indptr[:-1], dtype=np.int64) * (view.counts > 0)).astype(np.float64)
