@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
+from kolmogorov.data.table.liking import reaching
 from kolmogorov.fitted.base import Trained, entry_rows
 from kolmogorov.fitted.intervals import coverage
 from kolmogorov.fitted.posterior import Posterior
@@ -18,7 +19,6 @@ from kolmogorov.model.event_model import EventModel
 from kolmogorov.plot.charts import calibration_bins
 from kolmogorov.surface.comparison import POPULARITY, decisive, log_loss, popularity_scores
 from kolmogorov.surface.ids import at_entries
-from kolmogorov.surface.retrieval import LIKES
 
 #: A test on fewer observations says little. By judgement.
 FEW = 20
@@ -79,7 +79,7 @@ def tested(model: EventModel, fresh: Observations) -> Test | None:
 
 def _lists(model: EventModel, fresh: Observations) -> dict[str, dict[str, float]] | None:
     """Return the scores of everybody's list and of the most popular; None where nothing was liked."""
-    if not (fresh.values >= LIKES).any():
+    if not reaching(fresh.values, model.fitted_.likes).any():
         return None
     found = model.evaluate(fresh, ranking=True, k=LENGTH, unknown="ignore")
     return {MODEL: found, POPULARITY: popularity_scores(model.fitted_.training, fresh, LENGTH)}

@@ -85,8 +85,8 @@ def command(
 
     All pairs of items are looked at in the training data. A rule is supported if it holds more often than its users'
     general readiness to say yes explains. The test is at 5%, corrected (Benjamini and Hochberg) for all pairs. The
-    rules that raise the base rate most, at least, come first. With --data they are counted again on the ratings that the
-    model was not trained on; p-values remain those of the choice.
+    rules that raise the base rate most, at least, come first. With --data they are counted again on the ratings that
+    the model was not trained on; p-values remain those of the choice.
 
     'support' is the number of users who rated both items and said yes to the first; 'held' is how many of them said
     yes to the second; 'base_rate' is the share of yes to the second item among all; 'expected' is the share that the
