@@ -30,7 +30,7 @@ def test_solve_takes_matrices_and_problems():
         ({"solver": "gd", "gama": 1}, "no option 'gama'.*Did you mean 'gamma'"),
         ({"solver": "gd", "gamma": -1}, "Solver 'gd': 'gamma' must be a finite number > 0, got -1"),
         ({"solver": "enhanced_gd", "evd": "arnoldi"}, "'evd' must be one of 'full', 'lanczos'"),
-        ({"solver": "enhanced_gd", "shrink": 1.0}, "'shrink' must be a number between 0 and 1"),
+        ({"solver": "enhanced_gd", "shrink": 1.0}, "'shrink' must be a number between 0 and 0.99, got 1.0"),
         ({"solver": "branch_bound", "time_limit": 0}, "'time_limit' must be a finite number > 0 or None"),
         ({"solver": "local_search", "n_starts": 0}, "'n_starts' must be an integer >= 1"),
         ({"solver": 3}, "Unknown binary solver 3"),
@@ -102,7 +102,7 @@ def test_the_verb(tmp_path):
     assert '"eigendecompositions"' in result.output
     assert runner.invoke(main, ["solve", str(path), "--option", "gamma"]).exit_code == 2
     bad = runner.invoke(main, ["solve", str(path), "--solver", "gd", "--option", "evd=true"])
-    assert bad.exit_code == 1
+    assert bad.exit_code == 2
     assert "no option 'evd'" in bad.output
     assert "Example" in runner.invoke(main, ["solve", "--help"]).output
 
@@ -181,7 +181,7 @@ def test_options_on_the_command_line_reach_the_solver_alone(tmp_path):
     runner = CliRunner()
     for option in ("random_state=3", "solver=gd", "v=1", "start=1"):
         result = runner.invoke(main, ["solve", str(path), "--solver", "gd", "--option", option])
-        assert result.exit_code == 1, result.output
+        assert result.exit_code == 2, result.output
         assert "has no option" in result.output
     shown = runner.invoke(main, ["solve", str(path), "--solver", "polished", "--option", "solver=newton"])
     assert "-1e-12" in shown.output

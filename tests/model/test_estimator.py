@@ -87,8 +87,13 @@ def test_unknown_ids_get_the_average_or_an_error(model):
     tea = model.psi_[model.items_.encode(["tea"])[0]]
     assert model.predict("nobody", "tea", unknown="ignore") == pytest.approx(population @ tea)
     assert model.predict("ann", "water", unknown="ignore") == pytest.approx(model.theta_[0] @ average)
-    with pytest.warns(UnknownIdWarning):
-        assert model.predict("nobody", "water") == pytest.approx(population @ average)
+    assert model.predict("nobody", "water", unknown="ignore") == pytest.approx(population @ average)
+    with pytest.warns(UnknownIdWarning, match=r"1 unknown user \('nobody'\): using the average"):
+        assert model.predict("nobody", "tea") == pytest.approx(population @ tea)
+    with pytest.raises(
+        UnknownIdError, match="knows none of these ids: 1 unknown user .* unknown='ignore' predicts the average"
+    ):
+        model.predict("nobody", "water")
     for user, item, message in (("nobody", "tea", "user 'nobody'"), ("ann", "water", "item 'water'")):
         with pytest.raises(UnknownIdError, match=message):
             model.predict(user, item, unknown="error")
@@ -251,7 +256,7 @@ def test_it_works_in_a_pipeline_and_a_grid_search(zoo):
         ({"tol": "small"}, "'tol' must be a finite number"),
         ({"callback": 3}, "'callback' must be a callable or None"),
         ({"learn_from": "hearsay"}, "'learn_from' must be one of 'draws', 'ratings', got 'hearsay'"),
-        ({"n_init": 0}, "'n_init' must be an integer >= 1 or 'auto', got 0"),
+        ({"n_init": 0}, "'n_init' must be an integer >= 1 and <= 1000 or 'auto', got 0"),
         ({"item_solver": "coordinate", "levels": 2}, "Unknown binary solver 'coordinate'"),
         ({"n_jobs": 0}, "'n_jobs' must be a non-zero integer"),
         ({"random_state": -4}, "'random_state' must be"),

@@ -360,7 +360,7 @@ def test_the_verb(tmp_path):
     listing = runner.invoke(main, ["paper", "list"])
     assert all(name in listing.output for name in ITEMS)
     wrong = runner.invoke(main, ["paper", "table7"])
-    assert wrong.exit_code == 1
+    assert wrong.exit_code == 2
     assert "no 'table7'" in wrong.output
     assert "K/N" in runner.invoke(main, ["paper", "fig6", "--share", "3/2"]).output
     out = ["--quick", "--out", str(tmp_path / "out")]
