@@ -56,8 +56,8 @@ class Emission:
         return cls(answers, table, answers)
 
     @property
-    def cuts(self) -> bool:
-        """Whether there are sums of chances that are cut."""
+    def beyond(self) -> bool:
+        """Whether levels lie beyond chances, so that their sums over events are cut to what chances can be."""
         return self.least > _LEAST
 
     @property

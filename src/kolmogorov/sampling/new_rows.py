@@ -63,7 +63,7 @@ def _answering_thetas(posterior: Posterior, k: int, view: View, population: Floa
     emission = _emission(posterior)
     table = (view.indptr, view.indices, emission.codes(view.values), view.weights)
     codes = _codes(posterior, k)
-    if emission.cuts:
+    if emission.beyond:
         given, prior = (*table, codes, emission.chances, emission.least), (alpha, USER_ROUNDS)
         n = view.counts.size
         return _averaged(lambda theta, *rows: draw_sliced(*given, theta, *prior, *rows), k, n, population, dealer)

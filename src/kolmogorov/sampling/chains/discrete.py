@@ -35,7 +35,7 @@ class DiscreteChain(Chain):
     @property
     def from_factors(self) -> bool:
         """Where levels lie beyond chances, as far as factors do."""
-        return bool(self.emission.cuts)
+        return bool(self.emission.beyond)
 
     def priors(self, state: ChainState) -> dict[str, float]:
         """Return the concentration of theta: the sum of its Dirichlet prior's parameters."""
@@ -59,7 +59,7 @@ class DiscreteChain(Chain):
         def user_share(first: int, last: int) -> None:
             table = (rows.indptr, rows.indices, self._by_rows, rows.weights)
             seeds = user_seeds[first:last]
-            if emission.cuts:
+            if emission.beyond:
                 given = (fresh, emission.chances, emission.least, state.theta, state.alpha, USER_ROUNDS)
                 draw_sliced(*table, *given, seeds, first, last, theta)
             else:

@@ -79,7 +79,7 @@ class DiscreteGpuChains(GpuChains[DiscreteChain]):
         users, alpha, emission = self.users, sent(self.cuda, self.alpha, np.float64), self.emission
         given = (*users.table, self.codes, np.int64(self.items.n_rows), np.int64(users.n_rows))
         when = (self.seeds, np.int32(index), np.int32(USER_SIDE))
-        if emission.cuts:
+        if emission.beyond:
             given = (*given, np.int64(users.n_entries), self.chances, np.float64(emission.least), alpha)
             rest = (np.int32(USER_ROUNDS), *when, self.scratch, self.theta, self.logs)
             self.launch("draws/slices.cu", "draw_sliced", users, (*given, *rest), lambda warps: 8 * (self.size + warps))
