@@ -57,6 +57,7 @@ def test_a_file_that_keeps_its_user_waiting_would_be_found(monkeypatch):
         process.kill()
 
 
+@pytest.mark.long("forged files")
 def test_files_are_numbered_whoever_opens_them():
     """A finding can be made again alone: by its kind, its seed and its number."""
     whole, _ = attack.run("columns", 12, seed=2)

@@ -133,6 +133,7 @@ def test_rivals_on_movielens(data_directory):
     assert SVDpp(10, random_state=0).fit(train).evaluate(test)["rmse_rating"] < 0.918
 
 
+@pytest.mark.long("other libraries")
 def test_svdpp_against_surprise(data_directory):
     surprise = pytest.importorskip("surprise", reason="Surprise is in the extra 'bench'")
     train, test = datasets.load("ml-100k").split(test_size=0.2, random_state=0)

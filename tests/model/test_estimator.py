@@ -549,6 +549,7 @@ def test_readings_of_ids_without_observations_are_errors(zoo):
         model.explain("bear", "milk")
 
 
+@pytest.mark.long("large tables")
 def test_similar_ids_and_titles_are_found_among_a_million():
     ids = np.array([f"user{k:07d}" for k in range(1_000_000)], dtype=object)
     assert Vocabulary(ids).suggestion("User0123456") == " Did you mean 'user0123456'?"

@@ -62,7 +62,9 @@ def pairs_of(model):
 
 
 every = pytest.mark.parametrize("how", LEARNED)
-any_levels = pytest.mark.parametrize("levels", LEVELS)
+any_levels = pytest.mark.parametrize(
+    "levels", ["two", "chances", pytest.param("grid", marks=pytest.mark.long("more kinds of models"))]
+)
 
 
 # --- known people ----------------------------------------------------------------------------------------------------

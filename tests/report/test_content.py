@@ -362,6 +362,7 @@ def test_guesses_by_hand():
     np.testing.assert_allclose(guess["user and item biases"], guess["item means"])
 
 
+@pytest.mark.long("large tables")
 def test_large_classes_and_lone_items():
     digits = datasets.load("digits")
     model = KolmogorovModel(1, random_state=0).fit(digits)

@@ -116,6 +116,7 @@ def test_the_semidefinite_relaxation_refuses_what_would_take_all_memory():
         bqp.solve(np.eye(400), solver="sdr")
 
 
+@pytest.mark.long("searches of solvers")
 def test_convex_solvers_at_two_thousand_variables():
     rng = np.random.default_rng(0)
     b = rng.normal(size=(2000, 50))

@@ -482,6 +482,7 @@ def test_a_pipe_is_read_from_its_beginning(tmp_path):
     assert not is_table(tmp_path / "pipe")
 
 
+@pytest.mark.long("large tables")
 def test_pages_that_were_used_are_let_go(tmp_path):
     """After a pass that forgets, the mapping takes no memory."""
     table = km.pack(planted(2000, 1000, 2, n_observations=500_000).observations, tmp_path / "t.kmt")

@@ -140,6 +140,25 @@ def _put(name, number):
     return change
 
 
+HOSTILE = SMALL | {"random_state": None, "n_jobs": 2}
+
+
+@pytest.fixture(scope="module")
+def left(ratings, tmp_path_factory):
+    """What a fit that was killed has left."""
+
+    def stop(draw):
+        if draw.sweep == 25:
+            raise KeyboardInterrupt
+
+    path = tmp_path_factory.mktemp("left") / "c.ckpt"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kolmogorov.sampling.checkpoint.ChainCheckpoint.pause", 0.0)
+        with pytest.raises(KeyboardInterrupt):
+            planned(4, **HOSTILE, checkpoint=path, callback=stop).fit(ratings)
+    return path.read_bytes()
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -168,19 +187,11 @@ def _put(name, number):
         lambda meta, arrays: meta["priors"][0].pop("concentration"),
     ],
 )
-@pytest.mark.usefixtures("written_always")
-def test_a_hostile_checkpoint_is_refused(tmp_path, ratings, change):
-    def stop(draw):
-        if draw.sweep == 25:
-            raise KeyboardInterrupt
-
+def test_a_hostile_checkpoint_is_refused(tmp_path, ratings, left, change):
     path = tmp_path / "c.ckpt"
-    options = SMALL | {"random_state": None, "n_jobs": 2}
-    with pytest.raises(KeyboardInterrupt):
-        planned(4, **options, checkpoint=path, callback=stop).fit(ratings)
-    path.write_bytes(forged(path.read_bytes(), change))
+    path.write_bytes(forged(left, change))
     with pytest.raises(FileFormatError, match="malformed"):
-        planned(4, **options, checkpoint=path).fit(ratings)
+        planned(4, **HOSTILE, checkpoint=path).fit(ratings)
 
 
 def test_diagnostics(ratings, model):

@@ -230,7 +230,9 @@ def drawn(zoo):
     return BayesianKolmogorovModel(5, n_chains=1, burn_in=30, n_samples=10, random_state=0).fit(zoo).posterior_
 
 
-@pytest.mark.parametrize("learn_from", ["ratings", "draws"])
+@pytest.mark.parametrize(
+    "learn_from", [pytest.param("ratings", marks=pytest.mark.long("searches of solvers")), "draws"]
+)
 def test_every_solver_trains_a_model(zoo, drawn, learn_from):
     errors = {}
     ridge = {"user_reg": 0.3} if learn_from == "ratings" else {}

@@ -36,6 +36,7 @@ def test_branch_and_bound_against_enumeration_at_twenty_variables(seed):
     assert proved.value == pytest.approx(exact.value, abs=1e-9)
 
 
+@pytest.mark.long("searches of solvers")
 def test_a_time_limit_returns_the_incumbent_and_its_bound():
     rng = np.random.default_rng(0)
     spins = rng.choice([-1.0, 1.0], size=(100, 100))
@@ -119,6 +120,7 @@ def test_local_search_finds_every_known_optimum(beasley):
         assert got.value == optimum, name
 
 
+@pytest.mark.long("searches of solvers")
 def test_branch_and_bound_proves_every_known_optimum(beasley):
     for name, problem, optimum in beasley:
         got = bqp.solve(problem, solver="branch_bound", max_nodes=10_000_000)
@@ -168,6 +170,7 @@ def test_large_entries_do_not_hide_small_ones():
             assert bqp.solve(gram, moment, solver=name).value == exact
 
 
+@pytest.mark.long("searches of solvers")
 def test_a_stopped_search_is_not_called_optimal_whatever_the_units():
     rng = np.random.default_rng(0)
     a = rng.normal(size=(80, 80))

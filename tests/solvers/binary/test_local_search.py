@@ -23,7 +23,13 @@ BEST = {
 }
 
 
-@pytest.mark.parametrize(("size", "seed", "density"), list(BEST))
+_QUICK, *_LONG = BEST
+
+
+@pytest.mark.parametrize(
+    ("size", "seed", "density"),
+    [_QUICK, *(pytest.param(*of, marks=pytest.mark.long("searches of solvers")) for of in _LONG)],
+)
 def test_the_best_values_known_are_found(size, seed, density):
     got = bqp.solve(sparse_integers(size, seed, density), solver="local_search")
     assert got.value == BEST[size, seed, density]
@@ -41,6 +47,7 @@ def test_same_seed_same_point_in_a_batch_or_alone():
 
 
 @pytest.mark.parametrize("tabu_moves", [0, 1, None])
+@pytest.mark.long("searches of solvers")
 def test_large_searches_are_never_worse_than_their_start(tabu_moves):
     rng = np.random.default_rng(5)
     for scale in (1e-9, 1.0, 1e9):
@@ -53,6 +60,7 @@ def test_large_searches_are_never_worse_than_their_start(tabu_moves):
 
 
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.long("searches of solvers")
 def test_branch_and_bound_is_never_worse_than_local_search(seed):
     matrix = sparse_integers(140, seed)
     search = bqp.solve(matrix, solver="local_search", random_state=seed)
