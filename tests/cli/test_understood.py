@@ -30,7 +30,8 @@ def rated(*values):
 REFUSED = {
     "survey": (SURVEY, {"--wide": "--ignore Age"}),
     "survey, wide": (SURVEY, {"--ignore Age": 120}),
-    "german": (GERMAN.encode("latin-1"), {"--encoding latin-1": 60}),
+    "survey of drinks": (SURVEY.replace("Drinks", "Beer"), {"--wide": "--ignore Age"}),
+    "cyrillic": ("user,item,rating\nПривет,tea,1\n".encode("cp1251"), {}),
     "clicks": (CLICKS, {"--only-yes": 120}),
     "times": ("user,item,timestamp\nann,tea,1700000000\nbob,rum,1700000001\n", {"--only-yes": 2}),
     "dash": (rated(1, 0, "-", 1), {"--missing -": 3}),
@@ -72,7 +73,9 @@ def test_advice_works(name, shell, tmp_path):
     assert stopped.exit_code == 1, stopped.output
     found = [text for text in suggestions(stopped.stderr) if "NUMBER" not in text]
     # What only the user knows has no value behind it.
-    complete = [text for text in found if text not in ("--sep", "--maximum", "--item-column", "--value-column")]
+    complete = [
+        text for text in found if text not in ("--sep", "--maximum", "--item-column", "--value-column", "--encoding")
+    ]
     assert set(complete) == set(outcomes), stopped.stderr
     for text, outcome in outcomes.items():
         told = shell("data", "describe", path, *words, *shlex.split(text), "--format", "json")
@@ -95,12 +98,13 @@ def test_nobody_guesses_what_a_word_means(name, shell, tmp_path):
 @pytest.mark.parametrize(("content", "options", "said"), [
     (SURVEY, ["--wide", "--ignore", "Age"], ["user = Name", "Not used: Age", "yes = 1, no = 0", "0 to 1 by 1"]),
     (GERMAN, [], ["item = Titel", "separator semicolon", "decimal comma", "3.5 to 5 by 0.5", "Not used: Datum"]),
+    (GERMAN.encode("cp1252"), [], ["encoding cp1252"]),
     (CLICKS, ["--only-yes"], ["user = session_id, item = page", "120 read, 0 missing"]),
     (EXCEL, [], ["user = Kunde", "separator semicolon, with header", "0 to 1 by 0.25"]),
 ])  # fmt: skip
 def test_fit_and_describe_say_what_was_understood(content, options, said, shell, tmp_path):
     path = tmp_path / "file.csv"
-    path.write_text(content)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
     described = shell("data", "describe", path, *options)
     fast = ["--point", "--events", 2, "--max-iter", 2, "--n-init", 1, "--learn-from", "ratings"]
     fitted = shell("fit", path, *options, *fast, "-o", tmp_path / "m.km")

@@ -140,7 +140,9 @@ READING: dict[str, Callable[[Any], Any]] = {
     "header": click.option(
         "--header/--no-header", default=None, callback=_told_or_auto, help="Whether line 1 names the columns."
     ),
-    "encoding": click.option("--encoding", default="utf-8", show_default=True, help="Of the text file."),
+    "encoding": click.option(
+        "--encoding", default="auto", show_default=True, help="Of the text file; auto guesses it."
+    ),
     "duplicates": click.option(
         "--duplicates",
         type=click.Choice(["error", "mean", "last"]),

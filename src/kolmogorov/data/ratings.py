@@ -74,7 +74,7 @@ def read_ratings(source: Any, **options: Unpack[ReadingKeywords]) -> Observation
     duplicates : {"error", "mean", "last"}
         What to do with several values for one (user, item). "mean" is weighted and adds the weights up.
     encoding : str
-        Of a text file.
+        Of a text file; "auto" tells UTF-8, UTF-16 and what Windows writes in Western Europe by the bytes.
     titles : dict, data frame or path, optional
         What the items are called, as in `Observations.with_titles`.
 
@@ -89,6 +89,9 @@ def read_ratings(source: Any, **options: Unpack[ReadingKeywords]) -> Observation
     >>> _ = path.write_text("userId,movieId,rating\\n1,10,4.5\\n1,20,5\\n2,10,0.5\\n")
     >>> read_ratings(path)
     Observations: 3 of 2 users × 2 items (75.0% observed), p = r / 5
+    Columns: user = userId, item = movieId, value = rating.
+    File: separator comma, with header, decimal point, encoding utf-8.
+    Ratings: 0.5 to 5 by 0.5, p = r / 5. 3 read, 0 missing.
     """
     return read_as_told(source, ReadingOptions(**options))
 

@@ -30,8 +30,8 @@ from kolmogorov.data.packed.shards import (
     shard_of_table,
 )
 from kolmogorov.data.reading.columns import TableForm, pick_columns
-from kolmogorov.data.reading.frames.arraylike import frame_of
 from kolmogorov.data.reading.frames.arrow import ParquetSource, is_parquet, opened_parquet
+from kolmogorov.data.reading.frames.native import frame_of
 from kolmogorov.data.reading.frames.sources import FrameSource
 from kolmogorov.data.reading.options import ReadingOptions, TableKeywords, taking
 from kolmogorov.data.reading.source import Source

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.reading.columns import usual_columns
-from kolmogorov.data.reading.frames.arraylike import frame_of
+from kolmogorov.data.reading.frames.native import frame_of
 
 #: What the column of predictions is called.
 PREDICTION = "prediction"

@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_non_negative, validate_data
 from kolmogorov._support.progress import warn
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.numbers.columns import refuse_containers
-from kolmogorov.data.reading.frames.arraylike import NotNumbersError, cells_of, floats_of, frame_of
-from kolmogorov.data.reading.frames.long_format import refuse_long_frame
+from kolmogorov.data.reading.frames.arraylike import NotNumbersError, cells_of, floats_of, refuse_two_scales
+from kolmogorov.data.reading.frames.long_format import named_roles, refuse_long_frame
+from kolmogorov.data.reading.frames.native import frame_of
 from kolmogorov.data.table.trainable import check_any, check_trainable
 from kolmogorov.errors import DataError, KolmogorovWarning
 from kolmogorov.execution import Dask
@@ -30,6 +31,10 @@ def table_of(model: Any, X: Any, *, reset: bool) -> Observations:
         return X if reset else X.rescaled(model.fitted_.scale)
     if isinstance(X, DistributedTable):
         raise DataError("This table is in a cluster; fit it with execution=kolmogorov.execution.Dask(client).")
+    if reset and (roles := named_roles(X)) is not None:
+        if hasattr(model, "feature_names_in_"):
+            del model.feature_names_in_
+        return Observations.from_frame(X, *roles)
     X = _arraylike(X, getattr(model, "feature_names_in_", None) if not reset else None)
     try:
         table = validate_data(
@@ -47,6 +52,8 @@ def table_of(model: Any, X: Any, *, reset: bool) -> Observations:
     sparse = hasattr(table, "tocoo")
     make = Observations.from_scipy if sparse else Observations.from_dense
     if reset:
+        if not sparse and (frame := frame_of(X)) is not None:
+            refuse_two_scales(frame.columns, table)
         observations = make(table)
         index, columns = (getattr(X, name, None) if hasattr(X, "iloc") else None for name in ("index", "columns"))
         users, items = _labels(index, "row"), _labels(columns, "column")

@@ -12,7 +12,7 @@ from kolmogorov.data.numbers.scale import FURTHEST_END, SHORTEST_SPAN
 from kolmogorov.data.numbers.weights import LARGEST_WEIGHT, LEAST_WEIGHT
 from kolmogorov.data.packed.shards import dealt_part, part_summary
 from kolmogorov.data.reading.columns import TableForm
-from kolmogorov.data.reading.frames.arraylike import frame_of
+from kolmogorov.data.reading.frames.native import frame_of
 from kolmogorov.data.reading.frames.sources import FrameSource
 from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.errors import DataError, ParameterError

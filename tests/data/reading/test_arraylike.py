@@ -7,19 +7,21 @@ import pyarrow as pa
 import pytest
 
 import naive
-from kolmogorov import KolmogorovModel, Observations
+from kolmogorov import KolmogorovModel, Observations, read_ratings
 from kolmogorov.baselines import MatrixFactorization, SVDpp
 from kolmogorov.errors import DataError
 
 FRAMES = pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
 TAKERS = {
     "from_dense": Observations.from_dense,
-    "kolmogorov": lambda table: KolmogorovModel(2, random_state=0).fit(table),
-    "ratings": lambda table: KolmogorovModel(2, learn_from="ratings", random_state=0).fit(table),
-    "factorization": lambda table: MatrixFactorization(2, random_state=0).fit(table),
-    "svdpp": lambda table: SVDpp(2, n_epochs=1, random_state=0).fit(table),
     "transform": lambda table: KolmogorovModel(2, random_state=0).fit(np.eye(3)).transform(table),
     "score": lambda table: KolmogorovModel(2, random_state=0).fit(np.eye(3)).score(table),
+}
+LEARNERS = {
+    "kolmogorov": lambda: KolmogorovModel(2, random_state=0),
+    "ratings": lambda: KolmogorovModel(2, learn_from="ratings", random_state=0),
+    "factorization": lambda: MatrixFactorization(2, random_state=0),
+    "svdpp": lambda: SVDpp(2, n_epochs=1, random_state=0),
 }
 LISTS = {
     "usual names": (
@@ -51,6 +53,19 @@ def test_a_list_of_ratings_is_no_table(make, taker):
     columns, call = LISTS["usual names"]
     with pytest.raises(DataError, match=rf"list of ratings.*Observations.from_frame\(df, {call}\)"):
         TAKERS[taker](make(columns))
+
+
+@FRAMES
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_fit_reads_a_list_whose_columns_have_usual_names(make, learner):
+    model = LEARNERS[learner]().fit(make(LISTS["usual names"][0]))
+    training = model.fitted_.training
+    assert naive.cells(training) == {(1, 7): 1.0, (1, 9): 0.7, (2, 7): 0.8, (2, 9): 0.2}
+    assert training.source.layout.columns == {"user": "userId", "item": "movieId", "value": "rating"}
+    assert not hasattr(model, "feature_names_in_")
+    # What only looks like a list is asked about.
+    with pytest.raises(DataError, match="looks like a list of ratings"):
+        LEARNERS[learner]().fit(make(LISTS["numbers"][0]))
 
 
 @FRAMES
@@ -95,8 +110,32 @@ def test_columns_need_not_be_texts():
 def test_a_frame_with_names_in_a_column_says_where_they_go():
     frame = pd.DataFrame({"name": ["ann", "bob"], "tea": [1, 0], "rum": [0, 1]})
     for take in (Observations.from_dense, KolmogorovModel(2).fit):
-        with pytest.raises(DataError, match="column 'name' holds 'ann'. Ids of users go into the index"):
+        with pytest.raises(DataError, match=r"column 'name' holds 'ann'. kolmogorov.read_ratings\(df, wide=True\)"):
             take(frame)
+    expected = {("ann", "tea"): 1.0, ("ann", "rum"): 0.0, ("bob", "tea"): 0.0, ("bob", "rum"): 1.0}
+    for given in (frame, frame.set_index("name"), frame.set_index("name").replace({1: "yes", 0: "no"})):
+        assert naive.cells(read_ratings(given, wide=True)) == expected
+        assert naive.cells(Observations.from_frame(given, wide=True)) == expected
+
+
+def test_a_frame_of_clicks_says_how_it_is_read():
+    frame = pd.DataFrame({"session": ["s1", "s1", "s2"], "page": ["/a", "/b", "/a"]})
+    for take in (Observations.from_dense, KolmogorovModel(2).fit):
+        with pytest.raises(DataError, match=r"read it with kolmogorov.read_ratings\(df, only_yes=True\)"):
+            take(frame)
+    assert len(read_ratings(frame, only_yes=True)) == 3
+
+
+@FRAMES
+def test_an_age_beside_yes_and_no_is_refused(make):
+    answers = {name: RNG.integers(0, 2, 20).astype(float) for name in ("tea", "rum", "gin")}
+    frame = make(answers | {"age": np.arange(20.0, 40.0)})
+    for take in (Observations.from_dense, KolmogorovModel(2).fit):
+        with pytest.raises(DataError, match=r"Column 'age' is on another scale .* from 20 to 39. Drop it"):
+            take(frame)
+    assert len(Observations.from_dense(frame, maximum=39)) == 80
+    assert read_ratings(frame, wide=True, user="age").n_items == 3
+    assert KolmogorovModel(2, random_state=0).fit(make(answers)).items_.ids.tolist() == ["tea", "rum", "gin"]
 
 
 @pytest.mark.parametrize("number", [int, float, object])

@@ -258,9 +258,32 @@ def test_unbalanced_quotes_do_not_swallow_lines(write):
 def test_undecodable_text_names_its_line_and_utf_16_is_recognised(write):
     with pytest.raises(DataError, match=r"ratings.csv, line 3002, is not text in encoding utf-8"):
         read_ratings(write(b"user,item,rating\n" + b"".join(b"%d,1,1\n" % k for k in range(3000)) + b"\xff,1,1\n"))
-    with pytest.raises(DataError, match="try encoding='utf-16'"):
-        read_ratings(write("user,item,rating\n1,2,3\n".encode("utf-16")))
-    assert len(read_ratings(write("user,item,rating\n1,2,3\n".encode("utf-16")), encoding="utf-16")) == 1
+    found = read_ratings(write("user,item,rating\nZoë,2,3\n".encode("utf-16")))
+    assert (found.users.ids.tolist(), found.source.layout.encoding) == (["Zoë"], "utf-16")
+    with pytest.raises(DataError, match="not a text file in this encoding"):
+        read_ratings(write("user,item,rating\n1,2,3\n".encode("utf-16")), encoding="utf-8")
+
+
+def test_what_windows_writes_is_recognised(write):
+    text = "user,item,rating\nJosé,Fräulein Müller’s Café – ½,3\nÄnne,Crème brûlée,5\n"
+    for content in (text.encode("cp1252"), gzip.compress(text.encode("cp1252"))):
+        found = read_ratings(write(content))
+        assert found.users.ids.tolist() == ["José", "Änne"]
+        assert found.source.layout.encoding == "cp1252"
+    assert read_ratings(write(text)).source.layout.encoding == "utf-8"
+    # Far down is told as well as at the top.
+    late = "user,item,rating\n" + "".join(f"{k},1,1\n" for k in range(50_000)) + "José,1,1\n"
+    assert "José" in read_ratings(write(late.encode("latin-1"))).users.ids
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"), [("Привет", "cp1251"), ("Καλημέρα", "cp1253"), ("こんにちは", "shift_jis")]
+)
+def test_other_alphabets_are_not_guessed(text, encoding, write):
+    path = write(f"user,item,rating\n{text},a,1\nbob,a,0\n".encode(encoding))
+    with pytest.raises(DataError, match="name its encoding with encoding="):
+        read_ratings(path)
+    assert text in read_ratings(path, encoding=encoding).users.ids
 
 
 def test_a_tab_can_be_typed_in_a_shell(write):

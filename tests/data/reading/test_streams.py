@@ -14,8 +14,8 @@ import kolmogorov as km
 import naive
 from kolmogorov import Observations, read_ratings
 from kolmogorov.data.reading.columns import TableForm
-from kolmogorov.data.reading.frames.arraylike import frame_of
 from kolmogorov.data.reading.frames.arrow import ArrowSource
+from kolmogorov.data.reading.frames.native import frame_of
 from kolmogorov.data.reading.frames.sources import FrameSource
 from kolmogorov.data.reading.gathering import gathered
 from kolmogorov.data.reading.options import ReadingOptions

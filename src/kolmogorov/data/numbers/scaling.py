@@ -67,7 +67,7 @@ class ScaleRequest:
         return 0.0 if self.scaling == "max" or (self.scaling == "auto" and self.maximum is not None) else None
 
     @property
-    def _open(self) -> bool:
+    def is_open(self) -> bool:
         """Whether the ratings decide where the scale begins."""
         return self.scaling == "auto" and self.minimum is None and self.maximum is None
 
@@ -94,7 +94,7 @@ class ScaleRequest:
             _refuse(outside_weight_bounds(weights), weights, place, "weight", demand)
         # Halving and doubling are exact, so that this tells half stars from all else; it overflows to no whole number.
         with np.errstate(over="ignore", invalid="ignore"):
-            continuous = self._open and bool((np.rint(2.0 * ratings) != 2.0 * ratings).any())
+            continuous = self.is_open and bool((np.rint(2.0 * ratings) != 2.0 * ratings).any())
         return Extent(low, high, continuous)
 
     def scale_between(self, extent: Extent) -> Scale:
@@ -113,7 +113,7 @@ class ScaleRequest:
         'p = (r - 1) / 3'
         """
         low, high = extent.low, extent.high
-        stars = self._open and low >= 0.0 and (high <= 1.0 or not extent.continuous)
+        stars = self.is_open and low >= 0.0 and (high <= 1.0 or not extent.continuous)
         bottom = 0.0 if stars else low if self._low is None else self._low
         top = high if self.maximum is None else float(self.maximum)
         if self.maximum is None:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from kolmogorov._support.validation import suggestion
-from kolmogorov._support.wording import Option, advice, named, option
+from kolmogorov._support.wording import Message, Option, advice, named, option
 from kolmogorov.data.reading.options import ReadingOptions
-from kolmogorov.data.reading.shape import ListShape, Shape
+from kolmogorov.data.reading.shape import WIDE, ListShape, Shape
 from kolmogorov.data.reading.wide import WideShape
 from kolmogorov.errors import DataError, ParameterError
 
@@ -22,6 +22,7 @@ RATING: Roles = ("user", "item", "value")
 _THINGS = ["item", "movie", "film", "product", "book", "song", "track", "artist", "album", "game", "joke", "question"]
 _THINGS += ["article", "business", "restaurant", "beer", "anime", "video", "show", "recipe", "hotel", "place"]
 _THINGS += ["page", "url", "course", "service", "produkt", "artikel", "buch", "produit", "livre", "producto", "libro"]
+_THINGS += ["task", "exercise", "aufgabe", "frage"]
 _PEOPLE = ["user", "reviewer", "customer", "client", "member", "person", "respondent", "participant", "voter"]
 _PEOPLE += ["session", "visitor", "account", "student", "patient", "subject", "buyer", "kunde", "kunden", "nutzer"]
 _PEOPLE += ["benutzer", "teilnehmer", "utilisateur", "usuario", "cliente"]
@@ -39,6 +40,8 @@ _TIMES = {"timestamp", "time", "date", "datetime", "when", "day", "createdat", "
 _TIMES |= {"zeitstempel", "reviewtime", "ratedat", "ts", "unixtime", "heure", "fecha", "hora"}
 #: The option that says that every line is a yes.
 ONLY_YES = Option("only_yes", "only_yes=True")
+#: Names of columns that an error lists.
+_MOST_LISTED = 12
 USUAL_POSITIONS = {"user": 0, "item": 1, "value": 2}
 
 
@@ -112,14 +115,15 @@ def pick_columns(
             if role == "value" and (taken or exact or is_time(names[position])):
                 if options.only_yes:
                     continue
-                raise _without_values(names, source)
+                raise _without_values(names, source, pair={"user", "item"} <= usual.keys())
             if taken or (exact and not (options.wide and role == "user")):
                 raise DataError(
-                    f"{source}: which column is the {role}? It has: {', '.join(map(repr, names))}."
+                    f"{source}: which column is the {role}? It has: {_listed(names)}."
                     + advice("Name it with {}.", option(role))
+                    + _or_wide(names)
                 )
             chosen[role] = position
-    return chosen
+    return {role: chosen[role] for role in options.columns if role in chosen}
 
 
 def is_time(name: Any) -> bool:
@@ -127,13 +131,24 @@ def is_time(name: Any) -> bool:
     return _plain(name) in _TIMES
 
 
-def _without_values(names: Sequence[Any], source: str) -> DataError:
-    """Word the error for a table in which no column can be the rating."""
+def _without_values(names: Sequence[Any], source: str, *, pair: bool) -> DataError:
+    """Word the error for a table in which no column can be the rating; `pair`: users and items have usual names."""
+    others = [name for name in names if not is_time(name)]
+    clicks = advice("If every line is a yes, as in a list of clicks or purchases, say {}.", ONLY_YES)
     return DataError(
-        f"{source}: which column is the value? It has: {', '.join(map(repr, names))}."
-        + advice("Name it with {}.", option("value"))
-        + advice("If every line is a yes, as in a list of clicks or purchases, say {}.", ONLY_YES)
+        f"{source}: which column is the value? It has: {_listed(names)}."
+        + (advice("Name it with {}.", option("value")) if len(others) > 2 else "")
+        + (clicks if pair or len(others) == 2 else _or_wide(names))
     )
+
+
+def _or_wide(names: Sequence[Any]) -> Message | str:
+    """Offer to read a table of many columns as a wide one."""
+    return advice("If it has one row per user and one column per item, say {}.", WIDE) if len(names) > 3 else ""
+
+
+def _listed(names: Sequence[Any]) -> str:
+    return ", ".join(map(repr, names[:_MOST_LISTED])) + (", ..." if len(names) > _MOST_LISTED else "")
 
 
 def _refuse_twins(names: Sequence[Any], position: int, role: str, source: str) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from kolmogorov.data.reading.columns import TableForm
-from kolmogorov.data.reading.frames.arraylike import frame_of
 from kolmogorov.data.reading.frames.arrow import ArrowSource, ParquetSource, is_arrow, is_parquet
+from kolmogorov.data.reading.frames.native import frame_of, with_index
 from kolmogorov.data.reading.frames.sources import CursorSource, FrameSource, is_cursor
 from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.data.reading.source import Source
@@ -63,6 +63,8 @@ def table_source(thing: Any, form: TableForm) -> Source | None:
         # Only the columns that are needed are computed.
         thing = thing.select(form.projected(thing.collect_schema().names())[0]).collect()
     # Arrow's own tables are read without the detour through Python objects.
+    if form.options.wide and form.options.user is None:
+        thing = with_index(thing)
     frame = None if type(thing).__module__.startswith("pyarrow") else frame_of(thing)
     if frame is not None:
         return FrameSource(frame, form)

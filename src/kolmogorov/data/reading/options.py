@@ -116,7 +116,7 @@ class ReadingOptions:
     maximum: float | None = None
     scaling: str = "auto"
     duplicates: Duplicates = "error"
-    encoding: str = "utf-8"
+    encoding: str = "auto"
     titles: Any = None
     #: Columns that are found by these names, where there are any such, before they are by the usual ones.
     known_names: Mapping[str, str] = field(init=False, repr=False, compare=False, default_factory=dict)

@@ -24,6 +24,8 @@ from kolmogorov.errors import DataError
 
 #: Cells of a wide table that are looked at together. By judgement: four megabytes of numbers.
 CELLS = 1 << 19
+#: The option that says that every column is an item.
+WIDE = Option("wide", "wide=True")
 
 
 class Batch(Protocol):
@@ -91,7 +93,9 @@ class ListShape(Shape):
         left_out: Sequence[Any] = (),
     ) -> None:
         self._at, self._names, self._source, self._left_out = positions, names, source, left_out
-        self._unsure = bool(names) and {"item", "value"} <= guessed
+        # A column of a wide table may be called Beer or Show, which are usual names of items.
+        self._unsure = bool(names) and "value" in guessed and len(guessed & {"user", "item"}) > 0
+        self._guessed_item = "item" in guessed
         self._guessed_value = bool(names) and "value" in guessed
         self._options = options
         form = options.notation
@@ -132,7 +136,7 @@ class ListShape(Shape):
         try:
             return batch.numbers(self._at["value"], self._values, place)
         except DataError as error:
-            if not self._guessed_value or self._values.has_numbers:
+            if not self._guessed_value or self._could_be_values(batch, self._at["value"]):
                 raise
             raise self._no_ratings(batch, place, error) from None
 
@@ -155,13 +159,13 @@ class ListShape(Shape):
         columns = [k for k in range(len(self._names)) if k != self._at["user"]]
         values = [k for k in columns if self._could_be_values(batch, k)]
         # A list has one column of values; others may be a count or a weight.
-        if len(values) < 3 or 2 * len(values) < len(columns):
+        if len(values) < 3 or 2 * len(values) < len(columns) or not (self._guessed_item or self._at["item"] in values):
             return
         shown = ", ".join(repr(str(self._names[k])) for k in values[:4]) + (", ..." if len(values) > 4 else "")
         raise DataError(
             f"{self._source}: is it a list of ratings, or one row per user and one column per item? The columns "
             f"{shown} all hold values."
-            + advice("If each is an item, say {}.", Option("wide", "wide=True"))
+            + advice("If each is an item, say {}.", WIDE)
             + advice("If it is a list, name its columns with {} and {}.", option("item"), option("value"))
         )
 

@@ -9,8 +9,8 @@ from typing import Any
 from kolmogorov._support.progress import notice
 from kolmogorov.data.ids.vocabulary import Vocabulary
 from kolmogorov.data.reading.columns import usual_columns
-from kolmogorov.data.reading.frames.arraylike import frame_of
 from kolmogorov.data.reading.frames.arrow import is_arrow, is_parquet, opened_parquet
+from kolmogorov.data.reading.frames.native import frame_of
 from kolmogorov.data.reading.text.file import WHITESPACE, TextFile
 from kolmogorov.data.reading.text.layout import SEPARATORS, separator_of
 from kolmogorov.errors import DataError
@@ -108,18 +108,8 @@ def _of_parquet(path: Any) -> Iterator[tuple[Any, Any]]:
         return _of_frame(frame_of(file.read()), str(path))
 
 
-def _of_text(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
-    """Read a text file; what is no UTF-8 is taken for Latin-1, as the files of MovieLens are."""
-    try:
-        return list(_lines(path, "utf-8"))
-    except DataError as error:
-        if "is not text in encoding" not in str(error):
-            raise
-        return list(_lines(path, "latin-1"))
-
-
-def _lines(path: str | os.PathLike[str], encoding: str) -> Iterator[tuple[str, str]]:
-    with TextFile(path, encoding) as file:
+def _of_text(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
+    with TextFile(path) as file:
         line = file.first_line()
         if not line.strip():
             raise DataError(f"{file.name} is empty.")

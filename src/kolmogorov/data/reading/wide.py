@@ -63,7 +63,7 @@ class WideShape(Shape):
         marks, n_readers = Marks(notation.decimal), len(items) if len(items) <= _MOST_READERS else 1
         self.readers = [NumberReader(notation, marks=marks) for _ in range(n_readers)]
         # Whoever says what the scale is has looked at it.
-        self._open = options.minimum is None and options.maximum is None and options.scaling == "auto"
+        self._open = options.scale_request.is_open
         self._extents = _Extents(np.full(len(items), np.inf), np.full(len(items), -np.inf), np.zeros(len(items)))
         self.most_rows = max(1, CELLS // len(items))
 
@@ -118,6 +118,15 @@ class WideShape(Shape):
             raise DataError(
                 f"Column {name!r}: " + told + advice("Or leave the column out with {}.", option("ignore", name))
             ) from None
+
+
+def columns_apart(table: Floats) -> NDArray[np.int64]:
+    """Return the numbers of the columns of a table that are not on the scale of the others."""
+    width = table.shape[1]
+    extents = _Extents(np.full(width, np.inf), np.full(width, -np.inf), np.zeros(width))
+    if table.shape[0]:
+        extents.add(table)
+    return extents.strange(np.zeros(width, dtype=bool))
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,9 +15,21 @@ from kolmogorov.data.numbers.scale import Scale
 _TOLD_APART = 12
 
 
-def observations_card(size: str, rows: View, columns: View, scale: Scale) -> str:
-    """Return HTML of a table whose size is said in words."""
-    return card("Observations", note(size.removeprefix("Observations: ")), *_histogram(rows, columns, scale))
+def size_in_words(observations: Any) -> str:
+    """Say in one line how many observations there are, and on which scale."""
+    n_users, n_items = observations.n_users, observations.n_items
+    share = 100.0 * len(observations) / max(n_users * n_items, 1)
+    weighted = ", weighted" if observations.weights is not None else ""
+    return (
+        f"Observations: {len(observations):,} of {n_users:,} users × {n_items:,} items ({share:.1f}% observed), "
+        f"{observations.scale}{weighted}"
+    )
+
+
+def observations_card(about: str, rows: View, columns: View, scale: Scale) -> str:
+    """Return HTML of a table of which this is said, line by line."""
+    said = about.removeprefix("Observations: ").splitlines()
+    return card("Observations", *map(note, said), *_histogram(rows, columns, scale))
 
 
 def _histogram(rows: View, columns: View, scale: Scale) -> list[str]:

@@ -25,7 +25,7 @@ from kolmogorov.data.reading.options import ArrayKeywords, NamedFrameKeywords, R
 from kolmogorov.data.reading.provenance import Provenance
 from kolmogorov.data.reading.source import ArraySource
 from kolmogorov.data.reading.titles import titled
-from kolmogorov.data.table.card import observations_card, observations_columns
+from kolmogorov.data.table.card import observations_card, observations_columns, size_in_words
 from kolmogorov.data.table.split import By, entries_held_out, fold_numbers
 from kolmogorov.errors import DataError
 
@@ -120,7 +120,7 @@ class Observations:
         --------
         >>> import pandas as pd
         >>> frame = pd.DataFrame({"by": ["ann", "bob"], "drink": ["tea", "tea"], "stars": [5, 4]})
-        >>> Observations.from_frame(frame, "by", "drink", maximum=5)
+        >>> print(Observations.from_frame(frame, "by", "drink", maximum=5))
         Observations: 2 of 2 users × 1 items (100.0% observed), p = r / 5
         """
         told = ReadingOptions(user=user, item=item, value=value, **options)
@@ -148,7 +148,8 @@ class Observations:
         >>> Observations.from_dense([[0.8, 0.4], [float("nan"), 0.6]])
         Observations: 3 of 2 users × 2 items (75.0% observed), p = r
         """
-        return cls(*of_cells(*dense_cells(table), weights, ReadingOptions(**options)))
+        told = ReadingOptions(**options)
+        return cls(*of_cells(*dense_cells(table, scale_known=not told.scale_request.is_open), weights, told))
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], verify: bool = True) -> Observations:
@@ -215,13 +216,11 @@ class Observations:
     def __len__(self) -> int:
         return self.values.size
 
+    def __str__(self) -> str:
+        return size_in_words(self)
+
     def __repr__(self) -> str:
-        share = 100.0 * len(self) / max(self.n_users * self.n_items, 1)
-        weighted = ", weighted" if self.weights is not None else ""
-        return (
-            f"Observations: {len(self):,} of {self.n_users:,} users × {self.n_items:,} items "
-            f"({share:.1f}% observed), {self.scale}{weighted}"
-        )
+        return "\n".join([str(self), *(self.source.lines() if self.source else [])])
 
     def _repr_html_(self) -> str:
         """Show the size, and how often each value was observed."""

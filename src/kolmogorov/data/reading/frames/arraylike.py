@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.numbers.columns import first_no_number, named_kind, refuse_containers, refuse_kind
 from kolmogorov.data.reading.frames.long_format import refuse_long_frame
+from kolmogorov.data.reading.frames.native import frame_of
+from kolmogorov.data.reading.wide import columns_apart
 from kolmogorov.errors import DataError
 
 _TABLE = "a table of numbers with one row per user and one column per item, and NaN for missing entries"
@@ -37,9 +39,11 @@ def sparse_cells(matrix: Any) -> Cells:
     return table.row, table.col, table.data, table.shape
 
 
-def dense_cells(table: Any) -> Cells:
-    """Return the cells of a table that are not missing."""
+def dense_cells(table: Any, *, scale_known: bool = True) -> Cells:
+    """Return the cells of a table that are not missing; the columns of a frame must be on one scale, or it is known."""
     array = dense_of(table)
+    if not scale_known and (frame := frame_of(table)) is not None:
+        refuse_two_scales(frame.columns, array)
     observed = ~np.isnan(array)
     if not observed.any():
         raise DataError("There are no observations: every cell of the table is NaN or there are no cells.")
@@ -91,19 +95,6 @@ def floats_of(raw: Any) -> Floats:
         raise kind(f"Expected {_TABLE}; cell ({cell}) holds {entry!r} ({error}).") from None
 
 
-def frame_of(raw: Any) -> Any:
-    """Return a data frame as narwhals sees it, or None for everything else."""
-    if isinstance(raw, np.ndarray) or not (hasattr(raw, "columns") or hasattr(raw, "column_names")):
-        return None
-    import narwhals as nw
-
-    try:
-        frame = nw.from_native(raw, eager_only=True, pass_through=True)
-    except nw.exceptions.DuplicateError as error:
-        raise DataError(f"Every column of a frame needs a name of its own: {str(error).rstrip('.')}.") from None
-    return frame if isinstance(frame, nw.DataFrame) else None
-
-
 def cells_of(frame: Any) -> Floats:
     """Return the cells of a wide frame, whatever way it marks the empty ones."""
     array = np.full(frame.shape, np.nan)
@@ -117,8 +108,33 @@ def cells_of(frame: Any) -> Floats:
         except (TypeError, ValueError) as error:
             if isinstance(error, DataError):
                 raise
-            raise DataError(
-                f"Expected {_TABLE}; column {name!r} holds {first_no_number(cells)[1]!r}. Ids of users go into the "
-                "index of a pandas frame; a list of ratings is for Observations.from_frame."
-            ) from None
+            held = f"Expected {_TABLE}; column {name!r} holds {first_no_number(cells)[1]!r}."
+            raise DataError(f"{held} {_way_to_read(frame)}") from None
     return array
+
+
+def _way_to_read(frame: Any) -> str:
+    """Name the call that reads a frame with texts."""
+    if frame.shape[1] == 2:
+        return (
+            "If every row is a yes, as in a list of clicks or purchases, read it with "
+            "kolmogorov.read_ratings(df, only_yes=True)."
+        )
+    return (
+        "kolmogorov.read_ratings(df, wide=True) takes the first column, or an index of texts, for the users, and reads "
+        "words such as yes and no."
+    )
+
+
+def refuse_two_scales(names: Any, table: Floats) -> None:
+    """Refuse a frame of numbers with a column on another scale, such as an age beside yes and no."""
+    strange = columns_apart(table)
+    if not strange.size:
+        return
+    name, cells = names[int(strange[0])], table[:, int(strange[0])]
+    low, high = np.nanmin(cells), np.nanmax(cells)
+    raise DataError(
+        f"Column {name!r} is on another scale than the others: it reaches from {low:g} to {high:g}. Drop it if it is "
+        f"no item. If it names the users, read the frame with kolmogorov.read_ratings(df, wide=True, user={name!r}). "
+        f"If all are on one scale, say so: Observations.from_dense(df, maximum={np.nanmax(table):g})."
+    )

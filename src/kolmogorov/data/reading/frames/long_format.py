@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov.data.reading.columns import usual_columns
+from kolmogorov.data.reading.frames.native import frame_of
 from kolmogorov.errors import DataError
 
 #: A list of ratings seldom has more columns: ids, rating, time, title, a weight, where it came from. By judgement.
@@ -44,6 +45,18 @@ def refuse_long_frame(frame: Any) -> None:
         "each; expected a table with one row per user and one column per item. Make observations of it with "
         f"Observations.from_frame(df, {call}). If it is a table after all, pass df.to_numpy()."
     )
+
+
+def named_roles(raw: Any) -> tuple[Any, Any, Any] | None:
+    """Return the columns of user, item and value of a frame that is a list of ratings by the names of its columns.
+
+    None is returned for everything else, also for a frame that only looks like one.
+    """
+    frame = frame_of(raw)
+    if frame is None or not {"user", "item"} <= usual_columns([str(name) for name in frame.columns]).keys():
+        return None
+    roles = _roles(frame)
+    return None if roles is None else tuple(frame.columns[position] for position in roles)  # type: ignore[return-value]
 
 
 def _roles(frame: Any) -> tuple[int, int, int] | None:

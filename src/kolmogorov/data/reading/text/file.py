@@ -17,6 +17,7 @@ from typing import IO, Any, BinaryIO, cast
 
 from kolmogorov._support.wording import advice, option
 from kolmogorov.data.reading.text.compression import DAMAGE, decompressed
+from kolmogorov.data.reading.text.encoding import AUTO, LOOKED_AT, guessed_encoding
 from kolmogorov.errors import DataError
 
 WHITESPACE = "whitespace"
@@ -33,14 +34,13 @@ _MOST_RECORDS, _CHARACTERS = 64, 250_000
 class TextFile:
     """Opens a file whatever its compression, which is told by its first bytes and not by its name.
 
-    "-" is standard input; `longest_line` is how many characters a line or a record may have.
+    "-" is standard input; `longest_line` is how many characters a line or a record may have. With "auto" the encoding
+    is told by what the file holds.
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str], encoding: str = "utf-8", *, longest_line: int = LONGEST_LINE
-    ) -> None:
+    def __init__(self, path: str | os.PathLike[str], encoding: str = AUTO, *, longest_line: int = LONGEST_LINE) -> None:
         self.name = "standard input" if str(path) == "-" else str(path)
-        self.encoding = "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
+        self.encoding = encoding
         self._limit = longest_line
         self._few = max(1, min(_MOST_RECORDS, longest_line // _CHARACTERS))
         self._line: Callable[[], int] = lambda: 0
@@ -129,7 +129,7 @@ class TextFile:
             return list(islice(source, count))
         except UnicodeError as error:
             reason = getattr(error, "reason", str(error))
-            remedy = advice("If it is text, name its encoding, for example {}.", option("encoding", "latin-1"))
+            remedy = advice("If it is text, name its encoding with {}.", option("encoding"))
             raise DataError(
                 f"{self.name}{self._undecodable_line()} is not text in encoding {self.encoding.removesuffix('-sig')} "
                 f"({reason})." + remedy
@@ -193,6 +193,17 @@ class TextFile:
                     return ""
         return ""
 
+    def _guessed(self, start: bytes) -> str:
+        """Tell the encoding; of standard input and pipes, which cannot be read twice, only the start is looked at."""
+        if self.name == "standard input" or not os.path.isfile(self._path):
+            return guessed_encoding(start, whole=False)
+        with self._open(self._path) as raw:
+            try:
+                start = decompressed(raw, self.name).read(LOOKED_AT)
+            except DAMAGE:
+                return guessed_encoding(start, whole=False)
+        return guessed_encoding(start, whole=len(start) < LOOKED_AT)
+
     def _split(self, lines: Iterable[str], separator: str | None, most: int) -> Iterator[list[str]]:
         count = 0
 
@@ -228,12 +239,14 @@ class TextFile:
             raise DataError(f"{self.name} cannot be decompressed: {error}.") from None
         if not start:
             raise DataError(f"{self.name} is empty.")
+        self.encoding = self._guessed(start) if self.encoding == AUTO else self.encoding
+        if self.encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
+            self.encoding = "utf-8-sig"
         if b"\0" in start and not self.encoding.lower().startswith(("utf-16", "utf-32", "utf_16", "utf_32")):
-            utf_16 = start.startswith((b"\xff\xfe", b"\xfe\xff"))
-            expected = "Expected lines of user, item, value."
-            utf = advice("It may be UTF-16: try {}.", option("encoding", "utf-16"), otherwise=expected)
-            remedy = utf if utf_16 else f" {expected}"
-            raise DataError(f"{self.name} is not a text file: it holds NUL bytes." + remedy)
+            raise DataError(
+                f"{self.name} is not a text file in this encoding: it holds NUL bytes. Expected lines of user, item, "
+                "value."
+            )
         try:
             return io.TextIOWrapper(cast("IO[bytes]", plain), encoding=self.encoding, newline="")
         except (LookupError, ValueError):  # a NUL in the name

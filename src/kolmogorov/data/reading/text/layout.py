@@ -72,7 +72,7 @@ def recognise(file: TextFile, options: ReadingOptions, roles: Roles | None = Non
         expected = "user, and one for each item" if options.wide else ", ".join(roles)
         more = advice("If another character separates them, name it with {}.", option("sep"))
         if len(first) == 2 and "value" in roles:
-            more = more + advice("If every line is a yes, as in a list of clicks or purchases, say {}.", ONLY_YES)
+            more = advice("If every line is a yes, as in a list of clicks or purchases, say {}.", ONLY_YES)
         raise DataError(
             f"{file.name}: expected at least {least} columns ({expected}), got {len(first)} in the line "
             f"{line.strip()[:60]!r}." + more

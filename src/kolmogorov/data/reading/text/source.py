@@ -35,11 +35,12 @@ class TextSource(RowSource):
         self._name = str(path)
         self._lines = Lines(1)
         self._layout: Layout | None = None
+        self._encoding: str | None = None
 
     def batches(self) -> Iterator[tuple[Shape, Batch]]:
         """Read the file once."""
         with TextFile(self.path, self._options.encoding) as file, collector_paused():
-            self._name = file.name
+            self._name, self._encoding = file.name, file.encoding.removesuffix("-sig")
             self._layout = layout = recognise(file, self._options)
             shape = layout.shape(self._options, file.name)
             empty = True
@@ -55,7 +56,7 @@ class TextSource(RowSource):
         if found is None or self._layout is None:
             return found
         mark, header = self._layout.separator, self._layout.has_header
-        return replace(found, separator=mark, header=header, encoding=self._options.encoding)
+        return replace(found, separator=mark, header=header, encoding=self._encoding)
 
     def row_place(self, row: int) -> str:
         """Name the file and the line of a record."""
