@@ -203,20 +203,22 @@ def test_fits_are_guarded_or_not():
 
 
 def test_predictions_are_compared_on_both_scales():
-    """KM is best on the paper's scales and last in stars."""
-    stars = {"KM enhanced_gd": 0.95, "NNM": 0.94, "MF": 0.93, "SVD++": 0.92}
-    readings = {"NNM": "u1, mu_i to 0"}
-    errors = {
-        ("D2", model, readings.get(model, "u1"), size): [value / 5]
-        for model, value in stars.items()
-        for size in (8, 24)
-    }
-    by_words = {claim.says.partition(":")[2]: claim for claim in prediction_claims(errors, None)}
-    better = next(claim for words, claim in by_words.items() if "significantly better" in words)
-    assert [trial.agrees for trial in better.trials] == [False, False]
-    assert [trial.opposes for trial in better.trials] == [True, False]
-    row = next(claim for claim in prediction_claims(errors, None) if "KM enhanced_gd" in claim.says)
+    """KM is last in stars, and behind NNM on the scales of Table V unless NNM has the printed mu_i."""
+    stars = {"KM enhanced_gd": 0.95, "MF": 0.93, "SVD++": 0.92}
+    errors = {("D2", model, "u1", size): [value / 5] for model, value in stars.items() for size in (8, 24)}
+    ridges = {"mu_i to 0": 0.94, "mu_i to the mean": 0.97, "no mu_i": 0.93}
+    errors |= {("D2", "NNM", f"u1, {kind}", size): [value / 5] for kind, value in ridges.items() for size in (8, 24)}
+    claims = prediction_claims(errors, None)
+    in_stars, on_scales = (claim for claim in claims if "significantly better" in claim.says)
+    assert [trial.reading for trial in in_stars.trials] == [
+        f"{nnm}, D = {size}" for nnm in ("best NNM", "NNM with the printed mu_i") for size in (8, 24)
+    ]
+    assert [(trial.agrees, trial.opposes) for trial in in_stars.trials] == [(False, True)] * 2 + [(False, False)] * 2
+    assert [(trial.agrees, trial.opposes) for trial in on_scales.trials] == [(False, False)] * 2 + [(True, False)] * 2
+    row = next(claim for claim in claims if "KM enhanced_gd" in claim.says)
     assert row.trials[0].agrees == all(abs(0.19 / TABLE_5["D2"]["KM enhanced_gd"][n][0] - 1) <= 0.02 for n in (8, 24))
+    rows = next(claim for claim in claims if "NNM" in claim.says)
+    assert [trial.reading for trial in rows.trials] == ["u1, mu_i to 0", "u1, mu_i to the mean"]
 
 
 def test_table_6_comes_from_u1_to_the_last_digit(data_directory):
@@ -305,6 +307,33 @@ def test_long_parts_begin_first(tmp_path, monkeypatch):
     )
     compute(["any"], tmp_path, QUICK, say=lambda message: None)
     assert done == [1, 2, 0]
+
+
+def test_timed_parts_come_last_and_have_room(tmp_path, monkeypatch):
+    done = []
+    parts = [Part(f"part-{k}", lambda k=k: done.append(k), timed=timed) for k, timed in enumerate((True, False, True))]
+    monkeypatch.setattr(
+        "kolmogorov.paper.runner.item", lambda name: type("Item", (), {"parts": lambda self, e: parts})()
+    )
+    compute(["any"], tmp_path, QUICK, say=lambda message: None)
+    assert done == [1, 0, 2]
+    assert [part.room(16) for part in parts] == [4, 1, 4]
+    assert [part.room(2) for part in parts] == [2, 1, 2]
+    assert Part("busy", lambda: None, slots=3).room(16) == 3
+
+
+def test_an_interrupted_run_is_recorded(tmp_path, monkeypatch):
+    def stopped():
+        raise KeyboardInterrupt
+
+    parts = [Part("first", lambda: 1, cost=2.0), Part("second", stopped)]
+    monkeypatch.setattr(
+        "kolmogorov.paper.runner.item", lambda name: type("Item", (), {"parts": lambda self, e: parts})()
+    )
+    with pytest.raises(KeyboardInterrupt):
+        compute(["any"], tmp_path, QUICK, say=lambda message: None)
+    assert [run["parts"] for run in runs(tmp_path)] == [1]
+    assert stored(tmp_path, parts[0])["data"] == 1
 
 
 def test_parts_without_their_module_are_left_out(tmp_path, monkeypatch):

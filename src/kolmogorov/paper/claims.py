@@ -81,6 +81,10 @@ class Claim:
         One for each reading that was tried.
     note : str
         What else belongs to what was found.
+    brief : str
+        What was found, in a few words, where there are many readings.
+    listed : bool
+        Whether the item lists its trials; not where its own table holds them.
     """
 
     where: str
@@ -88,6 +92,8 @@ class Claim:
     reading: str
     trials: Sequence[Trial]
     note: str = ""
+    brief: str = ""
+    listed: bool = True
 
     @property
     def verdict(self) -> Verdict:
@@ -98,13 +104,42 @@ class Claim:
         return Verdict.CONTRADICTED if any(trial.opposes for trial in self.trials) else Verdict.NOT_FOUND
 
     @property
+    def many(self) -> bool:
+        """Whether there are too many readings for one cell."""
+        return len(self.trials) > _FEW
+
+    @property
     def found(self) -> str:
-        """What was found, with its spread over the readings."""
-        told = [f"{trial.reading}: {trial.found}" if trial.reading else trial.found for trial in self.trials]
+        """What was found, with its spread over the readings: each of them, if they are few."""
+        if self.many:
+            told = [self.brief] if self.brief else []
+        else:
+            told = [f"{trial.reading}: {trial.found}" if trial.reading else trial.found for trial in self.trials]
+        return "; ".join(words for words in (*told, self._spread(), self.note) if words)
+
+    def _spread(self) -> str:
         agreeing = [trial.reading for trial in self.trials if trial.agrees]
-        if 0 < len(agreeing) < len(self.trials):
-            told.append(f"holds for {len(agreeing)} of {len(self.trials)} readings ({', '.join(agreeing)})")
-        return "; ".join([*told, self.note] if self.note else told)
+        if not agreeing:
+            return f"for none of {len(self.trials)} readings" if self.many else ""
+        if len(agreeing) == len(self.trials):
+            return f"for all {len(self.trials)} readings" if self.many else ""
+        every = [trial.reading for trial in self.trials]
+        return f"holds for {len(agreeing)} of {len(self.trials)} readings: {_grouped(agreeing, every)}"
+
+    def rows(self) -> list[dict[str, str]]:
+        """Return the trials as a table, those that agree in bold; as a square one where readings end in a number."""
+        places = [_split(trial.reading) for trial in self.trials]
+        names = {name for _, name, _ in places}
+        if len(names) > 1 or "" in names or len({head for head, _, _ in places}) == len(places):
+            return [{"reading": trial.reading, "found": _bold(trial)} for trial in self.trials]
+        (name,) = names
+        columns = dict.fromkeys(value for _, _, value in places)
+        cells = {(head, value): _bold(trial) for (head, _, value), trial in zip(places, self.trials, strict=True)}
+        return [
+            ({"reading": head} if head else {})
+            | {f"{name} = {value}": cells.get((head, value), "") for value in columns}
+            for head in dict.fromkeys(head for head, _, _ in places)
+        ]
 
     def row(self) -> dict[str, str]:
         """Return the claim as a row of the table of claims."""
@@ -115,3 +150,36 @@ class Claim:
             "what we find": self.found,
             "verdict": str(self.verdict),
         }
+
+
+#: Up to so many readings are told one by one.
+_FEW = 3
+
+
+def _bold(trial: Trial) -> str:
+    return f"**{trial.found}**" if trial.agrees else trial.found
+
+
+def _split(reading: str) -> tuple[str, str, str]:
+    """Return a reading's head, and the name and the value of the number that it ends with, or nothing."""
+    head, _, tail = reading.rpartition(", ")
+    name, equals, value = tail.partition(" = ")
+    return (head, name, value) if equals else (reading, "", "")
+
+
+def _grouped(agreeing: Sequence[str], every: Sequence[str]) -> str:
+    """List readings, those with the same head together: "D = 20, every a; D = 50, a = 10, 30"."""
+    of: dict[tuple[str, str], list[str]] = {}
+    for reading in every:
+        head, name, value = _split(reading)
+        of.setdefault((head, name), []).append(value)
+    groups: dict[tuple[str, str], list[str]] = {}
+    for reading in agreeing:
+        head, name, value = _split(reading)
+        groups.setdefault((head, name), []).append(value)
+    told = []
+    for (head, name), values in groups.items():
+        start = f"{head}, " if head and name else head
+        every_one = len(values) == len(of[head, name]) > 1
+        told.append(start + (name and (f"every {name}" if every_one else f"{name} = {', '.join(values)}")))
+    return "; ".join(told)

@@ -13,7 +13,7 @@ from typing import Any
 from kolmogorov.paper.figures.drawing import draw
 from kolmogorov.paper.registry import ITEMS
 from kolmogorov.paper.result import Effort, Result
-from kolmogorov.paper.runner import Say, environments, presented, runs, write_text
+from kolmogorov.paper.runner import Say, environments, presented, runs, seconds, write_text
 from kolmogorov.paper.summary import costs, front_page
 
 _STYLE = (
@@ -38,9 +38,9 @@ def write_items(names: Sequence[str], folder: Path, effort: Effort, *, say: Say)
             say(f"{name}: not complete, not written")
             continue
         results[name] = said
-        result, seconds = said
+        result, took = said
         write_text(folder / f"{name}.csv", _csv(result.rows))
-        write_text(folder / f"{name}.md", _fragment(name, result, effort.quick, seconds))
+        write_text(folder / f"{name}.md", _fragment(name, result, effort.quick, took))
         if drawing and result.panels:
             draw(result.panels, result.title, folder / name)
     return results
@@ -50,7 +50,11 @@ def write_document(results: dict[str, tuple[Result, float]], folder: Path, effor
     """Join the items into index.md and index.html, behind a first page for readers of the paper."""
     said = {name: result for name, (result, _) in results.items()}
     claims = [claim for result in said.values() for claim in result.claims]
-    lines = [f"# {_TITLE}", "", *front_page(said, environments(folder, effort), runs(folder), effort)]
+    lines = [
+        f"# {_TITLE}",
+        "",
+        *front_page(said, environments(folder, effort), runs(folder), seconds(folder, effort), effort),
+    ]
     lines += ["## Claims and verdicts", "", *markdown([claim.row() for claim in claims]), ""]
     missing = [name for name in ITEMS if name not in said]
     if missing:
@@ -69,19 +73,23 @@ def write_document(results: dict[str, tuple[Result, float]], folder: Path, effor
 def markdown(rows: list[dict[str, Any]]) -> list[str]:
     """Return a table."""
     names = list(rows[0]) if rows else []
-    lines = ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
+    lines = ["| " + " | ".join(name.replace("|", "\\|") for name in names) + " |", "|" + "---|" * len(names)]
     return lines + [
         "| " + " | ".join(_cell(row.get(name)).replace("|", "\\|") for name in names) + " |" for row in rows
     ]
 
 
-def _fragment(name: str, result: Result, quick: bool, seconds: float) -> str:
+def _fragment(name: str, result: Result, quick: bool, took: float) -> str:
     mode = "quick" if quick else "full"
-    lines = [f"## {result.title}", "", f"`kolmogorov paper {name}` ({mode}; its parts took {seconds:.0f} s)", ""]
+    lines = [f"## {result.title}", "", f"`kolmogorov paper {name}` ({mode}; its parts took {took:.0f} s)", ""]
     lines += [f"- {claim.where}: {claim.says}. **{claim.verdict}**: {claim.found}." for claim in result.claims]
     lines += [f"- {sentence}" for sentence in result.sentences]
     if result.panels:
         lines += ["", f"![{result.title}]({name}.png)"]
+    for claim in result.claims:
+        if claim.many and claim.listed:
+            lines += ["", f"{claim.where}: {claim.says}. All readings, those that agree in bold:", ""]
+            lines += markdown(claim.rows())
     lines.append("")
     if result.shown:
         lines += markdown(result.shown)

@@ -142,7 +142,9 @@ def mean_curve(found: Found) -> tuple[list[float], list[float], list[float]]:
     return mean.tolist(), (mean - spread).tolist(), (mean + spread).tolist()
 
 
-def curves_panel(title: str, found: dict[str, Found], pale: tuple[str, ...] = ()) -> Panel:
+def curves_panel(
+    title: str, found: dict[str, Found], pale: tuple[str, ...] = (), kin: dict[str, str] | None = None
+) -> Panel:
     """Draw training error by sweep for every label."""
     curves = {label: mean_curve(fits) for label, fits in found.items()}
     return Panel(
@@ -152,6 +154,7 @@ def curves_panel(title: str, found: dict[str, Found], pale: tuple[str, ...] = ()
         {label: (list(range(1, len(mean) + 1)), mean) for label, (mean, _, _) in curves.items()},
         bands={label: (low, high) for label, (_, low, high) in curves.items()},
         pale=pale,
+        kin=kin or {},
     )
 
 

@@ -11,6 +11,8 @@ from kolmogorov.paper.claims import Claim
 Lines = dict[str, tuple[list[Any], list[float]]]
 #: Labels of what the paper prints begin so; it is drawn dashed, in the colour of what we measured.
 PAPER = "paper: "
+#: Processors for a part that is timed, of which it keeps one busy.
+_APART = 4
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,9 @@ class Part:
     cost : float
         Seconds on one processor, roughly; long parts begin first.
     slots : int
-        Processors that it keeps busy, or free of others so that its times are good.
+        Processors that it keeps busy.
+    timed : bool
+        Whether seconds are what it finds. Such parts come after all others, a few beside each other.
     """
 
     key: str
@@ -53,6 +57,11 @@ class Part:
     needs: str | None = None
     cost: float = 1.0
     slots: int = 1
+    timed: bool = False
+
+    def room(self, jobs: int) -> int:
+        """Return how many of so many processors it keeps busy, or free of others so that its times are good."""
+        return min(_APART if self.timed else self.slots, jobs)
 
 
 @dataclass(frozen=True)
@@ -65,6 +74,10 @@ class Panel:
         (low, high) of lines that have a spread.
     pale : tuple of str
         Lines drawn wide and pale, so that another on top of them leaves them visible.
+    points : tuple of str
+        Lines of which only the points are drawn.
+    kin : dict
+        Labels that share the colour of another one.
     levels, stops : dict
         Horizontal and vertical lines by label.
     """
@@ -79,6 +92,8 @@ class Panel:
     bars: bool = False
     bands: dict[str, tuple[list[float], list[float]]] = field(default_factory=dict)
     pale: tuple[str, ...] = ()
+    points: tuple[str, ...] = ()
+    kin: dict[str, str] = field(default_factory=dict)
     levels: dict[str, float] = field(default_factory=dict)
     stops: dict[str, float] = field(default_factory=dict)
 
@@ -117,6 +132,17 @@ class Result:
 def listed(values: Iterable[Any], form: str = "") -> str:
     """Join values for a sentence."""
     return ", ".join(format(value, form) for value in values)
+
+
+def plain(value: float) -> str:
+    """Write a positive number with two digits, or all that stand before the point."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
+
+
+def between(values: Iterable[float], write: Callable[[float], str] = plain) -> str:
+    """Write the smallest and the largest of some numbers, or the one that all are."""
+    low, high = write(min(kept := list(values))), write(max(kept))
+    return low if low == high else f"{low} to {high}"
 
 
 def added(lines: Lines, label: str, x: Any, y: float | None) -> None:

@@ -52,62 +52,68 @@ def compute(
             say(f"{name}: {part.key} left out, which needs {part.needs} (extra 'paper')")
             continue
         todo.append((name, part))
-    todo.sort(key=lambda pair: -pair[1].cost / min(pair[1].slots, jobs))
-    if not todo:
-        return
-    began, count, when = time.perf_counter(), len(todo), time.strftime("%Y-%m-%d")
-    if jobs == 1 or len(todo) == 1:
+    todo.sort(key=lambda pair: -pair[1].cost / pair[1].room(jobs))
+    began, when, finished = time.perf_counter(), time.strftime("%Y-%m-%d"), list[str]()
+    try:
+        for timed in (False, True):
+            _dealt([pair for pair in todo if pair[1].timed == timed], folder, effort, jobs, say, finished)
+    finally:
+        # Of a run that is interrupted too.
+        if finished:
+            took = round(time.perf_counter() - began, 1)
+            record = {"date": when, "parts": len(finished), "jobs": jobs, "seconds": took}
+            _note(folder, {**record, "processor": _processor(), **environment()})
+
+
+def _dealt(
+    todo: list[tuple[str, Part]], folder: Path, effort: Effort, jobs: int, say: Say, finished: list[str]
+) -> None:
+    """Deal parts to processes, the longest first, as long as there are processors for them; list what is finished."""
+    if jobs == 1 or len(todo) <= 1:
         for name, part in todo:
             say(f"{name}: {part.key}")
             _keep(folder, part)
-    else:
-        _dealt(todo, folder, effort, jobs, say)
-    record = {"date": when, "parts": count, "jobs": jobs, "seconds": round(time.perf_counter() - began, 1)}
-    _note(folder, {**record, "processor": _processor(), **environment()})
-
-
-def _dealt(todo: list[tuple[str, Part]], folder: Path, effort: Effort, jobs: int, say: Say) -> None:
-    """Deal parts to processes, the longest first, as long as there are processors for them."""
-    running: dict[Future[float], int] = {}
+            finished.append(part.key)
+        return
+    running: dict[Future[None], Part] = {}
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         try:
             while todo or running:
-                free = jobs - sum(running.values())
-                fitting = next((pair for pair in todo if min(pair[1].slots, jobs) <= free), None)
+                free = jobs - sum(part.room(jobs) for part in running.values())
+                fitting = next((pair for pair in todo if pair[1].room(jobs) <= free), None)
                 if fitting is None:
                     done, _ = wait(running, return_when=FIRST_COMPLETED)
                     for future in done:
-                        running.pop(future)
                         future.result()
+                        finished.append(running.pop(future).key)
                     continue
                 name, part = fitting
                 todo.remove(fitting)
                 say(f"{name}: {part.key} ({len(todo)} parts to go)")
-                running[pool.submit(_work, name, part.key, folder, effort)] = min(part.slots, jobs)
+                running[pool.submit(_work, name, part.key, folder, effort)] = part
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 
-def _work(name: str, key: str, folder: Path, effort: Effort) -> float:
+def _work(name: str, key: str, folder: Path, effort: Effort) -> None:
     """Compute one part in a process of the pool, which makes the part itself: functions do not travel."""
-    return _keep(folder, next(part for part in item(name).parts(effort) if part.key == key))
+    _keep(folder, next(part for part in item(name).parts(effort) if part.key == key))
 
 
-def _keep(folder: Path, part: Part) -> float:
+def _keep(folder: Path, part: Part) -> None:
     began = time.perf_counter()
     # Parts run beside each other, each on as many processors as it has slots.
     with one_blas_thread():
         data = part.compute()
-    seconds = round(time.perf_counter() - began, 2)
-    record = {"protocol": PROTOCOL, "seconds": seconds, "environment": environment(), "data": data}
+    took = round(time.perf_counter() - began, 2)
+    record = {"protocol": PROTOCOL, "seconds": took, "environment": environment(), "data": data}
     write_text(_file(folder, part), json.dumps(record) + "\n")
-    return seconds
 
 
 def presented(name: str, folder: Path, effort: Effort) -> tuple[Result, float] | None:
     """Say what the folder holds of an item, and the seconds it took; None where parts are missing."""
-    found, seconds = {}, 0.0
+    found, took = {}, 0.0
     for part in item(name).parts(effort):
         record = stored(folder, part)
         if record is None:
@@ -115,8 +121,8 @@ def presented(name: str, folder: Path, effort: Effort) -> tuple[Result, float] |
                 return None
             continue
         found[part.key] = record["data"]
-        seconds += record["seconds"]
-    return item(name).present(found, effort), seconds
+        took += record["seconds"]
+    return item(name).present(found, effort), took
 
 
 def stored(folder: Path, part: Part) -> dict[str, Any] | None:
@@ -165,16 +171,24 @@ def _processor() -> str:
 def environments(folder: Path, effort: Effort) -> list[str]:
     """Return where the stored parts were computed, in words."""
     seen: dict[str, None] = {}
-    for name in ITEMS:
-        for part in item(name).parts(effort):
-            record = stored(folder, part)
-            if record is not None:
-                where = record["environment"]
-                seen[
-                    f"kolmogorov {where['kolmogorov']}, Python {where['python']}, numpy {where['numpy']}, "
-                    f"{where['machine']}, {where['processors']} processors"
-                ] = None
+    for record in _records(folder, effort):
+        where = record["environment"]
+        seen[
+            f"kolmogorov {where['kolmogorov']}, Python {where['python']}, numpy {where['numpy']}, "
+            f"{where['machine']}, {where['processors']} processors"
+        ] = None
     return list(seen)
+
+
+def seconds(folder: Path, effort: Effort) -> list[float]:
+    """Return the seconds of every stored part."""
+    return [record["seconds"] for record in _records(folder, effort)]
+
+
+def _records(folder: Path, effort: Effort) -> list[dict[str, Any]]:
+    """Return the records of the parts of all items that the folder holds, each once."""
+    wanted = {part.key: part for name in ITEMS for part in item(name).parts(effort)}
+    return [record for part in wanted.values() if (record := stored(folder, part)) is not None]
 
 
 def write_text(path: Path, text: str) -> None:

@@ -8,16 +8,21 @@ from typing import Any
 
 from kolmogorov.paper.claims import RULE, Verdict
 from kolmogorov.paper.data import AS, NEAREST
-from kolmogorov.paper.result import Effort, Result
+from kolmogorov.paper.printed import TABLE_5
+from kolmogorov.paper.result import Effort, Result, plain
 
 #: Solvers whose costs are listed, and the columns of Table IV that say them.
 _LISTED = ("sdr", "dmo", "gd", "enhanced_gd", "lanczos, a = 1", "lanczos, a = 10", "newton", "auto")
 
 
 def front_page(
-    said: dict[str, Result], environments: list[str], runs: list[dict[str, Any]], effort: Effort
+    said: dict[str, Result],
+    environments: list[str],
+    runs: list[dict[str, Any]],
+    parts: list[float],
+    effort: Effort,
 ) -> list[str]:
-    """Return the page's first lines, below its title."""
+    """Return the page's first lines, below its title; `parts` has the seconds of every one."""
     claims = [claim for result in said.values() for claim in result.claims]
     kinds = Counter(claim.verdict for claim in claims)
     counted = ", ".join(f"*{verdict}* {kinds[verdict]}" for verdict in Verdict)
@@ -62,22 +67,21 @@ def front_page(
         f"- **One rule** for all verdicts: {RULE}. A claim *holds* where all readings agree, and *under the reading "
         "given* where some do; it is *contradicted* where none does and some give the opposite, else *not found*. "
         "Verdicts and sentences are computed from the numbers.",
-        f"- Computed with {'; '.join(environments)}.{_run(runs)}",
+        f"- {_machine(environments, runs, parts)}",
         "",
     ]
 
 
-def _run(runs: list[dict[str, Any]]) -> str:
-    """Say when and how long."""
-    machines: dict[str, list[dict[str, Any]]] = {}
-    for run in runs:
-        machines.setdefault(f"{run['processor'] or run['machine']} with up to {run['jobs']} processes", []).append(run)
-    told = [
-        f"{sum(run['parts'] for run in several)} parts in {sum(run['seconds'] for run in several) / 60:.0f} minutes on "
-        f"{where} ({several[-1]['date']})"
-        for where, several in machines.items()
-    ]
-    return f" {'; '.join(told)}." if told else ""
+def _machine(environments: list[str], runs: list[dict[str, Any]], parts: list[float]) -> str:
+    """Say by what, where, and how long it was computed."""
+    where = dict.fromkeys(f"{run['processor'] or run['machine']}, up to {run['jobs']} parts at a time" for run in runs)
+    one = "**One machine, one version.** All" if len(environments) == 1 and len(where) <= 1 else "The"
+    words = [f"{one} {len(parts)} parts were computed with {' and with '.join(environments)}"]
+    words += [f" ({'; '.join(where)})"] if where else []
+    return "".join(words) + (
+        f". One after the other they take {sum(parts) / 3600:.1f} hours. Parts that measure time ran after all others, "
+        "each on one processor with up to three others kept free."
+    )
 
 
 def _added(said: dict[str, Result]) -> list[str]:
@@ -86,10 +90,12 @@ def _added(said: dict[str, Result]) -> list[str]:
     if "table5" in said:
         stars = {row["model"]: row["stars"] for row in said["table5"].rows if row["data"] == "D2"}
         best = {label.partition(": ")[2]: error for label, error in stars.items() if label.startswith("library")}
-        told = ", ".join(f"`{label}` {error:.3f}" for label, error in best.items())
+        told = ", ".join(f"`{label}` {best[label]:.3f}" for label in sorted(best, key=best.__getitem__))
+        printed = max(TABLE_5["D2"]["KM enhanced_gd"].items())[1][0]
         points.append(
-            "- **The paper's own model, learned from a table that draws complete** instead of from the ratings. Stars "
-            f"of error on u1: {told}."
+            "- **The paper's own model, learned from draws**, which complete the table, instead of from the ratings "
+            f"alone; its average over draws; and chances in place of yes and no. Error on u1 in stars: {told}; the "
+            f"paper's best is {5 * printed:.3f}."
         )
     if "fig2" in said:
         evds = {row["method"]: row["EVDs to a gap of 1e-06"] for row in said["fig2"].rows}
@@ -126,4 +132,4 @@ def _cost(row: dict[str, Any]) -> str:
     evds = "-" if row["EVDs"] is None else f"{row['EVDs']:.0f}"
     if row["Lanczos runs"]:
         evds += f" + {row['Lanczos runs']:.0f}"
-    return f"{1e3 * row['s per sweep'] / items:.3g} / {evds} / {row['value above best']:.2g}"
+    return f"{plain(1e3 * row['s per sweep'] / items)} / {evds} / {row['value above best']:.2g}"

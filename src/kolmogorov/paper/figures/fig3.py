@@ -33,10 +33,11 @@ def present(found: dict[str, Any], effort: Effort) -> Result:
     means = {gamma: float(errors.mean()) for gamma, errors in ends.items()}
     gain, rest = ends[10] - ends[100], ends[100] - ends[1000]
     reading = f"{len(gain)} realisations of D1, each with a start of its own; the last of {effort.pick(4, 15)} sweeps"
+    pale = tuple(label for label in fits if label.startswith("gd"))
     return Result(
         "Fig. 3: training error by gamma (D1, D = 16)",
         curve_rows("D1", fits),
-        [curves_panel("gd (wide) and enhanced_gd (thin)", fits, pale=tuple(x for x in fits if x.startswith("gd")))],
+        [curves_panel("gd (wide) and enhanced_gd (thin)", fits, pale, {label: f"enhanced_{label}" for label in pale})],
         [
             Claim(
                 "Fig. 3",

@@ -63,7 +63,7 @@ def present(found: dict[str, Any], effort: Effort) -> Result:
     ms = list(range(1, _SIZE + 1))
     mean, low, high = (np.array(measured[name])[: len(ms)] for name in ("mean", "low", "high"))
     lines: Lines = {name: (ms, mean[:, k].tolist()) for k, name in enumerate(COLUMNS)}
-    lines[f"{PAPER}stop, error far below"] = ([_PRINTED_STOP], [_PRINTED_ERROR])
+    lines[f"{PAPER}m = 5, error far below 1e-5"] = ([_PRINTED_STOP], [_PRINTED_ERROR])
     bands = {name: (low[:, k].tolist(), high[:, k].tolist()) for k, name in enumerate(COLUMNS[4:], start=4)}
     stops, modulus, largest = (np.array(measured[name]) for name in ("stops", "modulus", "largest"))
     trials = []

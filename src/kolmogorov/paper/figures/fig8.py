@@ -66,7 +66,15 @@ def present(found: dict[str, Any], effort: Effort) -> Result:
     return Result(
         "Fig. 8: influence scores by item (u1.base, D = 8)",
         rows,
-        [Panel("Influence scores, mean over starts", "item, by its score with enhanced_gd", "score", lines)],
+        [
+            Panel(
+                "Influence scores, mean over starts",
+                "item, by its score with enhanced_gd",
+                "score",
+                lines,
+                points=("sdr",),
+            )
+        ],
         claims,
         [
             f"{len(scores['enhanced_gd'])} starts; items of influence 1: "

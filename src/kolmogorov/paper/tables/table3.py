@@ -25,7 +25,9 @@ def parts(effort: Effort) -> list[Part]:
             seeds = effort.pick(1, 10 if name == "D1" else 1)
             part = partial(_timed, name, label, sweeps, seeds)
             cost = sweeps * (6.0 if label == "sdr" and name == "D2" else 1.5)
-            found.append(Part(f"table3-seconds-{name}-{label}-{sweeps}x{seeds}", part, NEEDS.get(label), cost, slots=2))
+            found.append(
+                Part(f"table3-seconds-{name}-{label}-{sweeps}x{seeds}", part, NEEDS.get(label), cost, timed=True)
+            )
     return found
 
 

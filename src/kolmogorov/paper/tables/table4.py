@@ -9,7 +9,7 @@ import numpy as np
 
 from kolmogorov.paper.data import AS, NEEDS, SOLVERS, lanczos, mean_of, solved, solver, trained_equations, values_of
 from kolmogorov.paper.printed import TABLE_4
-from kolmogorov.paper.result import PAPER, Effort, Lines, Panel, Part, Result, added
+from kolmogorov.paper.result import PAPER, Effort, Lines, Panel, Part, Result, added, plain
 from kolmogorov.paper.tables.speed import claims, equal_accuracy
 
 SIZES: dict[str, tuple[int, ...]] = {
@@ -34,13 +34,13 @@ def parts(effort: Effort) -> list[Part]:
             labels = [label for label in _labels(name, size, effort) if label not in NEEDS]
             timed, key = partial(_timed, name, size), f"table4-seconds-{name}-D{size}"
             cost = (2.0 if name == "D1" else 8.0) + 5e-3 * size**2
-            found.append(Part(f"{key}-{count}", partial(timed, labels, count), cost=cost, slots=2))
+            found.append(Part(f"{key}-{count}", partial(timed, labels, count), cost=cost, timed=True))
             if size <= (_LARGEST["sdr"] if not effort.quick else 12) and name != "D3":
                 part = partial(timed, ["sdr"], count)
-                found.append(Part(f"{key}-sdr-{count}", part, NEEDS["sdr"], cost=2.0 + 6e-3 * size**2, slots=2))
+                found.append(Part(f"{key}-sdr-{count}", part, NEEDS["sdr"], cost=2.0 + 6e-3 * size**2, timed=True))
     for size in effort.pick((20,), (20, 50, 100)):
         part = partial(equal_accuracy, size, count)
-        found.append(Part(f"table4-quasi_newton-D{size}-{count}", part, cost=6e-3 * size**2, slots=2))
+        found.append(Part(f"table4-quasi_newton-D{size}-{count}", part, cost=6e-3 * size**2, timed=True))
     return found
 
 
@@ -145,8 +145,9 @@ def _panel(name: str, at: dict[tuple[str, str, int], dict[str, Any]]) -> Panel:
         for size in SIZES[name]:
             row = at.get((name, label, size))
             added(lines, label, size, row["seconds"] if row else None)
-            added(lines, PAPER + label, size, printed(name, label, size))
-    return Panel(name, "D", "seconds per sweep", lines, log_y=True, log_x=True)
+            added(lines, PAPER + label.partition(",")[0], size, printed(name, label, size))
+    kin = {f"{PAPER}lanczos": _LANCZOS}
+    return Panel(name, "D", "seconds per sweep", lines, log_y=True, log_x=True, kin=kin)
 
 
 def _as_printed(at: dict[tuple[str, str, int], dict[str, Any]]) -> list[dict[str, Any]]:
@@ -158,9 +159,7 @@ def _as_printed(at: dict[tuple[str, str, int], dict[str, Any]]) -> list[dict[str
             cells = {"data": name, "solver": label}
             for size in sizes:
                 row, paper = at.get((name, label, size)), printed(name, label, size)
-                cells[f"D = {size}"] = (
-                    "" if row is None else f"{row['seconds']:.2g}" + (f" / {paper:g}" if paper else "")
-                )
+                cells[f"D = {size}"] = "" if row is None else plain(row["seconds"]) + (f" / {paper:g}" if paper else "")
             table.append(cells)
     order = list(SOLVERS)
     return sorted(table, key=lambda cells: (cells["data"], order.index(cells["solver"])))

@@ -29,6 +29,11 @@ _LIBRARY: dict[str, Any] = {
     "BayesianKolmogorovModel()": BayesianKolmogorovModel,
 }
 _LAST = 24
+_RIDGES: dict[str, dict[str, Any]] = {
+    "mu_i to 0": {},
+    "mu_i to the mean": {"to_mean": True},
+    "no mu_i": {"item_reg": 0.0},
+}
 
 
 def fits(name: Any, label: str, size: int, effort: Effort, folds: int = 1, **changes: Any) -> list[Fit]:
@@ -63,10 +68,10 @@ def wanted(effort: Effort) -> dict[tuple[str, str, str, int], list[Fit]]:
                     found[name, model, _FOLDS, size] = several
             for a in effort.pick((1.0, 10.0), _LINE[name]):
                 found[name, "KM lanczos", f"{first}, a = {a:g}", size] = fits(name, lanczos(a), size, effort)
-            for words, to_mean in (("mu_i to 0", False), ("mu_i to the mean", True)):
-                several = fits(name, "nonnegative", size, effort, folds, to_mean=to_mean)
+            for words, changes in _RIDGES.items():
+                several = fits(name, "nonnegative", size, effort, 1 if "item_reg" in changes else folds, **changes)
                 found[name, "NNM", f"{first}, {words}", size] = several[:1]
-                if folds > 1:
+                if len(several) > 1:
                     found[name, "NNM", f"{_FOLDS}, {words}", size] = several
     return found
 

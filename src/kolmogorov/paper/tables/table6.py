@@ -14,7 +14,7 @@ from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.paper.claims import Claim, Trial
 from kolmogorov.paper.data import split
 from kolmogorov.paper.printed import TABLE_6
-from kolmogorov.paper.result import PAPER, Effort, Lines, Panel, Part, Result
+from kolmogorov.paper.result import PAPER, Effort, Lines, Panel, Part, Result, between
 
 LIKES = 0.5
 _MIN_RATINGS = 20
@@ -81,8 +81,8 @@ def present(found: dict[str, Any], effort: Effort) -> Result:
     same = {(item, user) for item, user, *_ in ours} & {row[:2] for row in TABLE_6}
     places = np.linspace(0, max(len(shares) - 1, 1), len(TABLE_6)).tolist()
     lines: Lines = {
-        "our fit's": (list(range(len(shares))), shares),
-        f"{PAPER}our fit's": (places, sorted(row[3] for row in TABLE_6)),
+        "raters of our fit's": (list(range(len(shares))), shares),
+        f"{PAPER}raters": (places, sorted(row[3] for row in TABLE_6)),
     }
     sentences = [
         f"{equal} of the 7 printed rows are those of users in u1.base, to the last digit, and of no other fold: so D2 "
@@ -105,6 +105,7 @@ def present(found: dict[str, Any], effort: Effort) -> Result:
                 "% of rated items liked",
                 lines,
                 levels={"base rate": base},
+                kin={f"{PAPER}raters": "raters of our fit's"},
             )
         ],
         [_accuracy(measured), _direction(measured)],
@@ -113,15 +114,17 @@ def present(found: dict[str, Any], effort: Effort) -> Result:
 
 
 def _accuracy(measured: dict[str, Any]) -> Claim:
-    trials = []
+    trials, means = [], []
     for start, raters in enumerate(measured["ours"]):
         mean = float(np.mean([share for *_, share in raters])) if raters else 0.0
+        means.append(mean)
         trials.append(Trial(f"start {start + 1}", f"{mean:.1f}% over {len(raters)} raters", mean > 80, mean <= 80))
     return Claim(
         "Table VI, abstract",
         "'the accuracy of logical relation mining exceeds 80%'",
         "as the paper counts it: the share of a rater's items with p >= 0.5, over raters of items of influence 1",
         trials,
+        brief=f"{between(means, '{:.1f}'.format)}% by start",
         note=f"base rate: {measured['base rate']:.1f}% of all ratings in u1.base have p >= 0.5",
     )
 
