@@ -86,15 +86,15 @@ def _fragment(name: str, result: Result, quick: bool, took: float) -> str:
     lines += [f"- {sentence}" for sentence in result.sentences]
     if result.panels:
         lines += ["", f"![{result.title}]({name}.png)"]
-    for claim in result.claims:
-        if claim.many and claim.listed:
-            lines += ["", f"{claim.where}: {claim.says}. All readings, those that agree in bold:", ""]
-            lines += markdown(claim.rows())
     lines.append("")
     if result.shown:
         lines += markdown(result.shown)
     else:
         lines.append(f"The {len(result.rows):,} rows are in `{name}.csv`.")
+    for claim in result.claims:
+        if claim.many and claim.listed:
+            lines += ["", f"{claim.where}: {claim.says}. All readings, those that agree in bold:", ""]
+            lines += markdown(claim.rows())
     return "\n".join(lines) + "\n"
 
 

@@ -136,7 +136,7 @@ def listed(values: Iterable[Any], form: str = "") -> str:
 
 def plain(value: float) -> str:
     """Write a positive number with two digits, or all that stand before the point."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
+    return f"{value:,.0f}" if value >= 99.5 else f"{value:.2g}"
 
 
 def between(values: Iterable[float], write: Callable[[float], str] = plain) -> str:

@@ -66,6 +66,10 @@ def wanted(effort: Effort) -> dict[tuple[str, str, str, int], list[Fit]]:
                 if folds > 1:
                     found |= {(name, model, f"u{fold + 1}", size): [several[fold]] for fold in range(1, folds)}
                     found[name, model, _FOLDS, size] = several
+            if name == "D3":
+                found[name, "KM exact", f"{first}, mu_i to the mean", size] = fits(
+                    name, "auto", size, effort, **_RIDGES["mu_i to the mean"]
+                )
             for a in effort.pick((1.0, 10.0), _LINE[name]):
                 found[name, "KM lanczos", f"{first}, a = {a:g}", size] = fits(name, lanczos(a), size, effort)
             for words, changes in _RIDGES.items():

@@ -137,26 +137,10 @@ def present(found: dict[str, Any], effort: Effort) -> Result:
         for one in spectra
         for kind, m, beta, bound, premise in one["beta"]
     ]
-    largest: dict[tuple[str, int], float] = {}
-    for row in rows:
-        place = f"{row['matrix']}, D = {row['D']}", row["m"]
-        largest[place] = max(largest.get(place, 0.0), row["beta"] / row["bound"])
-    lines: Lines = {}
-    for (label, m), share in largest.items():
-        added(lines, label, m, share if share > _NEXT_TO_NONE else None)
     return Result(
         "Lemmas 1, 2 and 3",
         rows,
-        [
-            Panel(
-                "beta over the bound of Lemma 3",
-                "m",
-                "largest share of the realisations",
-                lines,
-                log_y=True,
-                levels={"the bound": 1.0},
-            )
-        ],
+        [_panel(rows)],
         [
             Claim(
                 "Lemma 1",
@@ -184,6 +168,19 @@ def present(found: dict[str, Any], effort: Effort) -> Result:
         [f"{effort.pick(3, 20)} realisations of D1 at each D."],
         table=[],
     )
+
+
+def _panel(rows: list[dict[str, Any]]) -> Panel:
+    """Draw the largest share of the bound over the realisations."""
+    largest: dict[tuple[str, int], float] = {}
+    for row in rows:
+        place = f"{row['matrix']}, D = {row['D']}", row["m"]
+        largest[place] = max(largest.get(place, 0.0), row["beta"] / row["bound"])
+    lines: Lines = {}
+    for (label, m), share in largest.items():
+        added(lines, label, m, share if share > _NEXT_TO_NONE else None)
+    words = "largest share of the realisations"
+    return Panel("beta over the bound of Lemma 3", "m", words, lines, log_y=True, levels={"the bound": 1.0})
 
 
 def _third(rows: list[dict[str, Any]]) -> list[Trial]:
