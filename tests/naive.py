@@ -604,3 +604,30 @@ def telling_items(fitted, count):
         order = sorted(range(len(score)), key=lambda row: (-score[row, d], row))[:count]
         found.append(tuple(row for row in order if score[row, d] > 0))
     return found
+
+
+def link_weights(table, ridges):
+    """The ridge regression of every column on all others, one after the other, as least squares."""
+    n_items = table.shape[1]
+    weights = np.zeros((n_items, n_items))
+    for item in range(n_items):
+        others = [j for j in range(n_items) if j != item]
+        penalised = np.vstack([table[:, others], np.diag(np.sqrt(ridges[others]))])
+        target = np.concatenate([table[:, item], np.zeros(n_items - 1)])
+        weights[others, item] = np.linalg.lstsq(penalised, target, rcond=None)[0]
+    return weights
+
+
+def neighbour_links(table, ridges, n_neighbours):
+    """The same on those other columns that have the largest cosine with the column, zero for all others."""
+    n_items, lengths = table.shape[1], np.linalg.norm(table, axis=0)
+    weights = np.zeros((n_items, n_items))
+    for item in range(n_items):
+        together = table.T @ table[:, item]
+        cosine = [together[j] / lengths[j] if j != item and together[j] > 0 else -1.0 for j in range(n_items)]
+        chosen = sorted(range(n_items), key=lambda j: (-round(cosine[j], 12), j))[:n_neighbours]
+        chosen = [j for j in chosen if cosine[j] > 0]
+        if chosen:
+            gram = table[:, chosen].T @ table[:, chosen] + np.diag(ridges[chosen])
+            weights[chosen, item] = np.linalg.solve(gram, together[chosen])
+    return weights

@@ -13,6 +13,7 @@ from kolmogorov._version import __version__
 _HOMES = {
     "BayesianKolmogorovModel": "kolmogorov.model.bayesian",
     "KolmogorovModel": "kolmogorov.model.kolmogorov",
+    "ListModel": "kolmogorov.model.lists",
     "Observations": "kolmogorov.data.table.observations",
     "baselines": "kolmogorov.baselines",
     "bqp": "kolmogorov.bqp",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self, TypeVar
 
@@ -156,6 +156,10 @@ class Trained(Counted, ABC):
         sides = ((self.user_seen, users), (self.item_seen, items))
         settled = [np.where(np.append(seen, False)[rows], rows, len(seen)) for seen, rows in sides]
         return settled[0], settled[1]
+
+    def with_training(self, training: Observations) -> Self:
+        """Return the same over observations whose users or items are called otherwise."""
+        return replace(self, training=training)  # type: ignore[type-var]
 
     # --- files --------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from kolmogorov.interpret.events.explanation import Contribution, Explanation
 from kolmogorov.interpret.events.naming import Event
 from kolmogorov.interpret.events.reasons import Reason
+from kolmogorov.interpret.lists import ItemContribution, ListExplanation
 from kolmogorov.interpret.relations.draws import PosteriorRelations
 from kolmogorov.interpret.relations.order import Order
 from kolmogorov.interpret.relations.points import Relations
@@ -13,6 +14,8 @@ __all__ = [
     "Contribution",
     "Event",
     "Explanation",
+    "ItemContribution",
+    "ListExplanation",
     "Order",
     "PosteriorRelations",
     "Reason",

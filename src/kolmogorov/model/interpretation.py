@@ -25,20 +25,11 @@ if TYPE_CHECKING:
     from kolmogorov.report import Page
 
 
-class Interpretation:
-    """Methods that put a fitted model into words and pictures; draws are read by the one model that stands for them."""
+class Reading:
+    """What can be read of every model that has events: these, a page, and a few words in notebooks."""
 
     fitted_: Any
     _one_model: Any
-    _has_draws: ClassVar[bool]
-
-    @property
-    def plot(self) -> Pictures:
-        """Pictures with matplotlib (extra `plot`): events, matrix, order, history, calibration."""
-        from kolmogorov.interpret.pictures import Pictures
-
-        check_is_fitted(self)
-        return Pictures(self.fitted_, self._one_model)
 
     def _repr_html_(self) -> str:
         from kolmogorov.interpret.events.summary import summary
@@ -101,6 +92,27 @@ class Interpretation:
         page.write(path)
         return None
 
+    def events(self, n_items: int = 10) -> list[Event]:
+        """Describe each elementary event by its share of the population and by what its people like more."""
+        from kolmogorov.interpret.events.naming import EventItems
+
+        check_is_fitted(self)
+        return EventItems(self._one_model).events(n_items)
+
+
+class Interpretation(Reading):
+    """Methods that put a fitted model into words and pictures; draws are read by the one model that stands for them."""
+
+    _has_draws: ClassVar[bool]
+
+    @property
+    def plot(self) -> Pictures:
+        """Pictures with matplotlib (extra `plot`): events, matrix, order, history, calibration."""
+        from kolmogorov.interpret.pictures import Pictures
+
+        check_is_fitted(self)
+        return Pictures(self.fitted_, self._one_model)
+
     def explain(self, user: Any, item: Any, *, unknown: Unknown = "error", likes: float | None = None) -> Explanation:
         """Explain what is predicted for `user` and `item`: what everybody would get, and a difference for each event.
 
@@ -115,13 +127,6 @@ class Interpretation:
 
         check_is_fitted(self)
         return explain(self.fitted_, self._one_model, user, item, unknown, likes)
-
-    def events(self, n_items: int = 10) -> list[Event]:
-        """Describe each elementary event by its share of the population and by what its people like more."""
-        from kolmogorov.interpret.events.naming import EventItems
-
-        check_is_fitted(self)
-        return EventItems(self._one_model).events(n_items)
 
     def relations(
         self, *, trivial: bool | None = None, min_ratings: int = 1, convention: Convention = "logic"
@@ -153,3 +158,40 @@ class Interpretation:
         if trivial is not None or convention != "logic":
             raise ParameterError("'trivial' and 'convention' go with models of two levels, and this one has draws.")
         return PosteriorRelations(self.fitted_, self._one_model, min_ratings=min_ratings)
+
+
+class ListInterpretation(Reading):
+    """The same for lists, which links between items make, too."""
+
+    def explain(self, user: Any = None, item: Any = None, *, guest: Any = None, unknown: Unknown = "error") -> Any:
+        """Explain the score of an item: because of which of the user's items, and because of which events.
+
+        Parameters
+        ----------
+        user, item : id
+            The item may be given by its title. With a guest, only the item is given.
+        guest : dict, optional
+            Instead of a user: ratings of one guest, as in `recommend`.
+        unknown : {"error", "average", "ignore"}
+            An id without training observations is an error, or is explained as an average one.
+
+        Returns
+        -------
+        ListExplanation
+            What everybody would get, an amount for each item that the user has and for each event; together they are
+            the score.
+
+        Examples
+        --------
+        >>> import numpy as np, kolmogorov as km
+        >>> games = np.random.default_rng(0).random((300, 10)) < 0.3
+        >>> users, items = np.nonzero(np.hstack([games, games]))
+        >>> model = km.ListModel(random_state=0).fit(km.Observations.from_arrays(users, items, np.ones(users.size)))
+        >>> why = model.explain(item=13, guest={3: 1})
+        >>> why.items[0].item, bool(abs(sum(amount for _, amount in why.steps) - why.probability) < 1e-9)
+        (3, True)
+        """
+        from kolmogorov.interpret.lists import explain_list
+
+        check_is_fitted(self)
+        return explain_list(self, user, item, guest, unknown)  # type: ignore[arg-type]

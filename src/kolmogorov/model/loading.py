@@ -19,15 +19,17 @@ from kolmogorov.baselines.svdpp import SVDpp
 from kolmogorov.data.table.levels import CHANCES, has_two
 from kolmogorov.errors import FileFormatError, InvariantError, KolmogorovError
 from kolmogorov.fitted.files import StoredParts
+from kolmogorov.fitted.lists import FittedLists
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.model.bayesian import BayesianKolmogorovModel
 from kolmogorov.model.kolmogorov import KolmogorovModel
+from kolmogorov.model.lists import ListModel
 from kolmogorov.solvers import resolve
 from kolmogorov.surface.recommender import Recommender
 from kolmogorov.surface.saving import NOT_STORED
 
 _CLASSES: dict[str, type[Recommender]] = {
-    cls.__name__: cls for cls in (KolmogorovModel, MatrixFactorization, SVDpp, BayesianKolmogorovModel)
+    cls.__name__: cls for cls in (KolmogorovModel, MatrixFactorization, SVDpp, BayesianKolmogorovModel, ListModel)
 }
 
 
@@ -38,7 +40,7 @@ def load(path: str | os.PathLike[str]) -> Recommender:
 
     Returns
     -------
-    KolmogorovModel, BayesianKolmogorovModel, MatrixFactorization or SVDpp
+    KolmogorovModel, BayesianKolmogorovModel, ListModel, MatrixFactorization or SVDpp
         Whichever was saved.
 
     Examples
@@ -57,7 +59,7 @@ def load(path: str | os.PathLike[str]) -> Recommender:
         model._check_parameters()
         fitted = cls._learned.restored(StoredParts(contents.meta, arrays))
         fitted.validate()
-        _check_size(model, fitted)
+        _check_size(model, fitted.events if isinstance(fitted, FittedLists) else fitted)
         _check_levels(model, fitted)
         return model._adopt(fitted)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, KolmogorovError) as error:

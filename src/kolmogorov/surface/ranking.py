@@ -119,5 +119,7 @@ def as_columns(fitted: Trained, rows: Rows, probability: Floats) -> dict[str, ND
     columns = {"item": fitted.items.ids[rows]}
     if fitted.items.labels is not None:
         columns["title"] = fitted.items.labels[rows]
+    # Scores of lists may lie beyond the scale, so that an order is left among the surest.
+    probability = np.clip(probability, 0.0, 1.0)
     rating = fitted.scale.rating(probability)
     return columns | {"probability": probability, "rating": rating, "count": fitted.item_counts[rows]}

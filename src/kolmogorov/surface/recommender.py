@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from copy import copy
-from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -321,7 +320,7 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         """Return a copy whose items or users are called something, as in `Observations.with_titles`."""
         check_is_fitted(self)
         training = self.fitted_.training.with_titles(items, users)
-        return copy(self)._adopt(replace(self.fitted_, training=training))  # type: ignore[type-var]
+        return copy(self)._adopt(self.fitted_.with_training(training))
 
     # --- files and learned attributes -----------------------------------------------------------------------------
 

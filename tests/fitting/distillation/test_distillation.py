@@ -539,8 +539,8 @@ def test_only_yes_is_completed_by_descents():
     average, interrupted = averaged_descents(table, 0.2, 0, 1, lambda sweep: False, keep_interrupted=False)
     assert not interrupted
     theta, psi = average.factors.theta, average.factors.psi
-    assert len(theta) == len(psi) == only_yes._DESCENTS
-    assert theta.shape[1:] == (table.n_users + 1, min(only_yes._EVENTS, table.n_users, table.n_items))
+    assert len(theta) == len(psi) == only_yes.DescentSizes().n_descents
+    assert theta.shape[1:] == (table.n_users + 1, min(only_yes.DescentSizes().n_events, table.n_users, table.n_items))
     assert (theta >= 0).all()
     np.testing.assert_allclose(theta.sum(axis=2), 1.0, atol=1e-9)
     np.testing.assert_allclose(theta[:, -1], theta[:, :-1].mean(axis=1))
@@ -584,8 +584,8 @@ def test_a_callback_hears_of_the_descents_of_only_yes_and_ends_them():
     KolmogorovModel(3, unobserved="auto", random_state=0, n_jobs=1, n_init=1, callback=heard.append).fit(table)
     assert all(isinstance(progress, Sweep) for progress in heard)
     starts = [place for place, sweep in enumerate(heard) if sweep.sweep == 1]
-    assert len(starts) == only_yes._DESCENTS + 1
-    assert np.diff(starts).tolist() == [only_yes._SWEEPS] * only_yes._DESCENTS
+    assert len(starts) == only_yes.DescentSizes().n_descents + 1
+    assert np.diff(starts).tolist() == [only_yes._SWEEPS] * only_yes.DescentSizes().n_descents
     heard.clear()
 
     def stop(sweep):

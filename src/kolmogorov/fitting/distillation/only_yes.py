@@ -31,10 +31,18 @@ from kolmogorov.solvers import resolve
 #: Ridges on theta and on values, by turns: tables of few yeses and of many do best with one or the other, and most with
 #: both. `benchmarks/only_yes.py` on splits that are not reported.
 _RIDGES = ((30.0, 0.5), (60.0, 1.0))
-#: Descents, sweeps of each, and events; by judgement.
-_DESCENTS, _SWEEPS, _EVENTS = 8, 6, 48
+#: Sweeps of each descent; by judgement.
+_SWEEPS = 6
 #: Place of a random stream.
 _STREAM = 7
+
+
+@dataclass(frozen=True)
+class DescentSizes:
+    """How many descents are averaged, and the events of each; by judgement."""
+
+    n_descents: int = 8
+    n_events: int = 48
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +66,13 @@ def averaged_descents(
     n_jobs: int | None,
     on_sweep: Callable[[Sweep], Any],
     keep_interrupted: bool,
+    sizes: DescentSizes = DescentSizes(),  # noqa: B008 (it cannot be changed)
 ) -> tuple[AveragedDescents, bool]:
     """Descend some times from random users, and put the ends side by side; tell whether Ctrl-C ended it.
 
     After Ctrl-C, or where `on_sweep` returns True, the descents that are done are taken, where there are any.
     """
-    starts = generator(seed, _STREAM).integers(2**62, size=_DESCENTS).tolist()
+    starts = generator(seed, _STREAM).integers(2**62, size=sizes.n_descents).tolist()
     ends: list[Run[State]] = []
     stopping = interrupted = False
 
@@ -74,7 +83,8 @@ def averaged_descents(
 
     try:
         for number, start in enumerate(starts):
-            ends.append(_descended(table, _RIDGES[number % len(_RIDGES)], unobserved, start, n_jobs, told))
+            ridges = _RIDGES[number % len(_RIDGES)]
+            ends.append(_descended(table, ridges, unobserved, start, n_jobs, told, sizes.n_events))
             if stopping:
                 break
     except KeyboardInterrupt:
@@ -96,13 +106,14 @@ def _descended(
     seed: int,
     n_jobs: int | None,
     on_sweep: Callable[[Sweep], bool],
+    n_events: int,
 ) -> Run[State]:
     objective = Objective(*ridges, "mean", unobserved)
     problem = Problem(resolve("simplex", "pairwise"), resolve("ridge", "cholesky"), objective)
     with one_blas_thread(), threaded_engine(Threads(n_jobs), problem, table) as engine:
         descent = MultiStart(
             engine,
-            n_events=min(_EVENTS, table.n_users, table.n_items),
+            n_events=min(n_events, table.n_users, table.n_items),
             seed=seed,
             n_init=1,
             max_iter=_SWEEPS,

@@ -1,0 +1,111 @@
+"""The settings of a `ListModel`, by lists of held-out entries: ridge, its growth, the weight of blanks, the balance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from kolmogorov._support.typing import Floats
+from kolmogorov.data.table.observations import Observations
+from kolmogorov.execution import Threads
+from kolmogorov.fitted.lists import ListSettings
+from kolmogorov.fitted.point import Fitted
+from kolmogorov.fitting.descent.objective import usual_weight
+from kolmogorov.fitting.lists.judging import Judge
+from kolmogorov.fitting.lists.links import ItemTable, closed_form, gram_of
+
+#: Where nothing can be held out, and where the climb begins. These and the grids below were chosen on made-up tables
+#: that no benchmark reports.
+_RIDGE, _GROWTH, _BALANCE = 100.0, 0.5, 0.2
+#: A step of the climb over ridges, how far it goes, and the finer step at its end.
+_STEP, _LEAST, _LARGEST, _FINE = 3.0, 0.3, 1e5, 3.0**0.5
+_GROWTHS = (0.5, 0.0)
+#: Times the usual weight of blanks, and shares of events in a score.
+_BLANKS = (1.0, 4.0)
+_BALANCES = (0.0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1.0)
+
+#: Learns events from a table with a weight of blanks.
+Learner = Callable[[Observations, float], Fitted]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Settings that are given; None is for what is to be chosen."""
+
+    ridge: float | None = None
+    growth: float | None = None
+    unobserved: float | None = None
+    balance: float | None = None
+
+
+def chosen_settings(table: Observations, asked: Asked, learn: Learner, seed: int, dealer: Threads) -> ListSettings:
+    """Choose what was not given, by the nDCG of lists of held-out entries.
+
+    First links alone settle ridge and growth, then events of each weight of blanks are put beside them. Ties go to
+    what is tried first: links alone.
+    """
+    usual = usual_weight(len(table), table.n_users * table.n_items)
+    weights = dict.fromkeys(min(1.0, times * usual) for times in _BLANKS) if asked.unobserved is None else ()
+    blanks = list(weights) or [float(asked.unobserved or usual)]
+    open_ = None in (asked.ridge, asked.growth, asked.balance) or len(blanks) > 1
+    judge = Judge.of(table, seed) if open_ else None
+    if judge is None:
+        ridge, growth, balance = (
+            default if given is None else given
+            for given, default in ((asked.ridge, _RIDGE), (asked.growth, _GROWTH), (asked.balance, _BALANCE))
+        )
+        return ListSettings(ridge, growth, blanks[0], balance)
+    ridge, growth, linked = _best_links(judge, asked, dealer)
+    if asked.balance == 0.0:
+        return ListSettings(ridge, growth, blanks[0], 0.0)
+    tried: list[tuple[float, int, ListSettings]] = []
+    for weight in blanks:
+        events = learn(judge.train, weight)
+        told = events.theta[judge.users] @ np.ascontiguousarray(events.psi[judge.items].T, dtype=np.float64)
+        for balance in _BALANCES if asked.balance is None else (asked.balance,):
+            found = judge.ndcg((1.0 - balance) * linked + balance * told, dealer)
+            tried.append((found, -len(tried), ListSettings(ridge, growth, weight, balance)))
+    return max(tried, key=lambda trial: trial[:2])[2]
+
+
+def _best_links(judge: Judge, asked: Asked, dealer: Threads) -> tuple[float, float, Floats]:
+    """Climb to the best ridge, with each growth; return both, and the scores of links for the users judged."""
+    table = ItemTable.of(judge.kept, judge.items.size)
+    gram = gram_of(table, dealer)
+
+    def scores(ridge: float, growth: float) -> Floats:
+        links = closed_form(table, table.ridges(ridge, growth), dealer, gram.copy())
+        out = np.empty((judge.users.size, judge.items.size))
+
+        def share(first: int, last: int) -> None:
+            out[first:last] = links.scores(judge.kept, judge.users[first:last])
+
+        dealer.deal(share, judge.users.size, judge.items.size // 16 + 1)
+        return out
+
+    @cache
+    def quality(ridge: float, growth: float) -> float:
+        return judge.ndcg(scores(ridge, growth), dealer)
+
+    ridge, growth = asked.ridge or _RIDGE, _GROWTHS[0] if asked.growth is None else asked.growth
+    if asked.ridge is None:
+        ridge = _climbed(lambda at: quality(at, growth), ridge, _STEP)
+    if asked.growth is None:
+        growth = max(_GROWTHS, key=lambda power: quality(ridge, power))
+    if asked.ridge is None:
+        ridge = max((ridge, ridge * _FINE, ridge / _FINE), key=lambda at: quality(at, growth))
+    return ridge, growth, scores(ridge, growth)
+
+
+def _climbed(quality: Callable[[float], float], start: float, step: float) -> float:
+    """Return where a climb by factors ends: no neighbour is better."""
+    here = start
+    for factor in (step, 1.0 / step):
+        while _LEAST <= here * factor <= _LARGEST and quality(here * factor) > quality(here):
+            here *= factor
+        if here != start:
+            break
+    return here

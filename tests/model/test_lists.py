@@ -1,0 +1,230 @@
+"""Lists for tables in which only yes is recorded."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import kolmogorov as km
+from helpers.forgery import forged
+from kolmogorov.errors import DataError, FileFormatError, ParameterError, UnknownIdError
+from kolmogorov.fitting.lists.choosing import Asked, chosen_settings
+from kolmogorov.fitting.lists.judging import Judge
+
+
+def bought(n_users=300, n_games=25, seed=0):
+    """Games, and an extension of each that most of its owners buy."""
+    rng = np.random.default_rng(seed)
+    taste = rng.integers(0, 3, n_users)[:, None] == np.arange(n_games) % 3
+    games = rng.random((n_users, n_games)) < 0.08 + 0.2 * taste
+    extensions = games & (rng.random(games.shape) < 0.6)
+    users, items = np.nonzero(np.hstack([games, extensions]))
+    names = np.array([f"game {i}" for i in range(n_games)] + [f"more of {i}" for i in range(n_games)])
+    return km.Observations.from_arrays(users, names[items], np.ones(users.size))
+
+
+@pytest.fixture(scope="module")
+def parts():
+    return bought().split(0.2, by="user", random_state=1)
+
+
+@pytest.fixture(scope="module")
+def model(parts):
+    return km.ListModel(4, random_state=0).fit(parts[0])
+
+
+def test_lists_beat_the_most_popular_and_events_alone(model, parts):
+    train, test = parts
+    found = model.evaluate(test)["ndcg"]
+    events = km.KolmogorovModel(4, levels="chances", unobserved="auto", random_state=0).fit(train)
+    assert found > 1.3 * events.evaluate(test, ranking=True)["ndcg"]
+    assert found == model.evaluate(test, ranking=True, k=10)["ndcg"]
+    assert "rmse" in model.evaluate(test, ranking=False)
+
+
+def test_an_extension_follows_from_its_game(model):
+    assert model.recommend(guest={"game 7": 1}, n=1)["item"].tolist() == ["more of 7"]
+    assert model.similar_items("game 7", n=1)["item"].tolist() == ["more of 7"]
+    assert model.similar_items("game 7", n=1)["similarity"].between(0, 1).all()
+
+
+def test_a_score_is_the_balance_of_links_and_events(model, parts):
+    fitted, train = model.fitted_, parts[0]
+    dense = np.zeros((train.n_users, train.n_items))
+    dense[train.user_rows(), train.item_rows()] = 1.0
+    balance = model.settings_.balance
+    expected = (1 - balance) * dense @ fitted.links.weights + balance * model.theta_ @ model.psi_.T
+    rows = np.arange(train.n_users)
+    assert np.allclose(fitted.of_users(rows), expected)
+    users, items = np.array([0, 5, 9]), np.array([3, 0, 20])
+    assert np.allclose(fitted.at_rows(users, items), np.clip(expected[users, items], 0, 1))
+    said = model.predict(train.users.ids[users], train.items.ids[items])
+    assert np.allclose(said, np.clip(expected[users, items], 0, 1))
+    listed = model.recommend(train.users.ids[5].item(), n=4)
+    assert np.allclose(listed["probability"], model.predict(train.users.ids[5].item(), listed["item"].to_numpy()))
+    assert not set(listed["item"]) & set(train.items.ids[train.item_rows()[train.user_rows() == 5]])
+
+
+def test_an_explanation_adds_up(model, parts):
+    train = parts[0]
+    for user in train.users.ids[:5].tolist():
+        item = model.recommend(user, n=1)["item"].iloc[0]
+        why = model.explain(user, item)
+        total = why.base + sum(part.amount for part in why.items) + sum(part.amount for part in why.events)
+        row = model.fitted_.scores_at_rows(model.users_.encode([user]), model.items_.encode([item]))[0]
+        assert total == pytest.approx(why.score, abs=1e-12)
+        assert why.score == pytest.approx(row, abs=1e-9)
+        assert sum(amount for _, amount in why.steps) == pytest.approx(why.probability, abs=1e-9)
+        assert sum(why.columns()["amount"]) == pytest.approx(model.predict(user, item), abs=1e-9)
+        assert {part.item for part in why.items} == set(train.items.ids[train.item_rows()[train.user_rows() == user]])
+    assert "because of game" in str(model.explain(item="more of 3", guest={"game 3": 1}))
+    assert "score" in why._repr_html_()
+    assert "<" not in why.to_frame()["part"].iloc[0]
+
+
+def test_a_guest_is_explained_as_he_is_recommended_to(model):
+    guest = {"game 2": 1, "more of 4": 1}
+    listed = model.recommend(guest=guest, n=3)
+    for item, said in zip(listed["item"], listed["probability"], strict=True):
+        assert model.explain(item=item, guest=guest).probability == pytest.approx(said, abs=1e-9)
+    with pytest.raises(DataError, match="Give an item, and a user or a guest"):
+        model.explain(item="game 2")
+    with pytest.raises(UnknownIdError):
+        model.explain(-1, "game 2")
+
+
+def test_people_and_items_that_are_unknown(model):
+    with pytest.raises(UnknownIdError):
+        model.recommend(-1)
+    average = model.recommend(-1, n=3, unknown="ignore")
+    assert len(average) == 3
+    assert model.explain(-1, "game 2", unknown="ignore").items == ()
+    new = km.Observations.from_arrays(["x", "x", "y"], ["game 1", "game 2", "game 3"], [1, 1, 1])
+    lists = model.recommend(new, n=2)
+    assert lists["user"].tolist() == ["x", "x", "y", "y"]
+
+
+def test_a_table_of_new_rows_is_completed_as_guests_are(model):
+    row = np.full((1, len(model.items_)), np.nan)
+    row[0, model.items_.encode(["game 7"])] = 1.0
+    listed = model.recommend(guest={"game 7": 1}, n=5)
+    assert np.allclose(model.predict(row)[0, model.items_.encode(listed["item"].to_numpy())], listed["probability"])
+
+
+def test_the_same_seed_gives_the_same_bits_on_any_number_of_threads(parts):
+    one, three = (km.ListModel(4, random_state=3, n_jobs=n).fit(parts[0]) for n in (1, 3))
+    assert one.settings_ == three.settings_
+    assert np.array_equal(one.fitted_.links.weights, three.fitted_.links.weights)
+    assert np.array_equal(one.theta_, three.theta_)
+    assert np.array_equal(one.psi_, three.psi_)
+
+
+@pytest.mark.parametrize("neighbours", ["all", 5])
+def test_files(parts, tmp_path, neighbours):
+    path = tmp_path / "lists.km"
+    model = km.ListModel(3, neighbours=neighbours, balance=0.25, random_state=0).fit(parts[0])
+    model.save(path)
+    back = km.load(path)
+    assert type(back) is km.ListModel
+    assert back.get_params()["neighbours"] == neighbours
+    assert back.settings_ == model.settings_
+    rows = np.arange(parts[0].n_users)
+    assert np.array_equal(back.fitted_.of_users(rows), model.fitted_.of_users(rows))
+    assert back.recommend(guest={"game 7": 1}).equals(model.recommend(guest={"game 7": 1}))
+    assert back.explain(0, "game 1").score == model.explain(0, "game 1").score
+
+
+def test_files_that_were_altered_are_refused(model, tmp_path):
+    path = tmp_path / "lists.km"
+    model.save(path)
+    content = path.read_bytes()
+
+    def settings(**changes):
+        def change(meta, arrays):
+            meta["settings"] = meta["settings"] | changes
+
+        return change
+
+    def itself(meta, arrays):
+        arrays["link_weights"] = arrays["link_weights"] + np.eye(len(arrays["link_weights"]), dtype=np.float32)
+
+    def shorter(meta, arrays):
+        arrays["link_weights"] = arrays["link_weights"][:-1]
+
+    changes = {
+        "balance must be": settings(balance=2.0),
+        "ridge must be": settings(ridge="nan"),
+        "unexpected keyword": settings(more=1),
+        "from an item to itself": itself,
+        "the links must be": shorter,
+    }
+    for words, change in changes.items():
+        path.write_bytes(forged(content, change))
+        with pytest.raises(FileFormatError, match=words):
+            km.load(path)
+    assert json.dumps(model.settings_.__dict__)
+
+
+def test_what_is_given_is_not_chosen(parts):
+    model = km.ListModel(3, ridge=40.0, growth=0.25, unobserved=0.3, balance=0.0, random_state=0).fit(parts[0])
+    assert model.settings_ == type(model.settings_)(40.0, 0.25, 0.3, 0.0)
+    links = km.ListModel(3, balance=0.0, random_state=0).fit(parts[0])
+    assert links.settings_.balance == 0.0
+    for wrong in ({"ridge": 0}, {"growth": 2}, {"balance": -1}, {"unobserved": 0}, {"neighbours": 0}, {"n_events": 0}):
+        with pytest.raises(ParameterError, match=next(iter(wrong))):
+            km.ListModel(**wrong).fit(parts[0])
+
+
+def test_tables_too_small_to_hold_anything_out():
+    table = km.Observations.from_arrays(["a", "b", "c"], ["x", "y", "x"], [1, 1, 1])
+    assert Judge.of(table, 0) is None
+    model = km.ListModel(random_state=0).fit(table)
+    assert model.recommend("a", n=3)["item"].tolist() == ["y"]
+
+
+def test_the_judge_prefers_what_is_right(parts):
+    judge = Judge.of(parts[0], 0)
+    with km.execution.Threads(1) as dealer:
+        ends, wanted = judge._relevant
+        perfect = np.zeros((judge.users.size, judge.items.size))
+        for place in range(judge.users.size):
+            perfect[place, wanted[ends[place] : ends[place + 1]]] = 1.0
+        assert judge.ndcg(perfect, dealer) == pytest.approx(1.0)
+        assert judge.ndcg(1.0 - perfect, dealer) < 0.05
+
+        def learn(table, weight):
+            raise AssertionError("events are not asked for where they have no share")
+
+        asked = Asked(balance=0.0)
+        assert chosen_settings(parts[0], asked, learn, 0, dealer).balance == 0.0
+
+
+def test_links_or_events_alone_are_never_better_by_much(parts):
+    train, test = parts
+    both = km.ListModel(4, random_state=0).fit(train).evaluate(test)["ndcg"]
+    for balance in (0.0, 1.0):
+        alone = km.ListModel(4, balance=balance, random_state=0).fit(train).evaluate(test)["ndcg"]
+        assert both > alone - 0.02
+
+
+def test_titles_events_and_clones(model):
+    named = model.with_titles(items={"game 7": "Chess"})
+    assert named.recommend(guest={"Chess": 1}, n=1)["item"].tolist() == ["more of 7"]
+    assert named.explain(item="more of 7", guest={"Chess": 1}).items[0].name == "Chess"
+    assert len(model.events()) == 4
+    assert clone(model).get_params() == model.get_params()
+    assert "ListModel" in model._repr_html_()
+
+
+@pytest.mark.long("scikit-learn's checks")
+@parametrize_with_checks(
+    [km.ListModel(2, n_jobs=1)],
+    expected_failed_checks=lambda estimator: {
+        "check_estimator_sparse_array": "predict(X) returns the completed table",
+        "check_estimator_sparse_matrix": "predict(X) returns the completed table",
+    },
+)
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
