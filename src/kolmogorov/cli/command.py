@@ -35,6 +35,17 @@ _PATIENCE, PATIENCE_VARIABLE = 2.0, "KOLMOGOROV_PATIENCE"
 class Verb(click.Command):
     """A command whose outputs are checked before it begins, and whose errors speak of its options."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read what is written behind the verb; a word too many may be meant for an option."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            flags = {flag for parameter in self.params for flag in parameter.opts}
+            likely = [flag for flag in ("--data", "--user", "--item") if flag in flags]
+            if "unexpected extra argument" in error.message and likely:
+                error.message = f"{error.message.rstrip('.')}. Did you mean it for {' or '.join(likely)}?"  # type: ignore[misc]
+            raise
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         from kolmogorov._support.files import replacing_read_only

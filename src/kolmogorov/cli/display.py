@@ -9,10 +9,13 @@ import math
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -52,18 +55,61 @@ def number(value: Any) -> str:
     return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
-def table(title: str | None, columns: Mapping[str, Sequence[Any]]) -> Table:
-    """Make a table of named columns; numbers stand to the right."""
-    result = Table(title=Text(shown(title)) if title else None, title_justify="left")
-    for name, cells in columns.items():
-        right = all(cell is None or isinstance(cell, (int, float)) for cell in cells)
-        # Numbers, and the words of a header, are never broken: what gives way in a narrow terminal is text.
-        whole = [*name.split(), *(number(cell) for cell in cells if right)]
-        least = min(max(map(len, whole), default=1), _LONGEST)
-        result.add_column(Text(shown(name)), justify="right" if right else "left", overflow="fold", min_width=least)
-    for row in zip(*columns.values(), strict=True):
-        result.add_row(*(Text(shown(number(cell))) for cell in row))
-    return result
+def table(title: str | None, columns: Mapping[str, Sequence[Any]]) -> FittingTable:
+    """Make a table of named columns, below its title."""
+    return FittingTable(title, columns)
+
+
+@dataclass(frozen=True)
+class FittingTable:
+    """A table that fits the terminal, where it can; numbers stand to the right."""
+
+    title: str | None
+    columns: Mapping[str, Sequence[Any]]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Choose widths for a terminal."""
+        if self.title:
+            yield Text(shown(self.title))
+        texts = {name: [shown(number(cell)) for cell in cells] for name, cells in self.columns.items()}
+        right = [
+            all(cell is None or isinstance(cell, (int, float)) for cell in found) for found in self.columns.values()
+        ]
+        natural, least = [], []
+        for (name, cells), is_number in zip(texts.items(), right, strict=True):
+            natural.append(max(map(cell_len, [shown(name), *cells])))
+            # Numbers, and the words of a header, are never broken: what gives way in a narrow terminal is text.
+            whole = [*name.split(), *(cells if is_number else [])]
+            least.append(min(max(map(cell_len, whole), default=1), _LONGEST))
+        ruled, dense = 3 * len(least) + 1, len(least) - 1
+        if sum(least) + ruled <= options.max_width:
+            result, room = Table(), options.max_width - ruled
+        else:
+            result = Table(padding=(0, 0), box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+            room = options.max_width - dense
+        for name, is_number, width in zip(texts, right, _fitting(natural, least, room), strict=True):
+            side: Any = "right" if is_number else "left"
+            result.add_column(Text(shown(name)), justify=side, overflow="fold", width=width)
+        for row in zip(*texts.values(), strict=True):
+            result.add_row(*map(Text, row))
+        yield result
+
+
+def _fitting(natural: Sequence[int], least: Sequence[int], room: int) -> list[int]:
+    """Return widths of columns that fit into some room, if they can: the widest give way first.
+
+    Examples
+    --------
+    >>> _fitting([4, 30, 9], [4, 8, 9], 30), _fitting([4, 30], [4, 8], 5)
+    ([4, 17, 9], [4, 8])
+    """
+    widths = list(natural)
+    while sum(widths) > room:
+        slack = [width if width > low else 0 for width, low in zip(widths, least, strict=True)]
+        if not any(slack):
+            break
+        widths[slack.index(max(slack))] -= 1
+    return widths
 
 
 def emit(columns: Mapping[str, Iterable[Any]], form: str, output: str | None, title: str | None = None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kolmogorov.data import Observations
+    from kolmogorov.data import Observations, Scale
 
 HELD_OUT, TRAINING = "held out", "training"
 
@@ -63,6 +63,16 @@ def scored_apart(
     return columns, title, sentence
 
 
+def without_repeats(columns: dict[str, list[Any]], scale: Scale) -> dict[str, list[Any]]:
+    """Leave out errors in rating units, for people, where these are the errors of probabilities."""
+    from kolmogorov.cli.options import is_probability
+
+    if not is_probability(scale):
+        return columns
+    kept = [at for at, score in enumerate(columns["score"]) if not score.endswith("_rating")]
+    return {name: [cells[at] for at in kept] for name, cells in columns.items()}
+
+
 def show_scores(
     model: Any, train: Observations, test: Observations | None, title: str, *, ranking: bool = False
 ) -> None:
@@ -73,7 +83,7 @@ def show_scores(
     columns, sentence = scored(model, train if test is None else test, TRAINING if test is None else HELD_OUT, k)
     if test is not None and not ranking:
         columns = _with_training(columns, model, train)
-    console().print(table(title, columns))
+    console().print(table(title, without_repeats(columns, train.scale)))
     if sentence:
         console().print(sentence)
 

@@ -141,7 +141,7 @@ def pack(
     >>> import pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> _ = (folder / "1.csv").write_text("user,item,rating\\nann,tea,5\\nbob,tea,4\\nann,rum,1\\n")
-    >>> pack(folder / "1.csv", folder / "drinks.kmt", maximum=5)
+    >>> print(pack(folder / "1.csv", folder / "drinks.kmt", maximum=5))
     Observations: 3 of 2 users × 2 items (75.0% observed), p = r / 5
     """
     told = ReadingOptions(**options)
@@ -152,7 +152,7 @@ def pack(
             raise ParameterError("Observations have their columns and their scale; these options are for files.")
         check_any(source, "to pack")
         table = source.with_titles(items=told.titles)
-        pack_parts(TableParts(table.users, table.items, table.rows, table.scale), table.columns, out)
+        pack_parts(TableParts(table.users, table.items, table.rows, table.scale, table.source), table.columns, out)
         return Observations.open(out, verify=False)
     sources = sources_of(source, told)
     _refuse_to_overwrite(sources, out)

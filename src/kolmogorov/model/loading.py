@@ -62,7 +62,7 @@ def load(path: str | os.PathLike[str]) -> Recommender:
         _check_size(model, fitted.events if isinstance(fitted, FittedLists) else fitted)
         _check_levels(model, fitted)
         return model._adopt(fitted)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, KolmogorovError) as error:
+    except (*container.DAMAGE, KolmogorovError) as error:
         why = f"{type(error).__name__}: " if not isinstance(error, KolmogorovError) else ""
         raise FileFormatError(f"{path} is malformed: {why}{str(error).removesuffix('.')}.") from None
 

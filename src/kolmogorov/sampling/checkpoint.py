@@ -65,7 +65,7 @@ class ChainCheckpoint:
         try:
             progress = _restored(contents.meta, arrays, features, plan)
             _validate(progress, table, plan)
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        except container.DAMAGE as error:
             raise FileFormatError(f"{self.path} is malformed: {error}.") from None
         return progress
 

@@ -286,6 +286,31 @@ def test_a_hostile_footer_is_refused(packed_file, change, verify):
         Observations.open(packed_file, verify)
 
 
+@pytest.mark.parametrize("lie", [{"words": {"yes": 10**400}}, {"n_records": None}, {"columns": []}, {"header": 3}])
+def test_a_hostile_source_is_refused(tmp_path, lie):
+    (tmp_path / "r.csv").write_text("who;film;stars\n1;a;3,5\n2;a;5\n")
+    packed = km.pack(tmp_path / "r.csv", tmp_path / "t.kmt")
+    changed = forged((tmp_path / "t.kmt").read_bytes(), lambda meta, arrays: meta["source"].update(lie))
+    (tmp_path / "u.kmt").write_bytes(changed)
+    with pytest.raises(FileFormatError, match="malformed"):
+        Observations.open(tmp_path / "u.kmt")
+    assert packed.source.decimal == ","
+
+
+def test_a_packed_table_knows_what_was_understood(tmp_path):
+    text = "who;film;stars;day\n" + "".join(f"{k};{k % 3};{1 + k % 5},0;7\n" for k in range(30)) + "0;0;1,0;7\n"
+    (tmp_path / "r.csv").write_text(text)
+    read = read_ratings(tmp_path / "r.csv", duplicates="last")
+    packed = km.pack(tmp_path / "r.csv", tmp_path / "t.kmt", duplicates="last")
+    assert packed.source == read.source
+    assert packed.source.n_repeats == 1
+    assert "Not used: day" in repr(packed)
+    for part in packed.split(0.5, random_state=0):
+        assert part.source == read.source
+    assert km.pack(read, tmp_path / "u.kmt").source == read.source
+    assert pickle.loads(pickle.dumps(packed)).source == read.source
+
+
 def _put(name, place, number):
     def change(meta, arrays):
         arrays[name][place] = number

@@ -173,6 +173,8 @@ def left(ratings, tmp_path_factory):
         lambda meta, arrays: arrays.pop("item_slopes.1"),
         lambda meta, arrays: meta["current"][0].update(scale=-1.0),
         lambda meta, arrays: meta["current"][1].update(scale="x"),
+        lambda meta, arrays: meta["current"][1].update(scale=10**400),
+        lambda meta, arrays: meta["priors"][0].update(concentration=-(10**400)),
         lambda meta, arrays: meta["current"][0].update(shape=0.0),
         lambda meta, arrays: meta["current"][0].update(concentration=0.0),
         lambda meta, arrays: meta.update(current=None),

@@ -15,11 +15,12 @@ checksums is still only a claim: every size is compared with the size of the fil
 may not overlap, and what the arrays mean is for their reader to check (`invariants`).
 """
 
-from kolmogorov._support.container.layout import DTYPES, MAGIC, PAGE, VERSION, Contents, Section, malformed
+from kolmogorov._support.container.layout import DAMAGE, DTYPES, MAGIC, PAGE, VERSION, Contents, Section, malformed
 from kolmogorov._support.container.reading import blocks_of, check_gaps, check_path, contents_of, opened, read
 from kolmogorov._support.container.writing import Growing, Writer, write
 
 __all__ = [
+    "DAMAGE",
     "DTYPES",
     "MAGIC",
     "PAGE",

@@ -185,6 +185,10 @@ def damaged(path: Any, why: str = "its checksum does not match") -> FileFormatEr
     return FileFormatError(f"{path} is damaged: {why}. It was altered or cut short.")
 
 
+#: What reading the parts of a file raises where one is missing, of another kind, or beyond all measure.
+DAMAGE = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError)
+
+
 def malformed(path: Any, why: str) -> NoReturn:
     """Refuse a file whose parts do not belong together."""
     raise FileFormatError(f"{path} is malformed: {why}.")

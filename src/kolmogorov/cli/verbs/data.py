@@ -150,5 +150,5 @@ def pack_files(files: tuple[str, ...], output: str, memory: str, **options: Any)
             bar.update(tasks[stage], completed=done, total=total)
 
         table = pack(files, output, memory=memory, progress=advance, **options)
-    say.print(str(table))
+    tell_source(say, table)
     say.print(f"Table written to {shown(output)}")

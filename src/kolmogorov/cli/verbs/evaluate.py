@@ -59,7 +59,7 @@ def command(
     """
     from kolmogorov._support.validation import Integer, check_parameters
     from kolmogorov.cli.display import console, emit
-    from kolmogorov.cli.scores import scored_apart
+    from kolmogorov.cli.scores import scored_apart, without_repeats
     from kolmogorov.model.loading import load
 
     check_parameters("evaluate", {"k": k}, {"k": Integer(1)})
@@ -74,6 +74,8 @@ def command(
     doing(f"Scoring {len(observations):,} ratings")
     if folds is None:
         columns, title, sentence = scored_apart(fitted_model, observations, length)
+        if chosen_format(form, output) == "table":
+            columns = without_repeats(columns, observations.scale)
         emit(columns, form, output, title)
     else:
         parts = observations.folds(folds, random_state=seed)

@@ -31,6 +31,9 @@ from kolmogorov.cli.options import (
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
 
+#: Events that are listed after a fit.
+_MOST_EVENTS = 16
+
 
 @click.command("fit", cls=Verb)
 @click.argument("data", type=Input(dir_okay=True))
@@ -301,11 +304,14 @@ def _results(model: Any, train: Any, test: Observations | None, say: Any) -> Non
         say.print(f"Only yes is recorded: each of the {blank:,} unobserved entries counts as {weight}.")
     if not only_yes or test is not None:
         show_scores(model, train, test, f"{model.n_iter_} sweeps", ranking=only_yes)
-    described = model.events(6)
+    found = model.events(6)
+    described = sorted(sorted(found, key=lambda event: -event.share)[:_MOST_EVENTS], key=lambda event: event.number)
     columns = {
         "event": [event.number for event in described],
         "share of users": [event.share for event in described],
         "items": [event.n_items for event in described],
         "liked more than by others": [", ".join(event.items) for event in described],
     }
-    console().print(table("Events", columns))
+    more = len(found) - len(described)
+    title = "Events" if not more else f"The {len(described)} largest of {len(found)} events; a report shows all"
+    console().print(table(title, columns))

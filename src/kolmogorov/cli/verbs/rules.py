@@ -110,23 +110,24 @@ def command(
     if about is not None:
         options["item"] = known_id(fitted_model.items_, about, "item")
     doing("Finding rules")
-    judges = None if data is None else _judged_on(fitted, data, layout, on)
+    judges = None if data is None else _judged_on(fitted_model, data, layout, on)
     relations: Any = fitted_model.relations(min_ratings=min_ratings)
     trained = relations.rules(max_rules=top, **options)
     rules = trained if judges is None else trained.on(judges)
     if not len(rules) and form == "table" and output is None:
         click.echo(trained.none + ("" if everything else " --all shows what the model says."))
         return
-    title = f"{len(rules)} {_which(trained, fitted, options['likes'])}, counted on {_place(judges, on)}"
+    title = f"{_which(trained, len(rules), fitted, options['likes'])}, counted on {_place(judges, on)}"
     _show(rules, None if judges is None else trained, title, form, output)
 
 
-def _which(rules: Rules, fitted: Trained, likes: float | None) -> str:
+def _which(rules: Rules, number: int, fitted: Trained, likes: float | None) -> str:
     least = fitted.scale.rating(fitted.likes if likes is None else likes)
     meaning = "" if fitted.training.is_binary else f", a like being {least:g} or more"
+    counted = f"{number} rule{'' if number == 1 else 's'}"
     if not rules.supported:
-        return f"rules that the model says{meaning}"
-    return f"rules supported among {rules.n_judged:,} pairs looked at{meaning}"
+        return f"{counted} that the model says{meaning}"
+    return f"{counted} supported among {rules.n_judged:,} pairs looked at{meaning}"
 
 
 def _place(judges: Observations | None, on: str) -> str:
@@ -149,17 +150,18 @@ def _show(rules: Rules, trained: Rules | None, title: str, form: str, output: st
     emit(columns, form, output, title)
 
 
-def _judged_on(fitted: Trained, name: str, layout: dict[str, Any], on: str) -> Observations:
+def _judged_on(model: Any, name: str, layout: dict[str, Any], on: str) -> Observations:
     from kolmogorov.errors import DataError
     from kolmogorov.surface.held_out import held_out
 
-    observations = read_input(name, layout, like=fitted)
-    if on == "all":
-        return observations
-    fresh = held_out(fitted, observations)
-    if len(fresh) == 0:
+    observations = read_input(name, layout, like=model.fitted_)
+    n_ratings = len(observations)
+    if on == "held-out" and len(held_out(model.fitted_, observations)) == 0:
         raise DataError(
-            f"The model was trained on all {len(observations):,} ratings of {name}. Rules look too good there. Give "
+            f"The model was trained on all {n_ratings:,} ratings of {name}. Rules look too good there. Give "
             "other ratings, fit with --test-size, or add --on all."
         )
-    return fresh
+    if model._is_only_yes:
+        # Where only yes is recorded every rule would hold: a blank is a no, as in the training data.
+        observations = observations.filled()
+    return observations if on == "all" else held_out(model.fitted_, observations)

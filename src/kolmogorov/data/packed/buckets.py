@@ -15,6 +15,7 @@ from kolmogorov.data.entries.ordering import counting_order
 from kolmogorov.data.ids.vocabulary import Vocabulary
 from kolmogorov.data.numbers.scale import Scale
 from kolmogorov.data.packed.file import TableWriter
+from kolmogorov.data.reading.provenance import Provenance
 
 
 def record(keys: str, *, weighted: bool) -> np.dtype[Any]:
@@ -86,7 +87,12 @@ class SortedTable:
         self._binary = self._binary and bool(((entries.values == 0.0) | (entries.values == 1.0)).all())
         self._by_item.deal(Entries(entries.partner, entries.own + first, entries.values, entries.weights))
 
-    def finish(self, scale: Scale, tell: Callable[[int], Any]) -> None:
+    @property
+    def n_kept(self) -> int:
+        """Entries so far."""
+        return self._end
+
+    def finish(self, scale: Scale, source: Provenance | None, tell: Callable[[int], Any]) -> None:
         """Sort by items, and close the table."""
         done = 0
         for first, last, entries in self._by_item:
@@ -94,7 +100,7 @@ class SortedTable:
             done += entries.own.size
             _append(self._columns, entries.taken(counting_order(entries.own, last - first)))
         self._columns["indptr"].append(np.concatenate(([0], np.cumsum(self._item_counts))))
-        self._writer.finish(self._users, self._items, scale, binary=self._binary)
+        self._writer.finish(self._users, self._items, scale, source, binary=self._binary)
         tell(done)
 
 

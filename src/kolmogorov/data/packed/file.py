@@ -19,6 +19,7 @@ from kolmogorov.data.entries.view import View, fingerprint_of
 from kolmogorov.data.ids.vocabulary import Vocabulary
 from kolmogorov.data.numbers.scale import Scale
 from kolmogorov.data.numbers.weights import LARGEST_WEIGHT, LEAST_WEIGHT
+from kolmogorov.data.reading.provenance import Provenance
 from kolmogorov.errors import FileFormatError, InvariantError, KolmogorovError
 
 KIND = "table"
@@ -37,7 +38,9 @@ class TableWriter:
         sizes = {"indptr": n_rows + 1, "indices": n_entries, "values": n_entries, "weights": n_entries * weighted}
         return {part: self._writer.reserve(f"{order}_{part}", VIEW[part], size) for part, size in sizes.items()}
 
-    def finish(self, users: Vocabulary, items: Vocabulary, scale: Scale, *, binary: bool) -> None:
+    def finish(
+        self, users: Vocabulary, items: Vocabulary, scale: Scale, source: Provenance | None, *, binary: bool
+    ) -> None:
         """Write the ids and the footer; from here on the file is a table."""
         for name, array in (users.arrays("users") | items.arrays("items")).items():
             self._writer.reserve(name, array.dtype.name, array.size).append(array)
@@ -48,6 +51,7 @@ class TableWriter:
             "scale": asdict(scale),
             "binary": binary,
             "fingerprint": fingerprint_of(len(users), len(items), scale, parts),
+            "source": None if source is None else source.to_dict(),
         }
         self._writer.finish(KIND, meta)
 
@@ -74,6 +78,8 @@ class TableHeader:
     binary: bool
     #: Digest of everything a fit depends on; workers and checkpoints know a table by it.
     fingerprint: str
+    #: What was understood of the files that it was packed from.
+    source: Provenance | None
     #: The sections are ``rows_indptr``, ``columns_values``, ..., and the ids.
     contents: Contents
 
@@ -96,7 +102,7 @@ def read_header(stream: BinaryIO, path: Any) -> TableHeader:
         )
     try:
         return _header(contents)
-    except (KeyError, TypeError, ValueError, KolmogorovError) as error:
+    except (*container.DAMAGE, KolmogorovError) as error:
         container.malformed(path, str(error).removesuffix("."))
 
 
@@ -109,17 +115,19 @@ def _header(contents: Contents) -> TableHeader:
     if not all(type(end) in (int, float) for end in ends):
         raise InvariantError("its scale is not one")
     # Ends are taken as they were written: the fingerprint tells 5 from 5.0.
-    header = TableHeader(meta["n_users"], meta["n_items"], Scale(*ends), meta["binary"], meta["fingerprint"], contents)
+    source = None if meta["source"] is None else Provenance.from_dict(meta["source"])
+    sizes = meta["n_users"], meta["n_items"]
+    header = TableHeader(*sizes, Scale(*ends), meta["binary"], meta["fingerprint"], source, contents)
     n_entries = sections["rows_indices"].size
     for order in ("rows", "columns"):
-        sizes = {"indptr": header.shape(order)[0] + 1, "indices": n_entries, "values": n_entries}
-        sizes["weights"] = n_entries if sections["rows_weights"].size else 0
-        for part, size in sizes.items():
+        parts = {"indptr": header.shape(order)[0] + 1, "indices": n_entries, "values": n_entries}
+        parts["weights"] = n_entries if sections["rows_weights"].size else 0
+        for part, size in parts.items():
             section = sections[f"{order}_{part}"]
             if section.shape != (size,) or section.dtype != VIEW[part] or n_entries < 1:
                 raise InvariantError(f"the arrays of the {order} do not belong together")
-    parts = [bytes.fromhex(sections[f"rows_{part}"].sha256) for part in VIEW]
-    if fingerprint_of(header.n_users, header.n_items, header.scale, parts) != header.fingerprint:
+    digests = [bytes.fromhex(sections[f"rows_{part}"].sha256) for part in VIEW]
+    if fingerprint_of(header.n_users, header.n_items, header.scale, digests) != header.fingerprint:
         raise InvariantError("its fingerprint is not its own")
     return header
 

@@ -77,7 +77,7 @@ def pack_parts(parts: TableParts, columns: View, out: Any) -> None:
                 for name in ("indices", "values", "weights"):
                     arrays[name].append(getattr(view, name)[cut])
                 view.forget(first, last)
-        writer.finish(parts.users, parts.items, parts.scale, binary=parts.rows.is_binary())
+        writer.finish(parts.users, parts.items, parts.scale, parts.source, binary=parts.rows.is_binary())
 
 
 class _Packing:
@@ -119,7 +119,7 @@ class _Packing:
             entries = replace(entries, values=scale.probability(entries.values))
             table.add(first, last, entries.sorted(last - first, len(items), self._options.merging, complain))
         self._tell(USERS, total, total)
-        table.finish(scale, lambda done: self._tell(ITEMS, done, total))
+        table.finish(scale, self._intake.provenance(table.n_kept), lambda done: self._tell(ITEMS, done, total))
         self._tell(ITEMS, total, total)
 
     def _buckets(self, users: Vocabulary, items: Vocabulary) -> tuple[Buckets, Buckets]:
@@ -169,7 +169,7 @@ def packed_subset(table: PackedTable, chosen: NDArray[np.bool_], limit: int = _S
                 part = SortedTable(TableWriter(stream), table.users, table.items, total, weighted, by_item)
                 for first, last, entries in _row_entries(table.rows, limit):
                     part.add(first, last, entries.taken(chosen[table.rows.indptr[first] : table.rows.indptr[last]]))
-                part.finish(table.header.scale, lambda done: None)
+                part.finish(table.header.scale, table.header.source, lambda done: None)
             found = open_table(path, verify=False)
         except BaseException as error:
             Path(path).unlink(missing_ok=True)

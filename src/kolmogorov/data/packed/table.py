@@ -114,7 +114,7 @@ def open_table(path: str | os.PathLike[str], verify: bool = True, fingerprint: s
         if (len(users), len(items)) != (header.n_users, header.n_items):
             raise InvariantError("the number of ids is wrong")
         return PackedTable(target, header, users, items, *views)
-    except (KeyError, TypeError, ValueError, UnicodeError, KolmogorovError) as error:
+    except (*container.DAMAGE, KolmogorovError) as error:
         container.malformed(path, str(error).removesuffix("."))
 
 

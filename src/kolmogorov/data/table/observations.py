@@ -159,7 +159,7 @@ class Observations:
         any case.
         """
         table = open_table(path, verify)
-        return cls(table.users, table.items, table.rows, table.header.scale, packed=table)
+        return cls(table.users, table.items, table.rows, table.header.scale, table.header.source, packed=table)
 
     @property
     def n_users(self) -> int:
@@ -287,7 +287,7 @@ class Observations:
             raise DataError(f"'chosen' must be a boolean mask with one entry per observation ({len(self)}).")
         if self._packed is not None and np.any(chosen):
             part = packed_subset(self._packed, np.asarray(chosen))
-            return Observations(self.users, self.items, part.rows, self.scale, packed=part)
+            return Observations(self.users, self.items, part.rows, self.scale, self.source, packed=part)
         return Observations(self.users, self.items, self.rows.chosen(chosen), self.scale, self.source)
 
     def split(
@@ -346,4 +346,4 @@ class Observations:
 def _reopened(path: Path, fingerprint: str, names: tuple[Vocabulary, Vocabulary] | None) -> Observations:
     table = open_table(path, verify=False, fingerprint=fingerprint)
     users, items = names or (table.users, table.items)
-    return Observations(users, items, table.rows, table.header.scale, packed=table)
+    return Observations(users, items, table.rows, table.header.scale, table.header.source, packed=table)

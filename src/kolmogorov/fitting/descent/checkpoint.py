@@ -76,7 +76,7 @@ class Checkpoint:
         check_identity(contents, self.path, self.identity, self.seed)
         try:
             return self._progress(contents.meta, arrays)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except container.DAMAGE as error:
             raise FileFormatError(f"{self.path} is malformed: {error}.") from None
 
     def _progress(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> FitProgress[State]:
