@@ -139,6 +139,11 @@ def plain(value: float) -> str:
     return f"{value:,.0f}" if value >= 99.5 else f"{value:.2g}"
 
 
+def percent(share: float) -> str:
+    """Write a relative difference with its sign; none is +0.0%."""
+    return f"{round(100 * share, 1) + 0.0:+.1f}%"
+
+
 def between(values: Iterable[float], write: Callable[[float], str] = plain) -> str:
     """Write the smallest and the largest of some numbers, or the one that all are."""
     low, high = write(min(kept := list(values))), write(max(kept))

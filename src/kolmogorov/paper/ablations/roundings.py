@@ -93,7 +93,19 @@ def present(found: dict[str, Any], effort: Effort) -> Result:
                 "values with 50, 100 and 1000 roundings, and training errors with 100 and 1000",
                 trials,
                 brief=f"with 100 roundings values are up to {max(above):.1f}% above those with 1000",
+                listed=False,
             )
         ],
-        table=[],
+        table=_table(rows),
     )
+
+
+def _table(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return a row for each problem and fit, a column for each number of roundings."""
+    table: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        value = row["what"] == "value"
+        label = f"% above the best value, {row['data']}, D = {row['D']}" if value else f"training RMSE, {row['what']}"
+        cells = table.setdefault(label, {"what": label})
+        cells[f"I_rand = {row['I_rand']}"] = abs(row["% above best"]) if value else row["mean"]
+    return list(table.values())

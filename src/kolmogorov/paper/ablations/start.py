@@ -126,6 +126,7 @@ def _speed_up(ratios: dict[str, dict[int, float]], printed: dict[int, float]) ->
         trials,
         brief=", ".join(f"{label}: {between(ratios[label].values())}" for label in ratios),
         note="each u_0 gives about one ratio for all D",
+        listed=False,
     )
 
 
@@ -148,4 +149,5 @@ def _no_matter(at: dict[Any, dict[str, Any]], sizes: list[int]) -> Claim:
         f"enhanced_gd with the initial step, of which this is said; u_0 = {listed(_STARTS, 'g')}",
         trials,
         brief="the EVDs are the same for every u_0" + (f" to within {100 * max(apart):.1g}%" if max(apart) else ""),
+        listed=False,
     )

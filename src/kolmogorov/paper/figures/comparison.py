@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kolmogorov.paper.claims import Trial, same_error
 from kolmogorov.paper.fits import Found, deviation, last_errors
+from kolmogorov.paper.result import percent
 
 
 def distances(fits: dict[str, Found], of: str) -> tuple[int, dict[str, tuple[float, bool]]]:
@@ -22,5 +23,5 @@ def beside(reading: str, fits: dict[str, Found], of: str) -> Trial:
     """Tell whether all fits end where one of them does."""
     sweeps, apart = distances(fits, of)
     own = float(last_errors(fits[of], sweeps).mean())
-    told = ", ".join(f"{label} {100 * distance:+.1f}%" for label, (distance, _) in apart.items())
+    told = ", ".join(f"{label} {percent(distance)}" for label, (distance, _) in apart.items())
     return Trial(reading, f"{of} {own:.4f}, {told} after {sweeps} sweeps", all(same for _, same in apart.values()))

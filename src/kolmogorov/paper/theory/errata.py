@@ -200,7 +200,8 @@ def present(found: dict[str, Any], effort: Effort) -> Result:
             for name, one in ERRATA.items()
         ],
         sentences=[
-            "None of them touches the method. *Checked*: the example is computed by a function of "
-            "`kolmogorov.paper.theory.errata`, and is a test. *Arithmetic*: it follows from what is printed."
+            "None of them touches the method, and where we are wrong the examples will show it. *Checked*: the example "
+            "is computed by a function of `kolmogorov.paper.theory.errata`, and is a test. *Arithmetic*: it follows "
+            "from what is printed."
         ],
     )
