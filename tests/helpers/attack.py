@@ -20,10 +20,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 import kolmogorov as km
 from helpers.columns import odd_columns
 from helpers.forgery import mutated
+from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.errors import FileFormatError, KolmogorovError
 from kolmogorov.sampling.checkpoint import ChainCheckpoint
 
@@ -49,9 +51,11 @@ def rated_table():
     rng = np.random.default_rng(1)
     users, items = np.repeat(np.arange(6), 4), np.tile([3, 5, 8, 11], 6)
     names = np.array(["ann", "b", "cé", "d", "e", "f"], dtype=object)[users]
-    table = km.Observations.from_arrays(names, items, rng.integers(1, 6, 24), weights=rng.integers(1, 4, 24), maximum=5)
+    columns = {"who": names, "film": items, "stars": rng.integers(1, 6, 24), "times": rng.integers(1, 4, 24)}
+    frame = pd.DataFrame(columns | {"age": 30})
+    table = km.Observations.from_frame(frame, "who", weight="times", maximum=5)
     labelled = table.items.with_labels({3: "Three", 5: "<script>"})
-    return km.Observations(table.users, labelled, table.rows, table.scale)
+    return km.Observations(table.users, labelled, table.rows, table.scale, table.source)
 
 
 CHAINS = {"n_chains": 2, "burn_in": 3, "n_samples": 4, "n_features": 2, "random_state": 0, "n_jobs": 1}
@@ -136,6 +140,9 @@ def check_table(table):
             assert entries[int(columns.indices[place]), item] == (float(columns.values[place]), weight)
             seen += 1
     assert seen == len(entries) > 0
+    assert repr(table).startswith("Observations: ")
+    if table.source is not None:
+        ReadingOptions.of_recipe(table.source.recipe, {})
     assert np.isfinite([table.scale.minimum, table.scale.maximum]).all()
     for vocabulary in (table.users, table.items):
         assert len(set(vocabulary.ids.tolist())) == len(vocabulary)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kolmogorov._support.typing import Floats
+from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.errors import InvariantError
 
 #: Names of columns and words that a sentence lists.
@@ -137,6 +138,8 @@ class Provenance:
             raise InvariantError("columns of the source must be texts")
         if not all(type(number) in (int, float) and np.isfinite(number) for number in stored["words"].values()):
             raise InvariantError("words of the source must have finite numbers")
+        # The next file is read by it.
+        ReadingOptions.of_recipe(stored["recipe"], {})
         layout = {name: stored[name] for name in of_layout} | {"ignored": tuple(stored["ignored"])}
         return cls(TableLayout(**layout), **{name: stored[name] for name in own})
 

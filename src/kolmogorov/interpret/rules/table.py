@@ -280,7 +280,7 @@ class Rules(Sequence[Rule]):
             "then": right,
             "held": [f"{held:,} of {seen:,}" for held, seen in zip(self.held, self.support, strict=True)],
             "base rate": [f"{rate:.0%}" if rate == rate else "–" for rate in self.base_rate],
-            "expected": [f"{rate:.0%}" if rate == rate else "–" for rate in self.expected],
+            "expected": [f"{max(rate, 0.0):.0%}" if rate == rate else "–" for rate in self.expected],
             "lift": [f"{lift:.2f}" if lift == lift else "–" for lift in self.lift],
             "p adjusted": [f"{p:.2g}" for p in self.p_adjusted],
         }
