@@ -50,7 +50,7 @@ class InvariantError(KolmogorovError, ValueError):
 
 
 class FitError(KolmogorovError, RuntimeError):
-    """A fit ended with numbers that are none."""
+    """A fit ended with NaN or infinite numbers."""
 
 
 class KolmogorovWarning(UserWarning):

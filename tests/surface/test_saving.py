@@ -326,9 +326,9 @@ LIES = {
     "a centre off the simplex": (_set("user_centre", lambda a: a + 0.1), "the centre of users"),
     "learned from nowhere": (
         lambda meta, arrays: meta.update(learned_from="hearsay"),
-        "what was learned from is unknown: 'hearsay'",
+        "learned_from is not known: 'hearsay'",
     ),
-    "learned from a list": (lambda meta, arrays: meta.update(learned_from=["draws"]), "what was learned from"),
+    "learned from a list": (lambda meta, arrays: meta.update(learned_from=["draws"]), "learned_from is not known"),
     "learned from nothing": (lambda meta, arrays: meta.pop("learned_from"), "learned_from"),
     "chances where two levels were asked for": (
         _set("psi", lambda a: np.full((2, 2), 0.5)),

@@ -163,7 +163,7 @@ class Fitted(Trained):
         check_array("the noise", self.noise, np.float64, (len(self.users),))
         check_positive("the noise", self.noise)
         if self.learned_from not in ("draws", "ratings"):
-            raise InvariantError(f"what was learned from is unknown: {str(self.learned_from)[:40]!r}")
+            raise InvariantError(f"learned_from is not known: {str(self.learned_from)[:40]!r}")
         self.user_pull.validate("users", size)
         self.item_pull.validate("items", size)
         check_simplex("the centre of users", self.user_pull.centre)

@@ -213,7 +213,7 @@ def refusal(error: type[Exception], work: Callable[[], Any]) -> str:
         found = work()
     except error as refused:
         return str(refused)
-    raise AssertionError(f"{error.__name__} was expected, and came {found!r}")
+    raise AssertionError(f"{error.__name__} was expected, got {found!r}")
 
 
 def _some(rng: np.random.Generator, n: int, size: int) -> tuple[Floats, Floats]:

@@ -116,7 +116,7 @@ def test_a_seed_fixes_a_planted_table(name):
 
 
 def test_the_truth_is_known_of_planted_tables_only():
-    with pytest.raises(ParameterError, match="Nobody knows the truth behind 'zoo'; planted are planted, votes, survey"):
+    with pytest.raises(ParameterError, match="Dataset 'zoo' has no known truth; these have: planted, votes, survey"):
         datasets.truth("zoo")
     with pytest.raises(ParameterError, match="Unknown dataset 'vote'.*Did you mean 'votes'"):
         datasets.truth("vote")

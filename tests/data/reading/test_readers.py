@@ -153,7 +153,7 @@ def test_bad_maximum_weight_and_columns(write, tmp_path):
         read_ratings(path, weight="n")
     with pytest.raises(DataError, match=r"no column 'ratings'.*Did you mean 'rating'\?"):
         read_ratings(path, value="ratings")
-    with pytest.raises(DataError, match="columns 0 to 3, but the value was to be column 4"):
+    with pytest.raises(DataError, match="columns 0 to 3, but the value is set to column 4"):
         read_ratings(path, value=4)
     with pytest.raises(DataError, match="which column is the user"):
         read_ratings(write("movieId,rating,who\n1,2,3\n"))

@@ -20,7 +20,7 @@ from kolmogorov.cli.options import (
 
 @click.group("data")
 def command() -> None:
-    """List datasets, describe a file, pack files into a table, write a dataset as CSV.
+    """List, describe, pack and export data.
 
     \b
     Examples:
@@ -54,7 +54,9 @@ def list_datasets() -> None:
 @scale_options
 @reading_options
 def describe(data: str, form: str, **options: Any) -> None:
-    """Read DATA as `fit` would and say what was understood: columns, words, scale, what is missing.
+    """Say what is understood of DATA: columns, words, scale.
+
+    DATA is read as `fit` reads it. What is missing or repeated is counted.
 
     \b
     Examples:
@@ -120,10 +122,10 @@ def export(name: str, form: str, output: str | None) -> None:
 @reading_options
 @titles_option
 def pack_files(files: tuple[str, ...], output: str, memory: str, **options: Any) -> None:
-    """Pack FILES into one table that is mapped instead of read, and may be larger than memory.
+    """Pack FILES into one table that may exceed memory.
 
-    Takes the files that `fit` takes, as many as you like, and directories of parquet files. fit, tune, evaluate, rules,
-    report and describe take the table in place of a file.
+    The table is mapped into memory, not read. FILES are those that `fit` takes, as many as you like, and directories of
+    parquet files. fit, tune, evaluate, rules, report and describe take the table in place of a file.
 
     \b
     Examples:

@@ -19,7 +19,7 @@ from kolmogorov.cli.command import Verb, doing
     help="Remove files that killed runs left in a directory, by default this one.",
 )
 def command(warm: bool, folder: str | None) -> None:
-    """Print versions, threads, BLAS, cache locations, and which extras are installed.
+    """Show versions, threads, caches and installed extras.
 
     A killed run leaves hidden files such as .model.km.0123456789abcdef0123.part. --clean removes them, and so does the
     next run that writes the same file. Files that a process is still writing are kept.

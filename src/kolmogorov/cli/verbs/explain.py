@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 def command(
     model: str, user: str, item: str, top: int, unknown: Unknown, titles: str | None, form: str, output: str | None
 ) -> None:
-    """Explain one prediction: what everybody would get, what each event changes, and which rules apply.
+    """Explain one prediction by events and rules.
+
+    Shows what everybody would get, what each event changes, and which rules apply.
 
     \b
     Examples:

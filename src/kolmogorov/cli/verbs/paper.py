@@ -19,7 +19,9 @@ from kolmogorov.cli.file_parameters import OutputFolder
 @click.option("--fresh", is_flag=True, help="Compute again what the folder already holds.")
 @click.option("--share", metavar="K/N", help="Compute only the K-th of N shares of the parts, and write no documents.")
 def command(items: tuple[str, ...], quick: bool, folder: str, jobs: int | None, fresh: bool, share: str | None) -> None:
-    """Compute tables and figures of the paper and set them beside the printed numbers.
+    """Compute the tables and figures of the paper.
+
+    The numbers are set beside those that the paper prints.
 
     ITEMS are names such as table1 or fig6; "all" is every one of them, "list" lists them. What is computed is stored in
     the folder part by part, and a run goes on where another stopped, there or on another machine. From what is stored

@@ -60,7 +60,9 @@ def command(
     interval: float | None,
     **layout: Any,
 ) -> None:
-    """Write the probability and the rating of every (user, item) of PAIRS as CSV.
+    """Predict the rating of every (user, item) pair in PAIRS.
+
+    Writes CSV with the probability and the rating of each pair.
 
     PAIRS is text as `fit` takes it, parquet, or a packed table; all columns but the user's and the item's are ignored.
 

@@ -61,7 +61,9 @@ def command(
     titles: str | None,
     **layout: Any,
 ) -> None:
-    """Write one HTML file that shows MODEL: its quality, events, items, order and users.
+    """Write an HTML page that shows MODEL and how good it is.
+
+    The page shows the quality of MODEL, its events, items, their order, and users.
 
     The file needs no network and no server. As --data give the whole file that you fitted with --test-size: the
     held-out part is found automatically.

@@ -83,14 +83,14 @@ def command(
 ) -> None:
     """Show the rules between items of MODEL that its data support.
 
-    All pairs of items are looked at in the training data. A rule is supported if it holds more often than its users'
-    general readiness to say yes explains. The test is at 5%, corrected (Benjamini and Hochberg) for all pairs. The
-    rules that raise the base rate most, at least, come first. With --data they are counted again on the ratings that
-    the model was not trained on; p-values remain those of the choice.
+    All pairs of items are tested on the training data. A rule is supported if it holds more often than chance, given
+    how readily its users say yes: a test at 5%, corrected for all pairs (Benjamini and Hochberg). Rules that raise the
+    base rate most come first. With --data they are counted again on ratings that the model was not trained on; the
+    p-values are those of the training data.
 
     'support' is the number of users who rated both items and said yes to the first; 'held' is how many of them said
-    yes to the second; 'base_rate' is the share of yes to the second item among all; 'expected' is the share that the
-    same users' readiness explains. --all shows what the model says, supported or not. For models of fit --bayes,
+    yes to the second; 'base_rate' is the share of yes to the second item among all; 'expected' is the share by
+    chance, for the same users. --all shows what the model says, supported or not. For models of fit --bayes,
     'probability' is then the share of draws in which a rule holds, and rules have thresholds: "A >= 4 ⇒ B >= 3".
 
     \b

@@ -27,7 +27,9 @@ from kolmogorov.cli.file_parameters import Input
 def command(
     problem: str, solver: str, pairs: tuple[str, ...], levels: list[float] | None, seed: int, form: str
 ) -> None:
-    """Minimise x^T S x - 2 x^T v over x in {0,1}^D, or a grid of values, and print value, bound, gap, time and x.
+    """Solve a binary quadratic program.
+
+    Minimises x^T S x - 2 x^T v over x in {0,1}^D, or a grid of values, and prints value, bound, gap, time and x.
 
     PROBLEM is an .npz file with the arrays S and v, or a text file in Biq Mac's sparse format.
 

@@ -100,7 +100,9 @@ def command(
     jobs: int,
     **options: Any,
 ) -> None:
-    """Compare settings on held-out parts of DATA, print a table, and refit the best to all of it.
+    """Find good settings by cross-validation, and refit the best.
+
+    Settings are compared on held-out parts of DATA; the best is fitted again to all of it.
 
     Many settings are first compared by short fits on one part; the best third goes on, twice. Ctrl-C stops the search
     and takes the best so far. Below the table are the errors of simple guesses on the same parts.

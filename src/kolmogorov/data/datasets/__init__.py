@@ -79,7 +79,7 @@ def truth(name: str, **options: Any) -> Planted:
     ((120, 6), (60, 6), ('welfare', 'market'))
     """
     if name in _DATASETS and name not in _PLANTED:
-        raise ParameterError(f"Nobody knows the truth behind {name!r}; planted are {', '.join(_PLANTED)}.")
+        raise ParameterError(f"Dataset {name!r} has no known truth; these have: {', '.join(_PLANTED)}.")
     known: Planted = _made(name, options)
     return known
 

@@ -108,7 +108,7 @@ class Vocabulary:
         if text.removeprefix("-").isdecimal() and abs(int(text)) < 2**63:
             return int(text)
         also = " or titles" if self.labels is not None else ""
-        raise UnknownIdError(f"Ids are integers here{also}, and {text!r} is none of them.{self.suggestion(text)}")
+        raise UnknownIdError(f"Ids are integers{also}; {text!r} is not one.{self.suggestion(text)}")
 
     def suggestion(self, wrong: Any) -> str:
         """Return a sentence, with a blank before it, that names ids or titles like a wrong id; maybe nothing."""

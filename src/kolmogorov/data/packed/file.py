@@ -113,7 +113,7 @@ def _header(contents: Contents) -> TableHeader:
             raise InvariantError(f"its {name} is no {kind.__name__}")
     ends = [meta["scale"][name] for name in ("minimum", "maximum")]
     if not all(type(end) in (int, float) for end in ends):
-        raise InvariantError("its scale is not one")
+        raise InvariantError("its scale is not valid")
     # Ends are taken as they were written: the fingerprint tells 5 from 5.0.
     source = None if meta["source"] is None else Provenance.from_dict(meta["source"])
     sizes = meta["n_users"], meta["n_items"]
@@ -128,7 +128,7 @@ def _header(contents: Contents) -> TableHeader:
                 raise InvariantError(f"the arrays of the {order} do not belong together")
     digests = [bytes.fromhex(sections[f"rows_{part}"].sha256) for part in VIEW]
     if fingerprint_of(header.n_users, header.n_items, header.scale, digests) != header.fingerprint:
-        raise InvariantError("its fingerprint is not its own")
+        raise InvariantError("its fingerprint does not match")
     return header
 
 

@@ -197,7 +197,7 @@ def checked_position(position: Any, width: int, role: str, source: str) -> int:
     if not isinstance(position, numbers.Integral) or isinstance(position, bool):
         raise ParameterError(named(role) + f" must be the name of a column or its position from 0, got {position!r}.")
     if not 0 <= int(position) < width:
-        raise DataError(f"{source} has columns 0 to {width - 1}, but the {role} was to be column {position}.")
+        raise DataError(f"{source} has columns 0 to {width - 1}, but the {role} is set to column {position}.")
     return int(position)
 
 

@@ -130,12 +130,12 @@ class ReadingOptions:
         others = [role for role, column in self.columns.items() if role != "user" and column is not None]
         if self.wide and others:
             raise ParameterError(
-                "In a wide table every column but the user's is an item; " + named(others[0]) + " has no place."
+                "In a wide table every column but the user's is an item. Leave out " + named(others[0]) + "."
             )
         for name in ("items", "ignore"):
             given = getattr(self, name)
             if given is not None and not self.wide and _names(given, name):
-                raise ParameterError(named(name) + " goes only with a wide table; other columns are not used anyway.")
+                raise ParameterError(named(name) + " goes only with a wide table. A list ignores other columns anyway.")
             object.__setattr__(self, name, None if given is None else _names(given, name))
         if self.wide and self.only_yes:
             raise ParameterError(named("only_yes") + " is for a list of pairs; a wide table has a value in each cell.")

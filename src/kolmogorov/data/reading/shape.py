@@ -242,7 +242,7 @@ class RowSource(ABC):
         if not tally.n_rows:
             raise nothing_there("here")
         if not tally.n_records:
-            raise DataError(f"{self.row_place(0)} and all others: every value is missing, so nothing is observed.")
+            raise DataError(f"{self.row_place(0)} and all others: every value is missing. Nothing is left to read.")
 
     def layout(self) -> TableLayout | None:
         """Return how the table is laid out, once it was read."""

@@ -188,7 +188,7 @@ def _check_names(items: list[Any], positions: list[int], source: str) -> None:
     for name, position in zip(items, positions, strict=True):
         text = str(name).strip()
         if not text:
-            raise DataError(f"{source}: column {position} has no name, which would be an item's.")
+            raise DataError(f"{source}: column {position} has no name. Columns of a wide table are items and need one.")
         if text in seen:
             raise DataError(f"{source}: columns {seen[text]} and {position} are both called {text!r}.")
         seen[text] = position

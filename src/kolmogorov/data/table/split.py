@@ -39,7 +39,7 @@ def _times_of(rows: View, times: View | Any) -> Floats:
     if isinstance(times, View):
         pairs = ((times.indptr, rows.indptr), (times.indices, rows.indices))
         if not all(np.array_equal(theirs, ours) for theirs, ours in pairs):
-            raise DataError("'times' must have the entries of these observations, and has others.")
+            raise DataError("'times' must hold the same entries as these observations.")
         return times.values
     when = np.asarray(times, dtype=np.float64)
     if when.shape != rows.values.shape or not np.isfinite(when).all():

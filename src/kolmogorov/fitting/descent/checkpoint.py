@@ -82,7 +82,7 @@ class Checkpoint:
     def _progress(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> FitProgress[State]:
         seed, init = meta["seed"], meta["init"]
         if type(seed) is not int or not 0 <= seed < 2**63 or type(init) is not int or not 0 <= init < self.n_init:
-            raise InvariantError("its seed or the number of its descent is none")
+            raise InvariantError("its seed or its start is not valid")
         runs = {}
         for name in ("current", "best") if "best_theta" in arrays else ("current",):
             run = Run(
