@@ -288,6 +288,13 @@ def test_rules_are_counted_on_what_the_model_has_not_seen(model, ratings):
     assert "training data" in run("rules", model).output
     assert "rules supported among" in run("rules", model).output
     assert "rules that the model says" in run("rules", model, "--all").output
+    longer = run("rules", model, "--antecedents", 2, "--top", 100, "--format", "json")
+    names = [rule["antecedents"] for rule in json.loads(longer.output)]
+    assert any(" and " in name for name in names)
+    short = run("rules", model, "--antecedents", 2, "--top", 100, "--basis", "--format", "json")
+    assert {rule["antecedents"] for rule in json.loads(short.output)} <= set(names)
+    assert len(json.loads(short.output)) < len(names)
+    assert "--antecedents" in run("rules", model, "--all", "--antecedents", 2).output
     none = run("rules", model, "--max-p", 0)
     assert "No rule is supported by these data." in none.output
     assert "pairs of items were looked at" in none.output

@@ -27,7 +27,7 @@ def rules_of(relations: Relations, judges: Counting, drawn: PosteriorRelations |
     Those that the training data support come first, and then what else the supports say. The base rate of a rule is
     that of its consequent, which the items hold. Of draws, a rule's probability is the share of them in which it holds.
     """
-    parts, listed, likes = [], [], float(judges.basis.thresholds[0])
+    parts, listed, likes = [], [], float(judges.terms.thresholds[0])
     supported = replace(relations.rules(None, likes, kinds=KINDS, max_rules=_MOST), stated=None)
     kept = np.union1d(np.arange(min(len(KINDS) * _LISTED, len(supported))), _for_items(supported))
     parts.append(supported[kept])

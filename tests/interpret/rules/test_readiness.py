@@ -108,17 +108,32 @@ def test_p_values_are_corrected_as_scipy_does(p):
     assert (found <= np.minimum(1.0, exact * 1.0111) + 1e-300).all()
 
 
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(1, 25)), min_size=1, max_size=60))
+def test_weighted_p_values_are_those_of_their_shares(given_):
+    p, weights = np.array(given_).T
+    looked = Looked()
+    looked.add(p[:5], weights[:5])
+    looked.add(p[5:], weights[5:])
+    exact = false_discovery_control(np.minimum(p * weights.mean() / weights, 1.0))
+    found = looked.adjusted(p, weights)
+    assert (found >= exact * (1 - 1e-9)).all()
+    low = exact < 0.5
+    assert (found[low] <= exact[low] * 1.0111 + 1e-300).all()
+
+
 def test_leaning_sums_have_a_heavier_tail():
-    z, skew = np.array([3.0, 3.0, 3.0]), np.array([0.4, 0.0, -0.4])
-    upper = Departures(z, skew).p_values()
+    z, skew, much = np.array([3.0, 3.0, 3.0]), np.array([0.4, 0.0, -0.4]), np.full(3, 9.0)
+    upper = Departures(z, skew, much).p_values()
     assert upper[0] > upper[1] == upper[2]
-    np.testing.assert_array_equal(Departures(-z, -skew).p_values(False), upper)
+    np.testing.assert_array_equal(Departures(-z, -skew, much).p_values(False), upper)
     rng = np.random.default_rng(0)
     sums = rng.gamma(4 / 0.4**2, size=400_000)
-    found = Departures((sums - sums.mean()) / sums.std(), np.full(sums.size, 0.4)).p_values()
+    lean, much = np.full(sums.size, 0.4), np.full(sums.size, 9.0)
+    found = Departures((sums - sums.mean()) / sums.std(), lean, much).p_values()
     assert (found <= 0.001).mean() == pytest.approx(0.001, rel=0.2)
 
 
+@pytest.mark.long("many tables with the same margins")
 def test_chance_is_that_of_tables_with_the_same_margins():
     rng = np.random.default_rng(3)
     table = made(rng, 120, 8, seen=0.8, planted=1)

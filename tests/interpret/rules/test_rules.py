@@ -174,7 +174,7 @@ def test_the_counting_of_training_data_is_made_once(zoo):
     model.explain("bear", "milk")
     model.relations().rules()
     assert Counting.for_model(model.fitted_, None, np.array([1.0])) is kept
-    assert Counting.for_model(model.fitted_, None, np.array([0.5])).basis.thresholds.tolist() == [0.5]
+    assert Counting.for_model(model.fitted_, None, np.array([0.5])).terms.thresholds.tolist() == [0.5]
     gone = weakref.ref(model.fitted_.training), weakref.ref(kept)
     del model, kept
     gc.collect()

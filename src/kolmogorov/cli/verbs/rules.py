@@ -48,6 +48,14 @@ _KINDS = ("implication", "equivalence", "exclusion", "coverage")
     "the least threshold.",
 )
 @click.option("--top", default=20, show_default=True, type=click.IntRange(1), help="The strongest rules.")
+@click.option(
+    "--antecedents",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 3),
+    help="Also rules 'A and B ⇒ C' with up to so many.",
+)
+@click.option("--basis", is_flag=True, help="Leave out rules that follow from the others.")
 @click.option("--all", "everything", is_flag=True, help="All rules that the model says, supported by the data or not.")
 @click.option("--min-ratings", default=1, show_default=True, type=click.IntRange(1), help="Of an item, in training.")
 @click.option("--min-support", type=click.IntRange(0), help="Pairs seen in training.  [default: 5; with --all 1]")
@@ -70,6 +78,8 @@ def command(
     contrapositives: bool,
     likes: float | None,
     top: int,
+    antecedents: int,
+    basis: bool,
     everything: bool,
     min_ratings: int,
     min_support: int | None,
@@ -98,6 +108,7 @@ def command(
       kolmogorov rules model.km --data ratings.csv --top 20
       kolmogorov rules model.km --data ratings.csv --item "Toy Story (1995)" --likes 4
       kolmogorov rules model.km --data ratings.csv --kind exclusion --format csv -o rules.csv
+      kolmogorov rules model.km --antecedents 2 --basis
       kolmogorov rules bayes.km --data ratings.csv --min-probability 0.9
     """
     fitted_model = load_with_events(model, titles, ", which has no rules.")
@@ -107,12 +118,16 @@ def command(
         refuse_given(["min_probability"], "goes only with draws (fit --bayes)")
     options |= {"supported": not everything, "kinds": kinds or ("implication",), "contrapositives": contrapositives}
     options |= {"min_support": min_support, "min_lift": min_lift, "max_p": max_p, "min_probability": min_probability}
+    options["max_antecedents"] = antecedents
+    if everything:
+        refuse_given(["antecedents"], "goes only with rules that the data support: leave out --all")
     if about is not None:
         options["item"] = known_id(fitted_model.items_, about, "item")
     doing("Finding rules")
     judges = None if data is None else _judged_on(fitted_model, data, layout, on)
     relations: Any = fitted_model.relations(min_ratings=min_ratings)
-    trained = relations.rules(max_rules=top, **options)
+    trained = relations.rules(max_rules=None if basis else top, **options)
+    trained = trained.basis()[:top] if basis else trained
     rules = trained if judges is None else trained.on(judges)
     if not len(rules) and form == "table" and output is None:
         click.echo(trained.none + ("" if everything else " --all shows what the model says."))
@@ -127,7 +142,7 @@ def _which(rules: Rules, number: int, fitted: Trained, likes: float | None) -> s
     counted = f"{number} rule{'' if number == 1 else 's'}"
     if not rules.supported:
         return f"{counted} that the model says{meaning}"
-    return f"{counted} supported among {rules.n_judged:,} pairs looked at{meaning}"
+    return f"{counted} supported among {rules.looked_at}{meaning}"
 
 
 def _place(judges: Observations | None, on: str) -> str:

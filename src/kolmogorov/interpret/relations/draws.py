@@ -131,7 +131,19 @@ class PosteriorRelations(Relations):
                 sides = sides[::-1]
             name = "implication" if kind == "contrapositive" else kind
             share[mine] = self.probabilities(pairs_of(*sides, at[mine], at[mine]), name)
+        if rules.further is not None:
+            long = rules.further[:, 0] >= 0
+            share[long] = self._conjoined(rules[long], int(at[0]))
         return replace(rules, probability=share)[share >= wanted.min_probability]
+
+    def _conjoined(self, rules: Rules, at: int) -> Floats:
+        """Return the share of draws in which all antecedents together lie in the consequent."""
+        held = np.zeros(len(rules))
+        for psi in self._posterior.psi:
+            bits = self.thresholds.bits(psi)[:, at]
+            left = bits[rules.antecedents] | (rules.antecedents < 0)[:, :, None]
+            held += ~(left.all(axis=1) & ~bits[rules.consequent]).any(axis=1)
+        return held / self._posterior.n_draws
 
     def _ranked(self, parts: Iterator[Rules], wanted: Selection, counting: Counting) -> Rules:
         return wanted.most_probable(parts, counting)

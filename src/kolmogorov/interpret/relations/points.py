@@ -94,6 +94,7 @@ class Relations(Listing):
         min_lift: float | None = None,
         max_p: float | None = None,
         max_rules: int | None = 1000,
+        max_antecedents: int = 1,
     ) -> Rules:
         """Return the rules between items that the data support, or with `supported=False` all that the model says.
 
@@ -127,6 +128,9 @@ class Relations(Listing):
             0.05, and none of all that the model says.
         max_rules : int, optional
             Keep so many, the strongest; with None all.
+        max_antecedents : int
+            Up to 3: also rules "A and B ⇒ C", where every antecedent adds something to what the others say.
+            `Rules.basis` shortens the list.
 
         Returns
         -------
@@ -134,7 +138,7 @@ class Relations(Listing):
             By how much oftener than expected they hold at least, the strongest first; of all that draws say the most
             probable first.
         """
-        limits = (supported, min_probability, min_support, min_confidence, min_lift, max_p, max_rules)
+        limits = (supported, min_probability, min_support, min_confidence, min_lift, max_p, max_rules, max_antecedents)
         wanted = Selection(likes, kinds, contrapositives, item, *limits)
         row = None if item is None else known_row(self.items, item)
         thresholds, fitted = self.thresholds, self._fitted

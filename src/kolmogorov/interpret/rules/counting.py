@@ -16,6 +16,7 @@ from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.data.entries.view import View
 from kolmogorov.errors import DataError
 from kolmogorov.fitted.base import Trained
+from kolmogorov.interpret.rules.conjunctions import MOST_ANTECEDENTS, Conjunctions
 from kolmogorov.interpret.rules.pairs import Pairs, sides_of
 from kolmogorov.interpret.rules.readiness import Compared, Readiness
 
@@ -53,7 +54,7 @@ def thresholds_reached(values: Floats, thresholds: Floats) -> Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Basis:
+class Terms:
     """What rules are counted on.
 
     Attributes
@@ -83,7 +84,7 @@ class Basis:
 class Counting:
     """Counts users by which thresholds of a model's items they reach.
 
-    The items of the observations may be others than the model's, or in another order. `Basis` says what the other
+    The items of the observations may be others than the model's, or in another order. `Terms` says what the other
     parameters are.
 
     Attributes
@@ -107,7 +108,7 @@ class Counting:
             raise DataError(f"Rules are counted on Observations, got {type(observations).__name__}.")
         if len(observations) == 0:
             raise DataError("There is nothing to count rules on: the observations are empty.")
-        self.basis = Basis(items, scale, thresholds, said, source or f"{len(observations):,} observations")
+        self.terms = Terms(items, scale, thresholds, said, source or f"{len(observations):,} observations")
         rescaled = observations.rescaled(scale)
         self._rows, self._columns = rescaled.rows, rescaled.columns
         #: The model's item of every item of the observations, and the other way round; -1 where there is none.
@@ -126,13 +127,13 @@ class Counting:
                 self.rates[k] = np.where(known, said_yes[self._place], 0) / self.raters
 
     def _reached(self, view: View) -> NDArray[np.int8]:
-        return thresholds_reached(view.values, self.basis.thresholds).astype(np.int8)
+        return thresholds_reached(view.values, self.terms.thresholds).astype(np.int8)
 
     @cached_property
     def readiness(self) -> Readiness:
         """How readily each user says yes, and each item is said yes to; made at first use."""
         rows, columns = self._rows, self._columns
-        return Readiness(rows, columns, self._reached(rows), self._reached(columns), len(self.basis.thresholds))
+        return Readiness(rows, columns, self._reached(rows), self._reached(columns), len(self.terms.thresholds))
 
     @classmethod
     def for_model(
@@ -145,7 +146,7 @@ class Counting:
         if observations is not None:
             return cls(observations, trained.items, trained.scale, thresholds, said)
         kept: Counting | None = trained.kept.get(_KEPT)
-        if kept is None or kept.basis.said != said or not np.array_equal(kept.basis.thresholds, thresholds):
+        if kept is None or kept.terms.said != said or not np.array_equal(kept.terms.thresholds, thresholds):
             table, words = trained.training, "the training data"
             if (table.values == 1.0).all() and table.n_users * table.n_items <= _MOST_CELLS:
                 # Where only yes is recorded every rule would hold.
@@ -178,6 +179,29 @@ class Counting:
             "expected": np.where(right_yes, expected, 1.0 - expected),
             "p_value": raw.departures.p_values(left_yes == right_yes),
         }
+
+    @cached_property
+    def conjunctions(self) -> Conjunctions:
+        """Rules with several antecedents, in columns of the observations."""
+        return Conjunctions(self.readiness)
+
+    def columns_of(self, items: Rows) -> Rows:
+        """Return the observations' columns of some items of the model; -1 where there is none."""
+        return np.where(items >= 0, self._place[items], -1)
+
+    def conjoined(self, counts: dict[str, NDArray[Any]], pairs: Pairs, further: Rows) -> dict[str, NDArray[Any]]:
+        """Return counts of rules, some of which have further antecedents: int64[n, 2], -1 where there is none."""
+        sides = self.columns_of(np.column_stack([pairs["antecedent"], further]))
+        ends, number = self.columns_of(pairs["consequent"]), 1 + (further >= 0).sum(axis=1)
+        for m in range(2, MOST_ANTECEDENTS + 1):
+            mine = np.flatnonzero(number == m)
+            counts["support"][mine], counts["held"][mine] = 0, 0
+            counts["expected"][mine], counts["p_value"][mine] = np.nan, 1.0
+            mine = mine[(sides[mine, :m] >= 0).all(axis=1) & (ends[mine] >= 0)]
+            found = self.conjunctions.counted(np.sort(sides[mine, :m], axis=1), ends[mine])
+            for name in ("support", "held", "expected", "p_value"):
+                counts[name][mine] = getattr(found, name)
+        return counts
 
 
 def lower_bound(rate: Floats, count: Rows) -> Floats:

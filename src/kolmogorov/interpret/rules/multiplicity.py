@@ -15,7 +15,9 @@ class Looked:
 
     Of what comes out below some level, at most this share is there by chance, on average; where there is nothing to
     find, the chance that anything comes out is that level. It holds for tests that depend on each other as those of
-    overlapping pairs do. p-values are kept to 1%, rounded up, so that any number of them can be looked at.
+    overlapping pairs do. A test may weigh more than another, by anything that does not depend on its outcome: its
+    p-value is divided by its share of the weight (Genovese, Roeder and Wasserman). p-values are kept to 1%, rounded
+    up, so that any number of them can be looked at.
 
     Examples
     --------
@@ -27,26 +29,29 @@ class Looked:
 
     def __init__(self) -> None:
         self._counts: Rows = np.zeros(_FINE * _SMALLEST + 1, dtype=np.int64)
+        self._weight = 0.0
 
     @property
     def number(self) -> int:
         """How many were looked at."""
         return int(self._counts.sum())
 
-    def add(self, p_values: Floats, times: int = 1) -> None:
-        """Look at more; `times` counts each of them more than once."""
-        self._counts += times * np.bincount(_bins(p_values), minlength=self._counts.size)
+    def add(self, p_values: Floats, weights: Floats | None = None) -> None:
+        """Look at more; their weights are 1, or larger."""
+        self._weight += float(len(p_values) if weights is None else weights.sum())
+        self._counts += np.bincount(_bins(p_values, weights), minlength=self._counts.size)
 
-    def adjusted(self, p_values: Floats) -> Floats:
+    def adjusted(self, p_values: Floats, weights: Floats | None = None) -> Floats:
         """Return what p-values that were looked at are, corrected: at most 1."""
         edges = np.exp2(-np.arange(self._counts.size) / _FINE)
         # Bins go from 1 downwards: the rank of a p-value is the number in its bin and in all later ones.
         ranks = np.cumsum(self._counts[::-1])[::-1]
-        best = np.minimum.accumulate(np.minimum(edges * (self.number / np.maximum(ranks, 1)), 1.0))
-        found: Floats = best[_bins(p_values)]
+        best = np.minimum.accumulate(np.minimum(edges * (self._weight / np.maximum(ranks, 1)), 1.0))
+        found: Floats = best[_bins(p_values, weights)]
         return found
 
 
-def _bins(p_values: Floats) -> Rows:
+def _bins(p_values: Floats, weights: Floats | None) -> Rows:
     with np.errstate(divide="ignore"):
-        return np.minimum(-np.log2(p_values) * _FINE, _FINE * _SMALLEST).astype(np.int64)
+        fine = -np.log2(p_values if weights is None else p_values / weights) * _FINE
+        return np.minimum(fine, _FINE * _SMALLEST).astype(np.int64)

@@ -18,14 +18,18 @@ from kolmogorov.kernels.sets.readiness import compare_pairs, departures, fit_mar
 #: A pair is looked at where its answers hold so much information: below it the tails are too heavy. Measured on tables
 #: with the margins of MovieLens 100K and nothing else in them (benchmarks/rules.py, part "null").
 LEAST_SPREAD = 1.0
+#: Pairs weigh more in the correction for all that was looked at the more can be seen of them: the square of their
+#: information, up to this. Chosen on planted tables, the zoo and votes.
+_PLENTY = 5.0
 #: Below this skewness the normal distribution is as good.
 _STRAIGHT = 1e-3
 #: An item that all say yes to, or nobody, counts as so far from it, in answers. By judgement.
 _SHORT_OF_ALL = 0.25
 #: The readiness of users who say yes to all that they were asked, which is certain: they tell nothing of pairs.
 _CERTAIN = 30.0
-#: The margins are met when no step is longer, after some dozen rounds; and the most rounds. By judgement.
-_CLOSE, _ROUNDS = 1e-3, 60
+#: The margins are met when steps, in standard errors, are no longer or shorter than those before by more than this: as
+#: items that all say yes to count as short of it, the two sides do not quite agree. And the most rounds. By judgement.
+_CLOSE, _ROUNDS = 3e-3, 60
 _TINY = 1e-9
 #: Pairs held at once when all are looked at, some dozens of megabytes. By judgement.
 _BLOCK = 1 << 22
@@ -34,16 +38,25 @@ _SHARE_BITS = 7
 
 
 class Departures(NamedTuple):
-    """How far pairs of answers go together beyond readiness: in standard deviations, and how skewed chance is there."""
+    """How far pairs of answers go together beyond readiness: in standard deviations, and how skewed chance is there.
+
+    `information` is the variance of what was summed; it depends on the margins alone.
+    """
 
     z: Floats
     skew: Floats
+    information: Floats
 
     @classmethod
     def of(cls, sums: Floats, variances: Floats, thirds: Floats) -> Departures:
         """Standardise sums; nan where a pair holds too little information."""
         spread = np.sqrt(np.where(variances >= LEAST_SPREAD, variances, np.nan))
-        return cls(sums / spread, thirds / spread**3)
+        return cls(sums / spread, thirds / spread**3, variances)
+
+    @property
+    def weights(self) -> Floats:
+        """What pairs weigh in the correction for all that was looked at."""
+        return np.clip(self.information, 1.0, _PLENTY) ** 2
 
     def p_values(self, together: Any = True) -> Floats:
         """Return the chance of going together so much, or apart; 1 where nothing can be said.
@@ -51,7 +64,7 @@ class Departures(NamedTuple):
         Sums of few products lean to one side, so that their upper tail is taken from a gamma distribution of the same
         skewness; where they lean to the other, from the normal distribution, which is larger.
         """
-        z, skew = (np.where(together, value, -value) for value in self)
+        z, skew = (np.where(together, value, -value) for value in (self.z, self.skew))
         lean = skew > _STRAIGHT
         shape = 4.0 / np.where(lean, skew, 1.0) ** 2
         tail = np.where(lean, gammaincc(shape, np.maximum(shape + z * np.sqrt(shape), 0.0)), ndtr(-z))
@@ -88,6 +101,8 @@ class Readiness:
     reached_by_rows, reached : int8[n]
         How many thresholds each entry reaches, by rows and by columns.
     n_thresholds : int
+    start : (float64[T, n_users], float64[T, n_items]), optional
+        Where to begin, such as the readiness of a larger table.
     """
 
     def __init__(
@@ -97,12 +112,14 @@ class Readiness:
         reached_by_rows: NDArray[np.int8],
         reached: NDArray[np.int8],
         n_thresholds: int,
+        start: tuple[Floats, Floats] | None = None,
     ) -> None:
         self._rows, self._columns, self._reached = rows, columns, reached
         self._reached_by_rows = reached_by_rows
         n_users, n_items = rows.counts.size, columns.counts.size
-        self.users: Floats = np.zeros((n_thresholds, n_users))
-        self.items: Floats = np.zeros((n_thresholds, n_items))
+        users, items = start or (np.zeros((n_thresholds, n_users)), np.zeros((n_thresholds, n_items)))
+        self.users: Floats = users
+        self.items: Floats = items
         for t in range(n_thresholds):
             self._fit(t)
         self.variance: Floats = np.empty((n_thresholds, n_thresholds, n_users))
@@ -126,21 +143,56 @@ class Readiness:
             (columns.indptr, columns.indices, np.where(free > 0, taken, np.nan), self.users[t], self.items[t]),
         ]
         sides = [(*margin, np.zeros(len(margin[-1]))) for margin in margins]
+        before = np.zeros(sum(len(side[-1]) for side in sides))
         with Threads() as dealer:
             for _ in range(_ROUNDS):
                 for side in sides:
                     dealer.deal(partial(_fit, side), len(side[-1]), 1, side[0])
-                if max(float(side[-1].max(initial=0.0)) for side in sides) < _CLOSE:
+                now = np.concatenate([side[-1] for side in sides])
+                if float(np.abs(now - before).max(initial=0.0)) < _CLOSE:
                     break
+                before = now
 
     def chances(self, users: Rows, items: Rows, t: int = 0) -> Floats:
         """Return the chances that users reach a threshold at items, rows and columns of the observations."""
         found: Floats = expit(self.users[t, users] + self.items[t, items])
         return found
 
-    def compared(self, pairs: Any, place: Rows) -> Compared:
-        """Count pairs (left, right, threshold of each), and sum what readiness makes of them."""
-        n = len(pairs[0])
+    def among(self, people: NDArray[np.bool_], without: Rows) -> Readiness:
+        """Return the readiness of some users alone, and what they say to all items but some."""
+        other = np.ones(self._columns.counts.size, dtype=bool)
+        other[without] = False
+        rows, columns = self._rows, self._columns
+        by_rows = np.repeat(people, rows.counts) & other[rows.indices]
+        by_columns = people[columns.indices] & np.repeat(other, columns.counts)
+        # Users who are left out have no entries, but keep their numbers.
+        return Readiness(
+            rows.chosen(by_rows),
+            columns.chosen(by_columns),
+            self._reached_by_rows[by_rows],
+            self._reached[by_columns],
+            len(self.users),
+            (self.users.copy(), self.items.copy()),
+        )
+
+    @property
+    def answers(self) -> Rows:
+        """How many users were observed with each item."""
+        return self._columns.counts
+
+    def likers(self, item: int) -> NDArray[np.bool_]:
+        """Tell which users reach the first threshold at an item."""
+        part = slice(*self._columns.indptr[item : item + 2])
+        found = np.zeros(self._rows.counts.size, dtype=bool)
+        found[self._columns.indices[part][self._reached[part] > 0]] = True
+        return found
+
+    def compared(self, pairs: Any, place: Rows | None = None) -> Compared:
+        """Count pairs (left, right, threshold of each), and sum what readiness makes of them.
+
+        Items are columns of the observations, or what `place` says.
+        """
+        n, place = len(pairs[0]), np.arange(self._columns.counts.size) if place is None else place
         found = Compared(np.empty((n, 4), dtype=np.int32), np.empty((n, 7)))
         sides = (self._columns.indptr, self._columns.indices), self._reached, self.users, self.items, self.variance
 

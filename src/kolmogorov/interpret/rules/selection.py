@@ -12,6 +12,7 @@ from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import Boolean, Integer, Optional, Real, Requirement, check_parameters
 from kolmogorov.data import Vocabulary
 from kolmogorov.errors import ParameterError, UnknownIdError
+from kolmogorov.interpret.rules.conjunctions import MOST_ANTECEDENTS
 from kolmogorov.interpret.rules.counting import Bits, Counting, Threshold
 from kolmogorov.interpret.rules.multiplicity import Looked
 from kolmogorov.interpret.rules.pairs import KINDS, PAIR, PROBABLE_PAIR, Pairs
@@ -53,6 +54,7 @@ _REQUIREMENTS: dict[str, Requirement] = {
     "min_lift": Optional(Real(0.0)),
     "max_p": Optional(Real(0.0)),
     "max_rules": Optional(Integer(1)),
+    "max_antecedents": Integer(1, MOST_ANTECEDENTS),
 }
 #: The limits where nothing else is said: of rules that the data support, and of all that the model says.
 _SUPPORTED = {"min_probability": 0.0, "min_support": 5, "min_lift": 1.0, "max_p": 0.05}
@@ -74,9 +76,15 @@ class Selection:
     min_lift: Any
     max_p: Any
     max_rules: int | None
+    max_antecedents: int = 1
 
     def __post_init__(self) -> None:
         check_parameters("rules", vars(self), _REQUIREMENTS)
+        if self.max_antecedents > 1 and not self.supported:
+            raise ParameterError(
+                "Rules with several antecedents are those that the data support. Leave out supported=False, or ask for "
+                "max_antecedents=1."
+            )
         object.__setattr__(self, "kinds", tuple(dict.fromkeys(self.kinds)))
         for name, usual in (_SUPPORTED if self.supported else _ALL).items():
             if getattr(self, name) is None:

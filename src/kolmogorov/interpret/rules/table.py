@@ -11,25 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
-from kolmogorov._support.markup import card, table
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov._support.wording import shown
 from kolmogorov.data import Observations, Vocabulary
-from kolmogorov.interpret.rules.counting import Basis, Bits, Counting, lower_bound
+from kolmogorov.interpret.rules.basis import basis_of
+from kolmogorov.interpret.rules.conjunctions import MOST_ANTECEDENTS
+from kolmogorov.interpret.rules.counting import Bits, Counting, Terms, lower_bound
 from kolmogorov.interpret.rules.pairs import SAYS, Pairs, pairs_of, sides_of, statements, with_probability
+from kolmogorov.interpret.rules.printing import PrintedRules
 from kolmogorov.interpret.rules.readiness import Compared
 from kolmogorov.interpret.rules.rule import Rule
 from kolmogorov.plot.relations import rule_scatter
 
 _NAMES = np.array(list(SAYS), dtype=object)
 _FLAGS = np.array(list(SAYS.values()))
-#: Rules that are shown when many are printed, and in a summary. By judgement.
-_PRINTED, _SUMMARY = 20, 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rules(Sequence[Rule]):
+class Rules(PrintedRules):
     """Rules and how they fare on data: a sequence of `Rule`, held as columns.
 
     Made by `model.relations().rules(...)`. ``rules[0]`` is one rule; slices, masks and lists of places give `Rules`.
@@ -57,6 +56,9 @@ class Rules(Sequence[Rule]):
         What was looked at to find these: pairs of items, or rules.
     supported : bool
         Whether all pairs of items were looked at and only those kept that the data support.
+    further : int64[n, 2] or None
+        More items that have to be liked, as in "A and B ⇒ C", -1 where there are none. `expected` and `p_value` are
+        then those of the antecedent that adds least to the others.
     stated : bool[n] or None
         Whether the model says the same: its supports are so related.
     probability : float64[n] or None
@@ -74,7 +76,7 @@ class Rules(Sequence[Rule]):
     (10, 'feathers')
     """
 
-    basis: Basis
+    terms: Terms
     code: NDArray[np.int8]
     antecedent: Rows
     consequent: Rows
@@ -88,12 +90,18 @@ class Rules(Sequence[Rule]):
     p_adjusted: Floats
     n_judged: int
     supported: bool = False
+    further: Rows | None = None
     stated: Bits | None = None
     probability: Floats | None = None
 
     @classmethod
     def counted(
-        cls, counting: Counting, kind: str | NDArray[np.int8], pairs: Pairs, compared: Compared | None = None
+        cls,
+        counting: Counting,
+        kind: str | NDArray[np.int8],
+        pairs: Pairs,
+        compared: Compared | None = None,
+        further: Rows | None = None,
     ) -> Rules:
         """Count rules about some pairs, all of one kind or each of its own (by number).
 
@@ -101,10 +109,12 @@ class Rules(Sequence[Rule]):
         """
         code = np.full(len(pairs), list(SAYS).index(kind), dtype=np.int8) if isinstance(kind, str) else kind
         counts = counting.counts(pairs, _FLAGS[code, 0], _FLAGS[code, 1], compared)
+        if further is not None:
+            counts = counting.conjoined(counts, pairs, further)
         chance = pairs["probability"] if "probability" in (pairs.dtype.names or ()) else None
         adjusted = false_discovery_control(counts["p_value"]) if len(pairs) else counts["p_value"]
-        columns: dict[str, Any] = counts | {"p_adjusted": adjusted, "probability": chance}
-        return cls(counting.basis, code, *sides_of(pairs), **columns, n_judged=len(pairs))
+        columns: dict[str, Any] = counts | {"p_adjusted": adjusted, "probability": chance, "further": further}
+        return cls(counting.terms, code, *sides_of(pairs), **columns, n_judged=len(pairs))
 
     @property
     def pairs(self) -> Pairs:
@@ -120,17 +130,17 @@ class Rules(Sequence[Rule]):
         observations : Observations
             Best ones that neither the model nor the choice of these rules has seen.
         """
-        basis = self.basis
-        return self.recounted(Counting(observations, self.items, basis.scale, basis.thresholds, basis.said))
+        terms = self.terms
+        return self.recounted(Counting(observations, self.items, terms.scale, terms.thresholds, terms.said))
 
     def recounted(self, counting: Counting) -> Rules:
         """Count the same rules, in the same order, on other data."""
-        return Rules.counted(counting, self.code, self.pairs)
+        return Rules.counted(counting, self.code, self.pairs, further=self.further)
 
     @property
     def items(self) -> Vocabulary:
         """The model's items."""
-        return self.basis.items
+        return self.terms.items
 
     @property
     def kind(self) -> NDArray[Any]:
@@ -146,6 +156,38 @@ class Rules(Sequence[Rule]):
     def consequent_yes(self) -> Bits:
         """Which rules end with "yes" to an item; the others with "no"."""
         return _FLAGS[self.code, 1]
+
+    @property
+    def antecedents(self) -> Rows:
+        """All antecedents, int64[n, 3]; -1 where there are fewer."""
+        further = np.full((len(self), MOST_ANTECEDENTS - 1), -1) if self.further is None else self.further
+        return np.column_stack([self.antecedent, further])
+
+    def basis(self) -> Rules:
+        """Return a short list from which the other rules follow.
+
+        A rule follows if rules that are kept lead from its antecedents to its consequent, each of which held at least
+        as often as it did. No rule of the list follows from the others. (Formal concept analysis calls that a basis of
+        implications. Where rules have no exceptions neither has what follows.)
+
+        Examples
+        --------
+        >>> import kolmogorov as km
+        >>> zoo = km.datasets.load("zoo")
+        >>> model = km.KolmogorovModel(n_events=5, user_reg=0.3, n_init=10, random_state=0).fit(zoo)
+        >>> rules = model.relations().rules(max_antecedents=2)
+        >>> len(rules) > len(rules.basis())
+        True
+        """
+        n = len(self.terms.thresholds)
+        left = [
+            [2 * (item * n + at) + yes for item in row if item >= 0]
+            for row, at, yes in zip(
+                self.antecedents.tolist(), self.antecedent_at.tolist(), self.antecedent_yes.tolist(), strict=True
+            )
+        ]
+        right = 2 * (self.consequent * n + self.consequent_at) + self.consequent_yes
+        return self.take(basis_of(left, right.tolist(), np.nan_to_num(self.confidence)))
 
     @cached_property
     def confidence(self) -> Floats:
@@ -228,20 +270,24 @@ class Rules(Sequence[Rule]):
     def names(self) -> tuple[list[str], list[str]]:
         """Return antecedents and consequents in words.
 
-        "No" to an item has "not" before its name; a threshold stands after it, in rating units.
+        "No" to an item has "not" before its name; a threshold stands after it, in rating units. Several antecedents
+        are joined by "and".
         """
         left, right = (
-            statements(self.items, self.basis.ratings, rows, at, _FLAGS[self.code, side])
+            statements(self.items, self.terms.ratings, rows, at, _FLAGS[self.code, side])
             for side, (rows, at) in enumerate(
                 [(self.antecedent, self.antecedent_at), (self.consequent, self.consequent_at)]
             )
         )
+        for more in () if self.further is None else self.further.T:
+            words = statements(self.items, self.terms.ratings, np.maximum(more, 0), self.antecedent_at, True)
+            left = [f"{one} and {word}" if row >= 0 else one for one, word, row in zip(left, words, more, strict=True)]
         return left, right
 
     def columns(self) -> dict[str, Any]:
         """Return the table, column by column, with mlxtend's names where they fit."""
         antecedents, consequents = self.names()
-        ratings = self.basis.ratings
+        ratings = self.terms.ratings
         at = {"antecedent_at": self.antecedent_at, "consequent_at": self.consequent_at}
         return {
             **({} if self.probability is None else {"probability": self.probability}),
@@ -271,49 +317,6 @@ class Rules(Sequence[Rule]):
         """
         return to_frame(self.columns(), backend)
 
-    def readable(self) -> dict[str, list[str]]:
-        """Return few columns in words, so that the rules fit on a screen."""
-        left, right = self.names()
-        chance = {} if self.probability is None else {"probability": [f"{p:.2f}" for p in self.probability]}
-        return chance | {
-            "if": left,
-            "then": right,
-            "held": [f"{held:,} of {seen:,}" for held, seen in zip(self.held, self.support, strict=True)],
-            "base rate": [f"{rate:.0%}" if rate == rate else "–" for rate in self.base_rate],
-            "expected": [f"{max(rate, 0.0):.0%}" if rate == rate else "–" for rate in self.expected],
-            "lift": [f"{lift:.2f}" if lift == lift else "–" for lift in self.lift],
-            "p adjusted": [f"{p:.2g}" for p in self.p_adjusted],
-        }
-
-    def __str__(self) -> str:
-        if not len(self):
-            return self.none
-        columns = self[:_PRINTED].readable()
-        rows = [list(columns), *([shown(cell) for cell in row] for row in zip(*columns.values(), strict=True))]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-        return "\n".join(lines + _rest(len(self) - _PRINTED))
-
-    @property
-    def none(self) -> str:
-        """What to say where there are no rules."""
-        if self.supported:
-            return f"No rule is supported by these data. {self.n_judged:,} pairs of items were looked at."
-        return "No rule."
-
-    def __repr__(self) -> str:
-        if not len(self):
-            return f"<{self.none}>"
-        lines = [f"  {rule}" for rule in self.strongest(_SUMMARY)]
-        return "\n".join([f"<{self._title}>", *lines, *_rest(len(self) - len(lines), "  ")])
-
-    @property
-    def _title(self) -> str:
-        return f"{len(self):,} rule{'' if len(self) == 1 else 's'}, counted on {self.basis.source}"
-
-    def _repr_html_(self) -> str:
-        return card(self._title, table(self[:_PRINTED].readable(), more=len(self) - _PRINTED))
-
     def plot(self, n_labels: int = 5, ax: Any = None) -> Any:
         """Draw the rules by cases and by how much oftener than the base rate they held (extra `plot`).
 
@@ -341,7 +344,3 @@ def joined(parts: Sequence[Rules]) -> Rules:
 def _columns(rules: Rules) -> dict[str, NDArray[Any]]:
     values = {field.name: getattr(rules, field.name) for field in fields(rules)}
     return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
-
-
-def _rest(number: int, indent: str = "") -> list[str]:
-    return [f"{indent}and {number:,} more"] if number > 0 else []

@@ -25,9 +25,9 @@ def chance(x):
 
 @kernel
 def fit_margins(indptr, indices, wanted, theirs, first, last, mine, moved):
-    """Take a Newton step for the rows first..last towards the sums of yes that are wanted; write how far it went.
+    """Take a Newton step for the rows first..last towards the sums of yes that are wanted.
 
-    Rows where nan is wanted stay as they are.
+    Written is how far it went, in standard errors. Rows where nan is wanted stay as they are.
     """
     for row in range(first, last):
         if np.isnan(wanted[row]):
@@ -40,7 +40,7 @@ def fit_margins(indptr, indices, wanted, theirs, first, last, mine, moved):
         step = (wanted[row] - total) / max(slope, _FLATTEST)
         step = min(max(step, -_FURTHEST), _FURTHEST)
         mine[row] += step
-        moved[row] = abs(step)
+        moved[row] = abs(step) * np.sqrt(slope)
 
 
 @kernel

@@ -1,0 +1,166 @@
+"""Rules with several antecedents, "A and B ⇒ C": what each antecedent adds to the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.typing import Floats, Rows
+from kolmogorov.interpret.rules.multiplicity import Looked
+from kolmogorov.interpret.rules.readiness import LEAST_SPREAD, Readiness
+
+#: The most antecedents of a rule.
+MOST_ANTECEDENTS = 3
+#: No answer holds more information about a pair: a quarter squared.
+_MOST_OF_ONE = 1 / 16
+
+
+class Added(NamedTuple):
+    """What one more antecedent adds, one row for each rule.
+
+    Attributes
+    ----------
+    support, held : int64[n]
+        Users who said yes to all antecedents and answered the consequent, and those among them who said yes to it.
+    expected : float64[n]
+        Share of yes to the consequent among them that the other antecedents and their readiness explain.
+    p_value : float64[n]
+        Whether it is more.
+    information, weight : float64[n]
+        Of the test, and what it weighs in the correction for all that was looked at.
+    """
+
+    support: Rows
+    held: Rows
+    expected: Floats
+    p_value: Floats
+    information: Floats
+    weight: Floats
+
+    def chosen(self, which: NDArray[np.bool_]) -> Added:
+        """Return some rows."""
+        columns: Any = (column[which] for column in self)
+        return Added(*columns)
+
+
+class Conjunctions:
+    """Counts and tests rules "all of some items are liked, so another is"; items are columns of the observations.
+
+    Whether B adds to "A ⇒ C" is asked of those who said yes to A: do B and C go together among them beyond their
+    readiness, and beyond how often they say yes to B and to C? The test is that of pairs, on a smaller table. It holds
+    the sums of that table fixed, and so does not see how strongly A and C go together, by which "A ⇒ C" was found.
+    """
+
+    def __init__(self, readiness: Readiness) -> None:
+        self._readiness = readiness
+        self._last: tuple[tuple[int, ...], Readiness] | None = None
+
+    def among(self, base: tuple[int, ...]) -> Readiness:
+        """Return the readiness of those who said yes to all of some items, in what else they say."""
+        if self._last is None or self._last[0] != base:
+            # Who likes an item is a mask over the users; who likes all of them is what the masks have in common.
+            people = np.logical_and.reduce([self._readiness.likers(item) for item in base])
+            self._last = base, self._readiness.among(people, np.array(base))
+        return self._last[1]
+
+    def added(self, base: tuple[int, ...], more: Rows, consequents: Rows) -> Added:
+        """Return what each of `more` adds to "all of base ⇒ consequent", for aligned items."""
+        none = np.zeros(len(more), dtype=np.int8)
+        # The kernel wants pairs with the same left item one after another.
+        order = np.argsort(consequents, kind="stable")
+        found = self.among(base).compared((consequents[order], more[order], none, none))
+        back = np.argsort(order)
+        tables, departures = found.tables[back].astype(np.int64), found.departures
+        support = tables[:, 1] + tables[:, 3]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            expected = found.sums[back, 6] / support
+        tested = (departures.p_values(), departures.information, departures.weights)
+        return Added(support, tables[:, 3], expected, *(column[back] for column in tested))
+
+    def counted(self, antecedents: Rows, consequents: Rows) -> Added:
+        """Count rules, antecedents int64[n, m]; the antecedent that adds least decides."""
+        n, m = antecedents.shape
+        found = Added(*(np.zeros(n, dtype=kind) for kind in (np.int64, np.int64, *[np.float64] * 4)))
+        for out in range(m):
+            for base, mine in _grouped(np.delete(antecedents, out, axis=1)):
+                part = self.added(base, antecedents[mine, out], consequents[mine])
+                found.support[mine], found.held[mine] = part.support, part.held
+                found.expected[mine] = np.fmax(found.expected[mine], part.expected)
+                found.p_value[mine] = np.maximum(found.p_value[mine], part.p_value)
+        return found._replace(expected=np.where(found.support > 0, found.expected, np.nan))
+
+    def longer(self, shorter: Rows, consequents: Rows, items: Rows, max_p: float) -> tuple[Rows, Rows, Added, Looked]:
+        """Look for one more antecedent to each of some rules.
+
+        Parameters
+        ----------
+        shorter : int64[n, m]
+            Antecedents of rules that are supported, sorted; consequents int64[n].
+        items : int64[k]
+            What may be added.
+        max_p : float
+            Longer rules whose p-values, corrected, are surely larger are left out.
+
+        Returns
+        -------
+        (int64[r, m + 1], int64[r], Added, Looked)
+            The longer rules, and all that were looked at.
+        """
+        sides, ends, p_value, weight = self._first_look(shorter, consequents, items)
+        looked = Looked()
+        looked.add(p_value, weight)
+        # Another order of the antecedents can only make a p-value larger: what is too large now remains so.
+        good = looked.adjusted(p_value, weight) <= max_p
+        counted = self.counted(sides[good], ends[good])._replace(weight=weight[good])
+        looked = Looked()
+        looked.add(p_value[~good], weight[~good])
+        looked.add(counted.p_value, counted.weight)
+        return sides[good], ends[good], counted, looked
+
+    def _first_look(self, shorter: Rows, consequents: Rows, items: Rows) -> tuple[Rows, Rows, Floats, Floats]:
+        """Return longer rules, and whether what is added to the shorter ones adds anything: p-values and weights."""
+        found, known = [], _rests(shorter, consequents)
+        for base, mine in _grouped(shorter):
+            seen = items[self.among(base).answers[items] * _MOST_OF_ONE >= LEAST_SPREAD]
+            more, ends = _others(base, consequents[mine], seen, known)
+            part = self.added(base, more, ends)
+            enough = part.information >= LEAST_SPREAD
+            sides = np.column_stack([np.tile(base, (len(more), 1)), more])[enough]
+            found.append((np.sort(sides, axis=1), ends[enough], part.p_value[enough], part.weight[enough]))
+        sides, ends, p_value, weight = (np.concatenate(column) for column in zip(*found, strict=True))
+        return sides, ends, p_value, weight
+
+
+def _grouped(bases: Rows) -> Iterator[tuple[tuple[int, ...], Rows]]:
+    """Yield the distinct rows, and the places where each is found."""
+    distinct, which = np.unique(bases, axis=0, return_inverse=True)
+    order = np.argsort(which.ravel(), kind="stable")
+    ends = np.cumsum(np.bincount(which.ravel(), minlength=len(distinct)))
+    for base, first, last in zip(distinct.tolist(), np.append(0, ends)[: len(ends)], ends, strict=True):
+        yield tuple(base), order[first:last]
+
+
+def _rests(shorter: Rows, consequents: Rows) -> dict[tuple[tuple[int, ...], int], list[int]]:
+    """Return which antecedent was left out of which rules to leave a rest: a way to tell that rules were met before."""
+    known: dict[tuple[tuple[int, ...], int], list[int]] = {}
+    for row, end in zip(shorter.tolist(), consequents.tolist(), strict=True):
+        for k, item in enumerate(row):
+            known.setdefault(((*row[:k], *row[k + 1 :]), end), []).append(item)
+    return known
+
+
+def _others(
+    base: tuple[int, ...], consequents: Rows, items: Rows, known: dict[tuple[tuple[int, ...], int], list[int]]
+) -> tuple[Rows, Rows]:
+    """Return what to add to a base for each consequent, aligned; every longer rule is looked at once."""
+    more = []
+    for end in consequents.tolist():
+        good = ~np.isin(items, [*base, end])
+        for k, item in enumerate(base):
+            twin = np.array(known[(*base[:k], *base[k + 1 :]), end])
+            good &= ~np.isin(items, twin[twin < item])
+        more.append(items[good])
+    return np.concatenate(more), np.repeat(consequents, [len(part) for part in more])
