@@ -77,7 +77,7 @@ def _machine(environments: list[str], runs: list[dict[str, Any]], parts: list[fl
     where = dict.fromkeys(f"{run['processor'] or run['machine']}, up to {run['jobs']} parts at a time" for run in runs)
     one = "**One machine, one version.** All" if len(environments) == 1 and len(where) <= 1 else "The"
     words = [f"{one} {len(parts)} parts were computed with {' and with '.join(environments)}"]
-    words += [f" ({'; '.join(where)})"] if where else []
+    words += [f" ({'; '.join(where)}; {max(run['date'] for run in runs)})"] if where else []
     return "".join(words) + (
         f". One after the other they take {sum(parts) / 3600:.1f} hours. Parts that measure time ran after all others, "
         "each on one processor with up to three others kept free."
