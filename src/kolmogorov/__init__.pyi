@@ -12,6 +12,7 @@ from kolmogorov.data.ratings import read_ratings as read_ratings
 from kolmogorov.data.table.observations import Observations as Observations
 from kolmogorov.model.bayesian import BayesianKolmogorovModel as BayesianKolmogorovModel
 from kolmogorov.model.kolmogorov import KolmogorovModel as KolmogorovModel
+from kolmogorov.model.lists import ListModel as ListModel
 from kolmogorov.model.loading import load as load
 from kolmogorov.model.tuning import tune as tune
 
