@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from tests import naive
 
-from kolmogorov import Observations, read_ratings
+from kolmogorov import Observations, pack, read_ratings
 from kolmogorov.data.reading.provenance import Provenance
 from kolmogorov.errors import DataError, InvariantError, ParameterError
 
@@ -179,6 +179,31 @@ def test_na_is_no_id_among_numbers(read):
 def test_a_column_of_text_is_not_the_ratings(read):
     with pytest.raises(DataError, match="'name' was taken for the ratings, and holds text. Numbers are in: 'plays'"):
         read("who,song,name,plays\nann,7,Help,3\nbob,8,Yesterday,2\n")
+
+
+TITLED = "userId,movieId,rating,title,timestamp\n1,10,4,Alien,7\n1,20,5,Heat,8\n2,10,3,Alien,9\n2,30,1,,9\n"
+
+
+def as_parquet(folder):
+    path = folder / "titled.parquet"
+    as_pandas(TITLED).to_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize("make", [None, as_pandas, as_polars, as_parquet])
+def test_titles_beside_ids_are_used(make, read, tmp_path):
+    given = None if make is None else make(tmp_path) if make is as_parquet else make(TITLED)
+    found = read(TITLED) if make is None else read_ratings(given)
+    assert found.items.ids.tolist() == [10, 20, 30]
+    assert found.items.labels.tolist() == ["Alien", "Heat", "30"]
+    assert found.source.layout.columns["title"] == "title"
+    assert "title = title. Not used: timestamp (time)." in repr(found)
+    # Titles that are given go before those that were found.
+    other = read_ratings(tmp_path / "file.csv" if make is None else given, titles={10: "Alien (1979)"})
+    assert other.items.labels.tolist() == ["Alien (1979)", "Heat", "30"]
+    packed = pack(tmp_path / "file.csv" if make is None else given, tmp_path / "t.kmt")
+    assert packed.items.labels.tolist() == ["Alien", "Heat", "30"]
+    assert packed.source == found.source
 
 
 # --- what is kept of it -------------------------------------------------------------------------------------------

@@ -247,7 +247,7 @@ def test_ids_are_translated_as_text_where_types_differ():
 
     with pytest.raises(UnknownIdError, match="Several ids have the title 'same': 1, 20"):
         titled.parse("same")
-    with pytest.raises(UnknownIdError, match="integers here or titles"):
+    with pytest.raises(UnknownIdError, match="Ids are integers or titles; 'other' is not one"):
         titled.parse("other")
     with pytest.raises(UnknownIdError):
         numbers.parse("9" * 30)

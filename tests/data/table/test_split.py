@@ -65,7 +65,7 @@ def test_what_cannot_be_split_so(zoo):
         zoo.split(times=np.zeros(len(zoo)))
     with pytest.raises(DataError, match="'times' must hold"):
         zoo.split(by="time", times=[1.0])
-    with pytest.raises(DataError, match="'times' must have the entries"):
+    with pytest.raises(DataError, match="'times' must hold the same entries"):
         zoo.split(by="time", times=zoo.split(random_state=0)[0])
     with pytest.raises(ParameterError, match="'by' must be one of"):
         zoo.split(by="item")

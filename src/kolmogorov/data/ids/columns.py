@@ -93,6 +93,19 @@ def marked_ids(column: IdColumn, marks: frozenset[str]) -> NDArray[np.bool_]:
     return np.zeros(column.size, dtype=bool)
 
 
+def listed_ids(column: IdColumn) -> list[Any]:
+    """Return the ids of a column as a list.
+
+    Examples
+    --------
+    >>> listed_ids(CodedTexts(["ann", "bob"], np.array([1, 0, 0])))
+    ['bob', 'ann', 'ann']
+    """
+    if isinstance(column, CodedTexts):
+        return [column.texts[code] for code in column.codes.tolist()]
+    return column.tolist() if isinstance(column, np.ndarray) else list(column)
+
+
 def taken_ids(column: IdColumn, rows: NDArray[Any]) -> IdColumn:
     """Return the ids of some rows, in their order; texts that none of them has are gone.
 

@@ -103,7 +103,7 @@ class _Packing:
         """Sort by users, then by items."""
         scale = self._intake.scale
         users, items = self._intake.finish()
-        items = naming(items)
+        items = naming(self._intake.titled(items))
         by_user, by_item = self._buckets(users, items)
         for entries in self._spilled():
             by_user.deal(entries)

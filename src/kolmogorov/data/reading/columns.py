@@ -34,6 +34,7 @@ _USUAL_NAMES = {
     "item": ["item", *(f"{name}{end}" for end in _IDS for name in _THINGS), "iid", "asin", "isbn", "sku", *_THINGS],
     "value": ["value", "rating", "ratings", "score", "stars", "overall", "vote", "answer", "response", "label"],
 }
+_TITLES = {"title", "titel", "titre", "titulo", *(f"{name}{end}" for name in _THINGS for end in ("title", "name"))}
 _USUAL_NAMES["item"] += ["title", "titel", "titre", "titulo"]
 _USUAL_NAMES["value"] += ["bewertung", "wertung", "sterne", "note", "punkte", "antwort", "wert", "valoracion"]
 _TIMES = {"timestamp", "time", "date", "datetime", "when", "day", "createdat", "created", "datum", "zeit", "uhrzeit"}
@@ -65,7 +66,16 @@ class TableForm:
 
     def _list_shape(self, names: Sequence[Any], positions: dict[str, int], left_out: Sequence[Any] = ()) -> ListShape:
         guessed = guessed_roles(names, self.options, positions)
-        return ListShape(positions, self.options, list(names), guessed, source=self.source, left_out=left_out)
+        return ListShape(
+            positions,
+            self.options,
+            list(names),
+            guessed,
+            source=self.source,
+            left_out=left_out,
+            title=title_column(names, positions),
+            time=time_column([*names, *left_out]),
+        )
 
     def projected(self, names: Sequence[str]) -> tuple[list[str], Shape]:
         """Return the names of the columns that are needed, each once, and how records are made of these."""
@@ -75,7 +85,9 @@ class TableForm:
         if guessed_roles(names, self.options, positions):
             # The other columns may tell whether it is a list at all.
             return list(names), self._list_shape(names, positions)
-        wanted = list(dict.fromkeys(names[position] for position in positions.values()))
+        title = title_column(names, positions)
+        needed = [*positions.values(), *([] if title is None else [title])]
+        wanted = list(dict.fromkeys(names[position] for position in needed))
         at = {role: wanted.index(names[position]) for role, position in positions.items()}
         return wanted, self._list_shape(wanted, at, [name for name in names if name not in wanted])
 
@@ -124,6 +136,23 @@ def pick_columns(
                 )
             chosen[role] = position
     return {role: chosen[role] for role in options.columns if role in chosen}
+
+
+def title_column(names: Sequence[Any], positions: Mapping[str, int]) -> int | None:
+    """Return the column of the items' titles by its usual name, where another column is the item.
+
+    Examples
+    --------
+    >>> title_column(["userId", "movieId", "rating", "title"], {"user": 0, "item": 1, "value": 2})
+    3
+    """
+    taken = set(positions.values())
+    return next((at for at, name in enumerate(names) if _plain(name) in _TITLES and at not in taken), None)
+
+
+def time_column(names: Sequence[Any]) -> str | None:
+    """Return the name of a column of times, by its usual name."""
+    return next((str(name) for name in names if is_time(name)), None)
 
 
 def is_time(name: Any) -> bool:

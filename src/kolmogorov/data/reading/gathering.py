@@ -74,6 +74,13 @@ class Intake:
         """Return the ids of both sides."""
         return Vocabulary(self._users.finish()), Vocabulary(self._items.finish())
 
+    def titled(self, items: Vocabulary) -> Vocabulary:
+        """Return the items with the titles that stood beside them, if any did."""
+        tables = [source.shape for source in self.sources if isinstance(source, RowSource) and source.shape is not None]
+        texts = {str(i).strip(): str(title).strip() for shape in tables for i, title in shape.titles.items()}
+        found = {i: texts[str(i)] for i in items.ids.tolist() if texts.get(str(i))} if texts else {}
+        return items.with_labels(found) if found else items
+
     @property
     def scale(self) -> Scale:
         """The scale of all ratings."""
@@ -128,7 +135,7 @@ def gathered(sources: Sequence[Source], options: ReadingOptions) -> TableParts:
     entries = Entries.joined(intake)
     users, items = intake.finish()
     parts = assembled(users, items, intake.encoded(entries), intake.scale, options, intake.place)
-    return parts._replace(source=intake.provenance(parts.rows.indices.size))
+    return parts._replace(items=intake.titled(items), source=intake.provenance(parts.rows.indices.size))
 
 
 def coded(

@@ -21,11 +21,12 @@ _SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", "::": ":
 
 @dataclass(frozen=True)
 class TableLayout:
-    """How one table is laid out: the columns by role, those not used, and how a text file is written."""
+    """How one table is laid out: the columns by role, those not used, a time among them, how a text file is written."""
 
     kind: str
     columns: Mapping[str, str]
     ignored: tuple[str, ...] = ()
+    time: str | None = None
     separator: str | None = None
     header: bool | None = None
     encoding: str | None = None
@@ -78,7 +79,8 @@ class Provenance:
         """Return the sentences that say it."""
         about = self.layout
         used = ", ".join(f"{role} = {column}" for role, column in about.columns.items())
-        said = [f"Columns: {used}.{f' Not used: {_listed(about.ignored)}.' if about.ignored else ''}"]
+        ignored = [f"{name} (time)" if name == about.time else name for name in about.ignored]
+        said = [f"Columns: {used}.{f' Not used: {_listed(ignored)}.' if ignored else ''}"]
         if about.separator is not None:
             written = [f"separator {_SEPARATORS.get(about.separator, about.separator)}"]
             written.append("with header" if about.header else "no header")
@@ -115,6 +117,7 @@ class Provenance:
             "kind": str,
             "columns": dict,
             "ignored": list,
+            "time": str,
             "separator": str,
             "header": bool,
             "encoding": str,
@@ -128,7 +131,7 @@ class Provenance:
             "recipe": dict,
         }
         own |= {"n_records": int, "n_missing": int, "n_repeats": int}
-        optional = ("separator", "header", "encoding", "decimal")
+        optional = ("time", "separator", "header", "encoding", "decimal")
         for name, kind in (of_layout | own).items():
             value = stored[name]
             if type(value) is not kind and not (value is None and name in optional):

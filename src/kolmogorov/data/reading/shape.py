@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.wording import Option, advice, option
 from kolmogorov.data.entries.entries import nothing_there
-from kolmogorov.data.ids.columns import IdColumn, is_blank_word, marked_ids, taken_ids
+from kolmogorov.data.ids.columns import IdColumn, is_blank_word, listed_ids, marked_ids, taken_ids
 from kolmogorov.data.numbers.columns import Place
 from kolmogorov.data.numbers.notation import Notation
 from kolmogorov.data.numbers.reader import NumberReader
@@ -41,6 +41,9 @@ class Batch(Protocol):
     def numbers(self, column: int, reader: NumberReader, place: Place) -> Floats:
         """Return a column as numbers, NaN where they are missing."""
 
+    def texts(self, column: int) -> Sequence[Any]:
+        """Return the cells of a column; None is an empty one."""
+
 
 class Shape(ABC):
     """Turns the batches of one table into chunks; made anew for each time that the table is read."""
@@ -51,6 +54,8 @@ class Shape(ABC):
     n_missing: int = 0
     #: What reads the columns of values.
     readers: list[NumberReader]
+    #: Titles by ids of items, as they are written.
+    titles: dict[Any, Any]
 
     @abstractmethod
     def layout(self) -> TableLayout:
@@ -80,6 +85,10 @@ class ListShape(Shape):
         What errors call the table.
     left_out : sequence
         Names of columns that are not even read.
+    title : int, optional
+        The column of the items' titles.
+    time : str, optional
+        The name of the column of times, if there is one; it is not used.
     """
 
     def __init__(
@@ -91,7 +100,10 @@ class ListShape(Shape):
         *,
         source: str = "The table",
         left_out: Sequence[Any] = (),
+        title: int | None = None,
+        time: str | None = None,
     ) -> None:
+        self._title, self._time = title, time
         self._at, self._names, self._source, self._left_out = positions, names, source, left_out
         # A column of a wide table may be called Beer or Show, which are usual names of items.
         self._unsure = bool(names) and "value" in guessed and len(guessed & {"user", "item"}) > 0
@@ -103,6 +115,7 @@ class ListShape(Shape):
         self._weights = NumberReader(Notation(decimal=form.decimal, thousands=form.thousands), "weight")
         self._marks = frozenset(mark for mark in form.missing if is_blank_word(mark))
         self.readers = [self._values]
+        self.titles = {}
 
     def records(self, batch: Batch, place: Place) -> tuple[Chunk | None, NDArray[np.int64] | None]:
         """Return a record for each row whose value is not missing."""
@@ -110,6 +123,8 @@ class ListShape(Shape):
             self._refuse_wide(batch)
         ratings = self._ratings(batch, place)
         users, items = (batch.ids(self._at[role], role, place) for role in ("user", "item"))
+        if self._title is not None:
+            self._note_titles(batch.texts(self._title), items)
         weights = batch.numbers(self._at["weight"], self._weights, place) if "weight" in self._at else None
         missing = np.isnan(ratings) if self._values.skips else np.zeros(ratings.size, dtype=bool)
         if self._marks:
@@ -126,9 +141,16 @@ class ListShape(Shape):
     def layout(self) -> TableLayout:
         """Return which columns are used, and which are not."""
         named = {role: str(self._names[at]) if self._names else f"column {at}" for role, at in self._at.items()}
-        other = [str(name) for at, name in enumerate(self._names) if at not in self._at.values()]
+        used = {*self._at.values(), self._title}
+        other = [str(name) for at, name in enumerate(self._names) if at not in used]
         kind = "list" if "value" in self._at else "only yes"
-        return TableLayout(kind, named, (*other, *map(str, self._left_out)))
+        if self._title is not None:
+            named["title"] = str(self._names[self._title])
+        return TableLayout(kind, named, (*other, *map(str, self._left_out)), self._time)
+
+    def _note_titles(self, titles: Sequence[Any], items: IdColumn) -> None:
+        """Remember what items are called; some may have no title."""
+        self.titles.update(pair for pair in zip(listed_ids(items), titles, strict=True) if pair[1] is not None)
 
     def _ratings(self, batch: Batch, place: Place) -> Floats:
         if "value" not in self._at:

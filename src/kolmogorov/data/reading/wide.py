@@ -62,6 +62,7 @@ class WideShape(Shape):
         notation = replace(options.notation, missing=("", *options.notation.missing))
         marks, n_readers = Marks(notation.decimal), len(items) if len(items) <= _MOST_READERS else 1
         self.readers = [NumberReader(notation, marks=marks) for _ in range(n_readers)]
+        self.titles = {}
         # Whoever says what the scale is has looked at it.
         self._open = options.scale_request.is_open
         self._extents = _Extents(np.full(len(items), np.inf), np.full(len(items), -np.inf), np.zeros(len(items)))

@@ -163,6 +163,12 @@ class ArrowBatch:
                 return normalise_ids(_decoded(cells), what, place)
         raise DataError(f"{place(0)}: {what} ids must be integers or strings, the column holds {cells.type}.")
 
+    def texts(self, column: int) -> list[Any]:
+        """Return the cells of a column; None is an empty one."""
+        with _worded("The column of titles cannot be read"):
+            cells: list[Any] = _plain(self._batch.column(column)).to_pylist()
+        return cells
+
     def numbers(self, column: int, reader: NumberReader, place: Place) -> Floats:
         """Return a column as numbers; texts are read once for each that is distinct."""
         from pyarrow import types

@@ -76,6 +76,11 @@ class _Rows(ABC):
             raise refuse_empty(name, place(int(np.argmax(empty))))
         return normalise_ids(cells, what, place)
 
+    def texts(self, column: int) -> list[Any]:
+        """Return the cells of a column; None is an empty one."""
+        _, cells, empty = self.cells(column)
+        return [None if nothing else cell for cell, nothing in zip(cells, empty.tolist(), strict=True)]
+
     def numbers(self, column: int, reader: NumberReader, place: Place) -> Floats:
         """Return a column as numbers."""
         name, raw, empty = self.cells(column)

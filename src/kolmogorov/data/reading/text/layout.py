@@ -15,6 +15,8 @@ from kolmogorov.data.reading.columns import (
     checked_position,
     guessed_roles,
     pick_columns,
+    time_column,
+    title_column,
     usual_columns,
 )
 from kolmogorov.data.reading.options import ReadingOptions
@@ -46,7 +48,9 @@ class Layout:
         if options.wide:
             return WideShape(self.names, self.positions["user"], options, as_text=True, source=source)
         names = self.names if self.has_header else []
-        return ListShape(self.positions, options, names, guessed_roles(names, options, self.positions), source=source)
+        title, time = title_column(names, self.positions), time_column(names)
+        guessed = guessed_roles(names, options, self.positions)
+        return ListShape(self.positions, options, names, guessed, source=source, title=title, time=time)
 
 
 def recognise(file: TextFile, options: ReadingOptions, roles: Roles | None = None) -> Layout:

@@ -77,6 +77,10 @@ class _TextBatch:
         """Return a column as numbers."""
         return reader.read(self._columns[column], place)
 
+    def texts(self, column: int) -> tuple[str, ...]:
+        """Return the cells of a column."""
+        return self._columns[column]
+
 
 def read_pairs(path: str | os.PathLike[str], options: ReadingOptions) -> tuple[list[str], list[str]]:
     """Read a file of (user, item) lines, as text; further columns are ignored."""
