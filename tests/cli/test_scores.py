@@ -55,7 +55,7 @@ def test_only_yes_needs_a_word_and_is_judged_by_lists(shell, likes, tmp_path):
     refused = shell("fit", likes, "-o", model)
     assert refused.exit_code != 0
     assert "With --only-yes everything else counts as a no of small weight." in " ".join(refused.output.split())
-    result = shell("fit", likes, "--only-yes", "--events", 4, "--test-size", 0.3, "-o", model)
+    result = shell("fit", likes, "--only-yes", "--point", "--events", 4, "--test-size", 0.3, "-o", model)
     assert result.exit_code == 0, result.output
     assert "unobserved entries counts as a no of weight" in " ".join(result.output.split())
     assert "ndcg" in result.output
@@ -64,7 +64,7 @@ def test_only_yes_needs_a_word_and_is_judged_by_lists(shell, likes, tmp_path):
     found = km.load(model)
     assert (found.unobserved, found.learned_from_) == ("auto", "draws")
     assert found.psi_.shape[1] == 4
-    assert shell("fit", likes, "--only-yes", "-q", "-o", model.with_name("usual.km")).exit_code == 0
+    assert shell("fit", likes, "--only-yes", "--point", "-q", "-o", model.with_name("usual.km")).exit_code == 0
     usual = km.load(model.with_name("usual.km"))
     assert (usual.theta_.shape[1], usual.levels, usual.learned_from_) == (48, "chances", "draws")
     # Of those that the model was not trained on, and by lists without being told.

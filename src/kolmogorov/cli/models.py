@@ -13,7 +13,7 @@ from kolmogorov.cli.options import given_of, refuse_given
 _SINGLE = ("only_yes", "learn_from", "user_solver", "item_solver", "max_iter", "tol", "n_init")
 _OF_RATINGS = ("user_reg", "item_reg", "prior")
 _POINT = (*_SINGLE, *_OF_RATINGS)
-#: Events with --only-yes: lists gain by more than can be read at a glance (benchmarks/only_yes.py).
+#: Events of one model with --only-yes: lists gain by more than can be read at a glance (benchmarks/only_yes.py).
 _LISTING_EVENTS = 48
 #: Options of chains, and the parameters of the model that they are.
 _CHAINS = {
@@ -34,6 +34,8 @@ def unfitted_model(options: dict[str, Any], **common: Any) -> Any:
     from kolmogorov.model.bayesian import BayesianKolmogorovModel
     from kolmogorov.model.kolmogorov import KolmogorovModel
 
+    if _wants_lists(options, common["execution"]):
+        return _lists(options, common)
     given = common | {name: options[name] for name in ("levels", "checkpoint")}
     kind: Any = KolmogorovModel
     if _wants_draws(options, common["execution"]):
@@ -48,6 +50,23 @@ def unfitted_model(options: dict[str, Any], **common: Any) -> Any:
             if given["levels"] is None and given["learn_from"] == "draws":
                 given["levels"] = "chances"
     return kind(**{name: value for name, value in given.items() if value is not None})
+
+
+def _wants_lists(options: dict[str, Any], execution: Any) -> bool:
+    """Tell whether lists are learned: of only-yes data, unless something of another model is asked for."""
+    others = [name for name in _POINT if name != "only_yes"]
+    other = given_of([*others, "levels"]) or options["bayes"] is not None or execution is not None
+    return bool(options["only_yes"] and not other)
+
+
+def _lists(options: dict[str, Any], common: dict[str, Any]) -> Any:
+    """Make a model of lists."""
+    from kolmogorov.model.lists import ListModel
+
+    refuse_given(_CHAINS, "goes only with --bayes, but --only-yes fits lists")
+    refuse_given(["checkpoint"], "does not go with --only-yes, which has none, unless --point is given, too")
+    given = {name: common[name] for name in ("n_events", "random_state", "n_jobs")}
+    return ListModel(**{name: value for name, value in given.items() if value is not None})
 
 
 def _wants_draws(options: dict[str, Any], execution: Any) -> bool:
@@ -78,14 +97,18 @@ def _learnt_from(asked: str) -> str:
     return "ratings"
 
 
-def load_with_events(path: str, titles: str | None, otherwise: str) -> Any:
-    """Load a model with events, its items under their titles; a model without any is an error that ends `otherwise`."""
+def load_with_events(path: str, titles: str | None, otherwise: str, *, lists: bool = False) -> Any:
+    """Load a model with events, its items under their titles; a model without any is an error that ends `otherwise`.
+
+    With `lists` a model of lists will do, too.
+    """
     from kolmogorov.errors import DataError
     from kolmogorov.model.event_model import EventModel
+    from kolmogorov.model.lists import ListModel
     from kolmogorov.model.loading import load
 
     doing(f"Loading {path}")
     model = load(path)
-    if not isinstance(model, EventModel):
+    if not isinstance(model, (EventModel, ListModel) if lists else EventModel):
         raise DataError(f"{path} holds a {type(model).__name__}{otherwise}")
     return model.with_titles(items=titles)

@@ -57,10 +57,18 @@ def _levels(answers: Observations, ratings: Observations) -> None:
 
 
 def _only_yes(answers: Observations, ratings: Observations) -> None:
+    from kolmogorov.model.lists import ListModel
+
     visits = answers.subset(answers.values == 1.0)
     model = _fitted(visits, unobserved="auto")
     model.evaluate(visits, ranking=True)
     model._asked(visits.users.ids[0], 3)
+    lists = ListModel(4, random_state=0).fit(visits)
+    lists.predict(visits)
+    lists.evaluate(visits)
+    lists._asked(visits.users.ids[0], 3)
+    lists._asked(visits.subset(visits.user_rows() < 2), 3)
+    lists.explain(visits.users.ids[0], visits.items.ids[0])
 
 
 def _fitted(table: Observations, **options: Any) -> Any:

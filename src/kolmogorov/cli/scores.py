@@ -20,7 +20,7 @@ def scored(
     from kolmogorov.surface.comparison import POPULARITY, decisive, guess_scores, popularity_scores, verdict
 
     if k is None:
-        scores = model.evaluate(observations)
+        scores = model.evaluate(observations, ranking=False)
         guesses = guess_scores(model.fitted_.training, observations)
     else:
         scores = model.evaluate(observations, ranking=True, k=k)
@@ -90,5 +90,5 @@ def show_scores(
 
 def _with_training(columns: dict[str, list[Any]], model: Any, train: Observations) -> dict[str, list[Any]]:
     """Put the scores on training data before the others."""
-    found = model.evaluate(train)
+    found = model.evaluate(train, ranking=False)
     return {"score": columns["score"], TRAINING: [found.get(score) for score in columns["score"]], **columns}

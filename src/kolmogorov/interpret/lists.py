@@ -138,7 +138,8 @@ class ListExplanation:
     def __str__(self) -> str:
         (_, base), *rest = self.steps
         lines = [self.sentence, f"   {base:.3f} everybody"]
-        return "\n".join([*lines, *(f"  {amount:+.3f} {shown(name)}" for name, amount in rest)])
+        told = (f"  {amount:+.3f} {shown(name)}" for name, amount in rest if abs(amount) > _LITTLE)
+        return "\n".join([*lines, *told])
 
     def __repr__(self) -> str:
         return f"<{self}>"

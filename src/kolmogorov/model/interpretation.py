@@ -82,15 +82,20 @@ class Reading:
         Page or None
             The page, where no path was given.
         """
-        from kolmogorov.report import Options, Page, gather, render
+        from kolmogorov.report import Options
 
         check_is_fitted(self)
-        options = Options(title, likes, image, max_users, nouns)
-        page = Page(render(gather(self, observations, options, progress)))  # type: ignore[arg-type]
+        page = self._page(observations, Options(title, likes, image, max_users, nouns), progress)
         if path is None:
             return page
         page.write(path)
         return None
+
+    def _page(self, observations: Any, options: Any, progress: Any) -> Page:
+        """Return the page, of the kind that the model has."""
+        from kolmogorov.report import Page, gather, render
+
+        return Page(render(gather(self, observations, options, progress)))  # type: ignore[arg-type]
 
     def events(self, n_items: int = 10) -> list[Event]:
         """Describe each elementary event by its share of the population and by what its people like more."""
@@ -195,3 +200,8 @@ class ListInterpretation(Reading):
 
         check_is_fitted(self)
         return explain_list(self, user, item, guest, unknown)  # type: ignore[arg-type]
+
+    def _page(self, observations: Any, options: Any, progress: Any) -> Page:
+        from kolmogorov.report import LIST_SCRIPTS, Page, gather_lists, render
+
+        return Page(render(gather_lists(self, observations, options, progress), LIST_SCRIPTS))  # type: ignore[arg-type]

@@ -1,6 +1,8 @@
 """The explorer: one HTML file that shows what a model has learned, to be opened from disk."""
 
 from kolmogorov.report.content import Options, gather
+from kolmogorov.report.lists.content import SCRIPTS as LIST_SCRIPTS
+from kolmogorov.report.lists.content import gather_lists
 from kolmogorov.report.page import Page, render
 
-__all__ = ["Options", "Page", "gather", "render"]
+__all__ = ["LIST_SCRIPTS", "Options", "Page", "gather", "gather_lists", "render"]

@@ -44,12 +44,12 @@ class Page:
         )
 
 
-def render(content: dict[str, Any]) -> str:
+def render(content: dict[str, Any], scripts: tuple[str, ...] = SCRIPTS) -> str:
     """Fill the template. A policy in the page allows this one script and this one style, and no network."""
     jinja2 = require("jinja2", extra="report", purpose="A report")
     folder = files("kolmogorov.report").joinpath("templates")
     style = folder.joinpath("style.css").read_text(encoding="utf-8")
-    script = "\n".join(folder.joinpath(name).read_text(encoding="utf-8") for name in SCRIPTS)
+    script = "\n".join(folder.joinpath(name).read_text(encoding="utf-8") for name in scripts)
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, undefined=jinja2.StrictUndefined)
     template = environment.from_string(folder.joinpath("page.html").read_text(encoding="utf-8"))
     page: str = template.render(

@@ -42,7 +42,7 @@ def command(
     from kolmogorov.cli.display import console, emit, emit_object
     from kolmogorov.cli.options import known_id
 
-    fitted_model = load_with_events(model, titles, ", which has no events to explain by.")
+    fitted_model = load_with_events(model, titles, ", which has no events to explain by.", lists=True)
     doing("Explaining the prediction")
     user_id = known_id(fitted_model.users_, user, "user", unknown)
     item_id = known_id(fitted_model.items_, item, "item", unknown)

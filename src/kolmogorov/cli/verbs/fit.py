@@ -41,14 +41,14 @@ _MOST_EVENTS = 16
 @click.option(
     "--events",
     type=EVENTS,
-    help="Number of elementary events.  [default: by the size of the table; 48 with --only-yes]",
+    help="Number of elementary events.  [default: by the size of the table; 48 with --only-yes --point]",
 )
 @click.option(
     "--levels",
     type=LevelsOption(),
     metavar="2|chances|auto|V,V,...",
     help="What an item may be in an event: 2 (it happens or not), chances (any number from 0 to 1; one model), auto "
-    "for a grid, or the grid on the scale from 0 to 1.  [default: 2; auto for draws, chances with --only-yes]",
+    "for a grid, or the grid on the scale from 0 to 1.  [default: 2; auto for draws, chances with --only-yes --point]",
 )
 @click.option(
     "--bayes/--point",
@@ -195,7 +195,7 @@ def _learn(model: Any, train: Any, test: Observations | None, output: str, say: 
     if not say.quiet:
         _results(model, train, test, say)
     say.print(f"Model written to {shown(output)}")
-    if not model._has_draws and model.interrupted_:
+    if not model._has_draws and getattr(model, "interrupted_", False):
         # What was asked for is not all there; a script should know.
         raise click.exceptions.Exit(INTERRUPTED)
 
@@ -232,7 +232,10 @@ def _choice(model: Any, train: Any, by_default: bool) -> str:
     """Say in one line which model is learned, and why."""
     from kolmogorov.data import Observations
     from kolmogorov.model.completing import why_ratings
+    from kolmogorov.model.lists import ListModel
 
+    if isinstance(model, ListModel):
+        return "Fitting lists: what follows from what, and events. --point fits one model of events alone."
     if not model._has_draws:
         why = why_ratings(model, train)
         if why is None:
@@ -267,7 +270,7 @@ def _fit(model: Any, train: Any, test: Observations | None, say: Any) -> None:
     from kolmogorov.model.completing import why_ratings
 
     draws, chains = model._has_draws, ChainSweeps()
-    if not draws and why_ratings(model, train):
+    if hasattr(model, "learn_from") and why_ratings(model, train):
         # It has been said, and need not be said again.
         model.learn_from = "ratings"
     noted = first_interrupt(say.print) if model.execution is not None and not draws else nullcontext(Event())
@@ -299,11 +302,9 @@ def _results(model: Any, train: Any, test: Observations | None, say: Any) -> Non
         return
     only_yes = model.unobserved != 0.0
     if only_yes:
-        blank = train.n_users * train.n_items - len(train)
-        weight = f"a no of weight {model.unobserved_:.3g}"
-        say.print(f"Only yes is recorded: each of the {blank:,} unobserved entries counts as {weight}.")
+        say.print(_only_yes(model, train))
     if not only_yes or test is not None:
-        show_scores(model, train, test, f"{model.n_iter_} sweeps", ranking=only_yes)
+        show_scores(model, train, test, "Lists" if only_yes else f"{model.n_iter_} sweeps", ranking=only_yes)
     found = model.events(6)
     described = sorted(sorted(found, key=lambda event: -event.share)[:_MOST_EVENTS], key=lambda event: event.number)
     columns = {
@@ -315,3 +316,18 @@ def _results(model: Any, train: Any, test: Observations | None, say: Any) -> Non
     more = len(found) - len(described)
     title = "Events" if not more else f"The {len(described)} largest of {len(found)} events; a report shows all"
     console().print(table(title, columns))
+
+
+def _only_yes(model: Any, train: Observations) -> str:
+    """Say what became of what was not observed, and of lists what was chosen."""
+    from kolmogorov.model.lists import ListModel
+
+    lists = isinstance(model, ListModel)
+    weight = model.settings_.unobserved if lists else model.unobserved_
+    blank = train.n_users * train.n_items - len(train)
+    said = f"Only yes is recorded: each of the {blank:,} unobserved entries counts as a no of weight {weight:.3g}."
+    if not lists:
+        return said
+    chosen = model.settings_
+    parts = f"links (ridge {chosen.ridge:.3g}) make {1.0 - chosen.balance:.0%} of a score, events {chosen.balance:.0%}"
+    return f"{said} By lists of held-out entries, {parts}."

@@ -77,15 +77,9 @@ def command(
     """
     from kolmogorov._support.wording import shown
     from kolmogorov.cli.display import console
-    from kolmogorov.errors import DataError
-    from kolmogorov.model.event_model import EventModel
-    from kolmogorov.model.loading import load
+    from kolmogorov.cli.models import load_with_events
 
-    doing(f"Loading {model}")
-    fitted_model = load(model)
-    if not isinstance(fitted_model, EventModel):
-        raise DataError(f"{model} holds a {type(fitted_model).__name__}, which has no events to show.")
-    fitted_model = fitted_model.with_titles(items=titles)
+    fitted_model = load_with_events(model, titles, ", which has no events to show.", lists=True)
     scale = fitted_model.fitted_.scale
     options: dict[str, Any] = {"likes": likes_level(scale, likes), "image": image}
     observations = None if data is None else read_input(data, layout, like=fitted_model.fitted_)

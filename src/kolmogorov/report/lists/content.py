@@ -1,0 +1,127 @@
+"""What the page of a `ListModel` says, as plain data: how good its lists are, links, events, and what a guest needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from kolmogorov._support.progress import notice
+from kolmogorov._support.typing import Rows
+from kolmogorov._support.validation import Integer, check_parameters
+from kolmogorov.data import Observations
+from kolmogorov.data.entries.view import View
+from kolmogorov.data.table.liking import reaching
+from kolmogorov.errors import DataError, ParameterError
+from kolmogorov.fitted.lists import FittedLists
+from kolmogorov.model.lists import ListModel
+from kolmogorov.report.content import Options
+from kolmogorov.report.events import events
+from kolmogorov.report.model import shown_model
+from kolmogorov.report.names import plurals, shown_names
+from kolmogorov.report.packing import as_text, shares
+from kolmogorov.report.quality import FEW, LENGTH
+from kolmogorov.surface.comparison import POPULARITY, popularity_scores, verdict
+from kolmogorov.surface.held_out import held_out
+from kolmogorov.surface.ranking import least_count
+
+#: In the order of use.
+SCRIPTS = ("dom.js", "data.js", "simplex.js", "fold_in.js", "search.js", "lists.js")
+#: Items that the page holds, with a weight for each pair of them: some 3 MB. Items of an event that are named, and
+#: items whose weights are made at once. By judgement.
+_SHOWN, _NAMED, _ROWS = 800, 12, 64
+_NAME = "ListModel"
+
+
+def gather_lists(
+    model: ListModel,
+    observations: Observations | None,
+    options: Options,
+    progress: Callable[[str], Any] | None = None,
+) -> dict[str, Any]:
+    """Collect everything that the page of a `ListModel` shows; the parameters are those of `report.gather`."""
+    tell = progress or (lambda words: notice(f"Report: {words}"))
+    _check(options, observations)
+    fitted = model.fitted_
+    fresh = held_out(fitted, (fitted.training if observations is None else observations).rescaled(fitted.scale))
+    tell("testing the lists")
+    quality = _quality(model, fresh)
+    tell("describing items and events")
+    counts = fitted.item_counts
+    shown = np.lexsort((np.arange(counts.size), -counts))[: min(_SHOWN, int((counts > 0).sum()))]
+    titles = shown_names(fitted.items)
+    settings = {name: round(value, 6) for name, value in asdict(fitted.settings).items()}
+    placing = shown_model(fitted.events, np.empty(0, dtype=np.int64), fitted.settings.unobserved)
+    return {
+        "title": options.title,
+        "nouns": plurals(options.nouns),
+        "summary": {
+            "n_users": int(fitted.user_seen.sum()),
+            "n_items": int(fitted.item_seen.sum()),
+            "n_events": fitted.events.n_events,
+            "n_trained": len(fitted.training),
+            "scale": [fitted.scale.minimum, fitted.scale.maximum],
+            "binary": True,
+            "likes_share": 1.0,
+            "least": least_count(counts, LENGTH),
+            "settings": settings,
+        },
+        "quality": quality,
+        "items": {"names": [titles[row] for row in shown], "counts": counts[shown].tolist(), "ids": None},
+        "events": [
+            {"name": event["name"], "share": event["share"], "items": [titles[row] for row in event["items"][:_NAMED]]}
+            for event in events(fitted.events, titles, named=True)
+        ],
+        "model": placing | {"psi": shares(fitted.events.psi[shown])},
+        "links": as_text(_links_among(fitted, shown)),
+        "users": {"names": [], "counts": []},
+        "order": None,
+    }
+
+
+def _check(options: Options, observations: Any) -> None:
+    check_parameters("report", {"max_users": options.max_users}, {"max_users": Integer(1)})
+    if options.image is not None:
+        raise ParameterError("'image' is for models whose items or users are pixels, and lists have none.")
+    if observations is not None and not isinstance(observations, Observations):
+        raise DataError(f"A report takes Observations, got {type(observations).__name__}.")
+
+
+def _links_among(fitted: FittedLists, shown: Rows) -> Any:
+    """Return the weights between the items shown, in their order; float32[n, n]."""
+    out = np.empty((shown.size, shown.size), dtype=np.float32)
+    for first in range(0, shown.size, _ROWS):
+        some = shown[first : first + _ROWS].astype(np.int32)
+        each = View(np.arange(some.size + 1), some, np.ones(some.size), np.empty(0))
+        out[first : first + _ROWS] = fitted.links.scores(each, np.arange(some.size))[:, shown]
+    return out
+
+
+def _quality(model: ListModel, fresh: Observations) -> dict[str, Any]:
+    """Judge lists by what the model was not trained on; where that is too little, by a fifth of the training data."""
+    protocol = f"Judged by {len(fresh):,} entries that the model was not trained on."
+    if len(fresh) < FEW:
+        try:
+            train, fresh = model.fitted_.training.split(test_size=0.2, random_state=0, by="user")
+        except DataError:
+            return {"protocol": "There are too few entries to judge lists by.", "scores": [], "verdict": None}
+        # What was chosen is kept: it is the lists that are judged.
+        again = clone(model).set_params(random_state=0, callback=None, **asdict(model.settings_))
+        model = again.fit(train)
+        protocol = (
+            "All given data was used for training. So the same settings were fitted to four fifths of it, and judged "
+            f"by the remaining {len(fresh):,} entries."
+        )
+    if not reaching(fresh.values, model.fitted_.likes).any():
+        return {"protocol": "Nothing in the data is a yes, so lists cannot be judged.", "scores": [], "verdict": None}
+    found = model.evaluate(fresh, ranking=True, k=LENGTH, unknown="ignore")
+    guesses = {POPULARITY: popularity_scores(model.fitted_.training, fresh, LENGTH)}
+    scores = {_NAME: found, **guesses}
+    return {
+        "protocol": protocol,
+        "scores": [{"name": name, **each} for name, each in scores.items()],
+        "verdict": verdict(found, guesses, "ndcg"),
+    }
