@@ -250,6 +250,13 @@ def test_remedies_are_options_of_the_verb(shell, zoo_files, tmp_path, kind):
         assert said[("predict",)].endswith(expected)
 
 
+def test_auto_events_are_those_of_the_model(shell, copies, tmp_path):
+    ratings, _ = copies
+    fast = ["--point", "--learn-from", "ratings", "--max-iter", 2, "-o", tmp_path / "m.km"]
+    assert "or 'auto', got 0" in shell("fit", ratings, "--events", 0, *fast).stderr
+    assert shell("fit", ratings, "--events", "auto", *fast).exit_code == 0
+
+
 @pytest.mark.parametrize("names", WRONG_VALUES)
 def test_wrong_values_are_named_by_their_options(shell, copies, names):
     ratings, model = copies

@@ -1,12 +1,14 @@
 """What the tool says of files that nobody prepared: what it understood, advice that works, and recipes in models."""
 
+import ast
 import json
 import re
 import shlex
 
 import pytest
 
-from kolmogorov import load
+from kolmogorov import load, read_ratings
+from kolmogorov.errors import DataError
 
 SURVEY = "Name,Age,Smokes,Drinks,Likes jazz\n" + "".join(
     f"person {k},{20 + k % 50},{'yes' if k % 3 else 'no'},{'yes' if k % 2 else 'no'},{'no' if k % 5 else 'yes'}\n"
@@ -53,6 +55,14 @@ REFUSED = {
 }
 
 
+TWO_AGES = 'who,tea,rum,gin,"age, now",year\n' + "".join(
+    f"u{k},{k % 2},{k % 2},{1 - k % 2},{30 + k},{1990 + k}\n" for k in range(9)
+)
+REFUSED["two ages, wide"] = (TWO_AGES, {"--ignore 4,year": 27})
+REFUSED["a town, wide"] = ("who,tea,rum,town\na,yes,no,Oslo\nb,no,yes,Rome\n", {"--ignore town": 4})
+REFUSED["a town with a comma, wide"] = ('who,tea,rum,"town, now"\na,yes,no,Oslo\nb,no,yes,Rome\n', {"--ignore 3": 4})
+
+
 def suggestions(message):
     """Return the options that a message tells the user to give, as they are written."""
     found = []
@@ -84,6 +94,29 @@ def test_advice_works(name, shell, tmp_path):
         else:
             assert told.exit_code == 0, told.stderr
             assert json.loads(told.stdout)["n_observed"] == outcome
+
+
+#: What Python's messages tell to pass, with a value.
+PASSED = r"\b(missing|decimal|thousands|duplicates|header|wide|only_yes|ignore|value)=(\[.*?\]|'[^']*'|\d+|True|False)"
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_advice_works_in_python(name, tmp_path):
+    content, outcomes = REFUSED[name]
+    path = tmp_path / "file.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    told = {"wide": True} if name.endswith(", wide") else {}
+    with pytest.raises(DataError) as stopped:
+        read_ratings(path, **told)
+    found = re.findall(PASSED, str(stopped.value))
+    assert len(found) == len(outcomes), str(stopped.value)
+    for (option, value), outcome in zip(found, outcomes.values(), strict=True):
+        options = told | {option: ast.literal_eval(value)}
+        if isinstance(outcome, str):
+            with pytest.raises(DataError, match="ignore="):
+                read_ratings(path, **options)
+        else:
+            assert len(read_ratings(path, **options)) == outcome
 
 
 @pytest.mark.parametrize("name", ["words", "excel words"])

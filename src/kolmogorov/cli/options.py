@@ -67,10 +67,18 @@ class _Number(click.IntRange):
         return ""
 
 
+class _Events(_Number):
+    """A number of events, or auto, which leaves it to the model."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read the number."""
+        return None if value == "auto" else super().convert(value, param, ctx)
+
+
 #: More cannot be meant, and would not fit into the integers of compiled code.
 COUNT = _Number(max=1_000_000_000)
 #: Equations of more events than this have no place in any memory.
-EVENTS = _Number(max=1_000_000)
+EVENTS = _Events(max=1_000_000)
 JOBS = _Number(-10_000, 10_000)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import suggestion
-from kolmogorov._support.wording import advice, option
+from kolmogorov._support.wording import Option, advice, option
 from kolmogorov.data.ids.columns import IdColumn, normalise_ids, taken_ids
 from kolmogorov.data.numbers.columns import Place
 from kolmogorov.data.numbers.reader import Marks, NumberReader
@@ -104,7 +104,7 @@ class WideShape(Shape):
             raise DataError(
                 f"{self._source}: column {names[0]!r}{more} is on another scale than the others: it reaches from "
                 f"{low:g} to {high:g}."
-                + advice("Leave it out with {}.", option("ignore", ",".join(names) if len(names) > 1 else names[0]))
+                + advice("Leave {} out with {{}}.".format("it" if len(names) == 1 else "them"), self._ignoring(strange))
                 + advice("If all are on one scale, say which: {}.", option("maximum"))
             )
 
@@ -117,8 +117,15 @@ class WideShape(Shape):
             name = str(self._names[position]).strip()
             told = error.args[0]
             raise DataError(
-                f"Column {name!r}: " + told + advice("Or leave the column out with {}.", option("ignore", name))
+                f"Column {name!r}: " + told + advice("Or leave the column out with {}.", self._ignoring([number]))
             ) from None
+
+    def _ignoring(self, numbers: Any) -> Option:
+        """Return the option that leaves some items out; the shell, where commas separate names, may need positions."""
+        at = [self._positions[number] for number in numbers]
+        names = [str(self._names[position]).strip() for position in at]
+        written = [str(place) if "," in name or name.isdigit() else name for name, place in zip(names, at, strict=True)]
+        return Option("ignore", f"ignore={names if len(names) > 1 else names[0]!r}", ",".join(written))
 
 
 def columns_apart(table: Floats) -> NDArray[np.int64]:
