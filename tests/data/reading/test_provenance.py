@@ -52,6 +52,7 @@ def test_clicks_in_two_columns(read):
 def test_an_excel_export(read):
     found = read(EXCEL)
     assert naive.cells(found) == {("K1", "A"): 0.5, ("K2", "A"): 0.125, ("K2", "B"): 1.0}
+    assert "Words: 100% = 1, 50% = 0.5, 12,5% = 0.125." in repr(found)
     with pytest.raises(DataError, match="line 4: value must be a percentage in every line or in none"):
         read("sep=;\nKunde;Produkt;Note\nK1;A;50%\nK2;A;3\n")
     with pytest.raises(DataError, match="line 4: value must be a percentage in every line or in none"):

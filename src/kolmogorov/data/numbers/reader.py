@@ -202,6 +202,8 @@ class NumberReader(dict[str, float]):
             raise _UnreadableError(_percents(text, other))
         number = self._as_number(text[:-1].rstrip()) if self._percent is None else self._one_of_percents(text)
         self._percent = text
+        if len(self.words) < _MOST_WORDS:
+            self.words[text] = number / 100.0
         return number / 100.0
 
     def _one_of_percents(self, text: str) -> float:
