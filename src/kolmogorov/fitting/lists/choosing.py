@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 
 import numpy as np
 
@@ -19,10 +20,11 @@ from kolmogorov.fitting.lists.links import ItemTable, closed_form, gram_of
 
 #: Where nothing can be held out, and where the climb begins. These and the grids below were chosen on made-up tables
 #: that no benchmark reports.
-_RIDGE, _GROWTH, _BALANCE = 100.0, 0.5, 0.2
+_RIDGE, _GROWTH, _BALANCE = 100.0, 0.25, 0.2
 #: A step of the climb over ridges, how far it goes, and the finer step at its end.
 _STEP, _LEAST, _LARGEST, _FINE = 3.0, 0.3, 1e5, 3.0**0.5
-_GROWTHS = (0.5, 0.0)
+#: The first is the one of the climb; around its end all are tried.
+_GROWTHS = (0.25, 0.0, 0.5)
 #: Times the usual weight of blanks, and shares of events in a score.
 _BLANKS = (1.0, 4.0)
 _BALANCES = (0.0, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1.0)
@@ -72,7 +74,7 @@ def chosen_settings(table: Observations, asked: Asked, learn: Learner, seed: int
 
 
 def _best_links(judge: Judge, asked: Asked, dealer: Threads) -> tuple[float, float, Floats]:
-    """Climb to the best ridge, with each growth; return both, and the scores of links for the users judged."""
+    """Climb to the best ridge, and look around it with each growth; return both, and the scores of links."""
     table = ItemTable.of(judge.kept, judge.items.size)
     gram = gram_of(table, dealer)
 
@@ -90,13 +92,12 @@ def _best_links(judge: Judge, asked: Asked, dealer: Threads) -> tuple[float, flo
     def quality(ridge: float, growth: float) -> float:
         return judge.ndcg(scores(ridge, growth), dealer)
 
-    ridge, growth = asked.ridge or _RIDGE, _GROWTHS[0] if asked.growth is None else asked.growth
+    growths = _GROWTHS if asked.growth is None else (asked.growth,)
+    ridges: tuple[float, ...] = (asked.ridge or _RIDGE,)
     if asked.ridge is None:
-        ridge = _climbed(lambda at: quality(at, growth), ridge, _STEP)
-    if asked.growth is None:
-        growth = max(_GROWTHS, key=lambda power: quality(ridge, power))
-    if asked.ridge is None:
-        ridge = max((ridge, ridge * _FINE, ridge / _FINE), key=lambda at: quality(at, growth))
+        top = _climbed(lambda at: quality(at, growths[0]), _RIDGE, _STEP)
+        ridges = (top, top * _FINE, top / _FINE)
+    ridge, growth = max(product(ridges, growths), key=lambda at: quality(*at))
     return ridge, growth, scores(ridge, growth)
 
 

@@ -17,7 +17,7 @@ from kolmogorov.kernels.ranking import best_items, list_scores
 
 #: Length of the lists, users who are judged at most, items that lists are made of at most, and the share of a user's
 #: entries that is held out; by judgement.
-_LENGTH, _USERS, _ITEMS, _SHARE = 10, 2_000, 2_000, 0.2
+_LENGTH, _USERS, _ITEMS, _SHARE = 10, 3_000, 2_000, 0.2
 #: Place of a random stream, and where nDCG stands among the scores of a list.
 _STREAM, _NDCG = 11, 2
 
