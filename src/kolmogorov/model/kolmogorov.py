@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Literal, Self
 
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from kolmogorov._support.progress import notice
 from kolmogorov._support.typing import Floats
@@ -15,12 +16,15 @@ from kolmogorov._support.validation import (
     Boolean,
     Either,
     OneOf,
+    Optional,
     Real,
     Requirement,
     Word,
+    check_parameters,
 )
 from kolmogorov.data.entries.view import View
 from kolmogorov.data.table.levels import Levels, LevelsRequirement
+from kolmogorov.data.table.liking import liked
 from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.fitted.history import Sweep
 from kolmogorov.fitted.point import Fitted
@@ -304,6 +308,19 @@ class KolmogorovModel(EventModel):
         return len(self.fitted_.history)
 
     # --- inside -----------------------------------------------------------------------------------------
+
+    def liking(self, likes: float | None = None) -> KolmogorovModel:
+        """Return a model of liking: of whether the ratings of the training data are likes.
+
+        `likes` is the least like, on the probability scale; by default about half of the ratings are likes. Of yes and
+        no it is the model itself. What it says of items holds oftener beyond base rates than what one of ratings says.
+        """
+        check_is_fitted(self)
+        check_parameters("liking", {"likes": likes}, {"likes": Optional(Real(0.0, 1.0))})
+        if self.fitted_.training.is_binary:
+            return self
+        model = KolmogorovModel(self.fitted_.n_events, random_state=self.random_state, n_jobs=self.n_jobs)
+        return model.fit(liked(self.fitted_.training, likes))
 
     def _new_thetas(self, view: View) -> Floats:
         solver = problem_of(self, self.fitted_.n_events).user_solver

@@ -249,3 +249,18 @@ def test_ratings_on_another_scale_are_the_same_ratings():
     again = rules.on(wide)
     np.testing.assert_array_equal(again.support, rules.support)
     np.testing.assert_array_equal(again.held, rules.held)
+
+
+def test_a_model_of_liking_is_one_of_yes_and_no():
+    rng = np.random.default_rng(0)
+    stars = np.clip(np.rint(rng.normal(3.2, 0.7, (60, 1)) + rng.normal(0, 1, (60, 8))), 1, 5)
+    model = KolmogorovModel(3, random_state=0).fit(Observations.from_dense(stars, maximum=5))
+    liking = model.liking(0.8)
+    assert liking.fitted_.training.is_binary
+    np.testing.assert_array_equal(liking.fitted_.training.values.reshape(60, 8), stars >= 4)
+    assert liking.fitted_.n_events == 3
+    rules = liking.relations().rules(supported=False)
+    assert all(">=" not in name for name in rules.names()[0])
+    assert liking.liking() is liking
+    with pytest.raises(ParameterError, match="likes"):
+        model.liking(2.0)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from kolmogorov.data.entries.view import View
+from kolmogorov.data.numbers.scale import Scale
 from kolmogorov.data.table.observations import Observations
 
 #: At most this share of all ratings are likes: about half. By judgement; on MovieLens it makes 4 of 5 stars a like.
@@ -40,3 +42,17 @@ def least_like(table: Observations) -> float:
 def reaching(values: Any, threshold: float) -> Any:
     """Tell which values, on the probability scale, are at least a threshold."""
     return values >= threshold - _ROUNDING
+
+
+def liked(table: Observations, likes: float | None = None) -> Observations:
+    """Return the table of liking: 1 for ratings of at least `likes`, 0 for others; by default as `least_like` has it.
+
+    Examples
+    --------
+    >>> stars = Observations.from_arrays(list("abcdef"), ["tea"] * 6, [5, 4, 4, 3, 3, 1], maximum=5)
+    >>> liked(stars).values.tolist()
+    [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
+    """
+    yes = reaching(table.values, least_like(table) if likes is None else likes).astype(np.float64)
+    view = View(table.rows.indptr, table.rows.indices, yes, table.rows.weights)
+    return Observations(table.users, table.items, view, Scale(0.0, 1.0))
