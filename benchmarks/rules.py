@@ -50,9 +50,9 @@ COLUMNS = [
     Column("rules"),
     Column("number", ",.0f"),
     Column("held-out cases", ",.0f"),
-    Column("confidence", ".1%"),
-    Column("base rate", ".1%"),
-    Column("lift", ".3f"),
+    Column("confidence", ".1%", missing="–"),
+    Column("base rate", ".1%", missing="–"),
+    Column("lift", ".3f", missing="–"),
     Column("above", ".1%"),
     Column("items covered", ",.0f"),
     Column("seconds", ".2f"),
@@ -83,7 +83,8 @@ def held_out(names: tuple[str, ...] = ("zoo", "votes", "planted", "ml-100k")) ->
         title = f"{name}, likes are at least 4 of 5, a fifth of the users held out; mean over {len(SEEDS)} seeds"
         table = Table(f"rules-{name}", title, f"{COMMAND} held-out", COLUMNS)
         for words, found in rows.items():
-            table.add(words, *np.nanmean(found, axis=0))
+            seen = np.ma.masked_invalid(found).mean(axis=0)
+            table.add(words, *(None if np.ma.getmaskarray(seen)[k] else float(seen[k]) for k in range(len(seen))))
         finish(table)
 
 
