@@ -312,6 +312,14 @@ LIES = {
         "the pull on items is not symmetric",
     ),
     "a pull that pushes users": (_set("user_pull", lambda a: a - 1e3 * np.eye(len(a))), "the pull on users pushes"),
+    "a pull of the least numbers": (
+        _set("item_pull", lambda a: 1e-320 * np.tri(len(a), k=-1)),
+        "the pull on items is not symmetric",
+    ),
+    "a pull that pushes a little": (
+        _set("item_pull", lambda a: -1e-320 * np.eye(len(a))),
+        "the pull on items pushes rows away",
+    ),
     "a pull that pushes items": (_set("item_pull", lambda a: -np.eye(len(a))), "the pull on items pushes rows away"),
     "a pull with NaN": (_set("user_pull", lambda a: a * np.nan), "the pull on users holds NaN"),
     "a pull without end": (_set("item_pull", lambda a: a + np.inf), "the pull on items holds NaN or infinity"),

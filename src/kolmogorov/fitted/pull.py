@@ -48,7 +48,7 @@ class Pull:
         check_array(f"the pull on {whose}", self.strength, np.float64, (size, size))
         check_bounded(f"the centre of {whose}", self.centre)
         check_bounded(f"the pull on {whose}", self.strength)
-        tolerance = 1e-9 * max(float(np.abs(self.strength).max()), 1e-300)
+        tolerance = 1e-9 * float(np.abs(self.strength).max())
         if np.abs(self.strength - self.strength.T).max() > tolerance:
             raise InvariantError(f"the pull on {whose} is not symmetric")
         if np.linalg.eigvalsh(self.strength)[0] < -tolerance * size:
