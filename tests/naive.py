@@ -570,8 +570,9 @@ def tilted(points, shares, mean):
 def likes_by_event(fitted):
     """How much the people of each event like each item, one answer at a time, and what would be expected."""
     training, points = fitted.training, fitted.points
-    least = points[-1]
-    for point in points[::-1]:
+    given = np.unique(training.values.round(9))
+    least = given[-1]
+    for point in given[given > 0][::-1]:
         if (training.values >= point - 1e-9).mean() <= 0.6:
             least = point
     likes = np.zeros((len(fitted.items), fitted.theta.shape[1]))
