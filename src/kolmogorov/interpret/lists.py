@@ -185,8 +185,10 @@ def _explained(
     weights = fitted.links.into(row)[partners] if known else np.zeros(partners.size)
     amounts = (1.0 - balance) * weights * values + 0.0
     items = [
-        ItemContribution(fitted.items.ids[partner], fitted.items.name(int(partner)), float(weight), float(amount))
-        for partner, weight, amount in zip(partners.tolist(), weights, amounts, strict=True)
+        ItemContribution(name, fitted.items.name(partner), weight, amount)
+        for name, partner, weight, amount in zip(
+            fitted.items.ids[partners].tolist(), partners.tolist(), weights.tolist(), amounts.tolist(), strict=True
+        )
     ]
     share, psi = events.population, events.psi_or_average[row]
     apart = balance * (theta - share) * psi + 0.0
