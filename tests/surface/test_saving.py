@@ -283,6 +283,7 @@ def test_planted_round_trip_of_a_larger_model(tmp_path):
         _set("current_psi", _first(np.inf)),
         _set("current_centre", lambda a: 0 * a),
         _set("current_history", _first(np.nan)),
+        _set("current_history", lambda a: np.where(np.arange(a.shape[1]) == 2, 1e200, a)),
         _set("current_history", lambda a: a + 1),
         lambda meta, arrays: arrays.pop("current_theta"),
         lambda meta, arrays: meta.update(init=7),

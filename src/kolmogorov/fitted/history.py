@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import asdict, astuple, dataclass, fields
 from typing import Any
@@ -12,6 +11,9 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.invariants import check_array, check_finite
 from kolmogorov.errors import InvariantError
+
+#: Of an error or a time; its square is a number still.
+_LARGEST = 1e100
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,8 @@ class Sweep:
         """Raise `InvariantError` where the record is none; for records that come from a file."""
         counted = type(self.sweep) is int and self.sweep >= 1
         numbers = [getattr(self, name) for name in self.keys() if name != "sweep"]
-        if not counted or not all(type(n) is float and 0.0 <= n < math.inf for n in numbers):
-            raise InvariantError("a record of a sweep must hold a count and finite numbers that are not negative")
+        if not counted or not all(type(n) is float and 0.0 <= n <= _LARGEST for n in numbers):
+            raise InvariantError(f"a record of a sweep must hold a count and numbers from 0 to {_LARGEST:g}")
 
     def keys(self) -> Iterator[str]:
         """Iterate over the names of the fields."""
