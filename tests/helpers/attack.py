@@ -178,8 +178,8 @@ def check_model(model):
         assert 2 <= len(grid) <= 64
         assert (np.diff(grid) > 0).all()
         assert (np.abs(grid) <= 10).all()
-        if model.levels == 2:
-            assert len(grid) == 2
+        if model.levels == 2 or list(model.levels) == [0, 1]:
+            assert grid.tolist() in ([0.0, 1.0], [0.01, 0.99])
         else:
             assert model.levels == "auto" or list(model.levels) == grid.tolist()
         assert np.isin(psi, grid.astype(psi.dtype)).all()

@@ -369,3 +369,14 @@ def test_large_classes_and_lone_items():
     found = gather(model, None, Options(image=(8, 8)))
     assert found["order"]["members"] == []
     assert all(found["rules"]["supported"])
+
+
+def test_settings_that_suit_no_part_of_the_data_leave_the_page_without_a_test(zoo):
+    yes = zoo.subset(zoo.values > 0.5)
+    model = BayesianKolmogorovModel(2, n_chains=1, burn_in=2, n_samples=1, unobserved=0.5, random_state=0).fit(yes)
+    model.unobserved = 2.0
+    found = gather(model, None, Options())["quality"]
+    assert found["scores"] == []
+    assert found["protocol"].startswith(
+        "The same settings could not be fitted to four fifths of the data: 'unobserved'"
+    )

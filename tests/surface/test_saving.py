@@ -385,6 +385,21 @@ def test_the_levels_that_were_asked_for_are_those_of_psi(kinds, tmp_path, stored
             load(path)
 
 
+@pytest.mark.parametrize("asked", [2, [0.0, 1.0]])
+def test_two_levels_of_draws_are_the_papers(tmp_path, zoo, asked):
+    path, options = tmp_path / "m.km", {"n_chains": 1, "burn_in": 2, "n_samples": 1, "random_state": 0}
+    BayesianKolmogorovModel(2, levels=asked, **options).fit(zoo).save(path)
+    assert load(path).levels == asked
+
+    def moved(meta, arrays):
+        arrays["psi"] = np.where(arrays["psi"] < 0.5, 0.2, 0.8).astype(arrays["psi"].dtype)
+        arrays["levels"] = np.array([0.2, 0.8])
+
+    path.write_bytes(forged(path.read_bytes(), moved))
+    with pytest.raises(FileFormatError, match="malformed"):
+        load(path)
+
+
 @pytest.mark.parametrize("number", [-0.01, 1.01, np.nan])
 def test_chances_lie_between_0_and_1(kinds, tmp_path, number):
     (tmp_path / "forged.km").write_bytes(forged(kinds["chances"], _set("psi", _first(number))))

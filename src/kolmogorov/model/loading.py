@@ -24,6 +24,7 @@ from kolmogorov.fitted.point import Fitted
 from kolmogorov.model.bayesian import BayesianKolmogorovModel
 from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.model.lists import ListModel
+from kolmogorov.sampling.levels import NEARLY_SURE
 from kolmogorov.solvers import resolve
 from kolmogorov.surface.recommender import Recommender
 from kolmogorov.surface.saving import NOT_STORED
@@ -98,8 +99,10 @@ def _check_levels(model: Any, fitted: Any) -> None:
     if isinstance(asked, str) or isinstance(fitted, BiasedFactors):
         return
     found = fitted.levels
-    same = found is None or found.size == 2 if has_two(asked) else np.array_equal(asked, found)
-    if not same:
+    if has_two(asked):
+        asked = NEARLY_SURE if getattr(fitted, "likelihood", "gaussian") != "gaussian" else (0.0, 1.0)
+        found = asked if found is None else found
+    if not np.array_equal(asked, found):
         raise InvariantError("the parameter levels and the levels of the items do not belong together")
 
 

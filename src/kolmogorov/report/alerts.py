@@ -21,13 +21,13 @@ def alerts(
     model: EventModel,
     fitted: Fitted,
     relations: Relations,
-    test: Test | None,
+    test: Test | str,
     whole: Observations,
     nouns: dict[str, list[str]],
 ) -> list[str]:
     """Return sentences, the gravest first."""
     found = []
-    if test is not None and test.refitted:
+    if not isinstance(test, str) and test.refitted:
         found.append("All given data was used for training: rules look better here than they are.")
     extent = whole.extent()
     if extent is not None and extent[0] == extent[1]:

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
 from kolmogorov.data.table.liking import reaching
+from kolmogorov.errors import DataError, FitError, ParameterError
 from kolmogorov.fitted.base import Trained, entry_rows
 from kolmogorov.fitted.intervals import coverage
 from kolmogorov.fitted.posterior import Posterior
@@ -49,11 +50,11 @@ class Test:
         return self.guesses[MODEL]
 
 
-def tested(model: EventModel, fresh: Observations) -> Test | None:
+def tested(model: EventModel, fresh: Observations) -> Test | str:
     """Test the model on observations it was not trained on.
 
     Where there are too few of them, the same settings are fitted to four fifths of the training data and tested on the
-    rest. None where there are too few even for that.
+    rest. A sentence where there are too few even for that, or where it fails.
     """
     refitted = len(fresh) < FEW
     protocol = f"Tested on {len(fresh):,} observations that the model was not trained on."
@@ -61,11 +62,14 @@ def tested(model: EventModel, fresh: Observations) -> Test | None:
     if refitted:
         whole = model.fitted_.training
         if len(whole) < FEW:
-            return None
+            return "There are too few observations for a test."
         train, fresh = whole.split(test_size=0.2, random_state=0, by="user" if only_yes else "entry")
         again: Any = clone(model).set_params(random_state=0, checkpoint=None, callback=None)
-        # Of a fit that Ctrl-C ended early the page would tell a quality that is not the model's.
-        model = again.fit(train) if again._has_draws else again._fit(train, keep_interrupted=False)
+        try:
+            # Of a fit that Ctrl-C ended early the page would tell a quality that is not the model's.
+            model = again.fit(train) if again._has_draws else again._fit(train, keep_interrupted=False)
+        except (DataError, FitError, ParameterError) as error:
+            return f"The same settings could not be fitted to four fifths of the data: {error}"
         protocol = (
             f"All given data was used for training. So the same settings were fitted to four fifths of it and tested "
             f"on the remaining {len(fresh):,} observations."
@@ -85,11 +89,11 @@ def _lists(model: EventModel, fresh: Observations) -> dict[str, dict[str, float]
     return {MODEL: found, POPULARITY: popularity_scores(model.fitted_.training, fresh, LENGTH)}
 
 
-def quality(test: Test | None) -> dict[str, Any]:
-    """Score the model beside the guesses."""
-    if test is None:
+def quality(test: Test | str) -> dict[str, Any]:
+    """Score the model beside the guesses; a sentence says why that could not be done."""
+    if isinstance(test, str):
         nothing: dict[str, Any] = {"scores": [], "calibration": [], "coverage": None, "verdict": None, "lists": None}
-        return {"protocol": "There are too few observations for a test."} | nothing
+        return {"protocol": test} | nothing
     fresh = test.fresh
     scores = test.lists or {name: _errors(fresh, guess) for name, guess in test.guesses.items()}
     bins = () if test.lists else zip(*calibration_bins(test.predicted, fresh.values), strict=True)

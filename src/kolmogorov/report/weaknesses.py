@@ -18,12 +18,12 @@ _VALUES = 12
 _WORST, _LEAST = 12, 5
 
 
-def weaknesses(test: Test | None) -> dict[str, Any] | None:
+def weaknesses(test: Test | str) -> dict[str, Any] | None:
     """Return errors in groups, a confusion table for yes and no, and the items predicted worst.
 
     None without a test, and for lists: where only yes is recorded, a small prediction is no error.
     """
-    if test is None or test.lists:
+    if isinstance(test, str) or test.lists:
         return None
     trained = test.fitted
     counts = [np.append(known, 0) for known in (trained.item_counts, trained.user_counts)]

@@ -35,6 +35,8 @@ def least_like(table: Observations) -> float:
         return 1.0
     points = np.unique(table.values[:_LOOK].round(9))
     points = points[points > 0.0]
+    if not points.size:
+        return 1.0
     few = bisect_left(points, True, key=lambda point: bool(reaching(table.values, point).mean() <= _HALF))
     return float(points[min(few, points.size - 1)])
 
