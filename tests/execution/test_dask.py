@@ -538,7 +538,7 @@ def test_interrupting_keeps_the_best_so_far(tmp_path, table):
     os.killpg(command.pid, signal.SIGINT)
     _, errors = command.communicate(timeout=PATIENCE)
     assert command.returncode == 0, errors
-    assert "Ending after this sweep" in errors
+    assert "Stopping after this sweep" in errors
     assert 1 <= km.load(tmp_path / "m.km").n_iter_ < 100_000
 
 
