@@ -12,7 +12,12 @@ from helpers import browser, skips
 from kolmogorov import Observations, datasets
 
 #: Fixtures whose tests are long: what they are called where they are left out.
-LONG = {"cuda": "kernels of GPUs", "browser": "the page in a browser", "client": "clusters"}
+LONG = {
+    "cuda": "kernels of GPUs",
+    "browser": "the page in a browser",
+    "client": "clusters",
+    "computed": "the paper's items",
+}
 _DEFAULT_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 # What a verb says after two seconds would depend on the machine.

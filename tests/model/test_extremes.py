@@ -110,11 +110,11 @@ WEIGHTS = {
 }
 
 
-@pytest.mark.parametrize("name", WEIGHTS)
-@pytest.mark.parametrize(
-    "model",
-    [pytest.param(km.KolmogorovModel, marks=pytest.mark.long("more kinds of models")), km.BayesianKolmogorovModel],
-)
+_LONG = pytest.mark.long("more kinds of models")
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name == "all sizes" else _LONG) for name in WEIGHTS])
+@pytest.mark.parametrize("model", [pytest.param(km.KolmogorovModel, marks=_LONG), km.BayesianKolmogorovModel])
 def test_draws_end_with_any_weights(model, name):
     """Where they did not, they did not listen to Ctrl-C either: hence a process."""
     code = "import sys, numpy as np, kolmogorov as km; from model.test_extremes import WEIGHTS, of_weights\n"

@@ -51,7 +51,7 @@ ON_TOYS = (
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def computed(tmp_path_factory):
     """The parts of the items on the toy."""
     folder = tmp_path_factory.mktemp("paper")
     compute(ON_TOYS, folder, QUICK, say=lambda message: None)
@@ -62,10 +62,9 @@ def found_of(name, folder):
     return {part.key: stored(folder, part)["data"] for part in item(name).parts(QUICK)}
 
 
-@pytest.mark.long("the paper's items")
 @pytest.mark.parametrize("name", ON_TOYS)
-def test_items_on_the_toy(name, folder):
-    result, _ = presented(name, folder, QUICK)
+def test_items_on_the_toy(name, computed):
+    result, _ = presented(name, computed, QUICK)
     assert result.rows
     assert result.claims
     for claim in result.claims:
@@ -102,11 +101,11 @@ def shaken(data, rng, scale):
 
 
 @pytest.mark.parametrize("name", ON_TOYS)
-def test_every_row_can_fail(name, folder):
+def test_every_row_can_fail(name, computed):
     """A verdict that no numbers could change would be none."""
     rng = np.random.default_rng(0)
     verdicts = {}
-    found = found_of(name, folder)
+    found = found_of(name, computed)
     for k in range(100):
         with np.errstate(all="ignore"):
             result = item(name).present(shaken(found, rng, (0.0, 0.01, 0.3, 2.0, 20.0)[k % 5]), QUICK)
@@ -115,22 +114,22 @@ def test_every_row_can_fail(name, folder):
     assert {says: seen for says, seen in verdicts.items() if len(seen) == 1} == {}
 
 
-def test_one_claim_has_one_row(folder):
-    said = [claim.says for name in ON_TOYS for claim in presented(name, folder, QUICK)[0].claims]
+def test_one_claim_has_one_row(computed):
+    said = [claim.says for name in ON_TOYS for claim in presented(name, computed, QUICK)[0].claims]
     assert len(said) == len(set(said))
 
 
 # --- computations ------------------------------------------------------------------------------------------------
 
 
-def test_newton_and_screening_need_fewest_decompositions_in_fig_2(folder):
-    evds = {row["method"]: row["EVDs to a gap of 1e-06"] for row in presented("fig2", folder, QUICK)[0].rows}
+def test_newton_and_screening_need_fewest_decompositions_in_fig_2(computed):
+    evds = {row["method"]: row["EVDs to a gap of 1e-06"] for row in presented("fig2", computed, QUICK)[0].rows}
     assert 2 * evds["newton"] <= evds["gd"]
     assert 2 * evds["enhanced_gd, screened"] <= evds["enhanced_gd"]
 
 
-def test_the_speed_up_is_made_by_the_start(folder):
-    rows = presented("start", folder, QUICK)[0].rows
+def test_the_speed_up_is_made_by_the_start(computed):
+    rows = presented("start", computed, QUICK)[0].rows
     at = {(row["u_0"], row["D"]): row for row in rows if (row["step"], row["tol"]) == (0.2, 1e-2)}
     for size in (4, 8, 16):
         # One start only lengthens phase I-A of gd, in which enhanced_gd makes no EVD.
@@ -231,6 +230,7 @@ def test_predictions_are_compared_on_both_scales():
     assert [trial.reading for trial in rows.trials] == ["u1, mu_i to 0", "u1, mu_i to the mean"]
 
 
+@pytest.mark.long("the paper's items")
 def test_table_6_comes_from_u1_to_the_last_digit(data_directory):
     folds = official_folds()
     found = [(item, user, *taste(folds[0][0], user)) for item, user, _, _ in TABLE_6]
@@ -239,6 +239,7 @@ def test_table_6_comes_from_u1_to_the_last_digit(data_directory):
         assert [taste(train, user)[0] for _, user, *_ in TABLE_6] != [count for *_, count, _ in TABLE_6]
 
 
+@pytest.mark.long("the paper's items")
 def test_relations_of_table_6_on_movielens(data_directory, tmp_path):
     compute(["table6"], tmp_path, QUICK, say=lambda message: None)
     result, _ = presented("table6", tmp_path, QUICK)
@@ -272,13 +273,13 @@ def test_parts_are_stored_and_taken_up_again(tmp_path):
     assert stored(tmp_path, part) is None
 
 
-def test_processes_compute_the_same(tmp_path, folder):
+def test_processes_compute_the_same(tmp_path, computed):
     told = []
     compute(["fig6", "lemmas"], tmp_path, QUICK, say=told.append, jobs=2)
     assert "parts to go" in told[0]
     assert [(run["parts"], run["jobs"]) for run in runs(tmp_path)] == [(len(told), 2)]
     for name in ("fig6", "lemmas"):
-        assert found_of(name, tmp_path) == found_of(name, folder)
+        assert found_of(name, tmp_path) == found_of(name, computed)
 
 
 def test_the_stored_page_is_what_the_stored_parts_say(tmp_path):

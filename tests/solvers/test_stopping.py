@@ -51,6 +51,7 @@ def _told_to_stop(solve):
     return got[0]
 
 
+@pytest.mark.long("searches of solvers")
 @pytest.mark.parametrize("name", [name for name in LONG if name not in ("quasi_newton", "sdr")])
 def test_kernels_look_at_their_cell(name):
     """What would take hours does next to nothing."""

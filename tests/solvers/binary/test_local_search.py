@@ -23,13 +23,8 @@ BEST = {
 }
 
 
-_QUICK, *_LONG = BEST
-
-
-@pytest.mark.parametrize(
-    ("size", "seed", "density"),
-    [_QUICK, *(pytest.param(*of, marks=pytest.mark.long("searches of solvers")) for of in _LONG)],
-)
+@pytest.mark.long("searches of solvers")
+@pytest.mark.parametrize(("size", "seed", "density"), list(BEST))
 def test_the_best_values_known_are_found(size, seed, density):
     got = bqp.solve(sparse_integers(size, seed, density), solver="local_search")
     assert got.value == BEST[size, seed, density]
