@@ -14,13 +14,20 @@ pytestmark = pytest.mark.xdist_group("bqp")
 
 def test_solve_takes_matrices_and_problems():
     S, v = [[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0]
+    assert km.bqp.solve(S, v, solver="local_search").value == -1.0
+    assert km.bqp.solve(bqp.BinaryQP(S, v, offset=5.0), solver="exhaustive").lower_bound == pytest.approx(4.0)
+    with pytest.raises(DataError, match="own moment"):
+        km.bqp.solve(bqp.BinaryQP(S, v), v)
+
+
+@pytest.mark.long("solvers beside the usual")
+def test_solve_takes_every_solver():
+    S, v = [[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0]
     assert km.bqp.solve(S, v, solver="enhanced_gd", gamma=100).value == -1.0
     assert km.bqp.solve(bqp.BinaryQP(S, v, offset=5.0), solver="branch_bound").lower_bound == pytest.approx(4.0)
     assert km.bqp.solve([[-1.0]]).x.tolist() == [1.0]
     for solver in km.solvers.names("binary"):
         assert km.bqp.solve([[1.0]], [2.0], solver=solver).x.tolist() == [1.0]
-    with pytest.raises(DataError, match="own moment"):
-        km.bqp.solve(bqp.BinaryQP(S, v), v)
 
 
 @pytest.mark.parametrize(
@@ -88,6 +95,7 @@ def test_array_files(tmp_path):
         bqp.read(path)
 
 
+@pytest.mark.long("solvers beside the usual")
 def test_the_verb(tmp_path):
     path = tmp_path / "p.npz"
     np.savez(path, S=[[2.0, 1.0], [1.0, 1.0]], v=[0.5, 1.0])
@@ -118,6 +126,7 @@ def test_from_dimod_keeps_energies():
             assert problem.value(x) == pytest.approx(sample.energy)
 
 
+@pytest.mark.long("solvers beside the usual")
 def test_the_sampler_finds_ground_states():
     sampler = bqp.KolmogorovSampler()
     bqm = dimod.generators.gnp_random_bqm(12, 0.5, "SPIN", random_state=3)
@@ -129,6 +138,7 @@ def test_the_sampler_finds_ground_states():
     assert sampler.sample_ising({"a": 1}, {}).first.energy == -1
 
 
+@pytest.mark.long("solvers beside the usual")
 def test_dimods_own_checks():
     sampler = bqp.KolmogorovSampler()
     dimod.testing.assert_sampler_api(sampler)
@@ -175,6 +185,7 @@ def test_sparse_files_with_repeated_or_infinite_entries(tmp_path):
             bqp.read(path)
 
 
+@pytest.mark.long("solvers beside the usual")
 def test_options_on_the_command_line_reach_the_solver_alone(tmp_path):
     path = tmp_path / "p.npz"
     np.savez(path, S=1e-12 * np.array([[2.0, 1.0], [1.0, 1.0]]), v=1e-12 * np.array([0.5, 1.0]), offset=0.0)

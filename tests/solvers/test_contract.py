@@ -22,6 +22,8 @@ from kolmogorov.testing import (
 )
 from kolmogorov.testing.families import CONTRACTS
 
+#: Solvers that every run of the tests looks at; those of the others take longest to compile.
+USUAL = {"auto", "exhaustive", "local_search", "enhanced_gd", "pairwise", "active_set", "coordinate", "two", "cholesky"}
 #: Solvers that descend from their start, though they are not exact.
 DESCENDING = {"auto", "coordinate", "uneven", "two", "local_search", "branch_bound", "dmo", "frank_wolfe", "away_steps"}
 
@@ -29,8 +31,9 @@ DESCENDING = {"auto", "coordinate", "uneven", "two", "local_search", "branch_bou
 def every(family, **more):
     """A fixture that hands each registered solver of a family, and some with options, to the suite."""
     solvers = {name: (name, {}) for name in names(family)} | more
+    long = pytest.mark.long("solvers beside the usual")
 
-    @pytest.fixture(autouse=True, params=solvers)
+    @pytest.fixture(autouse=True, params=[pytest.param(name, marks=() if name in USUAL else long) for name in solvers])
     def solver(self, request):
         made, options = solvers[request.param]
         if made == "sdr":

@@ -139,6 +139,9 @@ from kolmogorov import bqp
 from helpers.processes import wait_until
 from helpers.strategies import sparse_integers
 
+#: Kernels that few need take longest to compile.
+pytestmark = pytest.mark.long("solvers beside the usual")
+
 def solving():
     return any(thread.name == "kolmogorov-solve" for thread in threading.enumerate())
 

@@ -15,6 +15,9 @@ from kolmogorov.problems import BinaryQP, Status
 from kolmogorov.solvers import names, resolve
 from kolmogorov.solvers.binary.sdr import correlation_sdp
 
+#: Kernels that few need take longest to compile.
+pytestmark = pytest.mark.long("solvers beside the usual")
+
 DUAL = ("gd", "enhanced_gd", "quasi_newton", "newton")
 
 

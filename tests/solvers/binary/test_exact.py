@@ -14,6 +14,9 @@ from kolmogorov.kernels.binary.monotonic import increasing_values
 from kolmogorov.problems import BinaryQP, Status
 from kolmogorov.solvers import resolve
 
+#: Kernels that few need take longest to compile.
+pytestmark = pytest.mark.long("solvers beside the usual")
+
 
 @given(binary_problems(max_size=12))
 @settings(max_examples=80)

@@ -11,6 +11,9 @@ from kolmogorov import bqp
 from kolmogorov.kernels.binary.lanczos import ritz_pairs, threshold, tridiagonalise
 from kolmogorov.problems import Status
 
+#: Kernels that few need take longest to compile.
+pytestmark = pytest.mark.long("solvers beside the usual")
+
 
 @st.composite
 def symmetric(draw, max_size=14):
