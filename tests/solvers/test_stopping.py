@@ -17,6 +17,9 @@ from kolmogorov.solvers import BestOf, names, resolve
 from kolmogorov.solvers.stopping import interruptible, limited, stop_cell
 
 LIMITED = [name for name in names("binary") if "time_limit" in type(resolve("binary", name)).option_names()]
+#: Kernels that few need take longest to compile.
+pytestmark = pytest.mark.long("solvers beside the usual")
+
 # Minutes or hours, where nothing ends them.
 LONG = {
     "auto": (900, {}),
@@ -138,9 +141,6 @@ import json, os, sys, threading
 from kolmogorov import bqp
 from helpers.processes import wait_until
 from helpers.strategies import sparse_integers
-
-#: Kernels that few need take longest to compile.
-pytestmark = pytest.mark.long("solvers beside the usual")
 
 def solving():
     return any(thread.name == "kolmogorov-solve" for thread in threading.enumerate())
