@@ -53,7 +53,7 @@ def test_sweeps_keep_the_invariants(table, size, user_reg, item_reg, prior, bina
                 assert record.objective == pytest.approx(expected, rel=1e-9, abs=1e-9)
             if table.weights is None:
                 assert record.rmse == pytest.approx(naive.rmse(table, state.theta, state.psi), abs=1e-6)
-            # Thetas of users without answers count, and Frank-Wolfe leaves each as near to a centre that moves as its gap.
+            # Users without answers count, and Frank-Wolfe leaves each as near to a centre that moves as its gap.
             loose = 1e-6 * user_reg * (~seen).sum() if simplex == "frank_wolfe" else 0.0
             assert record.objective <= before * (1 + 1e-12) + 1e-12 + loose
             before = record.objective
