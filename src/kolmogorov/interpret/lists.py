@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +13,12 @@ from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.wording import shown
 from kolmogorov.data import Scale
+from kolmogorov.data.entries.view import View
 from kolmogorov.errors import DataError
 from kolmogorov.fitted.lists import FittedLists
 from kolmogorov.fitting import fold_in
 from kolmogorov.interpret.events.explanation import Contribution
 from kolmogorov.interpret.events.naming import EventItems
-from kolmogorov.model.lists import ListModel
 from kolmogorov.plot.charts import waterfall
 from kolmogorov.surface.guests import GUEST, observations_of
 from kolmogorov.surface.ids import Unknown, id_of, rows_of
@@ -155,18 +156,17 @@ class ListExplanation:
         return waterfall(self.sentence, self.steps, [], ax)
 
 
-def explain_list(model: ListModel, user: Any, item: Any, guest: Any, unknown: Unknown) -> ListExplanation:
-    """Take the score of an item for a user, or for a guest, apart."""
-    fitted = model.fitted_
+def explain_list(
+    fitted: FittedLists, placed: Callable[[View], Floats], user: Any, item: Any, guest: Any, unknown: Unknown
+) -> ListExplanation:
+    """Take the score of an item for a user, or for a guest, whose theta `placed` returns, apart."""
     if item is None or (user is None) == (guest is None):
         raise DataError("Give an item, and a user or a guest.")
     item = id_of(fitted.items, item, "item")
     row = int(rows_of(fitted.items, fitted.item_seen, [item], "item", unknown)[0])
     if guest is not None:
         view = fold_in.view_of(fitted.events, observations_of(fitted, guest), "users")
-        return _explained(
-            fitted, (GUEST, "the guest"), view.indices, view.values, model._new_thetas(view)[0], row, item
-        )
+        return _explained(fitted, (GUEST, "the guest"), view.indices, view.values, placed(view)[0], row, item)
     user = id_of(fitted.users, user, "user")
     place = int(rows_of(fitted.users, fitted.user_seen, [user], "user", unknown)[0])
     name = fitted.users.name(place) if place < len(fitted.users) else f"{user} (unknown)"

@@ -168,6 +168,8 @@ class Interpretation(Reading):
 class ListInterpretation(Reading):
     """The same for lists, which links between items make, too."""
 
+    _new_thetas: Callable[[Any], Any]
+
     def explain(self, user: Any = None, item: Any = None, *, guest: Any = None, unknown: Unknown = "error") -> Any:
         """Explain the score of an item: because of which of the user's items, and because of which events.
 
@@ -199,7 +201,7 @@ class ListInterpretation(Reading):
         from kolmogorov.interpret.lists import explain_list
 
         check_is_fitted(self)
-        return explain_list(self, user, item, guest, unknown)  # type: ignore[arg-type]
+        return explain_list(self.fitted_, self._new_thetas, user, item, guest, unknown)
 
     def _page(self, observations: Any, options: Any, progress: Any) -> Page:
         from kolmogorov.report import LIST_SCRIPTS, Page, gather_lists, render
