@@ -3,7 +3,11 @@
 MovieLens 100K, random 80/20 (five seeds) and the official u1 to u5; MovieLens 1M, random 80/20 and 90/10. Every method
 runs in a process of its own, on one thread. `python benchmarks/accuracy.py PART...` runs parts in this order of naming:
 100k u 1m 1m90 likelihoods choices binary time. `only=NAME` and `skip=NAME` choose methods whose names contain NAME,
-`jobs=16` runs so many processes side by side. Settings were chosen on splits with seeds of 100 and above.
+`jobs=16` runs so many processes side by side, of which the processor's seconds are counted, and `keep=FOLDER` writes
+what each run found, so that a command that was stopped goes on from there.
+
+"Beside draws" is how much larger an error is than that of our draws, with the standard error of this difference, from
+the squared errors of the same ratings. Less than two standard errors is a tie.
 """
 
 from __future__ import annotations
@@ -12,11 +16,27 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness import Column, Table, finish, in_process, machine, movielens, peak_memory, peer, ratio, reliability
+from factorisation import blocks, predicted
+from harness import (
+    Column,
+    Table,
+    finish,
+    in_process,
+    kept,
+    machine,
+    movielens,
+    paired_error,
+    peak_memory,
+    peer,
+    ratio,
+    reliability,
+)
+from scipy.sparse import csr_matrix
 
 import kolmogorov as km
 from kolmogorov import Observations
@@ -27,6 +47,7 @@ COLUMNS = [
     Column("method"),
     Column("RMSE, stars", ".4f"),
     Column("sd", ".4f"),
+    Column("beside draws"),
     Column("on the p-scale", ".4f"),
     Column("seconds", ".1f"),
     Column("memory, MB", ".0f"),
@@ -52,25 +73,30 @@ def random_100k() -> None:
     """Five random splits of MovieLens 100K."""
     ratings = movielens("ml-100k")
     splits = [ratings.split(0.2, random_state=seed) for seed in range(5)]
-    compare("100k", "MovieLens 100K, random 80/20", splits, [name for name in METHODS if name != "myfm, rank 32"])
+    few = [name for name in METHODS if not name.startswith("myfm") or name in FEW]
+    compare("100k", "MovieLens 100K, random 80/20", splits, few)
 
 
 def random_1m() -> None:
     """One random split of MovieLens 1M."""
     split = movielens("ml-1m").split(0.2, random_state=0)
-    compare("1m", "MovieLens 1M, random 80/20", [split], [*_BAYESIAN, *ONE, "KM, draws"])
+    compare("1m", "MovieLens 1M, random 80/20", [split], ["user and item biases", *LARGE, *ONE, "KM, draws"])
 
 
 def ninety_1m() -> None:
-    """Five random splits of MovieLens 1M by 90/10, as papers on neural completion have it."""
+    """Three random splits of MovieLens 1M by 90/10, as papers on neural completion have it."""
     ratings = movielens("ml-1m")
-    splits = [ratings.split(0.1, random_state=seed) for seed in range(5)]
+    splits = [ratings.split(0.1, random_state=seed) for seed in range(3)]
     compare("1m90", "MovieLens 1M, random 90/10", splits, ["user and item biases", "KM, draws"])
 
 
 def official_100k() -> None:
     """The five splits that come with MovieLens 100K."""
-    compare("u", "MovieLens 100K, u1 to u5", official(), ["user and item biases", "myfm, rank 8", *ONE, "KM, draws"])
+    runs = runs_of("u", official(), ["user and item biases", *MACHINES, *ONE, "KM, draws"])
+    finish(compared("u", "MovieLens 100K, u1 to u5", runs), complete=_everything())
+    first = compared("u1", "MovieLens 100K, u1", {method: rows[:1] for method, rows in runs.items()})
+    first.command = "python benchmarks/accuracy.py u"
+    finish(first, complete=_everything())
 
 
 def official() -> list[tuple[Observations, Observations]]:
@@ -159,37 +185,22 @@ def cmfrec(train: Observations, test: Observations, seed: int) -> tuple[Any, flo
     return np.clip(np.where(np.isnan(found), 5 * train.values.mean(), found), 1, 5), None
 
 
-def myfm(rank: int) -> Callable[[Observations, Observations, int], tuple[Any, float | None]]:
+def myfm(
+    rank: int, *, pattern: bool = True, ordered: bool = False
+) -> Callable[[Observations, Observations, int], tuple[Any, float | None]]:
     def fitted(train: Observations, test: Observations, seed: int) -> tuple[Any, float | None]:
-        from myfm import MyFMRegressor
-
-        known, answers, sizes, asked = design(train, test)
-        model = MyFMRegressor(rank=rank, random_seed=seed)
-        model.fit(known, answers, n_iter=300, n_kept_samples=250, group_shapes=sizes)
-        return np.clip(model.predict(asked), 1, 5), None
+        return predicted(train, test, rank, seed, pattern=pattern, ordered=ordered), None
 
     return fitted
-
-
-def design(train: Observations, test: Observations) -> tuple[Any, Any, list[int], Any]:
-    from sklearn.preprocessing import OneHotEncoder
-
-    encoder = OneHotEncoder(handle_unknown="ignore")
-    pairs = [
-        np.column_stack([table.users.ids[table.user_rows()], table.items.ids[table.item_rows()]])
-        for table in (train, test)
-    ]
-    known, asked = encoder.fit_transform(pairs[0]), encoder.transform(pairs[1])
-    return known, train.scale.rating(train.values), [len(ids) for ids in encoder.categories_], asked
 
 
 METHODS: dict[str, Callable[[Observations, Observations, int], tuple[Any, float | None]]] = {
     "user and item biases": biases,
     "Surprise SVD": surprise_svd,
     "cmfrec": cmfrec,
-    "myfm, rank 8": myfm(8),
-    "myfm, rank 16": myfm(16),
-    "myfm, rank 32": myfm(32),
+    "myfm, ids only, rank 8": myfm(8, pattern=False),
+    **{f"myfm, who rated what, rank {rank}": myfm(rank) for rank in (8, 16, 32, 64)},
+    **{f"myfm, ordered probit, rank {rank}": myfm(rank, ordered=True) for rank in (8, 16, 32)},
     "KM, one model": point,
     "KM, one model with chances": chances,
     "KM, draws with two values": two_valued,
@@ -199,7 +210,13 @@ METHODS: dict[str, Callable[[Observations, Observations, int], tuple[Any, float 
 
 
 ONE = ["KM, one model", "KM, one model with chances"]
-_BAYESIAN = ["user and item biases", "myfm, rank 16", "myfm, rank 32"]
+MACHINES = [name for name in METHODS if name.startswith("myfm")]
+#: Those of them that are best on u1 to u5.
+FEW = [
+    "myfm, ids only, rank 8", "myfm, who rated what, rank 8", "myfm, who rated what, rank 16",
+    "myfm, ordered probit, rank 8",
+]  # fmt: skip
+LARGE = ["myfm, who rated what, rank 16", "myfm, who rated what, rank 32"]
 
 
 def _needs(method: str) -> str | None:
@@ -207,14 +224,43 @@ def _needs(method: str) -> str | None:
     return next((name for name in ("surprise", "cmfrec", "myfm") if method.lower().startswith(name)), None)
 
 
-def _run(method: str, train: Observations, test: Observations, seed: int) -> tuple[float, float, float, float | None]:
+@dataclass(frozen=True)
+class Run:
+    """One method on one split."""
+
+    squares: Any
+    seconds: float
+    memory: float
+    coverage: float
+
+    @property
+    def error(self) -> float:
+        """Root mean squared error, stars."""
+        return float(np.sqrt(self.squares.mean()))
+
+
+def _run(method: str, train: Observations, test: Observations, seed: int) -> Run:
     before = peak_memory()
-    began = time.perf_counter()
+    began = time.process_time()
     predictions, coverage = METHODS[method](train, test, seed)
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     memory = peak_memory() - before
-    error = float(np.sqrt(np.mean((predictions - 5 * test.values) ** 2)))
-    return error, seconds, memory, coverage
+    return Run((predictions - 5 * test.values) ** 2, seconds, memory, np.nan if coverage is None else coverage)
+
+
+def beside(runs: list[Run], draws: list[Run]) -> str:
+    """Say how much larger the error is, and the standard error of that, from the same ratings of every split."""
+    apart = [run.error - ours.error for run, ours in zip(runs, draws, strict=True)]
+    spread = [
+        paired_error(run.squares, ours.squares) / (run.error + ours.error)
+        for run, ours in zip(runs, draws, strict=True)
+    ]
+    difference, error = float(np.mean(apart)), float(np.sqrt(np.square(spread).sum())) / len(runs)
+    return f"{difference:+.4f} ± {error:.4f}" + (", a tie" if abs(difference) < 2 * error else "")
+
+
+def _jobs() -> int:
+    return int((_chosen("jobs") or ["1"])[0])
 
 
 def _wanted(method: str) -> bool:
@@ -227,24 +273,47 @@ def _chosen(word: str) -> list[str]:
 
 
 def compare(part: str, title: str, splits: list[tuple[Observations, Observations]], chosen: list[str]) -> None:
-    """Make a table with one row per method."""
-    words = f"{title}; mean and standard deviation over {len(splits)}; one thread for each method"
-    table = Table(f"accuracy-{part}", words, f"python benchmarks/accuracy.py {part}", COLUMNS)
+    """Save a table with one row per method."""
+    table = compared(part, title, runs_of(part, splits, chosen))
+    finish(table, complete=_everything())
+    if part == "100k":
+        finish(opening(table), complete=_everything())
+
+
+def runs_of(part: str, splits: list[tuple[Observations, Observations]], chosen: list[str]) -> dict[str, list[Run]]:
+    """Run every method on every split."""
     methods = [m for m in chosen if _wanted(m) and (_needs(m) is None or peer(_needs(m) or ""))]
     # The longest first, so that none is left alone at the end.
     tasks = [(method, *split, seed) for method in reversed(methods) for seed, split in enumerate(splits)]
-    found = dict(zip([(task[0], task[3]) for task in tasks], each(_run, tasks), strict=True))
-    for method in methods:
-        rows = [found[method, seed] for seed in range(len(splits))]
-        errors = [row[0] for row in rows]
+    folder = Path(_chosen("keep")[0]) if _chosen("keep") else None
+
+    def one_task(task: tuple[Any, ...]) -> Run:
+        words = part, task[0], task[3]
+        return kept(Run, folder, words, lambda: in_process(_run, *task))  # type: ignore[no-any-return]
+
+    with ThreadPoolExecutor(_jobs()) as pool:
+        found = dict(zip([(task[0], task[3]) for task in tasks], pool.map(one_task, tasks), strict=True))
+    return {method: [found[method, seed] for seed in range(len(splits))] for method in methods}
+
+
+def compared(part: str, title: str, runs: dict[str, list[Run]]) -> Table:
+    """Return a table with one row per method."""
+    number = len(next(iter(runs.values())))
+    words = f"{title}; {f'mean and standard deviation over {number}; ' if number > 1 else ''}one thread for each method"
+    table = Table(f"accuracy-{part}", words, f"python benchmarks/accuracy.py {part}", COLUMNS)
+    for method, rows in runs.items():
+        errors = [row.error for row in rows]
         spread = float(np.std(errors, ddof=1)) if len(errors) > 1 else None
-        seconds, memory = (float(np.mean([row[k] for row in rows])) for k in (1, 2))
-        held = float(np.mean([row[3] for row in rows])) if rows[0][3] is not None else None
-        table.add(method, np.mean(errors), spread, np.mean(errors) / 5, seconds, memory, held)
-    complete = not _chosen("only") + _chosen("skip")
-    finish(table, complete=complete)
-    if part == "100k":
-        finish(opening(table), complete=complete)
+        apart = beside(rows, runs["KM, draws"]) if method != "KM, draws" and "KM, draws" in runs else None
+        seconds, memory = (float(np.mean([getattr(row, name) for row in rows])) for name in ("seconds", "memory"))
+        held = float(np.mean([row.coverage for row in rows]))
+        coverage = None if np.isnan(held) else held
+        table.add(method, np.mean(errors), spread, apart, np.mean(errors) / 5, seconds, memory, coverage)
+    return table
+
+
+def _everything() -> bool:
+    return not _chosen("only") + _chosen("skip")
 
 
 def opening(table: Table) -> Table:
@@ -252,13 +321,14 @@ def opening(table: Table) -> Table:
     columns = [
         Column("MovieLens 100K, random 80/20"),
         Column("RMSE, stars", ".3f"),
+        Column("beside draws"),
         Column("seconds, one thread", ".1f"),
     ]
     short = Table("readme", table.title, table.command, [*columns, Column("what you get")])
     for method, words in OPENING.items():
         row = next((row for row in table.rows if row[0] == method), None)
         if row is not None:
-            short.add(words[0], row[1], row[4], words[1])
+            short.add(words[0], row[1], row[3], row[5], words[1])
     return short
 
 
@@ -267,17 +337,16 @@ OPENING = {
     "user and item biases": ("user and item biases", "two numbers a rating"),
     "Surprise SVD": ("Surprise, SVD", "factors"),
     "cmfrec": ("cmfrec", "factors"),
-    "myfm, rank 8": ("myfm, rank 8", "factors, an average of 250 draws"),
+    "myfm, who rated what, rank 8": ("myfm, with who rated what", "factors, an average of 400 draws"),
     "KM, one model": ("`KolmogorovModel()`", "16 events, each item happens in some of them"),
     "KM, one model with chances": ('`KolmogorovModel(levels="chances")`', "16 events, a chance for each item"),
-    "KM, draws": ("`BayesianKolmogorovModel()`", "160 draws: intervals, and one model to read"),
+    "KM, draws": ("`BayesianKolmogorovModel()`", "an average of draws: intervals, and one model to read"),
 }
 
 
 def each(work: Callable[..., Any], tasks: list[tuple[Any, ...]]) -> list[Any]:
     """Call for each task, every one in a process of its own, as many side by side as `jobs=` says."""
-    jobs = int((_chosen("jobs") or ["1"])[0])
-    with ThreadPoolExecutor(jobs) as pool:
+    with ThreadPoolExecutor(_jobs()) as pool:
         return list(pool.map(lambda task: in_process(work, *task), tasks))
 
 
@@ -312,10 +381,10 @@ CHOICES: dict[str, dict[str, Any]] = {
     "without features of the pattern": {"n_features": 0},
     "10 features of the pattern": {"n_features": 10},
     "8 events": {"n_events": 8},
+    "16 events": {"n_events": 16},
     "24 events": {"n_events": 24},
     "one chain": {"n_chains": 1},
-    "a third of the burn-in": {"burn_in": 50},
-    "concentration 30": {"concentration": 30.0},
+    "half the burn-in": {"burn_in": 50},
 }
 
 
@@ -401,7 +470,8 @@ def compare_time() -> None:
     from myfm import MyFMRegressor
 
     train, test = movielens("ml-100k").split(0.2, random_state=0)
-    known, answers, sizes, _ = design(train, test)
+    known, _, sizes = blocks(train, test, pattern=True)
+    nothing, answers = csr_matrix((len(train), 0)), train.scale.rating(train.values)
     settings: dict[str, Any] = {"n_chains": 1, "n_samples": 25, "random_state": 0}
     km.BayesianKolmogorovModel(8, **settings, burn_in=1).fit(train)
     print(
@@ -410,7 +480,7 @@ def compare_time() -> None:
     ours, theirs, times = ratio(
         lambda: km.BayesianKolmogorovModel(8, **settings, burn_in=100).fit(train),
         lambda: MyFMRegressor(rank=8, random_seed=0).fit(
-            known, answers, n_iter=200, n_kept_samples=180, group_shapes=sizes
+            nothing, answers, X_rel=known, n_iter=200, n_kept_samples=180, group_shapes=sizes
         ),
     )
     print(f"kolmogorov {ours.median:.2f} s, myfm {theirs.median:.2f} s: {times:.2f} times")

@@ -107,12 +107,11 @@ def chain_of(
     features = pattern_features(table, 10)
     return GaussianChain(
         table,
-        features.users,
+        features,
         n_events=size,
         concentration=None,
         seed=seed,
         dealer=dealer,
-        item_features=features.items,
         levels=levels,
         unobserved=unobserved,
     )
@@ -274,8 +273,8 @@ def same_errors(cuda: Cuda, ratings: Observations) -> bool:
 class FixedPrior(BayesianKolmogorovModel):
     """The same with a given concentration of thetas, which chains would each learn for themselves."""
 
-    def _plan(self, table: Observations) -> Plan:
-        return replace(super()._plan(table), concentration=5.0)
+    def _plan(self, table: Observations, *, learned: bool = True) -> Plan:
+        return replace(super()._plan(table, learned=learned), concentration=5.0)
 
 
 def same_posterior(cuda: Cuda, n_chains: int = 32) -> bool:

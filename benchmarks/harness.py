@@ -10,7 +10,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,6 +33,7 @@ __all__ = [
     "in_process",
     "machine",
     "movielens",
+    "paired_error",
     "peak_memory",
     "peer",
     "ratio",
@@ -150,6 +151,20 @@ def in_process(work: Callable[..., Any], *args: Any) -> Any:
         process.join()
 
 
+def kept(kind: type[Any], folder: Path | None, words: tuple[Any, ...], work: Callable[[], Any]) -> Any:
+    """Return the numbers that some work found before, from a folder of such files, or do it and keep them."""
+    if folder is None:
+        return work()
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{' - '.join(map(str, words)).replace('/', ' ')}.npz"
+    if not file.exists():
+        with open(file.with_suffix(".part"), "wb") as unfinished:
+            np.savez(unfinished, **asdict(work()))
+        file.with_suffix(".part").replace(file)
+    with np.load(file) as found:
+        return kind(**{name: found[name] if found[name].ndim else found[name].item() for name in found})
+
+
 def _child(work: Callable[..., Any], args: tuple[Any, ...], pipe: Any) -> None:
     pipe.send(work(*args))
 
@@ -187,3 +202,8 @@ def reliability(values: Any, predictions: Any, groups: int = 10) -> Any:
     """Return mean prediction and share of yes for groups of equal size, sorted by prediction."""
     parts: Iterable[Any] = np.array_split(np.argsort(predictions, kind="stable"), groups)
     return np.array([(predictions[part].mean(), values[part].mean()) for part in parts])
+
+
+def paired_error(losses: Any, others: Any) -> float:
+    """Return the standard error of the difference between two means of losses of the same cells."""
+    return float(np.std(losses - others, ddof=1) / np.sqrt(losses.size))

@@ -2,6 +2,7 @@
 
     python benchmarks/install.py [NAME ...]
 
+With names only these are weighed, and their rows take their places among the stored ones.
 pip says what it would install into an empty environment on this system; every distribution is then installed once, into
 a folder of its own, and weighed (sizes of files, without bytecode). A system counts where the package and all that it
 requires directly have wheels for it and for this Python; elsewhere a compiler is needed. Needs an index of packages.
@@ -61,19 +62,33 @@ def main() -> None:
                 ours.add(*row)
             if not extra:
                 theirs.add(*row[:4], row[-1])
-    finish(ours, theirs, complete=alone is None)
+    for table in (ours, theirs):
+        if alone is not None:
+            table.rows = among_stored(table, list(every(Path())))
+    finish(ours, theirs)
+
+
+def among_stored(table: Table, order: list[str]) -> list[list[Any]]:
+    """Return the stored rows of a table with its own in their places."""
+    rows = {row[0]: row for row in Table.read(table.name).rows} | {row[0]: row for row in table.rows}
+    return [rows[name] for name in order if name in rows]
 
 
 def wanted(folder: Path) -> tuple[dict[str, str], list[str] | None]:
     """Return what is to be weighed and pip's words for it, and what was asked for alone."""
     subprocess.run([*PIP, "wheel", "--no-deps", "--wheel-dir", folder, ROOT], check=True)
     (wheel,) = folder.glob("*.whl")
+    found, alone = every(wheel), sys.argv[1:] or None
+    # The others are compared with the core.
+    return found if alone is None else {name: found[name] for name in dict.fromkeys(["kolmogorov", *alone])}, alone
+
+
+def every(wheel: Path) -> dict[str, str]:
+    """Return pip's words for the core, each extra and each peer, by their names."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    every = {"kolmogorov": str(wheel)}
-    every |= {f"kolmogorov[{extra}]": f"{wheel}[{extra}]" for extra in project["optional-dependencies"]}
-    every |= {peer: peer for peer in PEERS}
-    alone = sys.argv[1:] or None
-    return every if alone is None else {name: every[name] for name in alone}, alone
+    found = {"kolmogorov": str(wheel)}
+    found |= {f"kolmogorov[{extra}]": f"{wheel}[{extra}]" for extra in project["optional-dependencies"]}
+    return found | {peer: peer for peer in PEERS}
 
 
 def resolved(requirement: str, folder: str) -> list[dict[str, Any]]:

@@ -175,8 +175,8 @@ def weight(train: Observations, mass: float) -> float:
 METHODS: dict[str, tuple[Callable[..., Scorer], dict[str, tuple[Any, ...]]]] = {
     "most popular": (popularity, {}),
     "item cosine (implicit)": (cosine, {"neighbours": (20, 50, 100, 200, 400)}),
-    "ALS (implicit)": (als, {"factors": (16, 48, 128), "reg": (1.0, 10.0, 40.0), "alpha": (1.0, 5.0)}),
-    "BPR (implicit)": (bpr, {"factors": (64,), "rate": (0.01, 0.05), "reg": (0.01,), "epochs": (50, 100)}),
+    "ALS (implicit)": (als, {"factors": (16, 48, 128), "reg": (1.0, 5.0, 10.0, 20.0, 40.0), "alpha": (1.0, 2.0, 5.0)}),
+    "BPR (implicit)": (bpr, {"factors": (64,), "rate": (0.01, 0.05), "reg": (0.001, 0.01), "epochs": (50, 100)}),
     "EASE": (ease, {"reg": (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)}),
     "events alone": (listed(1.0), {}),
     "links alone": (listed(0.0), {}),

@@ -120,15 +120,18 @@ RATERS: dict[str, tuple[str | None, Callable[[Observations, Observations, int], 
     "LensKit BiasedMF": ("lenskit.als", lenskit_als),
     "Surprise SVD": ("surprise", accuracy.surprise_svd),
     "cmfrec CMF": ("cmfrec", accuracy.cmfrec),
-    "myfm, rank 8": ("myfm", accuracy.myfm(8)),
+    "myfm, ids only, rank 8": ("myfm", accuracy.myfm(8, pattern=False)),
+    "myfm, who rated what, rank 8": ("myfm", accuracy.myfm(8)),
+    "myfm, ordered probit, rank 8": ("myfm", accuracy.myfm(8, ordered=True)),
     "`KolmogorovModel()`": (None, accuracy.point),
     '`KolmogorovModel(levels="chances")`': (None, accuracy.chances),
     "`BayesianKolmogorovModel()`": (None, accuracy.draws),
 }
+DRAWS, FIGURES = "`BayesianKolmogorovModel()`", ("error", "seconds", "memory")
 
 
-def rated(method: str, train: Observations, test: Observations, seed: int) -> tuple[float, float, float, float | None]:
-    """Return error in stars, seconds, memory and coverage."""
+def rated(method: str, train: Observations, test: Observations, seed: int) -> accuracy.Run:
+    """Return squared errors in stars, seconds, memory and coverage."""
     import warnings
 
     warnings.simplefilter("ignore", ConvergenceWarning)
@@ -136,11 +139,11 @@ def rated(method: str, train: Observations, test: Observations, seed: int) -> tu
     before = peak_memory()
     _imported(module, "pandas")
     with threadpool_limits(1):
-        began = time.perf_counter()
+        began = time.process_time()
         predictions, coverage = work(train, test, seed)
-        seconds = time.perf_counter() - began
-    error = float(np.sqrt(np.mean((predictions - 5 * test.values) ** 2)))
-    return error, seconds, peak_memory() - before, coverage
+        seconds = time.process_time() - began
+    squares, memory = (predictions - 5 * test.values) ** 2, peak_memory() - before
+    return accuracy.Run(squares, seconds, memory, np.nan if coverage is None else coverage)
 
 
 def _imported(*modules: str | None) -> None:
@@ -151,18 +154,17 @@ def _imported(*modules: str | None) -> None:
 
 def compare_ratings(name: str, title: str, splits: list[Any], methods: list[str]) -> Table:
     """Make a table of errors."""
-    columns = [Column("method"), Column("RMSE, stars", ".4f"), Column("seconds", "significant")]
+    columns = [Column("method"), Column("RMSE, stars", ".4f"), Column("beside draws"), Column("seconds", "significant")]
     columns += [Column("memory, MB", ".0f"), Column("90% intervals hold", ".1%", missing="has none")]
     words = f"{title}; one thread for each" + (f"; mean over {len(splits)}" if len(splits) > 1 else "")
     table = Table(f"peers-{name}", words, f"{COMMAND} {name}", columns)
-    for method in methods:
-        module = RATERS[method][0]
-        if module is not None and not _present(module):
-            continue
-        found = [in_process(rated, method, *split, seed) for seed, split in enumerate(splits)]
-        error, seconds, memory = (float(np.mean([row[k] for row in found])) for k in range(3))
-        held = None if found[0][3] is None else float(np.mean([row[3] for row in found]))
-        table.add(method, error, seconds, memory, held)
+    present = [method for method in methods if RATERS[method][0] is None or _present(RATERS[method][0] or "")]
+    runs = {m: [in_process(rated, m, *split, seed) for seed, split in enumerate(splits)] for m in present}
+    for method, found in runs.items():
+        apart = None if method == DRAWS else accuracy.beside(found, runs[DRAWS])
+        error, seconds, memory = (float(np.mean([getattr(run, name) for run in found])) for name in FIGURES)
+        held = float(np.mean([run.coverage for run in found]))
+        table.add(method, error, apart, seconds, memory, None if np.isnan(held) else held)
     return table
 
 
@@ -226,8 +228,8 @@ LISTERS: dict[str, tuple[str | None, Callable[..., Scorer], dict[str, tuple[Any,
     "BPR (implicit)": ("implicit", only_yes.bpr, None),
     "ALS (implicit)": ("implicit", only_yes.als, None),
     "EASE (LensKit)": ("lenskit.knn", lenskit_ease, {"reg": (100.0, 300.0, 1000.0)}),
-    "`fit --only-yes`": (None, only_yes.ours("chances"), {"events": (48,)}),
-    "`fit --only-yes --levels 2`": (None, only_yes.ours(2), {"events": (48,)}),
+    "`KolmogorovModel`, events alone": (None, only_yes.ours("chances"), {"events": (48,)}),
+    "`ListModel`": (None, only_yes.listed(), None),
 }
 
 
@@ -238,7 +240,7 @@ def listed(method: str, table: Observations, seed: int, setting: dict[str, Any])
     _imported(module, "pandas")
     with threadpool_limits(1, "blas"):
         scores, seconds = only_yes.judged(fit, table, seed, setting)
-    return scores["ndcg"], scores["recall"], seconds, peak_memory() - before
+    return *(float(np.nanmean(scores[score])) for score in ("ndcg", "recall")), seconds, peak_memory() - before
 
 
 def lists() -> Table:

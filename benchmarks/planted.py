@@ -163,6 +163,27 @@ def types(rng: Generator) -> Observations:
 
 
 #: By name: what is said of each, and how it is made.
+def assembly(rng: Generator) -> Observations:
+    """Votes of countries on some motions since 2000: yes, abstain, no."""
+    motions = datasets.load("un-votes")
+    chosen = np.zeros(motions.n_items, dtype=bool)
+    chosen[rng.choice(motions.n_items, 1_110, replace=False)] = True
+    return motions.subset(chosen[motions.item_rows()])
+
+
+def assembly_yes(rng: Generator) -> Observations:
+    """The same without those who abstained."""
+    some = assembly(rng)
+    kept = some.subset(some.values != 0.5)
+    names = kept.users.ids[kept.user_rows()], kept.items.ids[kept.item_rows()]
+    return Observations.from_arrays(*names, kept.values, maximum=1)
+
+
+def tiny(rng: Generator) -> Observations:
+    users, items = sparse_pairs(rng, 1_300, 400, 4_800, 0.3, 0.7)
+    return table(users, items, np.round(62 + low_rank(rng, users, items, 2, 14, 7, 2, 17)), 1, 100)
+
+
 TABLES: dict[str, tuple[str, Callable[[Generator], Observations]]] = {
     "books": ("16,000 × 10,000, 6 a user, 1 to 5", books),
     "tweets": ("12,000 × 5,000, 6 a user, 0 to 10", tweets),
@@ -183,6 +204,9 @@ TABLES: dict[str, tuple[str, Callable[[Generator], Observations]]] = {
     "hundred": ("100 × 50, yes/no, 3 factors", hundred),
     "sixes": ("1,000 × 200, 6 a user, yes/no, 3 factors", sixes),
     "types": ("600 × 40, yes/no, 5 types", types),
+    "assembly": ("193 × 1,110 motions, votes of countries: yes, abstain, no", assembly),
+    "assembly, yes/no": ("the same without those who abstained", assembly_yes),
+    "tiny": ("1,300 × 400, 3 a user, 1 to 100, hardly more than biases", tiny),
 }
 
 

@@ -26,7 +26,7 @@ ABSENT = "Not measured yet.\n"
 def documents(root: Path = ROOT) -> list[Path]:
     """Return the documents that may hold tables."""
     docs = root / "docs"
-    pages = [*docs.glob("*.md"), *docs.glob("measured/*.md")]
+    pages = docs.glob("*.md")
     return [root / "README.md", root / "benchmarks" / "README.md", *sorted(pages)]
 
 

@@ -300,7 +300,7 @@ def _implicit(path: Path) -> dict[str, Any]:
 def cost(
     users: float, items: float, ratings: float, events: int, workers: int, threads: int, shards: int, block: float
 ) -> Result:
-    """Return what docs/measured/scale.md says of a sweep, workers of some threads each; bytes, but for flops, tasks."""
+    """Return what docs/scale.md says of a sweep, workers of some threads each; bytes, but for flops, tasks."""
     row = 8 * events * (events + 1)
     return {
         "flops": 2 * ratings * events * events,

@@ -29,7 +29,7 @@ def main() -> None:
     """Go through the pages named, or through all."""
     os.environ["MPLBACKEND"] = "Agg"
     (HERE / "images").mkdir(exist_ok=True)
-    pages = [Path(name).resolve() for name in sys.argv[1:]] or sorted(HERE.glob("*.md"))
+    pages = [Path(name).resolve() for name in sys.argv[1:]] or [HERE.parent / "README.md", *sorted(HERE.glob("*.md"))]
     for path in pages:
         if blocks(path):
             with tempfile.TemporaryDirectory() as folder:

@@ -1,14 +1,20 @@
-"""What mkdocs does not do: patterns in the nav, pages from outside docs/, verbs, and a site that fetches nothing."""
+"""What mkdocs does not do: patterns in the nav, pages from outside, verbs, set-ups, and a site that fetches nothing."""
 
+import html
 import inspect
 import posixpath
 import re
+import sys
 from pathlib import Path
 
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "docs"))
+
+from snippets import FENCE, snippets  # noqa: E402
+
 #: Documents of the repository that are pages of the site too.
 OUTSIDE = {
     "contributing.md": "CONTRIBUTING.md",
@@ -17,6 +23,8 @@ OUTSIDE = {
 }
 VERBS = "<!-- verbs -->"
 LINK = re.compile(r"(\]\()([^)#:\s]+)((?:#[^)\s]*)?\))")
+#: Before the code of a snippet: what its copy button copies, quoted.
+COPIED = re.compile(r'<!-- copied: (.*?) -->\s*<div class="highlight">', re.DOTALL)
 #: What a browser fetches as soon as it shows a page. Links that wait to be followed may lead anywhere.
 FETCHED = re.compile(r"""<(?:script|img|iframe|source|link)\b[^>]*\b(?:src|href)=["']?(https?:)?//[^>]*>""")
 
@@ -51,7 +59,12 @@ def on_page_markdown(markdown, page, **_):
             return match[0]
         return match[1] + posixpath.relpath(inside, folder or ".") + match[3]
 
-    return LINK.sub(led, markdown).replace(VERBS, _verbs() if VERBS in markdown else "")
+    return _with_setups(LINK.sub(led, markdown)).replace(VERBS, _verbs() if VERBS in markdown else "")
+
+
+def on_page_content(content, **_):
+    """Let copy buttons copy a snippet with its set-up, and without the prompts of a shell."""
+    return COPIED.sub(lambda found: f'<div class="highlight" data-copy="{found[1]}">', content)
 
 
 def on_post_build(config):
@@ -60,6 +73,27 @@ def on_post_build(config):
         found = FETCHED.search(path.read_text(encoding="utf-8"))
         if found:
             raise PluginError(f"{path.name} would fetch something: {found[0]}")
+
+
+def _with_setups(markdown):
+    """Fold what a snippet needs above it."""
+    found = {snippet.start: snippet for snippet in snippets(markdown)}
+
+    def folded(match):
+        snippet = found[match.start()]
+        language = "python" if snippet.kind == "python" else "bash"
+        lines = [f"<!-- copied: {_quoted(snippet.whole)} -->", "", f"```{language}\n{snippet.text}```"]
+        if snippet.setup:
+            inside = "\n".join(f"    {line}" for line in f"```{language}\n{snippet.setup.rstrip()}\n```".splitlines())
+            lines = ['??? note "Set-up, copied with the code below"', "", inside, "", *lines]
+        return "\n".join(lines)
+
+    return FENCE.sub(folded, markdown)
+
+
+def _quoted(text):
+    """Return text for an attribute, in one line, without what would end a comment."""
+    return html.escape(text.rstrip("\n")).replace("\n", "&#10;").replace("--", "&#45;&#45;")
 
 
 def _expanded(section, docs):

@@ -20,9 +20,11 @@ FIRST_DAY = "2000-01-01"
 LETTERS = {"yes": "y", "abstain": "a", "no": "n"}
 LONGEST = 110
 
-_ADOPTED = re.compile(r"\s*:?\s*resolution\s*/?\s*(adopted by the .*)?\s*\.?$", re.IGNORECASE)
+_ADOPTED = re.compile(r"\s*:?\s*(?:resolution)?\s*/?\s*(?:ad[ou]pted by the .*)?\s*\.?$", re.IGNORECASE)
+_ENTITLED = re.compile(r"entitled\s+(?:_|\"|\u201c)(.{8,300}?)(?:<d3>|\"|\u201d)")
 _SPOKEN = re.compile(r"^(The )?(Acting |Temporary )?President|put to the vote")
 _PARAGRAPH = re.compile(r"((?:[a-z]+ )?(?:preambular|operative) paragraphs?(?: \d+\w*(?: \([a-z]\))?)?)")
+UNTITLED = re.compile(r"Resolution \d|A motion")
 _BEFORE = re.compile(r"^(?:the|of|on|vote) ")
 
 
@@ -36,15 +38,31 @@ def plain(short, description):
     if _SPOKEN.search(description):
         return ""
     text = short if description.startswith("A/") and short else description
+    text = text.replace("?\u00c3\u2020", "'").replace("\u00c2", "")
     text = _ADOPTED.sub("", re.sub(r"\s+", " ", text)).strip(" :./-").replace(" : ", ": ")
     return text.capitalize() if text.isupper() else text
 
 
+def said(text):
+    """Return a title as the chair said it, without the signs of pages and broken letters that the record has in it."""
+    text = re.sub(r"\s*\d*A/\d+/PV\.\d+\s*", " ", text).replace("<90>", "'").strip(" ,.")
+    return (
+        text.replace("Quadrennialc", "Quadrennial c")
+        .replace("peacethrough", "peace through")
+        .replace("Combat set D", "Combat D")
+    )
+
+
 def titles(calls):
-    """Return a title for every motion, with its year; a vote on a paragraph is named by its resolution."""
+    """Return a title for every motion, with its year; a vote on a paragraph is named by its resolution.
+
+    Where no title is on record, it begins with the number of the resolution, or with "A motion": `UNTITLED`.
+    """
     names = [plain(short, text) for short, text in zip(calls["short"].fillna(""), calls["descr"], strict=True)]
     numbers = calls["unres"].map(resolution).tolist()
-    known = {number: name for number, name in zip(numbers, names, strict=True) if number and name}
+    spoken = [_ENTITLED.search(text) for text in calls["descr"]]
+    heard = {number: said(told[1]) for number, told in zip(numbers, spoken, strict=True) if number and told}
+    known = heard | {number: name for number, name in zip(numbers, names, strict=True) if number and name}
     seen, found = {}, []
     for name, number, text, date in zip(names, numbers, calls["descr"], calls["date"], strict=True):
         if not name:
@@ -68,7 +86,11 @@ def un_votes(folder):
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["motion", "date", "title", "|".join(table.columns)])
     for motion, date, title in zip(calls["rcid"], calls["date"], titles(calls), strict=True):
-        writer.writerow([motion, date, title, "".join(LETTERS.get(vote, "-") for vote in table.loc[motion])])
+        letters = "".join(LETTERS.get(vote, "-") for vote in table.loc[motion])
+        # What has no title goes by its id, which then says what there is to say.
+        if UNTITLED.match(title):
+            motion, title = f"{motion} ({title})", ""
+        writer.writerow([motion, date, title, letters])
     return out.getvalue()
 
 

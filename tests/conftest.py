@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from helpers import browser, skips
+from helpers import browser as browsers
+from helpers import skips
 from kolmogorov import Observations, datasets
 
 #: Fixtures whose tests are long: what they are called where they are left out.
@@ -18,6 +19,12 @@ LONG = {
     "client": "clusters",
     "computed": "the paper's items",
 }
+#: Tests of these folders run in one process, so that no solver is compiled twice side by side.
+SOLVERS = tuple(
+    str(Path(__file__).parent / folder) for folder in ("solvers", "bqp", "kernels/binary", "kernels/levels")
+)
+#: Examples of the solvers that take longest to compile.
+BESIDE = ("newton", "quasi_newton", "gd", "branch_bound", "dmo", "sdr", "composition")
 _DEFAULT_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 # What a verb says after two seconds would depend on the machine.
@@ -32,11 +39,20 @@ _LEFT_OUT = pytest.StashKey[dict[str, int]]()
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Mark what is long by the fixtures that it takes; count what is left out for being long."""
+    """Mark what is long by the fixtures that it takes; count what is left out for being long.
+
+    Pages of the docs, the longest, go first: at the end of a run one process would be left alone with them.
+    """
     for item in items:
         for name in LONG.keys() & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.long(LONG[name]))
+        if "kolmogorov/solvers" in item.path.as_posix() and item.path.stem in BESIDE:
+            item.add_marker(pytest.mark.long("solvers beside the usual"))
+        if str(item.path).startswith(SOLVERS):
+            item.add_marker(pytest.mark.xdist_group("solvers"), append=False)
     before = [(item, mark.args[0]) for item in items if (mark := item.get_closest_marker("long"))]
+    pages = {item for item, kind in before if kind == "pages of the docs"}
+    items.sort(key=lambda item: item not in pages)
     yield
     chosen = set(items)
     # With -k, all that it names may be chosen.
@@ -61,7 +77,7 @@ def pytest_terminal_summary(terminalreporter):
     """Say at the end what was skipped or left out, and the command that would change it."""
     reports = terminalreporter.stats.get("skipped", [])
     reasons = [report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr) for report in reports]
-    for line in skips.summary(reasons, browser.REMEDY):
+    for line in skips.summary(reasons, browsers.REMEDY):
         terminalreporter.write_line(line, yellow=True)
     for line in skips.left_out(terminalreporter.config.stash.get(_LEFT_OUT, {})):
         terminalreporter.write_line(line)
@@ -98,3 +114,22 @@ def visits():
     truth = datasets.planted(n_users=60, n_items=40, n_events=4, random_state=1)
     users, items = np.nonzero(np.random.default_rng(0).random((60, 40)) < 0.6 * (truth.theta @ truth.psi.T))
     return Observations.from_arrays(users, items, np.ones(users.size))
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A chromium for all tests of a process, as a second driver would not start. Tests skip where there is none."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="browser tests need playwright")
+    pytest.importorskip("jinja2", reason="reports need the extra 'report'")
+    if not browsers.available():
+        pytest.skip("no chromium on this machine")
+    playwright.expect.set_options(timeout=browsers.PATIENCE)
+    with playwright.sync_playwright() as driver:
+        try:
+            found = browsers.launched(driver)
+        except playwright.Error as error:
+            if browsers.system_browser() or "missing dependencies" not in str(error):
+                raise
+            pytest.skip("playwright's chromium misses libraries of the system")
+        yield found
+        found.close()

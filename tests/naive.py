@@ -632,3 +632,135 @@ def neighbour_links(table, ridges, n_neighbours):
             gram = table[:, chosen].T @ table[:, chosen] + np.diag(ridges[chosen])
             weights[chosen, item] = np.linalg.solve(gram, together[chosen])
     return weights
+
+
+def row_given_known_cells(theta, noise, centre, precision, row):
+    """Mean and variance of a row's missing cells given the others, by the joint normal distribution of all cells."""
+    mean = theta @ centre
+    covariance = theta @ np.linalg.inv(precision) @ theta.T + np.diag(noise)
+    gaps, known = np.flatnonzero(np.isnan(row)), np.flatnonzero(~np.isnan(row))
+    slopes = covariance[np.ix_(gaps, known)] @ np.linalg.inv(covariance[np.ix_(known, known)])
+    left = covariance[np.ix_(gaps, gaps)] - slopes @ covariance[np.ix_(known, gaps)]
+    return mean[gaps] + slopes @ (row[known] - mean[known]), np.diag(left)
+
+
+def answer_logs(posterior, users, items, answers):
+    """The logarithm of how likely each answer is in each draw, one by one, from what a draw says of events."""
+    found = np.empty((posterior.n_draws, len(answers)))
+    for k in range(posterior.n_draws):
+        for n, (u, i, answer) in enumerate(zip(users, items, answers, strict=True)):
+            theta, psi = posterior.theta[k, u].astype(float), posterior.psi[k, i].astype(float)
+            said = sum(theta[d] * psi[d] for d in range(theta.size))
+            if posterior.likelihood == "gaussian":
+                found[k, n] = stats.norm.logpdf(answer, said, np.sqrt(float(posterior.noise[k, u])))
+                continue
+            if posterior.likelihood == "bernoulli":
+                chance = min(max(said, posterior.bounds[0]), posterior.bounds[1])
+                density = chance if answer == 1.0 else 1.0 - chance
+            else:
+                values = np.unique(posterior.training.values)
+                place = int(np.argmin(np.abs(values - answer)))
+                density = 0.0
+                for d in range(theta.size):
+                    level = int(np.argmin(np.abs(posterior.levels - psi[d])))
+                    astray = min(0.1 * (values.size - 1), 0.3)
+                    further = [0.3 ** abs(level - other) if other != level else 0.0 for other in range(values.size)]
+                    emitted = 1.0 - astray if place == level else astray * further[place] / sum(further)
+                    density += theta[d] * emitted
+            found[k, n] = np.log(density)
+    return found
+
+
+def event_chances(row, logs, log_shares, sharpness=1.0):
+    """The probability of each event of a row whose answers all come from one; -1 is no answer."""
+    weights = list(log_shares)
+    for d in range(len(weights)):
+        weights[d] += sum(logs[i, d, a] for i, a in enumerate(row) if a >= 0)
+    return softmax(sharpness * np.array(weights))
+
+
+def drawn_chances(answers, events, prior, n_events, state, gamma):
+    """One item's chances in every event, from the same random numbers as the kernel takes."""
+    drawn = np.empty((n_events, len(prior)))
+    for d in range(n_events):
+        for a in range(len(prior)):
+            times = sum(1 for answer, event in zip(answers, events, strict=True) if (answer, event) == (a, d))
+            state, drawn[d, a] = gamma(np.uint64(state), prior[a] + times)
+    return drawn / drawn.sum(axis=1, keepdims=True)
+
+
+def nominal_distribution(logs, log_shares, row, item, width):
+    """The mean over draws of the probabilities of an item's answers, given the other answers of a row."""
+    others = [-1 if i == item else a for i, a in enumerate(row)]
+    said = [
+        event_chances(others, *draw) @ np.exp(draw[0][item, :, :width]) for draw in zip(logs, log_shares, strict=True)
+    ]
+    return np.mean(said, axis=0)
+
+
+def mood_covariance(some, others, variance, half_life):
+    """Covariances of moods at some moments with those at others."""
+    return variance * 2.0 ** (-np.abs(np.subtract.outer(some, others)) / half_life)
+
+
+def mood_posterior(answers, times, noise, variance, half_life, asked):
+    """Mean and covariance of a mood at the moments asked: a Gaussian process, all answers in one matrix."""
+    whole = mood_covariance(times, times, variance, half_life) + np.diag(noise)
+    across = mood_covariance(asked, times, variance, half_life)
+    gain = across @ np.linalg.inv(whole)
+    return gain @ answers, mood_covariance(asked, asked, variance, half_life) - gain @ across.T
+
+
+def mood_log_density(answers, times, noise, variance, half_life):
+    """Logarithm of the density of answers that are mood and noise."""
+    whole = mood_covariance(times, times, variance, half_life) + np.diag(noise)
+    return stats.multivariate_normal(np.zeros(len(answers)), whole, allow_singular=True).logpdf(answers)
+
+
+def steps(theta, left, ridge=3.0):
+    """Return the mean of what is left in each event, with so many rows of 0 added to each."""
+    size = theta.shape[1]
+    return np.linalg.lstsq(np.vstack([theta, np.sqrt(ridge) * np.eye(size)]), np.r_[left, np.zeros(size)], rcond=None)[
+        0
+    ]
+
+
+def left_out_smooth(others, left, ridge):
+    """What a normal process says of each row given all but itself; rows are alike by their distance in deviations."""
+    spread = others.std(axis=0)
+
+    def alike(a, b):
+        return np.exp(-np.mean(((a - b) / spread) ** 2) / 2)
+
+    out = np.empty(left.size)
+    for row in range(left.size):
+        rest = [k for k in range(left.size) if k != row]
+        gram = np.array([[alike(others[a], others[b]) + ridge * (a == b) for b in rest] for a in rest])
+        out[row] = np.array([alike(others[row], others[k]) for k in rest]) @ np.linalg.solve(gram, left[rest])
+    return out
+
+
+def left_out_steps(events, left):
+    """Return what the other rows say of each row, by fitting anew without it; means over draws."""
+    found = np.zeros(left.size)
+    for theta in events:
+        for row in range(left.size):
+            rest = np.arange(left.size) != row
+            found[row] += theta[row] @ steps(theta[rest], left[rest]) / len(events)
+    return found
+
+
+def expected_column(thetas, slopes, values):
+    """Return what users expect of an item by its attributes, on average over draws."""
+    found = np.zeros(thetas.shape[1])
+    for theta, own in zip(thetas, slopes, strict=True):
+        for u, row in enumerate(theta):
+            psi = own[0] + sum(value * slope for value, slope in zip(values, own[1:], strict=True))
+            found[u] += float(row @ psi) / len(thetas)
+    return found
+
+
+def nearest_column(theta, weights, column):
+    """Return the psi, of any numbers, whose column is nearest to one, where rows weigh differently."""
+    root = np.sqrt(weights)
+    return np.linalg.lstsq(theta * root[:, None], column * root, rcond=None)[0]

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
@@ -78,9 +79,63 @@ def test_the_source_distribution_can_be_built_and_tested(built):
         "CHANGELOG.md",
         "tests/naive.py",
         "docs/model.md",
+        "packaging/conda/meta.yaml",
     ):
         assert path in names
+    assert not [path for path in names if path.startswith("docs/") and (path.endswith(".png") or "/parts" in path)]
     assert not [path for path in names if re.search(r"__pycache__|\.nb[ci]$|\.venv|\.git/", path)]
+
+
+def recipe():
+    """Return the recipe for conda as conda-build would read it, by its functions that read files."""
+    jinja2, yaml = pytest.importorskip("jinja2"), pytest.importorskip("yaml")
+    folder = ROOT / "packaging" / "conda"
+
+    def load_file_data(name, *, from_recipe_dir):
+        return tomllib.loads((folder / name).read_text(encoding="utf-8"))
+
+    def load_file_regex(name, pattern, *, from_recipe_dir):
+        return re.search(pattern, (folder / name).read_text(encoding="utf-8"))
+
+    template = jinja2.Template((folder / "meta.yaml").read_text(encoding="utf-8"))
+    text = template.render(load_file_data=load_file_data, load_file_regex=load_file_regex, PYTHON="python")
+    return yaml.safe_load(text)
+
+
+def test_the_recipe_for_conda_is_that_of_the_package():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    made = recipe()
+    assert made["package"] == {"name": "kolmogorov", "version": __version__}
+    assert made["source"]["url"] == f"../../dist/kolmogorov-{__version__}.tar.gz"
+    assert made["build"]["entry_points"] == ["kolmogorov = kolmogorov.cli:main"]
+    wanted = [f"python {project['requires-python']}", *project["dependencies"]]
+    assert [line.replace(" ", "") for line in made["requirements"]["run"]] == [line.replace(" ", "") for line in wanted]
+    assert made["about"]["home"] == project["urls"]["Homepage"]
+
+
+@pytest.mark.long("the wheel")
+def test_the_script_of_the_recipe_builds_from_the_sources(built, tmp_path):
+    pytest.importorskip("hatchling")
+    with tarfile.open(built["source"]) as archive:
+        archive.extractall(tmp_path / "work", **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+    (folder,) = (tmp_path / "work").iterdir()
+    words = recipe()["build"]["script"].split()
+    call(sys.executable, *words[1:], "--no-index", "--target", tmp_path / "made", cwd=folder)
+    assert (tmp_path / "made" / "kolmogorov" / "_version.py").exists()
+
+
+def test_all_is_everything_that_the_library_can_do():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    (everything,) = extras["all"]
+    assert set(re.search(r"\[(.*)\]", everything)[1].split(",")) == set(extras) - {"all", "docs", "bench"}
+
+
+def test_addresses_of_the_project_stand_in_one_place():
+    urls = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["urls"]
+    assert {"Homepage", "Documentation", "Source", "Issues", "Changelog"} <= set(urls)
+    for name in ("mkdocs.yml", "CITATION.cff", "README.md", "packaging/conda/meta.yaml"):
+        text = (ROOT / name).read_text("utf-8")
+        assert not [url for url in urls.values() if url in text], name
 
 
 def test_the_change_log_begins_with_this_version():
@@ -159,7 +214,7 @@ def test_an_empty_environment(kind, built, index, tmp_path):
     call(scripts / "python", "-m", "pip", "install", built[kind])
     assert "No broken requirements" in call(scripts / "python", "-m", "pip", "check")
     use(scripts, tmp_path)
-    assert "dolphin" in call(scripts / "kolmogorov", "demo", cwd=tmp_path)
+    assert "Austria" in call(scripts / "kolmogorov", "demo", cwd=tmp_path)
     assert "Kernels ready" in call(scripts / "kolmogorov", "doctor", "--warm", cwd=tmp_path)
 
 

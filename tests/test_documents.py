@@ -9,23 +9,25 @@ from pathlib import Path
 
 import pytest
 
+from helpers import peers
 from helpers.pages import blocks, differs, lines_of, pictures, played
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
-PAGES = [*sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("api/*.md")), *sorted(DOCS.glob("measured/*.md"))]
+PAGES = [*sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("api/*.md"))]
 DOCUMENTS = [ROOT / "README.md", CONTRIBUTING, *PAGES]
 #: Names that a recipe makes up, or that are made.
 INVENTED = {"my_method.py", "my_verb.py", "my_page.md", "table7.py", "fig9.py"}
 #: Pages whose examples need what a machine that runs the tests may not have.
-NOT_RUN = {"use_gpu.md"}
+NOT_RUN = {"gpu.md"}
 SITE = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
 
 
 @pytest.mark.long("pages of the docs")
-@pytest.mark.parametrize("path", [p for p in DOCUMENTS if blocks(p)], ids=lambda p: p.name)
+@pytest.mark.parametrize("path", peers.marked(p for p in DOCUMENTS if blocks(p)), ids=lambda p: p.name)
 def test_examples_run(path, tmp_path, monkeypatch):
+    peers.need(*peers.PAGES.get(path.name, ()))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     for block, printed in played(path):
@@ -61,6 +63,14 @@ def test_the_two_commands_are_targets_of_the_makefile():
         assert re.search(rf"^{command}:", targets, re.MULTILINE)
 
 
+def test_make_demo_installs_what_the_first_pages_draw_with():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    core = re.search(r"core\.stamp:.*\n\t.*'(\.\[.*?\])'", makefile)[1]
+    for name in ("index.md", "install.md"):
+        assert f"pip install '{core}'" in (DOCS / name).read_text(encoding="utf-8")
+    assert {"pandas", "plot", "report"} <= set(re.findall(r"\w+", core))
+
+
 def test_recipes_name_files_that_exist():
     text = CONTRIBUTING.read_text(encoding="utf-8")
     named = re.findall(r"`((?:src|tests|docs|benchmarks|\.github|\.ci)/[\w./-]+|[A-Z]\w+\.md)`", text)
@@ -89,9 +99,29 @@ def test_a_page_says_first_what_it_is_good_for(path):
     assert first.startswith("After this page you "), f"{path.name} should say what its reader can do after it"
 
 
-@pytest.mark.parametrize("path", [p for p in section("How-to") if p.name not in NOT_RUN], ids=lambda p: p.stem)
+def test_there_are_at_most_thirty_pages():
+    titles = re.findall(r"^  - ([A-Z][\w ]+):$", SITE, re.MULTILINE)
+    pages = [path for title in titles for path in section(title) if path.parent.name != "api"]
+    assert len(pages) == len(set(pages)) <= 30
+    assert set(DOCS.glob("*.md")) <= set(pages)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [p for title in ("Predict", "Explain", "Scale") for p in section(title) if p.name not in NOT_RUN],
+    ids=lambda p: p.stem,
+)
 def test_a_how_to_shows_what_it_prints(path):
     assert any(block["kind"] in ("output", "roughly") for block in blocks(path))
+
+
+@pytest.mark.parametrize(
+    "path", [p for title in ("Start", "Predict", "Explain", "Scale") for p in section(title)], ids=lambda p: p.stem
+)
+def test_a_page_begins_with_its_example(path):
+    text = path.read_text(encoding="utf-8")
+    if path.parent.name != "gallery":  # which is a page of examples
+        assert 0 < text.find("\n```") < text.find("\n## ") % len(text), f"{path.name} should begin with its example"
 
 
 def test_the_reference_has_every_public_name():
@@ -105,7 +135,7 @@ def test_the_reference_has_every_public_name():
 
 
 def test_pictures_are_small():
-    for path in (DOCS / "images").iterdir():
+    for path in (DOCS / "images").glob("*.png"):
         assert path.stat().st_size < 100_000, path.name
 
 

@@ -1,6 +1,8 @@
 """What docs/hooks.py adds to mkdocs: patterns in the nav, pages from outside docs/, verbs, and no fetching."""
 
+import html
 import importlib.util
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -23,12 +25,22 @@ def led(hooks, page, text):
 
 
 def test_links_out_of_docs_lead_to_the_pages_that_stand_for_them(hooks):
-    assert led(hooks, "methods.md", "[a](../CONTRIBUTING.md#recipes)") == "[a](contributing.md#recipes)"
-    assert led(hooks, "measured/scale.md", "[a](../../CHANGELOG.md)") == "[a](../changes.md)"
+    assert led(hooks, "solvers.md", "[a](../CONTRIBUTING.md#recipes)") == "[a](contributing.md#recipes)"
+    assert led(hooks, "api/index.md", "[a](../../CHANGELOG.md)") == "[a](../changes.md)"
     assert led(hooks, "contributing.md", "[a](docs/symbols.md)") == "[a](symbols.md)"
-    assert led(hooks, "benchmarks.md", "[a](../docs/measured/scale.md)") == "[a](measured/scale.md)"
+    assert led(hooks, "benchmarks.md", "[a](../docs/scale.md)") == "[a](scale.md)"
     assert led(hooks, "faq.md", "[a](model.md#three-kinds-of-psi)") == "[a](model.md#three-kinds-of-psi)"
     assert led(hooks, "faq.md", "[a](https://example.com/b.md)") == "[a](https://example.com/b.md)"
+
+
+def test_a_snippet_is_copied_with_its_setup(hooks):
+    page = "```python\nx = '--'\n```\n\n```python\nprint(x)\n```\n\n```console\n$ kolmogorov demo\n```\n"
+    text = led(hooks, "faq.md", page)
+    assert "??? note \"Set-up, copied with the code below\"\n\n    ```python\n    x = '--'\n    ```" in text
+    assert "```bash\nkolmogorov demo\n```" in text
+    built = re.sub(r"```\w+\n", '<div class="highlight"><code>', text)
+    copies = re.findall(r'data-copy="([^"]*)"', hooks.on_page_content(built))
+    assert [html.unescape(copy) for copy in copies] == ["x = '--'", "x = '--'\nprint(x)", "kolmogorov demo"]
 
 
 def test_a_pattern_stands_for_the_pages_that_match(hooks, tmp_path):
@@ -47,7 +59,7 @@ def test_every_verb_and_option_is_in_the_reference(hooks):
 
     from kolmogorov.cli import main
 
-    text = led(hooks, "commands.md", hooks.VERBS)
+    text = led(hooks, "api/commands.md", hooks.VERBS)
     context = click.Context(main)
     for name in main.list_commands(context):
         assert f"## kolmogorov {name}\n" in text

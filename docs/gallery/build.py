@@ -1,4 +1,4 @@
-"""Execute the scripts of the gallery and write their pages: python docs/gallery/build.py [name ...].
+"""Execute the scripts of the gallery and write their parts of its page: python docs/gallery/build.py [name ...].
 
 A script begins with a docstring: a title, and what the reader will see. `# %%` begins a cell: comments are prose in
 Markdown, what follows them is code. A page shows what a cell prints, and the matplotlib figures it leaves open;
@@ -22,14 +22,15 @@ from PIL import Image
 
 mpl.use("Agg")
 HERE = Path(__file__).resolve().parent
-#: The pages in the order of the index.
-PAGES = ("zoo", "votes", "survey", "digits", "intervals", "planted", "maxcut", "movielens")
+#: The scripts in the order of the page.
+PAGES = ("food", "digits", "intervals", "planted", "maxcut", "movielens")
 _CELL = re.compile(r"^# %%.*\n", re.MULTILINE)
 _PICTURE = re.compile(r"^# picture: (.*)\n?", re.MULTILINE)
 _SETTING = re.compile(r"^# gallery: (\w+) (\S+)\n", re.MULTILINE)
+_PART = "<!-- gallery: {name} -->\n{text}<!-- end of {name} -->\n"
 _FIRST = """# Gallery
 
-After these pages you have seen what models say about tables of many kinds. Every page is a script that was executed:
+After this page you have seen what models say about tables of many kinds. Every part is a script that was executed:
 output and pictures are its own (`make gallery`; a test executes the scripts and compares).
 """
 
@@ -72,19 +73,18 @@ class Page:
     pictures: dict[str, bytes] = field(default_factory=dict)
 
     def write(self, folder: Path, name: str) -> None:
-        """Write the page and its pictures; pictures that it has no more are removed."""
+        """Write the pictures; those that it has no more are removed."""
         for old in folder.glob(f"{name}-*.png"):
             if old.name not in self.pictures:
                 old.unlink()
         for file, content in self.pictures.items():
             (folder / file).write_bytes(content)
-        (folder / f"{name}.md").write_text(self.text, encoding="utf-8")
 
 
 def execute(name: str) -> Page:
-    """Run a script in an empty folder and return its page."""
+    """Run a script in an empty folder and return its part of the page."""
     script = Script.read(name)
-    page = Page(f"# {script.title}\n\n{script.introduction}\n")
+    page = Page(f"## {script.title}\n\n{script.introduction}\n")
     namespace: dict[str, Any] = {"__name__": "__main__"}
     plt.close("all")  # what others left open is no picture of this page
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), mpl.rc_context({"figure.dpi": 90}):
@@ -106,15 +106,17 @@ def execute(name: str) -> Page:
     return page
 
 
-def index() -> str:
-    """Return the first page, which leads to the others."""
-    text = _FIRST
-    for name in PAGES:
-        script = Script.read(name)
-        text += f"\n## [{script.title}]({name}.md)\n\n{script.introduction}\n"
-        if (HERE / f"{name}-1.png").exists():
-            text += f"\n[![{script.title}]({name}-1.png)]({name}.md)\n"
-    return text
+def committed(name: str) -> str:
+    """Return the part of a script as the page has it now; nothing if it has none."""
+    path = HERE / "index.md"
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    found = re.search(f"<!-- gallery: {name} -->\n(.*?)<!-- end of {name} -->", text, re.DOTALL)
+    return found[1] if found else ""
+
+
+def joined(parts: dict[str, str]) -> str:
+    """Return the page, of the parts of all scripts."""
+    return "\n".join([_FIRST, *(_PART.format(name=name, text=parts[name]) for name in PAGES)])
 
 
 def missing(script: Script) -> str:
@@ -149,14 +151,17 @@ def _drawn(figure: Any) -> bytes:
 
 
 def main() -> None:
-    """Write the pages that are named, or all, and the index."""
+    """Write the parts that are named, or all."""
+    parts = {name: committed(name) for name in PAGES}
     for name in sys.argv[1:] or PAGES:
         if reason := missing(Script.read(name)):
             sys.stderr.write(f"{name}: left as it is. {reason}\n")
         else:
-            execute(name).write(HERE, name)
-            sys.stderr.write(f"{name}.md\n")
-    (HERE / "index.md").write_text(index(), encoding="utf-8")
+            page = execute(name)
+            page.write(HERE, name)
+            parts[name] = page.text
+            sys.stderr.write(f"{name}\n")
+    (HERE / "index.md").write_text(joined(parts), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -65,5 +65,5 @@ print(f"movielens.html, {Path('movielens.html').stat().st_size / 1e6:.1f} MB")
 # %%
 # **What it means.** Stars are noisy, and biases alone go far: learned from the ratings alone a Kolmogorov model is
 # about as accurate as they are. Learned from the table that draws complete it is clearly better, and still one model:
-# the events, the rules and the reasons above are those of what predicts. Read on: [one model](../one_model.md),
+# the events, the rules and the reasons above are those of what predicts. Read on: [one model](../model.md),
 # [the report](../report.md).

@@ -12,8 +12,10 @@ from kolmogorov._version import __version__
 
 _HOMES = {
     "BayesianKolmogorovModel": "kolmogorov.model.bayesian",
+    "KolmogorovImputer": "kolmogorov.model.imputation",
     "KolmogorovModel": "kolmogorov.model.kolmogorov",
     "ListModel": "kolmogorov.model.lists",
+    "NominalModel": "kolmogorov.model.nominal",
     "Observations": "kolmogorov.data.table.observations",
     "baselines": "kolmogorov.baselines",
     "bqp": "kolmogorov.bqp",
@@ -25,6 +27,7 @@ _HOMES = {
     "metrics": "kolmogorov.metrics",
     "pack": "kolmogorov.data.ratings",
     "problems": "kolmogorov.problems",
+    "read_answers": "kolmogorov.data.answers",
     "read_ratings": "kolmogorov.data.ratings",
     "solvers": "kolmogorov.solvers",
     "tune": "kolmogorov.model.tuning",

@@ -7,13 +7,16 @@ from kolmogorov import metrics as metrics
 from kolmogorov import problems as problems
 from kolmogorov import solvers as solvers
 from kolmogorov.data import datasets as datasets
+from kolmogorov.data.answers import read_answers as read_answers
 from kolmogorov.data.ratings import pack as pack
 from kolmogorov.data.ratings import read_ratings as read_ratings
 from kolmogorov.data.table.observations import Observations as Observations
 from kolmogorov.model.bayesian import BayesianKolmogorovModel as BayesianKolmogorovModel
+from kolmogorov.model.imputation import KolmogorovImputer as KolmogorovImputer
 from kolmogorov.model.kolmogorov import KolmogorovModel as KolmogorovModel
 from kolmogorov.model.lists import ListModel as ListModel
 from kolmogorov.model.loading import load as load
+from kolmogorov.model.nominal import NominalModel as NominalModel
 from kolmogorov.model.tuning import tune as tune
 
 __version__: str

@@ -11,6 +11,10 @@ class DataError(KolmogorovError, ValueError):
     """The observations cannot be used as they are."""
 
 
+class EmptyDataError(DataError):
+    """A source that could be read holds nothing."""
+
+
 class ParameterError(KolmogorovError, ValueError):
     """A parameter has a value outside its range, or a name nobody knows."""
 

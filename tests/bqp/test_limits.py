@@ -26,6 +26,7 @@ def test_numbers_up_to_the_limit_and_none_above(kind):
                 kind(*arguments)
 
 
+@pytest.mark.long("solvers beside the usual")
 @pytest.mark.parametrize("name", km.solvers.names("binary"))
 @pytest.mark.parametrize("scale", [1e100, 1e-100, 1e-300, 1e-310])
 def test_solvers_are_right_at_the_ends_of_the_range(name, scale):
@@ -175,6 +176,8 @@ def test_options_out_of_range_are_named(name):
                 bqp.solve(np.eye(2), solver=name, **{option: wrong})
 
 
+@pytest.mark.long("solvers beside the usual")
+@pytest.mark.xdist_group("absurd options")  # their solvers are compiled once
 @pytest.mark.parametrize(
     ("name", "options"),
     [

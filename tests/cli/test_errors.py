@@ -64,6 +64,7 @@ def closed(redirection, *arguments):
     )
 
 
+@pytest.mark.long("processes that are interrupted")
 def test_closed_streams(tmp_path, zoo_files):
     result = closed("<&-", "fit", "-", "-o", tmp_path / "m.km")
     assert result.returncode == 1
@@ -117,6 +118,7 @@ def cheap_call(names, command, files):
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "-1", str(10**30)])
+@pytest.mark.long("more kinds of models")
 def test_numbers_outside_all_ranges(shell, copies, value):
     for names, command in every_verb():
         call = cheap_call(names, command, copies)
@@ -187,6 +189,7 @@ READING = {
     ("rules",): lambda bad, model: ("rules", model, "--data", bad),
     ("report",): lambda bad, model: ("report", model, "--data", bad, "-o", bad.with_name("r.html")),
     ("evaluate",): lambda bad, model: ("evaluate", model, bad),
+    ("update",): lambda bad, model: ("update", model, bad, "-o", bad.with_name("u.km")),
     ("tune",): lambda bad, model: ("tune", bad, "--maximum", 5),
     ("data", "describe"): lambda bad, model: ("data", "describe", bad, "--maximum", 5),
     ("data", "pack"): lambda bad, model: ("data", "pack", bad, "-o", bad.with_name("t.kmt"), "--maximum", 5),

@@ -60,7 +60,7 @@ def test_tune_tries_levels(shell, ratings, tmp_path):
 
 def test_solve_takes_levels(shell, tmp_path):
     np.savez(tmp_path / "p.npz", S=np.eye(2), v=np.array([0.3, 3.0]))
-    for more in ([], ["--solver", "coordinate"], ["--solver", "binary", "--option", "solver=enhanced_gd"]):
+    for more in ([], ["--solver", "coordinate"], ["--solver", "binary", "--option", "solver=local_search"]):
         result = shell("solve", tmp_path / "p.npz", "--levels", "0,0.5,1", "--format", "json", *more)
         assert result.exit_code == 0, result.output
         answer = {row["what"]: row["is"] for row in json.loads(result.output)}

@@ -57,7 +57,7 @@ def test_verbs_work_on_lists(shell, clicks, saved, tmp_path):
     listed = json.loads(shell("recommend", saved, "--user", "u3", "--top", 4, "--format", "json").stdout)
     expected = model.recommend("u3", n=4)
     assert [row["item"] for row in listed] == expected["item"].tolist()
-    assert [row["probability"] for row in listed] == pytest.approx(expected["probability"].tolist())
+    assert [row["score"] for row in listed] == pytest.approx(expected["score"].tolist())
     scores = json.loads(shell("evaluate", saved, clicks, "--only-yes", "--format", "json").stdout)
     assert [row["score"] for row in scores][:3] == ["recall", "precision", "ndcg"]
     errors = json.loads(shell("evaluate", saved, clicks, "--only-yes", "--errors", "--format", "json").stdout)
@@ -68,7 +68,12 @@ def test_verbs_work_on_lists(shell, clicks, saved, tmp_path):
     assert sum(part["amount"] for part in whole["parts"]) == pytest.approx(model.predict("u3", "i4"))
     (tmp_path / "pairs.csv").write_text("user,item\nu3,i4\n")
     predicted = shell("predict", saved, tmp_path / "pairs.csv")
-    assert float(predicted.stdout.split()[1].split(",")[2]) == pytest.approx(model.predict("u3", "i4"))
+    names, row = (line.split(",") for line in predicted.stdout.split())
+    assert names == ["user", "item", "score"]
+    assert float(row[2]) == pytest.approx(model.predict("u3", "i4"))
+    in_ratings = shell("predict", saved, tmp_path / "pairs.csv", "--output", "rating")
+    assert in_ratings.exit_code == 2
+    assert "it has a score, no rating. Leave --output rating out." in " ".join(in_ratings.output.split())
     refused = shell("rules", saved)
     assert refused.exit_code == 1
     assert "holds a ListModel" in " ".join(refused.output.split())

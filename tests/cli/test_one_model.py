@@ -178,6 +178,7 @@ def drawn(monkeypatch):
     return calls
 
 
+@pytest.mark.long("more kinds of models")
 def test_settings_of_one_model_share_the_draws_of_a_fold(shell, stars, tmp_path, drawn):
     path = tmp_path / "m.km"
     result = shell("tune", stars, "--events", "2,3,4", "--folds", 2, "-o", path)
@@ -203,6 +204,7 @@ def test_ridges_are_tried_on_ratings_and_nobody_is_told_again_and_again(shell, s
     assert found.user_reg in (1.0, 10.0)
 
 
+@pytest.mark.long("more kinds of models")
 def test_draws_are_tuned_by_their_events_alone(shell, stars, drawn):
     result = shell("tune", stars, "--model", "draws", "--events", "2", "--folds", 2)
     assert result.exit_code == 0, result.output
@@ -239,6 +241,7 @@ def test_models_of_older_versions_are_refused_in_one_sentence(shell, path, tmp_p
 
 
 @pytest.mark.parametrize(("kind", "name", "count"), [(Sampler, "_take", 60), (CompletionEngine, "sweep", 2)])
+@pytest.mark.long("processes that are interrupted")
 def test_a_page_whose_test_is_interrupted_is_not_written(shell, stars, tmp_path, interrupted, kind, name, count):
     """A page would tell the quality of a fit that was ended early as if it were the model's."""
     path, page = tmp_path / "m.km", tmp_path / "page.html"

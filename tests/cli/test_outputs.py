@@ -21,6 +21,7 @@ from .conftest import every_verb
 WRITING = {
     "fit": lambda ratings, model: [("fit", ratings, "--events", 2), [ratings]],
     "fit checkpoint": lambda ratings, model: [("fit", ratings, "-o", model.with_suffix(".new")), [ratings]],
+    "update": lambda ratings, model: [("update", model, ratings), [ratings]],
     "predict": lambda ratings, model: [("predict", model, ratings), [ratings, model]],
     "recommend": lambda ratings, model: [("recommend", model, "--ratings", ratings), [ratings, model]],
     "recommend one": lambda ratings, model: [("recommend", model, "--user", "bear"), [model]],

@@ -50,6 +50,7 @@ def test_tune_shows_guesses_and_keeps_to_its_time(shell, noise):
     assert "does not beat" in result.output
 
 
+@pytest.mark.long("more kinds of models")
 def test_only_yes_needs_a_word_and_is_judged_by_lists(shell, likes, tmp_path):
     model = tmp_path / "m.km"
     refused = shell("fit", likes, "-o", model)

@@ -53,6 +53,16 @@ def test_every_verb_has_help_with_an_example(verb):
 def test_the_demo_shows_what_it_promises():
     result = run("demo")
     assert result.exit_code == 0
+    words = " ".join(result.output.split())
+    for promised in ("The 6 learned events", "⇒", "Why Austria", "What if a country", "General Assembly"):
+        assert promised in words
+    told, guessed = re.search(r"called right .*?: ([\d.]+)% .*? vote: ([\d.]+)%", words).groups()
+    assert float(told) > float(guessed)
+
+
+def test_the_zoo_demo_shows_what_it_promises():
+    result = run("demo", "zoo")
+    assert result.exit_code == 0
     for words in ("Accuracy on held-out cells", "best constant guess", "learned events", "⇒", "Why the dolphin"):
         assert words in result.output
     told, guessed = (
@@ -209,7 +219,7 @@ def environment():
 
 def test_it_runs_as_a_process_in_a_plain_terminal():
     result = subprocess.run(
-        [sys.executable, "-m", "kolmogorov", "demo"], capture_output=True, env=environment(), check=True
+        [sys.executable, "-m", "kolmogorov", "demo", "zoo"], capture_output=True, env=environment(), check=True
     )
     assert b"feathers ? eggs" in result.stdout
 
@@ -276,18 +286,32 @@ def test_rules_are_counted_on_what_the_model_has_not_seen(model, ratings):
     held = fresh.subset(
         np.array([pair not in known for pair in zip(fresh.user_rows(), fresh.item_rows(), strict=True)])
     )
-    expected = learned.relations().rules(max_rules=5).on(held).columns()
+    chosen = learned.relations().rules(max_rules=5)
+    expected = chosen.on(held).columns()
     assert [rule["antecedents"] for rule in rules] == expected["antecedents"]
     assert [rule["support"] for rule in rules] == expected["support"].tolist()
-    assert [rule["p_adjusted"] for rule in rules] == expected["p_adjusted"].tolist()
+    # What a rule was chosen by is that of the training data.
+    for name, column in (
+        ("p_value", chosen.p_value),
+        ("p_adjusted", chosen.p_adjusted),
+        ("stated", chosen.stated),
+        ("support_in_training", chosen.support),
+        ("held_in_training", chosen.held),
+    ):
+        assert [rule[name] for rule in rules] == column.tolist()
     about = run("rules", model, "--data", ratings, "--item", "feathers", "--kind", "exclusion", "--format", "csv")
     for row in csv.DictReader(io.StringIO(about.output)):
         assert "feathers" in (row["antecedents"], row["consequents"].removeprefix("not "))
     table = run("rules", model, "--data", ratings)
     assert "held-out ratings" in table.output
     assert "training data" in run("rules", model).output
-    assert "rules supported among" in run("rules", model).output
+    every = learned.relations().rules()
+    words = f"3 of {len(every)} supported rules, among {every.n_judged} pairs of items, counted on the training data"
+    assert words in " ".join(run("rules", model, "--top", 3).output.split())
+    less = " ".join(run("rules", model, "--max-p", 0.9, "--top", 100).output.split())
+    assert f"rules with an adjusted p of at most 0.9 ({len(every)} are supported), among" in less
     assert "rules that the model says" in run("rules", model, "--all").output
+    assert "(the model says" in run("rules", model, "--all", "--min-lift", 99).output
     longer = run("rules", model, "--antecedents", 2, "--top", 100, "--format", "json")
     names = [rule["antecedents"] for rule in json.loads(longer.output)]
     assert any(" and " in name for name in names)
@@ -296,8 +320,7 @@ def test_rules_are_counted_on_what_the_model_has_not_seen(model, ratings):
     assert len(json.loads(short.output)) < len(names)
     assert "--antecedents" in run("rules", model, "--all", "--antecedents", 2).output
     none = run("rules", model, "--max-p", 0)
-    assert "No rule is supported by these data." in none.output
-    assert "pairs of items were looked at" in none.output
+    assert f"No rule meets these limits ({len(every)} are supported). --all shows what" in none.output
 
 
 def test_help_keeps_its_lines():

@@ -55,12 +55,14 @@ def rated_table():
     frame = pd.DataFrame(columns | {"age": 30})
     table = km.Observations.from_frame(frame, "who", weight="times", maximum=5)
     labelled = table.items.with_labels({3: "Three", 5: "<script>"})
-    return km.Observations(table.users, labelled, table.rows, table.scale, table.source)
+    named = km.Observations(table.users, labelled, table.rows, table.scale, table.source)
+    return named.with_times(rng.uniform(0, 100, 24))
 
 
 CHAINS = {"n_chains": 2, "burn_in": 3, "n_samples": 4, "n_features": 2, "random_state": 0, "n_jobs": 1}
 #: Of drawn models; those at even places are of yes and no, the others of ratings.
 LEVELS = ({"levels": 2}, {"levels": 2}, {}, {}, {"levels": [0.2, 0.8]}, {"likelihood": "categorical"})
+LEVELS += ({"levels": [0.1, 0.9]}, {"time": "mood"})
 POINT = {"n_events": 3, "n_init": 2, "random_state": 0, "n_jobs": 1, "tol": 0.0}
 RATINGS = POINT | {"learn_from": "ratings", "user_reg": 1.0}
 
@@ -84,6 +86,8 @@ def corpus(folder):
         km.baselines.SVDpp(2, n_epochs=2, random_state=0).fit(yes),
         *(km.BayesianKolmogorovModel(2, **CHAINS, **options).fit(table) for options, table in drawn),
     ]
+    words = [["tea", 1, True], ["milk", 2.5, False], ["tea", None, True], ["rum", 1, None]]
+    models.append(km.NominalModel(2, n_chains=1, burn_in=3, n_samples=3, random_state=0, n_jobs=1).fit(words))
     found = {kind: [] for kind in KINDS}
     for model in models:
         model.save(folder / "m")
@@ -195,6 +199,65 @@ def check_model(model):
             assert np.linalg.eigvalsh(pull)[0] >= -1e-6 * np.abs(pull).max()
         assert fitted.learned_from in ("draws", "ratings")
         assert all(np.isfinite(sweep.objective) for sweep in fitted.history)
+        assert fitted.n_changed >= 0
+        if fitted.chains is not None:
+            check_chains(fitted)
+
+
+def check_chains(fitted):
+    chains = fitted.chains
+    n_chains, _, size = chains.theta.shape
+    assert chains.theta.shape == (n_chains, len(fitted.users), size)
+    assert chains.psi.shape == (n_chains, len(fitted.items), size)
+    assert chains.noise.shape == (n_chains, len(fitted.users))
+    assert min(n_chains, size) > 0
+    assert (chains.theta >= 0).all()
+    assert np.allclose(chains.theta.sum(axis=-1), 1.0, atol=1e-5)
+    assert (np.diff(chains.levels) > 0).all()
+    assert np.isin(chains.psi, chains.levels.astype(np.float32)).all()
+    for numbers in (chains.noise, *chains.priors.values()):
+        assert (numbers > 0).all()
+        assert np.isfinite(numbers).all()
+
+
+def update_model(model):
+    """Go on from where chains say that they ended: a model comes of it, or a sentence."""
+    training = model.fitted_.training
+    first = training.subset(np.arange(len(training)) < 1)
+    other = 0.0 if first.values[0] > 0.5 else 1.0
+    turned = km.Observations.from_arrays(
+        first.users.ids[first.user_rows()],
+        first.items.ids[first.item_rows()],
+        training.scale.rating(np.array([other])),
+        minimum=training.scale.minimum,
+        maximum=training.scale.maximum,
+    )
+    with contextlib.suppress(KolmogorovError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.set_params(random_state=0, n_jobs=1).update(turned)
+        check_model(model)
+
+
+def use_answers(model, folder):
+    """Do with a model of answers whatever may be done with one."""
+    table = [
+        [labels[0] for labels in model.categories_.values()],
+        [None] * len(model.categories_),
+        ["?"] * len(model.categories_),
+    ]
+    frame = km.data.answers.AnswerTable(
+        range(3), list(model.categories_), [list(column) for column in zip(*table, strict=True)]
+    )
+    for item, labels in model.categories_.items():
+        answer = model.predict_distribution(frame, item)
+        assert answer.shape == (3, len(labels))
+        assert (answer >= 0).all()
+        assert np.allclose(answer.sum(axis=1), 1.0, atol=1e-5)
+    assert not any(label is None for column in model.predict(frame).answers for label in column)
+    assert np.isfinite(model.score(frame))
+    model.save(folder / "again")
+    same = km.load(folder / "again").predict_distribution(frame)
+    assert all(np.array_equal(same[item], found) for item, found in model.predict_distribution(frame).items())
 
 
 def use_model(model, folder):
@@ -210,6 +273,9 @@ def use_model(model, folder):
         assert np.allclose(answer.sum(axis=1), 1.0, atol=1e-5)
         said = np.clip(model.scale_.rating(model.predict(users, items[0])), *model.rating_values_[[0, -1]])
         assert np.allclose(answer @ model.rating_values_, said, atol=1e-5 * model.scale_.span)
+    if getattr(model, "time", None):
+        assert np.isfinite(model.predict(users, items[0], times=50.0)).all()
+        assert np.isfinite(model.predict_interval(users, items[0], times=50.0)).all()
     if hasattr(model, "transform"):
         theta = model.fold_in(model.fitted_.training, side="users")
         assert np.allclose(theta.sum(axis=1), 1.0, atol=1e-5)
@@ -245,10 +311,15 @@ def judge(kind, path, folder, page=False):
                 model = km.load(path)
             assert model.get_params().get("checkpoint") is None
             assert model.get_params().get("random_state") is None
+            if isinstance(model, km.NominalModel):
+                use_answers(model, folder)
+                return "loaded"
             check_model(model)
             use_model(model, folder)
             if page:
                 check_page(model, folder)
+            if isinstance(model, km.KolmogorovModel) and model.fitted_.chains is not None:
+                update_model(model)
         elif kind == "tables":
             with limited(path):
                 table = km.Observations.open(path)

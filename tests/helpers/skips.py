@@ -13,6 +13,7 @@ CAUSES = [
         "no instances",
         "KOLMOGOROV_DATA=FOLDER make test, with bqp there",
     ),
+    (r"make test-peers", "tests of harnesses and ArviZ", "no packages of others", "make test-peers"),
     (r"extra '(?P<extra>\w+)'", "tests", "no extra '{extra}'", ".venv/bin/pip install -e '.[{extra}]'"),
     (r"could not import '(?P<module>\w+)", "tests", "no {module}", ".venv/bin/pip install -e '.[all]'"),
 ]

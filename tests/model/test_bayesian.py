@@ -136,6 +136,14 @@ def test_more_events_come_nearer_to_the_average(ratings, model):
     assert distance[-1] < 0.05
 
 
+def test_one_model_has_the_events_that_were_asked_of_the_draws(ratings):
+    """Unless the table chose them: there may be more than anybody reads."""
+    asked = BayesianKolmogorovModel(3, **SMALL).fit(ratings)
+    assert asked.as_model().theta_.shape[1] == asked._one_model.n_events == 3
+    free = BayesianKolmogorovModel(**SMALL).fit(ratings)
+    assert free.as_model().theta_.shape[1] == free._one_model.n_events <= 16
+
+
 def test_saved_and_loaded(model, ratings, tmp_path):
     model.save(tmp_path / "b.km")
     back = load(tmp_path / "b.km")

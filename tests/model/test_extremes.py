@@ -26,6 +26,7 @@ def weighed(table, weights):
 
 @pytest.mark.parametrize("weights", ["all", "one", "mixed"])
 @pytest.mark.parametrize("name", MODELS)
+@pytest.mark.long("more kinds of models")
 def test_large_and_small_weights_end_in_numbers(zoo, name, weights):
     n = len(zoo)
     heavy = {"all": np.full(n, 1e9), "one": np.where(np.arange(n) == 7, 500.0, 1.0), "mixed": np.ones(n)}[weights]
@@ -64,6 +65,7 @@ def test_every_fit_is_checked_at_its_end(zoo, name, monkeypatch):
         "model.descent",
         "fitting.distillation.one_model",
         "sampling.drawing",
+        "sampling.moving.kept",
         "baselines.factorization",
         "baselines.svdpp",
     )
@@ -115,6 +117,7 @@ _LONG = pytest.mark.long("more kinds of models")
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=() if name == "all sizes" else _LONG) for name in WEIGHTS])
 @pytest.mark.parametrize("model", [pytest.param(km.KolmogorovModel, marks=_LONG), km.BayesianKolmogorovModel])
+@pytest.mark.long("more kinds of models")
 def test_draws_end_with_any_weights(model, name):
     """Where they did not, they did not listen to Ctrl-C either: hence a process."""
     code = "import sys, numpy as np, kolmogorov as km; from model.test_extremes import WEIGHTS, of_weights\n"

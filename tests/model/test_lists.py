@@ -63,7 +63,8 @@ def test_a_score_is_the_balance_of_links_and_events(model, parts):
     said = model.predict(train.users.ids[users], train.items.ids[items])
     assert np.allclose(said, np.clip(expected[users, items], 0, 1))
     listed = model.recommend(train.users.ids[5].item(), n=4)
-    assert np.allclose(listed["probability"], model.predict(train.users.ids[5].item(), listed["item"].to_numpy()))
+    assert list(listed) == ["item", "score", "count"]
+    assert np.allclose(listed["score"].clip(0, 1), model.predict(train.users.ids[5].item(), listed["item"].to_numpy()))
     assert not set(listed["item"]) & set(train.items.ids[train.item_rows()[train.user_rows() == 5]])
 
 
@@ -76,8 +77,9 @@ def test_an_explanation_adds_up(model, parts):
         row = model.fitted_.scores_at_rows(model.users_.encode([user]), model.items_.encode([item]))[0]
         assert total == pytest.approx(why.score, abs=1e-12)
         assert why.score == pytest.approx(row, abs=1e-9)
-        assert sum(amount for _, amount in why.steps) == pytest.approx(why.probability, abs=1e-9)
-        assert sum(why.columns()["amount"]) == pytest.approx(model.predict(user, item), abs=1e-9)
+        assert sum(amount for _, amount in why.steps) == pytest.approx(why.score, abs=1e-9)
+        assert sum(why.columns()["amount"]) == pytest.approx(why.score, abs=1e-9)
+        assert model.predict(user, item) == pytest.approx(np.clip(why.score, 0, 1), abs=1e-9)
         assert {part.item for part in why.items} == set(train.items.ids[train.item_rows()[train.user_rows() == user]])
     assert "because of game" in str(model.explain(item="more of 3", guest={"game 3": 1}))
     assert "score" in why._repr_html_()
@@ -87,8 +89,8 @@ def test_an_explanation_adds_up(model, parts):
 def test_a_guest_is_explained_as_he_is_recommended_to(model):
     guest = {"game 2": 1, "more of 4": 1}
     listed = model.recommend(guest=guest, n=3)
-    for item, said in zip(listed["item"], listed["probability"], strict=True):
-        assert model.explain(item=item, guest=guest).probability == pytest.approx(said, abs=1e-9)
+    for item, said in zip(listed["item"], listed["score"], strict=True):
+        assert model.explain(item=item, guest=guest).score == pytest.approx(said, abs=1e-9)
     with pytest.raises(DataError, match="Give an item, and a user or a guest"):
         model.explain(item="game 2")
     with pytest.raises(UnknownIdError):
@@ -110,7 +112,7 @@ def test_a_table_of_new_rows_is_completed_as_guests_are(model):
     row = np.full((1, len(model.items_)), np.nan)
     row[0, model.items_.encode(["game 7"])] = 1.0
     listed = model.recommend(guest={"game 7": 1}, n=5)
-    assert np.allclose(model.predict(row)[0, model.items_.encode(listed["item"].to_numpy())], listed["probability"])
+    assert np.allclose(model.predict(row)[0, model.items_.encode(listed["item"].to_numpy())], listed["score"])
 
 
 def test_the_same_seed_gives_the_same_bits_on_any_number_of_threads(parts):
@@ -228,3 +230,14 @@ def test_titles_events_and_clones(model):
 )
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
+
+
+def test_a_score_without_a_reason_is_told_as_such(model):
+    """Nothing that a guest has speaks for an item that goes with none of it."""
+    for item in model.items_.ids.tolist():
+        why = model.explain(item=item, guest={"game 2": 1})
+        if not any(part.amount > 0.0005 for part in (*why.items, *why.events)):
+            assert why.sentence.endswith(": nothing that they have speaks for it")
+            assert why.said == {"score": why.score}
+            return
+    raise AssertionError("everything is spoken for")

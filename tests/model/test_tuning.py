@@ -103,6 +103,7 @@ def test_guesses_stand_beside(zoo):
 
 
 @pytest.mark.parametrize("seconds", [1e-6, 0.3])
+@pytest.mark.long("more kinds of models")
 def test_a_budget_ends_the_search_with_the_best_so_far(zoo, seconds):
     found = km.tune(zoo, max_seconds=seconds)
     assert 1 <= len(found.trials) <= 36

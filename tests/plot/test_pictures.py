@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
-from kolmogorov.errors import DataError, MissingExtraError
+from kolmogorov.errors import DataError, MissingExtraError, UnknownIdError
 from kolmogorov.interpret.events.naming import EventItems
 from kolmogorov.plot.canvas import GREY, colour
 
@@ -42,6 +42,7 @@ def test_events_are_bars_by_name(model):
 def test_axes_in_axes_out(model, split):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     plots = (
+        model.plot.users,
         model.plot.events,
         model.plot.matrix,
         model.plot.order,
@@ -62,6 +63,19 @@ def test_the_matrix_shows_supports(model):
     classes = {tuple(row) for row in model.psi_.tolist()}
     assert len(ax.get_yticks()) == len(classes)
     assert len(model.plot.matrix(max_rows=3).get_yticks()) == 3
+
+
+def test_users_are_made_of_events(model):
+    ax = model.plot.users(["dove", "bear", "bass"])
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert sorted(names) == ["bass", "bear", "dove"]
+    widths = np.array([[bar.get_width() for bar in bars] for bars in ax.containers])
+    theta = model.theta_[model.users_.encode(names)]
+    assert np.allclose(widths.T, theta)
+    assert (np.diff(theta.argmax(axis=1)) >= 0).all()
+    assert len(model.plot.users(max_rows=4).get_yticks()) == 4
+    with pytest.raises(UnknownIdError):
+        model.plot.users(["unicorn"])
 
 
 def test_the_order_shows_covers(model):

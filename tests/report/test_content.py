@@ -3,17 +3,24 @@
 import base64
 import json
 import re
+from dataclasses import replace
+from datetime import date
 
 import numpy as np
 import pytest
 
-from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets
+from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets, load, read_ratings
+from kolmogorov.data.datasets.bundled import CREDITS
 from kolmogorov.errors import MissingExtraError, ParameterError
 from kolmogorov.interpret.events.naming import EventItems
 from kolmogorov.metrics import simple_guesses
 from kolmogorov.report import Options, gather
+from kolmogorov.report.events import indistinct
 from kolmogorov.report.names import plurals
+from kolmogorov.report.opening.table import histogram, labels_of
 from kolmogorov.report.packing import nibbles, varints
+from kolmogorov.sampling.convergence import convergence_of
+from kolmogorov.surface.held_out import trained_on
 
 pytest.importorskip("jinja2", reason="reports need the extra 'report'")
 
@@ -148,7 +155,7 @@ def psi_on(page, shape):
     if model["kind"] == "bits":
         return np.unpackbits(numbers(model["psi"], np.uint8), bitorder="little")[: np.prod(shape)].reshape(shape)
     if model["kind"] == "chances":
-        return numbers(model["psi"], "<u2").reshape(shape) / 65535
+        return numbers(model["psi"], "<f8").reshape(shape)
     return np.array(model["levels"])[numbers(model["psi"], np.uint8)].reshape(shape)
 
 
@@ -162,6 +169,7 @@ def test_the_model_of_the_page_is_the_model(zoo, rng, levels, learn_from):
         mark = model.fitted_.likes if mark is None else mark
         found = gather(model, table, Options())
         psi = psi_on(found, model.psi_.shape)
+        assert np.array_equal(psi, model.psi_)
         theta = numbers(found["model"]["theta"], "<u2").reshape(model.theta_.shape) / 65535
         expected = model.inverse_transform(model.theta_)
         assert np.clip(theta @ psi.T, 0, 1) == pytest.approx(expected, abs=5e-5)
@@ -199,6 +207,7 @@ def test_draws_are_shown_as_one_model_and_rules_have_probabilities(drawn, zoo, s
         "n_chains": 2,
         "n_events": 5,
         "distance": pytest.approx(np.sqrt(np.mean(away**2)), rel=0.25),
+        "agreement": f"{convergence_of(posterior)}.",
     }
     rules, relations = found["rules"], drawn.relations()
     looked_at = 0
@@ -255,6 +264,28 @@ def test_numbers_of_rules_come_from_python(content, model, split):
         assert content["items"]["rates"][right] == pytest.approx(np.mean(everyone), abs=5.1e-4)
     assert sum(seen > 0 for seen in rules["seen"]) > 50
     assert len(rules["kind"]) == rules["listed"]
+    assert rules["n_supported"] == rules["supported"].count(1)
+    assert sum(rules["n_by_kind"]) == sum(flag > 0 for flag in rules["supported"])
+    listed = model.relations().rules(likes=0.6, kinds=rules["kinds"], max_rules=None)
+    keys = zip(listed.code.tolist(), listed.antecedent.tolist(), listed.consequent.tolist(), strict=True)
+    python = dict(zip(keys, listed.p_adjusted.tolist(), strict=True))
+    page = {}
+    for k, key in enumerate(zip(rules["kind"], rules["from"], rules["to"], strict=True)):
+        # What is shown by default: from yes to yes, at least 5 cases, half of which held.
+        assert (rules["supported"][k] == 1) == (key in python and key[0] < 2)
+        if rules["supported"][k]:
+            page[key] = 10 ** rules["p"][k]
+            assert rules["trained"][k] >= 5
+            assert rules["trained_held"][k] >= 0.5 * rules["trained"][k]
+    assert set(page) == set(python)
+    assert [page[key] for key in python] == pytest.approx(list(python.values()), rel=0.002)
+    assert rules["looked"] == listed.n_judged <= 105
+
+
+def test_no_item_fills_the_list_of_rules(content):
+    rules = content["rules"]
+    shown = [end for end, flag in zip(rules["to"], rules["supported"], strict=True) if flag]
+    assert max(shown[:12].count(end) for end in shown) <= 3 * 2
 
 
 def test_errors_in_groups_add_up(content, model, split):
@@ -271,15 +302,143 @@ def test_errors_in_groups_add_up(content, model, split):
     assert gather(model, test, Options())["wrong"]["confusion"] == wrong["confusion"]
 
 
-def test_the_example_is_a_rule_at_work(content, model, split):
-    found = content["example"]
-    train, _ = split
-    said = dict(
-        zip(zip(train.user_rows().tolist(), train.item_rows().tolist(), strict=True), train.values, strict=True)
-    )
-    assert said[found["user"], found["because"]] == 1.0
-    assert (found["user"], found["item"]) not in said
-    assert content["rules"]["supported"][found["rule"]]
+def test_the_example_is_where_the_model_differs_most_from_everybody(content, model, split):
+    """It is chosen by what is predicted; what was said has no part in it."""
+    found, test = content["example"], split[1]
+    apart = np.abs(model.predict(test) - (model.fitted_.population @ model.psi_.T.astype(float))[test.item_rows()])
+    counts = model.fitted_.user_counts[test.user_rows()], model.fitted_.item_counts[test.item_rows()]
+    known = (counts[0] >= np.median(counts[0])) & (counts[1] >= np.median(counts[1]))
+    best = np.flatnonzero(known & (apart >= apart[known].max() - 1e-6))
+    chosen = list(zip(test.user_rows()[best].tolist(), test.item_rows()[best].tolist(), strict=True))
+    assert (found["user"], found["item"]) in chosen
+    assert found["late"]
+    assert found["said"] == test.values[best][chosen.index((found["user"], found["item"]))]
+    view = replace(test.rows, values=1 - test.values)
+    turned = Observations(test.users, test.items, view, test.scale)
+    again = gather(model, turned, Options())["example"]
+    assert again == found | {"said": 1 - found["said"]}
+
+
+def test_the_example_of_a_model_trained_on_everything_says_so(zoo):
+    found = gather(KolmogorovModel(3, learn_from="ratings", random_state=0).fit(zoo), None, Options())["example"]
+    assert not found["late"]
+
+
+def test_the_page_begins_with_the_table(content, zoo):
+    assert content["table"] == {
+        "name": "zoo",
+        "credit": CREDITS["zoo"],
+        "n_users": 101,
+        "n_items": 15,
+        "n_entries": 1515,
+        "filled": 1.0,
+        "histogram": [["no", int((zoo.values == 0).sum())], ["yes", int((zoo.values == 1).sum())]],
+        "labels": [[0.0, "no"], [1.0, "yes"]],
+    }
+
+
+def test_answers_are_called_as_they_were_read(tmp_path):
+    """Words of a file and those of a bundled table; the file of a model keeps them, and who made the data."""
+    lines = [f"{user},{item},{('no', 'abstain', 'yes')[(user * item) % 3]}" for user in range(12) for item in range(9)]
+    (tmp_path / "votes.csv").write_text("\n".join(["user,item,vote", *lines]))
+    read = read_ratings(tmp_path / "votes.csv", map={"no": 0, "abstain": 0.5, "yes": 1})
+    model = KolmogorovModel(2, learn_from="ratings", random_state=0).fit(read)
+    model.save(tmp_path / "votes.km")
+    found = gather(load(tmp_path / "votes.km"), None, Options())["table"]
+    assert found["labels"] == [[0.0, "no"], [0.5, "abstain"], [1.0, "yes"]]
+    assert [label for label, _ in found["histogram"]] == ["no", "abstain", "yes"]
+    votes = datasets.load("un-votes", since=2019)
+    assert labels_of(votes) == found["labels"]
+    assert "CC0" in votes.source.credit
+    assert "CC BY 4.0" in datasets.load("food").source.credit
+    assert labels_of(datasets.load("food")) == []
+
+
+def test_the_page_says_who_made_the_data(model, zoo, tmp_path):
+    model.report(tmp_path / "zoo.html", zoo)
+    text = (tmp_path / "zoo.html").read_text(encoding="utf-8")
+    assert f'<footer class="soft">Data: {CREDITS["zoo"]}</footer>' in text
+    own = Observations.from_dense(np.eye(8))
+    KolmogorovModel(2, learn_from="ratings", random_state=0).fit(own).report(tmp_path / "own.html")
+    assert "<footer" not in (tmp_path / "own.html").read_text(encoding="utf-8")
+
+
+def test_the_table_is_the_whole_one_and_not_what_was_trained(model, split):
+    """Users, items and entries that were held out alone count, too, in whatever part they are given."""
+    train, test = split
+    late = Observations.from_arrays(["dolphin", "yeti"], ["fins", "sequins"], [0, 1])
+    for given, size in ((test, (101, 15, 1515)), (late, (102, 16, len(train) + len(late)))):
+        found = gather(model, given, Options())["table"]
+        fresh = given.subset(~trained_on(model.fitted_, given))
+        assert (found["n_users"], found["n_items"]) == size[:2]
+        assert found["n_entries"] == len(train) + len(fresh)
+    assert found["filled"] == pytest.approx(found["n_entries"] / (102 * 16), abs=1e-6)
+
+
+def test_only_what_is_the_same_in_every_event_is_the_same_for_everyone(rng):
+    """A chance that is below a yes in every event differs between people nevertheless."""
+    table = stars_table(rng)
+    model = KolmogorovModel(3, levels="chances", learn_from="ratings", random_state=0).fit(table)
+    psi = rng.uniform(0.1, 0.4, model.psi_.shape)
+    psi[:2], psi[2], psi[3:5] = rng.uniform(0.9, 0.95, (2, 3)), 0.2, 0.99
+    model.fitted_ = replace(model.fitted_, psi=psi)
+    alike = [text for text in gather(model, None, Options())["alerts"] if "the same for everyone" in text]
+    assert alike == [
+        "2 items happen in every event: the prediction is the same for everyone.",
+        "1 item happens in no event: the prediction is the same for everyone.",
+    ]
+
+
+def test_chains_that_disagree_are_told_in_plain_words(drawn, zoo):
+    found = gather(drawn, zoo, Options())
+    told = [text for text in found["alerts"] if "chains" in text]
+    assert (not told) == convergence_of(drawn.fitted_).settled
+    for text in told:
+        assert text.startswith("The chains found different solutions: averages are usable")
+        assert "R-hat" not in text
+        assert "R-hat" in found["summary"]["draws"]["agreement"]
+
+
+def test_draws_are_read_through_as_many_events_as_were_asked(drawn, zoo):
+    found = gather(drawn, zoo, Options())
+    assert found["summary"]["n_events"] == len(found["events"]) == drawn.fitted_.n_events == 5
+
+
+def test_title_and_subtitle_are_the_name_of_the_data_and_the_date(model, zoo, tmp_path):
+    day = date.today()
+    found = gather(model, zoo, Options())
+    assert (found["title"], found["subtitle"]) == ("zoo", f"{day.day} {day:%B %Y}")
+    given = gather(model, zoo, Options(title="", subtitle="of 1990"))
+    assert (given["title"], given["subtitle"]) == ("", "of 1990")
+    model.save(tmp_path / "model.km")
+    assert gather(load(tmp_path / "model.km"), None, Options())["title"] == "zoo"
+    nameless = Observations.from_dense(np.eye(6))
+    fitted = KolmogorovModel(2, learn_from="ratings", random_state=0).fit(nameless)
+    assert gather(fitted, None, Options())["title"] == "Kolmogorov model"
+    (tmp_path / "my.films.csv").write_text("user,item,rating\na,x,1\na,y,0\nb,x,0\nb,y,1\n", encoding="utf-8")
+    assert gather(fitted, read_ratings(tmp_path / "my.films.csv"), Options())["title"] == "my"
+
+
+@pytest.mark.parametrize(("values", "bins"), [(np.arange(1, 6), 5), (np.linspace(-10, 10, 400), 10)])
+def test_values_are_counted(rng, values, bins):
+    table = Observations.from_dense(rng.choice(values, (30, 30)), minimum=values.min(), maximum=values.max())
+    found = histogram(table)
+    assert len(found) == bins
+    assert sum(count for _, count in found) == len(table)
+
+
+def test_events_that_are_not_told_apart_are_named(model, zoo):
+    """Two events with the same items, and users who are all alike."""
+    assert gather(model, zoo, Options())["indistinct"] == []
+    fitted = model.fitted_
+    psi = fitted.psi.copy()
+    psi[:, 3] = psi[:, 1]
+    nouns = plurals(("animal", "trait"))
+    (same,) = indistinct(replace(fitted, psi=psi), list("abcde"), nouns)
+    assert 'The events "b" and "d" are nearly the same: hardly any trait differs between them.' in same
+    theta = np.tile(fitted.population, (len(fitted.theta), 1))
+    (alike,) = indistinct(replace(fitted, theta=theta), list("abcde"), nouns)
+    assert alike.startswith("The animals are hardly told apart")
 
 
 def test_events_are_named_by_what_sets_them_apart(content, model):
@@ -289,8 +448,11 @@ def test_events_are_named_by_what_sets_them_apart(content, model):
     assert len(set(names)) == 5
     for event, row in enumerate(content["events"]):
         assert row["items"] == found.best(event, 40).tolist()
-        assert row["likes"] == pytest.approx(found.likes[row["items"], event], abs=0.0051)
-        assert row["expected"] == pytest.approx(found.expected[row["items"], event], abs=0.0051)
+        liked = found.likes[row["common"], event]
+        assert liked.tolist() == sorted(found.likes[:, event][found.likes[:, event] > 0], reverse=True)[:40]
+        both = [*row["items"], *row["common"]]
+        assert row["likes"] == pytest.approx(found.likes[both, event], abs=0.0051)
+        assert row["expected"] == pytest.approx(found.expected[both, event], abs=0.0051)
         assert row["n_items"] == model.psi_[:, event].sum()
         assert names[event].split(" · ")[0] in [model.items_.name(k) for k in row["items"]]
 
@@ -365,7 +527,7 @@ def test_guesses_by_hand():
 @pytest.mark.long("large tables")
 def test_large_classes_and_lone_items():
     digits = datasets.load("digits")
-    model = KolmogorovModel(1, random_state=0).fit(digits)
+    model = KolmogorovModel(1, random_state=0).fit(digits.subset(digits.user_rows() < 300))
     found = gather(model, None, Options(image=(8, 8)))
     assert found["order"]["members"] == []
     assert all(found["rules"]["supported"])
@@ -380,3 +542,16 @@ def test_settings_that_suit_no_part_of_the_data_leave_the_page_without_a_test(zo
     assert found["protocol"].startswith(
         "The same settings could not be fitted to four fifths of the data: 'unobserved'"
     )
+
+
+def test_events_are_told_by_attributes(attributed_model, content):
+    test = attributed_model.fitted_.training.subset(np.arange(len(attributed_model.fitted_.training)) % 5 == 0)
+    page = gather(attributed_model, test, Options())
+    sure = attributed_model.event_attributes().groupby("event")["words"].agg(set)
+    words = [event["attributes"] for event in page["events"]]
+    assert any(words)
+    for number, said in enumerate(words):
+        assert {one["words"] for one in said} <= sure.get(number, set())
+        assert all(0 < one["low"] <= one["high"] or one["low"] <= one["high"] < 0 for one in said)
+        assert len(said) <= 4
+    assert not any(event["attributes"] for event in content["events"])

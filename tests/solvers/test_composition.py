@@ -21,6 +21,7 @@ def test_polishing_never_harms_and_ends_two_flip_optimal(problem):
     assert polished.phases is not None
 
 
+@pytest.mark.long("solvers beside the usual")
 def test_the_best_of_several_is_no_worse_than_each(rng):
     a = rng.normal(size=(15, 15))
     qp = BinaryQP(a + a.T, rng.normal(size=15))
@@ -42,6 +43,7 @@ def test_recording_keeps_every_batch(zoo):
     assert np.array_equal(model.theta_, plain.theta_)
 
 
+@pytest.mark.long("solvers beside the usual")
 def test_wrappers_check_sizes_nest_and_are_stored_with_models(tmp_path, zoo):
     with pytest.raises(SolverMismatchError, match="at most 30"):
         Polished("exhaustive").solve(BinaryQP(np.eye(31), np.zeros(31)))

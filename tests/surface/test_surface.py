@@ -205,6 +205,7 @@ def test_saved_and_loaded(model, table, tmp_path):
         km.load(tmp_path / "n.km")
 
 
+@pytest.mark.long("more kinds of models")
 def test_clones_fit_to_the_same_bits(models, table):
     for name in MAKERS:
         again = clone(models[name]).fit(table[0])
@@ -284,6 +285,7 @@ def test_similar_items_and_reasons_go_by_titles_too():
     model = km.KolmogorovModel(2, random_state=0).fit(rated.with_titles(items={10: "Alien", 20: "Heat", 30: "Heat"}))
     assert model.similar_items("Alien", n=2).equals(model.similar_items(10, n=2))
     assert str(model.explain(1, "Alien")) == str(model.explain(1, 10))
+    assert model.predict(1, "Alien") == model.predict(1, 10)
     with pytest.raises(UnknownIdError, match="Several items have the title 'Heat': 20, 30. Give the id."):
         model.similar_items("Heat")
     with pytest.raises(DataError, match="item ids are integers here, got strings such as 'Alein'.*Alien"):
@@ -363,6 +365,7 @@ def test_draws_keep_scikit_learns_conventions(estimator, check):
     check(estimator)
 
 
+@pytest.mark.long("more kinds of models")
 def test_every_kind_of_model_can_be_tuned(table):
     for name, grid in (
         ("draws, yes/no", {"n_events": (1, 4)}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, metadata, version
@@ -15,6 +16,7 @@ from kolmogorov.errors import MissingExtraError, ParameterError
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 _REQUIREMENT = re.compile(rf"\s*(?P<package>{_NAME})\s*(?:\[(?P<extras>[^\]]*)\])?")
 _CONDITION = re.compile(rf"""extra\s*==\s*["'](?P<extra>{_NAME})["']""")
+_PYTHON = re.compile(r"""python_version\s*(?P<sign>>=|<)\s*["'](?P<major>\d+)\.(?P<minor>\d+)["']""")
 
 
 def extras() -> dict[str, tuple[str, ...]]:
@@ -54,11 +56,19 @@ def _expanded(requirements: dict[str, list[str]]) -> dict[str, tuple[str, ...]]:
             if match and match["package"] == "kolmogorov":
                 within = [name.strip() for name in (match["extras"] or "").split(",")]
                 names += [p for name in within if name not in above for p in packages(name, (*above, extra))]
-            elif match:
+            elif match and _is_for_this_python(line):
                 names.append(match["package"])
         return names
 
     return {extra: tuple(dict.fromkeys(packages(extra))) for extra in sorted(requirements)}
+
+
+def _is_for_this_python(requirement: str) -> bool:
+    condition = _PYTHON.search(requirement)
+    if condition is None:
+        return True
+    newer = sys.version_info[:2] >= (int(condition["major"]), int(condition["minor"]))
+    return newer == (condition["sign"] == ">=")
 
 
 def missing(packages: Iterable[str]) -> list[str]:
@@ -87,6 +97,13 @@ def require(module: str, *, extra: str, purpose: str) -> Any:
     """Import an optional module, or say which command installs it."""
     if not installed(module):
         raise MissingExtraError(f"{purpose} needs {module}. In the clone, run: pip install '.[{extra}]'")
+    return import_module(module)
+
+
+def require_package(module: str, *, package: str, purpose: str) -> Any:
+    """Import a module of a package that belongs to no extra, or say which command installs it."""
+    if not installed(module.partition(".")[0]):
+        raise MissingExtraError(f"{purpose} needs {package}. Run: pip install {package}")
     return import_module(module)
 
 

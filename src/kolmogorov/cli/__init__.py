@@ -15,11 +15,13 @@ from kolmogorov.cli.process import orderly_signals, plain_warnings, prepare_stre
 _VERBS = (
     "demo",
     "fit",
+    "update",
     "predict",
     "recommend",
     "explain",
     "rules",
     "report",
+    "serve",
     "evaluate",
     "tune",
     "solve",

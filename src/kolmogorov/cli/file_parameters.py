@@ -52,6 +52,10 @@ class Output(_File):
         super().__init__(dir_okay=False)
 
 
+class Successor(Output):
+    """A model that the verb writes, which may take the place of the one that it reads: the file is replaced whole."""
+
+
 class OutputFolder(_File):
     """A folder into which the verb writes files of its own names."""
 
@@ -64,9 +68,11 @@ def check_targets(context: click.Context) -> None:
     from kolmogorov._support.files import check_writable
 
     outputs = list(_values(context, Output))
+    replaceable = {flag for flag, _ in _values(context, Successor)}
+    models = {path for _, path in _values(context, ModelFile)}
     for flag, output in outputs:
         for source in _sources(context):
-            if _is_same(source, output):
+            if _is_same(source, output) and not (flag in replaceable and source in models):
                 where = "on standard input" if source == STANDARD else f"as {source}"
                 raise click.UsageError(
                     f"{output} is an input of this command ({where}) and would be overwritten. "
@@ -88,7 +94,7 @@ def _values(context: click.Context, kind: type[Any]) -> Iterator[tuple[str, str]
             continue
         name = max(parameter.opts, key=len)
         for path in value if isinstance(value, tuple) else (value,):
-            if kind is not Output or path != STANDARD:
+            if not issubclass(kind, Output) or path != STANDARD:
                 yield name, os.fspath(path)
 
 

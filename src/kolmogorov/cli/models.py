@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from kolmogorov.cli.command import doing
-from kolmogorov.cli.options import given_of, refuse_given
+from kolmogorov.cli.options import given_of, reading_settings, refuse_given, settings_like
 
 #: Options of a single model, and those of its descent over ratings.
 _SINGLE = ("only_yes", "learn_from", "user_solver", "item_solver", "max_iter", "tol", "n_init")
@@ -22,7 +22,10 @@ _CHAINS = {
     "burn_in": "burn_in",
     "samples": "n_samples",
     "max_seconds": "max_seconds",
+    "moods": "time",
 }
+#: Those that concern chains over models of answers, too.
+_OF_ANSWERS = {name: _CHAINS[name] for name in ("chains", "burn_in", "samples")}
 
 
 def unfitted_model(options: dict[str, Any], **common: Any) -> Any:
@@ -97,6 +100,53 @@ def _learnt_from(asked: str) -> str:
     return "ratings"
 
 
+def fit_answers(data: str, output: str, options: dict[str, Any], say: Any, **common: Any) -> None:
+    """Fit a model of answers without order, and save it; options of other models are refused."""
+    from kolmogorov._support.wording import shown
+    from kolmogorov.data.answers import AnswerKeywords, read_answers
+    from kolmogorov.model.nominal import NominalModel
+
+    own = {
+        *AnswerKeywords.__annotations__,
+        *_OF_ANSWERS,
+        "data",
+        "output",
+        "events",
+        "seed",
+        "jobs",
+        "quiet",
+        "nominal",
+    }
+    others = [parameter.name or "" for parameter in click.get_current_context().command.params]
+    refuse_given([name for name in others if name not in own], "does not go with --nominal")
+    given = common | {parameter: options[name] for name, parameter in _OF_ANSWERS.items()}
+    model = NominalModel(**{name: value for name, value in given.items() if value is not None})
+    model._check_parameters()
+    doing("Reading standard input" if data == "-" else f"Reading {data}")
+    table = read_answers(data, **reading_settings(options, AnswerKeywords.__annotations__))
+    say.print(repr(table))
+    doing("Drawing models")
+    model.fit(table).save(output)
+    say.print(f"Log loss of an answer given the others of its row: {-model.score(table):.4f} (training).")
+    say.print(f"Model written to {shown(output)}")
+
+
+def missing_answers(model: Any, path: str, options: dict[str, Any]) -> dict[str, list[Any]]:
+    """Return, for each answer that is missing in a file, the likeliest and its probability, by columns."""
+    from kolmogorov.data.answers import read_answers_as_told
+
+    doing("Reading standard input" if path == "-" else f"Reading {path}")
+    table = model._known.table(read_answers_as_told(path, settings_like(model._recipe, options)))
+    doing("Predicting answers")
+    chances, found = model.predict_distribution(table), []
+    for item, column in zip(table.items, table.answers, strict=True):
+        for row in (row for row, label in enumerate(column) if label is None):
+            best = int(chances[item][row].argmax())
+            found.append((table.users[row], item, model.categories_[item][best], chances[item][row, best]))
+    names = ("user", "item", "answer", "probability")
+    return {name: [record[k] for record in found] for k, name in enumerate(names)}
+
+
 def load_with_events(path: str, titles: str | None, otherwise: str, *, lists: bool = False) -> Any:
     """Load a model with events, its items under their titles; a model without any is an error that ends `otherwise`.
 
@@ -112,3 +162,18 @@ def load_with_events(path: str, titles: str | None, otherwise: str, *, lists: bo
     if not isinstance(model, (EventModel, ListModel) if lists else EventModel):
         raise DataError(f"{path} holds a {type(model).__name__}{otherwise}")
     return model.with_titles(items=titles)
+
+
+def only_yes_in_words(model: Any, train: Any) -> str:
+    """Say what became of what was not observed, and of lists what was chosen."""
+    from kolmogorov.model.lists import ListModel
+
+    lists = isinstance(model, ListModel)
+    weight = model.settings_.unobserved if lists else model.unobserved_
+    blank = train.n_users * train.n_items - len(train)
+    said = f"Only yes is recorded: each of the {blank:,} unobserved entries counts as a no of weight {weight:.3g}."
+    if not lists:
+        return said
+    chosen = model.settings_
+    parts = f"links (ridge {chosen.ridge:.3g}) make {1.0 - chosen.balance:.0%} of a score, events {chosen.balance:.0%}"
+    return f"{said} By lists of held-out entries, {parts}."

@@ -12,7 +12,7 @@ from kolmogorov.cli.command import doing, force_option, grouped, safe_cells_opti
 from kolmogorov.cli.file_parameters import DATASET, Input, Output
 
 if TYPE_CHECKING:
-    from kolmogorov.data import Observations, Scale, Vocabulary
+    from kolmogorov.data import Observations, Scale
     from kolmogorov.data.reading.options import ReadingOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -144,6 +144,9 @@ READING: dict[str, Callable[[Any], Any]] = {
     "weight": click.option(
         "--weight-column", "weight", type=_COLUMN, metavar="COL", help="Column of weights; none by default."
     ),
+    "time": click.option(
+        "--time-column", "time", type=_COLUMN, metavar="COL", help="Column of times; a usual name is found."
+    ),
     "sep": click.option("--sep", default="auto", show_default=True, help="Separator, 'whitespace' or 'auto'."),
     "header": click.option(
         "--header/--no-header", default=None, callback=_told_or_auto, help="Whether line 1 names the columns."
@@ -159,7 +162,7 @@ READING: dict[str, Callable[[Any], Any]] = {
         help="What to do with duplicate ratings of a pair.",
     ),
     "wide": click.option("--wide", is_flag=True, help="One row per user, one column per item; empty is missing."),
-    "items": click.option("--items", metavar="COL,...", callback=_columns, help="With --wide: the columns to use."),
+    "keep": click.option("--keep", metavar="COL,...", callback=_columns, help="With --wide: the columns to use."),
     "ignore": click.option(
         "--ignore",
         multiple=True,
@@ -269,15 +272,15 @@ def read_input(path: str, options: Mapping[str, Any], *, like: Any = None) -> Ob
         return table.with_titles(items=options.get("titles"))
     if like is None:
         return read_ratings(path, **reading_settings(options))
-    return read_as_told(path, settings_like(like, options, _scale_settings(like.scale)))
+    return read_as_told(path, settings_like(like.recipe, options, _scale_settings(like.scale)))
 
 
-def settings_like(fitted: Any, options: Mapping[str, Any], more: Mapping[str, Any] | None = None) -> ReadingOptions:
-    """Return how to read a file as that was which a model was learned from; options of the command line go first."""
+def settings_like(
+    recipe: Mapping[str, Any], options: Mapping[str, Any], more: Mapping[str, Any] | None = None
+) -> ReadingOptions:
+    """Return how to read a file by the recipe of another; options of the command line go first."""
     from kolmogorov.data.reading.options import ReadingOptions
 
-    source = fitted.training.source
-    recipe = {} if source is None else dict(source.recipe)
     context = click.get_current_context()
     by_default = click.core.ParameterSource.DEFAULT
     told = reading_settings(options)
@@ -333,16 +336,3 @@ def refuse_given(names: Iterable[str], why: str) -> None:
     given = given_of(names)
     if given:
         raise click.UsageError(f"{', '.join(given)}: {why}.")
-
-
-def known_id(names: Vocabulary, text: str, what: str, unknown: str = "error") -> Any:
-    """Read an id or a title; one that the model does not know is an error that names those most like it."""
-    from kolmogorov._support.wording import advice, option
-    from kolmogorov.errors import UnknownIdError
-
-    found = names.parse(text)
-    if unknown == "error" and names.encode([found], what)[0] < 0:
-        remedy = advice("{} uses the average instead.", option("unknown", "average"))
-        alike = names.suggestion(text)
-        raise UnknownIdError(f"The model has no data on {what} {found!r}.{alike}" + remedy)
-    return found

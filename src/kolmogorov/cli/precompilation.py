@@ -95,7 +95,8 @@ def _ask(model: Any, table: Observations) -> None:
     model._asked(known, 3)
     model._asked(table.subset(table.user_rows() < 2), 3)
     model.explain(known, items[0])
-    model.relations().rules(table)
+    # Whatever their p-values: these small tables support hardly any.
+    model.relations().rules(table, max_p=1.0)
 
 
 #: What is compiled, in the order in which newcomers meet it.

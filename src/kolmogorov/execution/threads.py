@@ -30,6 +30,8 @@ _LONGEST = 1 << 32
 _ROW_COST = 8
 #: Tables whose shares are remembered.
 _REMEMBERED = 16
+#: Pairs times draws that one thread goes through before others could have begun.
+_FEW_PAIRS = 1 << 16
 
 
 class Threads:
@@ -158,3 +160,9 @@ class Threads:
         bounds = np.searchsorted(work, cuts[cuts < 1.0] * work[-1])
         ends = np.unique(np.concatenate([bounds, np.arange(most, n_rows, most), [n_rows]]))
         return ends[ends > 0]
+
+
+def deal_pairs(work: Callable[[slice], None], n_pairs: int, n_draws: int) -> None:
+    """Do work for parts of pairs that all draws are asked of, on all processors where that is worth their dispatch."""
+    with Threads(-1 if n_pairs * n_draws > _FEW_PAIRS else None) as dealer:
+        dealer.deal(lambda first, last: work(slice(first, last)), n_pairs, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.data.table.liking import least_like
 from kolmogorov.errors import FitError, InvariantError
+from kolmogorov.fitted.attributes.attributed import Placed, placed_rows
 from kolmogorov.fitted.files import Parts, StoredParts
 from kolmogorov.kernels.draws.tilting import tilt
 
@@ -39,6 +40,9 @@ class Counted:
     """What is known of the users and items of a table that something was learned from."""
 
     training: Observations
+    #: What attributes say, where anything does.
+    user_attributes: Placed | None = None
+    item_attributes: Placed | None = None
 
     @cached_property
     def user_counts(self) -> NDArray[np.int64]:
@@ -60,6 +64,16 @@ class Counted:
         """Which items had observations."""
         return self.item_counts > 0
 
+    @cached_property
+    def user_known(self) -> NDArray[np.bool_]:
+        """Which users have a place of their own: those observed, and whom attributes place."""
+        return self.user_seen | placed_rows(self.user_attributes, self.training.n_users)
+
+    @cached_property
+    def item_known(self) -> NDArray[np.bool_]:
+        """Which items have a place of their own."""
+        return self.item_seen | placed_rows(self.item_attributes, self.training.n_items)
+
 
 class Trained(Counted, ABC):
     """Base of what models keep under `fitted_`. Rows are row numbers; the row past the last stands for the unknown."""
@@ -67,6 +81,8 @@ class Trained(Counted, ABC):
     training: Observations
     #: What an item may be in an event, where this is more than the paper's two.
     levels: Floats | None = None
+    #: Whether lists are ordered by scores, which are neither probabilities nor ratings.
+    has_scores: ClassVar[bool] = False
 
     @cached_property
     def kept(self) -> dict[str, Any]:
@@ -126,6 +142,12 @@ class Trained(Counted, ABC):
         """Map between probabilities and rating units."""
         return self.training.scale
 
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """How the file was read that the observations came from; nothing where they came otherwise."""
+        source = self.training.source
+        return {} if source is None else dict(source.recipe)
+
     @cached_property
     def points(self) -> Floats:
         """The ratings that an answer may be, on the probability scale: those of the training data.
@@ -152,8 +174,8 @@ class Trained(Counted, ABC):
         return least_like(self.training)
 
     def known_rows(self, users: Rows, items: Rows) -> tuple[Rows, Rows]:
-        """Give users and items without observations the row of the unknown."""
-        sides = ((self.user_seen, users), (self.item_seen, items))
+        """Give users and items without a place of their own the row of the unknown."""
+        sides = ((self.user_known, users), (self.item_known, items))
         settled = [np.where(np.append(seen, False)[rows], rows, len(seen)) for seen, rows in sides]
         return settled[0], settled[1]
 
@@ -216,7 +238,13 @@ def entry_rows(known: Observations, observations: Observations) -> tuple[Rows, R
     return users, known.items.translate(observations.items)[observations.item_rows()]
 
 
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the same numbers, not to be changed: predictions would not follow."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
+
+
 def by_users(observations: Observations) -> Observations:
     """Return the same observations without the order by items, which a model does not need to keep."""
-    known = observations
-    return Observations(known.users, known.items, known.rows, known.scale, known.source)
+    return observations.over()

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.fitted.posterior import Posterior, deal_pairs
+from kolmogorov.execution.threads import deal_pairs
+from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.kernels.draws.averages import mixture_quantile
 
 #: Pairs times draws held at once, by judgement: 32 MB.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -51,6 +51,7 @@ class ListSettings:
 class FittedLists(Trained):
     """A score is (1 - balance) times the sum of links from a user's items, plus balance times theta . psi."""
 
+    has_scores: ClassVar[bool] = True
     links: Links
     events: Fitted
     settings: ListSettings

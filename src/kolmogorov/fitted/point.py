@@ -14,7 +14,10 @@ from kolmogorov._support.nearest import middles, nearest
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
 from kolmogorov.errors import InvariantError
+from kolmogorov.fitted.attributes.attributed import Side
+from kolmogorov.fitted.attributes.placing import Placing
 from kolmogorov.fitted.base import Factors, Trained
+from kolmogorov.fitted.drawn.chains import Chains
 from kolmogorov.fitted.files import Parts, StoredParts, check_levels, training_arrays
 from kolmogorov.fitted.history import Sweep, history_array, history_of
 from kolmogorov.fitted.pull import Pull
@@ -45,6 +48,13 @@ class Fitted(Trained):
     levels: Floats | None = None
     #: What the descent went over.
     learned_from: Literal["draws", "ratings"] = "ratings"
+    #: How attributes place users and items, where the draws that it was learned from knew any.
+    user_attributes: Placing | None = None
+    item_attributes: Placing | None = None
+    #: Where the chains ended that it was learned from, for updates to go on from; no prediction knows of them.
+    chains: Chains | None = None
+    #: Ratings that have changed since chains went over the table.
+    n_changed: int = 0
 
     @property
     def n_events(self) -> int:
@@ -112,7 +122,7 @@ class Fitted(Trained):
 
     def reaching(self, threshold: float) -> Fitted:
         """Return the model with two levels that a threshold t makes: Pr(X[u, i] >= t) = theta_u . [x_i >= t]."""
-        return replace(self, psi=self.psi >= threshold - _ROUNDING, levels=None)
+        return replace(self, psi=self.psi >= threshold - _ROUNDING, levels=None, chains=None)
 
     def stored(self) -> Parts:
         """Return what a file holds of this: numbers and arrays by name."""
@@ -127,6 +137,13 @@ class Fitted(Trained):
         if self.levels is not None:
             arrays |= {"psi": nearest(self.psi, self.levels), "levels": self.levels}
         meta = {"n_events": self.n_events, "learned_from": self.learned_from}
+        if self.n_changed:
+            meta["n_changed"] = self.n_changed
+        if self.chains is not None:
+            arrays |= self.chains.stored()
+        for side, placing in self._placings.items():
+            more, beside = placing.stored(side)
+            meta, arrays = meta | more, arrays | beside
         return meta, arrays | training_arrays(self.training)
 
     @classmethod
@@ -150,7 +167,16 @@ class Fitted(Trained):
             noise=parts.array("noise", 1, "float64"),
             levels=levels,
             learned_from=parts.meta["learned_from"],
+            user_attributes=Placing.restored(parts, "users"),
+            item_attributes=Placing.restored(parts, "items"),
+            chains=Chains.restored(parts),
+            n_changed=parts.count("n_changed") if "n_changed" in parts.meta else 0,
         )
+
+    @property
+    def _placings(self) -> dict[Side, Placing]:
+        sides: dict[Side, Placing | None] = {"users": self.user_attributes, "items": self.item_attributes}
+        return {side: placing for side, placing in sides.items() if placing is not None}
 
     def validate_numbers(self) -> None:
         """Check that theta is distributions, that psi is bits, levels or chances, and what goes with them."""
@@ -176,6 +202,19 @@ class Fitted(Trained):
             check_among("psi", self.psi, self.levels)
         for sweep in self.history:
             sweep.validate()
+        for side, placing in self._placings.items():
+            placing.validate(side, len(self.users if side == "users" else self.items), size)
+        if self.chains is not None:
+            self.chains.validate(len(self.users), len(self.items))
+            if self.learned_from != "draws":
+                raise InvariantError("there are chains, but the model was not learned from draws")
+
+    @property
+    def n_bytes(self) -> int:
+        """What the model takes in memory, without chains and ids."""
+        rows = self.training.rows
+        arrays = (self.theta, self.psi, self.noise, rows.indptr, rows.indices, rows.values, rows.weights)
+        return sum(array.nbytes for array in arrays)
 
 
 def overlap(share: Floats, psi: Floats, item: int) -> Floats:

@@ -23,11 +23,13 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
 from kolmogorov.errors import InvariantError
-from kolmogorov.execution import Threads
+from kolmogorov.execution.threads import Threads, deal_pairs
+from kolmogorov.fitted.attributes.attributed import Attributed, Side, with_centres
 from kolmogorov.fitted.base import Factors, Trained
 from kolmogorov.fitted.emission import bounds_of, emission_of
 from kolmogorov.fitted.files import Parts, StoredParts, check_levels, training_arrays
 from kolmogorov.fitted.fixed_point import packed_thetas, unpacked_thetas
+from kolmogorov.fitted.moods.checking import check_answers, check_priors
 from kolmogorov.fitted.point import overlap
 from kolmogorov.kernels.draws.averages import (
     answer_shares,
@@ -38,9 +40,8 @@ from kolmogorov.kernels.draws.averages import (
 )
 from kolmogorov.metrics.distribution import shares
 
-#: Pairs times draws that one thread goes through before others could have begun; by judgement, as all sizes here.
-_FEW = 1 << 16
-#: The same for numbers of draws times all items. Items gone through at once are so many that their share of scratch
+#: Numbers of draws times all items that one thread goes through before others could have begun; by judgement, as all
+#: sizes here. Items gone through at once are so many that their share of scratch
 #: comes to this, and users so many that what all draws say of these items stays near.
 _MANY, _ITEM_ENTRIES, _SOME = 1 << 22, 1 << 9, 8
 #: Pairs of users and items at which draws are compared.
@@ -65,6 +66,9 @@ class Posterior(Trained):
     priors: dict[str, Floats] = field(default_factory=dict)
     #: What an entry that was not observed weighed, as a no.
     unobserved: float = 0.0
+    #: What attributes say; rows without observations that they place are told of as others are.
+    user_attributes: Attributed | None = None
+    item_attributes: Attributed | None = None
 
     @property
     def n_draws(self) -> int:
@@ -85,20 +89,19 @@ class Posterior(Trained):
 
     @cached_property
     def _theta(self) -> NDArray[np.float32]:
-        """Theta with one more row per draw, the population."""
-        return np.concatenate([self.theta, self._population[:, None]], axis=1)
+        """Theta with one more row per draw, the population; users placed by attributes are where these say."""
+        return with_centres(np.concatenate([self.theta, self._population[:, None]], axis=1), self.user_attributes)
 
     @cached_property
     def _population(self) -> NDArray[np.float32]:
         """The mean theta of each draw over the users observed."""
-        mean: NDArray[np.float32] = self.theta[:, self.user_seen].mean(axis=1)
-        return mean
+        return np.asarray(self.theta[:, self.user_seen].mean(axis=1))
 
     @cached_property
     def _psi(self) -> NDArray[np.float32]:
-        """Psi as numbers with one more row per draw, the average over items."""
+        """Psi as numbers with one more row per draw, the average over items; items placed are where attributes say."""
         mean = self.psi[:, self.item_seen].mean(axis=1, keepdims=True, dtype=np.float32)
-        return np.concatenate([self.psi, mean], axis=1, dtype=np.float32)
+        return with_centres(np.concatenate([self.psi, mean], axis=1, dtype=np.float32), self.item_attributes)
 
     @property
     def factors(self) -> Factors:
@@ -106,14 +109,16 @@ class Posterior(Trained):
         return Factors(self._theta, self._psi, self.bounds)
 
     @cached_property
-    def _anyone(self) -> tuple[NDArray[np.float32], NDArray[np.float32], Floats]:
+    def anyone(self) -> tuple[NDArray[np.float32], NDArray[np.float32], Floats]:
         """Theta, psi and noise's deviation in which an unknown user or item is, in each draw, some observed one.
 
-        Their mean says what to expect of an unknown one; for how far off it may be, they have to differ.
+        Their mean says what to expect of an unknown one; for how far off it may be, they have to differ. Those that
+        attributes place are as far from there as some observed one is.
         """
         rng = np.random.default_rng(0)
         theta, psi = self._theta.copy(), self._psi.copy()
-        deviation = np.sqrt(np.concatenate([self.noise, self.noise[:, :1]], axis=1, dtype=np.float64))
+        theta[:, :-1], psi[:, :-1] = self.theta, self.psi
+        deviation = np.sqrt(np.concatenate([self._variance, self._variance[:, :1]], axis=1))
         for k in range(self.n_draws):
             user = rng.choice(np.flatnonzero(self.user_seen))
             theta[k, -1], deviation[k, -1] = theta[k, user], deviation[k, user]
@@ -121,9 +126,19 @@ class Posterior(Trained):
         return theta, psi, deviation
 
     @property
+    def mood_variance(self) -> Floats:
+        """The variance of moods in each draw; 0 where there are none."""
+        return np.square(self.priors["mood"]) if self.has_moods else np.zeros(self.n_draws)
+
+    @property
+    def _variance(self) -> Floats:
+        """The variance of users' answers in each draw: the noise, and moods at a time that is not known."""
+        return self.noise + self.mood_variance[:, None]
+
+    @property
     def noise_deviation(self) -> Floats:
         """The standard deviation of a user's answers in each draw, with one more for an unknown user."""
-        return self._anyone[2]
+        return self.anyone[2]
 
     def at_rows(self, users: Rows, items: Rows) -> Floats:
         """Return the mean over draws for aligned rows."""
@@ -133,13 +148,13 @@ class Posterior(Trained):
         """Return mean and standard deviation over draws for aligned rows."""
         users, items = self.known_rows(users, items)
         mean, deviation = np.empty(users.size), np.empty(users.size)
-        theta, psi, _ = self._anyone
+        theta, psi, _ = self.anyone
         deal_pairs(
             lambda part: mean_products(theta, psi, users[part], items[part], *self.bounds, mean[part], deviation[part]),
             users.size,
             self.n_draws,
         )
-        unknown = (users == len(self.users)) | (items == len(self.items))
+        unknown = ~(np.append(self.user_seen, False)[users] & np.append(self.item_seen, False)[items])
         if unknown.any():
             expected, nothing = np.empty(int(unknown.sum())), np.empty(int(unknown.sum()))
             mean_products(self._theta, self._psi, users[unknown], items[unknown], *self.bounds, expected, nothing)
@@ -150,7 +165,7 @@ class Posterior(Trained):
         """Return what every draw says; float64[n_pairs, n_draws]."""
         users, items = self.known_rows(users, items)
         out = np.empty((users.size, self.n_draws))
-        theta, psi, _ = self._anyone
+        theta, psi, _ = self.anyone
         low, high = np.clip(self.bounds, 0.0, 1.0).tolist()
         deal_pairs(lambda part: draw_products(theta, psi, users[part], items[part], low, high, out[part]), *out.shape)
         return out
@@ -161,7 +176,7 @@ class Posterior(Trained):
             chance = self.at_rows(users, items)
             return np.column_stack([1.0 - chance, chance]) @ shares(np.array([0.0, 1.0]), points)
         users, items = self.known_rows(users, items)
-        theta, psi, deviation = self._anyone
+        theta, psi, deviation = self.anyone
         if self.likelihood == "categorical":
             emission, codes = emission_of(self.likelihood, self.levels, self.training), self._codes
             found = np.zeros((users.size, self.levels.size))
@@ -181,7 +196,7 @@ class Posterior(Trained):
     @cached_property
     def _codes(self) -> NDArray[np.uint8]:
         """The places of psi among the levels, where an unknown item is some observed one."""
-        return nearest(self._anyone[1], self.levels)
+        return nearest(self.anyone[1], self.levels)
 
     @cached_property
     def answer_variance(self) -> Floats:
@@ -190,7 +205,7 @@ class Posterior(Trained):
         users = rng.choice(np.flatnonzero(self.user_seen), _PAIRS)
         items = rng.choice(np.flatnonzero(self.item_seen), _PAIRS)
         spread = float((self.moments(users, items)[1] ** 2).mean())
-        return self.noise.mean(axis=0, dtype=np.float64) + spread
+        return self._variance.mean(axis=0) + spread
 
     def of_users(self, users: Rows, lower: float | None = None) -> Floats:
         """Return the mean predictions of all items for some users, or what all but a share of the draws exceed."""
@@ -200,7 +215,7 @@ class Posterior(Trained):
         """Return the thetas of all draws side by side, each draw with an equal share; float64[n, n_draws * D]."""
         known, _ = self.known_rows(users, np.empty(0, dtype=np.int64))
         past = known == len(self.users)
-        chosen = self.theta[:, np.where(past, 0, known)]
+        chosen = (self.theta if self.user_attributes is None else self._theta)[:, np.where(past, 0, known)]
         if past.any():
             chosen[:, past] = self._population[:, None]
         return np.concatenate(chosen.astype(np.float64), axis=1) / self.n_draws
@@ -215,32 +230,35 @@ class Posterior(Trained):
                 theta,
                 lambda said, out: np.quantile(said, lower, axis=0, out=out) if few else low_quantile(said, lower, out),
                 out,
+                # Items that attributes place may be anywhere around where these say.
+                self.psi,
             )
             return np.clip(out, *np.clip(self.bounds, 0.0, 1.0))
+        expected = self.psi if self.item_attributes is None else self._psi
         if np.isfinite(self.bounds).all():
-            self._said_of_thetas(theta, lambda said, out: np.clip(said, *self.bounds).mean(axis=0, out=out), out)
+            self._said_of_thetas(
+                theta, lambda said, out: np.clip(said, *self.bounds).mean(axis=0, out=out), out, expected
+            )
             return out
 
         def share(first: int, last: int) -> None:
-            np.matmul(theta, self._side_by_side(first, last), out=out[:, first:last])
+            np.matmul(theta, _side_by_side(expected, first, last), out=out[:, first:last])
 
         self._dealt_items(share, len(theta))
         return np.clip(out, 0.0, 1.0)
 
-    def _said_of_thetas(self, theta: Floats, gathered: Callable[[Floats, Floats], Any], out: Floats) -> None:
+    def _said_of_thetas(
+        self, theta: Floats, gathered: Callable[[Floats, Floats], Any], out: Floats, psis: NDArray[Any]
+    ) -> None:
         """Write what `gathered` makes of what every draw says: float64[n_draws, some of the rows, some items]."""
         by_draw = (self.n_draws * theta).reshape(len(theta), self.n_draws, self.n_events).transpose(1, 0, 2).copy()
 
         def share(first: int, last: int) -> None:
-            psi = self._side_by_side(first, last).reshape(self.n_draws, self.n_events, last - first)
+            psi = _side_by_side(psis, first, last).reshape(self.n_draws, self.n_events, last - first)
             for begin in range(0, len(theta), _SOME):
                 gathered(by_draw[:, begin : begin + _SOME] @ psi, out[begin : begin + _SOME, first:last])
 
         self._dealt_items(share, len(theta))
-
-    def _side_by_side(self, first: int, last: int) -> Floats:
-        """Return psi of some items as thetas of all draws are side by side: float64[n_draws * D, n]."""
-        return self.psi[:, first:last].transpose(0, 2, 1).reshape(-1, last - first).astype(np.float64)
 
     def _dealt_items(self, share: Callable[[int, int], None], n_users: int) -> None:
         """Go through the items in shares that processors keep near, with all of them where that is worth while."""
@@ -249,8 +267,7 @@ class Posterior(Trained):
 
     def similar_to(self, item: int) -> Floats:
         """Return, for every item, the mass of the shared events over that of the events of either, mean over draws."""
-        shares = zip(self._theta[:, -1], self._psi[:, :-1], strict=True)
-        low = self.levels[0]
+        shares, low = zip(self._theta[:, -1], self._psi[:, :-1], strict=True), self.levels[0]
         found = [overlap(share.astype(np.float64), psi.astype(np.float64) - low, item) for share, psi in shares]
         return np.mean(found, axis=0)
 
@@ -268,7 +285,15 @@ class Posterior(Trained):
         }
         if self.unobserved:
             arrays["unobserved"] = np.array([self.unobserved])
-        return meta, arrays | training_arrays(self.training)
+        for side, attributed in self._attributed.items():
+            more, beside = attributed.stored(side)
+            meta, arrays = meta | more, arrays | beside
+        return meta, arrays | training_arrays(self.training, timed=self.has_moods)
+
+    @property
+    def _attributed(self) -> dict[Side, Attributed]:
+        sides: dict[Side, Attributed | None] = {"users": self.user_attributes, "items": self.item_attributes}
+        return {side: attributed for side, attributed in sides.items() if attributed is not None}
 
     @classmethod
     def restored(cls, parts: StoredParts) -> Self:
@@ -291,38 +316,32 @@ class Posterior(Trained):
             },
             levels=levels,
             unobserved=float(parts.array("unobserved", 1, "float64")[0]) if "unobserved" in parts.arrays else 0.0,
+            user_attributes=Attributed.restored(parts, "users"),
+            item_attributes=Attributed.restored(parts, "items"),
         )
+
+    @property
+    def has_moods(self) -> bool:
+        """Whether users have moods, which times tell."""
+        return "mood" in self.priors
 
     def validate_numbers(self) -> None:
         """Check that the draws are models and the variances positive."""
         n_draws, size = (self.theta.shape[0], self.theta.shape[-1]) if self.theta.ndim == 3 else (0, 0)
         if n_draws < 1 or size < 1 or self.n_chains < 1 or n_draws % self.n_chains:
             raise InvariantError("the draws must be as many of each chain, at least one")
-        if self.likelihood not in ("gaussian", "bernoulli", "categorical"):
-            raise InvariantError(f"the likelihood {str(self.likelihood)[:40]!r} is unknown")
-        self._validate_levels()
+        check_answers(self.likelihood, self.levels, self.training, self.unobserved)
         check_array("theta", self.theta, np.float32, (n_draws, len(self.users), size))
         check_array("psi", self.psi, np.float32, (n_draws, len(self.items), size))
         check_among("psi", self.psi, self.levels.astype(np.float32))
         check_array("the noise", self.noise, np.float32, (n_draws, len(self.users)))
         check_simplex("theta", self.theta)
         check_between("the noise", self.noise, LEAST_NUMBER, LARGEST_NUMBER)
-        for name, values in self.priors.items():
-            check_array(f"the prior's {name}", values, np.float64, (n_draws,))
-            check_between(f"the prior's {name}", values, LEAST_NUMBER, LARGEST_NUMBER)
-
-    def _validate_levels(self) -> None:
-        least = 1.0 if self.training.weights is None else float(self.training.weights.min())
-        if not 0.0 <= self.unobserved < least or (self.unobserved and self.likelihood != "gaussian"):
-            raise InvariantError("the weight of what was not observed must lie below all weights")
-        if self.likelihood == "bernoulli" and not self.training.is_binary:
-            raise InvariantError("the likelihood 'bernoulli' goes with yes and no")
-        check_levels(self.levels)
-        if self.likelihood == "categorical" and self.levels.size != np.unique(self.training.values).size:
-            raise InvariantError("there must be as many levels as distinct ratings")
+        check_priors(self.priors, n_draws, self.likelihood, self.training)
+        for side, attributed in self._attributed.items():
+            attributed.validate(side, n_draws, len(self.users if side == "users" else self.items), size)
 
 
-def deal_pairs(work: Callable[[slice], None], n_pairs: int, n_draws: int) -> None:
-    """Do work for parts of the pairs, on all processors where that is worth their dispatch."""
-    with Threads(-1 if n_pairs * n_draws > _FEW else None) as dealer:
-        dealer.deal(lambda first, last: work(slice(first, last)), n_pairs, 1)
+def _side_by_side(psi: NDArray[Any], first: int, last: int) -> Floats:
+    """Return psi of some items as thetas of all draws are side by side: float64[n_draws * D, n]."""
+    return psi[:, first:last].transpose(0, 2, 1).reshape(-1, last - first).astype(np.float64)

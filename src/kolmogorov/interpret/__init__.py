@@ -2,6 +2,7 @@
 
 from kolmogorov.interpret.events.explanation import Contribution, Explanation
 from kolmogorov.interpret.events.naming import Event
+from kolmogorov.interpret.events.periods import Periods
 from kolmogorov.interpret.events.reasons import Reason
 from kolmogorov.interpret.lists import ItemContribution, ListExplanation
 from kolmogorov.interpret.relations.draws import PosteriorRelations
@@ -17,6 +18,7 @@ __all__ = [
     "ItemContribution",
     "ListExplanation",
     "Order",
+    "Periods",
     "PosteriorRelations",
     "Reason",
     "Relations",

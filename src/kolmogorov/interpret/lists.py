@@ -12,7 +12,6 @@ from kolmogorov._support.markup import bars, card, note
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.wording import shown
-from kolmogorov.data import Scale
 from kolmogorov.data.entries.view import View
 from kolmogorov.errors import DataError
 from kolmogorov.fitted.lists import FittedLists
@@ -64,11 +63,7 @@ class ListExplanation:
     events : tuple of Contribution
         For each event by how much the user is set apart, largest first.
     score : float
-        The sum: what lists are ordered by.
-    rest : float
-        What is cut off where the score lies beyond the scale.
-    probability, rating : float
-        What is predicted, on the scale from 0 to 1 and in the units of the data.
+        The sum: what lists are ordered by. It is neither a probability nor a rating.
     """
 
     user: Any
@@ -79,10 +74,6 @@ class ListExplanation:
     items: tuple[ItemContribution, ...]
     events: tuple[Contribution, ...]
     score: float
-    rest: float
-    probability: float
-    rating: float
-    scale: Scale
     binary: bool = True
     reasons: tuple[Any, ...] = ()
 
@@ -94,22 +85,25 @@ class ListExplanation:
                 "everybody",
                 *(f"item {part.name}" for part in self.items),
                 *(f"event {part.event}" for part in self.events),
-                "rest",
             ],
             "amount": [
                 self.base,
                 *(part.amount for part in self.items),
                 *(part.amount for part in self.events),
-                self.rest,
             ],
-            "weight": [nan, *(part.weight for part in self.items), *(nan for _ in self.events), nan],
-            "theta": [nan, *(nan for _ in self.items), *(part.theta for part in self.events), nan],
-            "psi": [nan, *(nan for _ in self.items), *(part.psi for part in self.events), nan],
+            "weight": [nan, *(part.weight for part in self.items), *(nan for _ in self.events)],
+            "theta": [nan, *(nan for _ in self.items), *(part.theta for part in self.events)],
+            "psi": [nan, *(nan for _ in self.items), *(part.psi for part in self.events)],
         }
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return `columns` as a data frame."""
         return to_frame(self.columns(), backend)
+
+    @property
+    def said(self) -> dict[str, float]:
+        """What is explained, by its name."""
+        return {"score": self.score}
 
     @property
     def sentence(self) -> str:
@@ -122,19 +116,18 @@ class ListExplanation:
         items = [shown(part.name) for part in self.items if part.amount > _LITTLE][:_CAUSES]
         events = [f"event {part.event}" for part in self.events if part.amount > _LITTLE][:_CAUSES]
         told = [f"because of {' and '.join(names)}" for names in (items, events) if names]
-        return f": {'; '.join(told)}" if told else ": by nothing that they have"
+        return f": {'; '.join(told)}" if told else ": nothing that they have speaks for it"
 
     @property
     def steps(self) -> list[tuple[str, float]]:
-        """From what everybody would get to the prediction: names and amounts, which add up to it."""
+        """From what everybody would get to the score: names and amounts, which add up to it."""
         parts = [(part.name, part.amount) for part in self.items]
         parts += [(part.name, part.amount) for part in self.events]
         parts.sort(key=lambda part: -abs(part[1]))
         told = [part for part in parts[:_SHOWN] if abs(part[1]) > _LITTLE]
         others = sum(amount for _, amount in parts) - sum(amount for _, amount in told)
         found = [("everybody", self.base), *told]
-        found += [("all others", others)] if abs(others) > 0.0 else []
-        return found + ([("cut to the scale", self.rest)] if abs(self.rest) > 0.0 else [])
+        return found + ([("all others", others)] if abs(others) > 0.0 else [])
 
     def __str__(self) -> str:
         (_, base), *rest = self.steps
@@ -152,7 +145,7 @@ class ListExplanation:
         return card(self.sentence, note(f"{base:.3f} is what everybody would get; then"), drawn)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the way from what everybody would get to the prediction as a waterfall (extra `plot`)."""
+        """Draw the way from what everybody would get to the score as a waterfall (extra `plot`)."""
         return waterfall(self.sentence, self.steps, [], ax)
 
 
@@ -198,7 +191,6 @@ def _explained(
     ]
     base = balance * float(share @ psi)
     score = base + float(amounts.sum()) + float(apart.sum())
-    probability = float(np.clip(score, 0.0, 1.0))
     return ListExplanation(
         user=who[0],
         item=item,
@@ -208,8 +200,4 @@ def _explained(
         items=tuple(sorted(items, key=lambda part: -abs(part.amount))),
         events=tuple(sorted(told, key=lambda part: -abs(part.amount))),
         score=score,
-        rest=probability - score,
-        probability=probability,
-        rating=fitted.scale.rating(probability),
-        scale=fitted.scale,
     )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kolmogorov._support.typing import Rows
+from kolmogorov._support.wording import shortened
 from kolmogorov.data import Observations
 from kolmogorov.errors import DataError
 from kolmogorov.fitted.base import Trained
@@ -16,10 +17,10 @@ from kolmogorov.interpret.events.naming import Event, EventItems
 from kolmogorov.interpret.relations.order import Order
 from kolmogorov.interpret.relations.points import Relations
 from kolmogorov.interpret.relations.supports import Supports
-from kolmogorov.plot.charts import calibration_curve, event_bars, history_curve
+from kolmogorov.plot.charts import calibration_curve, event_bars, history_curve, user_bars
 from kolmogorov.plot.relations import order_diagram, support_matrix
 from kolmogorov.surface.held_out import held_out
-from kolmogorov.surface.ids import at_entries
+from kolmogorov.surface.ids import at_entries, id_of, rows_of
 
 
 class Pictures:
@@ -46,6 +47,31 @@ class Pictures:
     def events(self, ax: Any = None) -> Any:
         """Draw the share of each event, named by the items that set it apart."""
         return event_bars([event.name for event in self._events], [event.share for event in self._events], ax)
+
+    def users(self, users: Any = None, max_rows: int = 20, ax: Any = None) -> Any:
+        """Draw what some users are made of: a bar for each, with the probability of every event.
+
+        Parameters
+        ----------
+        users : list of ids or titles, optional
+            By default those with most observations. They are ordered by the event that they are most in.
+        max_rows : int
+            How many there are by default.
+        ax : Axes, optional
+        """
+        fitted = self._fitted
+        if users is None:
+            rows = np.argsort(-fitted.training.rows.counts, kind="stable")[:max_rows]
+        else:
+            ids = [id_of(fitted.users, user, "user") for user in users]
+            rows = rows_of(fitted.users, fitted.user_known, ids, "user", "error")
+        theta = fitted.theta[rows]
+        order = np.lexsort((-theta.max(axis=1), theta.argmax(axis=1)))
+        rows = rows[order]
+        names = [fitted.users.name(row) for row in rows.tolist()]
+        named = fitted.users.holds_strings or fitted.users.labels is not None
+        events = [", ".join(event.users) if named else event.name for event in self._events]
+        return user_bars(names, theta[order], events, ax)
 
     def matrix(self, max_rows: int = 30, ax: Any = None) -> Any:
         """Draw the supports that most observations are about, one line for each; equal ones share it."""
@@ -95,4 +121,4 @@ class Pictures:
     def _label(self, rows: Rows) -> str:
         best = rows[np.argmax(self._fitted.item_counts[rows])]
         rest = f" +{len(rows) - 1}" if len(rows) > 1 else ""
-        return f"{self._fitted.items.name(int(best))[:28]}{rest}"
+        return f"{shortened(self._fitted.items.name(int(best)), 28)}{rest}"

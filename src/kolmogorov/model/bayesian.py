@@ -14,7 +14,6 @@ from kolmogorov._support.progress import notice
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import (
-    Between,
     Either,
     Integer,
     OneOf,
@@ -22,29 +21,30 @@ from kolmogorov._support.validation import (
     Positive,
     Requirement,
     Word,
-    check_parameters,
 )
+from kolmogorov.data.attributes.reading import Newcomers, TableAttributes
 from kolmogorov.data.entries.view import View
 from kolmogorov.data.table.levels import CHANCES, Levels, LevelsRequirement
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.data.table.trainable import check_any
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.execution import Cuda, Dask, Threads
-from kolmogorov.fitted.intervals import coverage, probability_interval, rating_interval
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.posterior import Posterior
-from kolmogorov.model.diagnostics import agreement, by_chain, for_arviz
-from kolmogorov.model.distilling import distilled
-from kolmogorov.model.event_model import COMMON_RULES, Auto, EventModel, lengths
+from kolmogorov.fitting import fold_in
+from kolmogorov.fitting.distillation.attributes import with_placed, without_placed
+from kolmogorov.model.distilling import distilled, learned, placing_solvers
+from kolmogorov.model.draws.timed import TimedPredictions
+from kolmogorov.model.event_model import COMMON_RULES, Auto, lengths
 from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.model.planning import plan_of
+from kolmogorov.model.problem import is_auto
 from kolmogorov.sampling.convergence import convergence_of
 from kolmogorov.sampling.drawing import Drawing
 from kolmogorov.sampling.new_rows import new_psis, new_thetas
 from kolmogorov.sampling.plan import Plan
 from kolmogorov.sampling.sampler import SamplingProgress
-from kolmogorov.surface.ids import Unknown, pair_rows
-from kolmogorov.surface.recommender import Output
+from kolmogorov.solvers.registry import usual
 from kolmogorov.surface.tables import learnable
 
 Likelihood = Literal["auto", "gaussian", "bernoulli", "categorical"]
@@ -53,11 +53,12 @@ _RULES: dict[str, Requirement] = COMMON_RULES | {
     "likelihood": OneOf(("auto", "gaussian", "bernoulli", "categorical")),
     **lengths("n_chains", "burn_in", "n_samples"),
     "n_features": Either(Integer(0), Word("auto")),
+    "time": Optional(Word("mood")),
     "max_seconds": Optional(Positive()),
 }
 
 
-class BayesianKolmogorovModel(EventModel):
+class BayesianKolmogorovModel(TimedPredictions):
     """Draw Kolmogorov models from their posterior and predict with their average.
 
     The average of Kolmogorov models is one itself (`as_model`), predicts better than any single one, and the draws'
@@ -66,8 +67,8 @@ class BayesianKolmogorovModel(EventModel):
     Parameters
     ----------
     n_events : int or "auto"
-        Of each draw. "auto" takes more for more ratings: 8 for 5,000, 15 for 100,000, 23 for a million; fewer where
-        users or items have few ratings each, and at most 10 for yes/no data.
+        Of each draw. "auto" lets the table say: as many, from 4 to 48, as go with the number of factors that predict
+        cells held out of it best. Below 200 and above two million ratings it follows their number.
     levels : "auto", 2 or sequence of float
         The values that an item may take in an event, on the probability scale; 2 is the paper's model, in which it
         happens or not. "auto" takes, for ratings, a grid that reaches at least one scale beyond either end, and for 0/1
@@ -76,11 +77,11 @@ class BayesianKolmogorovModel(EventModel):
         Answers with normal noise, of a variance that depends on the user; yes and no; or one of few ratings, which an
         event of each answer's own gives. "auto" takes "bernoulli" for 0/1 data and "gaussian" for others.
     n_chains : int or "auto"
-        Independent chains, started apart; on several threads they run side by side. "auto" takes 8, and 4 from
-        300,000 ratings on, or 100,000 that are yes/no.
+        Independent chains, started apart; on several threads they run side by side. "auto" takes at most 8, and at most
+        4 from 300,000 ratings on, or 100,000 that are yes/no; it stops at 2 or 4 where the average has settled.
     burn_in : int or "auto"
         Sweeps at the start of each chain that are not kept; the priors of users and of values are learned during them.
-        "auto" takes 150, and 100 from 300,000 ratings on, or 100,000 that are yes/no.
+        "auto" takes 100.
     n_samples : int or "auto"
         Draws kept of each chain; "auto" takes 20.
     n_features : int or "auto"
@@ -89,6 +90,10 @@ class BayesianKolmogorovModel(EventModel):
     unobserved : float or "auto"
         Where only yes is recorded: what every entry that was not observed weighs, as a no. "auto" takes a weight by the
         density of the table. It goes with normal noise, and lies below all weights.
+    time : "mood", optional
+        Learn what each user's ratings of one sitting have in common, for ratings that have times
+        (`Observations.with_times`): how large such moods are and how fast they fade is learned, too. Predictions for
+        observations with times know the mood then; others are those of an average day. Ratings with noise, on threads.
     max_seconds : float, optional
         Time for the chains: their length, and then their number, is cut to what fits. The draws then depend on how
         fast the machine is. Not on a cluster.
@@ -111,6 +116,9 @@ class BayesianKolmogorovModel(EventModel):
     ----------
     posterior_ : Posterior
         The draws; `fitted_` is another name for them.
+    mood_half_life_, mood_deviation_ : float
+        With `time`: how long until half of a mood is left, in the unit of the times, and how large moods are, in rating
+        units.
 
     Examples
     --------
@@ -133,6 +141,7 @@ class BayesianKolmogorovModel(EventModel):
         n_samples: int | Auto = "auto",
         n_features: int | Auto = "auto",
         unobserved: float | Auto = 0.0,
+        time: Literal["mood"] | None = None,
         max_seconds: float | None = None,
         random_state: Any = None,
         n_jobs: int | None = -1,
@@ -149,6 +158,7 @@ class BayesianKolmogorovModel(EventModel):
         self.n_samples = n_samples
         self.n_features = n_features
         self.unobserved = unobserved
+        self.time = time
         self.max_seconds = max_seconds
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -160,11 +170,15 @@ class BayesianKolmogorovModel(EventModel):
     fitted_: Posterior
     _learned = Posterior
     _has_draws = True
+    # The one model of those who were observed, and the same with all whom attributes place.
     _distilled: Fitted | None
+    _read: Fitted | None
     _rules = _RULES
     _usual_grid: ClassVar = {"n_events": (4, 8, 16, 24)}
 
-    def fit(self, X: Any, y: None = None, *, test: Observations | None = None) -> Self:
+    def fit(
+        self, X: Any, y: None = None, *, users: Any = None, items: Any = None, test: Observations | None = None
+    ) -> Self:
         """Draw models given a table.
 
         Parameters
@@ -173,8 +187,22 @@ class BayesianKolmogorovModel(EventModel):
             As for `KolmogorovModel.fit`.
         y : None
             Ignored.
+        users, items : data frame or path, optional
+            Attributes, one row for each id: numbers, booleans, categories, lists of categories (also "a|b|c"). Ids are
+            in the column with a usual name for them, in an index with a name or with texts, or in the first column.
+            Cells may be missing, and so may ids. How much each attribute is believed is learned. A column that cannot
+            be used is named in a warning. Users and items without ratings are placed by their attributes.
         test : Observations, optional
             Held-out data, on which the running error is shown.
+
+        Examples
+        --------
+        >>> import kolmogorov as km, pandas as pd
+        >>> zoo = km.datasets.load("zoo")
+        >>> legs = pd.DataFrame({"item": zoo.items.ids, "of the body": [len(name) % 2 == 0 for name in zoo.items.ids]})
+        >>> model = km.BayesianKolmogorovModel(5, n_chains=1, burn_in=20, n_samples=5, random_state=0)
+        >>> 0.0 < model.fit(zoo, items=legs).predict("dolphin", "milk") < 1.0
+        True
         """
         self._check_parameters()
         table = learnable(self, X, only_yes=self.unobserved != 0.0)
@@ -190,93 +218,17 @@ class BayesianKolmogorovModel(EventModel):
             fixed_seed=isinstance(self.random_state, numbers.Integral),
             test=None if test is None else test.rescaled(table.scale),
             max_seconds=None if self.max_seconds is None else float(self.max_seconds),
+            known=TableAttributes.read(users, items, (table.users, table.items)),
         )
         drawn, _ = drawing.run(table, self.execution or Threads(self.n_jobs))
         self._adopt(drawn)
-        notice(convergence_of(drawn).line)
+        notice(f"{drawn.psi.shape[-1]} events, {convergence_of(drawn).line}")
         return self
 
     @property
     def posterior_(self) -> Posterior:
         """The draws."""
         return self.fitted_
-
-    def predict(
-        self,
-        users: Any,
-        items: Any = None,
-        *,
-        output: Output = "probability",
-        return_std: bool = False,
-        unknown: Unknown = "average",
-    ) -> Any:
-        """Return probabilities, or ratings: the mean over draws.
-
-        Parameters
-        ----------
-        users, items, output, unknown
-            As in `KolmogorovModel.predict`.
-        return_std : bool
-            Also return the standard deviation over draws, in the same units.
-        """
-        if not return_std:
-            return super().predict(users, items, output=output, unknown=unknown)
-        check_is_fitted(self)
-        check_parameters("predict", {"output": output}, {"output": OneOf(("probability", "rating"))})
-        rows, single = pair_rows(self.fitted_, users, items, unknown)
-        mean, deviation = self.fitted_.moments(*rows)
-        mean = self._in_units(mean, output)
-        deviation = deviation * (self.scale_.span if output == "rating" else 1.0)
-        return (float(mean[0]), float(deviation[0])) if single else (mean, deviation)
-
-    def predict_interval(
-        self,
-        users: Any,
-        items: Any = None,
-        *,
-        level: float = 0.9,
-        of: Literal["rating", "probability"] = "rating",
-        unknown: Unknown = "average",
-    ) -> tuple[Any, Any]:
-        """Return (low, high), which hold a new rating or the probability with the given probability.
-
-        Parameters
-        ----------
-        users, items, unknown
-            As in `predict`.
-        level : float
-        of : {"rating", "probability"}
-            "rating": of a new rating, noise included, in rating units; with the yes/no likelihood its ends are 0 or 1.
-            "probability": of the probability alone. For an unknown user or item both include how much users and items
-            differ.
-        """
-        check_is_fitted(self)
-        check_parameters(
-            "predict_interval",
-            {"level": level, "of": of},
-            {"level": Between(0.0, 1.0), "of": OneOf(("rating", "probability"))},
-        )
-        rows, single = pair_rows(self.fitted_, users, items, unknown)
-        interval = probability_interval if of == "probability" else rating_interval
-        low, high = interval(self.fitted_, *rows, float(level))
-        return (float(low[0]), float(high[0])) if single else (low, high)
-
-    def evaluate(
-        self, observations: Observations, *, ranking: bool = False, unknown: Unknown = "average", **lists: Any
-    ) -> dict[str, float]:
-        """Compare predictions with observations, and count how many ratings the 90% interval holds.
-
-        Returns
-        -------
-        dict
-            The scores of `KolmogorovModel.evaluate`, and `coverage_90`; with `ranking` the scores of lists alone.
-        """
-        scores = super().evaluate(observations, ranking=ranking, unknown=unknown, **lists)
-        if ranking:
-            return scores
-        test = observations.rescaled(self.scale_)
-        rows, _ = pair_rows(self.fitted_, test, None, "ignore")
-        return scores | {"coverage_90": coverage(self.fitted_, *rows, test.values, test.weights)}
 
     def as_model(
         self, n_events: int | Literal["auto"] = "auto", levels: Levels = 2, *, random_state: Any = 0
@@ -287,7 +239,10 @@ class BayesianKolmogorovModel(EventModel):
 
         Parameters
         ----------
-        n_events, levels
+        n_events : int or "auto"
+            "auto" takes as many as were asked of the draws; where these were left to the table, at most 16, as
+            `KolmogorovModel` does.
+        levels : 2, sequence of float or "chances"
             As in `KolmogorovModel`. Its predictions are near those of the draws: with 16 events and chances within
             about 1%, with two levels about 2%.
         random_state : int
@@ -295,29 +250,11 @@ class BayesianKolmogorovModel(EventModel):
         """
         check_is_fitted(self)
         asked = {"levels": levels, "unobserved": self.fitted_.unobserved, "random_state": random_state}
-        model = KolmogorovModel(n_events, **asked, n_jobs=self.n_jobs)
+        size = self.n_events if is_auto(n_events) else n_events
+        model = KolmogorovModel(size, **asked, n_jobs=self.n_jobs)
         model._check_parameters()
         fitted, model.interrupted_ = distilled(model, self.fitted_, keep_interrupted=True)
         return model._adopt(fitted)
-
-    def diagnostics(self, observations: Observations, max_entries: int = 1000) -> dict[str, dict[str, Floats]]:
-        """Return split R-hat and effective sample size of predictions for some entries, of the priors and the noise.
-
-        Priors that are fixed after burn-in do not vary within a chain, and have neither; they are left out.
-
-        Parameters
-        ----------
-        observations : Observations
-            Best held-out ones; the first `max_entries` are looked at.
-        """
-        check_is_fitted(self)
-        check_parameters("diagnostics", {"max_entries": max_entries}, {"max_entries": Integer(1)})
-        return agreement(by_chain(self.fitted_, observations, max_entries))
-
-    def to_arviz(self, observations: Observations, max_entries: int = 1000) -> Any:
-        """Return predictions and noise for ArviZ (extra `arviz`): InferenceData, or from its version 1 a DataTree."""
-        check_is_fitted(self)
-        return for_arviz(by_chain(self.fitted_, observations, max_entries))
 
     def _new_thetas(self, view: View) -> Floats:
         return new_thetas(self.fitted_, view, self.n_jobs)
@@ -327,15 +264,27 @@ class BayesianKolmogorovModel(EventModel):
 
     @property
     def _one_model(self) -> Fitted:
-        """The one model that stands for the draws: as near to their average as few events with chances come."""
-        if self._distilled is None:
-            model = KolmogorovModel(levels=CHANCES, random_state=0, n_jobs=self.n_jobs)
-            self._distilled, _ = distilled(model, self.fitted_, keep_interrupted=False)
-        return self._distilled
+        """The one model that stands for the draws: as near to their average as so many events with chances come."""
+        if self._read is None:
+            model = KolmogorovModel(self.n_events, levels=CHANCES, random_state=0, n_jobs=self.n_jobs)
+            if self._distilled is None:
+                self._distilled, _ = learned(model, without_placed(self.fitted_), keep_interrupted=False)
+            self._read = with_placed(self._distilled, self.fitted_, placing_solvers(model, self._distilled))
+        return self._read
+
+    def _one_theta(self, view: View) -> Floats:
+        one = self._one_model
+        return fold_in.new_users(one, view, usual("simplex", one.n_events), self.fitted_.unobserved, self.n_jobs)
 
     def _adopt(self, fitted: Posterior) -> Self:
-        self._distilled = None
+        self._distilled = self._read = None
         return super()._adopt(fitted)
+
+    def _knowing(self, users: Newcomers | None, items: Newcomers | None) -> Self:
+        found = super()._knowing(users, items)
+        # Those who are placed by attributes have no part in it.
+        found._distilled = self._distilled
+        return found
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -344,6 +293,6 @@ class BayesianKolmogorovModel(EventModel):
         if isinstance(self.execution, Dask) and self.execution.gpu:
             raise ParameterError("Chains on a cluster run on threads. Leave 'gpu' out, or draw on one GPU: Cuda().")
 
-    def _plan(self, table: Observations) -> Plan:
-        """Return what `fit` would sample of a table."""
-        return plan_of(self, table)
+    def _plan(self, table: Observations, *, learned: bool = True) -> Plan:
+        """Return what `fit` would sample of a table; the number of events may be a guess."""
+        return plan_of(self, table, learned=learned)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numbers
+from dataclasses import replace
 from typing import Any
 
 from kolmogorov._support.progress import warn
 from kolmogorov._support.seeds import base_seed
+from kolmogorov.data.attributes.reading import TableAttributes
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.data.table.trainable import check_trainable
 from kolmogorov.errors import ConvergenceWarning, ParameterError
@@ -14,6 +16,7 @@ from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.fitting.descent.objective import usual_weight
 from kolmogorov.fitting.distillation.only_yes import AveragedDescents, averaged_descents
+from kolmogorov.sampling.chains.event_count import told_apart
 from kolmogorov.sampling.drawing import Drawing
 from kolmogorov.sampling.levels import level_grid
 from kolmogorov.sampling.plan import Plan, likelihood_of
@@ -45,21 +48,33 @@ def why_ratings(model: Any, table: Any) -> str | None:
     return None
 
 
+def refuse_attributes(beside: tuple[Any, Any], why: str) -> None:
+    """Raise where there are frames of attributes and nothing that could use them."""
+    if any(frame is not None for frame in beside):
+        raise ParameterError(f"'users' and 'items' are attributes for draws, and there are none: {why}.")
+
+
 def completed(
-    model: Any, table: Observations, execution: Threads | Cuda | Dask, effort: float, keep_interrupted: bool
+    model: Any,
+    table: Observations,
+    execution: Threads | Cuda | Dask,
+    effort: float,
+    keep_interrupted: bool,
+    beside: tuple[Any, Any] = (None, None),
 ) -> tuple[Posterior | AveragedDescents, bool]:
     """Draw as a `KolmogorovModel` asks for; return the draws, and whether Ctrl-C ended them early.
 
-    Where only yes is recorded descents complete the table instead.
+    Where only yes is recorded descents complete the table instead. `beside` are frames of attributes.
     """
     table.rows.check_intact()
     only_yes = model.unobserved != 0.0
     check_trainable(table, only_yes=only_yes)
     drawn: Posterior | AveragedDescents
     if only_yes:
+        refuse_attributes(beside, "a table in which only yes is recorded is completed without chains")
         drawn, interrupted = _of_only_yes(model, table, keep_interrupted)
     else:
-        drawn, interrupted = _of_chains(model, table, execution, effort, keep_interrupted)
+        drawn, interrupted = _of_chains(model, table, execution, effort, keep_interrupted, beside)
     if interrupted:
         warn("Interrupted while the table was completed; what was done so far is used.", ConvergenceWarning)
     return drawn, interrupted
@@ -78,10 +93,16 @@ def _of_only_yes(model: Any, table: Observations, keep_interrupted: bool) -> tup
 
 
 def _of_chains(
-    model: Any, table: Observations, execution: Threads | Cuda | Dask, effort: float, keep_interrupted: bool
+    model: Any,
+    table: Observations,
+    execution: Threads | Cuda | Dask,
+    effort: float,
+    keep_interrupted: bool,
+    beside: tuple[Any, Any],
 ) -> tuple[Posterior, bool]:
     likelihood = likelihood_of(table)
     sizes = short(table, cut=likelihood == "bernoulli")
+    sizes = replace(sizes, n_events=told_apart(table, sizes.n_events, sizes.n_features, model.n_jobs))
     lengths = {
         "burn_in": max(_LEAST_SWEEPS, round(effort * sizes.burn_in)),
         "n_samples": max(_LEAST_SWEEPS // 2, round(effort * sizes.n_samples)),
@@ -90,5 +111,6 @@ def _of_chains(
     plan = Plan(**vars(sizes) | lengths, likelihood=likelihood, levels=grid)
 
     fixed = isinstance(model.random_state, numbers.Integral)
-    drawing = Drawing(plan, base_seed(model.random_state), model._on_draw, model.checkpoint, fixed)
+    known = TableAttributes.read(*beside, (table.users, table.items))
+    drawing = Drawing(plan, base_seed(model.random_state), model._on_draw, model.checkpoint, fixed, known=known)
     return drawing.run(table, execution, keep_interrupted=keep_interrupted)

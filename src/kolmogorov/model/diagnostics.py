@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
 from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from kolmogorov import metrics
-from kolmogorov._support.optional import require
-from kolmogorov._support.typing import Floats
+from kolmogorov._support.optional import installed, require
+from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.data.table.trainable import check_any
 from kolmogorov.errors import DataError
+from kolmogorov.fitted.answers import log_likelihood, replicated
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.surface.ids import pair_rows
+
+#: What is not by chain and draw alone.
+_DIMENSIONS = {
+    "prediction": ["entry"],
+    "answer": ["entry"],
+    "user_noise": ["user"],
+    "user_answers": ["user"],
+    "item_answers": ["item"],
+}
 
 
 def by_chain(posterior: Posterior, observations: Observations, max_entries: int) -> dict[str, Floats]:
@@ -41,10 +52,55 @@ def agreement(chains: dict[str, Floats]) -> dict[str, dict[str, Floats]]:
     }
 
 
-def for_arviz(chains: dict[str, Floats]) -> Any:
-    """Return what ArviZ looks at."""
-    arviz = require("arviz", extra="arviz", purpose="posterior plots")
-    groups = {"posterior": chains}
+def for_arviz(posterior: Posterior, observations: Observations, max_entries: int) -> Any:
+    """Return what ArviZ looks at: draws, what they say of answers, and the answers; all have names of users and items.
+
+    Along `entry` there are the coordinates `of_user` and `of_item`.
+    """
+    # Where Python is too old for version 1 as a whole, its parts do.
+    name = "arviz" if installed("arviz") or not installed("arviz_base") else "arviz_base"
+    arviz = require(name, extra="arviz", purpose="posterior plots")
+    groups = groups_of(posterior, observations, max_entries)
+    whose = {"of_user": observations.users.ids[observations.user_rows()[:max_entries]]}
+    whose |= {"of_item": observations.items.ids[observations.item_rows()[:max_entries]]}
+    names = {"entry": [f"{user}, {item}" for user, item in zip(*whose.values(), strict=True)]}
+    names |= {"user": posterior.users.ids[posterior.user_seen].tolist()}
+    names |= {"item": posterior.items.ids[posterior.item_seen].tolist()}
+    given = {"coords": names, "dims": _DIMENSIONS}
     # Version 1 takes groups in one dictionary, those before it by their names.
-    by_name = "posterior" in signature(arviz.from_dict).parameters
-    return arviz.from_dict(**groups) if by_name else arviz.from_dict(groups)
+    if "posterior" in signature(arviz.from_dict).parameters:
+        return arviz.from_dict(**groups, **given).map(partial(_named, whose=whose))
+    return arviz.from_dict(groups, **given).map_over_datasets(partial(_named, whose=whose))
+
+
+def _named(group: Any, whose: dict[str, Any]) -> Any:
+    """Return a group in which entries say whose they are. No index: `az.loo` takes one along entries at most."""
+    if "entry" not in group.dims:
+        return group
+    return group.assign_coords({name: ("entry", np.asarray(ids)) for name, ids in whose.items()})
+
+
+def groups_of(posterior: Posterior, observations: Observations, max_entries: int) -> dict[str, dict[str, Any]]:
+    """Return ArviZ's groups: the first two axes of what was drawn are chains and draws."""
+    chains = by_chain(posterior, observations, max_entries)
+    single = {name: chains[name][..., 0] for name in posterior.priors}
+    users, items = _rows(posterior, observations, max_entries)
+    answers = observations.rescaled(posterior.scale).values[:max_entries]
+    weights = 1.0 if observations.weights is None else observations.weights[:max_entries]
+    likely = weights * log_likelihood(posterior, users, items, answers)
+    again = replicated(posterior, users, items, np.random.default_rng(0))
+    return {
+        "posterior": chains | single,
+        "posterior_predictive": {"answer": again.reshape(posterior.n_chains, -1, users.size)},
+        "log_likelihood": {"answer": likely.reshape(posterior.n_chains, -1, users.size)},
+        "observed_data": {"answer": answers},
+        "constant_data": {
+            "user_answers": posterior.user_counts[posterior.user_seen],
+            "item_answers": posterior.item_counts[posterior.item_seen],
+        },
+    }
+
+
+def _rows(posterior: Posterior, observations: Observations, max_entries: int) -> tuple[Rows, Rows]:
+    (users, items), _ = pair_rows(posterior, observations, None, "ignore")
+    return posterior.known_rows(users[:max_entries], items[:max_entries])

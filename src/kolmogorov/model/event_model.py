@@ -36,14 +36,17 @@ from kolmogorov.data.entries.view import View
 from kolmogorov.data.numbers.weights import LARGEST_WEIGHT
 from kolmogorov.errors import DataError
 from kolmogorov.execution import Cuda, Dask
+from kolmogorov.fitted.history import Sweep
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitting import fold_in
 from kolmogorov.model.interpretation import Interpretation
+from kolmogorov.model.introducing.method import Introducing
+from kolmogorov.model.updating.method import Updating
 from kolmogorov.sampling.sampler import SamplingProgress
 from kolmogorov.surface.guests import known_part
 from kolmogorov.surface.ids import Unknown, pair_rows
 from kolmogorov.surface.ranking import Askers
-from kolmogorov.surface.recommender import Rank, Recommender
+from kolmogorov.surface.recommender import Rank
 from kolmogorov.surface.tables import table_of
 
 Auto = Literal["auto"]
@@ -63,7 +66,7 @@ def lengths(*names: str) -> dict[str, Requirement]:
     return {name: Either(Integer(1, most.get(name, MOST_ROUNDS)), Word("auto")) for name in names}
 
 
-class EventModel(Interpretation, TransformerMixin, Recommender):  # type: ignore[misc]
+class EventModel(Interpretation, Updating, TransformerMixin, Introducing):  # type: ignore[misc]
     """Base of Kolmogorov models, drawn or not."""
 
     fitted_: Any
@@ -86,6 +89,10 @@ class EventModel(Interpretation, TransformerMixin, Recommender):  # type: ignore
         found: Fitted = self.fitted_
         return found
 
+    def _one_theta(self, view: View) -> Floats:
+        """Return thetas in that one model for rows of observations whose partners are its items."""
+        return self._new_thetas(view)
+
     @property
     def _n_columns(self) -> int:
         """Number of columns of what `transform` returns: the events, of draws those of all of them."""
@@ -100,7 +107,7 @@ class EventModel(Interpretation, TransformerMixin, Recommender):  # type: ignore
         ----------
         users, items : id or array-like of ids
             Raw ids, aligned; a single id is combined with every one of the other side. Observations as the only
-            argument stand for their entries.
+            argument stand for their entries; a data frame in the place of ids introduces them by their attributes.
         as_frame : bool
             Return a data frame with a column for each rating.
         unknown : {"average", "ignore", "error"}
@@ -121,10 +128,10 @@ class EventModel(Interpretation, TransformerMixin, Recommender):  # type: ignore
         >>> chances.shape == (len(test), 2), bool(np.allclose(chances @ model.rating_values_, model.predict(test)))
         (True, True)
         """
-        check_is_fitted(self)
         check_parameters("predict_distribution", {"as_frame": as_frame}, {"as_frame": Boolean()})
-        rows, single = pair_rows(self.fitted_, users, items, unknown)
-        found: Floats = self.fitted_.distribution_at_rows(*rows)
+        model, users, items = self._met(users, items)
+        rows, single = pair_rows(model.fitted_, users, items, unknown)
+        found: Floats = model.fitted_.distribution_at_rows(*rows)
         if as_frame:
             return to_frame({f"{value:g}": found[:, k] for k, value in enumerate(self.rating_values_)})
         return found[0] if single else found
@@ -238,6 +245,11 @@ class EventModel(Interpretation, TransformerMixin, Recommender):  # type: ignore
     def _on_draw(self, draw: SamplingProgress) -> bool:
         error = "" if draw.rmse is None else f"  held-out rmse {draw.rmse:.4f}"
         return self._told(f"chain {draw.chain + 1}/{draw.n_chains}  sweep {draw.sweep}/{draw.n_sweeps}{error}", draw)
+
+    def _on_sweep(self, sweep: Sweep) -> bool:
+        seconds = sweep.user_seconds + sweep.item_seconds
+        place = f"sweep {sweep.sweep:3d}  objective {sweep.objective:.6g}  rmse {sweep.rmse:.4f}"
+        return self._told(f"{place}  {seconds:.3f} s", sweep)
 
     def _told(self, line: str, progress: Any) -> bool:
         """Write a line where that is wanted; return whether the callback ends the fit."""

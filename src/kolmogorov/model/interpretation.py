@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
-from kolmogorov.errors import ParameterError
+from kolmogorov.data.attributes.sheets import is_frame
+from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.surface.ids import Unknown
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
     from kolmogorov.interpret.events.explanation import Explanation
     from kolmogorov.interpret.events.naming import Event
+    from kolmogorov.interpret.events.periods import Periods
     from kolmogorov.interpret.pictures import Pictures
     from kolmogorov.interpret.relations.listing import Convention
     from kolmogorov.interpret.relations.points import Relations
@@ -47,7 +49,8 @@ class Reading:
         path: str | os.PathLike[str] | None = None,
         observations: Observations | None = None,
         *,
-        title: str = "Kolmogorov model",
+        title: str | None = None,
+        subtitle: str | None = None,
         likes: float | None = None,
         image: tuple[int, int] | None = None,
         max_users: int = 10_000,
@@ -63,7 +66,8 @@ class Reading:
         observations : Observations, optional
             Those that the model was not trained on are used to test it and to count its rules; without any, the
             settings are fitted again to a part of the training data, and rules are counted on all of it.
-        title : str
+        title, subtitle : str, optional
+            By default the name of the data (its file's or dataset's) and the date.
         likes : float, optional
             Values of at least this, on the probability scale, mean yes; by default the smallest rating that at most
             about half of the training data reach.
@@ -85,7 +89,7 @@ class Reading:
         from kolmogorov.report import Options
 
         check_is_fitted(self)
-        page = self._page(observations, Options(title, likes, image, max_users, nouns), progress)
+        page = self._page(observations, Options(title, subtitle, likes, image, max_users, nouns), progress)
         if path is None:
             return page
         page.write(path)
@@ -97,18 +101,21 @@ class Reading:
 
         return Page(render(gather(self, observations, options, progress)))  # type: ignore[arg-type]
 
-    def events(self, n_items: int = 10) -> list[Event]:
-        """Describe each elementary event by its share of the population and by what its people like more."""
+    def events(self, n_items: int = 10, n_users: int = 5) -> list[Event]:
+        """Describe each elementary event by its share, by what its people like more, and by who is most in it."""
         from kolmogorov.interpret.events.naming import EventItems
 
         check_is_fitted(self)
-        return EventItems(self._one_model).events(n_items)
+        return EventItems(self._one_model).events(n_items, n_users=n_users)
 
 
 class Interpretation(Reading):
     """Methods that put a fitted model into words and pictures; draws are read by the one model that stands for them."""
 
     _has_draws: ClassVar[bool]
+    #: Places rows of answers in the one model that is read.
+    _one_theta: Callable[[Any], Any]
+    _met: Callable[[Any, Any], tuple[Any, Any, Any]]
 
     @property
     def plot(self) -> Pictures:
@@ -126,12 +133,90 @@ class Interpretation(Reading):
         one model that they are read by; the last difference is what their average says beyond it.
 
         An id without training observations is an error; with ``unknown="average"`` the average user or item is
-        explained in its place, with a warning.
+        explained in its place, with a warning. A data frame of one row introduces a new user or item by its attributes,
+        and those that moved the prediction are named.
         """
         from kolmogorov.interpret.events.explanation import explain
 
         check_is_fitted(self)
+        if is_frame(user) or is_frame(item):
+            model, users, items = self._met(user, item)
+            if (is_frame(user) and len(users) != 1) or (is_frame(item) and len(items) != 1):
+                raise DataError("explain takes one user and one item: a data frame must have one row.")
+            one = [side[0] if is_frame(given) else side for side, given in ((users, user), (items, item))]
+            return model.explain(*one, unknown=unknown, likes=likes)  # type: ignore[no-any-return]
         return explain(self.fitted_, self._one_model, user, item, unknown, likes)
+
+    def theta_by_period(self, user: Any, every: float, observations: Observations | None = None) -> Periods:
+        """Place one user again and again, by the answers of each period alone.
+
+        Each period is placed as a new user would be (`fold_in`). Draws are read by the one model that stands for them.
+
+        Parameters
+        ----------
+        user : id or title
+        every : float
+            How long a period is, in the unit of the times: 5 for five years, where times are years; 86400 * 365 for
+            one, where times are dates.
+        observations : Observations, optional
+            Answers with times; by default the training data, if they have any. After `load` they have none.
+
+        Returns
+        -------
+        Periods
+            `labels`, `counts` and `theta`, an array of shape (n_periods, n_events); `plot()` draws it.
+
+        Examples
+        --------
+        >>> import kolmogorov as km
+        >>> votes = km.datasets.load("un-votes", since=2018)
+        >>> model = km.KolmogorovModel(4, learn_from="ratings", random_state=0).fit(votes)
+        >>> found = model.theta_by_period("Brazil", 1)
+        >>> found.labels, found.theta.shape
+        (['2018', '2019', '2020'], (3, 4))
+        """
+        from kolmogorov.interpret.events.periods import periods_of
+
+        check_is_fitted(self)
+        table = self.fitted_.training if observations is None else observations
+        return periods_of(self._one_model, self._one_theta, user, every, table)
+
+    def event_attributes(self, *, sure: bool = True) -> Any:
+        """Return what attributes mean for events, as a data frame; for models that were fitted with attributes.
+
+        Parameters
+        ----------
+        sure : bool
+            Leave out what the draws do not agree on: whose interval holds 0.
+
+        Returns
+        -------
+        DataFrame
+            Columns event, side, attribute, words ("more War (genres)", "lower age"), effect, low and high, which hold
+            the middle 90% of what the draws say. Of users the effect is how much larger the event's share is of those
+            who have the attribute; of items how much more the event's people expect of those that have it than
+            everybody does, on the scale from 0 to 1. A category is compared with the others of its column, a number
+            with one that is smaller by a standard deviation.
+
+        Examples
+        --------
+        >>> import kolmogorov as km, pandas as pd
+        >>> zoo = km.datasets.load("zoo")
+        >>> size = pd.DataFrame({"user": zoo.users.ids, "length": [len(name) for name in zoo.users.ids]})
+        >>> model = km.KolmogorovModel(5, random_state=0).fit(zoo, users=size)
+        >>> list(model.event_attributes(sure=False).columns)
+        ['event', 'side', 'attribute', 'words', 'effect', 'low', 'high']
+        """
+        from kolmogorov._support.optional import to_frame
+        from kolmogorov.interpret.events.attributes import EventAttribute, event_attributes
+
+        check_is_fitted(self)
+        read = self._one_model
+        if read.user_attributes is None and read.item_attributes is None:
+            raise DataError("The model knows no attributes. Fit it with them: fit(X, users=frame, items=frame).")
+        found = [one for one in event_attributes(read) if one.is_sure or not sure]
+        names = EventAttribute.__dataclass_fields__
+        return to_frame({name: [getattr(one, name) for one in found] for name in names})
 
     def relations(
         self, *, trivial: bool | None = None, min_ratings: int = 1, convention: Convention = "logic"
@@ -195,7 +280,7 @@ class ListInterpretation(Reading):
         >>> users, items = np.nonzero(np.hstack([games, games]))
         >>> model = km.ListModel(random_state=0).fit(km.Observations.from_arrays(users, items, np.ones(users.size)))
         >>> why = model.explain(item=13, guest={3: 1})
-        >>> why.items[0].item, bool(abs(sum(amount for _, amount in why.steps) - why.probability) < 1e-9)
+        >>> why.items[0].item, bool(abs(sum(amount for _, amount in why.steps) - why.score) < 1e-9)
         (3, True)
         """
         from kolmogorov.interpret.lists import explain_list

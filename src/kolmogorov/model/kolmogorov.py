@@ -26,6 +26,7 @@ from kolmogorov.data.entries.view import View
 from kolmogorov.data.table.levels import Levels, LevelsRequirement
 from kolmogorov.data.table.liking import liked
 from kolmogorov.execution import Cuda, Dask, Threads
+from kolmogorov.fitted.base import read_only
 from kolmogorov.fitted.history import Sweep
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.posterior import Posterior
@@ -34,11 +35,12 @@ from kolmogorov.fitting.descent.objective import Prior, usual_weight
 from kolmogorov.fitting.descent.state import Run, State
 from kolmogorov.fitting.distillation.only_yes import AveragedDescents
 from kolmogorov.model import descent
-from kolmogorov.model.completing import completed, why_ratings
+from kolmogorov.model.completing import completed, refuse_attributes, why_ratings
 from kolmogorov.model.distilling import distilled
 from kolmogorov.model.event_model import COMMON_RULES, Auto, EventModel, lengths
 from kolmogorov.model.paper import paper_parameters
 from kolmogorov.model.problem import problem_of
+from kolmogorov.sampling.moving.kept import with_chains
 from kolmogorov.solvers import RowSolver
 from kolmogorov.surface.tables import learned_table
 
@@ -73,9 +75,11 @@ class KolmogorovModel(EventModel):
     learn_from : {"draws", "ratings"}
         What the descent goes over. Tables of more than five million ratings, or that only a cluster holds, are learned
         from their ratings, and so are models with a ridge or a uniform prior; `learned_from_` says so.
-    user_reg, item_reg : float or "auto"
-        From ratings: ridge on theta, how strongly a user is drawn to the prior; and on psi, the price of each event in
-        an item's support, or with a grid how strongly levels are drawn to the mean of the data. "auto" is 10 and 0.
+    user_reg : float or "auto"
+        From ratings: ridge on theta, how strongly a user is drawn to the prior. "auto" is 10.
+    item_reg : float or "auto"
+        From ratings: ridge on psi, the price of each event in an item's support; with a grid or chances, how strongly
+        these are drawn to the mean of the data. "auto" is 0.
     prior : {"mean", "uniform"}
         From ratings: what theta shrinks to, the mean theta of all users, learned along, or the uniform distribution.
     unobserved : float or "auto"
@@ -112,10 +116,13 @@ class KolmogorovModel(EventModel):
     Attributes
     ----------
     theta_ : ndarray of shape (n_users, n_events)
+        The mixture of events that each user is; rows sum to 1.
     psi_ : ndarray of shape (n_items, n_events)
         Booleans; with other levels numbers.
     levels_ : ndarray of shape (n_levels,)
+        The values that an item may have in an event, on the probability scale; of chances, the two ends.
     learned_from_ : {"draws", "ratings"}
+        What the descent went over.
     users_, items_ : Vocabulary
         Raw ids, in the order of the rows of `theta_` and `psi_`.
     scale_ : Scale
@@ -227,7 +234,7 @@ class KolmogorovModel(EventModel):
 
     # --- learning ---------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: None = None) -> Self:
+    def fit(self, X: Any, y: None = None, *, users: Any = None, items: Any = None) -> Self:
         """Learn from a table.
 
         Parameters
@@ -238,10 +245,13 @@ class KolmogorovModel(EventModel):
             parquet files with them, or what `kolmogorov.execution.distributed_table` made.
         y : None
             Ignored; there because scikit-learn's pipelines pass it.
+        users, items : data frame or path, optional
+            Attributes, as for `BayesianKolmogorovModel.fit`, for the draws that complete the table. New users and items
+            are placed by them: see `introduce`.
 
         After Ctrl-C the best so far is kept, where there is anything, with a warning and `interrupted_` set.
         """
-        return self._fit(X)
+        return self._fit(X, beside=(users, items))
 
     def _fit(
         self,
@@ -252,37 +262,42 @@ class KolmogorovModel(EventModel):
         keep_drawn: bool = False,
         keep_interrupted: bool = True,
         effort: float = 1.0,
+        beside: tuple[Any, Any] = (None, None),
     ) -> Self:
-        """Learn from a table, for searches: from a state, from draws that were made before, or with a share of them."""
+        """Learn from a table, for searches: from a state, from draws that were made before, or with a share of them.
+
+        `beside` are frames of attributes of users and of items.
+        """
         self._check_parameters()
         execution = self.execution or Threads(self.n_jobs)
         table = learned_table(execution, self, X)
         why = why_ratings(self, table)
         if why is not None:
+            refuse_attributes(beside, why)
             if self.learn_from == "draws":
                 notice(f"Learning from the ratings: {why}.")
             fitted, self.interrupted_ = descent.run(self, table, execution, start, keep_interrupted)
             return self._adopt(fitted)
         cut_short = False
         if drawn is None:
-            drawn, cut_short = completed(self, table, execution, effort, keep_interrupted)
+            drawn, cut_short = completed(self, table, execution, effort, keep_interrupted, beside)
         if keep_drawn:
             self._drawn = drawn
         fitted, interrupted = distilled(self, drawn, keep_interrupted)
         self.interrupted_ = interrupted or cut_short
-        return self._adopt(fitted)
+        return self._adopt(with_chains(fitted, drawn))
 
     # --- learned attributes -----------------------------------------------------------------------------
 
     @property
     def theta_(self) -> Floats:
         """Event probabilities of each user."""
-        return _read_only(self.fitted_.theta)
+        return read_only(self.fitted_.theta)
 
     @property
     def psi_(self) -> NDArray[Any]:
         """Support of each item: booleans, levels, or chances."""
-        return _read_only(self.fitted_.psi)
+        return read_only(self.fitted_.psi)
 
     @property
     def learned_from_(self) -> str:
@@ -333,15 +348,3 @@ class KolmogorovModel(EventModel):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         problem_of(self, 1 if self.n_events == "auto" else int(self.n_events))
-
-    def _on_sweep(self, sweep: Sweep) -> bool:
-        seconds = sweep.user_seconds + sweep.item_seconds
-        place = f"sweep {sweep.sweep:3d}  objective {sweep.objective:.6g}  rmse {sweep.rmse:.4f}"
-        return self._told(f"{place}  {seconds:.3f} s", sweep)
-
-
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Return the same numbers, not to be changed: predictions would not follow."""
-    view = array.view()
-    view.setflags(write=False)
-    return view

@@ -17,31 +17,33 @@ from kolmogorov.baselines.biased import BiasedFactors
 from kolmogorov.baselines.factorization import MatrixFactorization
 from kolmogorov.baselines.svdpp import SVDpp
 from kolmogorov.data.table.levels import CHANCES, has_two
-from kolmogorov.errors import FileFormatError, InvariantError, KolmogorovError
+from kolmogorov.errors import DataError, FileFormatError, InvariantError, KolmogorovError
 from kolmogorov.fitted.files import StoredParts
 from kolmogorov.fitted.lists import FittedLists
 from kolmogorov.fitted.point import Fitted
+from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.model.bayesian import BayesianKolmogorovModel
 from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.model.lists import ListModel
+from kolmogorov.model.nominal import NominalModel
+from kolmogorov.model.nominal.files import restored
 from kolmogorov.sampling.levels import NEARLY_SURE
 from kolmogorov.solvers import resolve
 from kolmogorov.surface.recommender import Recommender
 from kolmogorov.surface.saving import NOT_STORED
 
-_CLASSES: dict[str, type[Recommender]] = {
-    cls.__name__: cls for cls in (KolmogorovModel, MatrixFactorization, SVDpp, BayesianKolmogorovModel, ListModel)
-}
+_RECOMMENDERS = (KolmogorovModel, MatrixFactorization, SVDpp, BayesianKolmogorovModel, ListModel)
+_CLASSES: dict[str, Any] = {cls.__name__: cls for cls in (*_RECOMMENDERS, NominalModel)}
 
 
-def load(path: str | os.PathLike[str]) -> Recommender:
+def load(path: str | os.PathLike[str]) -> Any:
     """Read a model written by its `save`.
 
     A truncated, altered or foreign file raises `FileFormatError`. Nothing in a file is ever executed.
 
     Returns
     -------
-    KolmogorovModel, BayesianKolmogorovModel, ListModel, MatrixFactorization or SVDpp
+    KolmogorovModel, BayesianKolmogorovModel, ListModel, NominalModel, MatrixFactorization or SVDpp
         Whichever was saved.
 
     Examples
@@ -58,20 +60,42 @@ def load(path: str | os.PathLike[str]) -> Recommender:
         cls = _CLASSES[contents.kind]
         model = cls(**_parameters(cls, contents.meta["parameters"]))
         model._check_parameters()
-        fitted = cls._learned.restored(StoredParts(contents.meta, arrays))
+        parts = StoredParts(contents.meta, arrays)
+        if cls is NominalModel:
+            return _with_answers(model, parts)
+        fitted = cls._learned.restored(parts)
         fitted.validate()
         _check_size(model, fitted.events if isinstance(fitted, FittedLists) else fitted)
         _check_levels(model, fitted)
+        _check_time(model, fitted)
         return model._adopt(fitted)
     except (*container.DAMAGE, KolmogorovError) as error:
         why = f"{type(error).__name__}: " if not isinstance(error, KolmogorovError) else ""
         raise FileFormatError(f"{path} is malformed: {why}{str(error).removesuffix('.')}.") from None
 
 
+def load_recommender(path: str | os.PathLike[str]) -> Recommender:
+    """Read a model of users and items; one of answers, which knows no users, is a `DataError`."""
+    model = load(path)
+    if not isinstance(model, Recommender):
+        raise DataError(
+            f"{path} holds a {type(model).__name__}, which knows answers and no users: it predicts what is missing in "
+            "a table of answers, and nothing else."
+        )
+    return model
+
+
+def _with_answers(model: NominalModel, parts: StoredParts) -> NominalModel:
+    known, draws, recipe = restored(parts)
+    if model.n_events not in ("auto", draws.log_shares.shape[1]):
+        raise InvariantError(f"n_events is {model.n_events}, but there are {draws.log_shares.shape[1]} events")
+    return model._adopt(known, draws, recipe)
+
+
 # --- parameters --------------------------------------------------------------------------------------------------
 
 
-def _parameters(cls: type[Recommender], stored: Any) -> dict[str, Any]:
+def _parameters(cls: Any, stored: Any) -> dict[str, Any]:
     """Return the parameters of a file that may come from one."""
     known = set(cls._get_param_names()) - set(NOT_STORED)
     strange = sorted(set(stored) - known)
@@ -86,6 +110,12 @@ def _check_size(model: Any, fitted: Any) -> None:
         raise InvariantError(f"n_events is {model.n_events}, but theta has {fitted.theta.shape[-1]} events")
     if isinstance(fitted, BiasedFactors) and model.n_factors != fitted.user_factors.shape[-1]:
         raise InvariantError(f"n_factors is {model.n_factors}, but there are {fitted.user_factors.shape[-1]}")
+
+
+def _check_time(model: Any, fitted: Any) -> None:
+    """Whether users have moods stands in the parameters, and what moods are in the arrays."""
+    if isinstance(fitted, Posterior) and (model.time is not None) != fitted.has_moods:
+        raise InvariantError("the parameter time and the draws do not belong together")
 
 
 def _check_levels(model: Any, fitted: Any) -> None:

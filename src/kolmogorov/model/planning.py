@@ -7,34 +7,44 @@ from typing import Any
 
 import numpy as np
 
+from kolmogorov._support.wording import advice, option
 from kolmogorov.data.table.levels import MOST_LEVELS
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.errors import DataError, ParameterError
+from kolmogorov.execution import Threads
 from kolmogorov.fitting.descent.objective import usual_weight
+from kolmogorov.sampling.chains.event_count import told_apart
 from kolmogorov.sampling.levels import level_grid
 from kolmogorov.sampling.plan import Plan, likelihood_of, settled_weight
-from kolmogorov.sampling.sizes import Sizes, suited
+from kolmogorov.sampling.sizes import suited
+
+#: Chains are enough when more would take less than this share of the squared error away, of ratings and of answers,
+#: whose log loss feels it twice as much. `benchmarks/spread.py` shows errors and seconds.
+_ENOUGH = (0.003, 0.0015)
 
 
-def plan_of(model: Any, table: Observations) -> Plan:
-    """Return what `fit` samples of a table."""
+def plan_of(model: Any, table: Observations, *, learned: bool) -> Plan:
+    """Return what `fit` samples of a table; a number of events that is left open is a guess unless it is `learned`."""
     likelihood = _likelihood(model, table)
+    # An event is drawn behind each answer but where chances are cut.
+    cut = likelihood == "bernoulli" and isinstance(model.levels, str)
+    answers, only_yes = likelihood != "gaussian" and not cut, model.unobserved != 0.0
+    timed = model.max_seconds is not None
     given = {name: getattr(model, name) for name in ("n_events", "n_chains", "burn_in", "n_samples", "n_features")}
-    sizes = replace(_sizes(model, table), **{name: int(n) for name, n in given.items() if n != "auto"})
+    sizes = replace(
+        suited(table, answers=answers, cut=cut, only_yes=only_yes),
+        **{name: int(n) for name, n in given.items() if n != "auto"},
+    )
+    if learned and model.n_events == "auto" and not answers and not only_yes:
+        sizes = replace(sizes, n_events=told_apart(table, sizes.n_events, sizes.n_features, model.n_jobs))
     return Plan(
         **vars(sizes),
         likelihood=likelihood,
         levels=level_grid(model.levels, table, likelihood, sizes.n_events),
         unobserved=_unobserved(model, table, likelihood),
+        moods=_moods(model, table, likelihood),
+        enough=_ENOUGH[likelihood != "gaussian"] if model.n_chains == "auto" and not timed and not only_yes else 0.0,
     )
-
-
-def _sizes(model: Any, table: Observations) -> Sizes:
-    likelihood = _likelihood(model, table)
-    # An event is drawn behind each answer but where chances are cut.
-    cut = likelihood == "bernoulli" and isinstance(model.levels, str)
-    answers = likelihood != "gaussian" and not cut
-    return suited(table, answers=answers, cut=cut, only_yes=model.unobserved != 0.0)
 
 
 def _unobserved(model: Any, table: Observations, likelihood: str) -> float:
@@ -49,6 +59,23 @@ def _unobserved(model: Any, table: Observations, likelihood: str) -> float:
         if wanted > least:
             raise ParameterError(f"'unobserved' must not exceed the least weight, {least:g}, got {wanted:g}.")
     return settled_weight(wanted, table)
+
+
+def _moods(model: Any, table: Observations, likelihood: str) -> bool:
+    if model.time is None:
+        return False
+    if likelihood != "gaussian" or model.unobserved != 0.0:
+        raise ParameterError(
+            "time='mood' goes with likelihood 'gaussian', ratings with noise, where what was not observed says nothing."
+        )
+    if not isinstance(model.execution or Threads(), Threads):
+        raise ParameterError("time='mood' is computed on threads. Leave 'execution' out.")
+    if table.times is None:
+        raise DataError(
+            "time='mood' needs to know when ratings were made. Read them with a column of times, or give the times: "
+            "fit(observations.with_times(times))." + advice("Name the column with {}.", option("time"))
+        )
+    return True
 
 
 def _likelihood(model: Any, table: Observations) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from kolmogorov._support.wording import named
@@ -10,7 +11,7 @@ from kolmogorov.data.table.observations import Observations
 from kolmogorov.errors import ParameterError
 from kolmogorov.fitting.descent.objective import Objective
 from kolmogorov.fitting.descent.problem import Problem
-from kolmogorov.fitting.distillation.one_model import usual_events
+from kolmogorov.fitting.distillation.one_model import quick_solver, usual_events
 from kolmogorov.solvers import resolve
 from kolmogorov.solvers.registry import usual
 
@@ -33,6 +34,14 @@ def problem_of(model: Any, n_events: int) -> Problem:
         item_prior=model._item_prior,
         keep_better=bool(model.keep_better),
     )
+
+
+def quick_problem(model: Any, n_events: int) -> Problem:
+    """Return the same for sweeps over a completed table: items are solved quickly, unless a solver was asked for."""
+    problem = problem_of(model, n_events)
+    if is_auto(model.item_solver):
+        problem = replace(problem, item_solver=quick_solver(item_family(model.levels), n_events))
+    return problem
 
 
 def item_family(levels: Levels) -> str:

@@ -6,13 +6,26 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from kolmogorov.paper.claims import RULE, Verdict
+from kolmogorov.paper.claims import RULE, Claim, Verdict
 from kolmogorov.paper.data import AS, NEAREST
 from kolmogorov.paper.printed import TABLE_5
 from kolmogorov.paper.result import Effort, Result, plain
 
 #: Solvers whose costs are listed, and the columns of Table IV that say them.
 _LISTED = ("sdr", "dmo", "gd", "enhanced_gd", "lanczos, a = 1", "lanczos, a = 10", "newton", "auto")
+
+#: What verdicts mean, and which of them are listed, with what is said before.
+_MEANT = {
+    Verdict.HOLDS: "our numbers agree, whatever the paper leaves open",
+    Verdict.UNDER_A_READING: "they agree for some readings of what it leaves open",
+    Verdict.NOT_FOUND: "they agree for none",
+    Verdict.CONTRADICTED: "they agree for none, and some say the opposite",
+}
+_LISTS = {
+    Verdict.CONTRADICTED: "These are contradicted:",
+    Verdict.NOT_FOUND: "These we do not find:",
+    Verdict.HOLDS: "These hold however they are read:",
+}
 
 
 def front_page(
@@ -24,9 +37,6 @@ def front_page(
 ) -> list[str]:
     """Return the page's first lines, below its title; `parts` has the seconds of every one."""
     claims = [claim for result in said.values() for claim in result.claims]
-    kinds = Counter(claim.verdict for claim in claims)
-    counted = ", ".join(f"*{verdict}* {kinds[verdict]}" for verdict in Verdict)
-    stands = [f"- {claim.says} ({claim.where})" for claim in claims if claim.verdict is Verdict.HOLDS]
     return [
         "After this page you know what *Dual Optimization for Kolmogorov Model Learning Using Enhanced Gradient "
         "Descent* (Q. Duan, H. Ghauch, T. Kim) found, what of it we find too, and under which reading: every table and "
@@ -43,10 +53,7 @@ def front_page(
             if effort.quick
             else []
         ),
-        f"**What stands.** Of {len(claims)} claims: {counted}. These hold however they are read:",
-        "",
-        *stands,
-        "",
+        *_stands(claims),
         *_added(said),
         "**How we read it.**",
         "",
@@ -70,6 +77,17 @@ def front_page(
         f"- {_machine(environments, runs, parts)}",
         "",
     ]
+
+
+def _stands(claims: list[Claim]) -> list[str]:
+    """Say in one screen what stands and what does not: how many claims there are of each kind, and which they are."""
+    kinds = Counter(claim.verdict for claim in claims)
+    lines = [f"**What stands.** Of {len(claims)} claims:", "", "| verdict | claims | that is |", "|---|---|---|"]
+    lines += [f"| *{verdict}* | {kinds[verdict]} | {meant} |" for verdict, meant in _MEANT.items()]
+    for verdict, words in _LISTS.items():
+        chosen = [f"- {claim.says} ({claim.where})" for claim in claims if claim.verdict is verdict]
+        lines += ["", words, "", *chosen] if chosen else []
+    return [*lines, "", "The table below says what the others depend on.", ""]
 
 
 def _machine(environments: list[str], runs: list[dict[str, Any]], parts: list[float]) -> str:

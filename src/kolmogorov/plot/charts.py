@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,56 @@ def event_bars(names: Sequence[str], shares: Sequence[float], ax: Any = None) ->
     )
     ax.set_xlabel("share of the population")
     ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    return bare(ax)
+
+
+def user_bars(names: Sequence[str], theta: Floats, events: Sequence[str], ax: Any = None) -> Any:
+    """Draw a bar for each user, made of the events as theta says.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The users, the first on top.
+    theta : float64[n_users, D]
+    events : sequence of str
+        What the legend calls them.
+    ax : Axes, optional
+    """
+    ax = axes_of(ax, size=(8.0, 0.9 + 0.3 * len(names) + 0.22 * len(events)))
+    start, places = np.zeros(len(names)), np.arange(len(names))
+    for event, name in enumerate(events):
+        ax.barh(places, theta[:, event], left=start, color=colour(event), height=0.72, label=short(name, 80))
+        start = start + theta[:, event]
+    ax.set(yticks=places, xlim=(0, 1), ylim=(-0.6, len(names) - 0.4), xlabel="probability of each event")
+    ax.set_yticklabels([short(name) for name in names])
+    ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    ax.invert_yaxis()
+    ax.figure.legend(loc="outside lower center", frameon=False, ncols=1)
+    return bare(ax)
+
+
+def period_areas(title: str, labels: Sequence[str], theta: Floats, events: Sequence[str], ax: Any = None) -> Any:
+    """Draw the shares of events, one above the other, for periods one after another.
+
+    Parameters
+    ----------
+    title : str
+    labels : sequence of str
+        The periods.
+    theta : float64[n_periods, D]
+    events : sequence of str
+        What the legend calls them.
+    ax : Axes, optional
+    """
+    ax = axes_of(ax, size=(2.6 + 0.7 * len(labels), 3.2 + 0.22 * len(events)))
+    start, places = np.zeros(len(labels)), np.arange(len(labels))
+    for event, name in enumerate(events):
+        ax.bar(places, theta[:, event], bottom=start, color=colour(event), width=0.96, label=short(name, 60))
+        start = start + theta[:, event]
+    ax.set(xticks=places, ylim=(0, 1), title=short(title, 60), ylabel="probability of each event")
+    ax.set_xticklabels([short(label) for label in labels], rotation=45, ha="right")
+    ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    ax.figure.legend(loc="outside lower center", frameon=False, ncols=1)
     return bare(ax)
 
 
@@ -47,7 +98,7 @@ def waterfall(title: str, parts: Sequence[tuple[str, float]], events: Sequence[i
         if place + 1 < len(parts):
             ax.plot([reached, reached], [place - 0.3, place + 1.3], color=GREY, linewidth=0.8)
     ax.axvline(reached, color=GREY, linewidth=0.8, linestyle=":")
-    ax.set(yticks=range(len(parts)), title=short(title, 90), xlabel=f"prediction {reached:.2f}")
+    ax.set(yticks=range(len(parts)), title=fill(short(title, 120), 44), xlabel=f"prediction {reached:.2f}")
     ax.set_yticklabels([short(name, 48) for name, _ in parts])
     ax.invert_yaxis()
     # Bars would hold the axes to their ends, and leave no room for the numbers beside them.

@@ -3,6 +3,7 @@
 from kolmogorov.report.content import Options, gather
 from kolmogorov.report.lists.content import SCRIPTS as LIST_SCRIPTS
 from kolmogorov.report.lists.content import gather_lists
+from kolmogorov.report.opening.table import data_name
 from kolmogorov.report.page import Page, render
 
-__all__ = ["LIST_SCRIPTS", "Options", "Page", "gather", "gather_lists", "render"]
+__all__ = ["LIST_SCRIPTS", "Options", "Page", "data_name", "gather", "gather_lists", "render"]

@@ -7,18 +7,20 @@ import numpy as np
 from kolmogorov.data import Observations
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.interpret import Relations
-from kolmogorov.model.event_model import EventModel
 from kolmogorov.report.quality import Test
+from kolmogorov.report.subject import Subject
 from kolmogorov.sampling.convergence import convergence_of
 
 #: Fewer training observations than this say little about an item or a user. By judgement.
 LITTLE = 5
 #: An event with a smaller share of the population hardly happens. By judgement.
 _RARE = 0.005
+#: What an item is in all events, to rounding.
+_SAME = 1e-6
 
 
 def alerts(
-    model: EventModel,
+    model: Subject,
     fitted: Fitted,
     relations: Relations,
     test: Test | str,
@@ -35,7 +37,11 @@ def alerts(
     if model._has_draws:
         agreement = convergence_of(model.fitted_)
         if agreement.rhat.size and not agreement.settled:
-            found.append(f"{agreement}.")
+            found.append(
+                "The chains found different solutions: averages are usable, events and rules may not be. More chains "
+                'improve the average; a longer burn_in or fewer events bring them together. "Settings and fit" has the '
+                "numbers."
+            )
     for noun, counts in (
         (nouns["item"], fitted.item_counts),
         (nouns["user"], fitted.user_counts),
@@ -44,9 +50,8 @@ def alerts(
         if little:
             share = little / max(int((counts > 0).sum()), 1)
             has = "has" if little == 1 else "have"
-            found.append(f"{_counted(little, noun)} ({share:.0%}) {has} fewer than {LITTLE} observations.")
-    found += _trivial(len(relations.always), nouns["item"], "every event")
-    found += _trivial(len(relations.never), nouns["item"], "no event")
+            found.append(f"{_counted(little, noun)} ({_percent(share)}) {has} fewer than {LITTLE} observations.")
+    found += _trivial(fitted, relations, nouns["item"])
     rare = int((fitted.population < _RARE).sum())
     if rare:
         found.append(
@@ -59,9 +64,20 @@ def alerts(
     return found
 
 
-def _trivial(number: int, noun: list[str], where: str) -> list[str]:
-    verb = "happens" if number == 1 else "happen"
-    return [f"{_counted(number, noun)} {verb} in {where}: the prediction is the same for everyone."] if number else []
+def _trivial(fitted: Fitted, relations: Relations, noun: list[str]) -> list[str]:
+    """Name items that are the same in every event; one that merely reaches a yes in none of them is not."""
+    found = []
+    same = np.ptp(fitted.psi.astype(np.float64), axis=1) < _SAME
+    for rows, where in ((relations.always, "every event"), (relations.never, "no event")):
+        number = int(same[rows].sum())
+        if number:
+            verb = "happens" if number == 1 else "happen"
+            found.append(f"{_counted(number, noun)} {verb} in {where}: the prediction is the same for everyone.")
+    return found
+
+
+def _percent(share: float) -> str:
+    return "less than 1%" if 0.0 < share < 0.01 else f"{share:.0%}"
 
 
 def _counted(number: int, noun: list[str]) -> str:

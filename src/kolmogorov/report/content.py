@@ -18,17 +18,19 @@ from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.interpret import PosteriorRelations, Relations
 from kolmogorov.interpret.relations.thresholds import Thresholds
 from kolmogorov.interpret.rules.counting import Counting, check_likes
-from kolmogorov.model.event_model import EventModel
 from kolmogorov.model.problem import ridges_of
 from kolmogorov.report.alerts import LITTLE, alerts
-from kolmogorov.report.events import events
-from kolmogorov.report.example import example
+from kolmogorov.report.events import events, indistinct
 from kolmogorov.report.model import reading, shown_model, threshold_of
 from kolmogorov.report.names import addresses, plurals, shown_names
+from kolmogorov.report.opening.example import example
+from kolmogorov.report.opening.table import data_name, table_of, today
 from kolmogorov.report.quality import FEW, quality, tested
 from kolmogorov.report.ratings import shown_users, users
 from kolmogorov.report.rules import rounded, rules_of
+from kolmogorov.report.subject import Subject
 from kolmogorov.report.weaknesses import weaknesses
+from kolmogorov.sampling.convergence import convergence_of
 from kolmogorov.surface.held_out import held_out
 
 Progress = Callable[[str], Any]
@@ -38,7 +40,8 @@ Progress = Callable[[str], Any]
 class Options:
     """How a report is made; `model.report` says what each option means."""
 
-    title: str = "Kolmogorov model"
+    title: str | None = None
+    subtitle: str | None = None
     likes: float | None = None
     image: tuple[int, int] | None = None
     max_users: int = 10_000
@@ -46,7 +49,7 @@ class Options:
 
 
 def gather(
-    model: EventModel, observations: Observations | None, options: Options, progress: Progress | None = None
+    model: Subject, observations: Observations | None, options: Options, progress: Progress | None = None
 ) -> dict[str, Any]:
     """Collect everything that the page shows.
 
@@ -84,16 +87,18 @@ def gather(
     tell("describing items, events and users")
     shown = shown_users(fitted, options.max_users)
     titles = shown_names(fitted.items)
-    return {
-        "title": options.title,
+    named, name = events(one, pixels != "items", fitted), data_name(fitted, observations)
+    return heading(options, name) | {
         "nouns": nouns,
+        "table": table_of(fitted, whole, fresh, name),
         "summary": _summary(model, whole, fresh, likes),
-        "alerts": alerts(model, fitted, relations, test, whole, nouns),
+        "alerts": alerts(model, one, relations, test, whole, nouns),
         "quality": quality(test),
         "wrong": weaknesses(test),
-        "example": example(one, rules, shown, fresh, likes, threshold),
+        "example": example(one, shown, fresh),
         "curve": [[sweep.sweep, round(sweep.rmse, 5)] for sweep in fitted.history],
-        "events": events(fitted, titles, named=pixels != "items"),
+        "events": named,
+        "indistinct": indistinct(one, [event["name"] for event in named], nouns),
         "image": options.image,
         "pixels": pixels,
         "items": _items(fitted, titles, relations, judges),
@@ -103,6 +108,12 @@ def gather(
         "order": order,
         "users": users(fitted, shown, fresh),
     }
+
+
+def heading(options: Options, name: str) -> dict[str, str]:
+    """Return title and subtitle: as given, or the name of the data and the date."""
+    title = name or "Kolmogorov model" if options.title is None else options.title
+    return {"title": title, "subtitle": today() if options.subtitle is None else options.subtitle}
 
 
 def _check(options: Options, likes: float, observations: Any) -> None:
@@ -130,7 +141,7 @@ def _pixels(options: Options, n_users: int, n_items: int) -> str | None:
     return "items" if size == n_items else "users"
 
 
-def _summary(model: EventModel, whole: Observations, fresh: Observations, likes: float) -> dict[str, Any]:
+def _summary(model: Subject, whole: Observations, fresh: Observations, likes: float) -> dict[str, Any]:
     fitted = model._one_model
     return {
         "model": type(model).__name__,
@@ -173,6 +184,7 @@ def _draws(posterior: Posterior, read: Fitted) -> dict[str, Any]:
         "n_chains": posterior.n_chains,
         "n_events": posterior.n_events,
         "distance": round(read.history[-1].rmse, 6),
+        "agreement": f"{convergence_of(posterior)}.",
     }
 
 

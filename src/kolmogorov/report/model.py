@@ -52,9 +52,12 @@ def shown_model(fitted: Fitted, rows: Rows, unobserved: float) -> dict[str, Any]
 
 
 def _items(fitted: Fitted) -> dict[str, Any]:
-    """Return psi as text, and how it is to be read: as bits, as places among levels, or as shares."""
+    """Return psi as text, and how it is to be read: as bits, as places among levels, or as numbers.
+
+    Nothing is rounded: what the page expects of someone new is what `recommend` says.
+    """
     if fitted.psi.dtype == bool:
         return {"kind": "bits", "levels": None, "psi": bits(fitted.psi)}
     if fitted.levels is None:
-        return {"kind": "chances", "levels": None, "psi": shares(fitted.psi)}
+        return {"kind": "chances", "levels": None, "psi": as_text(fitted.psi.astype(np.float64))}
     return {"kind": "levels", "levels": fitted.levels.tolist(), "psi": as_text(nearest(fitted.psi, fitted.levels))}

@@ -1,11 +1,11 @@
-"""What users and items are called on the page, and how it addresses them."""
+"""What users, items and answers are called on the page, and how it addresses them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import Any
 
-from kolmogorov.data import Vocabulary
+from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.errors import ParameterError
 
 #: Letters of a name that the page holds; nobody reads more. By judgement.
@@ -26,6 +26,13 @@ def shown_names(vocabulary: Vocabulary) -> list[str]:
 def addresses(vocabulary: Vocabulary) -> list[str] | None:
     """Return what links name rows by, their ids; None where these are the names."""
     return None if vocabulary.labels is None else [_cut(str(identifier)) for identifier in vocabulary.ids.tolist()]
+
+
+def label_of(whole: Observations, value: float) -> str | None:
+    """Return the word that a value in [0, 1] was read from; of yes and no these; None where there is none."""
+    if whole.is_binary:
+        return ("no", "yes")[int(value)]
+    return None if whole.source is None else whole.source.label(float(whole.scale.rating(value)))
 
 
 def plurals(nouns: Any) -> dict[str, list[str]]:

@@ -54,6 +54,8 @@ def render(content: dict[str, Any], scripts: tuple[str, ...] = SCRIPTS) -> str:
     template = environment.from_string(folder.joinpath("page.html").read_text(encoding="utf-8"))
     page: str = template.render(
         title=content["title"],
+        subtitle=content["subtitle"],
+        credit=content["table"]["credit"],
         # Inside a script element only "</script" and "<!--" end or change the text.
         data=json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
         style=style,

@@ -16,8 +16,8 @@ from kolmogorov.fitted.base import Trained, entry_rows
 from kolmogorov.fitted.intervals import coverage
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.metrics import evaluate, simple_guesses
-from kolmogorov.model.event_model import EventModel
 from kolmogorov.plot.charts import calibration_bins
+from kolmogorov.report.subject import Subject
 from kolmogorov.surface.comparison import POPULARITY, decisive, log_loss, popularity_scores
 from kolmogorov.surface.ids import at_entries
 
@@ -50,7 +50,7 @@ class Test:
         return self.guesses[MODEL]
 
 
-def tested(model: EventModel, fresh: Observations) -> Test | str:
+def tested(model: Subject, fresh: Observations) -> Test | str:
     """Test the model on observations it was not trained on.
 
     Where there are too few of them, the same settings are fitted to four fifths of the training data and tested on the
@@ -81,7 +81,7 @@ def tested(model: EventModel, fresh: Observations) -> Test | str:
     return Test(protocol, refitted, fitted, fresh, users, items, guesses, _lists(model, fresh) if only_yes else None)
 
 
-def _lists(model: EventModel, fresh: Observations) -> dict[str, dict[str, float]] | None:
+def _lists(model: Subject, fresh: Observations) -> dict[str, dict[str, float]] | None:
     """Return the scores of everybody's list and of the most popular; None where nothing was liked."""
     if not reaching(fresh.values, model.fitted_.likes).any():
         return None

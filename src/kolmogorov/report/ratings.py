@@ -64,7 +64,8 @@ def _gaps(user: Rows, item: Rows) -> Rows:
 
 
 def _coded(value: Floats) -> tuple[list[float], Rows]:
-    values, codes = np.unique(value.round(6), return_inverse=True)
+    _, first, codes = np.unique(value.round(6), return_index=True, return_inverse=True)
+    values = value[first]
     if len(values) > _VALUES:
         values, codes = np.unique(value.round(2), return_inverse=True)
     return values.tolist(), codes.astype(np.int64)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kolmogorov._support.typing import Floats, Rows
+from kolmogorov.report.names import label_of
 from kolmogorov.report.quality import BIASES, Test
 
 #: Ends of the groups by number of training observations, and the fewest groups that tell anything. By judgement.
@@ -58,8 +59,7 @@ def _by_value(test: Test) -> list[dict[str, Any]]:
         ends = [(scale.rating(k / 10), scale.rating((k + 1) / 10)) for k in range(10)]
         return [row for k, (a, b) in enumerate(ends) for row in _errors(test, place == k, f"{a:g}–{b:g}")]
     place = np.searchsorted(distinct, values.round(9))
-    labels = ("no", "yes") if test.fresh.is_binary else None
-    names = [f"{scale.rating(v):g}" if labels is None else labels[int(v)] for v in distinct.tolist()]
+    names = [label_of(test.fresh, v) or f"{scale.rating(v):g}" for v in distinct.tolist()]
     return [row for k, name in enumerate(names) for row in _errors(test, place == k, name)]
 
 

@@ -71,7 +71,8 @@ class ChainCheckpoint:
 
 
 def _state_numbers(state: ChainState) -> dict[str, float]:
-    return {"scale": state.scale, "shape": state.shape, "concentration": state.theta_prior.concentration}
+    own = {"scale": state.scale, "shape": state.shape, "mood": state.mood, "half_life": state.half_life}
+    return own | {"concentration": state.theta_prior.concentration}
 
 
 def _state_arrays(state: ChainState) -> dict[str, np.ndarray]:
@@ -103,11 +104,22 @@ def _restored_state(numbers: dict[str, Any], arrays: dict[str, np.ndarray], feat
         theta=arrays["theta"],
         psi=arrays["psi"],
         noise=arrays["noise"],
-        psi_prior=PsiPrior(with_ones(features.items), arrays["item_slopes"], arrays["item_precision"]),
-        theta_prior=ThetaPrior(features.users, arrays["mean"], arrays["slopes"], concentration, arrays["prior_draws"]),
+        psi_prior=PsiPrior(
+            with_ones(features.items), arrays["item_slopes"], arrays["item_precision"], features.item_blocks
+        ),
+        theta_prior=ThetaPrior(
+            features.users,
+            arrays["mean"],
+            arrays["slopes"],
+            concentration,
+            arrays["prior_draws"],
+            features.user_blocks,
+        ),
         scale=float(numbers["scale"]),
         alpha=arrays["alpha"],
         shape=float(numbers["shape"]),
+        mood=float(numbers["mood"]),
+        half_life=float(numbers["half_life"]),
     )
 
 
@@ -137,7 +149,7 @@ def _validate(progress: SamplerState, table: Observations, plan: Plan) -> None:
     ):
         raise InvariantError("its draws and the place of its chains do not belong together")
     samples = [sample for chain in progress.samples for sample in chain]
-    if any(set(sample.priors) != set(chain_kind(plan.likelihood).prior_names) for sample in samples):
+    if any(set(sample.priors) != set(chain_kind(plan).prior_names) for sample in samples):
         raise InvariantError("its draws do not have the priors of their kind")
     states: list[Sample | ChainState] = [*samples, *progress.current]
     for state in states:

@@ -50,7 +50,7 @@ def new_thetas(posterior: Posterior, view: View, n_jobs: int | None) -> Floats:
 
 def _noisy_thetas(posterior: Posterior, k: int, view: View, population: Floats, dealer: Threads) -> Floats:
     n = view.counts.size
-    precision = np.full(n, 1.0 / float(posterior.noise[k].mean()))
+    precision = np.full(n, 1.0 / (float(posterior.noise[k].mean()) + float(posterior.mood_variance[k])))
     psi = posterior.psi[k].astype(np.float64)
     whole = posterior.unobserved * psi.T @ psi if posterior.unobserved else np.empty((0, 0))
     given = (*corrected(view, posterior.unobserved), precision, psi, whole)
@@ -138,7 +138,7 @@ def _new_psis(posterior: Posterior, view: View, k: int) -> NDArray[Any]:
     fresh = np.empty_like(start)
     if noisy:
         table = corrected(view, posterior.unobserved)
-        precision = 1.0 / posterior.noise[k].astype(np.float64)
+        precision = 1.0 / (posterior.noise[k].astype(np.float64) + posterior.mood_variance[k])
         if posterior.unobserved:
             centre, pull = prior_with_noes(centre, pull, posterior.unobserved * (precision * theta.T) @ theta)
         given = (precision, theta, start, levels, centre, pull, _ROUNDS)

@@ -12,6 +12,8 @@ from kolmogorov.sampling.sizes import Sizes
 
 #: Share of the sweeps that fit into a given time which are not kept. By judgement.
 _BURN_IN_SHARE = 0.6
+#: Numbers of chains after which one looks whether they are enough: the same however many run side by side.
+LOOKS = (2, 4)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -22,11 +24,19 @@ class Plan(Sizes):
     levels: Floats
     concentration: float | None = None
     unobserved: float = 0.0
+    #: Whether users have moods, which need times.
+    moods: bool = False
+    #: Chains are enough when more would take no larger share of the squared error away; at 0 all are run.
+    enough: float = 0.0
 
     @property
     def n_sweeps(self) -> int:
         """Sweeps of a chain."""
         return self.burn_in + self.n_samples * self.thin
+
+    def next_look(self, n_chains: int) -> int:
+        """Return how many chains have to be through, after so many, before one may look whether they are enough."""
+        return min((look for look in LOOKS if self.enough and look > n_chains), default=self.n_chains)
 
     def learns(self, sweep: int) -> bool:
         """Whether priors are still learned in a sweep (from 1)."""

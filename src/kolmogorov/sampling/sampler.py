@@ -19,11 +19,13 @@ from kolmogorov.sampling.chains.source import ChainSource, chain_kind
 from kolmogorov.sampling.chains.state import Sample, SamplerState
 from kolmogorov.sampling.checkpoint import ChainCheckpoint
 from kolmogorov.sampling.groups import ChainGroup, chain_groups
-from kolmogorov.sampling.plan import Plan
+from kolmogorov.sampling.plan import LOOKS, Plan
 from kolmogorov.sampling.priors.features import Features
 
 #: Seconds that chains are left to themselves, about, and sweeps at most: what a callback waits for. By judgement.
 _LOOK, _LONGEST = 0.5, 20
+#: Training entries at which chains are compared. By judgement.
+_ENTRIES = 5_000
 #: Sweeps after which the length of the others is known, and the share of the time left they may take. By judgement.
 _TRIAL, _RESERVE = 5, 0.9
 
@@ -78,7 +80,7 @@ class Sampler:
         # Ctrl-C may come between the draws of chains that run side by side.
         least = min(map(len, chains))
         samples = [sample for chain in chains for sample in chain[:least]]
-        names = chain_kind(self.plan.likelihood).prior_names
+        names = chain_kind(self.plan).prior_names
         return Posterior(
             theta=np.array([sample.theta for sample in samples]),
             psi=np.array([sample.psi for sample in samples]),
@@ -98,7 +100,7 @@ class Sampler:
             self._look(*chain)
         with execution as place:
             opened = chain_groups(place, ChainSource(self.plan, self.table, self.features, progress.seed))
-            while progress.chain < self.plan.n_chains and self._worth_another():
+            while progress.chain < self.plan.n_chains and self._worth_another() and not self._enough():
                 if self._run_group(opened(progress)):
                     return
 
@@ -159,6 +161,16 @@ class Sampler:
         said = [self.on_draw(SamplingProgress(progress.chain + k, index, *sizes, rmse)) for k in range(len(under_way))]
         return any(said)
 
+    def _enough(self) -> bool:
+        """Whether the average of the chains has settled: more of them would hardly take anything off its error."""
+        plan, n_chains = self.plan, self.progress.chain
+        if not plan.enough or n_chains not in LOOKS:
+            return False
+        return (
+            averaging_left(self.table, self.progress.samples[:n_chains], bounds_of(plan.likelihood, plan.levels))
+            < plan.enough
+        )
+
     def _look(self, *samples: Sample) -> None:
         if self._held_out is not None:
             for sample in samples:
@@ -214,3 +226,20 @@ class HeldOutError:
         if not self._count or not len(self._values):
             return None
         return float(np.sqrt(((self._sum / self._count - self._values) ** 2).mean()))
+
+
+def averaging_left(table: Observations, chains: list[list[Sample]], bounds: tuple[float, float]) -> float:
+    """Return the share of the squared error that an average over endlessly many chains would be without.
+
+    Averages of n independent chains vary by V / n, where V is how much those of single chains do; it is measured at
+    some of the training entries, beside the squared error there.
+    """
+    chosen = np.linspace(0, len(table) - 1, min(len(table), _ENTRIES)).astype(np.int64)
+    users, items, values = table.user_rows()[chosen], table.item_rows()[chosen], table.values[chosen]
+    means = np.zeros((len(chains), chosen.size))
+    for mean, samples in zip(means, chains, strict=True):
+        for sample in samples:
+            mean += np.clip(np.einsum("nd,nd->n", sample.theta[users].astype(np.float64), sample.psi[items]), *bounds)
+        mean /= len(samples)
+    error = float(((means.mean(axis=0) - values) ** 2).mean())
+    return float(means.var(axis=0, ddof=1).mean()) / len(chains) / max(error, 1e-12)

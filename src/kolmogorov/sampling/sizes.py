@@ -43,7 +43,7 @@ def suited(table: Observations, *, answers: bool, cut: bool = False, only_yes: b
     return Sizes(
         n_events=n_events,
         n_chains=4 if many else 8,
-        burn_in=100 if many else 150,
+        burn_in=100,
         n_samples=20,
         thin=4,
         n_features=feature_count(table),

@@ -161,6 +161,9 @@ def lists_on_gpu(execution: Cuda, fitted: Trained, users: Rows, hidden: Rows, ru
     """Return the best items of users, or None where they are few or their lists longer than a GPU makes them."""
     if rules.n > LONGEST_LIST or users.size * rules.counts.size * _models(fitted) < WORTH_SCORES:
         return None
+    if rules.lower is not None and (fitted.item_known & ~fitted.item_seen).any():
+        # Where attributes place an item is one thing, and how far from there it may be another.
+        return None
     with execution as cuda, cuda.guarded(_ADVICE):
         return GpuModel(cuda, fitted).lists(users, hidden, rules)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,20 +25,22 @@ def observations_of(known: Trained, ratings: Any) -> Observations:
 
     What the model does not know is left out with a warning, unless that is everything.
     """
-    if not isinstance(ratings, Mapping) or not ratings:
-        raise DataError(
-            f"A guest is a dictionary of ratings by items, such as {{'Alien': 5, 'Heat': 2}}, got {ratings!r:.60}."
-        )
-    keys = list(ratings)
-    rows = np.array([_row_of(known.items, key) for key in keys], dtype=np.int64)
-    _tell(known.items, [key for key, row in zip(keys, rows, strict=True) if row < 0], len(keys))
-    chosen = [(key, row) for key, row in zip(keys, rows.tolist(), strict=True) if row >= 0]
+    return _observed(known, [ratings], Vocabulary.of([GUEST]))
+
+
+def observations_of_several(known: Trained, guests: Sequence[Any]) -> Observations:
+    """Return the same of several guests, who are numbered from 0."""
+    return _observed(known, guests, Vocabulary.of(range(len(guests))))
+
+
+def _observed(known: Trained, guests: Sequence[Any], names: Vocabulary) -> Observations:
+    chosen = [(number, key, row) for number, ratings in enumerate(guests) for key, row in _rows_of(known, ratings)]
     scale = known.scale
 
     def place(position: int) -> str:
-        return repr(chosen[position][0])
+        return repr(chosen[position][1])
 
-    given = np.array([ratings[key] for key, _ in chosen], dtype=object)
+    given = np.array([guests[number][key] for number, key, _ in chosen], dtype=object)
     values = NumberReader(Notation(), fixed=True).of_array(given, place)
     outside = ~((values >= scale.minimum) & (values <= scale.maximum))
     if outside.any():
@@ -46,10 +48,20 @@ def observations_of(known: Trained, ratings: Any) -> Observations:
         raise DataError(
             f"{place(at)}: ratings lie between {scale.minimum:g} and {scale.maximum:g} here, got {values[at]:g}."
         )
-    items = np.array([row for _, row in chosen], dtype=np.int64)
+    own, items = (np.array([one[side] for one in chosen], dtype=np.int64) for side in (0, 2))
     options = ReadingOptions(minimum=scale.minimum, maximum=scale.maximum, scaling="minmax")
-    guest, nobody = Vocabulary.of([GUEST]), np.zeros(items.size, dtype=np.int64)
-    return Observations(*coded(guest, nobody, known.items, items, values, options, place=place))
+    return Observations(*coded(names, own, known.items, items, values, options, place=place))
+
+
+def _rows_of(known: Trained, ratings: Any) -> list[tuple[Any, int]]:
+    """Return the items of a guest that the model knows, each with its row."""
+    if not isinstance(ratings, Mapping) or not ratings:
+        raise DataError(
+            f"A guest is a dictionary of ratings by items, such as {{'Alien': 5, 'Heat': 2}}, got {ratings!r:.60}."
+        )
+    rows = [(key, _row_of(known.items, key)) for key in ratings]
+    _tell(known.items, [key for key, row in rows if row < 0], len(rows))
+    return [(key, row) for key, row in rows if row >= 0]
 
 
 def _row_of(items: Vocabulary, key: Any) -> int:

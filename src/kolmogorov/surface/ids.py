@@ -134,7 +134,7 @@ def id_of(vocabulary: Vocabulary, given: Any, what: str) -> Any:
         return given
     if vocabulary.holds_strings and vocabulary.encode([given], what)[0] >= 0:
         return given
-    same = vocabulary.ids[vocabulary.labels == given].tolist()
+    same = vocabulary.titled(given)
     if len(same) > 1:
         raise UnknownIdError(f"Several {what}s have the title {given!r}: {', '.join(map(str, same))}. Give the id.")
     return same[0] if same else given
@@ -158,14 +158,15 @@ def pair_rows(known: Trained, users: Any, items: Any, unknown: Unknown) -> tuple
         if pairs is None:
             raise DataError("Give users and items, Observations, or a data frame with columns of users and items.")
         users, items = pairs.users, pairs.items
-    user_ids, one_user = _ids(users, "user")
-    item_ids, one_item = _ids(items, "item")
+    # A single one may be given by its title.
+    user_ids, one_user = _ids(id_of(known.users, users, "user"), "user")
+    item_ids, one_item = _ids(id_of(known.items, items, "item"), "item")
     if user_ids.size != item_ids.size and 1 not in (user_ids.size, item_ids.size):
         raise DataError(f"users and items must be aligned, got {user_ids.size} users and {item_ids.size} items.")
     strangers = Strangers(unknown)
     rows = np.broadcast_arrays(
-        strangers.rows_of(known.users, known.user_seen, user_ids, "user"),
-        strangers.rows_of(known.items, known.item_seen, item_ids, "item"),
+        strangers.rows_of(known.users, known.user_known, user_ids, "user"),
+        strangers.rows_of(known.items, known.item_known, item_ids, "item"),
     )
     strangers.tell_of_pairs()
     return (rows[0].copy(), rows[1].copy()), one_user and one_item
@@ -175,8 +176,8 @@ def _sides(known: Trained, observations: Observations, unknown: Unknown) -> tupl
     """Return the model's row of every user and of every item of some observations."""
     strangers = Strangers(unknown)
     present = observations.rows.counts > 0
-    users = strangers.rows_by_id(known.users, known.user_seen, observations.users, present, "user")
-    items = strangers.rows_by_id(known.items, known.item_seen, observations.items, observations.seen_items, "item")
+    users = strangers.rows_by_id(known.users, known.user_known, observations.users, present, "user")
+    items = strangers.rows_by_id(known.items, known.item_known, observations.items, observations.seen_items, "item")
     strangers.tell_of_pairs()
     return users, items
 

@@ -56,8 +56,8 @@ class Askers:
     said: Callable[[slice, float | None], Floats]
     #: The share by whose bounds lists are ordered; None where they are ordered by probabilities.
     lower: float | None
-    #: The lists of all at once, or None, given whose observations are left out, the length and the least count.
-    elsewhere: Callable[[Rows, int, int], Lists | None] | None = None
+    #: The lists of all at once, or None, given whose observations are left out, counts, the length and the least count.
+    elsewhere: Callable[[Rows, NDArray[np.int64], int, int], Lists | None] | None = None
     #: Scores held at once.
     room: int = 1 << 22
 
@@ -68,8 +68,9 @@ class Askers:
         ids[:] = self.ids
         rows = self.rows if exclude_seen else np.full_like(self.rows, self.seen.indptr.size - 1)
         least = least_count(fitted.item_counts, n, min_count)
+        counts = fitted.item_counts if min_count is not None else _with_placed(fitted, least)
         parts = []
-        for first, (chosen, probability, lower) in self._lists(rows, fitted.item_counts, n, least):
+        for first, (chosen, probability, lower) in self._lists(rows, counts, n, least):
             there = chosen >= 0
             columns = {"user": ids[first + np.nonzero(there)[0]]}
             columns |= as_columns(fitted, chosen[there], probability[there])
@@ -78,7 +79,7 @@ class Askers:
 
     def _lists(self, rows: Rows, counts: NDArray[np.int64], n: int, least: int) -> Iterator[tuple[int, Lists]]:
         """Yield the number of the first of some people, and their lists: so few that their scores fit into memory."""
-        found = None if self.elsewhere is None else self.elsewhere(rows, n, least)
+        found = None if self.elsewhere is None else self.elsewhere(rows, counts, n, least)
         if found is not None:
             yield 0, found
             return
@@ -89,6 +90,12 @@ class Askers:
             chosen = best(scores[-1], rows[part], self.seen, counts, n, least)
             shown = [np.take_along_axis(score, np.maximum(chosen, 0), axis=1) for score in scores]
             yield first, (chosen, shown[0], shown[1] if self.lower is not None else None)
+
+
+def _with_placed(fitted: Trained, least: int) -> NDArray[np.int64]:
+    """Return the observations of items; those that attributes place count as having enough to be listed."""
+    placed = fitted.item_known & ~fitted.item_seen
+    return np.where(placed, least, fitted.item_counts) if placed.any() else fitted.item_counts
 
 
 def best(scores: Floats, users: Rows, seen: View, counts: NDArray[np.int64], n: int, min_count: int) -> Rows:
@@ -115,11 +122,16 @@ def best(scores: Floats, users: Rows, seen: View, counts: NDArray[np.int64], n: 
 
 
 def as_columns(fitted: Trained, rows: Rows, probability: Floats) -> dict[str, NDArray[Any]]:
-    """Put chosen items into columns for people: id, title where there is one, probability, rating, observations."""
+    """Put chosen items into columns for people: id, title where there is one, what is predicted, observations."""
     columns = {"item": fitted.items.ids[rows]}
     if fitted.items.labels is not None:
         columns["title"] = fitted.items.labels[rows]
-    # Scores of lists may lie beyond the scale, so that an order is left among the surest.
-    probability = np.clip(probability, 0.0, 1.0)
-    rating = fitted.scale.rating(probability)
-    return columns | {"probability": probability, "rating": rating, "count": fitted.item_counts[rows]}
+    return columns | predicted_columns(fitted, probability) | {"count": fitted.item_counts[rows]}
+
+
+def predicted_columns(fitted: Trained, found: Floats) -> dict[str, Floats]:
+    """Put what is predicted into columns for people: probability and rating, of lists a score."""
+    if fitted.has_scores:
+        return {"score": found}
+    probability = np.clip(found, 0.0, 1.0)
+    return {"probability": probability, "rating": fitted.scale.rating(probability)}

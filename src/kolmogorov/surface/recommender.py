@@ -232,7 +232,7 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         -------
         DataFrame
             Columns item, title where there are titles, probability, rating and count (observations of the item); for
-            several users a column user before them.
+            several users a column user before them. A `ListModel` has a score, which is neither probability nor rating.
         """
         asked = self._asked(users, n, guest, theta, min_count, rank, unknown, exclude_seen=exclude_seen)
         return to_frame(asked)
@@ -274,12 +274,10 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         """Return users by their ids; one that is unknown stands for the population."""
         ids = [users] if np.ndim(users) == 0 else list(users)
         fitted, order = self.fitted_, self._lower(rank)
-        rows, seen = rows_of(fitted.users, fitted.user_seen, ids, "user", unknown), fitted.training.rows
+        rows, seen = rows_of(fitted.users, fitted.user_known, ids, "user", unknown), fitted.training.rows
 
-        def elsewhere(hidden: Rows, n: int, least: int) -> Lists | None:
-            return lists_at_once(
-                self.execution, fitted, rows, hidden, ListRules(seen, fitted.item_counts, n, least, order)
-            )
+        def elsewhere(hidden: Rows, counts: NDArray[np.int64], n: int, least: int) -> Lists | None:
+            return lists_at_once(self.execution, fitted, rows, hidden, ListRules(seen, counts, n, least, order))
 
         return Askers(ids, rows, seen, lambda part, lower: fitted.of_users(rows[part], lower), order, elsewhere)
 
@@ -302,19 +300,23 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         DataFrame
             Columns item, title where there are titles, similarity and count (observations of the item).
         """
+        return to_frame(self._similar_columns(item, n, min_count))
+
+    def _similar_columns(self, item: Any, n: int, min_count: int | None = None) -> dict[str, NDArray[Any]]:
+        """Return the columns of `similar_items`."""
         check_is_fitted(self)
         rules = {name: _RECOMMEND[name] for name in ("n", "min_count")}
         check_parameters("similar_items", {"n": n, "min_count": min_count}, rules)
         fitted = self.fitted_
         chosen = [id_of(fitted.items, item, "item")]
-        row = int(Strangers("error", fixed=True).rows_of(fitted.items, fitted.item_seen, chosen, "item")[0])
+        row = int(Strangers("error", fixed=True).rows_of(fitted.items, fitted.item_known, chosen, "item")[0])
         likeness = fitted.similar_to(row)
         least = least_count(fitted.item_counts, n, min_count)
         itself = View(np.array([0, 1]), np.array([row], dtype=np.int32), np.ones(1), np.empty(0))
         rows = best(likeness[None], np.zeros(1, dtype=np.int64), itself, fitted.item_counts, n, least)[0]
         columns = as_columns(fitted, rows, likeness[rows])
-        kept = {name: columns[name] for name in columns if name not in ("probability", "rating", "count")}
-        return to_frame({**kept, "similarity": likeness[rows], "count": columns["count"]})
+        kept = {name: columns[name] for name in columns if name not in ("probability", "rating", "score", "count")}
+        return {**kept, "similarity": likeness[rows], "count": columns["count"]}
 
     def with_titles(self, items: Any = None, users: Any = None) -> Self:
         """Return a copy whose items or users are called something, as in `Observations.with_titles`."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kolmogorov import _version
 from kolmogorov._support import container
@@ -18,17 +20,22 @@ NOT_STORED = ("callback", "checkpoint", "execution", "n_jobs", "random_state", "
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model; see `kolmogorov.load`."""
-    options = {name: value for name, value in model.get_params(deep=False).items() if name not in NOT_STORED}
-    meta: dict[str, Any] = {
-        "library": _version.__version__,
-        "parameters": {name: _plain(value) for name, value in options.items()},
-        "scale": asdict(model.fitted_.scale),
-    }
+    meta: dict[str, Any] = {"scale": asdict(model.fitted_.scale)}
     if (source := model.fitted_.training.source) is not None:
         # The next file is read the same way.
         meta["source"] = source.to_dict()
     more, arrays = model.fitted_.stored()
-    container.write(path, type(model).__name__, meta | more, arrays)
+    write_model(model, path, meta | more, arrays)
+
+
+def write_model(
+    model: Any, path: str | os.PathLike[str], meta: dict[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> None:
+    """Write what a fit left behind, with the parameters of the model and the version of the library."""
+    options = {name: value for name, value in model.get_params(deep=False).items() if name not in NOT_STORED}
+    parameters = {name: _plain(value) for name, value in options.items()}
+    own = {"library": _version.__version__, "parameters": parameters}
+    container.write(path, type(model).__name__, own | meta, arrays)
 
 
 def _plain(value: Any) -> Any:

@@ -36,7 +36,7 @@ def test_read_ratings_takes_and_documents_all():
     parameters = inspect.signature(read_ratings).parameters
     assert list(parameters) == ["source", *DEFAULTS]
     documented = inspect.getdoc(read_ratings).partition("Returns\n")[0].replace(",", " ").split()
-    assert set(DEFAULTS) <= set(documented)
+    assert {*DEFAULTS} <= set(documented)
 
 
 @pytest.mark.parametrize("function", TAKERS, ids=lambda function: function.__name__)

@@ -82,7 +82,7 @@ def test_a_survey_with_an_age(make, read):
     cells = {("ann", "Smokes"): 1.0, ("ann", "Likes jazz"): 0.0, ("bob", "Smokes"): 0.0, ("bob", "Likes jazz"): 1.0}
     assert naive.cells(found) == cells | {("cy", "Smokes"): 1.0}
     assert (found.source.n_missing, found.source.words) == (1, {"yes": 1.0, "no": 0.0})
-    assert naive.cells(reading(wide=True, items=["Smokes", "Likes jazz"])) == naive.cells(found)
+    assert naive.cells(reading(wide=True, keep=["Smokes", "Likes jazz"])) == naive.cells(found)
     if make is not None:
         assert naive.cells(Observations.from_frame(make(SURVEY), wide=True, ignore=1)) == naive.cells(found)
     # Whoever says what the scale is has looked at it.
@@ -154,7 +154,8 @@ def test_times_are_no_ratings(read):
         read_ratings(as_pandas(CLICKS_IN_TIME))
     for found in (read(CLICKS_IN_TIME, only_yes=True), read_ratings(as_polars(CLICKS_IN_TIME), only_yes=True)):
         assert naive.cells(found) == {("ann", "tea"): 1.0, ("bob", "rum"): 1.0}
-        assert found.source.layout.ignored == ("timestamp",)
+        assert found.source.layout.ignored == ()
+        assert found.times.tolist() == [1700000000, 1700000001]
     assert read(CLICKS_IN_TIME, value="timestamp", scaling="minmax").scale.minimum == 1700000000
 
 
@@ -198,13 +199,14 @@ def test_titles_beside_ids_are_used(make, read, tmp_path):
     assert found.items.ids.tolist() == [10, 20, 30]
     assert found.items.labels.tolist() == ["Alien", "Heat", "30"]
     assert found.source.layout.columns["title"] == "title"
-    assert "title = title. Not used: timestamp (time)." in repr(found)
+    assert "time = timestamp, title = title." in repr(found)
     # Titles that are given go before those that were found.
     other = read_ratings(tmp_path / "file.csv" if make is None else given, titles={10: "Alien (1979)"})
     assert other.items.labels.tolist() == ["Alien (1979)", "Heat", "30"]
     packed = pack(tmp_path / "file.csv" if make is None else given, tmp_path / "t.kmt")
     assert packed.items.labels.tolist() == ["Alien", "Heat", "30"]
-    assert packed.source == found.source
+    bare = read(TITLED, time=False) if make is None else read_ratings(given, time=False)
+    assert packed.source == bare.source
 
 
 # --- what is kept of it -------------------------------------------------------------------------------------------

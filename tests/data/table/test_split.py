@@ -58,8 +58,23 @@ def test_by_time_the_future_is_held_out(tmp_path):
     assert pairs(packed) == pairs(test)
 
 
+def test_times_that_are_known_are_used_by_time_alone(zoo):
+    dates = np.datetime64("2024-01-01") + np.random.default_rng(0).permutation(len(zoo))
+    timed = zoo.with_times(dates)
+    assert timed.dated
+    for by in ("entry", "user", "leave_one_out"):
+        assert pairs(timed.split(random_state=3, by=by)[1]) == pairs(zoo.split(random_state=3, by=by)[1])
+    train, test = timed.split(by="time")
+    assert (train.dated, test.dated) == (True, True)
+    assert train.times.max() < test.times.min()
+    for times in (timed.times, dates, dates.astype(object), dates.astype(str)):
+        assert pairs(zoo.split(by="time", times=times)[1]) == pairs(test)
+    latest = timed.split(by="leave_one_out", times=timed.times)[1]
+    assert latest.times[0] == timed.times[timed.user_rows() == 0].max()
+
+
 def test_what_cannot_be_split_so(zoo):
-    with pytest.raises(DataError, match="A split by time needs times="):
+    with pytest.raises(DataError, match="A split by time needs to know when ratings were made"):
         zoo.split(by="time")
     with pytest.raises(DataError, match="times= goes with"):
         zoo.split(times=np.zeros(len(zoo)))

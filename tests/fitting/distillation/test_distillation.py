@@ -39,6 +39,9 @@ from kolmogorov.surface.comparison import popularity_scores
 GRID = (-0.2, 0.0, 0.4, 0.7, 1.0, 1.2)
 SMALL = {"n_chains": 2, "burn_in": 10, "n_samples": 5, "random_state": 0}
 
+#: The other solvers take longest to compile.
+USUAL, BESIDE = {"auto", "exhaustive", "local_search"}, pytest.mark.long("solvers beside the usual")
+
 
 def posterior_of(rng, n_users, n_items, n_events, n_draws, kind="gaussian", observed=0.6):
     """Draws that no chain made, of a table of which some rows and columns are empty."""
@@ -241,7 +244,9 @@ def test_equal_draws_are_gathered_into_their_events():
     np.testing.assert_allclose(sorted(map(tuple, state.theta.T.round(4).tolist())), ordered, atol=2e-4)
 
 
-@pytest.mark.parametrize("name", names("binary"))
+@pytest.mark.parametrize(
+    "name", [name if name in USUAL else pytest.param(name, marks=BESIDE) for name in names("binary")]
+)
 def test_every_solver_of_items_serves_and_none_beats_the_exact_one(name):
     drawn = posterior_of(np.random.default_rng(5), 12, 9, 3, 3)
     target, table = CompletedTable.of(drawn), averaged(dense(drawn), drawn)
@@ -486,7 +491,10 @@ def table():
     return stars()
 
 
-@pytest.mark.parametrize("name", ["stars", "clicks", "zoo"])
+@pytest.mark.parametrize(
+    "name",
+    [*(pytest.param(name, marks=pytest.mark.long("more kinds of models")) for name in ("stars", "clicks")), "zoo"],
+)
 def test_one_model_beats_biases_and_is_near_the_draws(name, zoo):
     whole = {"stars": stars(0, 150, 60, 0.35), "clicks": clicks(), "zoo": zoo}[name]
     train, test = whole.split(test_size=0.2, random_state=0)
@@ -694,6 +702,7 @@ class StoppedError(Exception):
     pass
 
 
+@pytest.mark.long("chains")
 @pytest.mark.parametrize("last", [(0, 30), (0, 80), (1, 85)])
 def test_a_checkpoint_of_draws_goes_on_to_the_same_bits(table, tmp_path, monkeypatch, last):
     monkeypatch.setattr("kolmogorov.sampling.checkpoint.ChainCheckpoint.pause", 0.0)

@@ -1,5 +1,7 @@
 """Events are named by what their people like more than everybody does."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,9 +15,9 @@ from kolmogorov.interpret.events.naming import EventItems
 
 
 def model_of(table, theta):
-    """A model whose users are where they are put; what items are in its events does not matter here."""
+    """A model whose users are where they are put; of its items half happen in an event."""
     size, theta = theta.shape[1], np.asarray(theta, dtype=float)
-    psi = np.zeros((table.n_items, size), dtype=bool)
+    psi = np.add.outer(np.arange(table.n_items), np.arange(size)) % 2 == 0
     pull = Pull.even(np.full(size, 1 / size), 1.0)
     return Fitted(theta, psi, pull, pull, table, (), np.full(table.n_users, 0.1))
 
@@ -110,7 +112,57 @@ def test_titles_are_used_and_cut():
     table = km.Observations.from_dense(values).with_titles(items={0: "A" * 60, 1: "Bambi"})
     named = EventItems(model_of(table, np.eye(2)[kind]))
     assert named.names() == ["A" * 27 + "…", "Bambi"]
-    assert named.names(["x", "y"]) == ["x", "y"]
+
+
+def test_titles_that_several_items_have_need_no_ids_in_names():
+    kind = np.repeat([0, 1], 10)
+    values = np.column_stack([kind == 0, kind == 1, kind == 1]).astype(float)
+    table = km.Observations.from_dense(values).with_titles(items={0: "Emma", 1: "Emma", 2: " "})
+    assert EventItems(model_of(table, np.eye(2)[kind])).names() == ["Emma", "Emma · 2"]
+
+
+def test_items_without_a_title_come_last():
+    kind = np.repeat([0, 1], 10)
+    values = np.column_stack([kind == 0, kind == 0, kind == 1]).astype(float)
+    values[:5, 1] = 0.0
+    table = km.Observations.from_dense(values)
+    theta = np.eye(2)[kind]
+    assert EventItems(model_of(table, theta)).best(0, 2).tolist() == [0, 1]
+    titled = EventItems(model_of(table.with_titles(items={1: "Bambi", 2: "Alien"}), theta))
+    assert titled.best(0, 2).tolist() == [1, 0]
+    assert titled.names() == ["Bambi · 0", "Alien"]
+
+
+def placed(table, theta, psi):
+    return replace(model_of(table, np.asarray(theta, dtype=float)), psi=np.asarray(psi))
+
+
+@pytest.mark.parametrize(("scale", "verb"), [(1, "yes to"), (5, "likes")])
+def test_events_of_nearly_everything_or_little_are_named_so(rng, scale, verb):
+    """Whatever happens there to stand out: it is little known."""
+    table = km.Observations.from_dense(rng.integers(0, scale + 1, (60, 30)).astype(float), maximum=scale)
+    inside = rng.random((30, 4)) < 0.5
+    inside[:, 1], inside[:, 2] = True, False
+    inside[0, 1], inside[1, 2] = False, True
+    theta = rng.dirichlet(np.full(4, 0.3), 60)
+    for psi in (inside, np.where(inside, 0.97, 0.2)):
+        found = EventItems(placed(table, theta, psi))
+        names = found.names()
+        assert names[1:3] == [f"{verb} nearly everything", f"{verb} little"]
+        assert not any(name.startswith(verb) for name in (names[0], names[3]))
+        assert [event.n_items for event in found.events()] == inside.sum(axis=0).tolist()
+    inside[:, 3] = True
+    twice = EventItems(placed(table, theta, inside)).names()
+    assert len(set(twice)) == 4
+    assert all(twice[event].startswith(f"{verb} nearly everything · ") for event in (1, 3))
+
+
+def test_where_only_yes_is_recorded_no_event_is_one_of_little(rng):
+    table = km.Observations.from_dense(np.where(rng.random((40, 30)) < 0.3, 1.0, np.nan))
+    psi = np.zeros((30, 2), dtype=bool)
+    psi[0, 0] = psi[1, 1] = True
+    names = EventItems(placed(table, rng.dirichlet(np.ones(2), 40), psi)).names()
+    assert not any("little" in name for name in names)
 
 
 def test_events_that_like_all_the_same_have_no_name():
@@ -138,3 +190,30 @@ def test_draws_are_named_through_the_model_that_they_are_read_by(zoo):
     assert read.levels is None
     assert read.psi.dtype == np.float64
     assert read is drawn._one_model
+
+
+def test_an_event_has_those_who_are_most_in_it():
+    table = km.Observations.from_arrays(["ann", "bob", "cat"], ["x", "y", "y"], [1, 1, 1])
+    theta = np.array([[1.0, 0.0], [0.2, 0.8], [0.0, 1.0]])
+    first, second = EventItems(model_of(table, theta)).events(n_users=2)
+    assert first.users == ("ann", "bob")
+    assert second.users == ("cat", "bob")
+
+
+def test_events_are_named_by_users_where_titles_are_too_long(rng):
+    """Long titles say nothing when cut; numbers are no names."""
+    table = (rng.random((12, 8)) < 0.5).astype(float)
+    users, items = np.divmod(np.arange(table.size), 8)
+    titles = {k: f"A motion about something that takes long to say, number {k}" for k in range(8)}
+    people = np.array([f"country {k}" for k in range(12)])
+    for who, by_people in ((people, True), (np.arange(12), False)):
+        observed = km.Observations.from_arrays(who[users], items, table.ravel()).with_titles(items=titles)
+        model = km.KolmogorovModel(3, learn_from="ratings", user_reg=0.1, random_state=0).fit(observed)
+        found = EventItems(model.fitted_)
+        assert found.by_people == by_people
+        assert len(set(found.names())) == 3
+        for event in model.events(2):
+            share = model.theta_[:, event.number]
+            assert event.users[0] == model.users_.name(int(np.argmax(share)))
+            if by_people:
+                assert set(event.name.split(" · ")) <= set(people)

@@ -238,8 +238,8 @@ def test_two_levels_keep_their_relations(parts):
     two = km.KolmogorovModel(3, levels=[0, 1], random_state=0).fit(parts[0])
     rules = two.relations().rules(parts[0], supported=False)
     assert (rules.antecedent_at == 0).all()
-    assert "antecedent_at" not in rules.columns()
-    assert not any(">=" in f"{rule.antecedent} {rule.consequent}" for rule in rules)
+    # Stars are said as in the supported rules.
+    assert all(" >= 4" in rule.antecedent and " >= 4" in rule.consequent for rule in rules)
 
 
 @pytest.mark.parametrize("levels", [2, "chances", [0.0, 0.25, 0.5, 0.75, 1.0]])

@@ -62,6 +62,30 @@ def test_what_an_antecedent_adds_is_as_by_hand():
         assert part.p_value[k] == pytest.approx(expected, rel=0.1, abs=0.01)
 
 
+def test_all_are_looked_at_as_one_by_one():
+    """The first look goes over all items at once: p-values and weights are those of single additions."""
+    table = made(np.random.default_rng(8), 300, 9, conjunctions=1)
+    found = Conjunctions(Counting(table, table.items, table.scale, np.array([1.0])).readiness)
+    shorter, ends = np.array([[0], [1], [0], [3]]), np.array([2, 2, 5, 4])
+    sides, to, p_value, weight = found._first_look(shorter, ends, np.arange(9))
+    met = set()
+    for row, end, p, w in zip(sides.tolist(), to.tolist(), p_value, weight, strict=True):
+        base = next((k,) for k in row if [k] in shorter[ends == end].tolist())
+        (more,) = set(row) - set(base)
+        one = found.added(base, np.array([more]), np.array([end]))
+        assert p == pytest.approx(one.p_value[0], rel=1e-9)
+        assert w == pytest.approx(one.weight[0], rel=1e-9)
+        met.add((tuple(row), end))
+    assert len(met) == len(sides)
+    assert ((0, 1), 2) in met
+    # What was found of a base once is the same when it is asked again.
+    again = Conjunctions(found._readiness)
+    for base in ((0,), (0, 1)):
+        first, second = again.among(base), again.among(base)
+        np.testing.assert_array_equal(first.users, second.users)
+        np.testing.assert_array_equal(first.variance, second.variance)
+
+
 def test_the_antecedent_that_adds_least_decides():
     table = made(np.random.default_rng(1), 400, 8, conjunctions=1)
     found = Conjunctions(Counting(table, table.items, table.scale, np.array([1.0])).readiness)
@@ -136,7 +160,8 @@ def test_only_what_is_supported_has_several_antecedents(zoo):
     rules = relations.rules(max_antecedents=2)
     bits = relations._bits[:, 0]
     for row, end, stated in zip(rules.antecedents, rules.consequent, rules.stated, strict=True):
-        assert stated == (not (bits[row[row >= 0]].all(axis=0) & ~bits[end]).any())
+        together = bits[row[row >= 0]].all(axis=0)
+        assert stated == (together.any() and not (together & ~bits[end]).any())
 
 
 def closure(statements, rules):

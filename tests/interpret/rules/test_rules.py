@@ -157,8 +157,8 @@ def test_words(rules, model, split):
         rule.antecedent in line and rule.consequent in line for rule, line in zip(rules, lines[1:], strict=False)
     )
     assert str(rules).splitlines()[-1] == f"and {len(rules) - 20} more"
-    assert str(rules[:0]) == "No rule."
-    assert repr(rules[:0]) == "<No rule.>"
+    assert str(rules[:0]) == f"No rule meets these limits (the model says {len(rules)})."
+    assert repr(rules[:0]) == f"<No rule meets these limits (the model says {len(rules)}).>"
 
 
 def test_rules_keep_no_data(rules):

@@ -125,6 +125,7 @@ def test_alpha_with_a_fixed_total_has_its_exact_distribution(rng):
 @pytest.mark.parametrize(
     "bounds", [(np.nan, 1.0), (0.0, np.nan), (np.nan, np.nan), (1e200, 2e200), (1e200, np.inf), (-2e200, -1e200)]
 )
+@pytest.mark.long("chains")
 def test_rejection_ends_where_bounds_are_no_numbers_or_too_large(bounds):
     code = "import sys, numpy as np; from kolmogorov.kernels.draws.gibbs import truncated_normal, gamma\n"
     code += "print(truncated_normal(np.uint64(3), float(sys.argv[1]), float(sys.argv[2]))[1])\n"

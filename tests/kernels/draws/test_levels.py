@@ -13,7 +13,7 @@ from kolmogorov._support.seeds import row_seeds
 from kolmogorov.fitted.emission import Emission
 from kolmogorov.kernels.draws.averages import answer_shares, level_shares, low_quantile, mixture_quantile
 from kolmogorov.kernels.draws.emissions import draw_emissions, draw_emitted, settle_emitted
-from kolmogorov.kernels.draws.gaussian import draw_level, draw_psis, draw_thetas
+from kolmogorov.kernels.draws.gaussian import draw_level, draw_psis, draw_spaced, draw_thetas, equal_step
 from kolmogorov.kernels.draws.gibbs import gamma, uniform
 from kolmogorov.kernels.draws.slices import draw_sliced
 
@@ -60,8 +60,37 @@ def test_places_are_drawn_by_their_weights():
     assert not {2, 4} & set(found)
 
 
-def test_values_have_their_exact_distribution(rng):
-    size, grid = 3, np.array([-0.5, 0.0, 0.4, 1.2])
+@given(
+    st.integers(1, 60),
+    st.floats(1e-3, 10.0),
+    st.floats(-1e4, 1e4),
+    st.one_of(st.just(0.0), st.floats(1e-6, 1e8)),
+    st.integers(0, 2**63 - 1),
+)
+@example(60, 0.1, np.inf, 1.0, 1)
+@example(60, 0.1, -np.inf, 1.0, 1)
+@example(60, 0.1, np.nan, 1.0, 1)
+@example(1, 1.0, 3.0, 1.0, 1)
+def test_equally_spaced_places_are_those_drawn_by_their_weights(n, step, slope, square, state):
+    away = step * np.arange(n)
+    state, drop = np.uint64(state), np.exp(-square * step**2)
+    _, place = draw_spaced(state, step, slope, square, drop, np.empty(n))
+    assert 0 <= place < n
+    if np.isfinite(slope):
+        _, expected = draw_level(state, away * (slope - 0.5 * square * away))
+        assert place == expected
+
+
+def test_steps_that_are_not_equal_are_seen():
+    assert equal_step(np.arange(-3, 5) / 7.0) == pytest.approx(1 / 7.0)
+    assert equal_step(np.array([0.0, 1.0])) == 1.0
+    assert equal_step(np.array([0.0, 0.5, 1.1])) == 0.0
+    assert equal_step(np.array([0.3])) == 0.0
+
+
+@pytest.mark.parametrize("grid", [np.array([-0.5, 0.0, 0.4, 1.2]), np.array([-0.5, 0.0, 0.5, 1.0])])
+def test_values_have_their_exact_distribution(rng, grid):
+    size = 3
     theta = rng.dirichlet(np.ones(size), 6)
     values, weights, precision = rng.random(6), 1 + rng.random(6), 6 * rng.random(6)
     centre, pull = rng.random(size), precision_matrix(rng, size)

@@ -225,8 +225,11 @@ def test_a_fit_ends_with_one_short_line_that_says_whether_chains_agree(ratings, 
         model = planned(4, levels=2, n_chains=3, burn_in=1, n_samples=8, random_state=0).fit(ratings)
         planned(4, levels=2, n_chains=1, burn_in=1, n_samples=8, random_state=0).fit(ratings)
     differ, alone = (record.message for record in caplog.records)
-    assert differ == "3 chains of 8 draws, which found different solutions; averages are usable, rules may not be"
-    assert alone == "1 chain of 8 draws"
+    assert (
+        differ
+        == "4 events, 3 chains of 8 draws, which found different solutions; averages are usable, rules may not be"
+    )
+    assert alone == "4 events, 1 chain of 8 draws"
     told = str(convergence_of(model.posterior_))
     assert re.search("do not agree: R-hat is above 1.1 for .*More chains", told)
 

@@ -17,6 +17,7 @@ from kolmogorov.kernels.draws.normals import draw_normals
 from kolmogorov.sampling.chains.factors import Factors, settled_factors
 from kolmogorov.sampling.chains.gaussian import GaussianChain
 from kolmogorov.sampling.levels import rating_levels
+from kolmogorov.sampling.priors.features import Features
 from kolmogorov.sampling.priors.psi import PsiPrior
 from kolmogorov.sampling.priors.theta import ThetaPrior
 from kolmogorov.sampling.sizes import short, suited
@@ -71,9 +72,8 @@ def test_factors_are_found_and_are_the_same_on_any_number_of_threads():
     for n, seeds in ((1, [7]), (3, [5, 7, 6])):
         with Threads(n) as dealer:
             options = {"n_events": 4, "concentration": None, "dealer": dealer, "levels": rating_levels(table, 4)}
-            features = {"item_features": np.zeros((table.n_items, 0))}
-            nothing = np.zeros((table.n_users, 0))
-            chains = [GaussianChain(table, nothing, seed=seed, **options, **features) for seed in seeds]
+            nothing = Features.none(table.n_users, table.n_items)
+            chains = [GaussianChain(table, nothing, seed=seed, **options) for seed in seeds]
             drawn = settled_factors(chains, [np.random.default_rng(seed) for seed in seeds], dealer)
             found.append(drawn[seeds.index(7)])
     first, second = found

@@ -12,6 +12,7 @@ from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.execution import Threads
 from kolmogorov.sampling.chains.gaussian import GaussianChain
 from kolmogorov.sampling.chains.start import started
+from kolmogorov.sampling.priors.features import Features
 
 LEVELS = np.arange(-5, 11) / 5.0
 SHORT = {"n_chains": 2, "burn_in": 30, "n_samples": 5, "thin": 2, "random_state": 0}
@@ -34,12 +35,11 @@ def model(likes):
 def _chain(table, **more):
     return GaussianChain(
         table,
-        np.zeros((table.n_users, 0)),
+        Features.none(table.n_users, table.n_items),
         n_events=3,
         concentration=20.0,
         seed=5,
         dealer=Threads(1),
-        item_features=np.zeros((table.n_items, 0)),
         levels=LEVELS,
         **more,
     )

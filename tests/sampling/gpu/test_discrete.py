@@ -43,12 +43,11 @@ def _chain(table, likelihood, seed=5, chances=CHANCES):
     emission = emission_of(likelihood, chances, table)
     return DiscreteChain(
         table,
-        features.users,
+        features,
         n_events=4,
         concentration=None,
         seed=seed,
         dealer=Threads(1),
-        item_features=features.items,
         levels=emission.levels,
         emission=emission,
     )

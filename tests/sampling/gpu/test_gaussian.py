@@ -60,10 +60,9 @@ def _chain(table, seed=5, **more):
     options = {"n_events": 4, "concentration": None, "levels": LEVELS} | more
     return GaussianChain(
         table,
-        features.users,
+        features,
         seed=seed,
         dealer=Threads(1),
-        item_features=features.items,
         **options,
     )
 
@@ -117,7 +116,7 @@ def test_noise_is_drawn_given_what_is_left(table, cuda):
         batch.draw_psis(1)
         batch.draw_thetas(1)
         found.append(batch.states()[0])
-    residual, _ = chain._residuals(found[1].theta, found[1].psi)
+    residual, _ = chain._residuals(found[1].theta, found[1].psi, table.rows)
     drawn = found[0].noise / 1e6
     np.testing.assert_allclose(found[1].noise, np.maximum((1e-6 + 0.5 * residual) * drawn, 1e-6), rtol=1e-3)
 
@@ -130,7 +129,7 @@ def test_noise_is_inverse_gamma(table, cuda):
     batch.draw_thetas(1)
     off = []
     for mine in batch.states():
-        residual, mass = chains[0]._residuals(mine.theta, mine.psi)
+        residual, mass = chains[0]._residuals(mine.theta, mine.psi, table.rows)
         shape = state.shape + 0.5 * mass
         off.append(((state.scale + 0.5 * residual) / mine.noise - shape) / np.sqrt(shape))
     assert abs(np.mean(off)) < 4.0 / np.sqrt(np.size(off))
@@ -158,11 +157,12 @@ def _prior_state(table, chain):
     return state
 
 
-def test_values_are_learned_as_by_each_chain(table):
+@pytest.mark.parametrize("blocks", [(), (1,), (1, 2)])
+def test_values_are_learned_as_by_each_chain(table, blocks):
     chain = _chain(table)
     chain.seen_items[3] = False
     state = _prior_state(table, chain)
-    items = Described.of(chain.item_features, chain.seen_items)
+    items = Described.of(chain.features.items, chain.seen_items, blocks)
     given = items.features.astype(np.float64)
     cross = (given * items.seen[:, None]).T @ state.psi
     square = state.psi[items.seen].T @ state.psi[items.seen]
@@ -176,21 +176,21 @@ def test_values_are_learned_as_by_each_chain(table):
         [np.random.default_rng(k) for k in (7, 8)],
     )
     for k, seed in enumerate((7, 8)):
-        prior = PsiPrior(given, state.psi_prior.slopes, state.psi_prior.precision)
+        prior = PsiPrior(given, state.psi_prior.slopes, state.psi_prior.precision, blocks)
         expected = prior.learned(state.psi, chain.seen_items, 0.03, np.random.default_rng(seed))
         np.testing.assert_allclose(drawn[0][k], expected.slopes, rtol=1e-8, atol=1e-10)
         np.testing.assert_allclose(drawn[1][k], expected.precision, rtol=1e-8)
 
 
-@pytest.mark.parametrize("n_features", [0, 3])
-def test_users_are_learned_as_by_each_chain(table, n_features, monkeypatch):
+@pytest.mark.parametrize(("n_features", "blocks"), [(0, ()), (3, ()), (5, (2, 1)), (3, (1, 2))])
+def test_users_are_learned_as_by_each_chain(table, n_features, blocks):
     rng = np.random.default_rng(2)
     features = rng.standard_normal((40, n_features)).astype(np.float32).astype(np.float64)
     theta, seen = rng.dirichlet(np.ones(4), size=40), rng.random(40) < 0.8
-    users = Described.of(features, seen)
+    users = Described.of(features, seen, blocks)
     cross = (users.features.astype(np.float64) * seen[:, None]).T @ theta
     located = located_thetas(users, np.array([cross, 2.0 * cross]))
-    prior = ThetaPrior.start(features, 4, 30.0)
+    prior = ThetaPrior.start(features, 4, 30.0, blocks)
     expected = prior.located(theta, seen)
     np.testing.assert_allclose(located[0], np.vstack([expected.mean, expected.slopes]), atol=1e-12)
     squares = (theta[seen] ** 2).sum()

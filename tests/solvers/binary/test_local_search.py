@@ -63,6 +63,7 @@ def test_branch_and_bound_is_never_worse_than_local_search(seed):
     assert exact.value <= search.value
 
 
+@pytest.mark.long("solvers beside the usual")
 def test_fixing_bits_keeps_branch_and_bound_no_worse_than_local_search():
     rng = np.random.default_rng(7)
     for seed in range(20):

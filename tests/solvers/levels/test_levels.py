@@ -58,7 +58,17 @@ def test_coordinate_nearly_always_finds_the_optimum(rng):
     assert missed <= 3
 
 
-@pytest.mark.parametrize("solver", ["auto", "local_search", "branch_bound", "enhanced_gd", "dmo"])
+@pytest.mark.parametrize(
+    "solver",
+    [
+        "auto",
+        "local_search",
+        *(
+            pytest.param(name, marks=pytest.mark.long("solvers beside the usual"))
+            for name in ("branch_bound", "enhanced_gd", "dmo")
+        ),
+    ],
+)
 def test_every_binary_solver_can_be_named(solver, rng):
     factor = rng.normal(size=(3, 5))
     qp = LevelQP(factor @ factor.T, rng.normal(size=3), [-0.5, 0.0, 0.5, 1.0])

@@ -16,23 +16,89 @@ if TYPE_CHECKING:
     from kolmogorov.model.kolmogorov import KolmogorovModel
 
 
+_TREATY = "Treaty on the Prohibition of Nuclear Weapons (2019)"
+_IRAN = "Situation of human rights in the Islamic Republic of Iran (2019)"
+_ASKED = (
+    "Situation of human rights in the Syrian Arab Republic (2019)",
+    "Human rights and unilateral coercive measures (2019)",
+)
+
+
 @click.command("demo", cls=Verb)
-@click.argument("what", type=click.Choice(["zoo", "digits", "votes", "survey"]), default="zoo")
+@click.argument("what", type=click.Choice(["un-votes", "zoo", "digits", "votes", "survey"]), default="un-votes")
 @click.option("--seed", default=0, show_default=True)
 def command(what: str, seed: int) -> None:
     """Learn a small table and show what was learned.
 
-    Animals and their traits (zoo), handwritten digits and their pixels (digits), a roll call (votes), answers from 1 to
-    5 (survey). The last two are made up, from a known model.
+    Votes of the United Nations' General Assembly (un-votes), animals and their traits (zoo), handwritten digits and
+    their pixels (digits), a roll call (votes), answers from 1 to 5 (survey). The last two are made up, from a known
+    model.
 
     \b
     Examples:
       kolmogorov demo
+      kolmogorov demo zoo
       kolmogorov demo digits
-      kolmogorov demo votes
     """
     doing("Fitting the model")
-    {"zoo": _zoo, "digits": _digits, "votes": _votes, "survey": _survey}[what](seed)
+    {"un-votes": _un_votes, "zoo": _zoo, "digits": _digits, "votes": _votes, "survey": _survey}[what](seed)
+
+
+def _un_votes(seed: int) -> None:
+    """Show votes of countries: events, a rule that holds, a vote explained, and a country that does not exist."""
+    from kolmogorov import KolmogorovModel, datasets
+    from kolmogorov.cli.display import console, table
+
+    out = console()
+    votes = datasets.load("un-votes", since=2018)
+    train, test = votes.split(test_size=0.2, random_state=seed)
+    out.print(
+        f"The United Nations' General Assembly since 2018: {votes.n_users} countries × {votes.n_items} motions. "
+        f"{len(test):,} of {len(votes):,} votes held out.\n"
+    )
+    model = KolmogorovModel(6, levels="chances", random_state=seed).fit(train)
+    right, guess = _called_right(model, train, test)
+    out.print(
+        f"Held-out votes called right (no, abstain or yes): {right:.1%}   "
+        f"(each motion's most frequent vote: {guess:.1%})\n"
+    )
+    events = model.events(n_items=1, n_users=4)
+    columns: dict[str, list[Any]] = {
+        "event": [event.number for event in events],
+        "share": [f"{event.share:.0%}" for event in events],
+        "countries most in it": [", ".join(event.users) for event in events],
+        "votes yes more than others on": ["".join(event.items) for event in events],
+    }
+    out.print(table("The 6 learned events", columns))
+    out.print("\nWhat follows from a yes, by the training votes:")
+    for rule in model.relations().rules(train, item=_TREATY, max_rules=3):
+        out.print(f"  {rule}")
+    _say_why("Why Austria votes for a ban of nuclear weapons", model, "Austria", _TREATY)
+    out.print("\nWhat if a country votes yes on that, and yes (or no) on human rights in Iran? From 0, no, to 1, yes:")
+    for motion, chances in _what_if(model, votes).items():
+        out.print(f"  {motion}: {chances[0]:.2f} (or {chances[1]:.2f})")
+
+
+def _what_if(model: KolmogorovModel, votes: Observations) -> dict[str, list[float]]:
+    """Return what two countries that do not exist are expected to vote on two motions."""
+    from kolmogorov import Observations
+
+    row = {votes.items.name(number): number for number in range(votes.n_items)}
+    asked = [votes.items.ids[row[title]] for title in (_TREATY, _IRAN)]
+    new = Observations.from_arrays(["yes", "yes", "no", "no"], asked * 2, [1, 1, 1, 0], maximum=1)
+    theta = dict(zip(new.users.ids, model.fold_in(new), strict=True))
+    return {title: [float(theta[one] @ model.psi_[row[title]]) for one in ("yes", "no")] for title in _ASKED}
+
+
+def _called_right(model: KolmogorovModel, train: Observations, test: Observations) -> tuple[float, float]:
+    """Return the shares of votes (0, 1/2 or 1) that the nearest to a prediction, and the most frequent, get right."""
+    import numpy as np
+
+    told = np.round(2 * model.predict(test)).astype(int)
+    counts = np.zeros((train.n_items, 3))
+    np.add.at(counts, (train.item_rows(), np.round(2 * train.values).astype(int)), 1)
+    truth = np.round(2 * test.values).astype(int)
+    return float((told == truth).mean()), float((counts.argmax(axis=1)[test.item_rows()] == truth).mean())
 
 
 def _zoo(seed: int) -> None:

@@ -9,6 +9,7 @@ import click
 
 from kolmogorov.cli.command import Verb, chosen_format, doing
 from kolmogorov.cli.file_parameters import ModelFile
+from kolmogorov.cli.inputs.attributes import newcomer_options, with_newcomers
 from kolmogorov.cli.models import load_with_events
 from kolmogorov.cli.options import format_options, titles_option, unknown_option
 
@@ -24,11 +25,20 @@ if TYPE_CHECKING:
 @click.option(
     "--top", default=5, show_default=True, type=click.IntRange(1), help="Events and rules shown in the table."
 )
+@newcomer_options
 @unknown_option("error")
 @titles_option
 @format_options
 def command(
-    model: str, user: str, item: str, top: int, unknown: Unknown, titles: str | None, form: str, output: str | None
+    model: str,
+    user: str,
+    item: str,
+    top: int,
+    unknown: Unknown,
+    titles: str | None,
+    form: str,
+    output: str | None,
+    **new: Any,
 ) -> None:
     """Explain one prediction by events and rules.
 
@@ -38,11 +48,13 @@ def command(
     Examples:
       kolmogorov explain model.km --user dolphin --item milk
       kolmogorov explain model.km --user dolphin --item milk --format json
+      kolmogorov explain model.km --user 196 --item 2001 --items new_films.csv
     """
     from kolmogorov.cli.display import console, emit, emit_object
-    from kolmogorov.cli.options import known_id
+    from kolmogorov.cli.inputs.ids import known_id
 
     fitted_model = load_with_events(model, titles, ", which has no events to explain by.", lists=True)
+    fitted_model = with_newcomers(fitted_model, model, new)
     doing("Explaining the prediction")
     user_id = known_id(fitted_model.users_, user, "user", unknown)
     item_id = known_id(fitted_model.items_, item, "item", unknown)
@@ -62,6 +74,8 @@ def command(
         rest = sum(amounts[top + 1 :])
         names, said = (*names[: top + 1], f"{len(names) - top - 1} more"), [*said[: top + 1], f"{rest:+.{digits}f}"]
     emit({"from everybody to it": names, "amount": said}, form, output)
+    if getattr(why, "attributes", None) is not None:
+        console().print(why.attributes_sentence)
     reasons = why.reasons[:top]
     if reasons:
         rules = {
@@ -75,13 +89,13 @@ def command(
 
 def _whole(why: Explanation) -> dict[str, Any]:
     """Return everything that an explanation says."""
-    columns = why.columns()
+    columns, attributes = why.columns(), getattr(why, "attributes", None)
     return {
         "user": why.user,
         "item": why.item,
         "sentence": why.sentence,
-        "probability": why.probability,
-        "rating": why.rating,
+        **why.said,
         "parts": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
         "rules": [asdict(reason) for reason in why.reasons],
+        **({} if attributes is None else {"attributes": asdict(attributes)}),
     }

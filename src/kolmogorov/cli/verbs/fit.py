@@ -12,6 +12,7 @@ from kolmogorov.cli.cluster import check_address, cluster
 from kolmogorov.cli.command import Verb, doing, grouped
 from kolmogorov.cli.errors import INTERRUPTED
 from kolmogorov.cli.file_parameters import Input, Output
+from kolmogorov.cli.inputs.attributes import attribute_options, read_attribute_files
 from kolmogorov.cli.options import (
     COUNT,
     EVENTS,
@@ -30,6 +31,7 @@ from kolmogorov.cli.options import (
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
+    from kolmogorov.data.attributes.reading import Attributes
 
 #: Events that are listed after a fit.
 _MOST_EVENTS = 16
@@ -69,6 +71,12 @@ _MOST_EVENTS = 16
     click.option("--burn-in", type=COUNT, help="First sweeps of each chain, which are dropped.  [default: by size]"),
     click.option("--samples", type=COUNT, help="Draws kept of each chain.  [default: by size]"),
     click.option("--max-seconds", type=Finite(), help="Time limit for the chains; fewer are drawn if needed."),
+    click.option(
+        "--time",
+        "moods",
+        type=click.Choice(["mood"]),
+        help="Also learn what the ratings of one sitting have in common; needs a column of times.",
+    ),
 )
 @grouped(
     "One model (--point)",
@@ -95,6 +103,11 @@ _MOST_EVENTS = 16
         "--n-init", type=COUNT, help="Number of starts; the best is kept.  [default: 2 or 10; 1 from ratings]"
     ),
 )
+@attribute_options(
+    "What is known of users: ages, jobs, ...; new ones can be placed by it.",
+    "What is known of items: genres, years, ...; lists as Drama|War.",
+)
+@click.option("--nominal", is_flag=True, help="Answers are words without order; missing ones can be predicted.")
 @click.option("--seed", default=0, show_default=True)
 @grouped(
     "Where to compute",
@@ -144,20 +157,22 @@ def command(
     Examples:
       kolmogorov fit ratings.csv -o model.km
       kolmogorov fit ratings.csv --point --events 8 -o model.km
-      kolmogorov fit ratings.csv --point --levels chances -o model.km
       kolmogorov fit u.data --maximum 5 --learn-from ratings --user-reg 30 --test-size 0.2 -o ml.km
       kolmogorov fit u.data --maximum 5 --test-size 0.2 -o ml.km
       kolmogorov fit u.data --maximum 5 --bayes --likelihood categorical --max-seconds 60 -o ml.km
+      kolmogorov fit ratings.csv --users users.csv --items films.csv -o model.km
+      kolmogorov fit u.data --maximum 5 --time-column 3 --time mood -o ml.km
       kolmogorov fit clicks.csv --only-yes --test-size 0.2 -o clicks.km
       kolmogorov fit table.kmt --dask local:4 -o model.km
       kolmogorov fit table.kmt --gpu --point --events 16 -o model.km
       kolmogorov fit table.kmt --gpu --dask local:8 --shard-ratings 100000000 -o model.km
       kolmogorov fit votes.csv --map yes=1,abstain=0.5,no=0 --missing absent --titles motions.csv -o votes.km
+      kolmogorov fit survey.csv --nominal --wide -o survey.km
       zcat votes.tsv.gz | kolmogorov fit - -o votes.km
     """
     from kolmogorov._support.progress import silence
     from kolmogorov.cli.display import console
-    from kolmogorov.cli.models import unfitted_model
+    from kolmogorov.cli.models import fit_answers, unfitted_model
     from kolmogorov.data.table.split import check_share
 
     if output == "-":
@@ -169,6 +184,9 @@ def command(
     with ExitStack() as stack:
         if quiet:
             stack.enter_context(silence())
+        if options["nominal"]:
+            fit_answers(data, output, options, say, n_events=events, random_state=seed, n_jobs=jobs)
+            return
         execution = _gpu() if gpu and dask is None else None
         if dask is not None:
             execution = stack.enter_context(cluster(dask, shard_ratings, gpu=gpu))
@@ -178,16 +196,20 @@ def command(
         if test_size is not None:
             check_share(test_size)
         train, test = _tables(data, model, test_size, options, say)
+        beside = read_attribute_files(train, options, say)
         say.print(_choice(model, train, options["bayes"] is None))
         doing(None)
-        _learn(model, train, test, output, say)
+        _learn(model, (train, test), beside, output, say)
 
 
-def _learn(model: Any, train: Any, test: Observations | None, output: str, say: Any) -> None:
+def _learn(
+    model: Any, tables: tuple[Any, Observations | None], beside: dict[str, Attributes], output: str, say: Any
+) -> None:
     """Fit, save and report."""
     from kolmogorov._support.wording import shown
 
-    _fit(model, train, test, say)
+    train, test = tables
+    _fit(model, train, test, beside, say)
     if model._has_draws and model.max_seconds is not None:
         say.print(_time_used(model, train))
     model.save(output)
@@ -218,7 +240,9 @@ def _tables(data: str, model: Any, test_size: float | None, options: dict[str, A
     if isinstance(model.execution, Dask) and not model._has_draws and test_size is None and is_parquet(data):
         from glob import glob
 
-        refuse_given(["wide", "items", "ignore", "titles"], "does not go with parquet files that a cluster reads")
+        refuse_given(
+            ["time", "wide", "keep", "ignore", "titles"], "does not go with parquet files that a cluster reads"
+        )
         told = reading_settings(options, TableKeywords.__annotations__)
         return distributed_table(model.execution, sorted(glob(data)) or [data], **told), None
     table = read_input(data, options)
@@ -245,13 +269,14 @@ def _choice(model: Any, train: Any, by_default: bool) -> str:
     words = "Fitting an average of models (most accurate)"
     if not isinstance(train, Observations):
         return f"{words}.{other}"
-    plan = model._plan(train)
-    return f"{words}: {plan.n_chains} chains of {plan.n_sweeps} sweeps, {plan.n_events} events.{other}"
+    plan = model._plan(train, learned=False)
+    events = "" if model.n_events == "auto" else f", {plan.n_events} events"
+    return f"{words}: {'up to ' if plan.enough else ''}{plan.n_chains} chains of {plan.n_sweeps} sweeps{events}.{other}"
 
 
 def _time_used(model: Any, train: Any) -> str:
     """Say what --max-seconds left of the chains."""
-    plan, drawn = model._plan(train), model.posterior_
+    plan, drawn = model._plan(train, learned=False), model.posterior_
     kept = drawn.n_draws // drawn.n_chains
     parts = []
     if drawn.n_chains < plan.n_chains:
@@ -263,7 +288,7 @@ def _time_used(model: Any, train: Any) -> str:
     return f"Stopped at {model.max_seconds:g} s: {', '.join(parts)}."
 
 
-def _fit(model: Any, train: Any, test: Observations | None, say: Any) -> None:
+def _fit(model: Any, train: Any, test: Observations | None, beside: dict[str, Attributes], say: Any) -> None:
     """Fit with a bar that shows chains, and an error: of draws on what is held out, of one model in training."""
     from kolmogorov.cli.bars import ChainSweeps, counting_bar
     from kolmogorov.cli.process import first_interrupt
@@ -286,12 +311,13 @@ def _fit(model: Any, train: Any, test: Observations | None, say: Any) -> None:
             return stopping.is_set()
 
         model.callback = advance
-        model.fit(train, **({"test": test} if draws else {}))
+        model.fit(train, **({"test": test} if draws else {}), **beside)
 
 
 def _results(model: Any, train: Any, test: Observations | None, say: Any) -> None:
     """Show scores, and of a single model its events."""
     from kolmogorov.cli.display import console, table
+    from kolmogorov.cli.models import only_yes_in_words
     from kolmogorov.cli.scores import show_scores
     from kolmogorov.data import Observations
 
@@ -302,7 +328,7 @@ def _results(model: Any, train: Any, test: Observations | None, say: Any) -> Non
         return
     only_yes = model.unobserved != 0.0
     if only_yes:
-        say.print(_only_yes(model, train))
+        say.print(only_yes_in_words(model, train))
     if not only_yes or test is not None:
         show_scores(model, train, test, "Lists" if only_yes else f"{model.n_iter_} sweeps", ranking=only_yes)
     found = model.events(6)
@@ -316,18 +342,3 @@ def _results(model: Any, train: Any, test: Observations | None, say: Any) -> Non
     more = len(found) - len(described)
     title = "Events" if not more else f"The {len(described)} largest of {len(found)} events; a report shows all"
     console().print(table(title, columns))
-
-
-def _only_yes(model: Any, train: Observations) -> str:
-    """Say what became of what was not observed, and of lists what was chosen."""
-    from kolmogorov.model.lists import ListModel
-
-    lists = isinstance(model, ListModel)
-    weight = model.settings_.unobserved if lists else model.unobserved_
-    blank = train.n_users * train.n_items - len(train)
-    said = f"Only yes is recorded: each of the {blank:,} unobserved entries counts as a no of weight {weight:.3g}."
-    if not lists:
-        return said
-    chosen = model.settings_
-    parts = f"links (ridge {chosen.ridge:.3g}) make {1.0 - chosen.balance:.0%} of a score, events {chosen.balance:.0%}"
-    return f"{said} By lists of held-out entries, {parts}."

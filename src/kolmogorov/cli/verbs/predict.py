@@ -8,10 +8,11 @@ import click
 
 from kolmogorov.cli.command import Verb, doing, force_option, safe_cells_option
 from kolmogorov.cli.file_parameters import Input, ModelFile, Output
-from kolmogorov.cli.options import Finite, adding, is_probability, settings_like, unknown_option
+from kolmogorov.cli.inputs.attributes import newcomer_options, with_newcomers
+from kolmogorov.cli.models import missing_answers
+from kolmogorov.cli.options import Finite, adding, is_probability, refuse_given, settings_like, unknown_option
 
 if TYPE_CHECKING:
-    from kolmogorov.data.reading.options import ReadingOptions
     from kolmogorov.surface.ids import Unknown
 
 _UNITS = ("probability", "rating")
@@ -43,6 +44,7 @@ def _file_or_units(context: click.Context, parameter: click.Parameter, value: tu
 @force_option
 @safe_cells_option
 @adding("user", "item", "sep", "header", "encoding")
+@newcomer_options
 @unknown_option("average")
 @click.option(
     "--interval",
@@ -62,9 +64,12 @@ def command(
 ) -> None:
     """Predict the rating of every (user, item) pair in PAIRS.
 
-    Writes CSV with the probability and the rating of each pair.
+    Writes CSV with the probability and the rating of each pair; a model of `fit --only-yes` has a score instead.
 
     PAIRS is text as `fit` takes it, parquet, or a packed table; all columns but the user's and the item's are ignored.
+
+    A model of `fit --nominal` takes a table of answers in their place, of any users, and predicts those that are
+    missing in it: the likeliest, and how likely it is.
 
     \b
     Examples:
@@ -72,27 +77,38 @@ def command(
       kolmogorov predict model.km pairs.csv --output rating
       printf '196,242\\n' | kolmogorov predict model.km
       kolmogorov predict bayes.km pairs.csv --interval 0.9
+      kolmogorov predict model.km pairs.csv --items new_films.csv
+      kolmogorov predict survey.km survey.csv -o answers.csv
     """
     from kolmogorov.cli.display import emit
+    from kolmogorov.cli.inputs.pairs import pair_texts
     from kolmogorov.errors import ParameterError
     from kolmogorov.fitted.intervals import rating_interval
     from kolmogorov.model.bayesian import BayesianKolmogorovModel
     from kolmogorov.model.loading import load
+    from kolmogorov.model.nominal import NominalModel
     from kolmogorov.surface.ids import Strangers
+    from kolmogorov.surface.ranking import predicted_columns
 
     doing(f"Loading {model}")
     fitted_model = load(model)
+    if isinstance(fitted_model, NominalModel):
+        beside = ["interval", "unknown", "users", "items", *(["output"] if context.meta["kolmogorov.units"] else [])]
+        refuse_given(beside, "does not go with a model of answers without order")
+        emit(missing_answers(fitted_model, pairs, layout), "csv", output)
+        return
+    fitted_model = with_newcomers(fitted_model, model, layout)
     fitted = fitted_model.fitted_
     if interval is not None and not isinstance(fitted_model, BayesianKolmogorovModel):
         raise ParameterError(
             f"{model} holds a {type(fitted_model).__name__}, which has no intervals. Fit with --bayes to get them."
         )
     doing("Reading pairs from standard input" if pairs == "-" else f"Reading {pairs}")
-    users, items = _pairs(pairs, settings_like(fitted, layout, {"wide": False, "items": None, "ignore": ()}))
+    users, items = pair_texts(pairs, settings_like(fitted.recipe, layout, {"wide": False, "keep": None, "ignore": ()}))
     doing(f"Predicting {len(users):,} pairs")
     strangers = Strangers(unknown)
-    user_rows = strangers.settled(fitted.users.rows_of_texts(users), fitted.user_seen, users, "user", fitted.users)
-    item_rows = strangers.settled(fitted.items.rows_of_texts(items), fitted.item_seen, items, "item", fitted.items)
+    user_rows = strangers.settled(fitted.users.rows_of_texts(users), fitted.user_known, users, "user", fitted.users)
+    item_rows = strangers.settled(fitted.items.rows_of_texts(items), fitted.item_known, items, "item", fitted.items)
     strangers.tell_of_pairs()
     columns: dict[str, Any] = {"user": users, "item": items}
     if isinstance(fitted_model, BayesianKolmogorovModel):
@@ -102,25 +118,10 @@ def command(
             low, high = rating_interval(fitted_model.fitted_, user_rows, item_rows, interval)
             columns |= {"low": low, "high": high}
     else:
-        probability = fitted.at_rows(user_rows, item_rows)
-        columns |= {"probability": probability, "rating": fitted.scale.rating(probability)}
+        columns |= predicted_columns(fitted, fitted.at_rows(user_rows, item_rows))
     units = context.meta["kolmogorov.units"]
+    if units is not None and units not in columns:
+        raise ParameterError(f"{model} is a model of lists: it has a score, no {units}. Leave --output {units} out.")
     repeated = ("rating",) if is_probability(fitted.scale) else ()
     unwanted = {"probability": ("rating",), "rating": ("probability", "std"), None: repeated}[units]
     emit({name: column for name, column in columns.items() if name not in unwanted}, "csv", output)
-
-
-def _pairs(path: str, options: ReadingOptions) -> tuple[list[str], list[str]]:
-    """Read pairs as texts, whatever they are in."""
-    from kolmogorov.data import Observations
-    from kolmogorov.data.packed.file import is_table
-    from kolmogorov.data.reading.columns import TableForm
-    from kolmogorov.data.reading.frames.arrow import is_parquet, parquet_pairs
-    from kolmogorov.data.reading.text.source import read_pairs
-
-    if is_table(path):
-        table = Observations.open(path)
-        sides = ((table.users, table.user_rows()), (table.items, table.item_rows()))
-        users, items = ([str(i) for i in names.ids[rows].tolist()] for names, rows in sides)
-        return users, items
-    return parquet_pairs(path, TableForm(options, path)) if is_parquet(path) else read_pairs(path, options)

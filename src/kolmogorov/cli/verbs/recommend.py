@@ -8,6 +8,7 @@ import click
 
 from kolmogorov.cli.command import Verb, doing
 from kolmogorov.cli.file_parameters import Input, ModelFile
+from kolmogorov.cli.inputs.attributes import newcomer_options, with_newcomers
 from kolmogorov.cli.options import (
     COUNT,
     format_options,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     help="Order by probability, or by its lower bound (auto: for models of fit --bayes).",
 )
 @click.option("--include-seen", is_flag=True, help="Also list items that the user has already rated.")
+@newcomer_options
 @unknown_option("error")
 @format_options
 @reading_options
@@ -66,19 +68,23 @@ def command(
     Examples:
       kolmogorov recommend model.km --user 196 --top 5
       kolmogorov recommend model.km --ratings my_ratings.csv --format csv
+      kolmogorov recommend model.km --user 196 --items new_films.csv
+      kolmogorov recommend model.km --users new_people.csv
     """
     from kolmogorov._support.validation import Integer, Optional, check_parameters
     from kolmogorov.cli.display import emit
-    from kolmogorov.cli.options import known_id
-    from kolmogorov.model.loading import load
+    from kolmogorov.cli.inputs.ids import known_id
+    from kolmogorov.data.attributes.reading import ids_of
+    from kolmogorov.model.loading import load_recommender
 
     check_parameters(
         "recommend", {"n": top, "min_count": min_count}, {"n": Integer(1), "min_count": Optional(Integer(1))}
     )
-    if bool(who) == (ratings is not None):
-        raise click.UsageError("Give either --user or --ratings.")
+    asked = [bool(who), ratings is not None]
+    if sum(asked) > 1 or not (any(asked) or layout["users"]):
+        raise click.UsageError("Give either --user or --ratings, or --users with new ones.")
     doing(f"Loading {model}")
-    fitted_model = load(model).with_titles(items=titles)
+    fitted_model = with_newcomers(load_recommender(model), model, layout).with_titles(items=titles)
     doing("Ranking items")
     options: dict[str, Any] = {"exclude_seen": not include_seen, "min_count": min_count, "rank": rank}
     if who:
@@ -87,7 +93,11 @@ def command(
         emit(_shown(columns, fitted_model), form, output, f"For {', '.join(who)}")
         return
     refuse_given(["unknown"], "goes only with --user")
-    guests = read_input(ratings or "", layout, like=fitted_model.fitted_)
+    if ratings is None:
+        new = ids_of(layout["users"], "users")
+        emit(_shown(fitted_model._asked(new, top, **options), fitted_model), form, output, "For new users")
+        return
+    guests = read_input(ratings, layout, like=fitted_model.fitted_)
     emit(_shown(fitted_model._asked(guests, top, **options), fitted_model), form, output, "For new users")
 
 

@@ -28,7 +28,8 @@ from kolmogorov.cli.options import (
     help="Ratings to test the model on; those in the training data are left out.",
 )
 @output_option("Page to write.", default="report.html", show_default=True)
-@click.option("--title", help="Of the page.  [default: the model's file name]")
+@click.option("--title", help="Of the page.  [default: the name of the data, or of the model's file]")
+@click.option("--subtitle", help="Below the title.  [default: the date]")
 @click.option(
     "--likes", type=Finite(), help="Ratings of at least this mean yes.  [default: the upper half of the ratings]"
 )
@@ -53,6 +54,7 @@ def command(
     data: str | None,
     output: str,
     title: str | None,
+    subtitle: str | None,
     likes: float | None,
     image: tuple[int, int] | None,
     nouns: tuple[str, str],
@@ -78,6 +80,7 @@ def command(
     from kolmogorov._support.wording import shown
     from kolmogorov.cli.display import console
     from kolmogorov.cli.models import load_with_events
+    from kolmogorov.report import data_name
 
     fitted_model = load_with_events(model, titles, ", which has no events to show.", lists=True)
     scale = fitted_model.fitted_.scale
@@ -93,7 +96,8 @@ def command(
         fitted_model.report(
             output,
             observations,
-            title=title or Path(model).stem,
+            title=title or data_name(fitted_model.fitted_, observations) or Path(model).stem,
+            subtitle=subtitle,
             max_users=max_users,
             nouns=nouns,
             progress=tell,

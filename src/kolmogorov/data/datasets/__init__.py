@@ -12,8 +12,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import suggestion
+from kolmogorov.data.datasets.bundled import CREDITS
+from kolmogorov.data.reading.provenance import Provenance
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.errors import ParameterError
 
@@ -54,8 +55,9 @@ def load(name: str, **options: Any) -> Observations:
     Observations: 800 of 20 users × 40 items (100.0% observed), p = r
     """
     made = _made(name, options)
-    observations: Observations = made.observations if name in _PLANTED else made
-    return observations
+    table: Observations = made.observations if name in _PLANTED else made
+    source = Provenance.called(name, table.source, CREDITS.get(name, ""))
+    return table.over(source=source)
 
 
 def truth(name: str, **options: Any) -> Planted:
@@ -93,15 +95,6 @@ def folds(name: str = "ml-100k") -> list[tuple[Observations, Observations]]:
     return official_folds()
 
 
-def times(name: str = "un-votes", since: int = 2000) -> Floats:
-    """Return when each entry of a dataset was made, for ``split(by="time", times=...)``; `un-votes` has such times."""
-    if name != "un-votes":
-        raise ParameterError(f"Only 'un-votes' comes with times, got {name!r}.")
-    from kolmogorov.data.datasets.un_votes import vote_dates
-
-    return vote_dates(since)
-
-
 def names() -> dict[str, str]:
     """Return every dataset's name with one line about it."""
     return {name: about for name, (_, about) in _DATASETS.items()}
@@ -128,4 +121,4 @@ def _made(name: str, options: dict[str, Any]) -> Any:
         raise ParameterError(f"Dataset '{name}' does not take these options: {', '.join(options)}.") from None
 
 
-__all__ = ["folds", "load", "names", "planted", "times", "truth"]
+__all__ = ["folds", "load", "names", "planted", "truth"]

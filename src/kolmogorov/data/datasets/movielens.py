@@ -29,9 +29,9 @@ _ML_1M = partial(
 
 
 def load_ml_100k() -> Observations:
-    """Return 100,000 ratings of 1,682 films by 943 users, with titles."""
+    """Return 100,000 ratings of 1,682 films by 943 users, with titles and times, in seconds since 1970."""
     folder = _ML_100K()
-    return read_ratings(folder / "u.data", header=False, maximum=5, titles=folder / "u.item")
+    return read_ratings(folder / "u.data", header=False, maximum=5, time=3, titles=folder / "u.item")
 
 
 def load_ml_1m() -> Observations:
@@ -55,8 +55,8 @@ def official_folds() -> list[tuple[Observations, Observations]]:
 
 def _over(whole: Observations, path: Path) -> Observations:
     """Read a part of a table over the ids of the whole."""
-    part = read_ratings(path, header=False, maximum=whole.scale.maximum)
+    part = read_ratings(path, header=False, maximum=whole.scale.maximum, time=3)
     users = whole.users.encode(part.users.ids)[part.user_rows()]
     items = whole.items.encode(part.items.ids)[part.item_rows()]
     ratings, options = part.scale.rating(part.values), ReadingOptions(maximum=whole.scale.maximum)
-    return Observations(*coded(whole.users, users, whole.items, items, ratings, options))
+    return Observations(*coded(whole.users, users, whole.items, items, ratings, options)).with_times(part.times)

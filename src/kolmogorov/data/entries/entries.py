@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -31,6 +31,8 @@ class Entries:
     values: Floats
     #: Empty where every observation weighs one.
     weights: Floats
+    #: Empty where none is known.
+    times: Floats = field(default_factory=lambda: np.empty(0))
 
     @classmethod
     def joined(cls, parts: Iterable[Entries]) -> Entries:
@@ -39,7 +41,10 @@ class Entries:
         if len(found) == 1:
             return found[0]
         arrays = ([getattr(part, name) for part in found] for name in ("own", "partner", "values", "weights"))
-        return cls(*(np.concatenate(array) for array in arrays))
+        timed = any(part.times.size for part in found)
+        times = [part.times if part.times.size else np.full(part.own.size, np.nan) for part in found if timed]
+        own, partner, values, weights = (np.concatenate(array) for array in arrays)
+        return cls(own, partner, values, weights, np.concatenate([np.empty(0), *times]))
 
     def dealt(self, heap: NDArray[Any], n_heaps: int) -> Iterator[Entries]:
         """Yield the entries of each heap, in their order; `heap` gives every entry's."""
@@ -68,8 +73,8 @@ class Entries:
 
     def taken(self, chosen: Any) -> Entries:
         """Return the chosen entries, by mask, slice or position."""
-        weights = self.weights[chosen] if self.weights.size else self.weights
-        return Entries(self.own[chosen], self.partner[chosen], self.values[chosen], weights)
+        weights, times = (array[chosen] if array.size else array for array in (self.weights, self.times))
+        return Entries(self.own[chosen], self.partner[chosen], self.values[chosen], weights, times)
 
     def sorted(self, n_own: int, n_partner: int, duplicates: Duplicates, complain: Complaint) -> Entries:
         """Order by both sides in linear time (two stable passes), and merge duplicates or complain about the first."""
@@ -101,7 +106,10 @@ class Entries:
         # What came once stays as it is, to the last bit.
         alone = np.diff(np.append(starts, self.values.size)) == 1
         mean[alone] = self.values[starts[alone]]
-        return Entries(self.own[first], self.partner[first], mean, total if self.weights.size else self.weights)
+        # What is repeated was last done then.
+        times = np.maximum.reduceat(self.times, starts) if self.times.size else self.times
+        weights = total if self.weights.size else self.weights
+        return Entries(self.own[first], self.partner[first], mean, weights, times)
 
 
 def duplicate(user: Any, item: Any, first: str, second: str) -> DataError:

@@ -47,6 +47,14 @@ class View:
         indptr = self.indptr[first : last + 1] - self.indptr[first]
         return View(indptr, self.indices[part].copy(), self.values[part].copy(), weights)
 
+    def picked(self, rows: NDArray[np.int64]) -> View:
+        """Return a copy of some rows, in the order given, as a view of their own."""
+        counts = self.counts[rows]
+        indptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        entries = np.arange(indptr[-1]) + np.repeat(self.indptr[rows] - indptr[:-1], counts)
+        weights = self.weights[entries] if self.weights.size else self.weights
+        return View(indptr, self.indices[entries], self.values[entries], weights)
+
     def chosen(self, mask: NDArray[np.bool_]) -> View:
         """Return the chosen entries, in the same rows."""
         kept = np.concatenate(([0], np.cumsum(mask, dtype=np.int64)))

@@ -15,7 +15,7 @@ from kolmogorov.data.numbers.columns import Place, column_of, in_array
 from kolmogorov.errors import DataError
 
 #: What programs write where there is nothing.
-_BLANK_WORDS = frozenset(("na", "n/a", "#n/a", "nan", "null", "none", "<na>"))
+BLANK_WORDS = frozenset(("na", "n/a", "#n/a", "nan", "null", "none", "<na>"))
 
 
 def normalise_ids(raw: Any, what: str = "id", place: Place = in_array) -> NDArray[Any]:
@@ -81,7 +81,7 @@ IdColumn = tuple[str, ...] | Ids | CodedTexts
 
 def is_blank_word(text: str) -> bool:
     """Tell a word that programs write where there is nothing."""
-    return text.strip().casefold() in _BLANK_WORDS
+    return text.strip().casefold() in BLANK_WORDS
 
 
 def marked_ids(column: IdColumn, marks: frozenset[str]) -> NDArray[np.bool_]:

@@ -98,7 +98,7 @@ class Vocabulary:
     def parse(self, text: str) -> Any:
         """Read an id as typed in a shell: an integer where the ids are integers; a title serves as well."""
         if self.labels is not None:
-            found = self.ids[self.labels == text].tolist()
+            found = self.titled(text)
             if len(found) == 1:
                 return found[0]
             if found:
@@ -109,6 +109,10 @@ class Vocabulary:
             return int(text)
         also = " or titles" if self.labels is not None else ""
         raise UnknownIdError(f"Ids are integers{also}; {text!r} is not one.{self.suggestion(text)}")
+
+    def titled(self, title: str) -> list[Any]:
+        """Return the ids that have a title."""
+        return [self.ids.item(row) for row in self._rows_titled.get(title, ())]
 
     def suggestion(self, wrong: Any) -> str:
         """Return a sentence, with a blank before it, that names ids or titles like a wrong id; maybe nothing."""
@@ -152,6 +156,13 @@ class Vocabulary:
         if ids.ndim != 1 or not ordered or (ids.dtype == object and len(set(ids.tolist())) != ids.size):
             raise ValueError(f"the ids of the {side} are not distinct")
         return cls(ids, _texts(f"{side}_labels", arrays) if f"{side}_labels_ends" in arrays else None)
+
+    @cached_property
+    def _rows_titled(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for row, label in enumerate(() if self.labels is None else self.labels.tolist()):
+            found.setdefault(label, []).append(row)
+        return found
 
     @cached_property
     def _row_of(self) -> dict[str, int]:

@@ -28,10 +28,15 @@ _PEOPLE += ["session", "visitor", "account", "student", "patient", "subject", "b
 _PEOPLE += ["benutzer", "teilnehmer", "utilisateur", "usuario", "cliente"]
 #: What stands behind a name to say that it is an id.
 _IDS = ["id", "nr", "no", "num", "number", "nummer", "key", "code"]
+#: Names of columns of ids beyond doubt.
+_ID_COLUMNS = {
+    "user": ["user", *(f"{name}{end}" for end in _IDS for name in _PEOPLE), "uid"],
+    "item": ["item", *(f"{name}{end}" for end in _IDS for name in _THINGS), "iid", "asin", "isbn", "sku"],
+}
 _USUAL_NAMES = {
     # An id is preferred to a name, where a table has both.
-    "user": ["user", *(f"{name}{end}" for end in _IDS for name in _PEOPLE), "uid", *_PEOPLE, "username"],
-    "item": ["item", *(f"{name}{end}" for end in _IDS for name in _THINGS), "iid", "asin", "isbn", "sku", *_THINGS],
+    "user": [*_ID_COLUMNS["user"], *_PEOPLE, "username"],
+    "item": [*_ID_COLUMNS["item"], *_THINGS],
     "value": ["value", "rating", "ratings", "score", "stars", "overall", "vote", "answer", "response", "label"],
 }
 _TITLES = {"title", "titel", "titre", "titulo", *(f"{name}{end}" for name in _THINGS for end in ("title", "name"))}
@@ -74,7 +79,7 @@ class TableForm:
             source=self.source,
             left_out=left_out,
             title=title_column(names, positions),
-            time=time_column([*names, *left_out]),
+            time=next((str(name) for name in [*names, *left_out] if is_time(name)), None),
         )
 
     def projected(self, names: Sequence[str]) -> tuple[list[str], Shape]:
@@ -99,7 +104,8 @@ class TableForm:
 def guessed_roles(names: Sequence[Any], options: ReadingOptions, positions: Mapping[str, int]) -> frozenset[str]:
     """Return the roles whose columns were neither asked for nor have a usual name."""
     usual = usual_columns(names, options.known_names)
-    return frozenset(r for r, at in positions.items() if options.columns[r] is None and usual.get(r) != at)
+    roles = {role: at for role, at in positions.items() if role != "time"}
+    return frozenset(r for r, at in roles.items() if options.columns[r] is None and usual.get(r) != at)
 
 
 def pick_columns(
@@ -111,6 +117,8 @@ def pick_columns(
     """
     chosen: dict[str, int] = {}
     for role, column in options.columns.items():
+        if role == "time" and "value" not in roles:
+            continue
         if column is not None and (exact or isinstance(column, str)):
             chosen[role] = _named_column(names, column, role, source)
         elif column is not None:
@@ -135,6 +143,10 @@ def pick_columns(
                     + _or_wide(names)
                 )
             chosen[role] = position
+    if "value" in roles and not options.wide and options.time is None:
+        time = time_column(names, options.known_names)
+        if time is not None and time not in chosen.values():
+            chosen["time"] = time
     return {role: chosen[role] for role in options.columns if role in chosen}
 
 
@@ -150,9 +162,12 @@ def title_column(names: Sequence[Any], positions: Mapping[str, int]) -> int | No
     return next((at for at, name in enumerate(names) if _plain(name) in _TITLES and at not in taken), None)
 
 
-def time_column(names: Sequence[Any]) -> str | None:
-    """Return the name of a column of times, by its usual name."""
-    return next((str(name) for name in names if is_time(name)), None)
+def time_column(names: Sequence[Any], known: Mapping[str, str] | None = None) -> int | None:
+    """Return the column of times, by the name that is known for it, else by a usual one."""
+    told = (known or {}).get("time")
+    if told in names:
+        return list(names).index(told)
+    return next((at for at, name in enumerate(names) if is_time(name)), None)
 
 
 def is_time(name: Any) -> bool:
@@ -218,7 +233,20 @@ def usual_columns(names: Sequence[Any], known: Mapping[str, str] | None = None) 
         usual = next((name for name in usual_names if name in first), None)
         if usual is not None:
             found[role] = first[usual]
-    return found | {role: list(names).index(name) for role, name in (known or {}).items() if name in names}
+    told = {role: name for role, name in (known or {}).items() if role in _USUAL_NAMES and name in names}
+    return found | {role: list(names).index(name) for role, name in told.items()}
+
+
+def id_column(names: Sequence[Any], role: str) -> int | None:
+    """Return the column of the ids of users or items by a name that nothing else has.
+
+    Examples
+    --------
+    >>> id_column(["member", "age", "user_id"], "user"), id_column(["member", "age"], "user")
+    (2, None)
+    """
+    plain = [_plain(name) for name in names]
+    return next((plain.index(name) for name in _ID_COLUMNS[role] if name in plain), None)
 
 
 def checked_position(position: Any, width: int, role: str, source: str) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +33,8 @@ class TableParts(NamedTuple):
     rows: View
     scale: Scale
     source: Provenance | None = None
+    times: Floats | None = None
+    dated: bool = False
 
 
 class Intake:
@@ -67,7 +71,8 @@ class Intake:
                 self._points = np.union1d(self._points, chunk.ratings)
                 self._points = self._points if self._points.size <= MOST_POINTS else None
             done += chunk.ratings.size
-            yield Entries(*keys, chunk.ratings, np.empty(0) if chunk.weights is None else chunk.weights)
+            beside = (np.empty(0) if given is None else given for given in (chunk.weights, chunk.times))
+            yield Entries(*keys, chunk.ratings, *beside)
         self.ends.append(done + (self.ends[-1] if self.ends else 0))
 
     def finish(self) -> tuple[Vocabulary, Vocabulary]:
@@ -80,6 +85,14 @@ class Intake:
         texts = {str(i).strip(): str(title).strip() for shape in tables for i, title in shape.titles.items()}
         found = {i: texts[str(i)] for i in items.ids.tolist() if texts.get(str(i))} if texts else {}
         return items.with_labels(found) if found else items
+
+    def moments(self, times: Floats | None) -> tuple[Floats | None, bool]:
+        """Return times and whether they were dates; none where some are not known, or sources have both kinds."""
+        tables = [source.shape for source in self.sources if isinstance(source, RowSource) and source.shape is not None]
+        kinds = {shape.moments.dated for shape in tables if shape.moments is not None}
+        if times is None or len(kinds) > 1 or np.isnan(times).any():
+            return None, False
+        return times, True in kinds
 
     @property
     def scale(self) -> Scale:
@@ -95,7 +108,7 @@ class Intake:
         readers = [reader for table in tables if table.shape for reader in table.shape.readers]
         words = {word: number for reader in readers for word, number in reader.words.items()}
         decimal = next((reader.marks.point for reader in readers if reader.marks.point), None)
-        told = self._options.to_dict()
+        told = {name: value for name, value in self._options.to_dict().items() if (name, value) != ("time", False)}
         return Provenance(
             layout,
             decimal,
@@ -108,17 +121,24 @@ class Intake:
             "once" if self._options.merging != self._options.duplicates else self._options.duplicates,
             {name: value for name, value in told.items() if name not in ("minimum", "maximum", "scaling")}
             | ({"decimal": ","} if decimal == "," else {}),
+            _name_of(tables[0]),
         )
 
     def encoded(self, entries: Entries) -> Entries:
         """Return entries with row numbers in the place of keys."""
         own, partner = self._users.row_numbers(entries.own), self._items.row_numbers(entries.partner)
-        return Entries(own, partner, entries.values, entries.weights)
+        return replace(entries, own=own, partner=partner)
 
     def place(self, record: int) -> str:
         """Name the place of a record, counted over all sources."""
         number = int(np.searchsorted(self.ends, record, side="right"))
         return self.sources[number].place(record - [0, *self.ends][number])
+
+
+def _name_of(source: Source) -> str:
+    """Return the name of a source's file without its endings; nothing where there is no file."""
+    path = getattr(source, "path", None)
+    return "" if path in (None, "-") else Path(str(path)).name.split(".")[0]
 
 
 def gathered(sources: Sequence[Source], options: ReadingOptions) -> TableParts:
@@ -127,7 +147,7 @@ def gathered(sources: Sequence[Source], options: ReadingOptions) -> TableParts:
     Examples
     --------
     >>> from kolmogorov.data.reading.source import ArraySource
-    >>> users, items, rows, scale, _ = gathered([ArraySource(["ann", "bob"], [7, 8], [5, 1])], ReadingOptions())
+    >>> users, items, rows, scale, *_ = gathered([ArraySource(["ann", "bob"], [7, 8], [5, 1])], ReadingOptions())
     >>> users.ids.tolist(), rows.values.tolist(), str(scale)
     (['ann', 'bob'], [1.0, 0.2], 'p = r / 5')
     """
@@ -135,7 +155,9 @@ def gathered(sources: Sequence[Source], options: ReadingOptions) -> TableParts:
     entries = Entries.joined(intake)
     users, items = intake.finish()
     parts = assembled(users, items, intake.encoded(entries), intake.scale, options, intake.place)
-    return parts._replace(items=intake.titled(items), source=intake.provenance(parts.rows.indices.size))
+    times, dated = intake.moments(parts.times)
+    source = intake.provenance(parts.rows.indices.size)
+    return parts._replace(items=intake.titled(items), source=source, times=times, dated=dated)
 
 
 def coded(
@@ -178,6 +200,7 @@ def assembled(
         return duplicate(*pair, place(first), place(second))
 
     partner: NDArray[Any] = ratings.partner.astype(np.int32 if len(items) < 2**31 else np.int64, copy=False)
-    entries = Entries(ratings.own, partner, scale.probability(ratings.values), ratings.weights)
+    entries = replace(ratings, partner=partner, values=scale.probability(ratings.values))
     entries = entries.sorted(len(users), len(items), options.merging, complain)
-    return TableParts(users, items, entries.view(len(users)), scale)
+    times = entries.times if entries.times.size else None
+    return TableParts(users, items, entries.view(len(users)), scale, times=times)

@@ -46,8 +46,9 @@ class FrameKeywords(ArrayKeywords, total=False):
 class NamedFrameKeywords(FrameKeywords, total=False):
     """Options of a frame in memory, whatever its shape."""
 
+    time: Any
     wide: bool
-    items: Any
+    keep: Any
     ignore: Any
     only_yes: bool
 
@@ -63,10 +64,11 @@ class TableKeywords(FrameKeywords, total=False):
 class ReadingKeywords(TableKeywords, total=False):
     """Options of files: all of them."""
 
+    time: Column | bool
     sep: str
     header: bool | str
     wide: bool
-    items: Any
+    keep: Any
     ignore: Any
     only_yes: bool
     encoding: str
@@ -102,10 +104,11 @@ class ReadingOptions:
     item: Any = None
     value: Any = None
     weight: Any = None
+    time: Any = None
     sep: str = "auto"
     header: bool | str = "auto"
     wide: bool = False
-    items: Any = None
+    keep: Any = None
     ignore: Any = ()
     only_yes: bool = False
     map: Mapping[Any, float] | None = None
@@ -132,7 +135,7 @@ class ReadingOptions:
             raise ParameterError(
                 "In a wide table every column but the user's is an item. Leave out " + named(others[0]) + "."
             )
-        for name in ("items", "ignore"):
+        for name in ("keep", "ignore"):
             given = getattr(self, name)
             if given is not None and not self.wide and _names(given, name):
                 raise ParameterError(named(name) + " goes only with a wide table. A list ignores other columns anyway.")
@@ -145,8 +148,9 @@ class ReadingOptions:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """The columns by role."""
-        return {"user": self.user, "item": self.item, "value": self.value, "weight": self.weight}
+        """The columns by role; False, for no times, is no column."""
+        time = None if self.time is False else self.time
+        return {"user": self.user, "item": self.item, "value": self.value, "weight": self.weight, "time": time}
 
     @classmethod
     def of_recipe(cls, recipe: Mapping[str, Any], given: Mapping[str, Any]) -> ReadingOptions:
@@ -158,7 +162,8 @@ class ReadingOptions:
         >>> options.user, dict(options.known_names), options.decimal, options.sep
         (None, {'user': 'Who'}, ',', ';')
         """
-        names = {role: recipe[role] for role in ("user", "item", "value") if isinstance(recipe.get(role), str)}
+        roles = ("user", "item", "value", "time")
+        names = {role: recipe[role] for role in roles if isinstance(recipe.get(role), str)}
         told = {name: value for name, value in recipe.items() if name in DEFAULTS and name not in names}
         options = cls(**(told | dict(given)))
         object.__setattr__(options, "known_names", names)
@@ -173,7 +178,7 @@ class ReadingOptions:
         """Return what differs from the defaults as plain values, for a file; titles are no part of it."""
         given = {name: getattr(self, name) for name in DEFAULTS if name != "titles"}
         given |= {"map": self.notation.meaning, "missing": list(self.notation.missing) or ()}
-        given |= {"ignore": list(self.ignore) or (), "items": None if self.items is None else list(self.items)}
+        given |= {"ignore": list(self.ignore) or (), "keep": None if self.keep is None else list(self.keep)}
         return {name: value for name, value in given.items() if value != DEFAULTS[name]}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,10 @@ class Provenance:
         What was done with repeated pairs.
     recipe : dict
         The options of `kolmogorov.read_ratings` that read the next file the same way.
+    name : str
+        What the table is called: the file's name without its ending, or the dataset's; empty where there is none.
+    credit : str
+        Who made it and under which licence, where that has to be said.
 
     Examples
     --------
@@ -74,10 +78,37 @@ class Provenance:
     n_repeats: int = 0
     duplicates: str = "error"
     recipe: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
+    credit: str = ""
+
+    @classmethod
+    def called(cls, name: str, source: Provenance | None = None, credit: str = "") -> Provenance:
+        """Return what is known of a source, or nothing else, under a name.
+
+        Examples
+        --------
+        >>> Provenance.called("zoo").name, Provenance.called("zoo").lines()
+        ('zoo', [])
+        """
+        known = cls(TableLayout("arrays", {})) if source is None else source
+        return replace(known, name=name, credit=credit)
+
+    def label(self, rating: float) -> str | None:
+        """Return the word that a rating was read from, or None; of several words the first.
+
+        Examples
+        --------
+        >>> source = Provenance(TableLayout("list", {}), words={"yes": 1.0, "y": 1.0, "abstain": 0.5, "no": 0.0})
+        >>> source.label(1.0), source.label(0.5), source.label(0.2)
+        ('yes', 'abstain', None)
+        """
+        return next((word for word, number in self.words.items() if abs(number - rating) < 1e-9), None)
 
     def lines(self) -> list[str]:
         """Return the sentences that say it."""
         about = self.layout
+        if not about.columns:
+            return []
         used = ", ".join(f"{role} = {column}" for role, column in about.columns.items())
         ignored = [f"{name} (time)" if name == about.time else name for name in about.ignored]
         said = [f"Columns: {used}.{f' Not used: {_listed(ignored)}.' if ignored else ''}"]
@@ -129,8 +160,12 @@ class Provenance:
             "scale": str,
             "duplicates": str,
             "recipe": dict,
+            "name": str,
+            "credit": str,
         }
         own |= {"n_records": int, "n_missing": int, "n_repeats": int}
+        # Files of 0.2 and before name no one.
+        stored = {"credit": ""} | stored
         optional = ("time", "separator", "header", "encoding", "decimal")
         for name, kind in (of_layout | own).items():
             value = stored[name]

@@ -15,11 +15,12 @@ from kolmogorov._support.wording import Option, advice, option
 from kolmogorov.data.entries.entries import nothing_there
 from kolmogorov.data.ids.columns import IdColumn, is_blank_word, listed_ids, marked_ids, taken_ids
 from kolmogorov.data.numbers.columns import Place
+from kolmogorov.data.numbers.moments import MomentReader
 from kolmogorov.data.numbers.notation import Notation
 from kolmogorov.data.numbers.reader import NumberReader
 from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.data.reading.provenance import TableLayout
-from kolmogorov.data.reading.source import Chunk
+from kolmogorov.data.reading.source import Answered, Chunk
 from kolmogorov.errors import DataError
 
 #: Cells of a wide table that are looked at together. By judgement: four megabytes of numbers.
@@ -44,6 +45,9 @@ class Batch(Protocol):
     def texts(self, column: int) -> Sequence[Any]:
         """Return the cells of a column; None is an empty one."""
 
+    def moments(self, column: int) -> Any:
+        """Return the cells of a column of times, as `moments_of` takes them."""
+
 
 class Shape(ABC):
     """Turns the batches of one table into chunks; made anew for each time that the table is read."""
@@ -56,6 +60,8 @@ class Shape(ABC):
     readers: list[NumberReader]
     #: Titles by ids of items, as they are written.
     titles: dict[Any, Any]
+    #: What reads the column of times, where there is one.
+    moments: MomentReader | None = None
 
     @abstractmethod
     def layout(self) -> TableLayout:
@@ -68,6 +74,10 @@ class Shape(ABC):
     def records(self, batch: Batch, place: Place) -> tuple[Chunk | None, NDArray[np.int64] | None]:
         """Return the records of a batch, or None, and how many there are up to each row, or None for one a row."""
 
+    @abstractmethod
+    def answers(self, batch: Batch, place: Place) -> Answered:
+        """Return the cells of a batch as they are written, with the ids of both sides."""
+
 
 class ListShape(Shape):
     """One row for each rating, or for each yes where no column is the value.
@@ -75,7 +85,7 @@ class ListShape(Shape):
     Parameters
     ----------
     positions : dict
-        The column of user, item, maybe value and maybe weight.
+        The column of user, item, maybe value, weight and time.
     options : ReadingOptions
     names : list
         Of all columns; empty where they have none.
@@ -88,7 +98,7 @@ class ListShape(Shape):
     title : int, optional
         The column of the items' titles.
     time : str, optional
-        The name of the column of times, if there is one; it is not used.
+        The name of a column of times, which may not be used.
     """
 
     def __init__(
@@ -104,10 +114,14 @@ class ListShape(Shape):
         time: str | None = None,
     ) -> None:
         self._title, self._time = title, time
+        if "time" in positions:
+            name = names[positions["time"]] if names else positions["time"]
+            self.moments = MomentReader(name, asked=options.time is not None)
         self._at, self._names, self._source, self._left_out = positions, names, source, left_out
         # A column of a wide table may be called Beer or Show, which are usual names of items.
         self._unsure = bool(names) and "value" in guessed and len(guessed & {"user", "item"}) > 0
         self._guessed_item = "item" in guessed
+        self._guessed = bool(names) and bool(guessed)
         self._guessed_value = bool(names) and "value" in guessed
         self._options = options
         form = options.notation
@@ -129,24 +143,45 @@ class ListShape(Shape):
         missing = np.isnan(ratings) if self._values.skips else np.zeros(ratings.size, dtype=bool)
         if self._marks:
             missing = missing | marked_ids(users, self._marks) | marked_ids(items, self._marks)
+        times = None
+        if self.moments is not None:
+            times = self.moments.read(batch.moments(self._at["time"]), ~missing, place)
         if not missing.any():
-            return Chunk(users, items, ratings, weights), None
+            return Chunk(users, items, ratings, weights, times), None
         self.n_missing += int(missing.sum())
         kept, ends = np.flatnonzero(~missing), np.cumsum(~missing)
         if not kept.size:
             return None, ends
-        given = None if weights is None else weights[kept]
-        return Chunk(taken_ids(users, kept), taken_ids(items, kept), ratings[kept], given), ends
+        beside = (None if given is None else given[kept] for given in (weights, times))
+        return Chunk(taken_ids(users, kept), taken_ids(items, kept), ratings[kept], *beside), ends
+
+    def answers(self, batch: Batch, place: Place) -> Answered:
+        """Return an answer for each row."""
+        if self._guessed:
+            columns = [self._names[self._at[role]] for role in ("user", "item", "value")]
+            raise DataError(
+                f"{self._source}: is the first line a header, with the columns {', '.join(map(repr, columns))}?"
+                + advice("If so, name them with {}, {} and {}.", option("user"), option("item"), option("value"))
+                + advice("If not, say {}.", Option("no header", "header=False"))
+                + advice("If every column is an item, say {}.", WIDE)
+            )
+        users, items = (batch.ids(self._at[role], role, place) for role in ("user", "item"))
+        return Answered(users, items, batch.texts(self._at["value"]), place)
 
     def layout(self) -> TableLayout:
         """Return which columns are used, and which are not."""
-        named = {role: str(self._names[at]) if self._names else f"column {at}" for role, at in self._at.items()}
-        used = {*self._at.values(), self._title}
+        used_at = {role: at for role, at in self._at.items() if role != "time" or self._has_times}
+        named = {role: str(self._names[at]) if self._names else f"column {at}" for role, at in used_at.items()}
+        used = {*used_at.values(), self._title}
         other = [str(name) for at, name in enumerate(self._names) if at not in used]
         kind = "list" if "value" in self._at else "only yes"
         if self._title is not None:
             named["title"] = str(self._names[self._title])
         return TableLayout(kind, named, (*other, *map(str, self._left_out)), self._time)
+
+    @property
+    def _has_times(self) -> bool:
+        return self.moments is not None and self.moments.is_usable
 
     def _note_titles(self, titles: Sequence[Any], items: IdColumn) -> None:
         """Remember what items are called; some may have no title."""
@@ -265,6 +300,19 @@ class RowSource(ABC):
             raise nothing_there("here")
         if not tally.n_records:
             raise DataError(f"{self.row_place(0)} and all others: every value is missing. Nothing is left to read.")
+
+    def answers(self) -> Iterator[Answered]:
+        """Go through the cells once, as they are written."""
+        first = 0
+        for shape, batch in self.batches():
+
+            def place(offset: int, first: int = first) -> str:
+                return self.row_place(first + offset)
+
+            yield shape.answers(batch, place)
+            first += batch.n_rows
+        if not first:
+            raise nothing_there("here")
 
     def layout(self) -> TableLayout | None:
         """Return how the table is laid out, once it was read."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,12 +17,23 @@ from kolmogorov.errors import DataError
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Some records, at least one: ids of both sides, ratings, and weights or None."""
+    """Some records, at least one: ids of both sides, ratings, and weights and times or None."""
 
     users: IdColumn
     items: IdColumn
     ratings: Floats
     weights: Floats | None
+    times: Floats | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """Some answers as they are written: ids of both sides, cells, None where nothing is, and what names their place."""
+
+    users: IdColumn
+    items: IdColumn
+    cells: Sequence[Any]
+    place: Place
 
 
 class Source(Protocol):

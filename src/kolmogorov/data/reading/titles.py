@@ -15,8 +15,9 @@ from kolmogorov.data.reading.text.file import WHITESPACE, TextFile
 from kolmogorov.data.reading.text.layout import SEPARATORS, separator_of
 from kolmogorov.errors import DataError
 
-_TITLES = ("title", "name", "label", "text", "description")
-_IDS = ("id", "key", "code")
+#: Usual names of columns of titles, and of ids.
+TITLE_NAMES = ("title", "name", "label", "text", "description")
+ID_NAMES = ("id", "key", "code")
 #: Lines that are read together. By judgement.
 _CHUNK = 4_096
 
@@ -87,10 +88,10 @@ def _of_frame(frame: Any, source: str) -> Iterator[tuple[Any, Any]]:
 def _positions(names: list[str]) -> tuple[int, int] | None:
     """Find id and title by their usual names; None where one of them has none."""
     plain = [name.strip().lower().replace("_", "").replace(" ", "") for name in names]
-    title = next((k for name in _TITLES for k, found in enumerate(plain) if found.endswith(name)), None)
+    title = next((k for name in TITLE_NAMES for k, found in enumerate(plain) if found.endswith(name)), None)
     others = ["" if k == title else name for k, name in enumerate(names)]
     usual = usual_columns(others)
-    known = next((k for name in _IDS for k, found in enumerate(plain) if found == name and k != title), None)
+    known = next((k for name in ID_NAMES for k, found in enumerate(plain) if found == name and k != title), None)
     identifier = usual.get("item", usual.get("user", known)) if known is None else known
     return None if title is None or identifier is None else (identifier, title)
 

@@ -18,7 +18,7 @@ from kolmogorov.data.numbers.reader import Marks, NumberReader
 from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.data.reading.provenance import TableLayout
 from kolmogorov.data.reading.shape import CELLS, Batch, Shape
-from kolmogorov.data.reading.source import Chunk
+from kolmogorov.data.reading.source import Answered, Chunk
 from kolmogorov.errors import DataError
 
 #: Columns of a wide table, at most: each is looked at by itself. By judgement.
@@ -81,6 +81,15 @@ class WideShape(Shape):
         rows, columns = np.nonzero(kept)
         users = taken_ids(batch.ids(self._user, "user", place), rows)
         return Chunk(users, taken_ids(self._items, columns), table[kept], None), ends
+
+    def answers(self, batch: Batch, place: Place) -> Answered:
+        """Return an answer for each cell."""
+        width = len(self._positions)
+        rows, columns = np.divmod(np.arange(batch.n_rows * width), width)
+        cells = zip(*(batch.texts(position) for position in self._positions), strict=True)
+        users = taken_ids(batch.ids(self._user, "user", place), rows)
+        items, answers = taken_ids(self._items, columns), [cell for row in cells for cell in row]
+        return Answered(users, items, answers, lambda offset: place(offset // width))
 
     def layout(self) -> TableLayout:
         """Return which columns are used, and which are not."""
@@ -172,9 +181,9 @@ class _Extents:
 def _items(names: Sequence[Any], user: int, options: ReadingOptions, source: str) -> list[int]:
     """Return the positions of the items: those named, or all but the user's and those ignored."""
     left_out = {_position(names, column, "ignore", source) for column in options.ignore}
-    if options.items is None:
+    if options.keep is None:
         return [position for position in range(len(names)) if position != user and position not in left_out]
-    wanted = [_position(names, column, "items", source) for column in options.items]
+    wanted = [_position(names, column, "keep", source) for column in options.keep]
     return [position for position in dict.fromkeys(wanted) if position != user and position not in left_out]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack
@@ -26,11 +25,14 @@ from kolmogorov.data.reading.provenance import Provenance
 from kolmogorov.data.reading.source import ArraySource
 from kolmogorov.data.reading.titles import titled
 from kolmogorov.data.table.card import observations_card, observations_columns, size_in_words
-from kolmogorov.data.table.split import By, entries_held_out, fold_numbers
+from kolmogorov.data.table.dividing import Dividing
+from kolmogorov.data.table.split import entry_times
 from kolmogorov.errors import DataError
 
+_PARTS = ("users", "items", "rows", "scale", "source", "times", "dated")
 
-class Observations:
+
+class Observations(Dividing):
     """Observed entries of a table of users and items, with their ids and their scale. Immutable.
 
     Made by its class methods, `kolmogorov.read_ratings`, `kolmogorov.pack` or `kolmogorov.datasets.load`.
@@ -44,6 +46,10 @@ class Observations:
         Maps values in [0, 1] back to rating units.
     source : Provenance or None
         What was understood of the file or frame that they were read from: columns, words, what is missing.
+    times : ndarray or None
+        When each entry was made, in the order of `values` and in any unit; see `with_times`.
+    dated : bool
+        Whether times were dates: they are seconds since 1970 then.
 
     Examples
     --------
@@ -57,6 +63,8 @@ class Observations:
     rows: View
     scale: Scale
     source: Provenance | None
+    times: Floats | None
+    dated: bool
     _packed: PackedTable | None
 
     def __init__(
@@ -66,10 +74,13 @@ class Observations:
         rows: View,
         scale: Scale,
         source: Provenance | None = None,
+        times: Floats | None = None,
+        dated: bool = False,
         *,
         packed: PackedTable | None = None,
     ) -> None:
-        self.__dict__.update(users=users, items=items, rows=rows, scale=scale, source=source, _packed=packed)
+        self.__dict__.update(users=users, items=items, rows=rows, scale=scale, source=source)
+        self.__dict__.update(_packed=packed, times=times, dated=dated and times is not None)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"Observations are immutable; make new ones instead of setting '{name}'.")
@@ -113,7 +124,7 @@ class Observations:
         user, item, value : str
             Column names; by default the usual ones, such as user_id, movie and rating.
         **options
-            `weight`, the name of a column, `wide`, `items`, `ignore`, `only_yes`, `map`, `missing`, `decimal`,
+            `weight` and `time`, names of columns, `wide`, `keep`, `ignore`, `only_yes`, `map`, `missing`, `decimal`,
             `thousands`, `minimum`, `maximum`, `scaling` and `duplicates`, as in `kolmogorov.read_ratings`.
 
         Examples
@@ -246,7 +257,8 @@ class Observations:
             return super().__reduce__()
         # Another process maps the same file; titles may have been given since.
         known = self.users is self._packed.users and self.items is self._packed.items
-        return _reopened, (self._packed.path, self.fingerprint(), None if known else (self.users, self.items))
+        named = None if known else (self.users, self.items)
+        return _reopened, (self._packed.path, self.fingerprint(), named, (self.times, self.dated))
 
     def with_titles(self, items: Any = None, users: Any = None) -> Observations:
         """Return the same observations, whose items or users are called something.
@@ -268,60 +280,52 @@ class Observations:
         if items is None and users is None:
             return self
         called = titled(self.users, users, "user"), titled(self.items, items, "item")
-        return Observations(*called, self.rows, self.scale, self.source, packed=self._packed)
+        return self.over(users=called[0], items=called[1], packed=self._packed)
+
+    def with_times(self, times: Any) -> Observations:
+        """Return the same observations, of which it is known when each was made.
+
+        `split`, `BayesianKolmogorovModel(time="mood")` and `theta_by_period` use it.
+
+        Parameters
+        ----------
+        times : Observations or array-like
+            Observations of the same entries whose value is the time, or numbers (seconds, days, years, ...) or dates
+            (seconds since 1970 then) in the order of `values`. `kolmogorov.read_ratings` reads them from files.
+
+        Examples
+        --------
+        >>> obs = Observations.from_arrays(["ann", "ann", "bob"], ["tea", "rum", "tea"], [5, 1, 4], maximum=5)
+        >>> train, test = obs.with_times([2001, 1999, 2003]).split(test_size=1/3, by="time")
+        >>> test.times
+        array([2003.])
+        """
+        when = entry_times(self.rows, (times.rows, times.scale) if isinstance(times, Observations) else times)
+        return self.over(packed=self._packed, times=when.seconds, dated=when.dated)
+
+    def over(self, **parts: Any) -> Observations:
+        """Return observations with other parts, by the names of what observations are made of; the rest stays."""
+        return Observations(**({name: vars(self)[name] for name in _PARTS} | parts))
 
     def rescaled(self, scale: Scale) -> Observations:
         """Return the same ratings as probabilities on another scale; they must fit into it."""
         if scale == self.scale:
             return self
         view = View(self.rows.indptr, self.rows.indices, self.scale.converted(self.values, scale), self.rows.weights)
-        return Observations(self.users, self.items, view, scale, self.source)
+        return self.over(rows=view, scale=scale)
 
     def subset(self, chosen: NDArray[np.bool_]) -> Observations:
         """Keep the chosen entries (a mask in the order of `values`); ids and scale stay.
 
-        Those of a packed table go to another one under the temporary directory, which is deleted when nobody uses it
-        any more.
+        Those of a packed table go to another one under the temporary directory, which is deleted when it is not used.
         """
         if np.shape(chosen) != self.values.shape or np.asarray(chosen).dtype != bool:
             raise DataError(f"'chosen' must be a boolean mask with one entry per observation ({len(self)}).")
+        when = None if self.times is None else self.times[chosen]
         if self._packed is not None and np.any(chosen):
             part = packed_subset(self._packed, np.asarray(chosen))
-            return Observations(self.users, self.items, part.rows, self.scale, self.source, packed=part)
-        return Observations(self.users, self.items, self.rows.chosen(chosen), self.scale, self.source)
-
-    def split(
-        self, test_size: float = 0.2, random_state: Any = None, *, by: By = "entry", times: Any = None
-    ) -> tuple[Observations, Observations]:
-        """Hold out some of the entries: (train, test), with the same ids on both sides.
-
-        Parameters
-        ----------
-        test_size : float
-            Share of the entries to hold out.
-        random_state : int, Generator, RandomState or None
-        by : {"entry", "user", "time", "leave_one_out"}
-            Entries at random; a share of every user's entries; the latest entries of all; one entry of every user
-            (`test_size` is not used). A user with one entry keeps it, except by time.
-        times : Observations or array-like, optional
-            When every entry happened: observations of the same entries whose value is the time (read the file again
-            with the time as its value column and ``scaling="minmax"``), or numbers in the order of `values`. By time
-            they are needed; by user and one of every user, they make the latest entries those held out.
-
-        Examples
-        --------
-        >>> obs = Observations.from_dense([[1, 0], [0, 1], [1, 1]])
-        >>> train, test = obs.split(test_size=1/3, random_state=0)
-        >>> len(train), len(test)
-        (4, 2)
-        >>> when = Observations.from_dense([[1999, 2001], [2003, 2002], [2000, 2004]], scaling="minmax")
-        >>> train, test = obs.split(by="leave_one_out", times=when)
-        >>> test.item_rows().tolist()
-        [1, 0, 1]
-        """
-        when = times.rows if isinstance(times, Observations) else times
-        chosen = entries_held_out(self.rows, test_size, random_state, by, when)
-        return self.subset(~chosen), self.subset(chosen)
+            return self.over(rows=part.rows, packed=part, times=when)
+        return self.over(rows=self.rows.chosen(chosen), times=when)
 
     def filled(self) -> Observations:
         """Return the whole table: what was not observed is a no, as are its values of 0.
@@ -337,13 +341,10 @@ class Observations:
         """
         return Observations(self.users, self.items, filled(self.rows, self.n_items), self.scale)
 
-    def folds(self, k: int = 5, random_state: Any = None) -> Iterator[tuple[Observations, Observations]]:
-        """Yield k pairs (train, test) in which every entry is tested once."""
-        part = fold_numbers(len(self), k, random_state)
-        return ((self.subset(part != fold), self.subset(part == fold)) for fold in range(k))
 
-
-def _reopened(path: Path, fingerprint: str, names: tuple[Vocabulary, Vocabulary] | None) -> Observations:
+def _reopened(
+    path: Path, fingerprint: str, names: tuple[Vocabulary, Vocabulary] | None, times: tuple[Floats | None, bool]
+) -> Observations:
     table = open_table(path, verify=False, fingerprint=fingerprint)
     users, items = names or (table.users, table.items)
-    return Observations(users, items, table.rows, table.header.scale, table.header.source, packed=table)
+    return Observations(users, items, table.rows, table.header.scale, table.header.source, *times, packed=table)

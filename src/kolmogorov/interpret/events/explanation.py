@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.markup import bars, card, note, table
 from kolmogorov._support.optional import to_frame
-from kolmogorov._support.wording import shown
+from kolmogorov._support.wording import shortened, shown
 from kolmogorov.data import Scale
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.posterior import Posterior
-from kolmogorov.interpret.events.naming import EventItems
+from kolmogorov.interpret.events.attributes import ByAttributes, by_attributes
+from kolmogorov.interpret.events.naming import Event, EventItems
 from kolmogorov.interpret.events.reasons import Reason, reasons_for
 from kolmogorov.interpret.rules.counting import check_likes
 from kolmogorov.plot.canvas import GREY, colour
@@ -23,6 +24,10 @@ from kolmogorov.surface.ids import Unknown, id_of, rows_of
 
 #: Reasons and items of an event that are named, by judgement; and the least difference: half of what is printed last.
 _SHOWN, _ITEMS, _LITTLE = 3, 5, 0.0005
+#: Attributes that are named. By judgement.
+_MOST_ATTRIBUTES = 5
+#: Letters of a title that names an event; what names it has at most twice as many. By judgement.
+_LONGEST = 44
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,8 @@ class Contribution:
     amount : float
     items : tuple of str
         What names the event.
+    users : tuple of str
+        Those who are most in it, where users have names.
     """
 
     event: int
@@ -49,11 +56,19 @@ class Contribution:
     psi: float
     amount: float
     items: tuple[str, ...]
+    users: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
-        """The event by its number, and by what names it where anything does."""
-        return f"event {self.event}" + (f": {', '.join(self.items)}" if self.items else "")
+        """The event by its number, and by who is in it and what names it where anything does."""
+        words: list[str] = []
+        for item in self.items:
+            words.append(shortened(item, _LONGEST))
+            if len(words) > 1 and len(", ".join(words)) > (1 if self.users else 2) * _LONGEST:
+                words.pop()
+                break
+        who = f" ({', '.join(shortened(user, _LONGEST // 2) for user in self.users)})" if self.users else ""
+        return f"event {self.event}{who}" + (f": {', '.join(words)}" if words else "")
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,6 +100,9 @@ class Explanation:
         Whether answers are yes and no, so that predictions are chances.
     drawn : bool
         Whether draws are explained.
+    attributes : ByAttributes or None
+        The same prediction by attributes, where these are all that is known of the user or of the item: what an average
+        one would get, a difference for each, and the rest.
 
     Examples
     --------
@@ -108,6 +126,7 @@ class Explanation:
     scale: Scale
     binary: bool
     drawn: bool = False
+    attributes: ByAttributes | None = None
 
     @property
     def contributions(self) -> NDArray[np.float64]:
@@ -132,6 +151,11 @@ class Explanation:
         return to_frame(self.columns(), backend)
 
     @property
+    def said(self) -> dict[str, float]:
+        """What is explained, by its names."""
+        return {"probability": float(self.probability), "rating": float(self.rating)}
+
+    @property
     def sentence(self) -> str:
         """What is explained, in one line."""
         user, item = shown(self.user_name), shown(self.item_name)
@@ -154,6 +178,23 @@ class Explanation:
         return parts
 
     @property
+    def attributes_sentence(self) -> str:
+        """What attributes moved the prediction, the largest first; empty where they are not all that is known."""
+        if self.attributes is None:
+            return ""
+        digits, unit = (3, 1.0) if self.binary else (2, self.scale.span)
+        least = 0.5 * 10**-digits
+        told = [part for part in self.attributes.parts if abs(unit * part.amount) >= least][:_MOST_ATTRIBUTES]
+        sides = {part.side for part in self.attributes.parts}
+        names = {"users": self.user_name, "items": self.item_name}
+        whom = " and ".join(shown(name) for side, name in names.items() if side in sides) or "it"
+        base = self.attributes.base if self.binary else self.scale.rating(self.attributes.base)
+        moved = ", ".join(f"{unit * part.amount:+.{digits}f} {shown(part.words)}" for part in told) or "nothing"
+        rest = self.probability - self.attributes.base - sum(part.amount for part in told)
+        more = f", {unit * rest:+.{digits}f} all else" if abs(unit * rest) >= least else ""
+        return f"Only attributes are known of {whom}. From {base:.{digits}f} of an average one: {moved}{more}."
+
+    @property
     def _told(self) -> list[Contribution]:
         return [part for part in self.events if abs(part.amount) > _LITTLE]
 
@@ -161,7 +202,9 @@ class Explanation:
         (_, base), *rest = self.steps
         digits = 3 if self.binary else 2
         lines = [self.sentence, f"   {base:.{digits}f} everybody"]
-        lines += [f"  {amount:+.{digits}f} {shown(name)}" for name, amount in rest]
+        lines += [f"  {amount:+.{digits}f} {shown(name)}" for name, amount in rest if abs(amount) >= 0.5 * 10**-digits]
+        if self.attributes is not None:
+            lines.append(self.attributes_sentence)
         if self.reasons:
             lines.append("Rules that lead to it, and how often they held in the training data:")
         lines += [f"  {reason}" for reason in self.reasons[:_SHOWN]]
@@ -182,7 +225,8 @@ class Explanation:
         )
         reasons = [str(reason) for reason in self.reasons[:_SHOWN]]
         words = note(f"{base:.{digits}f} is what everybody would get; then")
-        return card(self.sentence, words, events, table({"rules that lead to it": reasons}) if reasons else "")
+        known = note(self.attributes_sentence) if self.attributes is not None else ""
+        return card(self.sentence, words, events, known, table({"rules that lead to it": reasons}) if reasons else "")
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the way from what everybody would get to the prediction as a waterfall (extra `plot`)."""
@@ -196,24 +240,27 @@ def explain(
     item: Any,
     unknown: Unknown = "error",
     likes: float | None = None,
+    *,
+    with_reasons: bool = True,
 ) -> Explanation:
     """Take the prediction for (user, item) apart: what everybody would get, a difference per event, and the rest.
 
-    `read` is the one model whose events are named: `fitted` itself, or of draws the one that stands for them.
+    `read` is the one model whose events are named: `fitted` itself, or of draws the one that stands for them. Rules are
+    counted on the whole table; without `with_reasons` they are left out.
     """
     likes = fitted.likes if likes is None else likes
     check_likes("explain", likes)
     user, item = id_of(fitted.users, user, "user"), id_of(fitted.items, item, "item")
-    user_row = int(rows_of(fitted.users, fitted.user_seen, [user], "user", unknown)[0])
-    item_row = int(rows_of(fitted.items, fitted.item_seen, [item], "item", unknown)[0])
+    user_row = int(rows_of(fitted.users, fitted.user_known, [user], "user", unknown)[0])
+    item_row = int(rows_of(fitted.items, fitted.item_known, [item], "item", unknown)[0])
     theta, share, psi = read.theta_or_population[user_row], read.population, read.psi_or_average[item_row]
     # Nothing is written as 0, not as -0.
     amounts = (theta - share) * psi + 0.0
     parts = [
         Contribution(
-            event.number, float(theta[d]), float(share[d]), float(psi[d]), float(amounts[d]), tuple(event.items)
+            event.number, float(theta[d]), float(share[d]), float(psi[d]), float(amounts[d]), event.items, event.users
         )
-        for d, event in enumerate(EventItems(read).events(_ITEMS))
+        for d, event in enumerate(_named_events(read))
     ]
     base = float(share @ psi)
     probability = float(fitted.at_rows(np.array([user_row]), np.array([item_row]))[0])
@@ -228,8 +275,17 @@ def explain(
         probability=probability,
         rating=fitted.scale.rating(probability),
         # A rule to a yes is no reason for less than everybody would get.
-        reasons=reasons_for(read, user_row, item_row, likes) if probability >= base else (),
+        reasons=reasons_for(read, user_row, item_row, likes) if with_reasons and probability >= base else (),
         scale=fitted.scale,
         binary=fitted.training.is_binary,
         drawn=isinstance(fitted, Posterior),
+        attributes=by_attributes(read, user_row, item_row, probability),
     )
+
+
+def _named_events(read: Fitted) -> list[Event]:
+    """Return the events by what names them; they are kept, since naming goes over the whole table."""
+    named = _SHOWN if read.users.holds_strings or read.users.labels is not None else 0
+    found: list[Event] = read.kept.get("named events") or EventItems(read).events(_ITEMS, n_users=named)
+    read.kept["named events"] = found
+    return found

@@ -122,19 +122,22 @@ class PosteriorRelations(Relations):
 
     def _stated(self, rules: Rules, wanted: Selection, likes: float) -> Rules:
         rules = super()._stated(rules, wanted, likes)
-        at = np.full(len(rules), min(self.thresholds.least(likes), len(self.thresholds) - 1), dtype=np.int8)
+        at = self.thresholds.least(likes)
         share = np.zeros(len(rules))
+        if at == len(self.thresholds):
+            # No draw says anything of ratings that none of its thresholds reaches.
+            return replace(rules, probability=share)
         for kind in np.unique(rules.kind).tolist():
             mine = rules.kind == kind
             sides = rules.antecedent[mine], rules.consequent[mine]
             if kind == "contrapositive":
                 sides = sides[::-1]
             name = "implication" if kind == "contrapositive" else kind
-            share[mine] = self.probabilities(pairs_of(*sides, at[mine], at[mine]), name)
+            share[mine] = self.probabilities(pairs_of(*sides, at, at), name)
         if rules.further is not None:
             long = rules.further[:, 0] >= 0
-            share[long] = self._conjoined(rules[long], int(at[0]))
-        return replace(rules, probability=share)[share >= wanted.min_probability]
+            share[long] = self._conjoined(rules[long], at)
+        return replace(rules, probability=share)
 
     def _conjoined(self, rules: Rules, at: int) -> Floats:
         """Return the share of draws in which all antecedents together lie in the consequent."""

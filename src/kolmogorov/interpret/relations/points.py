@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -16,9 +17,11 @@ from kolmogorov.interpret.relations.listing import Listing
 from kolmogorov.interpret.relations.order import Order
 from kolmogorov.interpret.relations.supports import Supports
 from kolmogorov.interpret.rules.counting import Counting
+from kolmogorov.interpret.rules.judging import Judged
 from kolmogorov.interpret.rules.pairs import KINDS, statements, turned
+from kolmogorov.interpret.rules.readiness import Compared
 from kolmogorov.interpret.rules.selection import Selection, known_row
-from kolmogorov.interpret.rules.supported import stated_by, supported_rules
+from kolmogorov.interpret.rules.supported import judged_rules, stated_by
 from kolmogorov.interpret.rules.table import Rules
 
 _MEANING = {
@@ -90,7 +93,7 @@ class Relations(Listing):
         supported: bool = True,
         min_probability: float | None = None,
         min_support: int | None = None,
-        min_confidence: float = 0.0,
+        min_confidence: float | None = None,
         min_lift: float | None = None,
         max_p: float | None = None,
         max_rules: int | None = 1000,
@@ -114,44 +117,49 @@ class Relations(Listing):
             Equivalences, exclusions and coverages make two rules each.
         contrapositives : bool
             Count "no to i ⇒ no to j" beside "yes to j ⇒ yes to i".
-        item : id, optional
-            Only rules about this item; only pairs with it are looked at.
+        item : id or title, optional
+            Only rules about this item; p-values are corrected for all pairs nevertheless.
         supported : bool
             Keep what the data support. With False: what the supports in the model say, at every threshold.
         min_probability : float, optional
-            Of draws, the least share of them in which a rule holds; by default any, and 0.5 of all that the model says.
+            Of draws, the least share of them in which a rule holds; by default 0.1, and 0.5 of all that the model says.
             With several thresholds it has to hold at its very thresholds, so that few rules are nearly certain.
         min_support : int, optional
             Pairs seen; by default 5, and 1 of all that the model says.
         min_confidence, min_lift, max_p : float, optional
-            Limits; `max_p` to the p-value adjusted for all that was looked at. By default a lift of 1 and a p-value of
-            0.05, and none of all that the model says.
+            Limits; `max_p` to the p-value adjusted for all that was looked at. By default a confidence of 0.5, a lift
+            above 1 and a p-value of 0.05, and none of all that the model says.
         max_rules : int, optional
             Keep so many, the strongest; with None all.
         max_antecedents : int
-            Up to 3: also rules "A and B ⇒ C", where every antecedent adds something to what the others say.
-            `Rules.basis` shortens the list.
+            Up to 3: also rules "A and B ⇒ C" that are supported at 5%, where every antecedent adds something to what
+            the others say. Each holds more often than the supported rules that it contains. `Rules.basis` shortens the
+            list.
 
         Returns
         -------
         Rules
-            By how much oftener than expected they hold at least, the strongest first; of all that draws say the most
-            probable first.
+            By how much oftener than the base rate they hold at least, the strongest first; of all that draws say the
+            most probable first.
         """
         limits = (supported, min_probability, min_support, min_confidence, min_lift, max_p, max_rules, max_antecedents)
         wanted = Selection(likes, kinds, contrapositives, item, *limits)
         row = None if item is None else known_row(self.items, item)
         thresholds, fitted = self.thresholds, self._fitted
         least = fitted.likes if likes is None else likes
+        said = not fitted.training.is_binary
+        liked = Counting.for_model(fitted, observations, np.array([least]), said)
         if supported:
-            said = not fitted.training.is_binary
-            counting = Counting.for_model(fitted, observations, np.array([least]), said)
-            found = self._stated(supported_rules(counting, wanted, self._considered, row), wanted, least)
-            return found[:max_rules]
+            found = judged_rules(liked, wanted, self._considered, row)
+            return wanted.chosen(self._stated(found[wanted.counts(found)], wanted, least))[:max_rules]
         if max_rules is None and row is None:
             wanted.check_number(self.counts)
-        counting = Counting.for_model(fitted, observations, thresholds.counted_at(least), thresholds.said)
-        return self._ranked(self._counted(counting, wanted, row), wanted, counting)
+        counting = liked
+        if thresholds.said:
+            counting = Counting.for_model(fitted, observations, thresholds.ratings, True)
+        judged = liked.judged(self._considered)
+        found = self._ranked(self._counted(counting, judged, wanted, row), wanted, counting)
+        return replace(found, n_judged=judged.number)
 
     def _stated(self, rules: Rules, wanted: Selection, likes: float) -> Rules:
         """Say of each rule whether the model says the same of the items being liked."""
@@ -159,19 +167,32 @@ class Relations(Listing):
         bits = self._bits[:, at] if at < len(self.thresholds) else np.zeros_like(self._fitted.psi, dtype=bool)
         return stated_by(bits, rules, wanted.kinds)
 
-    def _counted(self, counting: Counting, wanted: Selection, item: int | None) -> Iterator[Rules]:
+    def _counted(self, counting: Counting, judged: Judged, wanted: Selection, item: int | None) -> Iterator[Rules]:
         """Yield the rules of all kinds in blocks, both readings of a pair where it has two."""
         least = self.thresholds.least(wanted.likes)
+        likes = self._fitted.likes if wanted.likes is None else wanted.likes
         for kind in wanted.kinds:
             for pairs in self.stream(kind, wanted.min_probability):
                 pairs = wanted.about(pairs, item, least)
                 compared = counting.compared(pairs)
-                yield Rules.counted(counting, kind, pairs, compared)
+                yield self._corrected(Rules.counted(counting, kind, pairs, compared), compared, judged, likes)
                 if kind == "implication" and not wanted.contrapositives:
                     continue
                 # The other reading: equivalence the other way round, everything else by contraposition.
                 other = "contrapositive" if kind == "implication" else kind
-                yield Rules.counted(counting, other, turned(pairs), compared.turned())
+                rules = Rules.counted(counting, other, turned(pairs), compared.turned())
+                yield self._corrected(rules, compared, judged, likes)
+
+    def _corrected(self, rules: Rules, compared: Compared, judged: Judged, likes: float) -> Rules:
+        """Correct p-values for all that was looked at: pairs of items, at every threshold of either.
+
+        A rule that says of both items that they are liked has the p-value that it has among the supported ones.
+        """
+        at = rules.terms.thresholds
+        like = np.isclose(at, likes, rtol=0.0)
+        times = np.where(like[rules.antecedent_at] & like[rules.consequent_at], 1, len(at) ** 2)
+        together, weights = rules.antecedent_yes == rules.consequent_yes, compared.departures.weights
+        return replace(rules, p_adjusted=judged.adjusted(together, rules.p_value, weights, times))
 
     def _ranked(self, parts: Iterator[Rules], wanted: Selection, counting: Counting) -> Rules:
         """Return the rules to keep, best first."""

@@ -87,10 +87,6 @@ class Thresholds:
         reached: NDArray[np.bool_] = psi[:, None, :] >= self.levels[:, None] - _SINGLE
         return reached
 
-    def counted_at(self, likes: float) -> Floats:
-        """Return what ratings must reach to be a yes, when rules are counted: with yes and no that is `likes`."""
-        return self.ratings if self.said else np.array([likes])
-
     def least(self, likes: float | None) -> int:
         """Return the number of the lowest threshold whose rating is at least `likes`."""
         return int(np.searchsorted(self.ratings, likes - _ROUNDING)) if self.said and likes is not None else 0

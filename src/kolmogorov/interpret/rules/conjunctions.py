@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats, Rows
+from kolmogorov.execution import Threads
 from kolmogorov.interpret.rules.multiplicity import Looked
-from kolmogorov.interpret.rules.readiness import LEAST_SPREAD, Readiness
+from kolmogorov.interpret.rules.readiness import LEAST_SPREAD, Departures, Readiness
 
 #: The most antecedents of a rule.
 MOST_ANTECEDENTS = 3
+#: Bases whose readiness is kept, some dozens of kilobytes each, and what one counts for when they are dealt to threads:
+#: a share has few. By judgement.
+_MOST_KEPT, _GROUP = 4096, 1 << 15
 #: No answer holds more information about a pair: a quarter squared.
 _MOST_OF_ONE = 1 / 16
 
@@ -56,18 +60,21 @@ class Conjunctions:
 
     def __init__(self, readiness: Readiness) -> None:
         self._readiness = readiness
-        self._last: tuple[tuple[int, ...], Readiness] | None = None
+        #: What the readiness of those who like all of some items was found to be; their answers are cut out again.
+        self._found: dict[tuple[int, ...], tuple[Floats, Floats]] = {}
 
     def among(self, base: tuple[int, ...]) -> Readiness:
         """Return the readiness of those who said yes to all of some items, in what else they say."""
-        if self._last is None or self._last[0] != base:
-            # Who likes an item is a mask over the users; who likes all of them is what the masks have in common.
-            people = np.logical_and.reduce([self._readiness.likers(item) for item in base])
-            self._last = base, self._readiness.among(people, np.array(base))
-        return self._last[1]
+        people = self._readiness.likers(base[0])
+        for item in base[1:]:
+            people = np.intersect1d(people, self._readiness.likers(item), assume_unique=True)
+        found = self._readiness.among(people, np.array(base), self._found.get(base))
+        if len(self._found) < _MOST_KEPT:
+            self._found[base] = found.users, found.items
+        return found
 
     def added(self, base: tuple[int, ...], more: Rows, consequents: Rows) -> Added:
-        """Return what each of `more` adds to "all of base ⇒ consequent", for aligned items."""
+        """Return what each of `more` adds to "all of base ⇒ consequent", for aligned items, at least one."""
         none = np.zeros(len(more), dtype=np.int8)
         # The kernel wants pairs with the same left item one after another.
         order = np.argsort(consequents, kind="stable")
@@ -85,11 +92,15 @@ class Conjunctions:
         n, m = antecedents.shape
         found = Added(*(np.zeros(n, dtype=kind) for kind in (np.int64, np.int64, *[np.float64] * 4)))
         for out in range(m):
-            for base, mine in _grouped(np.delete(antecedents, out, axis=1)):
+            groups = list(_grouped(np.delete(antecedents, out, axis=1)))
+
+            def count(base: tuple[int, ...], mine: Rows, out: int = out) -> None:
                 part = self.added(base, antecedents[mine, out], consequents[mine])
                 found.support[mine], found.held[mine] = part.support, part.held
                 found.expected[mine] = np.fmax(found.expected[mine], part.expected)
                 found.p_value[mine] = np.maximum(found.p_value[mine], part.p_value)
+
+            _each(count, groups)
         return found._replace(expected=np.where(found.support > 0, found.expected, np.nan))
 
     def longer(self, shorter: Rows, consequents: Rows, items: Rows, max_p: float) -> tuple[Rows, Rows, Added, Looked]:
@@ -122,16 +133,37 @@ class Conjunctions:
 
     def _first_look(self, shorter: Rows, consequents: Rows, items: Rows) -> tuple[Rows, Rows, Floats, Floats]:
         """Return longer rules, and whether what is added to the shorter ones adds anything: p-values and weights."""
-        found, known = [], _rests(shorter, consequents)
-        for base, mine in _grouped(shorter):
-            seen = items[self.among(base).answers[items] * _MOST_OF_ONE >= LEAST_SPREAD]
-            more, ends = _others(base, consequents[mine], seen, known)
-            part = self.added(base, more, ends)
-            enough = part.information >= LEAST_SPREAD
+        known, groups = _rests(shorter, consequents), list(_grouped(shorter))
+        parts: dict[tuple[int, ...], Any] = {}
+
+        def look(base: tuple[int, ...], mine: Rows) -> None:
+            here = self.among(base)
+            seen = items[here.answers[items] * _MOST_OF_ONE >= LEAST_SPREAD]
+            every = here.departures_of(consequents[mine])
+            found = [_others(base, end, seen, known) for end in consequents[mine].tolist()]
+            which = np.repeat(np.arange(len(mine)), [len(more) for more in found])
+            more = np.concatenate(found)
+            tested = Departures(*(values[which, more] for values in every))
+            enough = tested.information >= LEAST_SPREAD
             sides = np.column_stack([np.tile(base, (len(more), 1)), more])[enough]
-            found.append((np.sort(sides, axis=1), ends[enough], part.p_value[enough], part.weight[enough]))
-        sides, ends, p_value, weight = (np.concatenate(column) for column in zip(*found, strict=True))
+            facts = (tested.p_values()[enough], tested.weights[enough])
+            parts[base] = np.sort(sides, axis=1), consequents[mine][which][enough], *facts
+
+        _each(look, groups)
+        columns = zip(*(parts[base] for base, _ in groups), strict=True)
+        sides, ends, p_value, weight = (np.concatenate(column) for column in columns)
         return sides, ends, p_value, weight
+
+
+def _each(work: Callable[..., None], groups: list[tuple[tuple[int, ...], Rows]]) -> None:
+    """Call `work` with each group, on all processors; groups write to places of their own."""
+
+    def some(first: int, last: int) -> None:
+        for group in groups[first:last]:
+            work(*group)
+
+    with Threads(-1) as dealer:
+        dealer.deal(some, len(groups), row_entries=_GROUP)
 
 
 def _grouped(bases: Rows) -> Iterator[tuple[tuple[int, ...], Rows]]:
@@ -152,15 +184,10 @@ def _rests(shorter: Rows, consequents: Rows) -> dict[tuple[tuple[int, ...], int]
     return known
 
 
-def _others(
-    base: tuple[int, ...], consequents: Rows, items: Rows, known: dict[tuple[tuple[int, ...], int], list[int]]
-) -> tuple[Rows, Rows]:
-    """Return what to add to a base for each consequent, aligned; every longer rule is looked at once."""
-    more = []
-    for end in consequents.tolist():
-        good = ~np.isin(items, [*base, end])
-        for k, item in enumerate(base):
-            twin = np.array(known[(*base[:k], *base[k + 1 :]), end])
-            good &= ~np.isin(items, twin[twin < item])
-        more.append(items[good])
-    return np.concatenate(more), np.repeat(consequents, [len(part) for part in more])
+def _others(base: tuple[int, ...], end: int, items: Rows, known: dict[tuple[tuple[int, ...], int], list[int]]) -> Rows:
+    """Return what to add to a base for a consequent; every longer rule is looked at once."""
+    good = ~np.isin(items, [*base, end])
+    for k, item in enumerate(base):
+        twin = np.array(known[(*base[:k], *base[k + 1 :]), end])
+        good &= ~np.isin(items, twin[twin < item])
+    return items[good]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numbers
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,9 +15,11 @@ from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import check_parameters
 from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.data.entries.view import View
+from kolmogorov.data.table.blanks import has_only_yes, with_noes
 from kolmogorov.errors import DataError
 from kolmogorov.fitted.base import Trained
 from kolmogorov.interpret.rules.conjunctions import MOST_ANTECEDENTS, Conjunctions
+from kolmogorov.interpret.rules.judging import Judged
 from kolmogorov.interpret.rules.pairs import Pairs, sides_of
 from kolmogorov.interpret.rules.readiness import Compared, Readiness
 
@@ -25,10 +28,8 @@ Bits = NDArray[np.bool_]
 _ONE_SIDED = 1.6448536269514722
 # Values come through divisions; a rating at the threshold must not fall below it by rounding.
 _ROUNDING = 1e-9
-#: Cells of a table that is filled to count in it, at most: some hundred megabytes. By judgement.
-_MOST_CELLS = 20_000_000
-#: Under which name a model keeps the counting of its training data.
-_KEPT = "counting"
+#: Under which name a model keeps the counting of its training data, and for how many lists of thresholds. By judgement.
+_KEPT, _MOST_KEPT = "counting", 4
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,9 @@ class Terms:
         Whether rules say their thresholds; where there is only yes and no they need not.
     source : str
         The data in words.
+    only_yes : Observations or None
+        The training data, where only yes is recorded in them. In whatever rules are counted on a blank is then a no,
+        unless the training data have a yes there.
     """
 
     items: Vocabulary
@@ -74,11 +78,20 @@ class Terms:
     thresholds: Floats
     said: bool
     source: str
+    only_yes: Observations | None = None
 
     @property
     def ratings(self) -> Floats | None:
         """What rules say of their thresholds: these in rating units, or nothing."""
         return self.scale.rating(self.thresholds) if self.said else None
+
+    def counting(self, observations: Observations) -> Counting:
+        """Count on some observations; where only yes is recorded, their blanks are noes."""
+        counting = Counting(observations, self.items, self.scale, self.thresholds, self.said)
+        if self.only_yes is None or (table := with_noes(observations, self.only_yes)) is None:
+            return counting
+        words = f"{len(observations):,} observations, where a blank is a no"
+        return Counting(table, self.items, self.scale, self.thresholds, self.said, words, self.only_yes)
 
 
 class Counting:
@@ -103,18 +116,22 @@ class Counting:
         thresholds: Floats,
         said: bool = False,
         source: str | None = None,
+        only_yes: Observations | None = None,
     ) -> None:
         if not isinstance(observations, Observations):
             raise DataError(f"Rules are counted on Observations, got {type(observations).__name__}.")
         if len(observations) == 0:
             raise DataError("There is nothing to count rules on: the observations are empty.")
-        self.terms = Terms(items, scale, thresholds, said, source or f"{len(observations):,} observations")
+        source = source or f"{len(observations):,} observations"
+        self.terms = Terms(items, scale, thresholds, said, source, only_yes)
         rescaled = observations.rescaled(scale)
         self._rows, self._columns = rescaled.rows, rescaled.columns
         #: The model's item of every item of the observations, and the other way round; -1 where there is none.
         self.item_of = items.translate(observations.items)
         self._place = np.full(len(items), -1, dtype=np.int64)
         self._place[self.item_of[self.item_of >= 0]] = np.flatnonzero(self.item_of >= 0)
+        #: The last that was judged: a list, so that copies share it.
+        self._judged: list[Judged] = []
         view = self._columns
         reached = self._reached(view)
         known = self._place >= 0
@@ -143,17 +160,37 @@ class Counting:
 
         The latter is prepared once and kept with the model.
         """
+        training = trained.training
         if observations is not None:
-            return cls(observations, trained.items, trained.scale, thresholds, said)
-        kept: Counting | None = trained.kept.get(_KEPT)
-        if kept is None or kept.terms.said != said or not np.array_equal(kept.terms.thresholds, thresholds):
-            table, words = trained.training, "the training data"
-            if (table.values == 1.0).all() and table.n_users * table.n_items <= _MOST_CELLS:
+            only_yes = training if has_only_yes(training) else None
+            return Terms(trained.items, trained.scale, thresholds, said, "", only_yes).counting(observations)
+        every: dict[bytes, Counting] = trained.kept.setdefault(_KEPT, {})
+        key = thresholds.tobytes()
+        if key not in every:
+            table, words, only_yes = training, "the training data", None
+            if has_only_yes(training):
                 # Where only yes is recorded every rule would hold.
-                table, words = table.filled(), "the training data, where a blank is a no"
-            kept = cls(table, trained.items, trained.scale, thresholds, said, words)
-            trained.kept[_KEPT] = kept
-        return kept
+                table, only_yes = with_noes(training, training) or training, training
+                words += ", where a blank is a no" if table is not training else ""
+            for oldest in list(every)[: max(0, len(every) + 1 - _MOST_KEPT)]:
+                del every[oldest]
+            every[key] = cls(table, trained.items, trained.scale, thresholds, said, words, only_yes)
+        return every[key].saying(said)
+
+    def saying(self, said: bool) -> Counting:
+        """Return the same, whose rules say their thresholds or not; what was made of it is shared."""
+        if said == self.terms.said:
+            return self
+        _ = self.readiness  # made before it is copied, so that it is made once
+        other = copy(self)
+        other.terms = replace(self.terms, said=said)
+        return other
+
+    def judged(self, considered: Bits) -> Judged:
+        """Look at all pairs of some items, at the first threshold; the last are kept."""
+        if not self._judged or not np.array_equal(self._judged[0].considered, considered):
+            self._judged[:] = [Judged(self.readiness, self.item_of, considered)]
+        return self._judged[0]
 
     def compared(self, pairs: Pairs) -> Compared:
         """Count users observed with both items, and sum what their readiness to say yes would make of each pair."""

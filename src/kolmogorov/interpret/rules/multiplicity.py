@@ -30,6 +30,7 @@ class Looked:
     def __init__(self) -> None:
         self._counts: Rows = np.zeros(_FINE * _SMALLEST + 1, dtype=np.int64)
         self._weight = 0.0
+        self._best: Floats | None = None
 
     @property
     def number(self) -> int:
@@ -38,16 +39,18 @@ class Looked:
 
     def add(self, p_values: Floats, weights: Floats | None = None) -> None:
         """Look at more; their weights are 1, or larger."""
+        self._best = None
         self._weight += float(len(p_values) if weights is None else weights.sum())
         self._counts += np.bincount(_bins(p_values, weights), minlength=self._counts.size)
 
     def adjusted(self, p_values: Floats, weights: Floats | None = None) -> Floats:
         """Return what p-values that were looked at are, corrected: at most 1."""
-        edges = np.exp2(-np.arange(self._counts.size) / _FINE)
-        # Bins go from 1 downwards: the rank of a p-value is the number in its bin and in all later ones.
-        ranks = np.cumsum(self._counts[::-1])[::-1]
-        best = np.minimum.accumulate(np.minimum(edges * (self._weight / np.maximum(ranks, 1)), 1.0))
-        found: Floats = best[_bins(p_values, weights)]
+        if self._best is None:
+            edges = np.exp2(-np.arange(self._counts.size) / _FINE)
+            # Bins go from 1 downwards: the rank of a p-value is the number in its bin and in all later ones.
+            ranks = np.cumsum(self._counts[::-1])[::-1]
+            self._best = np.minimum.accumulate(np.minimum(edges * (self._weight / np.maximum(ranks, 1)), 1.0))
+        found: Floats = self._best[_bins(p_values, weights)]
         return found
 
 

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from kolmogorov._support.markup import card, table
-from kolmogorov._support.wording import shown
+from kolmogorov._support.wording import shortened, shown
 from kolmogorov.interpret.rules.rule import Rule
 
 #: Rules that are shown when many are printed, and in a summary. By judgement.
 _PRINTED, _SUMMARY = 20, 3
+#: Letters of a cell that is printed. By judgement.
+_LONGEST = 48
 
 
 class PrintedRules(Sequence[Rule]):
@@ -19,6 +21,8 @@ class PrintedRules(Sequence[Rule]):
     terms: Any
     n_judged: int
     supported: bool
+    n_found: int
+    n_longer: int
     further: Any
     support: Any
     held: Any
@@ -48,7 +52,8 @@ class PrintedRules(Sequence[Rule]):
         if not len(self):
             return self.none
         columns: Any = self._first().readable()
-        rows = [list(columns), *([shown(cell) for cell in row] for row in zip(*columns.values(), strict=True))]
+        cells = ([shortened(shown(cell), _LONGEST) for cell in row] for row in zip(*columns.values(), strict=True))
+        rows = [list(columns), *cells]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
         return "\n".join(lines + _rest(len(self) - _PRINTED))
@@ -59,15 +64,18 @@ class PrintedRules(Sequence[Rule]):
     @property
     def looked_at(self) -> str:
         """What was looked at to find supported rules, in words."""
-        longer = "" if self.further is None else " and longer rules"
-        return f"{self.n_judged:,} pairs of items{longer}"
+        longer = f" and {self.n_longer:,} longer rules" if self.n_longer else ""
+        return f"{self.n_judged:,} pair{'' if self.n_judged == 1 else 's'} of items{longer}"
 
     @property
     def none(self) -> str:
         """What to say where there are no rules."""
-        if self.supported:
-            return f"No rule is supported by these data. {self.looked_at} were looked at."
-        return "No rule."
+        if self.n_found == 0 and self.supported:
+            return f"No rule is supported by these data. {self.looked_at} {_were(self.n_judged)} looked at."
+        if self.n_found == 0:
+            return "The model says no rule."
+        supported = f"{self.n_found:,} {'is' if self.n_found == 1 else 'are'} supported"
+        return f"No rule meets these limits ({supported if self.supported else f'the model says {self.n_found:,}'})."
 
     def __repr__(self) -> str:
         if not len(self):
@@ -81,6 +89,10 @@ class PrintedRules(Sequence[Rule]):
 
     def _repr_html_(self) -> str:
         return card(self._title, table(self._first().readable(), more=len(self) - _PRINTED))
+
+
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"
 
 
 def _rest(number: int, indent: str = "") -> list[str]:

@@ -11,12 +11,20 @@ from numpy.typing import NDArray
 from scipy.special import expit, gammaincc, ndtr
 
 from kolmogorov._support.typing import Floats, Rows
+from kolmogorov.data.entries.ordering import counting_order
 from kolmogorov.data.entries.view import View
 from kolmogorov.execution import Threads
-from kolmogorov.kernels.sets.readiness import compare_pairs, departures, fit_margins, sum_variances
+from kolmogorov.kernels.sets.readiness import (
+    compare_pairs,
+    departures,
+    departures_of,
+    describe_entries,
+    fit_margins,
+    sum_variances,
+)
 
-#: A pair is looked at where its answers hold so much information: below it the tails are too heavy. Measured on tables
-#: with the margins of MovieLens 100K and nothing else in them (benchmarks/rules.py, part "null").
+#: A pair is looked at where its answers hold so much information: below it the tails are too heavy. By judgement, after
+#: a look at tables with the margins of MovieLens 100K and nothing else in them.
 LEAST_SPREAD = 1.0
 #: Pairs weigh more in the correction for all that was looked at the more can be seen of them: the square of their
 #: information, up to this. By judgement, after a look at planted tables, the zoo, votes and MovieLens 100K.
@@ -103,6 +111,8 @@ class Readiness:
     n_thresholds : int
     start : (float64[T, n_users], float64[T, n_items]), optional
         Where to begin, such as the readiness of a larger table.
+    ready : bool
+        Whether it begins with what was found before.
     """
 
     def __init__(
@@ -113,6 +123,7 @@ class Readiness:
         reached: NDArray[np.int8],
         n_thresholds: int,
         start: tuple[Floats, Floats] | None = None,
+        ready: bool = False,
     ) -> None:
         self._rows, self._columns, self._reached = rows, columns, reached
         self._reached_by_rows = reached_by_rows
@@ -120,10 +131,10 @@ class Readiness:
         users, items = start or (np.zeros((n_thresholds, n_users)), np.zeros((n_thresholds, n_items)))
         self.users: Floats = users
         self.items: Floats = items
-        for t in range(n_thresholds):
+        for t in range(0 if ready else n_thresholds):
             self._fit(t)
         self.variance: Floats = np.empty((n_thresholds, n_thresholds, n_users))
-        sides = (rows.indptr, rows.indices, self.users, self.items)
+        sides = (rows.indptr, rows.indices, np.exp(-self.users), np.exp(-self.items))
         with Threads() as dealer:
             dealer.deal(lambda *part: sum_variances(*sides, *part, self.variance), n_users, 1, rows.indptr)
 
@@ -147,7 +158,7 @@ class Readiness:
         with Threads() as dealer:
             for _ in range(_ROUNDS):
                 for side in sides:
-                    dealer.deal(partial(_fit, side), len(side[-1]), 1, side[0])
+                    dealer.deal(partial(_fit, side, np.exp(-side[3])), len(side[-1]), 1, side[0])
                 now = np.concatenate([side[-1] for side in sides])
                 if float(np.abs(now - before).max(initial=0.0)) < _CLOSE:
                     break
@@ -158,33 +169,37 @@ class Readiness:
         found: Floats = expit(self.users[t, users] + self.items[t, items])
         return found
 
-    def among(self, people: NDArray[np.bool_], without: Rows) -> Readiness:
-        """Return the readiness of some users alone, and what they say to all items but some."""
+    def among(self, people: Rows, without: Rows, found: tuple[Floats, Floats] | None = None) -> Readiness:
+        """Return the readiness of some users alone, in increasing order, and what they say to all items but some.
+
+        `found` is what their readiness was found to be before, users and items, where it was.
+        """
         other = np.ones(self._columns.counts.size, dtype=bool)
         other[without] = False
-        rows, columns = self._rows, self._columns
-        by_rows = np.repeat(people, rows.counts) & other[rows.indices]
-        by_columns = people[columns.indices] & np.repeat(other, columns.counts)
-        # Users who are left out have no entries, but keep their numbers.
-        return Readiness(
-            rows.chosen(by_rows),
-            columns.chosen(by_columns),
-            self._reached_by_rows[by_rows],
-            self._reached[by_columns],
-            len(self.users),
-            (self.users.copy(), self.items.copy()),
-        )
+        whole = self._rows
+        counts = whole.counts[people]
+        ends = np.cumsum(counts)
+        entries = np.arange(ends[-1] if len(ends) else 0) + np.repeat(whole.indptr[people] - (ends - counts), counts)
+        entries = entries[other[whole.indices[entries]]]
+        indptr = np.append(0, np.searchsorted(entries, whole.indptr[people + 1])).astype(np.int64)
+        none = np.empty(0)
+        rows = View(indptr, whole.indices[entries], none, none)
+        order = counting_order(rows.indices, other.size)
+        starts = np.append(0, np.cumsum(np.bincount(rows.indices, minlength=other.size))).astype(np.int64)
+        columns = View(starts, rows.owners(0, len(people))[order], none, none)
+        reached = self._reached_by_rows[entries]
+        start = (self.users[:, people].copy(), self.items.copy()) if found is None else found
+        return Readiness(rows, columns, reached, reached[order], len(self.users), start, found is not None)
 
     @property
     def answers(self) -> Rows:
         """How many users were observed with each item."""
         return self._columns.counts
 
-    def likers(self, item: int) -> NDArray[np.bool_]:
-        """Tell which users reach the first threshold at an item."""
+    def likers(self, item: int) -> Rows:
+        """Return the users who reach the first threshold at an item, in increasing order."""
         part = slice(*self._columns.indptr[item : item + 2])
-        found = np.zeros(self._rows.counts.size, dtype=bool)
-        found[self._columns.indices[part][self._reached[part] > 0]] = True
+        found: Rows = self._columns.indices[part][self._reached[part] > 0]
         return found
 
     def compared(self, pairs: Any, place: Rows | None = None) -> Compared:
@@ -214,7 +229,7 @@ class Readiness:
         rows, columns = self._rows, self._columns
         by = []
         for view, reached in ((columns, self._reached), (rows, self._reached_by_rows)):
-            owner = np.repeat(np.arange(view.counts.size), view.counts)
+            owner: Any = view.owners(0, view.counts.size)
             user = owner if view is rows else view.indices
             p = self.chances(user, view.indices if view is rows else owner)
             v = p * (1.0 - p)
@@ -225,17 +240,27 @@ class Readiness:
         given = (*views, *zip(*by, strict=True))
         n = columns.counts.size
         step = max(1, _BLOCK // max(n, 1))
-        with Threads() as dealer:
+        with Threads(-1) as dealer:
             for begin in range(0, n, step):
                 out = np.zeros((3, min(step, n - begin), n), dtype=np.float32)
                 dealer.deal(partial(_departures, given, begin, out), out.shape[1], max(1, n >> _SHARE_BITS))
                 left, right = np.nonzero(out[1] >= LEAST_SPREAD)
                 yield left + begin, right, Departures.of(*out[:, left, right].astype(np.float64))
 
+    def departures_of(self, chosen: Rows) -> Departures:
+        """Return how far some items and every other depart at the first threshold: arrays of [chosen, columns]."""
+        rows, columns = (self._rows.indptr, self._rows.indices), (self._columns.indptr, self._columns.indices)
+        known = self.users[0], self.items[0], self.variance[0, 0]
+        described = np.empty((4, self._reached.size))
+        describe_entries(rows, self._reached_by_rows, *known, described)
+        out = np.zeros((3, len(chosen), self._columns.counts.size))
+        departures_of(chosen, columns, self._reached, *known, rows, described, *out)
+        return Departures.of(*out)
 
-def _fit(side: Any, first: int, last: int) -> None:
-    *given, mine, moved = side
-    fit_margins(*given, first, last, mine, moved)
+
+def _fit(side: Any, against: Floats, first: int, last: int) -> None:
+    *given, _, mine, moved = side
+    fit_margins(*given, against, first, last, mine, moved)
 
 
 def _departures(given: Any, begin: int, out: Any, first: int, last: int) -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 
-from kolmogorov._support.typing import Rows
+from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.interpret.rules.conjunctions import MOST_ANTECEDENTS
 from kolmogorov.interpret.rules.counting import Bits, Counting
-from kolmogorov.interpret.rules.multiplicity import Looked
+from kolmogorov.interpret.rules.judging import LEVEL, Judged
 from kolmogorov.interpret.rules.pairs import Pairs, pairs_of, turned
-from kolmogorov.interpret.rules.readiness import Compared, Departures
+from kolmogorov.interpret.rules.readiness import Compared
 from kolmogorov.interpret.rules.selection import Selection
 from kolmogorov.interpret.rules.table import Rules, joined
 
@@ -20,8 +21,13 @@ from kolmogorov.interpret.rules.table import Rules, joined
 _TOGETHER = {"implication": True, "equivalence": True, "exclusion": False, "coverage": False}
 
 
-def supported_rules(counting: Counting, wanted: Selection, considered: Bits, item: int | None) -> Rules:
-    """Return the rules that meet the limits, strongest first, as many as there are.
+def supported_rules(counting: Counting, wanted: Selection, considered: Bits, item: int | None = None) -> Rules:
+    """Return the rules that meet the limits, strongest first, as many as there are; see `judged_rules`."""
+    return wanted.chosen(judged_rules(counting, wanted, considered, item))
+
+
+def judged_rules(counting: Counting, wanted: Selection, considered: Bits, item: int | None = None) -> Rules:
+    """Return rules whose p-values may be small enough, each corrected for all pairs.
 
     A pair of items is looked at where enough users were observed with both. Items that go together make an implication
     from the one after whose yes the other's is more frequent than the other way round. Those that are said yes to by
@@ -34,82 +40,89 @@ def supported_rules(counting: Counting, wanted: Selection, considered: Bits, ite
     wanted : Selection
     considered : bool[n_items]
         The items that rules may be about.
-    item : int or None
-        Look only at pairs with this item (row number), and correct for these.
+    item : int, optional
+        Only rules about this item (row number); all pairs are looked at nevertheless.
     """
-    looked = Looked()
+    judged, most = counting.judged(considered), max(wanted.max_p, LEVEL)
     parts = [Rules.counted(counting, "implication", pairs_of(*np.empty((2, 0), dtype=np.int64)))]
-    kinds = [kind for kind in wanted.kinds if kind != "equivalence"] + ["equivalence"] * ("equivalence" in wanted.kinds)
-    signs = sorted({_TOGETHER[kind] for kind in kinds})
-    found: dict[bool, list[Rows]] = {sign: [np.empty((2, 0), dtype=np.int64)] for sign in signs}
-    for left, right, departures in _looked_at(counting, considered, item):
-        for sign in signs:
-            p = departures.p_values(sign)
-            looked.add(p, departures.weights)
-            good = p <= wanted.max_p
-            found[sign].append(np.stack([left[good], right[good]]))
-    for kind in kinds:
-        left, right = np.concatenate(found[_TOGETHER[kind]], axis=1)
-        parts += _rules_of(counting, kind, pairs_of(left, right), wanted.contrapositives, looked)
+    for kind in sorted(wanted.kinds, key=lambda kind: kind == "equivalence"):
+        found = judged.pairs(_TOGETHER[kind], most)
+        if item is not None:
+            found = found[:, (found == item).any(axis=0)]
+        parts += _rules_of(counting, kind, pairs_of(*found), wanted.contrapositives, judged)
     rules = joined(parts)
-    rules = replace(rules, n_judged=looked.number, supported=True)
-    if wanted.max_antecedents > 1 and "implication" in kinds:
-        rules = _with_longer(counting, rules, wanted, considered)
-    return rules[wanted.good(rules)].strongest()
+    if wanted.max_antecedents > 1:
+        longer, number = _longer(counting, judged, wanted.max_antecedents)
+        rules = replace(rules, further=np.full((len(rules), MOST_ANTECEDENTS - 1), -1))
+        if "implication" in wanted.kinds:
+            about = slice(None) if item is None else _about(longer, item)
+            rules = replace(joined([rules, longer[about]]), n_longer=number)
+    return replace(rules, n_judged=judged.number)
 
 
-def _with_longer(counting: Counting, rules: Rules, wanted: Selection, considered: Bits) -> Rules:
-    """Add rules with several antecedents, each of which adds something to a supported rule without it.
+def _about(rules: Rules, item: int) -> Bits:
+    found: Bits = (rules.antecedents == item).any(axis=1) | (rules.consequent == item)
+    return found
 
-    One antecedent more is looked for at a time, and every length is corrected for by itself. Where there is nothing to
-    find, no longer rule is looked at in as many tables as have no pair that is supported.
+
+def _longer(counting: Counting, judged: Judged, most: int) -> tuple[Rules, int]:
+    """Return rules with several antecedents, and how many were looked at.
+
+    Each antecedent adds something to a supported rule without it, and each rule holds more often than every supported
+    rule that it contains. One antecedent more is looked for at a time, and every length is corrected for by itself.
+    Where there is nothing to find, no longer rule is looked at in as many tables as have no pair that is supported.
     """
-    parts = [replace(rules, further=np.full((len(rules), MOST_ANTECEDENTS - 1), -1))]
-    known = (rules.kind == "implication") & (rules.p_adjusted <= wanted.max_p)
+    pairs = _rules_of(counting, "equivalence", pairs_of(*judged.pairs(True, LEVEL)), False, judged)
+    shorter = joined(pairs)
     # Of two items that go together either may follow where something else is said yes to as well.
-    sides = counting.columns_of(np.stack([rules.antecedent[known], rules.consequent[known]]))
-    bases, ends = np.append(*sides)[:, None], np.append(*sides[::-1])
-    items = counting.columns_of(np.flatnonzero(considered))
-    items = items[items >= 0]
-    while len(ends) and bases.shape[1] < wanted.max_antecedents:
-        bases, ends, added, looked = counting.conjunctions.longer(bases, ends, items, wanted.max_p)
-        adjusted = looked.adjusted(added.p_value, added.weight)
+    shorter = shorter[shorter.p_adjusted <= LEVEL]
+    bases, ends = counting.columns_of(shorter.antecedent)[:, None], counting.columns_of(shorter.consequent)
+    sure = _Surest(bases, ends, shorter.confidence)
+    items = counting.columns_of(np.flatnonzero(judged.considered))
+    items, number = items[items >= 0], 0
+    parts = [replace(shorter[:0], further=np.empty((0, MOST_ANTECEDENTS - 1), dtype=np.int64))]
+    while len(ends) and bases.shape[1] < most:
+        bases, ends, added, looked = counting.conjunctions.longer(bases, ends, items, LEVEL)
+        number += looked.number
+        adjusted = np.maximum(looked.adjusted(added.p_value, added.weight), added.p_value)
+        good = adjusted <= LEVEL
+        bases, ends, added, adjusted = bases[good], ends[good], added.chosen(good), adjusted[good]
         further = np.full((len(ends), MOST_ANTECEDENTS - 1), -1)
         names = counting.item_of[bases]
         further[:, : names.shape[1] - 1] = names[:, 1:]
-        pairs = pairs_of(names[:, 0], counting.item_of[ends])
-        longer = Rules.counted(counting, "implication", pairs)
+        found = Rules.counted(counting, "implication", pairs_of(names[:, 0], counting.item_of[ends]))
         facts = {name: getattr(added, name) for name in ("support", "held", "expected", "p_value")}
-        parts.append(replace(longer, **facts, p_adjusted=adjusted, n_judged=looked.number, further=further))
-        good = adjusted <= wanted.max_p
-        bases, ends = bases[good], ends[good]
-    return joined(parts)
+        found = replace(found, **facts, p_adjusted=adjusted, further=further)
+        parts.append(found[sure.surer(bases, ends, found.confidence)])
+    return joined(parts), number
 
 
-def _looked_at(counting: Counting, considered: Bits, item: int | None) -> Iterator[tuple[Rows, Rows, Departures]]:
-    """Yield pairs of items in blocks, the model's row numbers, and how far each departs from readiness alone."""
-    if item is not None:
-        others = np.flatnonzero(considered & (np.arange(considered.size) != item))
-        pairs = pairs_of(np.full(others.size, item), others)
-        found = counting.compared(pairs).departures
-        enough = ~np.isnan(found.z)
-        yield pairs["antecedent"][enough], others[enough], Departures(*(values[enough] for values in found))
-        return
-    for left, right, found in counting.readiness.departures():
-        left, right = counting.item_of[left], counting.item_of[right]
-        known = (left >= 0) & (right >= 0)
-        known[known] = considered[left[known]] & considered[right[known]]
-        yield left[known], right[known], Departures(*(values[known] for values in found))
+class _Surest:
+    """Rules by their antecedents and consequents, and whether longer ones hold more often."""
+
+    def __init__(self, bases: Rows, ends: Rows, confidence: Floats) -> None:
+        self._known: dict[tuple[tuple[int, ...], int], float] = {}
+        self.surer(bases, ends, confidence)
+
+    def surer(self, bases: Rows, ends: Rows, confidence: Floats) -> Bits:
+        """Tell which rules hold more often than all that they contain; all are known from now on."""
+        found = np.ones(len(ends), dtype=bool)
+        for k, (row, end, sure) in enumerate(zip(bases.tolist(), ends.tolist(), confidence.tolist(), strict=True)):
+            for size in range(1, len(row)):
+                for part in combinations(row, size):
+                    found[k] &= sure > self._known.get((part, end), -1.0)
+            self._known[tuple(row), end] = sure
+        return found
 
 
-def _rules_of(counting: Counting, kind: str, pairs: Pairs, contrapositives: bool, looked: Looked) -> list[Rules]:
+def _rules_of(counting: Counting, kind: str, pairs: Pairs, contrapositives: bool, judged: Judged) -> list[Rules]:
     """Return the rules that some pairs make, corrected for all that was looked at."""
     compared = counting.compared(pairs)
-    weights = compared.departures.weights
+    weights, together = compared.departures.weights, _TOGETHER[kind]
 
     def counted(kind: str, pairs: Pairs, compared: Compared) -> Rules:
         rules = Rules.counted(counting, kind, pairs, compared)
-        return replace(rules, p_adjusted=looked.adjusted(rules.p_value, weights))
+        return replace(rules, p_adjusted=judged.adjusted(together, rules.p_value, weights))
 
     one, other = counted(kind, pairs, compared), counted(kind, turned(pairs), compared.turned())
     if kind != "implication":
@@ -133,7 +146,9 @@ def stated_by(bits: Bits, rules: Rules, kinds: Sequence[str]) -> Rules:
     for more in () if rules.further is None else rules.further.T:
         left &= bits[more] | (more < 0)[:, None]
     right = bits[rules.consequent] == rules.consequent_yes[:, None]
-    equal, equivalence = (left == right).all(axis=1), rules.kind == "equivalence"
-    stated = np.where(equivalence, equal, ~(left & ~right).any(axis=1))
+    # What holds in no event would imply everything: that says nothing.
+    some = left.any(axis=1)
+    equal, equivalence = some & (left == right).all(axis=1), rules.kind == "equivalence"
+    stated = np.where(equivalence, equal, some & ~(left & ~right).any(axis=1))
     twice = equal & (rules.kind == "implication") & ("equivalence" in kinds)
     return replace(rules, stated=stated)[(stated | ~equivalence) & ~twice]

@@ -53,9 +53,13 @@ class Rules(PrintedRules):
     p_adjusted : float64[n]
         The same, corrected for all that was looked at (Benjamini and Hochberg).
     n_judged : int
-        What was looked at to find these: pairs of items, or rules.
+        What was looked at to find these: pairs of items; of rules that are counted again, themselves.
     supported : bool
         Whether all pairs of items were looked at and only those kept that the data support.
+    n_found : int
+        How many supported rules there are, or of all that the model says how many; before narrower limits.
+    n_longer : int
+        How many rules with several antecedents were looked at besides.
     further : int64[n, 2] or None
         More items that have to be liked, as in "A and B ⇒ C", -1 where there are none. `expected` and `p_value` are
         then those of the antecedent that adds least to the others.
@@ -71,9 +75,9 @@ class Rules(PrintedRules):
     >>> model = km.KolmogorovModel(n_events=5, user_reg=0.3, n_init=10, random_state=0).fit(train)
     >>> rules = model.relations().rules(train, max_rules=10)
     >>> print(rules[0])
-    feathers ⇒ airborne (held for 11 of 13; of all, 24%)
+    fins ⇒ aquatic (held for 13 of 13; of all, 38%)
     >>> len(rules.on(test)), rules.on(test)[0].antecedent
-    (10, 'feathers')
+    (10, 'fins')
     """
 
     terms: Terms
@@ -90,6 +94,8 @@ class Rules(PrintedRules):
     p_adjusted: Floats
     n_judged: int
     supported: bool = False
+    n_found: int = 0
+    n_longer: int = 0
     further: Rows | None = None
     stated: Bits | None = None
     probability: Floats | None = None
@@ -114,7 +120,7 @@ class Rules(PrintedRules):
         chance = pairs["probability"] if "probability" in (pairs.dtype.names or ()) else None
         adjusted = false_discovery_control(counts["p_value"]) if len(pairs) else counts["p_value"]
         columns: dict[str, Any] = counts | {"p_adjusted": adjusted, "probability": chance, "further": further}
-        return cls(counting.terms, code, *sides_of(pairs), **columns, n_judged=len(pairs))
+        return cls(counting.terms, code, *sides_of(pairs), **columns, n_judged=len(pairs), n_found=len(pairs))
 
     @property
     def pairs(self) -> Pairs:
@@ -128,14 +134,15 @@ class Rules(PrintedRules):
         Parameters
         ----------
         observations : Observations
-            Best ones that neither the model nor the choice of these rules has seen.
+            Best ones that neither the model nor the choice of these rules has seen. Where the training data record
+            only yes, a blank is a no.
         """
-        terms = self.terms
-        return self.recounted(Counting(observations, self.items, terms.scale, terms.thresholds, terms.said))
+        return self.recounted(self.terms.counting(observations))
 
     def recounted(self, counting: Counting) -> Rules:
         """Count the same rules, in the same order, on other data."""
-        return Rules.counted(counting, self.code, self.pairs, further=self.further)
+        counted = Rules.counted(counting, self.code, self.pairs, further=self.further)
+        return replace(counted, stated=self.stated)
 
     @property
     def items(self) -> Vocabulary:
@@ -203,13 +210,12 @@ class Rules(PrintedRules):
 
     @cached_property
     def strength(self) -> Floats:
-        """What rules are ranked by: how much oftener than expected they hold at least.
+        """What rules are ranked by: how much oftener than the base rate they hold at least.
 
-        It is the lower 95% bound (Wilson's) of the confidence less what is expected of the same users; nan where
-        nothing was seen.
+        It is the lower 95% bound (Wilson's) of the confidence less the base rate; nan where nothing was seen.
         """
         with np.errstate(invalid="ignore", divide="ignore"):
-            return lower_bound(self.confidence, self.support) - self.expected
+            return lower_bound(self.confidence, self.support) - self.base_rate
 
     def __len__(self) -> int:
         return len(self.antecedent)
@@ -255,8 +261,7 @@ class Rules(PrintedRules):
 
     def totals(self) -> dict[str, float]:
         """Return pairs seen, and confidence, base rate and lift over all of them together."""
-        seen = float(self.support.sum())
-        held = float(self.held.sum())
+        seen, held = float(self.support.sum()), float(self.held.sum())
         some = self.support > 0
         expected = float((self.support[some] * self.base_rate[some]).sum())
         return {
@@ -286,8 +291,7 @@ class Rules(PrintedRules):
 
     def columns(self) -> dict[str, Any]:
         """Return the table, column by column, with mlxtend's names where they fit."""
-        antecedents, consequents = self.names()
-        ratings = self.terms.ratings
+        (antecedents, consequents), ratings = self.names(), self.terms.ratings
         at = {"antecedent_at": self.antecedent_at, "consequent_at": self.consequent_at}
         return {
             **({} if self.probability is None else {"probability": self.probability}),

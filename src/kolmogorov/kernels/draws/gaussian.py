@@ -10,6 +10,7 @@ from kolmogorov.kernels.rows.gram import normal_equations
 
 #: A level whose log weight is so far below the best is never drawn; its exponential, below 1e-17, need not be taken.
 _NEVER = -40.0
+_NOTHING = np.exp(_NEVER)
 
 
 @kernel
@@ -32,6 +33,71 @@ def draw_level(state, weight):
 
 
 @kernel
+def equal_step(levels):
+    """Return the distance of neighbours, or 0.0 if they are not equally far apart."""
+    step = (levels[-1] - levels[0]) / max(levels.size - 1, 1)
+    for k in range(1, levels.size):
+        if abs(levels[k] - levels[k - 1] - step) > 1e-9 * step:
+            return 0.0
+    return step
+
+
+@kernel
+def draw_spaced(state, step, slope, square, drop, weight):
+    """Draw one of equally spaced levels whose log weights are a parabola; return the new state and its number.
+
+    At a distance s from the first level the log weight is s (slope - square s / 2); `drop` is exp(-square step^2).
+    From the likeliest level outwards every weight is a ratio times the last, and every ratio is `drop` times the last
+    one: two exponentials are taken instead of one for each level.
+    """
+    size = weight.size
+    mode = slope / square / step if square > 0.0 else slope * np.inf
+    middle = int(min(np.rint(mode), size - 1.0)) if mode > 0.0 else 0
+    rise, half = step * (slope - square * step * middle), 0.5 * square * step * step
+    weight[middle] = total = 1.0
+    low = high = middle
+    now, ratio = 1.0, np.exp(rise - half)
+    while high < size - 1:
+        now *= ratio
+        if now < _NOTHING:
+            break
+        ratio *= drop
+        high += 1
+        weight[high] = now
+        total += now
+    now, ratio = 1.0, np.exp(-rise - half)
+    while low > 0:
+        now *= ratio
+        if now < _NOTHING:
+            break
+        ratio *= drop
+        low -= 1
+        weight[low] = now
+        total += now
+    state, u = uniform(state)
+    place, reached = low, weight[low]
+    while place < high and reached < u * total:
+        place += 1
+        reached += weight[place]
+    return state, place
+
+
+@kernel
+def product(left, right, n):
+    """Return the inner product of the first n numbers, in four sums that do not wait for each other."""
+    whole = n - n % 4
+    a0 = a1 = a2 = a3 = 0.0
+    for k in range(0, whole, 4):
+        a0 += left[k] * right[k]
+        a1 += left[k + 1] * right[k + 1]
+        a2 += left[k + 2] * right[k + 2]
+        a3 += left[k + 3] * right[k + 3]
+    for k in range(whole, n):
+        a0 += left[k] * right[k]
+    return (a0 + a1) + (a2 + a3)
+
+
+@kernel
 def draw_psis(
     indptr, indices, values, weights, precision, theta, codes, levels, centre, pull, rounds, seeds, first, last, out
 ):
@@ -47,8 +113,8 @@ def draw_psis(
     # By event, so that the loops over an item's observations are over neighbours in memory.
     share = np.empty((size, widest))
     heavy, rest = np.empty(widest), np.empty(widest)
-    square, x = np.empty(size), np.empty(size)
-    weight = np.empty(levels.size)
+    square, x, drop = np.empty(size), np.empty(size), np.empty(size)
+    weight, apart = np.empty(levels.size), equal_step(levels)
     for row in range(first, last):
         state = seeds[row - first]
         begin, n = indptr[row], indptr[row + 1] - indptr[row]
@@ -67,25 +133,22 @@ def draw_psis(
                 share[d, k] = f[d]
             heavy[k] = w
             rest[k] = w * (values[begin + k] - fitted)
-        whole = n - n % 4
+        for d in range(size):
+            drop[d] = np.exp(-square[d] * apart * apart)
         for _ in range(rounds):
             for d in range(size):
                 t = share[d]
-                a0 = a1 = a2 = a3 = 0.0
-                for k in range(0, whole, 4):
-                    a0 += t[k] * rest[k]
-                    a1 += t[k + 1] * rest[k + 1]
-                    a2 += t[k + 2] * rest[k + 2]
-                    a3 += t[k + 3] * rest[k + 3]
-                for k in range(whole, n):
-                    a0 += t[k] * rest[k]
-                slope = (a0 + a1) + (a2 + a3)
+                slope = product(t, rest, n)
                 for e in range(size):
                     slope -= pull[d, e] * (x[e] - centre[row, e])
-                for k in range(levels.size):
-                    step = levels[k] - x[d]
-                    weight[k] = step * (slope - 0.5 * square[d] * step)
-                state, place = draw_level(state, weight)
+                if apart > 0.0:
+                    rise = slope + square[d] * (x[d] - levels[0])
+                    state, place = draw_spaced(state, apart, rise, square[d], drop[d], weight)
+                else:
+                    for k in range(levels.size):
+                        step = levels[k] - x[d]
+                        weight[k] = step * (slope - 0.5 * square[d] * step)
+                    state, place = draw_level(state, weight)
                 if place != out[row, d]:
                     step = levels[place] - x[d]
                     out[row, d] = place

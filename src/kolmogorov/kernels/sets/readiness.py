@@ -1,9 +1,10 @@
 """Users' general readiness to say yes: a logistic model of both margins, and how far pairs of answers depart from it.
 
 The chance of a yes is 1 / (1 + exp(-(a_u + b_i))). `r` is a yes (1) or no (0) less its chance p, `v` is p (1 - p), and
-V_u the sum of a user's v. Given how often a user says yes in all, two of the user's answers vary together by -s_A s_B,
-s = v / sqrt(V_u - v): who says yes to one has one yes less to give to the others. (Exact where a user is as ready to
-say yes to one item as to another.)
+V_u the sum of a user's v. The exponential of a sum is a product: where all entries are gone through, exp(-a) and
+exp(-b) are computed once for each user and item. Given how often a user says yes in all, two of the user's answers vary
+together by -s_A s_B, s = v / sqrt(V_u - v): who says yes to one has one yes less to give to the others. (Exact where a
+user is as ready to say yes to one item as to another.)
 """
 
 from __future__ import annotations
@@ -24,17 +25,18 @@ def chance(x):
 
 
 @kernel
-def fit_margins(indptr, indices, wanted, theirs, first, last, mine, moved):
+def fit_margins(indptr, indices, wanted, against, first, last, mine, moved):
     """Take a Newton step for the rows first..last towards the sums of yes that are wanted.
 
-    Written is how far it went, in standard errors. Rows where nan is wanted stay as they are.
+    `against` is exp(-x) of the readiness x of their partners. Written is how far it went, in standard errors. Rows
+    where nan is wanted stay as they are.
     """
     for row in range(first, last):
         if np.isnan(wanted[row]):
             continue
-        total, slope = 0.0, 0.0
+        total, slope, own = 0.0, 0.0, np.exp(-mine[row])
         for e in range(indptr[row], indptr[row + 1]):
-            p = chance(mine[row] + theirs[indices[e]])
+            p = 1.0 / (1.0 + own * against[indices[e]])
             total += p
             slope += p * (1.0 - p)
         step = (wanted[row] - total) / max(slope, _FLATTEST)
@@ -45,7 +47,10 @@ def fit_margins(indptr, indices, wanted, theirs, first, last, mine, moved):
 
 @kernel
 def sum_variances(indptr, indices, users, items, first, last, out):
-    """Write to out[a, b, u] how the yes's of user u to thresholds a and b vary together, summed over the items seen."""
+    """Write to out[a, b, u] how the yes's of user u to thresholds a and b vary together, summed over the items seen.
+
+    `users` and `items` are exp(-x) of their readiness x.
+    """
     n = users.shape[0]
     for u in range(first, last):
         for a in range(n):
@@ -54,7 +59,8 @@ def sum_variances(indptr, indices, users, items, first, last, out):
                 for e in range(indptr[u], indptr[u + 1]):
                     i = indices[e]
                     # Who reaches the higher threshold reaches the lower.
-                    total += chance(users[b, u] + items[b, i]) * (1.0 - chance(users[a, u] + items[a, i]))
+                    p = 1.0 / (1.0 + users[a, u] * items[a, i])
+                    total += (1.0 - p) / (1.0 + users[b, u] * items[b, i])
                 out[a, b, u] = out[b, a, u] = max(total, _TINY)
 
 
@@ -78,6 +84,41 @@ def departures(columns, rows, residuals, variances, skews, shares, begin, first,
                 spreads[k, i] += v * variances[1][f]
                 thirds[k, i] += w * skews[1][f]
                 f -= 1
+
+
+@kernel
+def describe_entries(rows, reached, users, items, variance, out):
+    """Write r, v, w and s of every entry to out[0..3]; `rows` are (indptr, indices)."""
+    indptr, indices = rows
+    against = np.exp(-items)
+    for u in range(len(indptr) - 1):
+        own = np.exp(-users[u])
+        for f in range(indptr[u], indptr[u + 1]):
+            p = 1.0 / (1.0 + own * against[indices[f]])
+            v = p * (1.0 - p)
+            out[0, f] = (reached[f] > 0) - p
+            out[1, f] = v
+            out[2, f] = v * (1.0 - 2.0 * p)
+            out[3, f] = v / np.sqrt(max(variance[u] - v, _TINY))
+
+
+@kernel
+def departures_of(chosen, columns, reached, users, items, variance, rows, described, sums, spreads, thirds):
+    """Do what `departures` does for some items and all others: sums[k, i] is that of chosen[k] and i.
+
+    `described` is what `describe_entries` says of the entries by rows.
+    """
+    for k in range(len(chosen)):
+        for e in range(columns[0][chosen[k]], columns[0][chosen[k] + 1]):
+            u = columns[1][e]
+            p = chance(users[u] + items[chosen[k]])
+            v = p * (1.0 - p)
+            r, w, s = (reached[e] > 0) - p, v * (1.0 - 2.0 * p), v / np.sqrt(max(variance[u] - v, _TINY))
+            for f in range(rows[0][u], rows[0][u + 1]):
+                i = rows[1][f]
+                sums[k, i] += r * described[0, f] + s * described[3, f]
+                spreads[k, i] += v * described[1, f]
+                thirds[k, i] += w * described[2, f]
 
 
 @kernel

@@ -39,6 +39,7 @@ from kolmogorov.fitting.lists.links import ItemTable, links_of
 from kolmogorov.model.completing import why_ratings
 from kolmogorov.model.interpretation import ListInterpretation
 from kolmogorov.model.kolmogorov import KolmogorovModel
+from kolmogorov.model.updating.method import Updating
 from kolmogorov.surface.guests import known_part
 from kolmogorov.surface.ids import Unknown
 from kolmogorov.surface.ranking import Askers
@@ -62,7 +63,7 @@ _RULES: dict[str, Requirement] = {
 }
 
 
-class ListModel(ListInterpretation, Recommender):
+class ListModel(ListInterpretation, Updating, Recommender):
     """Learn lists from a table in which only yes is recorded: clicks, purchases, visits.
 
     A user's score of an item is a balance of two parts. Links say what follows from what: each item is regressed on all

@@ -17,12 +17,13 @@ from kolmogorov.data.entries.view import View
 from kolmogorov.data.table.liking import reaching
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.fitted.lists import FittedLists
-from kolmogorov.model.lists import ListModel
-from kolmogorov.report.content import Options
+from kolmogorov.report.content import Options, heading
 from kolmogorov.report.events import events
+from kolmogorov.report.lists.example import list_example
 from kolmogorov.report.model import shown_model
 from kolmogorov.report.names import plurals, shown_names
-from kolmogorov.report.packing import as_text, shares
+from kolmogorov.report.opening.table import data_name, table_of
+from kolmogorov.report.packing import as_text
 from kolmogorov.report.quality import FEW, LENGTH
 from kolmogorov.surface.comparison import POPULARITY, popularity_scores, verdict
 from kolmogorov.surface.held_out import held_out
@@ -37,7 +38,7 @@ _NAME = "ListModel"
 
 
 def gather_lists(
-    model: ListModel,
+    model: Any,
     observations: Observations | None,
     options: Options,
     progress: Callable[[str], Any] | None = None,
@@ -46,7 +47,8 @@ def gather_lists(
     tell = progress or (lambda words: notice(f"Report: {words}"))
     _check(options, observations)
     fitted = model.fitted_
-    fresh = held_out(fitted, (fitted.training if observations is None else observations).rescaled(fitted.scale))
+    whole = (fitted.training if observations is None else observations).rescaled(fitted.scale)
+    fresh = held_out(fitted, whole)
     tell("testing the lists")
     quality = _quality(model, fresh)
     tell("describing items and events")
@@ -55,8 +57,10 @@ def gather_lists(
     titles = shown_names(fitted.items)
     settings = {name: round(value, 6) for name, value in asdict(fitted.settings).items()}
     placing = shown_model(fitted.events, np.empty(0, dtype=np.int64), fitted.settings.unobserved)
-    return {
-        "title": options.title,
+    name = data_name(fitted, observations)
+    return heading(options, name) | {
+        "table": table_of(fitted, whole, fresh, name),
+        "example": list_example(model, fresh, LENGTH),
         "nouns": plurals(options.nouns),
         "summary": {
             "n_users": int(fitted.user_seen.sum()),
@@ -73,9 +77,9 @@ def gather_lists(
         "items": {"names": [titles[row] for row in shown], "counts": counts[shown].tolist(), "ids": None},
         "events": [
             {"name": event["name"], "share": event["share"], "items": [titles[row] for row in event["items"][:_NAMED]]}
-            for event in events(fitted.events, titles, named=True)
+            for event in events(fitted.events)
         ],
-        "model": placing | {"psi": shares(fitted.events.psi[shown])},
+        "model": placing | {"psi": as_text(fitted.events.psi[shown])},
         "links": as_text(_links_among(fitted, shown)),
         "users": {"names": [], "counts": []},
         "order": None,
@@ -100,7 +104,7 @@ def _links_among(fitted: FittedLists, shown: Rows) -> Any:
     return out
 
 
-def _quality(model: ListModel, fresh: Observations) -> dict[str, Any]:
+def _quality(model: Any, fresh: Observations) -> dict[str, Any]:
     """Judge lists by what the model was not trained on; where that is too little, by a fifth of the training data."""
     protocol = f"Judged by {len(fresh):,} entries that the model was not trained on."
     if len(fresh) < FEW:

@@ -1,4 +1,4 @@
-// Addresses: #view, #view/id, #view/id?sort=…&q=…. What a reader sets stands in the address; the history keeps scroll places.
+// Addresses: #view, #view/id, #view/id?sort=…&q=…; what has several values stands there several times. What a reader sets stands in the address; the history keeps scroll places.
 const KEYS = { item: keysOf(ITEMS), user: keysOf(USERS) };
 history.scrollRestoration = "manual";
 
@@ -33,22 +33,27 @@ function currentPlace() {
   return { view: decoded(view), key: rest.length ? decoded(rest.join("/")) : null, params: new URLSearchParams(query) };
 }
 
-function linkTo(view, key = null, params = null) {
-  const query = params
-    ? new URLSearchParams(Object.entries(params).filter(([, value]) => !missing(value) && value !== "")).toString()
-    : "";
+function linkTo(view, key = null, params = {}) {
+  const pairs =
+    params instanceof URLSearchParams
+      ? [...params]
+      : Object.entries(params).flatMap(([name, value]) => [value].flat().map((one) => [name, one]));
+  const query = new URLSearchParams(pairs.filter(([, value]) => !missing(value) && value !== "")).toString();
   return `#${view}${key === null ? "" : `/${encodeURIComponent(key)}`}${query ? `?${query}` : ""}`;
 }
 const itemPlace = (row, view = "items") => linkTo(view, KEYS.item.key(row));
 const userPlace = (user) => linkTo("users", KEYS.user.key(user));
 
-/** Keep what the reader set in the address, without a new entry in the history; null forgets. */
+/** Keep what the reader set in the address, without a new entry in the history; null forgets, a list has several values. */
 function remember(changes) {
   const { view, key, params } = currentPlace();
   for (const [name, value] of Object.entries(changes))
     if (missing(value) || value === "") params.delete(name);
-    else params.set(name, value);
-  keepAddress(linkTo(view || "overview", key, Object.fromEntries(params)));
+    else {
+      params.delete(name);
+      for (const one of [value].flat()) params.append(name, one);
+    }
+  keepAddress(linkTo(view || "overview", key, params));
 }
 const remembered = (name, usual = null) => currentPlace().params.get(name) ?? usual;
 

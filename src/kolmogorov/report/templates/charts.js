@@ -1,5 +1,6 @@
 // On a phone pictures are drawn smaller, so that their letters are not.
 const NARROW = document.documentElement.clientWidth < 640;
+const CASES = ["case", "cases"];
 const BOX = { width: NARROW ? 330 : 480, height: 260, left: 64, right: 12, top: 12, bottom: 40 };
 
 /** Round marks that cover a range. */
@@ -53,27 +54,59 @@ function linePlot(points, xLabel, yLabel) {
   return picture;
 }
 
-/** Mean prediction against mean outcome; a dot's area is its number of cases. */
+/** Mean prediction against mean outcome, as people read them; a dot's area is its number of cases. */
 function calibrationPlot(bins) {
-  const { picture, x, y } = axes({ xs: [0, 1], ys: [0, 1], xLabel: "mean prediction", yLabel: "mean observed" });
-  picture.append(svg("path", { class: "guide", d: `M${x(0)},${y(0)}L${x(1)},${y(1)}` }));
+  const unit = SUMMARY.binary ? (share) => share : rating;
+  const found = bins.map(([predicted, observed]) => [unit(predicted), unit(observed)]);
+  const all = [...found.flat(), ...(SUMMARY.binary ? [0, 1] : ANSWERS.map(Number))];
+  const ends = [Math.min(...all), Math.max(...all)];
+  const { picture, x, y } = axes({
+    xs: ends,
+    ys: ends,
+    xLabel: SUMMARY.binary ? "mean prediction" : "mean prediction, in rating units",
+    yLabel: "mean observed",
+  });
+  picture.append(svg("path", { class: "guide", d: `M${x(ends[0])},${y(ends[0])}L${x(ends[1])},${y(ends[1])}` }));
   const most = Math.max(...bins.map((bin) => bin[2]));
-  picture.append(svg("path", { class: "curve", d: "M" + bins.map((bin) => `${x(bin[0])},${y(bin[1])}`).join("L") }));
-  for (const [predicted, observed, count] of bins)
+  picture.append(svg("path", { class: "curve", d: "M" + found.map((at) => `${x(at[0])},${y(at[1])}`).join("L") }));
+  bins.forEach(([predicted, observed, count], k) =>
     picture.append(
       svg(
         "circle",
-        { class: "dot", cx: x(predicted), cy: y(observed), r: 2 + 6 * Math.sqrt(count / most) },
-        svg("title", {}, `${whole(count)} cases: predicted ${percent(predicted, 1)}, observed ${percent(observed, 1)}`),
+        { class: "dot", cx: x(found[k][0]), cy: y(found[k][1]), r: 2 + 6 * Math.sqrt(count / most) },
+        svg("title", {}, `${times(count, CASES)}: predicted ${asSaid(predicted)}, observed ${asSaid(observed)}`),
       ),
-    );
+    ),
+  );
   return picture;
 }
 
-/** Two bars for each group: the model's error and that of biases. */
-function errorPlot(groups) {
+/** How many have each value: a bar for each, its label below and its share above. */
+function histogramPlot(bins) {
+  const [most, total] = [Math.max(...bins.map((bin) => bin[1]), 1), Math.max(sum(bins.map((bin) => bin[1])), 1)];
+  const [width, height] = [BOX.width, 200];
+  const step = Math.min((width - 10) / bins.length, 90);
+  const left = (width - step * bins.length) / 2;
+  const picture = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${height}` });
+  bins.forEach(([label, count], k) => {
+    const [middle, tall] = [left + step * (k + 0.5), ((height - 45) * count) / most];
+    picture.append(
+      svg(
+        "rect",
+        { class: "fill", x: middle - 0.4 * step, y: height - 25 - tall, width: 0.8 * step, height: Math.max(tall, 0.5), rx: 2 },
+        svg("title", {}, `${label}: ${whole(count)}`),
+      ),
+      svg("text", { x: middle, y: height - 9, "text-anchor": "middle" }, label),
+      svg("text", { class: "small", x: middle, y: height - 30 - tall, "text-anchor": "middle" }, percent(count / total)),
+    );
+  });
+  return picture;
+}
+
+/** Two bars for each group: the model's error and that of biases; drawn smaller where it has less room, as letters are not. */
+function errorPlot(groups, small = NARROW) {
   const [row, most] = [42, Math.max(...groups.flatMap((g) => [g.model, g.other]), 1e-9)];
-  const [width, left] = [BOX.width, NARROW ? 78 : 110];
+  const [width, left] = small ? [340, 92] : [BOX.width, 110];
   const picture = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${row * groups.length + 4}` });
   groups.forEach((group, k) => {
     const bar = (value, y, kind) => {
@@ -85,7 +118,7 @@ function errorPlot(groups) {
     };
     picture.append(
       svg("text", { x: left - 8, y: row * k + 18, "text-anchor": "end" }, group.label),
-      svg("text", { class: "small", x: left - 8, y: row * k + 32, "text-anchor": "end" }, `${whole(group.n)} cases`),
+      svg("text", { class: "small", x: left - 8, y: row * k + 32, "text-anchor": "end" }, times(group.n, CASES)),
       ...bar(group.model, row * k + 5, "fill"),
       ...bar(group.other, row * k + 20, "rest"),
     );
@@ -151,32 +184,37 @@ function dotLine(now, before = null) {
   );
 }
 
-/** The way from what everybody would get to a prediction, event by event, the largest difference first: a waterfall. */
+/**
+ * The way from what everybody would get to a prediction, event by event, the largest difference first: a waterfall. The
+ * numbers shown are differences of rounded places, so that they add up as they are read.
+ */
 function waterfall({ base, parts, cut, chance }, most = 7) {
   const little = 0.0005;
+  const digits = SUMMARY.binary ? 1 : 2;
+  const unit = (SUMMARY.binary ? 0.01 : 1 / SPAN) * 10 ** -digits;
+  const rounded = (value) => Math.round(value / unit) * unit;
   const told = range(N_EVENTS)
     .filter((event) => Math.abs(parts[event]) > little)
     .sort((a, b) => Math.abs(parts[b]) - Math.abs(parts[a]))
     .slice(0, most);
-  const steps = [
-    ...told.map((event) => ({ name: eventLink(event), amount: parts[event], fill: colour(event) })),
-    { name: "other events", amount: sum(parts) - sum(told.map((event) => parts[event])) },
-    { name: "cut to the scale", amount: cut },
-  ].filter(({ amount }) => Math.abs(amount) > little);
+  const steps = told.map((event) => ({ name: eventLink(event), amount: parts[event], fill: colour(event) }));
+  const others = sum(parts) - sum(told.map((event) => parts[event]));
+  if (rounded(base + sum(parts)) !== rounded(base + sum(parts) - others)) steps.push({ name: "other events", amount: others });
+  if (rounded(chance) !== rounded(base + sum(parts))) steps.push({ name: "cut to the scale", amount: cut });
   const ends = [base];
   for (const { amount } of steps) ends.push(ends.at(-1) + amount);
+  ends[ends.length - 1] = steps.length ? chance : base;
   const [low, high] = [Math.min(...ends, chance), Math.max(...ends, chance)];
   const x = (value) => 6 + (228 * (value - low)) / (high - low || 1);
-  const digits = SUMMARY.binary ? 1 : 2;
   const line = (kind, name, number, ...drawn) =>
     el(
       "li",
       { class: kind },
       el("span", {}, name),
-      svg("svg", { viewBox: "0 0 240 16", "aria-hidden": "true" }, drawn),
+      svg("svg", { viewBox: "0 0 240 16", preserveAspectRatio: "none", "aria-hidden": "true" }, drawn),
       el("span", { class: "number" }, number),
     );
-  const dot = (kind, value) => svg("circle", { class: kind, cx: x(value), cy: 8, r: 5 });
+  const dot = (kind, value) => svg("rect", { class: kind, x: x(value) - 1.5, y: 1, width: 3, height: 14 });
   const bar = ({ fill }, k) => [
     svg("path", { class: "axis", d: `M${x(ends[k])},0V8M${x(ends[k + 1])},8V16` }),
     svg("rect", {
@@ -188,12 +226,13 @@ function waterfall({ base, parts, cut, chance }, most = 7) {
       style: fill ? { fill } : {},
     }),
   ];
+  const moved = (k) => rounded(ends[k + 1]) - rounded(ends[k]);
   return el(
     "ol",
     { class: "waterfall" },
-    line("base", "everybody", asSaid(base, digits), dot("was", base)),
-    steps.map((step, k) => line("step", step.name, signed(step.amount, digits), ...bar(step, k))),
-    line("end", SUMMARY.binary ? "chance of a yes" : "expected", asSaid(chance, digits), dot("dot", chance)),
+    line("start", `the average ${NOUN.user[0]}`, asSaid(rounded(base), digits), dot("rest", base)),
+    steps.map((step, k) => line("step", step.name, signed(moved(k), digits), ...bar(step, k))),
+    line("end", SUMMARY.binary ? "chance of a yes" : "expected", asSaid(rounded(chance), digits), dot("fill", chance)),
   );
 }
 
@@ -219,16 +258,30 @@ function pixelPlot(shade, title) {
   return picture;
 }
 
-/** A plot with its title and a button that saves it. */
+/** A plot with its title and buttons that save it. */
 function figure(title, picture, ...more) {
-  const save = button("Save as SVG", () => savePicture(title, picture), { class: "quiet" });
+  const save = el("span", { class: "saves" }, savePicture(title, () => picture));
   picture.setAttribute("role", picture.getAttribute("role") ?? "img");
   picture.setAttribute("aria-label", title);
   return el("figure", {}, el("figcaption", {}, el("span", {}, title), save), picture, more);
 }
 
-/** Save an SVG with the colours it has on the screen written into it. */
-function savePicture(title, picture) {
+/** Buttons that save a picture, which may be made when it is asked for. */
+function savePicture(title, made) {
+  const quiet = { class: "quiet" };
+  return [
+    button("Save as SVG", () => download(`${fileName(title)}.svg`, pictureText(made()), "image/svg+xml"), quiet),
+    button("PNG", () => savePixels(title, made()), { ...quiet, "aria-label": `Save as PNG: ${title}` }),
+  ];
+}
+
+const fileName = (title) => title.replace(/[^\w]+/g, "-").toLowerCase();
+
+/** An SVG with the colours it has on the screen written into it, as a file holds it. */
+function pictureText(picture) {
+  // Only what is on the page has colours.
+  const away = !picture.isConnected;
+  if (away) document.body.append(picture);
   const copy = picture.cloneNode(true);
   const [from, to] = [picture, copy].map((root) => [root, ...root.querySelectorAll("*")]);
   from.forEach((node, k) => {
@@ -239,10 +292,23 @@ function savePicture(title, picture) {
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   // A diagram is saved whole, whatever part of it is on the screen.
   if (picture.dataset.whole) copy.setAttribute("viewBox", picture.dataset.whole);
+  const [, , width, height] = copy.getAttribute("viewBox").split(/[ ,]+/);
+  copy.setAttribute("width", width);
+  copy.setAttribute("height", height);
   copy.style.background = getComputedStyle(document.body).backgroundColor;
+  if (away) picture.remove();
   // XML has no place for control characters, which names may hold.
-  const text = new XMLSerializer()
-    .serializeToString(copy)
-    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
-  download(`${title.replace(/[^\w]+/g, "-").toLowerCase()}.svg`, text, "image/svg+xml");
+  return new XMLSerializer().serializeToString(copy).replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
+}
+
+/** The same as pixels, two for each unit; at most 8,000 a side, which browsers can hold. */
+function savePixels(title, picture) {
+  const image = new Image();
+  image.addEventListener("load", () => {
+    const scale = Math.min(2, 8000 / Math.max(image.width, image.height, 1));
+    const canvas = el("canvas", { width: Math.ceil(scale * image.width), height: Math.ceil(scale * image.height) });
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    canvas.toBlob((blob) => download(`${fileName(title)}.png`, blob, "image/png"));
+  });
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(pictureText(picture))}`;
 }

@@ -39,7 +39,7 @@ function sharesOf(bytes) {
 /** What item k is in event d, at k * N_EVENTS + d: bits, levels, or chances. */
 const PSI = once(() => {
   const bytes = bytesOf(MODEL.psi);
-  if (MODEL.kind === "chances") return sharesOf(bytes);
+  if (MODEL.kind === "chances") return new Float64Array(bytes.buffer);
   const value = MODEL.kind === "bits" ? (k) => (bytes[k >> 3] >> (k & 7)) & 1 : (k) => MODEL.levels[bytes[k]];
   return Float64Array.from({ length: N_ITEMS * N_EVENTS }, (_, k) => value(k));
 });
@@ -119,6 +119,12 @@ function together(from, to) {
 }
 
 const saysYes = (value) => value >= SUMMARY.likes_share - 1e-9;
+/** From where on a prediction is a yes: where the nearest answer is; of yes and no, and of many answers, the least yes. */
+const EXPECTED_YES = once(() => {
+  const lower = USERS.values.filter((value) => !saysYes(value)).at(-1);
+  const few = !SUMMARY.binary && USERS.values.length <= 30 && lower !== undefined;
+  return few ? (SUMMARY.likes_share + lower) / 2 : SUMMARY.likes_share;
+});
 /** The events of a support, which is a text of 0 and 1. */
 const eventsOf = (bits) => range(N_EVENTS).filter((event) => bits[event] === "1");
 const rating = (chance) => SUMMARY.scale[0] + chance * SPAN;
@@ -128,8 +134,21 @@ const asSaid = (chance, digits = SUMMARY.binary ? 0 : 2) =>
 /** A difference between two of them, without its sign and with it. */
 const apart = (d, digits = SUMMARY.binary ? 0 : 2) => (SUMMARY.binary ? percent(d, digits) : decimal(d * SPAN, digits));
 const signed = (d, digits) => `${d < 0 ? "−" : "+"}${apart(Math.abs(d), digits)}`;
-const answer = (value) => (SUMMARY.binary ? (value >= 0.5 ? "yes" : "no") : String(Number(rating(value).toFixed(2))));
+const asNumber = (value) => String(Number(rating(value).toFixed(2)));
+/** Words that answers were read from, by value; none where they are numbers. */
+const LABELS = DATA.table.labels;
+const labelOf = (value) => LABELS.find(([known]) => Math.abs(known - value) < 1e-6)?.[1];
+const answer = (value) => (SUMMARY.binary ? (value >= 0.5 ? "yes" : "no") : (labelOf(value) ?? asNumber(value)));
+/** What counts as a yes, where answers are more than yes and no: a rating or the word for it. */
+const aYes = () =>
+  SUMMARY.binary
+    ? "a yes"
+    : LABELS.length && saysYes(LABELS.at(-1)[0]) && !saysYes(LABELS.at(-2)?.[0] ?? 0)
+      ? `“${LABELS.at(-1)[1]}”`
+      : `at least ${labelOf(SUMMARY.likes_share) ?? SUMMARY.likes}`;
 const byCount = range(N_ITEMS).sort((a, b) => ITEMS.counts[b] - ITEMS.counts[a]);
+/** Items that the model was trained on; nothing is known of the others. */
+const SEEN = byCount.filter((row) => ITEMS.counts[row] > 0);
 
 // --- predictions ---------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ function fill(node, props, children) {
     else if (name === "style") for (const [key, what] of Object.entries(value)) node.style.setProperty(key, what);
     else if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value === true ? "" : value);
   }
-  node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return node;
 }
 const el = (tag, props = {}, ...children) => fill(document.createElement(tag), props, children);
@@ -19,7 +19,13 @@ const decimal = (x, digits = 3) => (missing(x) ? "–" : x.toFixed(digits));
 // Made once: asking each time for the way to write a number is slow.
 const [NUMBERS, LETTERS] = [new Intl.NumberFormat("en"), new Intl.Collator("en", { numeric: true })];
 const whole = (n) => NUMBERS.format(n);
-const clipped = (text, length = 60) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
+/** A text in so many letters; one that was cut before is not marked twice, and no bracket stays open. */
+function clipped(text, length = 60) {
+  if (text.length <= length) return text;
+  const cut = text.slice(0, length - 1);
+  const closed = cut.replace(/\s*\([^)]*$/, "");
+  return `${(2 * closed.length >= length ? closed : cut).replace(/[ ,:;…]+$/, "")}…`;
+}
 const times = (n, [one, many]) => `${whole(n)} ${n === 1 ? one : many}`;
 const capital = (word) => word.charAt(0).toUpperCase() + word.slice(1);
 const withArticle = (noun) => `${/^[aeiou]/i.test(noun) ? "an" : "a"} ${noun}`;
@@ -31,11 +37,25 @@ const wordsOf = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
 const section = (title, ...parts) => el("section", {}, el("h3", {}, title), parts);
 const button = (label, press, props = {}) => el("button", { type: "button", onclick: press, ...props }, label);
 
-/** Offer a text as a file. */
+/** A cell that a spreadsheet would take for a formula gets an apostrophe before it. */
+const safeCell = (cell) => {
+  const text = missing(cell) ? "" : String(cell);
+  const harmless = typeof cell === "number" || !/^[=+\-@\t\r\n＝＋－＠]/.test(text) ? text : `'${text}`;
+  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+};
+const csvOf = (rows) => rows.map((cells) => cells.map(safeCell).join(",") + "\n").join("");
+const saveTable = (name, rows) =>
+  button("CSV", () => download(`${name}.csv`, csvOf(rows()), "text/csv"), {
+    class: "quiet",
+    "aria-label": `Save this table as CSV: ${name}`,
+  });
+
+/** Offer a text, or bytes, as a file. */
 function download(name, text, type) {
   const link = el("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
   link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  // A busy machine begins to save long after the click.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
 /** Wilson's interval of a share, two-sided at 95% or, with z = 1.645, one-sided. */

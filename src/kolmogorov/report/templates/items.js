@@ -3,11 +3,11 @@
 function items(key) {
   const row = KEYS.item.find(key);
   if (row !== null) return oneItem(row);
+  const unknown = N_ITEMS - SEEN.length;
   const table = (rows, words) => ({
     name: "items",
-    caption: `${times(rows.length, NOUN.item)}${words.length ? " found" : ""}; each colour is an event in which it happens.`,
+    caption: `${times(rows.length, NOUN.item)}${words.length ? " found" : ""}${unknown && !words.length ? `; ${times(unknown, ["other has", "others have"])} no training data` : ""}. Each colour is an event in which it happens. Yes: the share of answers that are. Implies: the share of other ${NOUN.item[1]} that follow from it in the model.`,
     rows,
-    dim: (k) => ITEMS.counts[k] < 1,
     columns: [
       { name: NOUN.item[0], value: (k) => ITEMS.names[k], show: itemLink },
       PIXEL_USERS && { name: "picture", fixed: true, value: () => "", show: (k) => pixelPlot(heardAbout(k), ITEMS.names[k]) },
@@ -17,7 +17,7 @@ function items(key) {
       { name: "implies", value: (k) => ITEMS.influence[k], show: (k) => percent(ITEMS.influence[k]) },
     ].filter(Boolean),
   });
-  return [el("h2", {}, capital(NOUN.item[1])), ...filteredTable(NOUN.item[1], folded().item, byCount, table)];
+  return [el("h2", {}, capital(NOUN.item[1])), ...filteredTable(NOUN.item[1], folded().item, SEEN, table)];
 }
 
 /** What each user said to an item, null where nothing is known. */
@@ -27,22 +27,43 @@ function heardAbout(row) {
   return (who) => said.get(who) ?? null;
 }
 
+/** The events in which an item happens; where these are most, those in which it does not. */
+function whereItHappens(inside) {
+  const outside = range(N_EVENTS).filter((event) => !inside.includes(event));
+  const most = inside.length > outside.length;
+  return el(
+    "p",
+    {},
+    most
+      ? `It happens in all but ${outside.length} of ${N_EVENTS} events: not in `
+      : `It happens in ${inside.length} of ${N_EVENTS} events: `,
+    el("span", { class: "chips" }, (most ? outside : inside).map(eventLink)),
+  );
+}
+
+/** What is to be said of an item that happens in every event or in none; else nothing. */
+function alwaysOrNever(row, inside) {
+  if (inside.length && inside.length < N_EVENTS) return null;
+  const values = range(N_EVENTS).map((event) => PSI()[row * N_EVENTS + event]);
+  const same = Math.max(...values) - Math.min(...values) < 1e-6 ? " The prediction is the same for everyone." : "";
+  if (SUMMARY.threshold === null)
+    return (inside.length ? "It happens in every event, so everything implies it." : "It happens in no event.") + same;
+  return `It reaches a yes, ${asSaid(SUMMARY.threshold)}, in ${inside.length ? "every event" : "no event"}.${same}`;
+}
+
 function oneItem(row) {
   const inside = eventsOf(DATA.psi[row]);
-  const trivial = !ITEMS.counts[row]
-    ? "It has no training data, so nothing is known about it."
-    : inside.length === N_EVENTS
-      ? "It happens in every event, so everything implies it."
-      : !inside.length
-        ? "It happens in no event, so it would imply everything."
-        : null;
+  const trivial = !ITEMS.counts[row] ? "It has no training data, so nothing is known about it." : alwaysOrNever(row, inside);
+  const all = ALL_RULES.filter((rule) => supported(rule));
+  // Ten lines in all: as much as anybody reads. The button below a table shows the others.
   const list = (title, words, fits) => {
-    const rules = ALL_RULES.filter((rule) => supported(rule) && fits(rule));
-    if (!rules.length) return null;
+    const found = all.filter(fits).sort((a, b) => RULES.kind[a] - RULES.kind[b]);
+    if (!found.length) return null;
     const name = title.toLowerCase().replaceAll(" ", "-");
-    return section(title, ruleTable({ name, rules, caption: `${words} ${counted}` }));
+    return section(title, ruleTable({ name, rules: found, limit: 5, caption: words, own: row }));
   };
-  const is = (kind) => (rule) => kindOf(rule) === kind && RULES.from[rule] === row;
+  const from = (rule) => RULES.from[rule] === row;
+  const to = (rule) => RULES.to[rule] === row && kindOf(rule) !== "equivalence";
   return [
     el("p", {}, el("a", { href: "#items" }, `← All ${NOUN.item[1]}`)),
     el("h2", {}, clipped(ITEMS.names[row], 300)),
@@ -61,14 +82,7 @@ function oneItem(row) {
     ITEMS.counts[row] && ITEMS.counts[row] < SUMMARY.little
       ? el("p", { class: "note" }, "Few answers: this may be chance.")
       : null,
-    trivial
-      ? el("p", {}, trivial)
-      : el(
-          "p",
-          {},
-          `It happens in ${inside.length} of ${N_EVENTS} events: `,
-          el("span", { class: "chips" }, inside.map(eventLink)),
-        ),
+    trivial ? el("p", {}, trivial) : whereItHappens(inside),
     el(
       "p",
       { class: "tools" },
@@ -76,22 +90,20 @@ function oneItem(row) {
       ITEMS.counts[row]
         ? el(
             "a",
-            { href: linkTo("what-if", null, { a: `${encodeURIComponent(KEYS.item.key(row))}:1` }) },
+            { href: linkTo("what-if", null, { a: `${KEYS.item.key(row)}:1` }) },
             SUMMARY.binary ? "What if someone says yes to it?" : "What if someone likes it most?",
           )
         : null,
     ),
-    list("What it implies", "Yes to this one, yes to that one.", is("implication")),
-    list(
-      "What implies it",
-      "Yes to that one, yes to this one.",
-      (rule) => kindOf(rule) === "implication" && RULES.to[rule] === row,
-    ),
-    list("Equivalent", "The same events.", is("equivalence")),
-    list("Exclusions", "No event in common: yes to this one, no to that one.", is("exclusion")),
-    list("Coverages", "Together all events: no to this one, yes to that one.", is("coverage")),
-    !trivial && !ALL_RULES.some((rule) => RULES.from[rule] === row || RULES.to[rule] === row)
-      ? soft("No rule about it has a case in the training data.")
+    all.some((rule) => from(rule) || to(rule)) ? soft(counted) : null,
+    list("What it leads to", "What someone says who says yes to it, or no.", from),
+    list("What it follows from", "What someone said who says yes to it, or no.", to),
+    !trivial && !all.some((rule) => from(rule) || to(rule))
+      ? soft(
+          "The data support no rule about it. ",
+          el("a", { href: linkTo("rules", null, { supported: 0, q: ITEMS.names[row].slice(0, 80) }) }, "What the model implies"),
+          " of it, whatever the data say.",
+        )
       : null,
   ];
 }

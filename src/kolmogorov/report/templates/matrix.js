@@ -1,5 +1,7 @@
 // Items by events as an UpSet plot: items with equal supports together.
-const STEP = clamp(Math.floor(420 / N_EVENTS), 22, 44);
+const STEP = NARROW
+  ? clamp(Math.floor((document.documentElement.clientWidth - 80) / N_EVENTS), 8, 44)
+  : clamp(Math.floor(420 / N_EVENTS), 22, 44);
 
 /** Classes of items with equal supports, the trivial ones among them. */
 const CLASSES = once(() => {
@@ -42,7 +44,7 @@ function dotsOf(one) {
           class: on || shade ? "on" : "off",
           cx: STEP * (event + 0.5),
           cy: 10,
-          r: on ? 6.5 : 4.5,
+          r: Math.min(on ? 6.5 : 4.5, STEP * 0.45),
           style: on || shade ? { fill: colour(event), "fill-opacity": shade ? shade[event] : 1 } : {},
         },
         svg("title", {}, eventName(event)),
@@ -52,13 +54,17 @@ function dotsOf(one) {
   return picture;
 }
 
-/** Names of the events over the dots, aslant. */
+/** Names of the events over the dots, aslant; on a phone steeper, and in less room, and of many events numbers. */
+const [SLANT, ANGLE] = NARROW ? [46, -68] : [96, -48];
+const NUMBERED = NARROW && N_EVENTS > 8;
+const headOf = (event) => (NUMBERED ? String(event) : shortName(event, NARROW ? 18 : 24));
 function slantedNames() {
-  const [width, height] = [STEP * N_EVENTS, 118];
+  const longest = Math.max(...range(N_EVENTS).map((event) => headOf(event).length));
+  const [width, height] = [STEP * N_EVENTS, NUMBERED ? 30 : Math.min(24 + 5 * longest, 132)];
   const picture = svg("svg", {
     class: "upset",
-    viewBox: `0 0 ${width + 90} ${height}`,
-    width: width + 90,
+    viewBox: `0 0 ${width + SLANT} ${height}`,
+    width: width + SLANT,
     height,
     "aria-hidden": "true",
   });
@@ -66,11 +72,60 @@ function slantedNames() {
     picture.append(
       svg(
         "text",
-        { transform: `translate(${STEP * (event + 0.5)},${height - 6}) rotate(-48)`, style: { fill: "currentColor" } },
-        clipped(eventName(event), 20),
+        {
+          transform: `translate(${STEP * (event + 0.5)},${height - (NUMBERED ? 12 : 6)}) rotate(${NUMBERED ? 0 : ANGLE})`,
+          "text-anchor": NUMBERED ? "middle" : "start",
+          style: { fill: "currentColor" },
+        },
+        headOf(event),
       ),
       svg("circle", { cx: STEP * (event + 0.5) - 1, cy: height - 4, r: 3, style: { fill: colour(event) } }),
     );
+  return picture;
+}
+
+/** Which number stands for which event, where numbers stand over the dots. */
+const eventKey = () =>
+  NUMBERED
+    ? el(
+        "details",
+        { class: "filters" },
+        el("summary", {}, "Events by number"),
+        el(
+          "ul",
+          { class: "bars" },
+          range(N_EVENTS).map((event) => el("li", {}, eventLink(event), el("span", { class: "number" }, event))),
+        ),
+      )
+    : null;
+
+/** Sets as a file holds them: their items, how many, their answers, and what they are in each event. */
+function matrixRows(lines) {
+  const names = [NOUN.item[1], "number", "answers", ...range(N_EVENTS).map(eventName)];
+  const line = (one) => {
+    const values = shades(one)?.map((value) => Number(value.toFixed(4))) ?? [...one.bits].map(Number);
+    return [one.rows.map((row) => ITEMS.names[row]).join("; "), one.rows.length, one.ratings, ...values];
+  };
+  return [names, ...lines.map(line)];
+}
+
+/** The same as one picture: names aslant, a line of dots for each set. */
+function matrixPicture(lines) {
+  const names = slantedNames();
+  const [left, head, row] = [230, Number(names.getAttribute("height")), 22];
+  const [width, height] = [left + STEP * N_EVENTS + 110, head + row * lines.length + 6];
+  const picture = svg("svg", { class: "upset", viewBox: `0 0 ${width} ${height}` });
+  const placed = (part, x, y) => svg("g", { transform: `translate(${x},${y})` }, [...part.childNodes]);
+  picture.append(placed(names, left, 0));
+  lines.forEach((one, k) => {
+    const rest = one.rows.length > 1 ? ` +${one.rows.length - 1}` : "";
+    const [top, right] = [head + row * k, left + STEP * N_EVENTS + 8];
+    picture.append(
+      svg("text", { x: left - 8, y: top + 15, "text-anchor": "end" }, `${clipped(ITEMS.names[one.rows[0]], 30)}${rest}`),
+      placed(dotsOf(one), left, top + 1),
+      svg("text", { class: "small", x: right, y: top + 15 }, times(one.ratings, ["answer", "answers"])),
+    );
+  });
   return picture;
 }
 
@@ -149,17 +204,30 @@ function matrix() {
     );
     return fold;
   };
+  const sorted = () => [...all].sort(arrange[order.value]);
   const draw = () => {
-    body.replaceChildren(...[...all].sort(arrange[order.value]).slice(0, limit).map(line));
+    body.replaceChildren(...sorted().slice(0, limit).map(line));
     more.hidden = all.length <= limit;
   };
   draw();
   return [
     el("h2", {}, "Matrix"),
     soft(
-      `${times(N_ITEMS, NOUN.item)} have ${times(CLASSES().length, ["support", "different supports"])}. Each line is one: its ${NOUN.item[1]}, how many, and the events in which they happen${shades(all[0] ?? { rows: [0] }) ? "; the shade is the mean value there" : ""}. Open a line for its ${NOUN.item[1]}.`,
+      `${times(SEEN.length, NOUN.item)} happen in ${times(CLASSES().length, ["set", "different sets"])} of events. Each line is one set: its ${NOUN.item[1]}, the events (large dots), how many, and their answers${shades(all[0] ?? { rows: [0] }) ? "; the shade is the mean value there" : ""}. Open a line for its ${NOUN.item[1]}.`,
     ),
-    el("div", { class: "tools" }, order, only),
+    el(
+      "div",
+      { class: "tools" },
+      el("label", {}, "Sort ", order),
+      el("label", {}, "Show ", only),
+      el(
+        "span",
+        { class: "saves" },
+        saveTable("matrix", () => matrixRows(sorted())),
+        savePicture("Matrix", () => matrixPicture(sorted().slice(0, limit))),
+      ),
+    ),
+    eventKey(),
     all.length
       ? el(
           "div",

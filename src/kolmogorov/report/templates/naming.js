@@ -43,6 +43,14 @@ function rename(event, name) {
   }
 }
 
+/** A name in so many letters: of several titles the first, without what stands in brackets at its end. */
+const shortName = (event, letters) =>
+  clipped(
+    eventName(event)
+      .split(" · ")[0]
+      .replace(/(\S)\s*…?\s*\([^)]*\)$/, "$1"),
+    letters,
+  );
 const swatch = (event) => el("i", { class: "swatch", style: { background: colour(event) }, "aria-hidden": "true" });
 const eventLink = (event) =>
   el("a", { class: "event", href: linkTo("events", event) }, swatch(event), clipped(eventName(event), 60));

@@ -52,6 +52,7 @@ function order(key) {
           step: 1,
           usual: USUAL_CLASSES,
           show: (n) => `the ${n} with most answers of ${whole(count)}`,
+          ends: ["few", "many"],
           change: () => draw(),
         })
       : null;

@@ -2,7 +2,7 @@
 const JUDGES =
   SUMMARY.judged_on === "held-out" ? "answers that the model was not trained on" : "the training data, where any rule looks good";
 const STANDS_FOR_DRAWS = SUMMARY.draws ? "Said by the one model that stands for the draws." : "";
-const THRESHOLD = SUMMARY.binary ? "" : ` Yes means at least ${SUMMARY.likes}.`;
+const THRESHOLD = SUMMARY.binary ? "" : aYes() === "“yes”" ? "" : ` Yes means ${aYes()}.`;
 const itemLink = (row) => el("a", { href: itemPlace(row) }, clipped(ITEMS.names[row], 120));
 const userLink = (user) => el("a", { href: userPlace(user) }, clipped(USERS.names[user], 120));
 const soft = (...text) => el("p", { class: "soft" }, text);
@@ -44,8 +44,8 @@ function strip(row) {
   return strips.get(bits).cloneNode();
 }
 
-/** A slider that says its value. */
-function slider({ label, name, min, max, step, usual, show, change }) {
+/** A slider that says its value; `ends` says what lies to the left and to the right. */
+function slider({ label, name, min, max, step, usual, show, change, ends }) {
   const said = el("output", {}, "");
   const input = el("input", { type: "range", min, max, step, value: remembered(name, usual), "aria-label": label });
   const tell = () => {
@@ -57,7 +57,14 @@ function slider({ label, name, min, max, step, usual, show, change }) {
     change();
   });
   tell();
-  const box = el("label", { class: "slider" }, el("span", {}, label), input, said);
+  const box = el(
+    "label",
+    { class: "slider" },
+    el("span", {}, label),
+    input,
+    said,
+    el("span", { class: "ends" }, `${ends[0]} ↔ ${ends[1]}`),
+  );
   return { box, value: () => Number(input.value) };
 }
 
@@ -80,9 +87,11 @@ const gain = (rule) => {
   return missing(c) || missing(b) ? null : c - b;
 };
 const unseen = (rule) => !RULES.seen[rule];
+/** Shown where nothing else is asked for: rules from a yes to a yes that the data support. */
 const supported = (rule) => RULES.supported[rule] === 1;
-const NONE = `No rule is supported by these data. ${whole(RULES.looked)} pairs were looked at.`;
-const side = (row, said) => el("span", {}, said === "no" ? el("em", {}, "no to ") : null, itemLink(row));
+const NONE = `No rule ${RULES.supported.some((kind) => kind > 1) ? "from yes to yes " : ""}is supported by these data. ${whole(RULES.looked)} pairs of ${NOUN.item[1]} were looked at.`;
+const side = (row, said, own = null) =>
+  row === own ? el("em", {}, `${said} to it`) : el("span", {}, said === "no" ? el("em", {}, "no to ") : null, itemLink(row));
 
 /** How often a rule held, as a bar with its interval and the base rate. */
 function fared(rule) {
@@ -104,6 +113,22 @@ function fared(rule) {
     ` ${percent(c)}`,
   );
 }
+
+/** What the small chart of `fared` shows. */
+const fairKey = () =>
+  el(
+    "span",
+    { class: "gauge-key" },
+    svg(
+      "svg",
+      { class: "gauge", viewBox: "0 0 80 14", "aria-hidden": "true" },
+      svg("path", { class: "axis", d: "M6,7H74" }),
+      svg("path", { class: "ends", d: "M40,7H70" }),
+      svg("path", { class: "base", d: "M30,1V13" }),
+      svg("circle", { class: "dot", cx: 58, cy: 7, r: 4 }),
+    ),
+    " Dot: how often the rule held. Band: 95% interval. Line: the base rate, how often the “then” is so for everybody.",
+  );
 
 function ruleColumns() {
   const column = (name, value, show) => ({ name, value, show: (rule) => show(value(rule)) });
@@ -130,11 +155,13 @@ function ruleColumns() {
   ].filter(Boolean);
 }
 
-/** Rules by number; the strongest first, those without a case grey and last. */
-function ruleTable({ name, rules, caption, limit = 12, kinds = false, extra = [], mark = null, empty }) {
+/** Rules by number; the strongest first, those without a case grey and last. The item `own` is "it". */
+function ruleTable({ name, rules, caption, limit = 12, kinds = false, extra = [], mark = null, empty, own = null }) {
   return dataTable({
     name,
     caption,
+    key: fairKey(),
+    file: () => rulesAsRows(rules),
     rows: rules,
     limit,
     dim: unseen,
@@ -145,18 +172,18 @@ function ruleTable({ name, rules, caption, limit = 12, kinds = false, extra = []
       {
         name: "if",
         value: (rule) => ITEMS.names[RULES.from[rule]],
-        show: (rule) => side(RULES.from[rule], KINDS[kindOf(rule)][0]),
+        show: (rule) => side(RULES.from[rule], KINDS[kindOf(rule)][0], own),
       },
       {
         name: "then",
         value: (rule) => ITEMS.names[RULES.to[rule]],
-        show: (rule) => side(RULES.to[rule], KINDS[kindOf(rule)][1]),
+        show: (rule) => side(RULES.to[rule], KINDS[kindOf(rule)][1], own),
       },
       ...ruleColumns(),
       ...extra,
     ].filter(Boolean),
   });
 }
-const counted = `Supported by the training data, counted on ${JUDGES}; expected: of the same people, by how readily they say yes.${THRESHOLD}`;
+const counted = `Supported by the training data, counted on ${JUDGES}. Expected: how often it would hold by how readily the same ${NOUN.user[1]} say yes.${THRESHOLD}`;
 const ALL_RULES = range(RULES.kind.length);
 const LISTED = range(RULES.listed);

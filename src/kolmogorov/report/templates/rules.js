@@ -6,6 +6,11 @@ const SHAPES = {
   coverage: "M0,-6.5L6.5,0L0,6.5L-6.5,0Z",
 };
 
+/** Supported by the data, whatever its kind. */
+const tested = (rule) => RULES.supported[rule] > 0;
+/** Kinds that are shown by asking. */
+const USUALLY_OFF = "exclusion,coverage";
+
 function scatter(rules, pick) {
   const seen = rules.filter((rule) => !unseen(rule) && gain(rule) !== null);
   if (!seen.length) return null;
@@ -15,10 +20,13 @@ function scatter(rules, pick) {
     (n) => n >= fewest && n <= most * 1.05,
   );
   const ys = seen.map(gain);
+  const [low, high] = [Math.min(-0.05, ...ys), Math.max(0.05, ...ys)];
+  // Marks are drawn whole, also those at the edges.
+  const room = 0.05 * (high - low);
   const width = clamp(document.documentElement.clientWidth - 60, 320, 1110);
   const { picture, x, y } = axes({
-    xs: [Math.log10(fewest) - 0.04, Math.log10(most) + 0.03],
-    ys: [Math.min(-0.05, ...ys), Math.max(0.05, ...ys)],
+    xs: [Math.log10(fewest) - 0.04, Math.log10(most) + 0.04],
+    ys: [low - room, high + room],
     xLabel: "cases",
     yLabel: "held − base rate",
     box: { ...BOX, width, height: 320 },
@@ -53,14 +61,8 @@ function scatter(rules, pick) {
   return { picture, marksOf };
 }
 
-/** A cell that a spreadsheet would take for a formula gets an apostrophe before it. */
-const safeCell = (cell) => {
-  const text = missing(cell) ? "" : String(cell);
-  const harmless = typeof cell === "number" || !/^[=+\-@\t\r\n＝＋－＠]/.test(text) ? text : `'${text}`;
-  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
-};
-
-function rulesAsText(rules) {
+/** Rules as a file holds them: a line of names, and one for each. */
+function rulesAsRows(rules) {
   const names = [
     "kind",
     "antecedent",
@@ -93,17 +95,15 @@ function rulesAsText(rules) {
       ...ends,
       baseRate(rule),
       RULES.expected[rule],
-      RULES.supported[rule],
+      tested(rule) ? 1 : 0,
       lift(rule),
-      10 ** RULES.p[rule],
+      missing(RULES.p[rule]) ? null : 10 ** RULES.p[rule],
       RULES.trained[rule],
       RULES.trained_held[rule],
       ...(RULES.probability ? [RULES.probability[rule]] : []),
-    ]
-      .map(safeCell)
-      .join(",");
+    ];
   };
-  return [names.join(","), ...rules.map(line)].join("\n") + "\n";
+  return [names, ...rules.map(line)];
 }
 
 function ruleFilters(change) {
@@ -117,6 +117,7 @@ function ruleFilters(change) {
       step: 1,
       usual: 0,
       show: (x) => whole(x),
+      ends: ["few", "many"],
       change,
     }),
     held: slider({
@@ -127,6 +128,7 @@ function ruleFilters(change) {
       step: 0.01,
       usual: 0,
       show: (x) => percent(x),
+      ends: ["sometimes", "always"],
       change,
     }),
     lift: slider({
@@ -137,6 +139,7 @@ function ruleFilters(change) {
       step: 0.05,
       usual: 0,
       show: (x) => decimal(x, 2),
+      ends: ["any", "three times as often as anyway"],
       change,
     }),
     p: slider({
@@ -147,6 +150,7 @@ function ruleFilters(change) {
       step: 1,
       usual: 0,
       show: (x) => (x === 0 ? "any" : `1e${x}`),
+      ends: ["certainly not chance", "any"],
       change,
     }),
     probability: RULES.probability
@@ -158,11 +162,18 @@ function ruleFilters(change) {
           step: 0.05,
           usual: 0,
           show: (x) => decimal(x, 2),
+          ends: ["in few draws", "in all"],
           change,
         })
       : null,
   };
-  const off = new Set((remembered("without") ?? "").split(",").filter(Boolean));
+  const off = new Set((remembered("without") ?? USUALLY_OFF).split(",").filter((kind) => RULES.kinds.includes(kind)));
+  // As many as there are in the table without this filter.
+  const numbers = Object.fromEntries(RULES.kinds.map((kind) => [kind, el("span", { class: "soft" })]));
+  const count = () => {
+    const there = LISTED.filter((rule) => !only || tested(rule));
+    for (const kind of RULES.kinds) numbers[kind].textContent = ` ${whole(there.filter((rule) => kindOf(rule) === kind).length)}`;
+  };
   const boxes = RULES.kinds.map((kind) =>
     el(
       "label",
@@ -173,7 +184,8 @@ function ruleFilters(change) {
         onchange: (event) => {
           if (event.target.checked) off.delete(kind);
           else off.add(kind);
-          remember({ without: [...off].join(",") || null });
+          const kinds = RULES.kinds.filter((other) => off.has(other)).join(",");
+          remember({ without: kinds === USUALLY_OFF ? null : kinds || "none" });
           change();
         },
       }),
@@ -183,7 +195,7 @@ function ruleFilters(change) {
         svg("path", { class: `mark ${kind}`, d: SHAPES[kind] }),
       ),
       kind,
-      el("span", { class: "soft" }, ` ${whole(RULES.counts[kind])}`),
+      numbers[kind],
     ),
   );
   let only = remembered("supported") !== "0";
@@ -196,11 +208,13 @@ function ruleFilters(change) {
       onchange: (event) => {
         only = event.target.checked;
         remember({ supported: only ? null : "0" });
+        count();
         change();
       },
     }),
-    "only what the data support",
+    "only rules that the data support",
   );
+  count();
   const query = el("input", {
     type: "search",
     placeholder: `about ${NOUN.item[1]} named …`,
@@ -216,7 +230,7 @@ function ruleFilters(change) {
     const words = wordsOf(query.value);
     const names = words.length ? `${folded().item[RULES.from[rule]]} ${folded().item[RULES.to[rule]]}` : "";
     return (
-      (!only || supported(rule)) &&
+      (!only || tested(rule)) &&
       !off.has(kindOf(rule)) &&
       above(RULES.seen[rule], sliders.cases.value()) &&
       above(confidence(rule), sliders.held.value()) &&
@@ -228,8 +242,9 @@ function ruleFilters(change) {
   };
   return {
     box: el(
-      "div",
-      { class: "filters" },
+      "details",
+      { class: "filters", open: !NARROW },
+      el("summary", {}, "Filters"),
       el("div", { class: "tools" }, support, boxes, query),
       el(
         "div",
@@ -240,6 +255,8 @@ function ruleFilters(change) {
       ),
     ),
     fits,
+    all: () => !only,
+    kinds: () => RULES.kinds.filter((kind) => !off.has(kind)),
   };
 }
 
@@ -274,21 +291,34 @@ function rules() {
         : soft("No rule that fits was met in the data."),
     );
     const without = shown.filter(unseen).length;
-    status.textContent = `${whole(shown.length)} of the ${whole(LISTED.length)} strongest rules${without ? `, ${whole(without)} of them without a case` : ""}.`;
+    const kinds = new Set(filters.kinds());
+    const there = LISTED.filter((rule) => kinds.has(kindOf(rule)) && (filters.all() || tested(rule)));
+    const found = sum(RULES.n_by_kind.filter((number, k) => kinds.has(RULES.kinds[k])));
+    const words = filters.all()
+      ? "rules"
+      : `${there.length < found ? `strongest of ${whole(found)} ` : ""}supported rules, among ${whole(RULES.looked)} pairs of ${NOUN.item[1]}`;
+    status.textContent = `${whole(shown.length)} of the ${whole(there.length)} ${words}${without ? `; ${whole(without)} of them without a case here` : ""}.`;
+    const nothing = filters.all()
+      ? "No rule of these kinds."
+      : `No rule of these kinds is supported by these data. ${whole(RULES.looked)} pairs of ${NOUN.item[1]} were looked at.`;
     list.replaceChildren(
       ruleTable({
         name: "rules",
         rules: shown,
-        caption: `${counted} The line beside the dot is the base rate, the band a 95% interval.`,
-        limit: 50,
+        caption: counted,
+        limit: NARROW ? 10 : 50,
         kinds: true,
-        empty: LISTED.some(supported) ? "No rule fits. Move the sliders back." : NONE,
+        empty: there.length ? "No rule fits. Move the sliders back." : nothing,
         extra: [
           {
             name: "adjusted p",
             value: (rule) => RULES.p[rule],
             show: (rule) =>
-              unseen(rule) ? "–" : RULES.p[rule] > -1 ? decimal(10 ** RULES.p[rule], 2) : `1e${Math.floor(RULES.p[rule])}`,
+              missing(RULES.p[rule])
+                ? "–"
+                : RULES.p[rule] > -2
+                  ? decimal(10 ** RULES.p[rule], 3)
+                  : (10 ** RULES.p[rule]).toExponential(1),
           },
         ],
         mark: (line, rule) => {
@@ -304,16 +334,11 @@ function rules() {
   return [
     el("h2", {}, "Rules"),
     soft(
-      `What holds more often than people's general readiness to say yes explains, corrected for all ${whole(RULES.looked)} pairs looked at. Without the tick: what else the supports imply, whatever the data say. Dots to the right have more cases, dots high up held oftener than the consequent does anyway.`,
+      `What holds more often than a general readiness to say yes explains, corrected for all ${whole(RULES.looked)} pairs looked at, with at least 5 training cases, of which at least half held, and a lift above 1. At most three rules to the same ${NOUN.item[0]} follow each other. Without the first tick: what else the model implies, whatever the data say. In the picture, dots to the right have more cases; dots high up held oftener than the “then” is so anyway.`,
     ),
     filters.box,
     status,
     picture,
-    el(
-      "p",
-      {},
-      button("Save these rules as CSV", () => download("rules.csv", rulesAsText(shown), "text/csv")),
-    ),
     list,
   ];
 }

@@ -20,16 +20,16 @@ function matches(names, order, words, most) {
 const foundItems = (words, most) => matches(folded().item, byCount, words, most);
 const foundUsers = (words, most) => matches(folded().user, range(USERS.names.length), words, most);
 
-/** A box with a list below it; arrow keys walk through what `look(words)` found, Enter takes it, Escape closes. */
+/** A box with a list below it; arrow keys walk through what `look(words)` found, Enter takes it, Escape leaves. */
 function searchBox(label, look) {
   const list = el("ul", { class: "found" });
   const status = el("p", { class: "soft hint", role: "status" });
   const search = () => {
     const words = wordsOf(input.value);
     const found = words.length ? look(words) : [];
-    list.replaceChildren(...found.map((entry) => el("li", {}, entry)));
-    const none = words.length ? "Nothing has these letters in its name." : "";
-    status.textContent = found.length ? `${found.length} found` : none;
+    const none = words.length && !found.length ? el("li", { class: "soft nothing" }, "Nothing found.") : null;
+    list.replaceChildren(...found.map((entry) => el("li", {}, entry)), ...(none ? [none] : []));
+    status.textContent = found.length ? `${found.length} found` : none ? "Nothing found." : "";
   };
   const input = el("input", { type: "search", placeholder: label, "aria-label": label, oninput: search, autocomplete: "off" });
   const box = el("div", { class: "search", role: "search", "aria-label": label }, input, status, list);
@@ -51,7 +51,7 @@ function searchBox(label, look) {
     }
     if (event.key === "Escape") {
       close();
-      input.focus();
+      document.activeElement.blur();
     }
   });
   list.addEventListener("click", (event) => {
@@ -91,9 +91,12 @@ function filteredTable(noun, names, rows, table) {
     const words = wordsOf(field.value);
     list.replaceChildren(
       dataTable({
-        ...table(rows.filter((row) => words.every((word) => names[row].includes(word))), words),
+        ...table(
+          rows.filter((row) => words.every((word) => names[row].includes(word))),
+          words,
+        ),
         limit: 50,
-        empty: "Nothing has these letters in its name.",
+        empty: "Nothing found.",
       }),
     );
   };

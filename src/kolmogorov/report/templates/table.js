@@ -3,9 +3,21 @@ const PORTION = 500;
 
 /**
  * Columns: {name, value(row), show(row), fixed}; numbers stand to the right. `name` keeps sort and length in the address.
- * Rows for which `dim` says so are grey and come last.
+ * Rows for which `dim` says so are grey and come last. `key` explains what is drawn in it; `file` is what a file of it
+ * holds, a line of names and a line for each row: by default the columns that can be sorted.
  */
-function dataTable({ name, caption, columns, rows, limit = 100, dim = null, empty = "Nothing to show.", mark = null }) {
+function dataTable({
+  name,
+  caption,
+  columns,
+  rows,
+  limit = 100,
+  dim = null,
+  empty = "Nothing to show.",
+  mark = null,
+  key = null,
+  file = null,
+}) {
   if (!rows.length) return el("p", { class: "soft empty" }, empty);
   const numeric = columns.map((column) => rows.some((row) => typeof column.value(row) === "number"));
   const body = el("tbody");
@@ -73,10 +85,17 @@ function dataTable({ name, caption, columns, rows, limit = 100, dim = null, empt
   const place = columns.findIndex((column) => column.name === wanted.replace(/^-/, "") && !column.fixed);
   arrange(place, place >= 0 && wanted.startsWith("-") ? -1 : 1);
   const table = el("table", {}, el("thead", {}, el("tr", {}, headings)), body);
+  const written = columns.filter((column) => !column.fixed);
+  const lines = () => [written.map((column) => column.name), ...current.map((row) => written.map((column) => column.value(row)))];
   return el(
     "div",
     { class: "table" },
-    caption ? el("p", { class: "soft" }, caption) : null,
+    el(
+      "div",
+      { class: "about" },
+      el("p", { class: "soft" }, caption ?? "", key ? [" ", key] : null),
+      saveTable(name, file ?? lines),
+    ),
     el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption || name }, table),
     more,
   );

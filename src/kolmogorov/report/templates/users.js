@@ -24,11 +24,7 @@ const untold = (known) => byCount.filter((row) => ITEMS.counts[row] && (known.ge
 /** The strongest rule from something that the user said yes to. */
 function reasonFor(row, liked) {
   const found = ALL_RULES.find(
-    (rule) =>
-      kindOf(rule) === "implication" &&
-      RULES.to[rule] === row &&
-      liked.has(RULES.from[rule]) &&
-      supported(rule),
+    (rule) => kindOf(rule) === "implication" && RULES.to[rule] === row && liked.has(RULES.from[rule]) && supported(rule),
   );
   return found === undefined ? null : found;
 }
@@ -66,19 +62,24 @@ function recommendations(user, liked, known) {
   const rows = untold(known);
   // What remains of a probability if it were a share among so many answers.
   const lower = new Map(rows.map((row) => [row, wilson(chances[row] * ITEMS.counts[row], ITEMS.counts[row], 1.645)[0]]));
-  const best = rows
-    .filter((row) => saysYes(chances[row]))
-    .sort((a, b) => lower.get(b) - lower.get(a))
-    .slice(0, 20);
+  const below = (row) => chances[row] < EXPECTED_YES() - 1e-9;
+  const sorted = [...rows].sort((a, b) => below(a) - below(b) || lower.get(b) - lower.get(a));
+  // Beyond ten, only what is a yes.
+  const best = sorted.filter((row, k) => k < (below(row) ? 10 : 20));
   return dataTable({
     name: "recommended",
-    caption: `New to the model, best first by a lower bound: the prediction as if it were a share of the ${NOUN.item[0]}'s answers (Wilson, 95%).`,
+    caption: `New to the model, best first by a lower bound: the prediction as if it were a share of the ${NOUN.item[0]}'s answers (Wilson, 95%).${best.some(below) ? ` Grey: ${SUMMARY.binary ? "below a yes" : `the nearest answer is below a yes, which is ${aYes()}`}.` : ""}`,
     rows: best,
-    limit: 10,
-    empty: "The model predicts no yes among new ones.",
+    dim: below,
+    limit: NARROW ? 5 : 10,
+    empty: `There is no ${NOUN.item[0]} that is new to the model.`,
     columns: [
       { name: NOUN.item[0], value: (row) => ITEMS.names[row], show: itemLink },
-      { name: "expected", value: (row) => chances[row], show: (row) => asSaid(chances[row]) },
+      {
+        name: "expected",
+        value: (row) => chances[row],
+        show: (row) => el("span", {}, asSaid(chances[row]), below(row) ? el("span", { class: "soft" }, " below a yes") : null),
+      },
       { name: "at least", value: (row) => lower.get(row), show: (row) => asSaid(lower.get(row)) },
       { name: "answers", value: (row) => ITEMS.counts[row], show: (row) => whole(ITEMS.counts[row]) },
       rows.some((row) => known.has(row)) && {
@@ -144,7 +145,9 @@ function oneUser(user) {
   const asked = KEYS.item.find(remembered("i"));
   const chances = predictAll(shares);
   const fresh = untold(known).slice(0, 200);
-  const first = asked ?? fresh.sort((a, b) => chances[b] - chances[a])[0] ?? said[0]?.row;
+  // Where they differ most from the average, there is most to explain.
+  const unlike = (row) => Math.abs(chances[row] - AVERAGE()[row]);
+  const first = asked ?? fresh.sort((a, b) => unlike(b) - unlike(a))[0] ?? said[0]?.row;
   if (first !== undefined) place.replaceChildren(explanation(user, first, liked));
   const worst = [...said].sort((a, b) => b.miss - a.miss).slice(0, 6);
   const columns = [
@@ -170,15 +173,11 @@ function oneUser(user) {
         )
       : null,
     el("section", {}, stackedBar(shares), legend(shares, 6)),
-    el(
-      "div",
-      { class: "row" },
-      section("Recommended", recommendations(user, liked, known)),
-      section(
-        `Why? Any ${NOUN.item[0]}, taken apart`,
-        itemPicker(`Explain another ${NOUN.item[0]}`, explain, (row) => ITEMS.counts[row] > 0),
-        place,
-      ),
+    section("Recommended", recommendations(user, liked, known)),
+    section(
+      `Why? Any ${NOUN.item[0]}, taken apart`,
+      itemPicker(`Explain another ${NOUN.item[0]}`, explain, (row) => ITEMS.counts[row] > 0),
+      place,
     ),
     section(
       "Largest misses",
@@ -197,7 +196,7 @@ function oneUser(user) {
         caption: `${times(said.length, ["answer", "answers"])}, ${held} of them held out.`,
         columns,
         rows: said,
-        limit: 20,
+        limit: NARROW ? 10 : 20,
         empty: "No answers.",
       }),
     ),

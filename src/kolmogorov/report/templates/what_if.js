@@ -1,32 +1,61 @@
 // What if someone said this and that: the model answers at once, by fold-in.
-const CHOICES = SUMMARY.binary ? [1, 0] : USERS.values.length <= 12 ? [...USERS.values].reverse() : [1, 0.75, 0.5, 0.25, 0];
+/** What can be answered, the best first: what was ever said, or where that is much, 21 values over the scale. */
+const CHOICES = SUMMARY.binary
+  ? [1, 0]
+  : USERS.values.length <= 30
+    ? [...USERS.values].reverse()
+    : range(21).map((k) => 1 - k / 20);
+/** More than these are chosen from a list, fewer have buttons. */
+const MOST_BUTTONS = 5;
 
-/** Answers in the address: id:value,id:value. Without any the overview's example is shown; "none" stands for none. */
-function keptAnswers() {
+/** Answers in the address, each as a=id:value. Without any the first of the items asked for is liked; "none" stands for none. */
+function keptAnswers(usual) {
   const found = new Map();
-  if (remembered("a") === null && DATA.example) return found.set(DATA.example.because, CHOICES[0]);
-  for (const part of (remembered("a") ?? "").split(",").filter(Boolean)) {
+  const kept = currentPlace().params.getAll("a");
+  if (!kept.length && usual.length && !PIXEL_ITEMS) return found.set(usual[0], CHOICES[0]);
+  for (const part of kept) {
     const cut = part.lastIndexOf(":");
-    const [row, value] = [KEYS.item.find(decoded(part.slice(0, cut))), Number(part.slice(cut + 1))];
+    const [row, value] = [cut < 0 ? null : KEYS.item.find(part.slice(0, cut)), Number(part.slice(cut + 1))];
     if (row !== null && ITEMS.counts[row] && value >= 0 && value <= 1) found.set(row, value);
   }
   return found;
 }
-const written = (answers) => [...answers].map(([row, value]) => `${encodeURIComponent(KEYS.item.key(row))}:${value}`).join(",");
+const written = (answers) => [...answers].map(([row, value]) => `${KEYS.item.key(row)}:${value}`);
 
 /** Items that tell most: often rated, and neither certain nor impossible; no two with equal supports. */
 function tellingItems(count) {
   const spread = (row) => ITEMS.counts[row] * AVERAGE()[row] * (1 - AVERAGE()[row]);
   const seen = new Set();
-  return byCount
-    .filter((row) => ITEMS.counts[row] > 0)
+  return [...SEEN]
     .sort((a, b) => spread(b) - spread(a))
     .filter((row) => !seen.has(DATA.psi[row]) && seen.add(DATA.psi[row]))
     .slice(0, count);
 }
 
-/** Buttons for the answers to one item; pressing the chosen one takes it back. */
-function answerButtons(row, answers, change) {
+/** A list of the answers to one item; its first line takes the answer back. */
+function answerList(row, answers, change) {
+  // An address may hold a value that nobody gave.
+  const values = [...new Set([...CHOICES, ...(answers.has(row) ? [answers.get(row)] : [])])].sort((a, b) => b - a);
+  const chosen = answers.get(row);
+  const list = el(
+    "select",
+    {
+      "aria-label": `Answer to ${clipped(ITEMS.names[row], 80)}`,
+      onchange: () => {
+        if (list.value === "") answers.delete(row);
+        else answers.set(row, values[Number(list.value)]);
+        change();
+      },
+    },
+    el("option", { value: "", selected: chosen === undefined }, "no answer"),
+    values.map((value, k) => el("option", { value: k, selected: value === chosen }, answer(value))),
+  );
+  return list;
+}
+
+/** Buttons for the answers to one item, or a list where there are many; pressing the chosen one takes it back. */
+function answerControl(row, answers, change) {
+  if (CHOICES.length > MOST_BUTTONS) return answerList(row, answers, change);
   const press = (value) => () => {
     if (answers.get(row) === value) answers.delete(row);
     else answers.set(row, value);
@@ -40,27 +69,27 @@ function answerButtons(row, answers, change) {
   return el("span", { class: "choice", role: "group", "aria-label": clipped(ITEMS.names[row], 80) }, buttons);
 }
 
-/** Rules whose condition an answer meets; implications also the other way round. */
+/** Supported rules whose condition an answer meets, to what was not answered. */
 function firing(answers) {
-  const found = [];
-  for (const rule of ALL_RULES.filter(supported)) {
-    const [first, second] = KINDS[kindOf(rule)];
-    const [from, to] = [RULES.from[rule], RULES.to[rule]];
-    const meets = (row, said) => answers.has(row) && saysYes(answers.get(row)) === (said === "yes");
-    if (meets(from, first)) found.push({ rule, because: [from, first], says: [to, second] });
-    else if (kindOf(rule) === "implication" && meets(to, "no")) found.push({ rule, because: [to, "no"], says: [from, "no"] });
-    if (found.length >= 400) break;
-  }
-  return found.filter(({ says: [row] }) => !answers.has(row));
+  const liked = (row) => answers.has(row) && saysYes(answers.get(row));
+  return ALL_RULES.filter((rule) => supported(rule) && liked(RULES.from[rule]) && !answers.has(RULES.to[rule]));
+}
+
+/** How often a rule held: in training, which it was chosen by, and held out. */
+function howOften(rule) {
+  const trained = `${whole(RULES.trained_held[rule])} of ${whole(RULES.trained[rule])}`;
+  if (SUMMARY.judged_on !== "held-out") return ` (held for ${trained})`;
+  const fresh = unseen(rule) ? "no case" : `${whole(RULES.held[rule])} of ${whole(RULES.seen[rule])}`;
+  return ` (held for ${trained} in training; held out: ${fresh})`;
 }
 
 function whatIfResult(answers) {
   const theta = foldIn(answers);
   const [before, after] = [AVERAGE(), predictAll(theta)];
-  const rows = byCount.filter((row) => ITEMS.counts[row] > 0 && !answers.has(row));
+  const rows = SEEN.filter((row) => !answers.has(row));
   // What few people answered moves easily, and nobody knows it.
   const change = (row) => Math.abs(after[row] - before[row]) * Math.min(1, ITEMS.counts[row] / 20);
-  const fired = firing(answers).slice(0, 12);
+  const fired = firing(answers).slice(0, NARROW ? 6 : 12);
   const someone = answers.size ? "Someone who says so" : `The average ${NOUN.user[0]}`;
   return [
     el("h3", {}, `${someone} is`),
@@ -75,9 +104,10 @@ function whatIfResult(answers) {
     el("h3", {}, answers.size ? "and what moves" : "and what is expected"),
     dataTable({
       name: "moved",
-      limit: 12,
+      limit: NARROW ? 6 : 12,
       rows: answers.size ? [...rows].sort((a, b) => change(b) - change(a)) : rows,
-      caption: `${answers.size ? `Grey: the average ${NOUN.user[0]}. Blue: with these answers` : `The average ${NOUN.user[0]}`}. ${STANDS_FOR_DRAWS}`,
+      caption:
+        `${answers.size ? `Grey: the average ${NOUN.user[0]}. Blue: with these answers` : `The average ${NOUN.user[0]}`}. ${STANDS_FOR_DRAWS}`.trim(),
       columns: [
         { name: NOUN.item[0], value: (row) => ITEMS.names[row], show: itemLink },
         {
@@ -94,27 +124,23 @@ function whatIfResult(answers) {
         },
       ].filter(Boolean),
     }),
-    el("h3", {}, "Rules that fire"),
+    el("h3", {}, "Supported rules that begin with these answers"),
     fired.length
       ? el(
           "ul",
           { class: "fired" },
-          fired.map(({ rule, because, says }) =>
+          fired.map((rule) =>
             el(
               "li",
               {},
-              side(because[0], because[1]),
+              side(RULES.from[rule], "yes"),
               " ⇒ ",
-              side(says[0], says[1]),
-              el(
-                "span",
-                { class: "soft" },
-                unseen(rule) ? " (no case)" : ` (held for ${whole(RULES.held[rule])} of ${whole(RULES.seen[rule])})`,
-              ),
+              side(RULES.to[rule], "yes"),
+              el("span", { class: "soft" }, howOften(rule)),
             ),
           ),
         )
-      : soft(answers.size ? "None of the rules on this page begins with one of these answers." : "Answer something first."),
+      : soft(answers.size ? "None." : "Answer something first."),
   ];
 }
 
@@ -144,14 +170,14 @@ function pixelPad(answers, change) {
 }
 
 function whatIf() {
-  const answers = keptAnswers();
+  const usual = tellingItems(10);
+  const answers = keptAnswers(usual);
   const result = el("div", { class: "result" });
   // Said to those who do not see the rest change.
   const status = el("p", { class: "soft", role: "status" });
   const list = el("ul", { class: "asked" });
-  const usual = tellingItems(10);
   const refresh = () => {
-    remember({ a: written(answers) || "none" });
+    remember({ a: answers.size ? written(answers) : "none" });
     link.setAttribute("href", location.hash || "#what-if");
     result.replaceChildren(...whatIfResult(answers).filter(Boolean));
     const shares = foldIn(answers);
@@ -160,7 +186,7 @@ function whatIf() {
     status.textContent = `${times(answers.size, ["answer", "answers"])}${likely}.`;
   };
   const line = (row) => {
-    const entry = el("li", {}, el("span", {}, clipped(ITEMS.names[row], 60)), answerButtons(row, answers, refresh));
+    const entry = el("li", {}, el("span", {}, clipped(ITEMS.names[row], 120)), answerControl(row, answers, refresh));
     entry.dataset.row = row;
     return entry;
   };
@@ -168,7 +194,7 @@ function whatIf() {
     if ([...list.children].some((entry) => entry.dataset.row === String(row))) return;
     const entry = line(row);
     list.prepend(entry);
-    entry.querySelector("button").focus();
+    entry.querySelector("button, select").focus();
   };
   const link = el("a", { href: location.hash }, "Link to these answers");
   const writeList = () =>
@@ -185,7 +211,7 @@ function whatIf() {
   return [
     el("h2", {}, "What if"),
     soft(
-      `${SUMMARY.binary ? "Answer yes or no to" : "Rate"} a few ${NOUN.item[1]} and see what the model predicts for you. It is not refitted.`,
+      `${SUMMARY.binary ? "Answer yes or no to" : "Rate"} a few ${NOUN.item[1]} and see what the model expects of someone who says so: the numbers of recommend(guest=…)${SUMMARY.draws ? " of the one model that stands for the draws" : ""}. It is not refitted.`,
     ),
     el(
       "div",

@@ -1,13 +1,13 @@
 // Where the model is wrong, beside what simple biases would have said.
 
-function groups(title, words, rows) {
+function groups(title, words, rows, small) {
   if (!rows.length) return null;
   return el(
     "section",
     {},
     figure(
       title,
-      errorPlot(rows),
+      errorPlot(rows, small || NARROW),
       el(
         "p",
         { class: "soft" },
@@ -69,16 +69,22 @@ function confusion(table) {
 
 function wrong() {
   const found = DATA.wrong;
-  if (!found) return [el("h2", {}, "Where it is wrong"), soft(DATA.quality.lists ? "Only yes is recorded, so there is no error to show." : DATA.quality.protocol)];
+  if (!found)
+    return [
+      el("h2", {}, "Where it is wrong"),
+      soft(DATA.quality.lists ? "Only yes is recorded, so there is no error to show." : DATA.quality.protocol),
+    ];
+  const thirds = !found.confusion;
+  const often = (noun) => `How often the ${noun} was in the training data.`;
   return [
     el("h2", {}, "Where it is wrong"),
     soft(DATA.quality.protocol),
     el(
       "div",
-      { class: "row" },
-      groups(`Error by answers to the ${NOUN.item[0]}`, `How often the ${NOUN.item[0]} was in the training data.`, found.items),
-      groups(`Error by answers of the ${NOUN.user[0]}`, `How often the ${NOUN.user[0]} was in the training data.`, found.users),
-      groups("Error by what was said", "By the actual answer.", found.levels),
+      { class: thirds ? "row thirds" : "row" },
+      groups(`Error by answers to the ${NOUN.item[0]}`, often(NOUN.item[0]), found.items, thirds),
+      groups(`Error by answers of the ${NOUN.user[0]}`, often(NOUN.user[0]), found.users, thirds),
+      groups("Error by what was said", "By the actual answer.", found.levels, thirds),
       found.confusion ? confusion(found.confusion) : null,
     ),
     section(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +12,15 @@ from numpy.typing import NDArray
 from kolmogorov._support.nearest import nearest
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.typing import Floats
+from kolmogorov.data.entries.view import View
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.fixed_point import on_grid
 from kolmogorov.fitting.descent.half_step import USER_SIDE
 from kolmogorov.sampling.chains.state import ChainState, Sample
+from kolmogorov.sampling.priors.features import Features
+from kolmogorov.sampling.priors.psi import PsiPrior
+from kolmogorov.sampling.priors.theta import ThetaPrior
 
 Codes = NDArray[np.uint8]
 #: Random streams of a chain beside those of its users and items: its start, and its priors.
@@ -34,10 +39,18 @@ def psi_variance(*, noisy: bool) -> float:
     return 0.01 if noisy else 0.1
 
 
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some rows of one side, or with a slice all of them, and a view of their entries alone."""
+
+    rows: Any
+    view: View
+
+
 class Chain(ABC):
     """Draws from the posterior given one table, by Gibbs sampling.
 
-    The priors of theta and psi know `features` and `item_features`. The `concentration` of theta's prior is a precision
+    The priors of theta and psi know `features`. The `concentration` of theta's prior is a precision
     with noise, the sum of the Dirichlet's parameters with yes/no data; None learns it. The seed and the number of a
     sweep fix every random number.
     """
@@ -52,17 +65,16 @@ class Chain(ABC):
     def __init__(
         self,
         observations: Observations,
-        features: Floats,
+        features: Features,
         *,
         n_events: int,
         concentration: float | None,
         seed: int,
         dealer: Threads,
-        item_features: Floats,
         levels: Floats,
     ) -> None:
         self.observations = observations
-        self.features, self.item_features = features, item_features
+        self.features = features
         self.n_events = n_events
         self.concentration = concentration
         self.seed = seed
@@ -91,6 +103,19 @@ class Chain(ABC):
         return psi
 
     @property
+    def positions(self) -> Floats:
+        """Where the levels stand in the items' normal prior."""
+        return self.levels
+
+    def first_theta_prior(self, concentration: float) -> ThetaPrior:
+        """Return the prior of theta before anything is learned."""
+        return ThetaPrior.start(self.features.users, self.n_events, concentration, self.features.user_blocks)
+
+    def first_psi_prior(self, mean: float) -> PsiPrior:
+        """Return the prior of psi before anything is learned."""
+        return PsiPrior.start(self.features.items, self.n_events, mean, self.features.item_blocks)
+
+    @property
     def from_factors(self) -> bool:
         """Whether chains start from factors without the simplex: these settle in a few sweeps, psi in hundreds."""
         return False
@@ -108,6 +133,10 @@ class Chain(ABC):
         """Return the model of a state."""
         psi, noise = state.psi.astype(np.float32), state.noise.astype(np.float32)
         return Sample(on_grid(state.theta), psi, noise, self.priors(state))
+
+    @abstractmethod
+    def redrawn(self, state: ChainState, users: Part, items: Part, index: int) -> ChainState:
+        """Draw the thetas of some users, then the psis of some items, given all the rest."""
 
     @abstractmethod
     def sweep(self, state: ChainState, index: int, *, learning: bool) -> ChainState:

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from kolmogorov._support.seeds import generator
+from kolmogorov._support.typing import Floats
 from kolmogorov.fitted.emission import Emission
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.emissions import draw_emissions, draw_emitted
 from kolmogorov.kernels.draws.slices import draw_sliced
-from kolmogorov.sampling.chains.chain import LEVEL_COST, PRIORS, USER_ROUNDS, Chain
+from kolmogorov.sampling.chains.chain import LEVEL_COST, PRIORS, USER_ROUNDS, Chain, Codes, Part
 from kolmogorov.sampling.chains.state import ChainState
 from kolmogorov.sampling.priors.dirichlet import redrawn_alpha
 
@@ -33,6 +34,11 @@ class DiscreteChain(Chain):
         )
 
     @property
+    def positions(self) -> Floats:
+        """Where the levels stand in the items' normal prior: of chances, by their log odds."""
+        return self.emission.position
+
+    @property
     def from_factors(self) -> bool:
         """Where levels lie beyond chances, as far as factors do."""
         return bool(self.emission.beyond)
@@ -45,29 +51,9 @@ class DiscreteChain(Chain):
         """Draw psis with the events summed out, then events and thetas or thetas alone, then the priors."""
         self.observations.rows.check_intact()
         rng = generator(self.seed, PRIORS, index)
-        rows, columns, emission = self.observations.rows, self.observations.columns, self.emission
-        codes = self.codes(state.psi)
-        fresh, theta = np.empty_like(codes), np.empty_like(state.theta)
-        normal = (state.psi_prior.centre, state.psi_prior.precision)
-        item_seeds, user_seeds = self.row_seeds(index, ITEM_SIDE), self.row_seeds(index, USER_SIDE)
-
-        def item_share(first: int, last: int) -> None:
-            table = (columns.indptr, columns.indices, self._by_columns, columns.weights)
-            given = (state.theta, codes, emission.chances, emission.least, emission.position, *normal)
-            draw_emissions(*table, *given, item_seeds[first:last], first, last, fresh)
-
-        def user_share(first: int, last: int) -> None:
-            table = (rows.indptr, rows.indices, self._by_rows, rows.weights)
-            seeds = user_seeds[first:last]
-            if emission.beyond:
-                given = (fresh, emission.chances, emission.least, state.theta, state.alpha, USER_ROUNDS)
-                draw_sliced(*table, *given, seeds, first, last, theta)
-            else:
-                draw_emitted(*table, fresh, emission.chances, state.theta, state.alpha, seeds, first, last, theta)
-
-        cost = self.n_events * len(self.levels)
-        self.dealer.deal(item_share, len(codes), 1, columns.indptr, LEVEL_COST * cost)
-        self.dealer.deal(user_share, len(theta), 1, rows.indptr, LEVEL_COST * self.n_events)
+        every = slice(None)
+        fresh = self._psis(state, index, Part(every, self.observations.columns), self._by_columns)
+        theta = self._thetas(state, fresh, index, Part(every, self.observations.rows), self._by_rows)
         alpha = state.alpha
         # At first users are alike because events are; learned from that, alpha would keep them so.
         if not learning or index > HELD:
@@ -75,5 +61,45 @@ class DiscreteChain(Chain):
             alpha = redrawn_alpha(alpha, theta[self.seen_users], rng, total_fixed=fixed)
         prior = state.psi_prior
         if learning:
-            prior = prior.learned(emission.position[fresh], self.seen_items, self.psi_variance, rng)
+            prior = prior.learned(self.emission.position[fresh], self.seen_items, self.psi_variance, rng)
         return replace(state, theta=theta, psi=self.decoded(fresh), psi_prior=prior, alpha=alpha)
+
+    def redrawn(self, state: ChainState, users: Part, items: Part, index: int) -> ChainState:
+        """Draw the thetas of some users, then the psis of some items, given all the rest."""
+        theta, psi = state.theta.copy(), state.psi.copy()
+        answers = self.emission.codes(users.view.values)
+        theta[users.rows] = self._thetas(state, self.codes(psi), index, users, answers)
+        state = replace(state, theta=theta)
+        psi[items.rows] = self.levels[self._psis(state, index, items, self.emission.codes(items.view.values))]
+        return replace(state, psi=psi)
+
+    def _psis(self, state: ChainState, index: int, part: Part, answers: Codes) -> Codes:
+        columns, emission = part.view, self.emission
+        codes = self.codes(state.psi)[part.rows]
+        fresh, seeds = np.empty_like(codes), self.row_seeds(index, ITEM_SIDE)[part.rows]
+        normal = (state.psi_prior.centre[part.rows], state.psi_prior.precision)
+        table = (columns.indptr, columns.indices, answers, columns.weights)
+        given = (state.theta, codes, emission.chances, emission.least, emission.position, *normal)
+
+        def share(first: int, last: int) -> None:
+            draw_emissions(*table, *given, seeds[first:last], first, last, fresh)
+
+        cost = self.n_events * len(self.levels)
+        self.dealer.deal(share, len(codes), 1, columns.indptr, LEVEL_COST * cost)
+        return fresh
+
+    def _thetas(self, state: ChainState, codes: Codes, index: int, part: Part, answers: Codes) -> Floats:
+        rows, emission, now = part.view, self.emission, state.theta[part.rows]
+        theta, seeds = np.empty_like(now), self.row_seeds(index, USER_SIDE)[part.rows]
+        table = (rows.indptr, rows.indices, answers, rows.weights)
+
+        def share(first: int, last: int) -> None:
+            own = seeds[first:last]
+            if emission.beyond:
+                given = (codes, emission.chances, emission.least, now, state.alpha, USER_ROUNDS)
+                draw_sliced(*table, *given, own, first, last, theta)
+            else:
+                draw_emitted(*table, codes, emission.chances, now, state.alpha, own, first, last, theta)
+
+        self.dealer.deal(share, len(theta), 1, rows.indptr, LEVEL_COST * self.n_events)
+        return theta

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.entries.view import View
+from kolmogorov.data.table.observations import Observations
 from kolmogorov.execution import Threads
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.normals import draw_normals, leave_first
@@ -73,7 +74,7 @@ class FactorChain:
         table, size = chain.observations, chain.n_events
         self._seen = table.columns.counts > 0
         noise = max(float(np.var(table.values)), 1e-4)
-        prior = PsiPrior.start(chain.item_features, size, 0.0)
+        prior = chain.first_psi_prior(0.0)
         prior.slopes[0, 0] = float(table.values.mean())
         precision = np.full(size, _SMALL * size / noise)
         precision[0] = 1.0 / noise
@@ -136,16 +137,23 @@ class FactorChain:
 
 def settled_factors(chains: Sequence[Chain], rngs: Sequence[np.random.Generator], dealer: Threads) -> list[Factors]:
     """Return factors for chains of one table, all drawn in step: what one leaves of the threads the others use."""
-    table, size = chains[0].observations, chains[0].n_events
     running = [FactorChain(chain, rng) for chain, rng in zip(chains, rngs, strict=True)]
-    rows, columns = (_Repeated(view, len(chains)) for view in (table.rows, table.columns))
-    for index in range(_SWEEPS):
+    for _ in factor_sweeps(running, chains[0].observations, dealer, _SWEEPS):
+        pass
+    return [chain.factors for chain in running]
+
+
+def factor_sweeps(running: Sequence[FactorChain], table: Observations, dealer: Threads, n: int) -> Iterator[int]:
+    """Go through `n` sweeps of factors of one table, all in step; yield the number of each when it is done."""
+    rows, columns = (_Repeated(view, len(running)) for view in (table.rows, table.columns))
+    size = running[0].factors.users.shape[1]
+    for index in range(n):
         columns.deal(dealer, [chain.draw_items(index) for chain in running], size * size, _ROW_COST)
         rows.deal(dealer, [chain.draw_users(index) for chain in running], size * size, _ROW_COST)
         rows.deal(dealer, [chain.squares() for chain in running], 16 * size)
         for chain in running:
             chain.learn()
-    return [chain.factors for chain in running]
+        yield index
 
 
 class _Repeated:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from kolmogorov.data.entries.view import View
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.gaussian import draw_psis, draw_thetas
 from kolmogorov.kernels.rows.products import residual_squares
-from kolmogorov.sampling.chains.chain import LEVEL_COST, PRIORS, USER_ROUNDS, Chain, psi_variance
+from kolmogorov.sampling.chains.chain import LEVEL_COST, PRIORS, USER_ROUNDS, Chain, Codes, Part, psi_variance
 from kolmogorov.sampling.chains.state import ChainState
 from kolmogorov.sampling.priors.concentration import stepped
 from kolmogorov.sampling.priors.noise import NoisePrior, redrawn_shape
@@ -31,7 +31,7 @@ class GaussianChain(Chain):
     Every entry that was not observed weighs `unobserved`, below all weights, as an answer of 0.
     """
 
-    prior_names = ("concentration", "noise", "noise_shape")
+    prior_names: ClassVar[tuple[str, ...]] = ("concentration", "noise", "noise_shape")
 
     def __init__(self, *given: Any, unobserved: float = 0.0, **options: Any) -> None:
         super().__init__(*given, **options)
@@ -51,15 +51,21 @@ class GaussianChain(Chain):
         usual = math.sqrt(state.scale / state.shape)
         return {"concentration": state.theta_prior.concentration, "noise": usual, "noise_shape": state.shape}
 
+    def answers(self, state: ChainState, index: int) -> tuple[ChainState, View, View]:
+        """Return what psis and thetas are to explain, by users and by items: the answers as they are."""
+        return state, self.observations.rows, self.observations.columns
+
     def sweep(self, state: ChainState, index: int, *, learning: bool) -> ChainState:
         """Draw psis, thetas and noise, each given the rest; and, while `learning`, the priors of both sides."""
         self.observations.rows.check_intact()
         rng = generator(self.seed, PRIORS, index)
         precision = 1.0 / state.noise
-        psi = self._psis(state, precision, index)
-        theta = self._thetas(state, psi, precision, index)
+        every = slice(None)
+        state, rows, columns = self.answers(state, index)
+        psi = self.decoded(self._psis(state, precision, index, Part(every, columns)))
+        theta = self._thetas(state, psi, precision, index, Part(every, rows))
         prior = NoisePrior(state.scale, state.shape, self.noise_rate * self.noise_shape / state.shape)
-        noise, prior = prior.redrawn(*self._residuals(theta, psi), rng)
+        noise, prior = prior.redrawn(*self._residuals(theta, psi, rows), rng)
         shape, scale = redrawn_shape(prior.shape, prior.scale, noise, rng)
         theta_prior, psi_prior = state.theta_prior, state.psi_prior
         if learning:
@@ -71,30 +77,39 @@ class GaussianChain(Chain):
         state = replace(state, theta=theta, psi=psi, noise=noise, scale=scale, shape=shape)
         return replace(state, theta_prior=theta_prior, psi_prior=psi_prior)
 
-    def _psis(self, state: ChainState, precision: Floats, index: int) -> Floats:
-        columns = self.observations.columns
-        codes = self.codes(state.psi)
+    def redrawn(self, state: ChainState, users: Part, items: Part, index: int) -> ChainState:
+        """Draw the thetas of some users, then the psis of some items, given all the rest."""
+        precision, theta, psi = 1.0 / state.noise, state.theta.copy(), state.psi.copy()
+        theta[users.rows] = self._thetas(state, psi, precision, index, users)
+        state = replace(state, theta=theta)
+        psi[items.rows] = self.levels[self._psis(state, precision, index, items)]
+        return replace(state, psi=psi)
+
+    def _psis(self, state: ChainState, precision: Floats, index: int, part: Part) -> Codes:
+        columns = part.view
+        codes = self.codes(state.psi)[part.rows]
         fresh = np.empty_like(codes)
-        pull, centre = state.psi_prior.precision, state.psi_prior.centre
+        pull, centre = state.psi_prior.precision, state.psi_prior.centre[part.rows]
         if self.unobserved:
             noes = self.unobserved * (precision * state.theta.T) @ state.theta
             centre, pull = prior_with_noes(centre, pull, noes)
         table = corrected(columns, self.unobserved)
         given = (precision, state.theta, codes, self.levels, centre, pull, ROUNDS)
-        seeds = self.row_seeds(index, ITEM_SIDE)
+        seeds = self.row_seeds(index, ITEM_SIDE)[part.rows]
 
         def share(first: int, last: int) -> None:
             draw_psis(*table, *given, seeds[first:last], first, last, fresh)
 
         self.dealer.deal(share, len(codes), 1, columns.indptr, LEVEL_COST * self.n_events, 2 * len(self.levels))
-        return self.decoded(fresh)
+        return fresh
 
-    def _thetas(self, state: ChainState, psi: Floats, precision: Floats, index: int) -> Floats:
-        rows, prior = self.observations.rows, state.theta_prior
+    def _thetas(self, state: ChainState, psi: Floats, precision: Floats, index: int, part: Part) -> Floats:
+        rows, prior, which = part.view, state.theta_prior, part.rows
         table = corrected(rows, self.unobserved)
         whole = self.unobserved * psi.T @ psi if self.unobserved else np.empty((0, 0))
-        given = (precision, psi, whole, state.theta, prior.concentration, prior.centre, USER_ROUNDS)
-        theta, seeds = np.empty_like(state.theta), self.row_seeds(index, USER_SIDE)
+        now = state.theta[which]
+        given = (precision[which], psi, whole, now, prior.concentration, prior.centre[which], USER_ROUNDS)
+        theta, seeds = np.empty_like(now), self.row_seeds(index, USER_SIDE)[which]
 
         def share(first: int, last: int) -> None:
             draw_thetas(*table, *given, seeds[first:last], first, last, theta)
@@ -102,9 +117,8 @@ class GaussianChain(Chain):
         self.dealer.deal(share, len(theta), 1, rows.indptr, self.n_events * self.n_events, _THETA_COST)
         return theta
 
-    def _residuals(self, theta: Floats, psi: Floats) -> tuple[Floats, Floats]:
+    def _residuals(self, theta: Floats, psi: Floats, rows: View) -> tuple[Floats, Floats]:
         """Return each user's residual sum of squares and number of answers, those not given counted by their weight."""
-        rows = self.observations.rows
         table = (rows.indptr, rows.indices, rows.values, rows.weights)
         squares = np.empty(len(theta))
 

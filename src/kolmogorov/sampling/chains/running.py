@@ -83,7 +83,7 @@ class ThreadedGroup:
 @contextmanager
 def threaded_group(dealer: Threads, source: ChainSource, progress: SamplerState) -> Iterator[ThreadedGroup]:
     """Open as many chains as there are threads; what threads are left go to their rows."""
-    numbers = progress.next_numbers(source.plan.n_chains, at_once=dealer.n_threads)
+    numbers = progress.next_numbers(source.plan.next_look(progress.chain), at_once=dealer.n_threads)
     n = len(numbers)
     with ExitStack() as stack:
         dealers = [stack.enter_context(Threads(max(1, dealer.n_threads // n))) for _ in numbers]

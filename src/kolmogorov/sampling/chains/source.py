@@ -11,13 +11,16 @@ from kolmogorov.fitted.emission import emission_of
 from kolmogorov.sampling.chains.chain import Chain
 from kolmogorov.sampling.chains.discrete import DiscreteChain
 from kolmogorov.sampling.chains.gaussian import GaussianChain
+from kolmogorov.sampling.chains.mood import MoodChain
 from kolmogorov.sampling.plan import Plan
 from kolmogorov.sampling.priors.features import Features
 
 
-def chain_kind(likelihood: str) -> type[Chain]:
-    """Return the class of the chains of a likelihood."""
-    return GaussianChain if likelihood == "gaussian" else DiscreteChain
+def chain_kind(plan: Plan) -> type[Chain]:
+    """Return the class of the chains of a plan."""
+    if plan.likelihood != "gaussian":
+        return DiscreteChain
+    return MoodChain if plan.moods else GaussianChain
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,18 +34,17 @@ class ChainSource:
 
     def chain(self, number: int, dealer: Threads) -> Chain:
         """Make a chain. Chains of one seed must not share streams with those of the next."""
-        plan, kind = self.plan, chain_kind(self.plan.likelihood)
+        plan, kind = self.plan, chain_kind(self.plan)
         more: dict[str, Any] = {"unobserved": plan.unobserved}
         if kind is DiscreteChain:
             more = {"emission": emission_of(plan.likelihood, plan.levels, self.table)}
         return kind(
             self.table,
-            self.features.users,
+            self.features,
             n_events=plan.n_events,
             concentration=plan.concentration,
             seed=(self.seed * 1_000_003 + number) % 2**63,
             dealer=dealer,
-            item_features=self.features.items,
             levels=plan.levels,
             **more,
         )

@@ -17,8 +17,6 @@ from kolmogorov.fitting.descent.problem import Problem
 from kolmogorov.sampling.chains.chain import START, Chain
 from kolmogorov.sampling.chains.factors import Factors, settled_factors
 from kolmogorov.sampling.chains.state import ChainState
-from kolmogorov.sampling.priors.psi import PsiPrior
-from kolmogorov.sampling.priors.theta import ThetaPrior
 from kolmogorov.solvers import resolve
 
 #: How far an item's levels begin from its mean answer, and theta's concentration. By judgement: chains forget both.
@@ -59,8 +57,8 @@ def plain_start(chain: Chain) -> ChainState:
         theta=rng.dirichlet(np.ones(size), size=table.n_users),
         psi=chain.levels[nearest(psi, chain.levels)],
         noise=np.full(table.n_users, variance),
-        psi_prior=PsiPrior.start(chain.item_features, size, mean),
-        theta_prior=ThetaPrior.start(chain.features, size, chain.concentration or _CONCENTRATION),
+        psi_prior=chain.first_psi_prior(mean),
+        theta_prior=chain.first_theta_prior(chain.concentration or _CONCENTRATION),
         scale=chain.noise_shape * variance,
         alpha=np.full(size, 1.0 if chain.concentration is None else chain.concentration / size),
         shape=chain.noise_shape,
@@ -96,6 +94,6 @@ def _from_factors(chain: Chain, plain: ChainState, found: Factors, rng: np.rando
         psi=chain.levels[nearest(psi, chain.levels)],
         noise=np.full(len(theta), found.noise),
         psi_prior=prior,
-        theta_prior=ThetaPrior.start(chain.features, size, chain.concentration or float(size * size)),
+        theta_prior=chain.first_theta_prior(chain.concentration or float(size * size)),
         scale=chain.noise_shape * found.noise,
     )

@@ -42,8 +42,9 @@ def fitting_chains(cuda: Cuda, chain: Chain, per_entry: int) -> int:
             f"On a GPU models are drawn with at most {_MOST_EVENTS} events, got n_events={chain.n_events}."
         )
     table, size, budget = chain.observations, chain.n_events, cuda.budget()
-    fixed = 2 * 12 * len(table) + 4 * (chain.features.size + chain.item_features.size)
-    n_features = 1 + max(chain.features.shape[1], chain.item_features.shape[1], size)
+    features = chain.features
+    fixed = 2 * 12 * len(table) + 4 * (features.users.size + features.items.size)
+    n_features = 1 + max(features.users.shape[1], features.items.shape[1], size)
     rows = 8 * size * table.n_users + 5 * size * table.n_items + 4 * table.n_users
     own = rows + 8 * size * n_features * (_PARTS + 4) + per_entry * len(table)
     count = (budget - fixed) // own
@@ -113,11 +114,12 @@ class GpuChains(ABC, Generic[AnyChain]):
         any_chain = chains[0]
         self.levels, self.size = any_chain.levels, any_chain.n_events
         table = any_chain.observations
+        known = any_chain.features
         self.items, self.users = (
-            ChainSide(cuda, self.entries(view), self.answer_kind, Described.of(features, seen))
-            for view, features, seen in (
-                (table.columns, any_chain.item_features, any_chain.seen_items),
-                (table.rows, any_chain.features, any_chain.seen_users),
+            ChainSide(cuda, self.entries(view), self.answer_kind, Described.of(*described))
+            for view, described in (
+                (table.columns, (known.items, any_chain.seen_items, known.item_blocks)),
+                (table.rows, (known.users, any_chain.seen_users, known.user_blocks)),
             )
         )
         self.seeds = sent(cuda, [chain.seed for chain in chains], np.uint64)

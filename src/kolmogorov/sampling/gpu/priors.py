@@ -12,7 +12,7 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.sampling.priors.concentration import scored
 from kolmogorov.sampling.priors.noise import NoisePrior, shape_given
 from kolmogorov.sampling.priors.psi import FREEDOM, bartlett, drawn_shrinkage, with_ones
-from kolmogorov.sampling.priors.theta import FEATURE_RIDGE, RIDGE_ROUNDS, TINY
+from kolmogorov.sampling.priors.shrinkage import PATTERN_RIDGE, ROUNDS, TINY, Blocks, shrunk_slopes
 
 Generators = Sequence[np.random.Generator]
 
@@ -21,20 +21,21 @@ Generators = Sequence[np.random.Generator]
 class Described:
     """What is known of the rows of one side, the same for all chains.
 
-    The first of the `features` is 1; `seen` are the rows that priors are learned from, and `gram` sums the products of
-    their features.
+    The first of the `features` is 1, the last are `blocks` of attributes; `seen` are the rows that priors are learned
+    from, and `gram` sums the products of their features.
     """
 
     features: NDArray[np.float32]
     seen: NDArray[np.bool_]
     gram: Floats
+    blocks: Blocks = ()
 
     @classmethod
-    def of(cls, features: Floats, seen: NDArray[np.bool_]) -> Described:
+    def of(cls, features: Floats, seen: NDArray[np.bool_], blocks: Blocks = ()) -> Described:
         """Put ones before the features."""
         whole = with_ones(features).astype(np.float32)
         known = whole[seen].astype(np.float64)
-        return cls(whole, seen, known.T @ known)
+        return cls(whole, seen, known.T @ known, blocks)
 
     @property
     def n_seen(self) -> int:
@@ -57,7 +58,7 @@ def learned_psi_priors(
     are those before.
     """
     n_features, size = cross.shape[1:]
-    ridges = [drawn_shrinkage(*given) for given in zip(slopes, precision, rngs, strict=True)]
+    ridges = [drawn_shrinkage(*given, items.blocks) for given in zip(slopes, precision, rngs, strict=True)]
     spread = np.linalg.inv(items.gram + np.array([np.diag(ridge) for ridge in ridges]))
     columns = np.linalg.cholesky(np.linalg.inv(precision))
     freedom = size + FREEDOM + items.n_seen - np.arange(size)
@@ -80,33 +81,45 @@ def located_thetas(users: Described, cross: Floats) -> Floats:
     mean = cross[:, :1] / users.n_seen
     gram = users.gram[1:, 1:]
     about = cross[:, 1:] - users.gram[1:, :1] * mean
-    slopes = np.linalg.inv(gram + FEATURE_RIDGE * np.eye(len(gram))) @ about
+    slopes = np.linalg.inv(gram + PATTERN_RIDGE * np.eye(len(gram))) @ about
     return np.concatenate([mean, slopes], axis=1)
 
 
 def shrunk_thetas(users: Described, cross: Floats, squares: Floats) -> Floats:
     """Return what `located_thetas` does, with the ridges that make the thetas likely, as `ThetaPrior.shrunk` has it.
 
-    `squares` are the sums of squares of thetas. All chains have the same features, so that one turn of the axes makes
-    every system to be solved diagonal.
+    `squares` are the sums of squares of thetas.
     """
     mean = cross[:, :1] / users.n_seen
     if cross.shape[1] == 1:
         return mean
     about = cross[:, 1:] - users.gram[1:, :1] * mean
     total = squares - users.n_seen * (mean**2).sum(axis=(1, 2))
+    if not users.blocks:
+        return np.concatenate([mean, _one_block(users, about, total)], axis=1)
+    gram = users.gram[1:, 1:]
+    slopes = [shrunk_slopes(gram, *given, users.n_seen, users.blocks) for given in zip(about, total, strict=True)]
+    return np.concatenate([mean, slopes], axis=1)
+
+
+def _one_block(users: Described, about: Floats, total: Floats) -> Floats:
+    """Return what `shrunk_slopes` does of each chain, where there are no attributes.
+
+    All chains have the same features, so that one turn of the axes makes every system to be solved diagonal.
+    """
     lengths, axes = np.linalg.eigh(users.gram[1:, 1:])
     turned = axes.T @ about
     n_slopes, size = about[0].size, about.shape[2]
-    ridge = np.full(len(cross), FEATURE_RIDGE)
+    ridge = np.full(len(about), PATTERN_RIDGE)
     slopes = np.zeros_like(turned)
-    for _ in range(RIDGE_ROUNDS):
+    for _ in range(ROUNDS):
         inverse = 1.0 / (lengths + ridge[:, None])
         slopes = inverse[:, :, None] * turned
         variance = np.maximum(total - (slopes * turned).sum(axis=(1, 2)), TINY) / (users.n_seen * size)
         determined = n_slopes - ridge * size * inverse.sum(axis=1)
-        ridge = (1.0 + determined) / (1.0 / FEATURE_RIDGE + (slopes**2).sum(axis=(1, 2)) / variance)
-    return np.concatenate([mean, axes @ slopes], axis=1)
+        ridge = (1.0 + determined) / (1.0 / PATTERN_RIDGE + (slopes**2).sum(axis=(1, 2)) / variance)
+    found: Floats = axes @ slopes
+    return found
 
 
 def stepped_concentration(

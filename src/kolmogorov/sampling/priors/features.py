@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ from scipy.sparse.linalg import svds
 
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
+from kolmogorov.data.attributes.reading import TableAttributes
+from kolmogorov.sampling.priors.shrinkage import Blocks
 
 #: A table of which more is observed says nothing by its pattern. By judgement.
 _DENSE = 0.5
@@ -22,17 +24,37 @@ _NOTHING = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """What is known of users and of items: float64[n_users, k] and float64[n_items, l], standardised."""
+    """What is known of users and of items: float64[n_users, k] and float64[n_items, l], standardised.
+
+    The last columns of either are blocks of attributes, as wide as `user_blocks` and `item_blocks` say; those before
+    are of the pattern.
+    """
 
     users: Floats
     items: Floats
+    user_blocks: Blocks = ()
+    item_blocks: Blocks = ()
+
+    @classmethod
+    def none(cls, n_users: int, n_items: int) -> Features:
+        """Know nothing."""
+        return cls(np.zeros((n_users, 0)), np.zeros((n_items, 0)))
+
+    def with_attributes(self, known: TableAttributes) -> Features:
+        """Put attributes beside what is known already."""
+        found, users, items = self, known.users, known.items
+        if users is not None:
+            found = replace(found, users=np.hstack([found.users, users.values]), user_blocks=users.blocks)
+        if items is not None:
+            found = replace(found, items=np.hstack([found.items, items.values]), item_blocks=items.blocks)
+        return found
 
 
 def pattern_features(observations: Observations, count: int) -> Features:
     """Describe users and items, both by the same singular vectors."""
     count = _sensible(observations, count)
     if count < 1:
-        return Features(np.zeros((observations.n_users, 0)), np.zeros((observations.n_items, 0)))
+        return Features.none(observations.n_users, observations.n_items)
     left, _, right = _singular(observations, count)
     counts = observations.columns.counts
     # What is observed often is liked more, and not in proportion: hence the square of the logarithm.

@@ -1,4 +1,4 @@
-"""The prior of psi: normal, around what the pattern of the table says of an item."""
+"""The prior of psi: normal, around what is known of an item beside answers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
+from kolmogorov.sampling.priors.shrinkage import Blocks, usual_ridges
 
-#: What slopes are shrunk by: hardly for the mean; for features it is Gamma, with this mean and shape.
-#: By judgement.
-_MEAN_RIDGE, _FEATURE_RIDGE, _RIDGE_SHAPE = 0.1, 20.0, 0.5
+#: What slopes are shrunk by: hardly for the mean; for features it is Gamma, with this shape. By judgement.
+_MEAN_RIDGE, _RIDGE_SHAPE = 0.1, 0.5
 #: The least that slopes are shrunk by. Where there are more features than items, some slopes touch no item and grow
 #: with every draw; below this the sums of features could not be inverted.
 _LEAST_SHRINKAGE = 1e-6
@@ -28,19 +28,20 @@ class PsiPrior:
 
     The precision is a full matrix: an item that is liked is so in most events, and what is known of it in some events
     says much about the others. Slopes and precision are learned during burn-in and fixed after it, by each chain for
-    itself. The first of the features is 1.
+    itself. The first of the features is 1, and the last are `blocks` of attributes.
     """
 
     features: Floats
     slopes: Floats
     precision: Floats
+    blocks: Blocks = ()
 
     @classmethod
-    def start(cls, features: Floats, n_events: int, mean: float) -> PsiPrior:
+    def start(cls, features: Floats, n_events: int, mean: float, blocks: Blocks = ()) -> PsiPrior:
         """Begin with the same mean in all events, each for itself."""
         slopes = np.zeros((features.shape[1] + 1, n_events))
         slopes[0] = mean
-        return cls(with_ones(features), slopes, np.eye(n_events) / _START_SPREAD**2)
+        return cls(with_ones(features), slopes, np.eye(n_events) / _START_SPREAD**2, blocks)
 
     @property
     def centre(self) -> Floats:
@@ -50,12 +51,11 @@ class PsiPrior:
     def learned(self, psi: Floats, seen: NDArray[np.bool_], variance: float, rng: np.random.Generator) -> PsiPrior:
         """Draw slopes, then the precision, given the psis of the items observed, as if those were continuous.
 
-        How much slopes are shrunk is drawn first: features that say nothing must not be believed. `variance` by event
-        is what the precision's Wishart prior is around.
+        How much slopes are shrunk is drawn first. `variance` by event is what the precision's Wishart prior is around.
         """
         known, psi = self.features[seen], psi[seen]
         n, size = psi.shape
-        gram = known.T @ known + np.diag(drawn_shrinkage(self.slopes, self.precision, rng))
+        gram = known.T @ known + np.diag(drawn_shrinkage(self.slopes, self.precision, rng, self.blocks))
         mean = np.linalg.solve(gram, known.T @ psi)
         rows, columns = np.linalg.cholesky(np.linalg.inv(gram)), np.linalg.cholesky(np.linalg.inv(self.precision))
         slopes = mean + rows @ rng.standard_normal(mean.shape) @ columns.T
@@ -64,14 +64,14 @@ class PsiPrior:
         return replace(self, slopes=slopes, precision=drawn)
 
 
-def drawn_shrinkage(slopes: Floats, precision: Floats, rng: np.random.Generator) -> Floats:
+def drawn_shrinkage(slopes: Floats, precision: Floats, rng: np.random.Generator, blocks: Blocks = ()) -> Floats:
     """Draw what each row of the slopes is shrunk by, given the slopes; the first are those of the mean."""
     shrinkage = np.full(len(slopes), _MEAN_RIDGE)
-    if len(slopes) > 1:
-        others = slopes[1:]
+    for block, usual in usual_ridges(len(slopes) - 1, blocks):
+        others = slopes[1:][block]
         energy = float(((others @ precision) * others).sum())
-        rate = _RIDGE_SHAPE / _FEATURE_RIDGE + 0.5 * energy
-        shrinkage[1:] = max(rng.gamma(_RIDGE_SHAPE + 0.5 * others.size) / rate, _LEAST_SHRINKAGE)
+        rate = _RIDGE_SHAPE / usual + 0.5 * energy
+        shrinkage[1:][block] = max(rng.gamma(_RIDGE_SHAPE + 0.5 * others.size) / rate, _LEAST_SHRINKAGE)
     return shrinkage
 
 

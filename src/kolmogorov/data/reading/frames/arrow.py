@@ -17,7 +17,7 @@ from kolmogorov.data.numbers.columns import Place
 from kolmogorov.data.numbers.reader import NumberReader
 from kolmogorov.data.reading.columns import TableForm
 from kolmogorov.data.reading.shape import Batch, RowSource, Shape, refuse_empty
-from kolmogorov.errors import DataError
+from kolmogorov.errors import DataError, EmptyDataError
 
 #: Rows that are read together. By judgement: their columns take some megabytes.
 _BATCH = 1 << 19
@@ -81,7 +81,7 @@ class ParquetSource(RowSource):
         with opened_parquet(self.path) as file:
             wanted, shape = self._form.projected(file.schema_arrow.names)
             if file.metadata.num_rows == 0:
-                raise DataError(f"{self.path} holds no ratings.")
+                raise EmptyDataError(f"{self.path} holds no ratings.")
             groups = range(file.num_row_groups) if self._row_group is None else [self._row_group]
             self._first_row = sum(file.metadata.row_group(k).num_rows for k in range(groups[0]))
             most = min(_BATCH, shape.most_rows)
@@ -107,7 +107,7 @@ def parquet_pairs(path: str | os.PathLike[str], form: TableForm) -> tuple[list[s
             ids = normalise_ids(cells.to_numpy(zero_copy_only=False), role, lambda row: f"{path}, row {row}")
             sides.append([str(identifier) for identifier in ids.tolist()])
     if not sides[0]:
-        raise DataError(f"{path} holds no pairs.")
+        raise EmptyDataError(f"{path} holds no pairs.")
     return sides[0], sides[1]
 
 
@@ -168,6 +168,12 @@ class ArrowBatch:
         with _worded("The column of titles cannot be read"):
             cells: list[Any] = _plain(self._batch.column(column)).to_pylist()
         return cells
+
+    def moments(self, column: int) -> Any:
+        """Return the cells of a column of times: dates and numbers as an array, texts as they are."""
+        with _worded("The column of times cannot be read"):
+            cells = _plain(self._batch.column(column))
+            return cells.to_pylist() if _is_text(_kind(cells)) else _decoded(cells)
 
     def numbers(self, column: int, reader: NumberReader, place: Place) -> Floats:
         """Return a column as numbers; texts are read once for each that is distinct."""

@@ -18,7 +18,7 @@ from typing import IO, Any, BinaryIO, cast
 from kolmogorov._support.wording import advice, option
 from kolmogorov.data.reading.text.compression import DAMAGE, decompressed
 from kolmogorov.data.reading.text.encoding import AUTO, LOOKED_AT, guessed_encoding
-from kolmogorov.errors import DataError
+from kolmogorov.errors import DataError, EmptyDataError
 
 WHITESPACE = "whitespace"
 #: Characters of a line, and of a record that goes over several lines, at most. By judgement, as are the limits below.
@@ -238,7 +238,7 @@ class TextFile:
         except DAMAGE as error:
             raise DataError(f"{self.name} cannot be decompressed: {error}.") from None
         if not start:
-            raise DataError(f"{self.name} is empty.")
+            raise EmptyDataError(f"{self.name} is empty.")
         self.encoding = self._guessed(start) if self.encoding == AUTO else self.encoding
         if self.encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
             self.encoding = "utf-8-sig"

@@ -14,8 +14,8 @@ from kolmogorov.data.reading.columns import (
     Roles,
     checked_position,
     guessed_roles,
+    is_time,
     pick_columns,
-    time_column,
     title_column,
     usual_columns,
 )
@@ -23,7 +23,7 @@ from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.data.reading.shape import ListShape, Shape
 from kolmogorov.data.reading.text.file import WHITESPACE, TextFile
 from kolmogorov.data.reading.wide import WideShape
-from kolmogorov.errors import DataError, ParameterError
+from kolmogorov.errors import DataError, EmptyDataError, ParameterError
 
 _EXCEL = re.compile(r"\"?sep=(.|\\t)\"?", re.IGNORECASE)
 SEPARATORS = ("::", "\t", ",", ";", "|")
@@ -48,7 +48,7 @@ class Layout:
         if options.wide:
             return WideShape(self.names, self.positions["user"], options, as_text=True, source=source)
         names = self.names if self.has_header else []
-        title, time = title_column(names, self.positions), time_column(names)
+        title, time = title_column(names, self.positions), next((name for name in names if is_time(name)), None)
         guessed = guessed_roles(names, options, self.positions)
         return ListShape(self.positions, options, names, guessed, source=source, title=title, time=time)
 
@@ -64,7 +64,7 @@ def recognise(file: TextFile, options: ReadingOptions, roles: Roles | None = Non
         file.drop_first_line()
         line = file.first_line()
     if not line.strip():
-        raise DataError(f"{file.name} is empty.")
+        raise EmptyDataError(f"{file.name} is empty.")
     separator = separator_of(line) if told == "auto" else told.replace("\\t", "\t")
     first = [field.strip() for field in file.fields(line, separator)]
     by_name = any(isinstance(column, str) for column in options.columns.values())
@@ -86,7 +86,8 @@ def recognise(file: TextFile, options: ReadingOptions, roles: Roles | None = Non
     positions = {role: USUAL_POSITIONS[role] for role in roles}
     if options.only_yes and len(first) == 2:
         positions.pop("value", None)
-    positions.update({role: column for role, column in options.columns.items() if column is not None})
+    asked = {role: column for role, column in options.columns.items() if column is not None}
+    positions.update({role: column for role, column in asked.items() if role != "time" or "value" in roles})
     positions = {role: checked_position(place, len(first), role, file.name) for role, place in positions.items()}
     numbered = [str(position - (position > positions["user"])) for position in range(len(first))]
     return Layout(separator, False, numbered, positions)
@@ -99,7 +100,7 @@ def _has_header(file: TextFile, first: list[str], separator: str, options: Readi
     usual = usual_columns(first, options.known_names)
     if options.wide or {"user", "item"} <= usual.keys():
         return True
-    if "value" not in roles or any(_is_number(field) or not field for field in first):
+    if "value" not in roles or any(is_number(field) or not field for field in first):
         return False
     if options.only_yes and len(first) == 2:
         # Two texts are a header where one of them has a usual name.
@@ -120,7 +121,7 @@ def _could_be_either(first: list[str], second: list[str], at: int) -> bool:
     word = first[at].casefold()
     if word not in PAIR_OF or Notation().begins(word, second[at]) or second[at].strip() not in ("0", "1"):
         return False
-    return not any(_is_number(field) for field in second[:at])
+    return not any(is_number(field) for field in second[:at])
 
 
 def separator_of(line: str) -> str:
@@ -139,7 +140,8 @@ def separator_of(line: str) -> str:
     return found[0] if found else WHITESPACE
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Tell whether a text is a number, with a point or a comma before decimals."""
     try:
         float(text.replace(",", "."))
     except ValueError:

@@ -20,7 +20,7 @@ from kolmogorov.data.reading.provenance import TableLayout
 from kolmogorov.data.reading.shape import Batch, RowSource, Shape
 from kolmogorov.data.reading.text.file import TextFile
 from kolmogorov.data.reading.text.layout import Layout, recognise
-from kolmogorov.errors import DataError
+from kolmogorov.errors import DataError, EmptyDataError
 
 #: Records that are read together: their texts stay in the processor's cache. By judgement.
 _CHUNK = 4_096
@@ -48,7 +48,9 @@ class TextSource(RowSource):
                 empty, self._lines = False, lines
                 yield shape, _TextBatch(columns)
             if empty:
-                raise DataError(f"{self._name} holds no ratings{' below its header' if layout.has_header else ''}.")
+                raise EmptyDataError(
+                    f"{self._name} holds no ratings{' below its header' if layout.has_header else ''}."
+                )
 
     def layout(self) -> TableLayout | None:
         """Return how the file is laid out, once it was read."""
@@ -81,6 +83,8 @@ class _TextBatch:
         """Return the cells of a column."""
         return self._columns[column]
 
+    moments = texts
+
 
 def read_pairs(path: str | os.PathLike[str], options: ReadingOptions) -> tuple[list[str], list[str]]:
     """Read a file of (user, item) lines, as text; further columns are ignored."""
@@ -91,7 +95,7 @@ def read_pairs(path: str | os.PathLike[str], options: ReadingOptions) -> tuple[l
             for role, texts in pairs.items():
                 texts.extend(text.strip() for text in columns[layout.positions[role]])
     if not pairs["user"]:
-        raise DataError(f"{file.name} holds no pairs.")
+        raise EmptyDataError(f"{file.name} holds no pairs.")
     return pairs["user"], pairs["item"]
 
 

@@ -1,0 +1,1 @@
+"""Moods of users: what times tell of answers."""

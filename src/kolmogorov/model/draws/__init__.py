@@ -1,0 +1,1 @@
+"""What models that are drawn can do beyond others."""

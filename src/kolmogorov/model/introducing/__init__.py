@@ -1,0 +1,1 @@
+"""New users and items, of whom or which there are only attributes."""

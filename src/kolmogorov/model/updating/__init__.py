@@ -1,0 +1,1 @@
+"""Models that go on learning: what new, corrected and removed entries make of them."""

@@ -1,0 +1,1 @@
+"""What the page opens with: the table, and one prediction taken apart."""

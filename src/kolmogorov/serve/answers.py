@@ -1,0 +1,215 @@
+"""What a model answers to requests, as plain data; nothing here knows of the web."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kolmogorov.data import Vocabulary
+from kolmogorov.errors import DataError, UnknownIdError, UnknownIdWarning
+from kolmogorov.interpret.events.explanation import Explanation, explain
+from kolmogorov.interpret.lists import ListExplanation
+from kolmogorov.model.event_model import EventModel
+from kolmogorov.model.lists import ListModel
+from kolmogorov.serve.wanted import check_wanted, parts_of
+from kolmogorov.surface.guests import observations_of_several
+from kolmogorov.surface.ranking import predicted_columns
+
+Id = int | str
+#: Scores of users' lists, and guests, that are computed between two looks whether the answer is still wanted. Of draws
+#: scores are counted in each, and guests are fewer, whom every draw places.
+_SCORES, _GUESTS, _GUESTS_OF_DRAWS = 1 << 22, 32, 4
+
+
+def id_in(vocabulary: Vocabulary, given: Id) -> Any:
+    """Return an id as the model has it; a title serves, and so does a number that is written as text.
+
+    Examples
+    --------
+    >>> id_in(Vocabulary.of([7, 8]), "7"), id_in(Vocabulary.of(["7"]), 7)
+    (7, '7')
+    """
+    return vocabulary.parse(str(given))
+
+
+def predicted(model: Any, pairs: Sequence[tuple[Id, Id]], *, strict: bool) -> list[dict[str, Any]]:
+    """Return the probability and the rating of each pair, of lists a score; the unknown is average, and marked."""
+    sides = [_rows(names, [pair[side] for pair in pairs], what) for side, (names, what) in enumerate(_sides(model))]
+    users, items = (rows for rows in sides)
+    fitted = model.fitted_
+    known = (users >= 0) & (items >= 0)
+    if strict and not known.all():
+        pair = pairs[int(np.argmin(known))]
+        what, given = ("user", pair[0]) if users[int(np.argmin(known))] < 0 else ("item", pair[1])
+        raise UnknownIdError(f"The model has no data on {what} {given!r}.")
+    users, items = np.where(users < 0, len(fitted.users), users), np.where(items < 0, len(fitted.items), items)
+    found = _records(predicted_columns(fitted, fitted.at_rows(users, items)))
+    return [
+        {"user": pair[0], "item": pair[1], **said, "known": bool(k)}
+        for pair, said, k in zip(pairs, found, known, strict=True)
+    ]
+
+
+def recommended(
+    model: Any, users: Sequence[Id], n: int, *, exclude_seen: bool = True, min_count: int | None = None
+) -> list[dict[str, Any]]:
+    """Return the list of each user; one who is named several times is asked for once."""
+    ids = [_known_user(model, user) for user in users]
+    distinct = list(dict.fromkeys(ids))
+    lists: dict[Any, list[dict[str, Any]]] = {user: [] for user in distinct}
+    each = len(model.items_) * getattr(model.fitted_, "n_draws", 1)
+    for part in parts_of(len(distinct), max(1, _SCORES // each)):
+        check_wanted()
+        for row in _records(model._asked(distinct[part], n, min_count=min_count, exclude_seen=exclude_seen)):
+            lists[row.pop("user")].append(row)
+    return [{"user": user, "items": lists[i]} for user, i in zip(users, ids, strict=True)]
+
+
+def recommended_to_guests(
+    model: Any, guests: Sequence[Mapping[str, float]], n: int, *, min_count: int | None = None
+) -> list[dict[str, Any]]:
+    """Return the list of each guest, and which of their items the model does not know."""
+    strange = [[key for key in ratings if not _knows(model.items_, key)] for ratings in guests]
+    lists: list[list[dict[str, Any]]] = [[] for _ in guests]
+    some = _GUESTS_OF_DRAWS if hasattr(model.fitted_, "n_draws") else _GUESTS
+    for part in parts_of(len(guests), some):
+        check_wanted()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnknownIdWarning)
+            told = observations_of_several(model.fitted_, guests[part])
+            columns = model._asked(told, n, min_count=min_count)
+        for row in _records(columns):
+            lists[part.start + row.pop("user")].append(row)
+    return [{"items": items, "left_out": left} for items, left in zip(lists, strange, strict=True)]
+
+
+def explained(model: Any, user: Id, item: Id, *, rules: bool = False) -> dict[str, Any]:
+    """Return what everybody would get, and what sets this user's prediction apart, step by step."""
+    user_id, item_id = _known_user(model, user), id_in(model.items_, item)
+    why: Explanation | ListExplanation
+    if isinstance(model, EventModel):
+        why = explain(model.fitted_, model._one_model, user_id, item_id, "error", None, with_reasons=rules)
+    elif isinstance(model, ListModel):
+        why = model.explain(user_id, item_id)
+    else:
+        raise DataError(f"A {type(model).__name__} has no events to explain by.")
+    return {
+        "user": user,
+        "item": item,
+        "sentence": why.sentence,
+        **why.said,
+        "steps": [{"name": name, "amount": float(amount)} for name, amount in why.steps],
+        "rules": [_reason(reason) for reason in getattr(why, "reasons", ())],
+    }
+
+
+def similar(model: Any, item: Id, n: int) -> list[dict[str, Any]]:
+    """Return the items most like one."""
+    return _records(model._similar_columns(id_in(model.items_, item), n))
+
+
+def events(model: Any, n_items: int = 10) -> list[dict[str, Any]]:
+    """Return the events, each by its share and by what its people like more than everybody does."""
+    if not isinstance(model, (EventModel, ListModel)):
+        raise DataError(f"A {type(model).__name__} has no events.")
+    return [
+        {"number": event.number, "name": event.name, "share": float(event.share), "items": list(event.items)}
+        for event in model.events(n_items)
+    ]
+
+
+def found_items(model: Any, text: str, n: int) -> list[dict[str, Any]]:
+    """Return items whose name holds a text, those observed most often first; of no text, all of them."""
+    fitted, wanted = model.fitted_, text.casefold()
+    names = fitted.items.ids if fitted.items.labels is None else fitted.items.labels
+    counts = fitted.item_counts
+    order = np.argsort(-counts, kind="stable")
+    found = []
+    for row in order.tolist():
+        if wanted in str(names[row]).casefold():
+            found.append({"item": _plain(fitted.items.ids[row]), "title": str(names[row]), "count": int(counts[row])})
+            if len(found) == n:
+                break
+    return found
+
+
+def described(model: Any) -> dict[str, Any]:
+    """Return what is served, in numbers."""
+    fitted = model.fitted_
+    return {
+        "model": type(model).__name__,
+        "users": len(fitted.users),
+        "items": len(fitted.items),
+        "ratings": len(fitted.training),
+        "scale": {"minimum": fitted.scale.minimum, "maximum": fitted.scale.maximum},
+    }
+
+
+def warmed(model: Any) -> Any:
+    """Return a model after it has answered once: what it makes at first use is there before anybody waits for it."""
+    fitted = model.fitted_
+    user, item = fitted.users.ids[fitted.user_seen][0], fitted.items.ids[fitted.item_seen][0]
+    predicted(model, [(_plain(user), _plain(item))], strict=False)
+    recommended(model, [_plain(user)], 1)
+    similar(model, _plain(item), 1)
+    if isinstance(model, (EventModel, ListModel)):
+        recommended_to_guests(model, [{str(item): float(fitted.scale.maximum)}], 1)
+        explained(model, _plain(user), _plain(item))
+    return model
+
+
+def _known_user(model: Any, given: Id) -> Any:
+    """Return the id of a user; an error names nobody but who was asked for."""
+    vocabulary, placed = model.users_, model.fitted_.user_known
+    rows = _rows((vocabulary, placed), [given], "user")
+    if rows[0] < 0:
+        raise UnknownIdError(f"The model has no data on user {given!r}.")
+    return _plain(vocabulary.ids[rows[0]])
+
+
+def _sides(model: Any) -> tuple[tuple[Any, str], tuple[Any, str]]:
+    fitted = model.fitted_
+    return ((fitted.users, fitted.user_known), "user"), ((fitted.items, fitted.item_known), "item")
+
+
+def _rows(side: tuple[Vocabulary, Any], given: Sequence[Id], what: str) -> Any:
+    """Return row numbers of ids, -1 for those without a place of their own."""
+    vocabulary, seen = side
+    rows = vocabulary.encode([_or_nothing(vocabulary, one) for one in given], what)
+    return np.where((rows >= 0) & seen[rows], rows, -1)
+
+
+def _or_nothing(vocabulary: Vocabulary, given: Id) -> Any:
+    """Return an id of the model's kind; one of another kind is one that it does not have."""
+    try:
+        return id_in(vocabulary, given)
+    except UnknownIdError:
+        return "\0" if vocabulary.holds_strings else -(2**62)
+
+
+def _knows(items: Vocabulary, key: Id) -> bool:
+    found = _or_nothing(items, key)
+    return bool(items.encode([found])[0] >= 0)
+
+
+def _records(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return columns as rows of plain numbers and texts."""
+    lists = [np.asarray(column).tolist() for column in columns.values()]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
+
+
+def _reason(reason: Any) -> dict[str, Any]:
+    return {
+        "known": reason.antecedent,
+        "so": reason.consequent,
+        "held": int(reason.held),
+        "of": int(reason.support),
+        "base_rate": float(reason.base_rate),
+    }
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,1 @@
+"""What requests and answers hold: their forms, with examples."""

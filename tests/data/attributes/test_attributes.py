@@ -1,0 +1,263 @@
+"""Frames of attributes: kinds are recognised, blocks are standardised, what cannot be used is named."""
+
+import datetime
+import json
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kolmogorov.data import Vocabulary
+from kolmogorov.data.attributes.cells import as_numbers, kind_of, plain_cells
+from kolmogorov.data.attributes.encoding import Attribute, UnusableError
+from kolmogorov.data.attributes.reading import described, read_attributes
+from kolmogorov.errors import DataError, InvariantError, KolmogorovWarning
+
+PEOPLE = {
+    "user_id": [3, 1, 2, 5, 4, 6, 9],
+    "age": [20.0, 30.0, None, 50.0, 60.0, 70.0, 1000.0],
+    "job": ["nurse", "nurse", "cook", "nurse", "cook", "cook", "nurse"],
+    "likes": ["tea|jam", "tea", "", "jam|tea", "jam", "tea", "jam"],
+    "member": [True, False, True, True, None, False, False],
+}
+KNOWN = Vocabulary.of([1, 2, 3, 4, 5, 6])
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_every_library_says_the_same(library):
+    found = read_attributes(library(PEOPLE), KNOWN, "users")
+    assert [column.kind for column in found.columns] == ["number", "category", "list", "boolean"]
+    assert found.blocks == (1, 2, 2, 1)
+    assert found.n_ignored == 1
+    assert found.known.all()
+    # User 9 is not in the table, and 1000 must not shift the mean.
+    age = np.array([30.0, np.nan, 20.0, 60.0, 50.0, 70.0])
+    expected = (age - np.nanmean(age)) / np.nanstd(age)
+    np.testing.assert_allclose(found.values[:, 0], np.where(np.isnan(age), 0.0, expected))
+    again = read_attributes(pd.DataFrame(PEOPLE), KNOWN, "users")
+    np.testing.assert_array_equal(found.values, again.values)
+
+
+def test_real_lists_and_lists_in_text_are_the_same():
+    texts = ["a|b", "b", None, "a", "b|a", "a"]
+    lists = [None if text is None else text.split("|") for text in texts]
+    one, other = Attribute.of("x", texts), Attribute.of("x", lists)
+    assert one == other
+    np.testing.assert_array_equal(one.encode(texts), other.encode(lists))
+
+
+@given(
+    st.lists(st.one_of(st.none(), st.sampled_from(["a", "b", "c"])), min_size=9, max_size=40),
+    st.sampled_from(["category", "list"]),
+)
+def test_blocks_of_categories_have_mean_zero_and_variance_one(cells, kind):
+    if kind == "list":
+        cells = [None if cell is None else [cell, "d"] for cell in cells]
+    try:
+        found = Attribute.of("x", cells)
+    except UnusableError:
+        return
+    block = found.encode(cells)
+    has = np.array([cell is not None for cell in cells])
+    assert not block[~has].any()
+    np.testing.assert_allclose(block[has].mean(axis=0), 0.0, atol=1e-9)
+    np.testing.assert_allclose(block[has].var(axis=0).sum(), 1.0, rtol=1e-9)
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(-1e3, 1e3)), min_size=3, max_size=40), st.floats(-50, 50))
+def test_numbers_do_not_depend_on_where_zero_is_nor_on_their_unit(cells, shift):
+    moved = [None if cell is None else 3.0 * cell + shift for cell in cells]
+    try:
+        found, other = Attribute.of("x", cells), Attribute.of("x", moved)
+    except UnusableError:
+        return
+    if np.nanstd(as_numbers(cells)) > 1.0:
+        np.testing.assert_allclose(found.encode(cells), other.encode(moved), atol=1e-6)
+
+
+@given(st.permutations(range(7)))
+def test_the_order_of_rows_does_not_matter(order):
+    frame = pd.DataFrame(PEOPLE)
+    np.testing.assert_allclose(
+        read_attributes(frame.iloc[list(order)], KNOWN, "users").values,
+        read_attributes(frame, KNOWN, "users").values,
+        atol=1e-12,
+    )
+
+
+def test_attributes_survive_json():
+    for column in read_attributes(pd.DataFrame(PEOPLE), KNOWN, "users").columns:
+        assert Attribute.from_dict(json.loads(json.dumps(column.to_dict()))) == column
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kind": "spell"},
+        {"scale": 0.0},
+        {"scale": float("nan")},
+        {"centre": []},
+        {"categories": [1, 2], "kind": "list"},
+        {"n_rare": -1},
+        {"n_rare": "2"},
+    ],
+)
+def test_what_is_no_attribute_is_refused(change):
+    stored = Attribute.of("age", [1.0, 2.0, 3.0]).to_dict()
+    with pytest.raises(InvariantError):
+        Attribute.from_dict(stored | change)
+
+
+def test_bad_columns_are_named_in_one_sentence():
+    n = 1500
+    frame = pl.DataFrame(
+        {
+            "item": list(range(n)),
+            "same": [1] * n,
+            "title": [f"film {k}" for k in range(n)],
+            "maker": [f"maker {k % 1100}" if k < 1100 else f"maker {k % 20}" for k in range(n)],
+            "nothing": pl.Series([None] * n, dtype=pl.Float64),
+            "rows": [{"a": 1}] * n,
+            "year": [1900 + k % 100 for k in range(n)],
+        }
+    )
+    with pytest.warns(KolmogorovWarning) as caught:
+        found = read_attributes(frame, Vocabulary.range(n), "items")
+    assert len(caught) == 1
+    sentence = str(caught[0].message)
+    assert [column.name for column in found.columns] == ["year"]
+    for part in ("'same' (always the same)", "'title' (1,500 different", "'maker' (", "'nothing' (empty)", "'rows' ("):
+        assert part in sentence
+
+
+@pytest.mark.parametrize("name", ["id", "ID", "imdb_id", "imdbId", "tmdb id", "movie_nr", "userid"])
+def test_numbers_that_are_ids_are_left_out(name):
+    numbers = np.random.default_rng(0).permutation(900)[:40].tolist()
+    with pytest.raises(UnusableError, match="a different id in each of 40 rows"):
+        Attribute.of(name, numbers)
+    assert Attribute.of(name, [*numbers, numbers[0]]).kind == "number"
+    assert Attribute.of(name, [number + 0.5 for number in numbers]).kind == "number"
+
+
+def test_numbers_that_count_the_rows_are_left_out():
+    with pytest.raises(UnusableError, match="a number of the row: 150 of them at equal distances"):
+        Attribute.of("serial", [None, *range(7, 1507, 10)])
+    # Years of few films may be all that there are, and prices differ.
+    assert Attribute.of("year", list(range(1950, 2010))).kind == "number"
+    assert Attribute.of("price", np.random.default_rng(0).permutation(9000)[:200].tolist()).kind == "number"
+    for name in ("paid", "grid", "bid"):
+        assert Attribute.of(name, [3, 1, 7]).kind == "number"
+
+
+def test_more_categories_than_can_be_used():
+    with pytest.raises(UnusableError, match="1,001 categories, at most 1,000"):
+        Attribute.of("x", [f"{k} of them" for k in range(1001)] * 2)
+
+
+def test_rare_categories_count_as_none_of_the_others():
+    cells = ["a"] * 5 + ["b"] * 4 + ["rare", "rare"]
+    found = Attribute.of("x", cells)
+    assert found.categories == ("a", "b")
+    assert found.words == "2 categories, 1 rarer left out"
+    many = Attribute.of("x", [f"{k}th" for k in range(900)] * 3)
+    assert many.words == "200 categories, 700 rarer left out"
+    np.testing.assert_array_equal(found.encode(["rare"]), found.encode(["never seen"]))
+
+
+def test_ids_are_in_an_index_that_says_something_or_in_a_named_or_the_first_column():
+    ages = [20, 30, 40]
+    by_index = pd.DataFrame({"age": ages}, index=["c", "a", "b"])
+    by_name = pd.DataFrame({"age": ages, "user": ["c", "a", "b"]})
+    by_place = pl.DataFrame({"who": ["c", "a", "b"], "age": ages})
+    named = pd.DataFrame({"age": ages}, index=pd.Index(["c", "a", "b"], name="who"))
+    known = Vocabulary.of(["a", "b", "c"])
+    first, *others = (read_attributes(frame, known, "users").values for frame in (by_index, by_name, by_place, named))
+    assert np.argsort(first[:, 0]).tolist() == [2, 0, 1]
+    for other in others:
+        np.testing.assert_array_equal(first, other)
+
+
+def test_ids_that_are_text_here_and_numbers_there_are_the_same():
+    frame = pl.DataFrame({"user": ["1", "2", "3"], "age": [1, 2, 3]})
+    assert read_attributes(frame, KNOWN, "users").known.sum() == 3
+
+
+def test_wrong_frames_are_told():
+    with pytest.raises(DataError, match="must be a data frame"):
+        read_attributes([1, 2], KNOWN, "users")
+    with pytest.raises(DataError, match="one row for each id, but 1 in 'user' has several"):
+        read_attributes(pd.DataFrame({"user": [1, 1], "age": [1, 2]}), KNOWN, "users")
+    with pytest.raises(DataError, match="None of the 2 ids"):
+        read_attributes(pd.DataFrame({"user": [70, 80], "age": [1, 2]}), KNOWN, "users")
+    with pytest.raises(DataError, match="there is only one"):
+        read_attributes(pd.DataFrame({"user": [1, 2]}), KNOWN, "users")
+
+
+def test_new_rows_are_described_in_the_columns_that_were_learned():
+    found = read_attributes(pd.DataFrame(PEOPLE), KNOWN, "users")
+    new = pl.DataFrame({"user": [70, 20], "job": ["cook", "pilot"], "shoes": [1, 2]})
+    with pytest.warns(KolmogorovWarning, match=r"1 of 'job' \(such as 'pilot', a category that was not learned\)"):
+        told = described(new, found.columns, "users")
+    values = told.values
+    assert told.ids.ids.tolist() == [20, 70]
+    assert told.ids.ids[told.order].tolist() == [70, 20]
+    assert values.shape == (2, 6)
+    assert not values[:, [0, 3, 4, 5]].any()
+    np.testing.assert_array_equal(values[1], np.r_[0.0, found.columns[1].encode(["cook"])[0], 0.0, 0.0, 0.0])
+    with pytest.raises(DataError, match="none of the columns that were learned"):
+        described(pl.DataFrame({"user": [1], "shoes": [2]}), found.columns, "users")
+
+
+@pytest.mark.parametrize(
+    ("yes", "no"),
+    [(True, False), ("True", "False"), ("TRUE", " false "), ("yes", "no"), ("Y", "n"), ("ja", "nein"), ("1", 0)],
+)
+def test_yes_and_no_are_the_same_however_they_are_written(yes, no):
+    learned = Attribute.of("member", [True, False, False, None])
+    np.testing.assert_array_equal(learned.encode([yes, no, None]), learned.encode([True, False, None]))
+    assert not learned.strange([yes, no, None])
+
+
+def test_texts_of_yes_and_no_are_a_column_of_booleans(tmp_path):
+    frame = pd.DataFrame({"user": range(6), "member": [True, False, None] * 2, "smokes": ["yes", "no"] * 3})
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    for source in (frame, tmp_path / "people.csv"):
+        found = read_attributes(source, Vocabulary.range(6), "users", tell=False)
+        assert [column.kind for column in found.columns] == ["boolean", "boolean"]
+        np.testing.assert_array_equal(found.values[:3, 0], [1.0, -1.0, 0.0])
+    # What may be something else stays a category: marks of exams, sexes, answers that know more than two.
+    for words in (("t", "f"), ("f", "m"), ("like", "dislike"), ("yes", "maybe")):
+        assert kind_of(list(words)) == "category"
+
+
+def test_cells_that_were_not_learned_are_counted_in_one_sentence():
+    found = read_attributes(pd.DataFrame(PEOPLE), KNOWN, "users")
+    new = {"user": [70, 20, 30], "age": ["old", 30, "2x"], "job": ["cook", "pilot", None]}
+    new |= {"likes": ["tea|rum", "jam", None], "member": ["perhaps", "yes", 0.5]}
+    with pytest.warns(KolmogorovWarning) as caught:
+        told = described(pd.DataFrame(new), found.columns, "users")
+    assert [str(one.message) for one in caught] == [
+        "Cells of 'users' that say nothing to the model: 2 of 'age' (such as '2x', which is no number), 1 of 'job' "
+        "(such as 'pilot', a category that was not learned), 1 of 'likes' (such as 'rum', a category that was not "
+        "learned), 2 of 'member' (such as '0.5', which is neither yes nor no)."
+    ]
+    assert not told.values[1:, 0].any()
+    assert not told.values[[1, 2], -1].any()
+
+
+def test_dates_are_days_and_huge_numbers_do_no_harm():
+    days = [datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 2, 12), None]
+    assert kind_of(days) == "number"
+    assert np.diff(as_numbers(days))[0] == 1.5
+    huge = Attribute.of("x", [1e300, -1e300, 0.0, 10**400])
+    assert np.isfinite(huge.encode([1e308, None])).all()
+
+
+def test_cells_that_are_not_there():
+    for series in (pd.Series([1.0, None, np.inf]), pl.Series([1.0, float("nan"), None])):
+        assert plain_cells(nw.from_native(series, series_only=True)) == [1.0, None, None]

@@ -1,0 +1,191 @@
+"""Attributes of users and items: learned beside answers, and all there is of those who were not observed."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import kolmogorov as km
+from helpers.forgery import forged
+from helpers.planted import Planted, grid
+from kolmogorov.errors import DataError, FileFormatError, ParameterError
+
+SHORT = {"n_chains": 2, "burn_in": 20, "n_samples": 10, "random_state": 0}
+
+
+def fitted(table, **beside):
+    return km.BayesianKolmogorovModel(4, **SHORT).fit(table, **beside)
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return Planted()
+
+
+@pytest.fixture(scope="module")
+def cold():
+    return np.arange(70, 90)
+
+
+@pytest.fixture(scope="module")
+def model(planted, cold):
+    return fitted(planted.table(items=cold), users=planted.users, items=planted.items)
+
+
+def test_new_items_are_placed_by_their_attributes(planted, cold, model):
+    users = np.arange(120)
+    frame = planted.items.set_index("item").loc[cold]
+    found = model.introduce(items=frame)
+    assert planted.error(grid(found, users, cold), users, cold) < 0.5
+    # Those that were observed are where they were.
+    before, after = (grid(each, users, np.arange(20)) for each in (model, found))
+    np.testing.assert_array_equal(before, after)
+    with pytest.raises(km.errors.UnknownIdError):
+        model.predict(1, 75, unknown="error")
+    assert 0.0 <= found.predict(1, 75, unknown="error") <= 1.0
+
+
+def test_new_users_are_placed_by_their_attributes(planted):
+    new = np.arange(90, 120)
+    model = fitted(planted.table(users=new), users=planted.users)
+    items = np.arange(90)
+    found = model.introduce(users=planted.users[planted.users["user"].isin(new)])
+    assert planted.error(grid(found, new, items), new, items) < 0.6
+
+
+def test_frames_stand_in_the_place_of_ids(planted, cold, model):
+    order = [80, 71, 75]
+    frame = pl.from_pandas(planted.items.set_index("item").loc[order].reset_index())
+    found = model.introduce(items=frame)
+    np.testing.assert_array_equal(model.predict(3, frame), found.predict([3] * 3, order))
+    mean, deviation = model.predict(3, frame, return_std=True)
+    assert mean.shape == deviation.shape == (3,)
+    assert (deviation > 0.01).all()
+    low, high = model.predict_interval(3, frame, of="probability")
+    np.testing.assert_array_equal((low, high), found.predict_interval(3, order, of="probability"))
+    people = pd.DataFrame({"user": [500], "job": ["nurse"], "age": [None]})
+    assert model.predict(people, frame).shape == (3,)
+    assert model.predict(people, [1, 2]).shape == (2,)
+
+
+def test_intervals_of_new_items_hold_new_ratings(planted, cold, model):
+    users = np.flatnonzero(planted.users["user"] >= 0)
+    found = model.introduce(items=planted.items.set_index("item").loc[cold])
+    rows, columns = np.nonzero(~np.isnan(planted.ratings[:, cold]))
+    low, high = found.predict_interval(users[rows], cold[columns])
+    ratings = planted.ratings[:, cold][rows, columns]
+    inside = ((ratings >= low) & (ratings <= high)).mean()
+    assert 0.8 < inside < 0.98
+
+
+def test_rows_of_the_table_without_ratings_are_placed_at_once(planted, cold):
+    whole = planted.table()
+    table = whole.subset(~np.isin(whole.item_rows(), cold))
+    model = fitted(table, items=planted.items)
+    assert model.fitted_.item_attributes.rows.tolist() == cold.tolist()
+    users = np.arange(120)
+    assert planted.error(grid(model, users, cold), users, cold) < 0.5
+    held_out = whole.subset(np.isin(whole.item_rows(), cold))
+    plain = fitted(table).evaluate(held_out, unknown="ignore")["rmse"]
+    assert model.evaluate(held_out, unknown="error")["rmse"] < 0.9 * plain
+
+
+def test_attributes_are_saved_with_the_model(planted, cold, model, tmp_path):
+    model.save(tmp_path / "m.km")
+    again = km.load(tmp_path / "m.km")
+    frame = planted.items.set_index("item").loc[cold]
+    np.testing.assert_array_equal(again.predict(3, frame), model.predict(3, frame))
+    found = model.introduce(items=frame)
+    found.save(tmp_path / "more.km")
+    more = km.load(tmp_path / "more.km")
+    users = np.arange(120)
+    np.testing.assert_array_equal(grid(more, users, cold), grid(found, users, cold))
+    np.testing.assert_array_equal(more.predict_interval(3, cold), found.predict_interval(3, cold))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda meta, arrays: meta["items_attributes"].pop(),
+        lambda meta, arrays: arrays.update(items_attribute_rows=np.array([10**6])),
+        lambda meta, arrays: arrays["items_attribute_slopes"].fill(np.nan),
+        lambda meta, arrays: arrays.pop("items_attribute_apart"),
+        lambda meta, arrays: meta["items_attributes"][0].update(scale="much"),
+        lambda meta, arrays: meta["items_attributes"][0].pop("kind"),
+    ],
+)
+def test_files_that_lie_about_attributes_are_refused(model, tmp_path, change):
+    model.save(tmp_path / "m.km")
+    (tmp_path / "m.km").write_bytes(forged((tmp_path / "m.km").read_bytes(), change))
+    with pytest.raises(FileFormatError):
+        km.load(tmp_path / "m.km")
+
+
+def test_the_same_bits_on_any_number_of_threads(planted):
+    table = planted.table()
+    one, two = (
+        km.BayesianKolmogorovModel(4, **SHORT, n_jobs=n).fit(table, users=planted.users, items=planted.items)
+        for n in (1, 3)
+    )
+    assert (one.fitted_.psi == two.fitted_.psi).all()
+    assert (one.fitted_.item_attributes.slopes == two.fitted_.item_attributes.slopes).all()
+
+
+def test_a_checkpoint_belongs_to_its_attributes(planted, tmp_path):
+    table, path = planted.table(), tmp_path / "chains"
+    kept = km.BayesianKolmogorovModel(4, **SHORT, checkpoint=path).fit(table, items=planted.items)
+    again = km.BayesianKolmogorovModel(4, **SHORT, checkpoint=path).fit(table, items=planted.items)
+    assert (kept.fitted_.psi == again.fitted_.psi).all()
+    with pytest.raises(FileFormatError, match="another fit"):
+        km.BayesianKolmogorovModel(4, **SHORT, checkpoint=path).fit(table)
+
+
+def test_what_cannot_be_done_is_told(planted, model):
+    table = planted.table()
+    plain = fitted(table)
+    with pytest.raises(DataError, match=r"no attributes of items. Fit it with them: fit\(X, items=frame\)"):
+        plain.introduce(items=planted.items)
+    with pytest.raises(ParameterError, match="attributes for draws"):
+        km.KolmogorovModel(4, learn_from="ratings").fit(table, items=planted.items)
+
+
+@pytest.mark.long("chains")
+def test_one_model_is_learned_from_draws_that_know_attributes(planted):
+    table = planted.table()
+    train, test = table.split(0.5, random_state=0)
+    told = km.KolmogorovModel(4, random_state=0).fit(train, users=planted.users, items=planted.items)
+    plain = km.KolmogorovModel(4, random_state=0).fit(train)
+    assert told.evaluate(test)["rmse"] < plain.evaluate(test)["rmse"]
+
+
+@pytest.mark.parametrize("likelihood", ["bernoulli", "categorical"])
+def test_answers_that_come_from_events(planted, cold, likelihood):
+    table = planted.table(items=cold)
+    if likelihood == "bernoulli":
+        likes = np.where(table.scale.rating(table.values) >= 4, 1, 0)
+        table = km.Observations.from_arrays(
+            table.users.ids[table.user_rows()], table.items.ids[table.item_rows()], likes
+        )
+    model = km.BayesianKolmogorovModel(4, likelihood=likelihood, **SHORT).fit(
+        table, users=planted.users, items=planted.items
+    )
+    found = model.introduce(items=planted.items).predict_distribution([1] * 20, cold)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    users = np.arange(120)
+    chances = planted.chances[:, cold]
+    assert np.corrcoef(grid(model.introduce(items=planted.items), users, cold).ravel(), chances.ravel())[0, 1] > 0.6
+
+
+@pytest.mark.long("chains")
+def test_ten_columns_of_noise_cost_a_thousandth_at_most():
+    """On average over tables: one of them alone gains or loses more, by its draws."""
+    plain, noisy = [], []
+    for seed, side in enumerate(["users", "items"] * 3):
+        planted = Planted(seed, n_users=400, n_items=300, share=0.1, noise=0.15)
+        rng, ids = np.random.default_rng(100 + seed), np.arange(400 if side == "users" else 300)
+        noise = pd.DataFrame({"id": ids} | {f"noise {k}": rng.standard_normal(ids.size) for k in range(10)})
+        train, test = planted.table().split(0.2, random_state=seed)
+        model = km.BayesianKolmogorovModel(6, n_chains=6, burn_in=60, n_samples=20, random_state=seed)
+        plain.append(model.fit(train).evaluate(test)["rmse"])
+        noisy.append(model.fit(train, **{side: noise}).evaluate(test)["rmse"])
+    assert np.mean(noisy) < 1.001 * np.mean(plain)

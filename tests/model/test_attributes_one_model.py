@@ -1,0 +1,272 @@
+"""Users and items that one model knows by their attributes alone: placed as draws place them, by every way alike."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import kolmogorov as km
+from helpers.forgery import forged
+from helpers.planted import Planted, grid
+from kolmogorov.errors import DataError, FileFormatError
+from kolmogorov.fitted.posterior import Posterior
+
+OLD_USERS, NEW_USERS, OLD_ITEMS, NEW_ITEMS = np.arange(100), np.arange(100, 120), np.arange(70), np.arange(70, 90)
+LEVELS = ["chances", 2, "auto"]
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return Planted()
+
+
+@pytest.fixture(scope="module")
+def frames(planted):
+    """Return what is known of new users and of new items."""
+    return {
+        "users": planted.users.set_index("user").loc[NEW_USERS],
+        "items": planted.items.set_index("item").loc[NEW_ITEMS],
+    }
+
+
+@pytest.fixture(scope="module")
+def draws(planted):
+    model = km.BayesianKolmogorovModel(4, n_chains=2, burn_in=20, n_samples=10, random_state=0)
+    return model.fit(planted.table(NEW_USERS, NEW_ITEMS), users=planted.users, items=planted.items)
+
+
+@pytest.fixture(scope="module", params=LEVELS)
+def one(request, draws):
+    return draws.as_model(5, levels=request.param)
+
+
+def test_it_places_as_the_draws_do(planted, frames, draws, one):
+    found, drawn = one.introduce(**frames), draws.introduce(**frames)
+    for users, items in ((OLD_USERS, NEW_ITEMS), (NEW_USERS, OLD_ITEMS), (NEW_USERS, NEW_ITEMS)):
+        assert planted.error(grid(found, users, items), users, items) < 0.5
+        away = np.abs(grid(found, users, items) - grid(drawn, users, items)).mean()
+        # As near as it is to the draws of those who were observed.
+        usual = np.abs(grid(one, OLD_USERS, OLD_ITEMS) - grid(draws, OLD_USERS, OLD_ITEMS)).mean()
+        assert away < 2.0 * usual + 0.002
+    np.testing.assert_array_equal(grid(found, OLD_USERS, OLD_ITEMS), grid(one, OLD_USERS, OLD_ITEMS))
+    rows = found.items_.encode(NEW_ITEMS)
+    np.testing.assert_allclose(
+        found.predict([3] * 20, NEW_ITEMS), np.clip(found.psi_[rows] @ found.theta_[found.users_.encode([3])[0]], 0, 1)
+    )
+
+
+def test_the_same_question_by_every_way_has_the_same_number(frames, draws, one, tmp_path):
+    found = one.introduce(**frames)
+    users, items = np.repeat(NEW_USERS[:5], 20), np.tile(NEW_ITEMS, 5)
+    said = found.predict(users, items)
+    # With frames in the place of ids, one after the other, in another order, and a part of them.
+    np.testing.assert_array_equal(one.predict(frames["users"].iloc[:1], frames["items"]), said[:20])
+    np.testing.assert_array_equal(
+        one.introduce(items=frames["items"]).introduce(users=frames["users"]).predict(users, items), said
+    )
+    backwards = {side: frame.iloc[::-1] for side, frame in frames.items()}
+    np.testing.assert_array_equal(one.introduce(**backwards).predict(users, items), said)
+    # After files.
+    one.save(tmp_path / "one.km")
+    np.testing.assert_array_equal(km.load(tmp_path / "one.km").introduce(**frames).predict(users, items), said)
+    found.save(tmp_path / "found.km")
+    np.testing.assert_array_equal(km.load(tmp_path / "found.km").predict(users, items), said)
+    # Placed before it was distilled.
+    early = draws.introduce(**frames).as_model(5, levels=one.levels)
+    np.testing.assert_array_equal(early.predict(users, items), said)
+    np.testing.assert_array_equal(early.predict_distribution(users, items), found.predict_distribution(users, items))
+    listed = found.recommend(100, n=200, min_count=None).set_index("item")["probability"]
+    np.testing.assert_allclose(listed.loc[NEW_ITEMS].to_numpy(), said[:20])
+    assert found.explain(100, 75).probability == said[5]
+    assert one.explain(frames["users"].iloc[:1], frames["items"].iloc[5:6]).probability == said[5]
+
+
+def test_new_items_are_listed_and_new_users_have_lists(frames, draws, one):
+    for model in (draws, one):
+        plain = model.recommend(3, n=200)
+        assert not np.isin(NEW_ITEMS, plain["item"]).any()
+        more = model.recommend(3, n=200, items=frames["items"])
+        assert np.isin(NEW_ITEMS, more["item"]).all()
+        assert (more.set_index("item").loc[NEW_ITEMS, "count"] == 0).all()
+        few = model.recommend(3, n=200, items=frames["items"], min_count=1)
+        assert not np.isin(NEW_ITEMS, few["item"]).any()
+        lists = model.recommend(frames["users"].iloc[:2], n=3)
+        assert lists["user"].tolist() == [100] * 3 + [101] * 3
+        several = model.introduce(**frames).recommend([3, 4, 100], n=200)
+        assert several["item"].isin(NEW_ITEMS).sum() == 60
+
+
+def test_lower_bounds_of_new_items_say_how_unsure_they_are(frames, draws):
+    listed = draws.recommend(3, n=200, items=frames["items"]).set_index("item")
+    width = (listed["probability"] - listed["lower"]).groupby(listed["count"] == 0).mean()
+    assert width[True] > 1.3 * width[False]
+
+
+def test_similar_items_of_a_new_one(frames, one):
+    assert len(one.introduce(items=frames["items"]).similar_items(75, 5)) == 5
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda meta, arrays: meta["items_attributes"].pop(),
+        lambda meta, arrays: arrays.update(items_attribute_rows=np.array([10**6])),
+        lambda meta, arrays: arrays["items_attribute_slopes"].fill(np.nan),
+        lambda meta, arrays: arrays["items_attribute_gram"].fill(0.0),
+        lambda meta, arrays: arrays.pop("users_attribute_effects"),
+        lambda meta, arrays: meta["users_attributes"][0].pop("kind"),
+    ],
+)
+def test_files_that_lie_about_attributes_are_refused(draws, tmp_path, change):
+    draws.as_model(5).save(tmp_path / "m.km")
+    (tmp_path / "m.km").write_bytes(forged((tmp_path / "m.km").read_bytes(), change))
+    with pytest.raises(FileFormatError):
+        km.load(tmp_path / "m.km")
+
+
+def test_what_a_model_cannot_know_is_told(planted, frames, one):
+    plain = km.KolmogorovModel(3, learn_from="ratings", random_state=0).fit(planted.table())
+    with pytest.raises(DataError, match=r"no attributes of items. Fit it with them"):
+        plain.predict(3, frames["items"])
+    with pytest.raises(DataError, match="knows no attributes"):
+        plain.event_attributes()
+    with pytest.raises(DataError, match="a data frame must have one row"):
+        one.explain(3, frames["items"])
+    visits = km.Observations.from_arrays(*np.nonzero(np.eye(30) + np.eye(30, k=1)), np.ones(59))
+    lists = km.ListModel(random_state=0).fit(visits)
+    with pytest.raises(DataError, match="ListModel knows no attributes"):
+        lists.update(users=frames["users"])
+
+
+# --- explanations ---------------------------------------------------------------------------------------------------
+
+
+def check_explanations(model, new_user, new_item):
+    """Ask for what is predicted of a new user, a new item, and both."""
+    for user, item in ((3, new_item), (new_user, 3), (new_user, new_item)):
+        why = model.explain(user, item)
+        parts = why.attributes
+        total = parts.base + sum(part.amount for part in parts.parts) + parts.rest
+        np.testing.assert_allclose(total, model.predict(user, item))
+        sides = {part.side for part in parts.parts}
+        assert sides == ({"users"} if user == new_user else set()) | ({"items"} if item == new_item else set())
+        sizes = [abs(part.amount) for part in parts.parts]
+        assert sizes == sorted(sizes, reverse=True)
+        assert parts.parts[0].words in str(why)
+        assert "Only attributes are known of " in str(why)
+        assert parts.parts[0].words in why._repr_html_()
+    assert model.explain(3, 3).attributes is None
+
+
+def test_attributes_that_moved_a_prediction_add_up(frames, one):
+    check_explanations(one.introduce(**frames), 105, 75)
+
+
+@pytest.mark.long("chains")
+def test_those_of_draws_add_up_too():
+    few = Planted(n_users=30, n_items=25, share=0.6)
+    model = km.BayesianKolmogorovModel(3, n_chains=1, burn_in=10, n_samples=3, random_state=0)
+    model.fit(few.table([29], [24]), users=few.users, items=few.items)
+    check_explanations(model.introduce(users=few.users.tail(1), items=few.items.tail(1)), 29, 24)
+
+
+def test_the_attribute_that_matters_is_named(planted):
+    """One genre says everything."""
+    rng = np.random.default_rng(0)
+    war = rng.random(60) < 0.5
+    users, items = np.nonzero(rng.random((80, 60)) < 0.5)
+    table = km.Observations.from_arrays(users, items, np.where(war[items], 5.0, 1.0), minimum=1, maximum=5)
+    noise = rng.standard_normal(60)
+    frame = pd.DataFrame({"item": np.arange(60), "war": war, "noise": noise})
+    draws = km.BayesianKolmogorovModel(2, n_chains=1, burn_in=15, n_samples=5, random_state=0).fit(table, items=frame)
+    model = draws.as_model(3, levels="chances")
+    new = pd.DataFrame({"item": [100], "war": [True], "noise": [1.5]})
+    why = model.explain(3, new)
+    assert why.attributes.parts[0].words == "war"
+    assert why.attributes.parts[0].amount > 0.3
+    assert why.rating > 4.0
+
+
+def test_what_attributes_mean_for_events(planted, draws, one):
+    found = one.event_attributes(sure=False)
+    assert len(found) == 5 * (3 + 1 + found["attribute"].str.startswith("genres").groupby(found["event"]).sum().iloc[0])
+    sure = one.event_attributes()
+    assert ((sure["low"] > 0) | (sure["high"] < 0)).all()
+    assert (sure["words"].str.startswith(("more", "higher")) == (sure["effect"] > 0)).all()
+    # Jobs are what tastes were made of, and ages say nothing.
+    assert (sure["attribute"].str.startswith("job")).sum() >= 3
+    assert (sure["attribute"] == "age").sum() <= 1
+    # Events are those of the model: people of a job have more of it.
+    theta = pd.DataFrame(one.theta_, index=one.users_.ids)
+    jobs = planted.users.set_index("user").loc[one.users_.ids, "job"]
+    largest = sure[sure["side"] == "users"].sort_values("effect").iloc[-1]
+    job = largest["attribute"].removeprefix("job: ")
+    share = theta[largest["event"]].groupby(jobs == job).mean()
+    assert share[True] > share[False]
+    # By so much, too: jobs exclude each other, and one is told from the others.
+    assert largest["effect"] == pytest.approx(share[True] - share[False], rel=0.25)
+
+
+# --- updates --------------------------------------------------------------------------------------------------------
+
+
+def rated(planted, items, share=1.0):
+    """Return ratings of some new items by users that were there."""
+    table = planted.table()
+    chosen = np.isin(table.items.ids[table.item_rows()], items) & (table.users.ids[table.user_rows()] < 100)
+    chosen &= np.random.default_rng(0).random(chosen.size) < share
+    return table.subset(chosen)
+
+
+def test_ratings_of_new_items_begin_where_attributes_place_them(planted, frames, one):
+    found = one.introduce(items=frames["items"])
+    few = rated(planted, NEW_ITEMS[:10], 0.05)
+    told = one.introduce(items=frames["items"]).update(few)
+    plain = one.introduce().update(few)
+    still = found.items_.encode(np.setdiff1d(NEW_ITEMS, few.items.ids[few.seen_items]))
+    assert told.fitted_.item_attributes.rows.tolist() == still.tolist()
+    np.testing.assert_array_equal(told.psi_[still], found.psi_[still])
+    rated_now = OLD_USERS, NEW_ITEMS[:10]
+    errors = [planted.error(grid(model, *rated_now), *rated_now) for model in (told, plain)]
+    assert errors[0] < errors[1]
+
+
+def test_an_update_brings_frames_along(planted, frames, one, draws):
+    few = rated(planted, NEW_ITEMS[:10])
+    for model in (one, draws):
+        before = model.introduce(items=frames["items"]).update(few)
+        at_once = model.introduce().update(few, items=frames["items"])
+        np.testing.assert_array_equal(grid(at_once, OLD_USERS, NEW_ITEMS), grid(before, OLD_USERS, NEW_ITEMS))
+        only = model.introduce().update(items=frames["items"])
+        np.testing.assert_array_equal(
+            grid(only, OLD_USERS, NEW_ITEMS), grid(model.introduce(items=frames["items"]), OLD_USERS, NEW_ITEMS)
+        )
+
+
+def test_draws_keep_their_attributes(planted, frames, draws, tmp_path):
+    found = draws.introduce(items=frames["items"]).update(rated(planted, NEW_ITEMS[:10]))
+    assert isinstance(found.fitted_, Posterior)
+    assert found.fitted_.item_attributes.rows.tolist() == found.items_.encode(NEW_ITEMS[10:]).tolist()
+    for items in (NEW_ITEMS[:10], NEW_ITEMS[10:]):
+        assert planted.error(grid(found, OLD_USERS, items), OLD_USERS, items) < 0.5
+    known = pd.concat([planted.items.set_index("item").loc[OLD_ITEMS], frames["items"]])
+    values = dict(zip(found.items_.ids.tolist(), found.fitted_.item_attributes.values, strict=True))
+    # What is known of a row has moved with it.
+    alike = known["genres"].groupby(known["genres"]).groups
+    for items in alike.values():
+        for item in items:
+            np.testing.assert_array_equal(values[item], values[items[0]])
+    found.save(tmp_path / "m.km")
+    np.testing.assert_array_equal(
+        grid(km.load(tmp_path / "m.km"), OLD_USERS, NEW_ITEMS), grid(found, OLD_USERS, NEW_ITEMS)
+    )
+
+
+def test_who_is_known_by_attributes_alone_can_be_forgotten(frames, one, draws):
+    for model in (one, draws):
+        found = model.introduce(users=frames["users"]).update(forget=[105, 3])
+        assert not np.isin([105, 3], found.users_.ids).any()
+        assert 106 in found.users_.ids
+        placed = found.users_.ids[found.fitted_.user_attributes.rows]
+        assert placed.tolist() == [user for user in NEW_USERS.tolist() if user != 105]
+        alone = model.introduce(users=frames["users"]).update(forget=[105])
+        assert 105 not in alone.users_.ids

@@ -1,0 +1,246 @@
+"""Models that go on learning: nothing changes by nothing, the same seed gives the same bits, and users learn."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import kolmogorov as km
+from helpers.processes import wait_until
+from kolmogorov.errors import DataError, UnknownIdWarning
+from kolmogorov.fitting.moving import MovedRows
+from kolmogorov.sampling.moving.from_model import drawn_from
+from kolmogorov.solvers import resolve
+
+MODELS = {
+    "two": lambda **more: km.KolmogorovModel(4, random_state=0, **more),
+    "chances": lambda **more: km.KolmogorovModel(4, levels="chances", random_state=0, **more),
+    "ratings": lambda **more: km.KolmogorovModel(4, learn_from="ratings", random_state=0, **more),
+    "rated": lambda **more: km.KolmogorovModel(4, random_state=0, **more),
+    "rated chances": lambda **more: km.KolmogorovModel(4, levels="chances", random_state=0, **more),
+    "draws": lambda **more: km.BayesianKolmogorovModel(3, n_chains=2, burn_in=20, n_samples=4, random_state=0, **more),
+    "stars": lambda **more: km.BayesianKolmogorovModel(
+        3, n_chains=2, burn_in=20, n_samples=4, random_state=0, likelihood="gaussian", **more
+    ),
+    "few answers": lambda **more: km.BayesianKolmogorovModel(
+        3, n_chains=2, burn_in=20, n_samples=4, random_state=0, likelihood="categorical", **more
+    ),
+    "two levels": lambda **more: km.BayesianKolmogorovModel(
+        3, levels=2, n_chains=2, burn_in=20, n_samples=4, random_state=0, **more
+    ),
+    "only yes": lambda **more: km.BayesianKolmogorovModel(
+        3, n_chains=2, burn_in=20, n_samples=4, random_state=0, unobserved=0.2, **more
+    ),
+    "visits": lambda **more: km.KolmogorovModel(4, levels="chances", unobserved="auto", random_state=0, **more),
+    "lists": lambda **more: km.ListModel(4, ridge=5.0, growth=0.0, balance=0.5, unobserved=0.1, random_state=0, **more),
+}
+#: Whose tests are quick; the others are fitted where every test is run.
+QUICK = ("two", "rated", "draws", "lists")
+KINDS = [
+    pytest.param(kind, marks=() if kind in QUICK else pytest.mark.long("updates of every kind of model"))
+    for kind in MODELS
+]
+
+
+def table(kind, seed=0, n_users=60, n_items=20):
+    """A table of two kinds of users, and its last fifth of users as new ones."""
+    rng = np.random.default_rng(seed)
+    users, items = np.nonzero(rng.random((n_users, n_items)) < 0.6)
+    likes = ((users + items) % 2 == 0) ^ (rng.random(users.size) < 0.1)
+    if kind in ("lists", "only yes", "visits"):
+        users, items, likes = users[likes], items[likes], likes[likes]
+    # Of ratings that are not yes and no, short chains go over the whole table.
+    values = 0.1 + 0.8 * likes if kind.startswith("rated") else likes.astype(float)
+    first = users < n_users * 4 // 5
+    names = np.array([f"u{user:02d}" for user in range(n_users)], dtype=object)[users]
+    things = np.array([f"i{item:02d}" for item in range(n_items)], dtype=object)[items]
+    parts = [
+        km.Observations.from_arrays(names[part], things[part], values[part], minimum=0, maximum=1)
+        for part in (first, ~first)
+    ]
+    return parts
+
+
+def bits(model):
+    arrays = model.fitted_.stored()[1]
+    return {name: array.tobytes() for name, array in arrays.items()}
+
+
+class Fits(dict):
+    """Models in files by their names, each with its table and one of new users; fitted when first asked for."""
+
+    def __init__(self, folder):
+        self._folder = folder
+
+    def __missing__(self, kind):
+        known, new = table(kind)
+        path = self._folder / f"{kind}.km"
+        MODELS[kind]().fit(known).save(path)
+        self[kind] = path, known, new
+        return self[kind]
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    return Fits(tmp_path_factory.mktemp("updating"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_update_with_nothing_changes_no_bit(fitted, kind):
+    path, known, _ = fitted[kind]
+    model = km.load(path)
+    before = bits(model)
+    nothing = known.subset(np.zeros(len(known), dtype=bool))
+    for change in ((), (known,), (nothing,)):
+        assert bits(model.update(*change)) == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_seed_gives_the_same_bits_on_any_number_of_threads(fitted, kind):
+    path, _, new = fitted[kind]
+    found = [bits(km.load(path).set_params(random_state=3, n_jobs=jobs).update(new)) for jobs in (1, 2)]
+    assert found[0] == found[1]
+    if hasattr(km.load(path), "posterior_") or kind.startswith("rated"):
+        assert bits(km.load(path).set_params(random_state=4).update(new)) != found[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_new_users_are_learned_and_old_ones_stay(fitted, kind):
+    path, known, new = fitted[kind]
+    model = km.load(path).set_params(random_state=0)
+    before = model.predict(known)
+    model.update(new)
+    assert len(model.users_) == 60
+    assert len(model.fitted_.training) == len(known) + len(new)
+    model.fitted_.validate()
+    # New users say yes to every other item; the model tells which from what they were observed with.
+    even, odd = (model.predict(["u58"], [f"i{k:02d}" for k in range(first, 20, 2)]).mean() for first in (0, 1))
+    assert even > odd + 0.1
+    assert np.abs(model.predict(known) - before).mean() < 0.08
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_removed_is_gone(fitted, kind, tmp_path):
+    path, known, _ = fitted[kind]
+    model = km.load(path).set_params(random_state=0)
+    pair = known.users.ids[known.user_rows()[0]], known.items.ids[known.item_rows()[0]]
+    model.update(remove=[pair], forget=["u05"])
+    assert "u05" not in model.users_.ids
+    training = model.fitted_.training
+    left = set(zip(training.users.ids[training.user_rows()], training.items.ids[training.item_rows()], strict=True))
+    assert pair not in left
+    assert len(left) == len(known) - 1 - int((known.users.ids[known.user_rows()] == "u05").sum())
+    model.save(tmp_path / "after.km")
+    assert b"u05" not in (tmp_path / "after.km").read_bytes()
+    assert bits(km.load(tmp_path / "after.km")) == bits(model)
+
+
+@pytest.mark.parametrize(
+    "kind", ["two", "chances", "rated", "rated chances", "draws", "stars", "few answers", "two levels"]
+)
+def test_a_correction_moves_what_it_corrects(fitted, kind):
+    path, known, _ = fitted[kind]
+    model = km.load(path).set_params(random_state=0)
+    users, items = known.users.ids[known.user_rows()], known.items.ids[known.item_rows()]
+    mine = users == "u07"
+    turned = km.Observations.from_arrays(users[mine], items[mine], 1.0 - known.values[mine], minimum=0, maximum=1)
+    before = model.predict(turned)
+    model.update(turned)
+    assert len(model.fitted_.training) == len(known)
+    assert np.abs(model.predict(turned) - turned.values).mean() < np.abs(before - turned.values).mean() - 0.1
+
+
+def test_a_small_change_moves_its_rows_alone(fitted):
+    path, known, new = fitted["rated"]
+    model = km.load(path).set_params(random_state=0)
+    few = new.subset(np.arange(len(new)) < 3)
+    assert len(few) < 0.01 * len(known)
+    theta, psi = model.theta_, model.psi_
+    model.update(few)
+    untouched = np.isin(model.users_.ids, known.users.ids)
+    assert np.array_equal(model.theta_[untouched], theta)
+    assert (model.psi_ != psi).any(axis=1).sum() <= 3
+
+
+def test_chains_that_start_from_a_model_stay_near_it(fitted):
+    """Draws from there say on average what the model says: they need not find the way."""
+    path, known, _ = fitted["rated"]
+    model = km.load(path)
+    drawn = drawn_from(model.fitted_, known, 0, 1)
+    assert drawn.n_draws == 20 * drawn.n_chains
+    said = drawn.at_rows(known.user_rows(), known.item_rows())
+    assert np.abs(said - model.predict(known)).mean() < 0.06
+    assert np.abs(said - known.values).mean() < np.abs(known.values.mean() - known.values).mean() / 2
+
+
+def test_lists_have_the_links_of_the_whole_table(fitted):
+    path, known, new = fitted["lists"]
+    model = km.load(path).update(new)
+    whole = MODELS["lists"]().fit(model.fitted_.training)
+    assert np.allclose(model.fitted_.links.weights, whole.fitted_.links.weights, atol=1e-6)
+    assert known.n_users < len(model.users_)
+
+
+def test_moved_rows_are_those_of_a_ridge_regression_over_all_entries():
+    """Rows that began where all their entries put them end where all their entries put them: no entry counts twice."""
+    rng = np.random.default_rng(0)
+    factors, truth = rng.random((30, 3)), rng.random(3)
+    values = np.clip(factors @ truth / 3 + 0.05 * rng.standard_normal(30), 0, 1)
+    centre, strength = np.full(3, 0.3), 2.0 * np.eye(3)
+
+    def best(entries):
+        some = factors[entries]
+        return np.linalg.solve(some.T @ some + strength, some.T @ values[entries] + strength @ centre)
+
+    then, now = np.arange(0, 20), np.arange(5, 30)
+    views = [
+        km.data.entries.view.View(np.array([0, len(e)]), e.astype(np.int32), values[e], np.empty(0))
+        for e in (now, then)
+    ]
+    pull = km.fitted.pull.Pull(centre, strength)
+    row = MovedRows(np.array([0]), *views, best(then)[None], np.array([True]), pull, resolve("box", "coordinate"), 0)
+    found = row.solved(factors, 0.0, 1)[0]
+    assert np.allclose(found, best(now), atol=1e-5)
+
+
+def test_what_does_not_fit_is_said(fitted):
+    path, _, _new = fitted["draws"]
+    model = km.load(path)
+    before = model.fitted_
+    with pytest.raises(DataError, match="The draws are of yes and no, and the new ratings are others"):
+        model.update(km.Observations.from_arrays(["u01"], ["i01"], [0.5], maximum=1))
+    with pytest.raises(DataError, match="update takes Observations, got list"):
+        model.update([1, 2])
+    with pytest.raises(DataError, match="'remove' must be pairs of a user and an item"):
+        model.update(remove=["u01"])
+    with pytest.warns(UnknownIdWarning, match="1 rating or user to remove: the model has no such rating"):
+        model.update(remove=[("u01", "nothing")])
+    with pytest.raises(DataError, match="does not fit into the scale"):
+        model.update(km.Observations.from_arrays(["u01"], ["i01"], [4], maximum=5))
+    assert model.fitted_ is before
+
+
+@pytest.mark.long("updates that are killed")
+def test_an_update_that_is_killed_leaves_the_old_file(fitted, tmp_path):
+    path, _, new = fitted["draws"]
+    old, ratings = tmp_path / "model.km", tmp_path / "new.csv"
+    old.write_bytes(path.read_bytes())
+    frame = new.to_frame("pandas")
+    frame[["user", "item", "rating"]].to_csv(ratings, index=False)
+    words = [sys.executable, "-m", "kolmogorov", "update", str(old), str(ratings), "-o", str(old)]
+    whole = tmp_path / "whole.km"
+    subprocess.run([*words[:-1], str(whole)], check=True)
+    for pause in (0.3, 0.6, 1.0, 1.5, 2.0):
+        process = subprocess.Popen(words)
+        try:
+            process.wait(pause)
+        except subprocess.TimeoutExpired:
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+        assert old.read_bytes() in (path.read_bytes(), whole.read_bytes())
+        km.load(old)
+        old.write_bytes(path.read_bytes())
+    wait_until(lambda: process.poll() is not None, "the end of the last update")

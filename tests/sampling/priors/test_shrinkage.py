@@ -1,0 +1,74 @@
+"""Blocks of features have ridges of their own: what says something is believed, what says nothing is not."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kolmogorov.sampling.priors.psi import PsiPrior, drawn_shrinkage
+from kolmogorov.sampling.priors.shrinkage import PATTERN_RIDGE, shrunk_slopes, usual_ridges
+from kolmogorov.sampling.priors.theta import ThetaPrior
+
+
+def _slopes(features, rows, blocks):
+    rows = rows - rows.mean(axis=0)
+    features = features - features.mean(axis=0)
+    return shrunk_slopes(features.T @ features, features.T @ rows, float((rows**2).sum()), len(rows), blocks)
+
+
+@given(st.integers(0, 4), st.lists(st.integers(1, 3), max_size=4))
+def test_blocks_are_the_last_columns(n_pattern, blocks):
+    found = usual_ridges(n_pattern + sum(blocks), tuple(blocks))
+    columns = np.arange(n_pattern + sum(blocks))
+    assert np.concatenate([columns[:0], *(columns[block] for block, _ in found)]).tolist() == columns.tolist()
+    assert [ridge == PATTERN_RIDGE for _, ridge in found] == [True] * bool(n_pattern) + [False] * len(blocks)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_noise_is_shrunk_away_beside_an_attribute_that_says_something(seed):
+    rng = np.random.default_rng(seed)
+    features = rng.standard_normal((300, 12))
+    true = rng.standard_normal((2, 5))
+    rows = features[:, :2] @ true + 0.5 * rng.standard_normal((300, 5))
+    found = _slopes(features, rows, (2, *[1] * 10))
+    assert np.abs(found[:2] - true).max() < 0.15
+    plain = np.linalg.lstsq(features - features.mean(axis=0), rows - rows.mean(axis=0), rcond=None)[0]
+    # One ridge for all is as small as the two that say something ask for.
+    assert (found[2:] ** 2).sum() < 0.25 * (plain[2:] ** 2).sum()
+    alone = _slopes(features, rows, ())
+    assert (found[2:] ** 2).sum() < 0.5 * (alone[2:] ** 2).sum()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_values_are_drawn_likewise(seed):
+    rng = np.random.default_rng(seed)
+    features, seen = rng.standard_normal((300, 12)), np.ones(300, dtype=bool)
+    true = rng.standard_normal((2, 5))
+    psi = 0.3 + features[:, :2] @ true + 0.5 * rng.standard_normal((300, 5))
+    prior = PsiPrior.start(features, 5, 0.0, (2, *[1] * 10))
+    total = np.zeros_like(prior.slopes)
+    for index in range(60):
+        prior = prior.learned(psi, seen, 0.01, rng)
+        total += prior.slopes / 40 if index >= 20 else 0.0
+    plain = np.linalg.lstsq(prior.features, psi, rcond=None)[0]
+    assert np.abs(total[1:3] - true).max() < 0.15
+    assert (total[3:] ** 2).sum() < 0.3 * (plain[3:] ** 2).sum()
+
+
+def test_without_attributes_there_is_one_ridge():
+    rng = np.random.default_rng(0)
+    slopes, precision = rng.standard_normal((6, 3)), np.eye(3)
+    found = drawn_shrinkage(slopes, precision, np.random.default_rng(1))
+    assert np.unique(found[1:]).size == 1
+    assert np.unique(drawn_shrinkage(slopes, precision, np.random.default_rng(1), (2, 1))[1:]).size == 3
+
+
+def test_the_prior_of_theta_uses_blocks():
+    rng = np.random.default_rng(3)
+    features, seen = rng.standard_normal((200, 4)), rng.random(200) < 0.9
+    theta = rng.dirichlet(np.ones(3), 200)
+    start = ThetaPrior.start(features, 3, 30.0, (1, 1))
+    apart = theta[seen] - theta[seen].mean(axis=0)
+    known = features[seen]
+    expected = shrunk_slopes(known.T @ known, known.T @ apart, float((apart**2).sum()), len(apart), (1, 1))
+    np.testing.assert_allclose(start.shrunk(theta, seen).slopes, expected)
