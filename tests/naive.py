@@ -453,7 +453,7 @@ def value_distribution(theta, values, heavy, grid, centre, pull):
     return softmax(logs)
 
 
-def emission_distribution(theta, answers, times, emission, least, position, centre, pull):
+def emission_distribution(theta, answers, times, emission, position, centre, pull):
     """Probabilities of all vectors of an item's values, where answers come from events."""
     logs = []
     for codes in itertools.product(range(len(emission)), repeat=theta.shape[1]):
@@ -461,19 +461,13 @@ def emission_distribution(theta, answers, times, emission, least, position, cent
         logs.append(-0.5 * (x - centre) @ pull @ (x - centre))
         for k, answer in enumerate(answers):
             chance = sum(theta[k, d] * emission[code, answer] for d, code in enumerate(codes))
-            logs[-1] += times[k] * np.log(np.clip(chance, least, 1.0 - least))
+            logs[-1] += times[k] * np.log(chance)
     return softmax(logs)
 
 
-def cut_thetas(answers, times, codes, emission, least, alpha, n, rng):
-    """Thetas given answers whose chances are cut, by rejection from their prior."""
-    prior = rng.dirichlet(alpha, 400_000)
-    logs = np.zeros(len(prior))
-    for answer, weight, places in zip(answers, times, codes, strict=True):
-        logs += weight * np.log(np.clip(prior @ emission[places, answer], least, 1.0 - least))
-    kept = prior[np.log(rng.random(len(prior))) < logs - logs.max()]
-    assert len(kept) >= n // 4
-    return kept[:n]
+def chance_of_yes(said):
+    """The chance that a rating with normal noise of variance 1 / (2 pi) around what is said lies above one half."""
+    return stats.norm.sf(0.5, loc=said, scale=np.sqrt(1.0 / (2.0 * np.pi)))
 
 
 def emitted_theta(answers, items, codes, emission, theta, alpha, state, uniform, gamma):
@@ -523,14 +517,14 @@ def summed_segments(gram, moment, first, last, base, pull):
     return square, line
 
 
-def completed_table(theta, psi, bounds=(-np.inf, np.inf)):
-    """The mean over models of all their products, each cut; the last row of either side stands for the unknown."""
+def completed_table(theta, psi, hidden=False):
+    """The mean over models of what they say; the last row of either side stands for the unknown."""
     total = np.zeros((theta.shape[1] - 1, psi.shape[1] - 1))
     for k in range(len(theta)):
         for u in range(len(total)):
             for i in range(total.shape[1]):
                 said = float(theta[k, u].astype(float) @ psi[k, i].astype(float))
-                total[u, i] += min(max(said, bounds[0]), bounds[1]) / len(theta)
+                total[u, i] += (chance_of_yes(said) if hidden else said) / len(theta)
     return total
 
 
@@ -655,7 +649,8 @@ def answer_logs(posterior, users, items, answers):
                 found[k, n] = stats.norm.logpdf(answer, said, np.sqrt(float(posterior.noise[k, u])))
                 continue
             if posterior.likelihood == "bernoulli":
-                chance = min(max(said, posterior.bounds[0]), posterior.bounds[1])
+                hidden = posterior.levels[0] < 0.0 or posterior.levels[-1] > 1.0
+                chance = chance_of_yes(said) if hidden else said
                 density = chance if answer == 1.0 else 1.0 - chance
             else:
                 values = np.unique(posterior.training.values)

@@ -13,7 +13,6 @@ from kolmogorov._support.nearest import nearest
 from kolmogorov.data.entries.view import View
 from kolmogorov.errors import DataError, FileFormatError, ParameterError
 from kolmogorov.execution import Threads
-from kolmogorov.fitted.emission import CUT
 from kolmogorov.fitted.intervals import answer_interval
 from kolmogorov.sampling.drawing import Drawing
 
@@ -51,7 +50,7 @@ def test_defaults_take_several_values_and_sizes_that_suit(tables):
     assert 4 <= model.posterior_.n_events <= 8
     chances = BayesianKolmogorovModel(n_chains=1, burn_in=2, n_samples=2, random_state=0).fit(tables["bernoulli"])
     assert chances.posterior_.likelihood == "bernoulli"
-    assert (chances.posterior_.levels[0], chances.posterior_.levels[-1]) == (-2.0, 3.0)
+    assert (chances.posterior_.levels[0], chances.posterior_.levels[-1]) == (-7.25, 8.25)
 
 
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)
@@ -62,7 +61,7 @@ def test_predictions_are_means_over_draws(models, tables, likelihood):
     rows = rows_of(table)
     averaged = np.clip(draws.mean(axis=0), 0.0, 1.0)[rows]
     if likelihood == "bernoulli":
-        draws = np.clip(draws, *CUT)
+        draws = naive.chance_of_yes(draws)
         assert np.abs(draws.mean(axis=0)[rows] - averaged).max() > 0.01
     expected = np.clip(draws.mean(axis=0), 0.0, 1.0)[rows]
     np.testing.assert_allclose(model.predict(table), expected, atol=1e-6)
@@ -88,7 +87,7 @@ def predictive(posterior, table, points):
         cuts = (points[1:] + points[:-1]) / 2
         return naive.answer_shares(theta, psi, np.sqrt(posterior.noise), users, items, cuts)
     if posterior.likelihood == "bernoulli":
-        yes = np.clip(np.einsum("kud,kid->kui", theta, psi), *CUT).mean(axis=0)[users, items]
+        yes = naive.chance_of_yes(np.einsum("kud,kid->kui", theta, psi)).mean(axis=0)[users, items]
         return np.column_stack([1.0 - yes, yes])
     out = np.zeros((len(users), points.size))
     for draw_theta, draw_psi in zip(theta, psi, strict=True):
@@ -313,14 +312,15 @@ def test_wrong_parameters_are_told(tables, options, words):
 
 @pytest.mark.parametrize("levels", [(0.02, 0.3, 0.7, 0.98), (0.0, 0.5, 1.0), (-0.5, 0.2, 0.8, 1.2)])
 def test_chances_may_be_given_and_no_answer_is_impossible(tables, levels):
-    """Inside (0, 1) an event is drawn behind each answer; what reaches beyond is cut."""
+    """Inside [0, 1] levels are chances, and an event is drawn behind each answer; beyond they are hidden ratings."""
     table = tables["bernoulli"]
     model = BayesianKolmogorovModel(3, levels=levels, **SMALL).fit(table)
-    assert np.isin(model.posterior_.psi, np.float32(levels)).all()
+    hidden = levels[0] < 0.0
+    assert np.isin(model.posterior_.psi, np.float32(levels if hidden else np.clip(levels, 0.01, 0.99))).all()
     draws = np.einsum("kud,kid->kui", model.posterior_.theta.astype(float), model.posterior_.psi.astype(float))
-    expected = np.clip(draws, *CUT).mean(axis=0)[rows_of(table)]
+    expected = (naive.chance_of_yes(draws) if hidden else draws).mean(axis=0)[rows_of(table)]
     np.testing.assert_allclose(model.predict(table), expected, atol=1e-6)
-    assert ((expected >= CUT[0]) & (expected <= CUT[1])).all()
+    assert ((expected > 0.0) & (expected < 1.0)).all()
     assert model.evaluate(table)["log_loss"] < 0.6
 
 

@@ -7,7 +7,7 @@ from scipy.special import xlog1py, xlogy
 
 from kolmogorov._support.nearest import nearest
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.fitted.emission import emission_of
+from kolmogorov.fitted.emission import chances_of_yes, emission_of
 from kolmogorov.fitted.posterior import Posterior
 
 
@@ -41,10 +41,11 @@ def replicated(posterior: Posterior, users: Rows, items: Rows, rng: np.random.Ge
 
 
 def _said(posterior: Posterior, users: Rows, items: Rows) -> Floats:
-    """Return theta . psi in every draw, cut as chains cut it."""
+    """Return theta . psi in every draw, or the chance of a yes that it means."""
     factors = posterior.factors
     theta, psi = factors.theta[:, users].astype(np.float64), factors.psi[:, items].astype(np.float64)
-    return np.clip(np.einsum("knd,knd->kn", theta, psi), *factors.bounds)
+    said: Floats = np.einsum("knd,knd->kn", theta, psi)
+    return chances_of_yes(said) if factors.hidden else said
 
 
 def _shares(posterior: Posterior, users: Rows, items: Rows) -> Floats:

@@ -27,13 +27,15 @@ T = TypeVar("T", bound="Trained")
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """Predictions as means over models of theta_u . psi_i; the last row of each side stands for the unknown."""
+    """Predictions as means over models of theta_u . psi_i; the last row of each side stands for the unknown.
+
+    With `hidden` ratings a model says the chance that a rating around this, with noise, lies above one half.
+    """
 
     #: [n_models, n_users + 1, D], float32 or float64; psi the same for items.
     theta: NDArray[Any]
     psi: NDArray[Any]
-    #: What each model's products are cut to before they are averaged.
-    bounds: tuple[float, float] = (-np.inf, np.inf)
+    hidden: bool = False
 
 
 class Counted:

@@ -6,18 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from kolmogorov._support.nearest import nearest
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
+from kolmogorov.kernels.draws.hidden import NOISE
 
 #: The chance that an answer goes astray from its level: so much for each other answer, at most the second number; and
 #: that it then goes one answer further, and so on. By judgement.
 ASTRAY, MOST_ASTRAY, FURTHER = 0.1, 0.3, 0.3
-#: Between which chances of a yes are cut where levels reach beyond them: no answer is impossible. By judgement.
-CUT = (2e-3, 1.0 - 2e-3)
-#: Where none does, what is left of a chance when a difference of sums rounds to below 0.
-_LEAST = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,18 +28,11 @@ class Emission:
     chances: Floats
     #: [L], where a level stands in the items' normal prior.
     position: Floats
-    #: What a chance is cut to where levels that reach beyond 0 or 1 sum to less; from above to 1 - `least`.
-    least: float = _LEAST
 
     @classmethod
     def of_chances(cls, chances: Floats) -> Emission:
-        """Answers are yes or no: a level is the chance of a yes; its place is its log odds, or where it reaches beyond.
-
-        Levels that reach beyond 0 and 1 are for averages: what a user says to an item is cut.
-        """
+        """Answers are yes or no: a level is the chance of a yes, and its place its log odds."""
         table = np.column_stack([1.0 - chances, chances])
-        if reaches(chances):
-            return cls(np.array([0.0, 1.0]), table, chances, CUT[0])
         odds = np.log(chances) - np.log1p(-chances)
         return cls(np.array([0.0, 1.0]), table, 0.5 + odds / 8.0)
 
@@ -56,11 +47,6 @@ class Emission:
         return cls(answers, table, answers)
 
     @property
-    def beyond(self) -> bool:
-        """Whether levels lie beyond chances, so that their sums over events are cut to what chances can be."""
-        return self.least > _LEAST
-
-    @property
     def levels(self) -> Floats:
         """The mean answer of each level, which is what a model predicts with."""
         mean: Floats = self.chances @ self.answers
@@ -71,15 +57,21 @@ class Emission:
         return nearest(values, self.answers)
 
 
-def reaches(chances: Floats) -> bool:
-    """Tell whether chances of a yes reach beyond those that answers can have."""
-    return bool(chances[0] <= 0.0 or chances[-1] >= 1.0)
+def hides_ratings(likelihood: str, levels: Floats) -> bool:
+    """Tell whether a yes is a hidden rating above one half: levels that are no chances are those of ratings."""
+    return likelihood == "bernoulli" and bool(levels[0] < 0.0 or levels[-1] > 1.0)
 
 
-def bounds_of(likelihood: str, levels: Floats) -> tuple[float, float]:
-    """Return what a draw's products are cut to: with yes and no, chances. Ratings are cut when draws are averaged."""
-    cut = likelihood == "bernoulli" and reaches(levels)
-    return CUT if cut else (-np.inf, np.inf)
+def chances_of_yes(said: Floats) -> Floats:
+    """Return the chances that hidden ratings around what draws say lie above one half; in single precision if they are.
+
+    Examples
+    --------
+    >>> chances_of_yes(np.array([-1.0, 0.25, 0.5, 1.0])).round(4).tolist()
+    [0.0001, 0.2654, 0.5, 0.895]
+    """
+    chance: Floats = ndtr((said - said.dtype.type(0.5)) * said.dtype.type(1.0 / np.sqrt(NOISE)))
+    return chance
 
 
 def emission_of(likelihood: str, levels: Floats, table: Observations) -> Emission:

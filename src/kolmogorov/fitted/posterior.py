@@ -26,7 +26,7 @@ from kolmogorov.errors import InvariantError
 from kolmogorov.execution.threads import Threads, deal_pairs
 from kolmogorov.fitted.attributes.attributed import Attributed, Side, with_centres
 from kolmogorov.fitted.base import Factors, Trained
-from kolmogorov.fitted.emission import bounds_of, emission_of
+from kolmogorov.fitted.emission import chances_of_yes, emission_of, hides_ratings
 from kolmogorov.fitted.files import Parts, StoredParts, check_levels, training_arrays
 from kolmogorov.fitted.fixed_point import packed_thetas, unpacked_thetas
 from kolmogorov.fitted.moods.checking import check_answers, check_priors
@@ -81,9 +81,9 @@ class Posterior(Trained):
         return self.theta.shape[2]
 
     @property
-    def bounds(self) -> tuple[float, float]:
-        """What each draw's products are cut to before they are averaged; infinite where averages are cut."""
-        return bounds_of(self.likelihood, self.levels)
+    def hidden(self) -> bool:
+        """Whether what a draw says is a rating, hidden behind yes and no, and not a chance."""
+        return hides_ratings(self.likelihood, self.levels)
 
     # --- predictions ----------------------------------------------------------------------------------------------
 
@@ -106,7 +106,7 @@ class Posterior(Trained):
     @property
     def factors(self) -> Factors:
         """What predictions are means of products of."""
-        return Factors(self._theta, self._psi, self.bounds)
+        return Factors(self._theta, self._psi, self.hidden)
 
     @cached_property
     def anyone(self) -> tuple[NDArray[np.float32], NDArray[np.float32], Floats]:
@@ -150,14 +150,14 @@ class Posterior(Trained):
         mean, deviation = np.empty(users.size), np.empty(users.size)
         theta, psi, _ = self.anyone
         deal_pairs(
-            lambda part: mean_products(theta, psi, users[part], items[part], *self.bounds, mean[part], deviation[part]),
+            lambda part: mean_products(theta, psi, users[part], items[part], self.hidden, mean[part], deviation[part]),
             users.size,
             self.n_draws,
         )
         unknown = ~(np.append(self.user_seen, False)[users] & np.append(self.item_seen, False)[items])
         if unknown.any():
             expected, nothing = np.empty(int(unknown.sum())), np.empty(int(unknown.sum()))
-            mean_products(self._theta, self._psi, users[unknown], items[unknown], *self.bounds, expected, nothing)
+            mean_products(self._theta, self._psi, users[unknown], items[unknown], self.hidden, expected, nothing)
             mean[unknown] = expected
         return mean, deviation
 
@@ -166,9 +166,9 @@ class Posterior(Trained):
         users, items = self.known_rows(users, items)
         out = np.empty((users.size, self.n_draws))
         theta, psi, _ = self.anyone
-        low, high = np.clip(self.bounds, 0.0, 1.0).tolist()
-        deal_pairs(lambda part: draw_products(theta, psi, users[part], items[part], low, high, out[part]), *out.shape)
-        return out
+        hidden = self.hidden
+        deal_pairs(lambda part: draw_products(theta, psi, users[part], items[part], hidden, out[part]), *out.shape)
+        return np.clip(out, 0.0, 1.0, out=out)
 
     def _shares_at_rows(self, users: Rows, items: Rows, points: Floats) -> Floats:
         """Return the probability of each rating: with normal noise of being nearest to it, else what events say."""
@@ -233,12 +233,10 @@ class Posterior(Trained):
                 # Items that attributes place may be anywhere around where these say.
                 self.psi,
             )
-            return np.clip(out, *np.clip(self.bounds, 0.0, 1.0))
+            return np.clip(out, 0.0, 1.0)
         expected = self.psi if self.item_attributes is None else self._psi
-        if np.isfinite(self.bounds).all():
-            self._said_of_thetas(
-                theta, lambda said, out: np.clip(said, *self.bounds).mean(axis=0, out=out), out, expected
-            )
+        if self.hidden:
+            self._said_of_thetas(theta, lambda said, out: said.mean(axis=0, out=out), out, expected)
             return out
 
         def share(first: int, last: int) -> None:
@@ -256,7 +254,8 @@ class Posterior(Trained):
         def share(first: int, last: int) -> None:
             psi = _side_by_side(psis, first, last).reshape(self.n_draws, self.n_events, last - first)
             for begin in range(0, len(theta), _SOME):
-                gathered(by_draw[:, begin : begin + _SOME] @ psi, out[begin : begin + _SOME, first:last])
+                said = by_draw[:, begin : begin + _SOME] @ psi
+                gathered(chances_of_yes(said) if self.hidden else said, out[begin : begin + _SOME, first:last])
 
         self._dealt_items(share, len(theta))
 
@@ -267,9 +266,11 @@ class Posterior(Trained):
 
     def similar_to(self, item: int) -> Floats:
         """Return, for every item, the mass of the shared events over that of the events of either, mean over draws."""
-        shares, low = zip(self._theta[:, -1], self._psi[:, :-1], strict=True), self.levels[0]
-        found = [overlap(share.astype(np.float64), psi.astype(np.float64) - low, item) for share, psi in shares]
-        return np.mean(found, axis=0)
+        total = np.zeros(len(self.items))
+        for share, drawn in zip(self._theta[:, -1].astype(np.float64), self._psi[:, :-1], strict=True):
+            psi = drawn.astype(np.float64)
+            total += overlap(share, chances_of_yes(psi) if self.hidden else psi - self.levels[0], item)
+        return total / self.n_draws
 
     # --- files --------------------------------------------------------------------------------------------------------
 

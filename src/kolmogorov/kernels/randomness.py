@@ -18,6 +18,13 @@ def next_random(state):
 
 
 @kernel
+def seed_of_place(seed, place):
+    """Return the seed of a stream of its own for a place in a row that has a seed."""
+    _, bits = next_random(seed + np.uint64(0x9E3779B97F4A7C15) * np.uint64(place))
+    return bits
+
+
+@kernel
 def fill_bits(state, out):
     """Fill `out` with zeros and ones, each as likely; return the new state."""
     bits = np.uint64(0)

@@ -101,7 +101,7 @@ def _of_chains(
     beside: tuple[Any, Any],
 ) -> tuple[Posterior, bool]:
     likelihood = likelihood_of(table)
-    sizes = short(table, cut=likelihood == "bernoulli")
+    sizes = short(table)
     sizes = replace(sizes, n_events=told_apart(table, sizes.n_events, sizes.n_features, model.n_jobs))
     lengths = {
         "burn_in": max(_LEAST_SWEEPS, round(effort * sizes.burn_in)),

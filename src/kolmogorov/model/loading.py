@@ -27,7 +27,7 @@ from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.model.lists import ListModel
 from kolmogorov.model.nominal import NominalModel
 from kolmogorov.model.nominal.files import restored
-from kolmogorov.sampling.levels import NEARLY_SURE
+from kolmogorov.sampling.levels import answerable
 from kolmogorov.solvers import resolve
 from kolmogorov.surface.recommender import Recommender
 from kolmogorov.surface.saving import NOT_STORED
@@ -130,8 +130,10 @@ def _check_levels(model: Any, fitted: Any) -> None:
         return
     found = fitted.levels
     if has_two(asked):
-        asked = NEARLY_SURE if getattr(fitted, "likelihood", "gaussian") != "gaussian" else (0.0, 1.0)
-        found = asked if found is None else found
+        asked = (0.0, 1.0)
+    if getattr(fitted, "likelihood", "gaussian") != "gaussian":
+        asked = answerable(np.asarray(asked, dtype=np.float64))
+    found = asked if found is None else found
     if not np.array_equal(asked, found):
         raise InvariantError("the parameter levels and the levels of the items do not belong together")
 

@@ -14,7 +14,7 @@ from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.execution import Threads
 from kolmogorov.fitting.descent.objective import usual_weight
 from kolmogorov.sampling.chains.event_count import told_apart
-from kolmogorov.sampling.levels import level_grid
+from kolmogorov.sampling.levels import hides, level_grid
 from kolmogorov.sampling.plan import Plan, likelihood_of, settled_weight
 from kolmogorov.sampling.sizes import suited
 
@@ -26,13 +26,12 @@ _ENOUGH = (0.003, 0.0015)
 def plan_of(model: Any, table: Observations, *, learned: bool) -> Plan:
     """Return what `fit` samples of a table; a number of events that is left open is a guess unless it is `learned`."""
     likelihood = _likelihood(model, table)
-    # An event is drawn behind each answer but where chances are cut.
-    cut = likelihood == "bernoulli" and isinstance(model.levels, str)
-    answers, only_yes = likelihood != "gaussian" and not cut, model.unobserved != 0.0
+    # An event is drawn behind each answer but where a rating is.
+    answers, only_yes = likelihood != "gaussian" and not hides(model.levels, likelihood), model.unobserved != 0.0
     timed = model.max_seconds is not None
     given = {name: getattr(model, name) for name in ("n_events", "n_chains", "burn_in", "n_samples", "n_features")}
     sizes = replace(
-        suited(table, answers=answers, cut=cut, only_yes=only_yes),
+        suited(table, answers=answers, only_yes=only_yes),
         **{name: int(n) for name, n in given.items() if n != "auto"},
     )
     if learned and model.n_events == "auto" and not answers and not only_yes:

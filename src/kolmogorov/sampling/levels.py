@@ -8,14 +8,14 @@ import numpy as np
 
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
-from kolmogorov.data.table.levels import MOST_LEVELS, Levels, grid_of, step_of
+from kolmogorov.data.table.levels import MOST_LEVELS, Levels, grid_of, has_two, step_of
 from kolmogorov.errors import ParameterError
-from kolmogorov.fitted.emission import emission_of
+from kolmogorov.fitted.emission import emission_of, hides_ratings
 
-#: The paper's two levels where answers are yes and no: one answer in a hundred goes against its event. By judgement.
+#: Between which chances lie where answers are yes and no: one in a hundred goes against its event. By judgement.
 NEARLY_SURE = (0.01, 0.99)
-#: Chances of a yes whose averages are cut to what chances can be: as far beyond either end as two scales. By judgement.
-_BEYOND_CHANCES = np.arange(-8, 13) / 4.0
+#: Levels of ratings that are hidden behind yes and no, which nothing bounds: as many as a file holds. By judgement.
+_HIDDEN = np.arange(-29, 34) / 4.0
 #: How far levels lie at least beyond either end of the scale, in scales; `benchmarks/accuracy.py choices` tries less.
 _BEYOND = 1.0
 #: And from the mean: so many deviations of levels whose averages over events are as far apart as ratings are.
@@ -32,11 +32,29 @@ def level_grid(levels: Levels, table: Observations, likelihood: str, n_events: i
             return emission_of(likelihood, np.empty(0), table).levels
         raise ParameterError("With likelihood 'categorical' the levels are the ratings themselves: levels='auto'.")
     if isinstance(levels, str):
-        return rating_levels(table, n_events) if likelihood == "gaussian" else _BEYOND_CHANCES
+        return rating_levels(table, n_events) if likelihood == "gaussian" else _HIDDEN
     grid = grid_of(levels, table)
     if grid is None:
-        return np.array((0.0, 1.0) if likelihood == "gaussian" else NEARLY_SURE)
-    return grid
+        grid = np.array([0.0, 1.0])
+    return grid if likelihood == "gaussian" else answerable(grid)
+
+
+def hides(levels: Levels, likelihood: str) -> bool:
+    """Tell whether levels are those of ratings that are hidden behind yes and no."""
+    if isinstance(levels, str):
+        return likelihood == "bernoulli"
+    return not has_two(levels) and hides_ratings(likelihood, np.asarray(levels, dtype=np.float64))
+
+
+def answerable(grid: Floats) -> Floats:
+    """Return levels for yes and no: where they are chances, no answer is impossible.
+
+    Examples
+    --------
+    >>> answerable(np.array([0.0, 0.5, 1.0])).tolist()
+    [0.01, 0.5, 0.99]
+    """
+    return grid if hides_ratings("bernoulli", grid) else np.unique(np.clip(grid, *NEARLY_SURE))
 
 
 def rating_levels(table: Observations, n_events: int) -> Floats:

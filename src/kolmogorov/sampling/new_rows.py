@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.nearest import nearest
-from kolmogorov._support.seeds import row_seeds
+from kolmogorov._support.seeds import mixed, row_seeds
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.entries.view import View
@@ -18,8 +18,8 @@ from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.emissions import draw_emissions, settle_emitted
 from kolmogorov.kernels.draws.gaussian import draw_psis, draw_thetas
-from kolmogorov.kernels.draws.slices import draw_sliced
-from kolmogorov.sampling.chains.chain import USER_ROUNDS, psi_variance
+from kolmogorov.kernels.draws.hidden import NOISE, draw_hidden
+from kolmogorov.sampling.chains.chain import USER_ROUNDS, Codes, psi_variance
 from kolmogorov.sampling.chains.gaussian import corrected, prior_with_noes
 from kolmogorov.sampling.priors.psi import usual_precision
 
@@ -41,7 +41,8 @@ def new_thetas(posterior: Posterior, view: View, n_jobs: int | None) -> Floats:
     with one_blas_thread(), Threads(n_jobs) as dealer:
         for k in range(posterior.n_draws):
             population = posterior.theta[k, posterior.user_seen].mean(axis=0, dtype=np.float64)
-            make = _noisy_thetas if posterior.likelihood == "gaussian" else _answering_thetas
+            noisy, hidden = posterior.likelihood == "gaussian", posterior.hidden
+            make = _noisy_thetas if noisy else _hiding_thetas if hidden else _answering_thetas
             theta = make(posterior, k, view, population, dealer)
             theta[view.counts == 0] = population / population.sum()
             parts.append(theta / posterior.n_draws)
@@ -58,15 +59,26 @@ def _noisy_thetas(posterior: Posterior, k: int, view: View, population: Floats, 
     return _averaged(lambda theta, *rows: draw_thetas(*given, theta, *prior, *rows), k, n, population, dealer)
 
 
+def _hiding_thetas(posterior: Posterior, k: int, view: View, population: Floats, dealer: Threads) -> Floats:
+    n = view.counts.size
+    psi = posterior.psi[k].astype(np.float64)
+    prior = (concentration(posterior, k, population), np.tile(population, (n, 1)), USER_ROUNDS)
+    given = (np.full(n, 1.0 / NOISE), psi, np.empty((0, 0)))
+    ratings = np.empty(view.values.size)
+
+    def sweep(theta: Floats, seeds: NDArray[np.uint64], first: int, last: int, out: Floats) -> None:
+        draw_hidden(*_entries(view), theta, psi, mixed(seeds), first, last, ratings)
+        table = (view.indptr, view.indices, ratings, view.weights)
+        draw_thetas(*table, *given, theta, *prior, seeds, first, last, out)
+
+    return _averaged(sweep, k, n, population, dealer)
+
+
 def _answering_thetas(posterior: Posterior, k: int, view: View, population: Floats, dealer: Threads) -> Floats:
     alpha = concentration(posterior, k, population) * population
     emission = _emission(posterior)
     table = (view.indptr, view.indices, emission.codes(view.values), view.weights)
     codes = _codes(posterior, k)
-    if emission.beyond:
-        given, prior = (*table, codes, emission.chances, emission.least), (alpha, USER_ROUNDS)
-        n = view.counts.size
-        return _averaged(lambda theta, *rows: draw_sliced(*given, theta, *prior, *rows), k, n, population, dealer)
     seeds = row_seeds(k, 0, USER_SIDE, np.arange(_ANSWER_SWEEPS))
     theta = np.tile(population, (view.counts.size, 1))
     found = np.empty_like(theta)
@@ -99,6 +111,10 @@ def _seeds(draw: int, sweep: int, side: int, n: int) -> NDArray[np.uint64]:
     return np.repeat(row_seeds(draw, sweep, side, np.zeros(1, dtype=np.int64)), n)
 
 
+def _entries(view: View) -> tuple[Any, ...]:
+    return view.indptr, view.indices, view.values, view.weights
+
+
 def _emission(posterior: Posterior) -> Emission:
     return emission_of(posterior.likelihood, posterior.levels, posterior.training)
 
@@ -127,28 +143,58 @@ def new_psis(posterior: Posterior, view: View) -> NDArray[Any]:
 
 def _new_psis(posterior: Posterior, view: View, k: int) -> NDArray[Any]:
     """Draw psis around the mean item of the draw, as far off as its items are from it."""
-    levels, n = posterior.levels, view.counts.size
-    theta = np.ascontiguousarray(posterior.theta[k], dtype=np.float64)
-    noisy = posterior.likelihood == "gaussian"
-    position = levels if noisy else _emission(posterior).position
+    n = view.counts.size
+    noisy, hidden = posterior.likelihood == "gaussian", posterior.hidden
+    position = posterior.levels if noisy or hidden else _emission(posterior).position
     known = position[_codes(posterior, k)[posterior.item_seen]]
-    pull = usual_precision(known - known.mean(axis=0), psi_variance(noisy=noisy and not posterior.unobserved))
-    centre = np.tile(known.mean(axis=0), (n, 1))
-    start = nearest(centre, position)
+    usual = psi_variance(noisy=noisy and not posterior.unobserved, hidden=hidden)
+    prior = (np.tile(known.mean(axis=0), (n, 1)), usual_precision(known - known.mean(axis=0), usual))
+    make = _noisy_psis if noisy else _hiding_psis if hidden else _answering_psis
+    return posterior.levels[make(posterior, k, view, nearest(prior[0], position), prior)].astype(np.float32)
+
+
+def _noisy_psis(posterior: Posterior, k: int, view: View, start: Codes, prior: tuple[Floats, Floats]) -> Codes:
+    n, theta = view.counts.size, _theta(posterior, k)
+    precision = 1.0 / (posterior.noise[k].astype(np.float64) + posterior.mood_variance[k])
+    if posterior.unobserved:
+        prior = prior_with_noes(*prior, posterior.unobserved * (precision * theta.T) @ theta)
+    table, given = corrected(view, posterior.unobserved), (precision, theta, start, posterior.levels, *prior, _ROUNDS)
     fresh = np.empty_like(start)
-    if noisy:
-        table = corrected(view, posterior.unobserved)
-        precision = 1.0 / (posterior.noise[k].astype(np.float64) + posterior.mood_variance[k])
-        if posterior.unobserved:
-            centre, pull = prior_with_noes(centre, pull, posterior.unobserved * (precision * theta.T) @ theta)
-        given = (precision, theta, start, levels, centre, pull, _ROUNDS)
-        draw_psis(*table, *given, _seeds(k, 0, ITEM_SIDE, n), 0, n, fresh)
-    else:
-        emission = _emission(posterior)
-        answers = (view.indptr, view.indices, emission.codes(view.values), view.weights)
-        prior = (emission.chances, emission.least, position, centre, pull)
-        for sweep in range(_ROUNDS):
-            draw_emissions(*answers, theta, start, *prior, _seeds(k, sweep, ITEM_SIDE, n), 0, n, fresh)
-            start, fresh = fresh, start
-        fresh = start
-    return levels[fresh].astype(np.float32)
+    draw_psis(*table, *given, _seeds(k, 0, ITEM_SIDE, n), 0, n, fresh)
+    return fresh
+
+
+def _hiding_psis(posterior: Posterior, k: int, view: View, start: Codes, prior: tuple[Floats, Floats]) -> Codes:
+    theta, levels, ratings = _theta(posterior, k), posterior.levels, np.empty(view.values.size)
+    known = (np.full(len(theta), 1.0 / NOISE), theta)
+
+    def sweep(codes: Codes, seeds: NDArray[np.uint64], last: int, out: Codes) -> None:
+        draw_hidden(*_entries(view), levels[codes], theta, mixed(seeds), 0, last, ratings)
+        table = (view.indptr, view.indices, ratings, view.weights)
+        draw_psis(*table, *known, codes, levels, *prior, 1, seeds, 0, last, out)
+
+    return _settled(sweep, k, start)
+
+
+def _answering_psis(posterior: Posterior, k: int, view: View, start: Codes, prior: tuple[Floats, Floats]) -> Codes:
+    theta, emission = _theta(posterior, k), _emission(posterior)
+    answers = (view.indptr, view.indices, emission.codes(view.values), view.weights)
+    given = (emission.chances, emission.position, *prior)
+
+    def sweep(codes: Codes, seeds: NDArray[np.uint64], last: int, out: Codes) -> None:
+        draw_emissions(*answers, theta, codes, *given, seeds, 0, last, out)
+
+    return _settled(sweep, k, start)
+
+
+def _settled(sweep: Any, k: int, codes: Codes) -> Codes:
+    """Draw items again and again; return the last draws."""
+    fresh = np.empty_like(codes)
+    for index in range(_ROUNDS):
+        sweep(codes, _seeds(k, index, ITEM_SIDE, len(codes)), len(codes), fresh)
+        codes, fresh = fresh, codes
+    return codes
+
+
+def _theta(posterior: Posterior, k: int) -> Floats:
+    return np.ascontiguousarray(posterior.theta[k], dtype=np.float64)

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
 from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.fitted.base import by_users, entry_rows
-from kolmogorov.fitted.emission import bounds_of
+from kolmogorov.fitted.emission import chances_of_yes, hides_ratings
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.sampling.chains.source import ChainSource, chain_kind
 from kolmogorov.sampling.chains.state import Sample, SamplerState
@@ -167,7 +168,7 @@ class Sampler:
         if not plan.enough or n_chains not in LOOKS:
             return False
         return (
-            averaging_left(self.table, self.progress.samples[:n_chains], bounds_of(plan.likelihood, plan.levels))
+            averaging_left(self.table, self.progress.samples[:n_chains], hides_ratings(plan.likelihood, plan.levels))
             < plan.enough
         )
 
@@ -210,14 +211,13 @@ class HeldOutError:
         known = seen_users[users] & seen_items[items]
         self._users, self._items = users[known], items[known]
         self._values = test.values[known]
-        self._bounds = bounds_of(plan.likelihood, plan.levels)
+        self._hidden = hides_ratings(plan.likelihood, plan.levels)
         self._sum = np.zeros(len(self._values))
         self._count = 0
 
     def add(self, sample: Sample) -> None:
         """Take in one more draw."""
-        theta = sample.theta[self._users].astype(np.float64)
-        self._sum += np.clip(np.einsum("nd,nd->n", theta, sample.psi[self._items]), *self._bounds)
+        self._sum += said_of(sample, self._users, self._items, self._hidden)
         self._count += 1
 
     @property
@@ -228,7 +228,13 @@ class HeldOutError:
         return float(np.sqrt(((self._sum / self._count - self._values) ** 2).mean()))
 
 
-def averaging_left(table: Observations, chains: list[list[Sample]], bounds: tuple[float, float]) -> float:
+def said_of(sample: Sample, users: Rows, items: Rows, hidden: bool) -> Floats:
+    """Return what a draw says of aligned rows: its products, or the chances of a yes where ratings are `hidden`."""
+    said: Floats = np.einsum("nd,nd->n", sample.theta[users].astype(np.float64), sample.psi[items])
+    return chances_of_yes(said) if hidden else said
+
+
+def averaging_left(table: Observations, chains: list[list[Sample]], hidden: bool) -> float:
     """Return the share of the squared error that an average over endlessly many chains would be without.
 
     Averages of n independent chains vary by V / n, where V is how much those of single chains do; it is measured at
@@ -239,7 +245,7 @@ def averaging_left(table: Observations, chains: list[list[Sample]], bounds: tupl
     means = np.zeros((len(chains), chosen.size))
     for mean, samples in zip(means, chains, strict=True):
         for sample in samples:
-            mean += np.clip(np.einsum("nd,nd->n", sample.theta[users].astype(np.float64), sample.psi[items]), *bounds)
+            mean += said_of(sample, users, items, hidden)
         mean /= len(samples)
     error = float(((means.mean(axis=0) - values) ** 2).mean())
     return float(means.var(axis=0, ddof=1).mean()) / len(chains) / max(error, 1e-12)

@@ -26,8 +26,8 @@ class Sizes:
     n_features: int
 
 
-def suited(table: Observations, *, answers: bool, cut: bool = False, only_yes: bool = False) -> Sizes:
-    """Choose by the number of ratings; `answers` where an event is drawn behind each of them, `cut` where chances are.
+def suited(table: Observations, *, answers: bool, only_yes: bool = False) -> Sizes:
+    """Choose by the number of ratings; `answers` where an event is drawn behind each of them.
 
     A row with five ratings tells few events apart, however many rows there are; where only yes is recorded, what is not
     observed tells them apart as well. More ratings can tell more events apart, though slowly: twice as many at 30 times
@@ -35,11 +35,11 @@ def suited(table: Observations, *, answers: bool, cut: bool = False, only_yes: b
     leave time for fewer.
     """
     n = max(len(table), 1)
-    least, most, per = (5, 16, 4.5) if answers else (4, 10, 6.0) if cut else (4, 32, 20.0 if only_yes else 8.0)
+    least, most, per = (5, 16, 4.5) if answers else (4, 32, 20.0 if only_yes else 8.0)
     if not answers and not only_yes:
         most = _between(_EVENTS_PER_RATING * n / max(table.n_users, table.n_items, 1), least, most)
     n_events = min(_between(per * (n / 5000.0) ** 0.2, least, most), max(2, min(table.n_users, table.n_items)))
-    many = n >= (100_000 if answers or cut else 300_000)
+    many = n >= (100_000 if answers else 300_000)
     return Sizes(
         n_events=n_events,
         n_chains=4 if many else 8,
@@ -50,13 +50,13 @@ def suited(table: Observations, *, answers: bool, cut: bool = False, only_yes: b
     )
 
 
-def short(table: Observations, *, cut: bool) -> Sizes:
+def short(table: Observations) -> Sizes:
     """Return what is enough to complete a table from which one model is learned: two chains of some ninety sweeps.
 
     They complete it nearly as well as those of `suited`, and the one model keeps less than what they lose. Of very many
     rows fewer draws are kept, so that these stay within a gigabyte or so.
     """
-    usual = suited(table, answers=False, cut=cut)
+    usual = suited(table, answers=False)
     room = SHORT_ROOM // max(SHORT_CHAINS * usual.n_events * (table.n_users + table.n_items), 1)
     n_samples = _between(float(room), 4, SHORT_SAMPLES)
     return replace(usual, n_chains=SHORT_CHAINS, burn_in=SHORT_BURN_IN, n_samples=n_samples, thin=2)

@@ -64,7 +64,7 @@ class GpuModel:
         self._fitted, factors = fitted, fitted.factors
         assert factors is not None
         self._theta, self._psi = self._cupy.asarray(factors.theta), self._cupy.asarray(factors.psi)
-        self._bounds = factors.bounds
+        self._hidden = factors.hidden
         self._n_draws, _, self._size = self._theta.shape
         self._n_items = len(fitted.items)
 
@@ -74,7 +74,7 @@ class GpuModel:
         out = np.empty(users.size)
         kernel = function("rows/products.cu", "mean_products", WIDE=int(self._theta.dtype == np.float64))
         lengths = (np.int64(self._theta.shape[1]), np.int64(self._psi.shape[1]))
-        shape = (np.int32(self._n_draws), np.int32(self._size), *lengths, *map(np.float64, self._bounds))
+        shape = (np.int32(self._n_draws), np.int32(self._size), *lengths, np.int32(self._hidden))
         for first in range(0, users.size, _PAIRS):
             part = slice(first, min(first + _PAIRS, users.size))
             n = part.stop - part.start
@@ -134,16 +134,19 @@ class GpuModel:
                 total += self._said(theta[users].astype(np.float64) @ psi[items].astype(np.float64).T)
             return self._cut(total / draws), None
         theta = self._theta[:, users].astype(np.float64)
-        said = cupy.ascontiguousarray(theta @ self._psi[:, items].transpose(0, 2, 1).astype(np.float64))
+        said = self._said(cupy.ascontiguousarray(theta @ self._psi[:, items].transpose(0, 2, 1).astype(np.float64)))
         place = lower * (draws - 1)
         low = cupy.empty((len(users), self._n_items), dtype=np.float64)
         kernel = function("draws/averages.cu", "low_quantile", KEPT=min(int(place) + 2, draws))
         kernel((-(-low.size // 256),), (256,), (np.int64(low.size), np.int32(draws), np.float64(place), said, low))
-        return self._cut(self._said(said).mean(axis=0)), self._cut(self._said(low))
+        return self._cut(said.mean(axis=0)), self._cut(low)
 
     def _said(self, products: Any) -> Any:
-        """Return what each model says: its products, or what they are cut to."""
-        return self._cupy.clip(products, *self._bounds) if np.isfinite(self._bounds).all() else products
+        """Return what each model says: its products, or in their place the chances of a yes that they mean."""
+        if self._hidden:
+            kernel = function("rows/products.cu", "chances_of_yes", WIDE=1)
+            kernel((-(-products.size // 256),), (256,), (np.int64(products.size), products))
+        return products
 
     def _cut(self, chance: Any) -> Any:
         return self._cupy.clip(chance, 0.0, 1.0)

@@ -17,7 +17,6 @@ from kolmogorov.data.table.levels import CHANCES
 from kolmogorov.errors import ConvergenceWarning, FileFormatError, ParameterError
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.base import Factors
-from kolmogorov.fitted.emission import CUT
 from kolmogorov.fitted.history import Sweep
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.fitted.pull import Pull
@@ -27,7 +26,7 @@ from kolmogorov.fitting.descent.problem import Problem
 from kolmogorov.fitting.descent.state import State
 from kolmogorov.fitting.distillation import one_model as distilled
 from kolmogorov.fitting.distillation import only_yes, placement
-from kolmogorov.fitting.distillation.completion import Completion, _CutTable
+from kolmogorov.fitting.distillation.completion import Completion, _YesTable
 from kolmogorov.fitting.distillation.engine import CompletedTable, CompletionEngine
 from kolmogorov.fitting.distillation.one_model import Distillation, usual_events
 from kolmogorov.fitting.distillation.only_yes import averaged_descents
@@ -73,7 +72,7 @@ posteriors = st.builds(
 def dense(drawn):
     """What draws say of every cell on average, one at a time."""
     factors = drawn.factors
-    return naive.completed_table(factors.theta, factors.psi, factors.bounds)
+    return naive.completed_table(factors.theta, factors.psi, factors.hidden)
 
 
 def averaged(table, drawn):
@@ -121,10 +120,10 @@ def test_a_completion_of_more_rows_and_columns_than_its_rank():
         assert best - 1e-9 <= error <= 1.05 * best
 
 
-def test_products_that_are_cut_are_gone_through_once_and_come_near():
+def test_chances_of_a_yes_are_gone_through_once_and_come_near():
     """As near as random vectors come on average: within a root of what half as many could (Halko and others 2011)."""
     drawn = posterior_of(np.random.default_rng(1), 60, 40, 3, 4, "yes/no")
-    assert drawn.factors.bounds == CUT
+    assert drawn.factors.hidden
     whole = dense(drawn)
     sizes = np.linalg.svd(whole, compute_uv=False)
     error = []
@@ -140,7 +139,7 @@ def test_products_that_are_cut_are_gone_through_once_and_come_near():
 def test_blocks_of_users_make_the_same_table(cells):
     rng = np.random.default_rng(2)
     drawn = posterior_of(rng, 30, 20, 3, 3, "yes/no")
-    whole, parts = _CutTable(drawn.factors), type("Parts", (_CutTable,), {"cells": cells})(drawn.factors)
+    whole, parts = _YesTable(drawn.factors), type("Parts", (_YesTable,), {"cells": cells})(drawn.factors)
     right, left = rng.normal(size=(20, 7)), rng.normal(size=(30, 7))
     assert len(list(parts._blocks())) > len(list(whole._blocks())) == 1
     np.testing.assert_allclose(parts.times(right), whole.times(right), atol=1e-5)

@@ -15,7 +15,6 @@ from kolmogorov.kernels.draws.averages import answer_shares, level_shares, low_q
 from kolmogorov.kernels.draws.emissions import draw_emissions, draw_emitted, settle_emitted
 from kolmogorov.kernels.draws.gaussian import draw_level, draw_psis, draw_spaced, draw_thetas, equal_step
 from kolmogorov.kernels.draws.gibbs import gamma, uniform
-from kolmogorov.kernels.draws.slices import draw_sliced
 
 N = 20_000
 
@@ -105,7 +104,6 @@ def test_values_have_their_exact_distribution(rng, grid):
     "emission",
     [
         Emission.of_chances(np.array([0.1, 0.4, 0.9])),
-        Emission.of_chances(np.array([-0.8, 0.4, 1.5])),
         Emission.of_answers(np.r_[:3] / 2),
     ],
 )
@@ -116,11 +114,11 @@ def test_values_behind_answers_have_their_exact_distribution(rng, emission):
     times = rng.integers(1, 4, 6).astype(float)
     centre, pull = rng.random(size), precision_matrix(rng, size)
     codes, out = np.zeros((N, size), dtype=np.uint8), np.empty((N, size), dtype=np.uint8)
-    prior = (emission.least, emission.position, np.tile(centre, (N, 1)), pull)
+    prior = (emission.position, np.tile(centre, (N, 1)), pull)
     for sweep in range(25):
         draw_emissions(*copies(answers, times), theta, codes, emission.chances, *prior, seeds(sweep), 0, N, out)
         codes = out.copy()
-    given_ = (emission.chances, emission.least, emission.position, centre, pull)
+    given_ = (emission.chances, emission.position, centre, pull)
     expected = naive.emission_distribution(theta, answers, times, *given_)
     assert agree(places(codes, len(emission.chances)), expected)
 
@@ -166,47 +164,6 @@ def test_thetas_behind_answers_are_those_of_the_twin(seed, size, n_answers):
         theta = out.copy()
         kept.append(theta)
     np.testing.assert_allclose(mean, np.mean(kept[-3:], axis=0), rtol=1e-12)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_thetas_whose_chances_are_cut_have_their_exact_distribution(rng, weighted):
-    n, size, alpha = 4000, 3, np.array([0.6, 1.5, 2.0])
-    emission = Emission.of_chances(np.array([-0.8, 0.1, 0.6, 1.9]))
-    codes = rng.integers(4, size=(20, size)).astype(np.uint8)
-    answers = rng.integers(2, size=20).astype(np.uint8)
-    times = rng.integers(1, 4, 20).astype(float) if weighted else np.ones(20)
-    table = (*copies(answers, times, n)[:3], np.tile(times, n) if weighted else np.empty(0))
-    theta, out = np.full((n, size), 1 / size), np.empty((n, size))
-    given_ = (codes, emission.chances, emission.least)
-    draw_sliced(*table, *given_, theta, alpha, 40, seeds(n=n), 0, n, out)
-    np.testing.assert_allclose(out.sum(axis=1), 1.0)
-    assert (out >= 0).all()
-    reference = naive.cut_thetas(answers, times, codes, emission.chances, emission.least, alpha, n, rng)
-    for d in range(size):
-        assert stats.ks_2samp(out[:, d], reference[:, d]).pvalue > 1e-4
-
-
-@given(st.integers(0, 2**32 - 1), st.integers(1, 5))
-@settings(max_examples=25, deadline=None)
-def test_thetas_whose_chances_are_cut_stay_on_the_simplex_and_do_not_know_their_neighbours(seed, size):
-    rng = np.random.default_rng(seed)
-    emission = Emission.of_chances(np.array([-2.0, 0.5, 3.0]))
-    counts = rng.integers(0, 40, 7)
-    indptr = np.append(0, np.cumsum(counts)).astype(np.int64)
-    items, answers = (
-        rng.integers(4, size=indptr[-1]).astype(np.int32),
-        rng.integers(2, size=indptr[-1]).astype(np.uint8),
-    )
-    codes = rng.integers(3, size=(4, size)).astype(np.uint8)
-    theta, alpha = rng.dirichlet(np.full(size, 0.3), 7), rng.uniform(0.01, 3.0, size)
-    given_ = (indptr, items, answers, np.empty(0), codes, emission.chances, emission.least, theta, alpha, 3)
-    whole, parts = np.empty_like(theta), np.empty_like(theta)
-    draw_sliced(*given_, seeds(n=7), 0, 7, whole)
-    for first in range(7):
-        draw_sliced(*given_, seeds(n=7)[first:], first, first + 1, parts)
-    assert (whole == parts).all()
-    assert (whole >= 0.0).all()
-    np.testing.assert_allclose(whole.sum(axis=1), 1.0)
 
 
 def test_many_equal_answers_are_drawn_as_if_one_by_one():

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import naive
 from kolmogorov import BayesianKolmogorovModel, Observations
 from kolmogorov.data.datasets import planted
 from kolmogorov.sampling.chains.event_count import LEAST_RATINGS, TRIED, _lowest, told_apart
@@ -49,16 +50,17 @@ def test_the_lowest_is_found_from_anywhere(first):
     assert len(looked) == len(set(looked)) <= len(TRIED)
 
 
-def test_what_averaging_would_still_bring():
+@pytest.mark.parametrize("hidden", [False, True])
+def test_what_averaging_would_still_bring(hidden):
     table = planted(n_users=40, n_items=20, n_events=3, n_observations=400, noise=0.1, random_state=0).observations
     model = BayesianKolmogorovModel(3, n_chains=4, burn_in=10, n_samples=5, random_state=0).fit(table)
     posterior = model.posterior_
     draws = [SimpleNamespace(theta=theta, psi=psi) for theta, psi in zip(posterior.theta, posterior.psi, strict=True)]
     chains = [draws[5 * k : 5 * (k + 1)] for k in range(4)]
-    users, items = table.user_rows(), table.item_rows()
-    means = np.array([np.mean([np.clip((d.theta @ d.psi.T)[users, items], 0, 1) for d in c], axis=0) for c in chains])
+    users, items, say = table.user_rows(), table.item_rows(), naive.chance_of_yes if hidden else np.asarray
+    means = np.array([np.mean([say((d.theta @ d.psi.T)[users, items]) for d in c], axis=0) for c in chains])
     expected = means.var(axis=0, ddof=1).mean() / 4 / ((means.mean(axis=0) - table.values) ** 2).mean()
-    assert averaging_left(table, chains, (0.0, 1.0)) == pytest.approx(expected, rel=1e-5)
+    assert averaging_left(table, chains, hidden) == pytest.approx(expected, rel=1e-5)
 
 
 def test_easy_tables_take_fewer_chains_and_the_same_on_any_number_of_threads():

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import naive
 from helpers.geweke import scores_of
 from kolmogorov import Observations
 from kolmogorov._support.nearest import nearest
@@ -14,9 +15,11 @@ from kolmogorov.fitted.emission import Emission
 from kolmogorov.sampling.chains import discrete as discrete_module
 from kolmogorov.sampling.chains import gaussian as gaussian_module
 from kolmogorov.sampling.chains import mood as mood_module
+from kolmogorov.sampling.chains import probit as probit_module
 from kolmogorov.sampling.chains.discrete import DiscreteChain
 from kolmogorov.sampling.chains.gaussian import GaussianChain
 from kolmogorov.sampling.chains.mood import MoodChain
+from kolmogorov.sampling.chains.probit import ProbitChain
 from kolmogorov.sampling.chains.start import started
 from kolmogorov.sampling.levels import NEARLY_SURE
 from kolmogorov.sampling.priors import noise as noise_module
@@ -199,14 +202,17 @@ class TwoChanceWorld(ChanceWorld):
     grid = np.array(NEARLY_SURE)
 
 
-class CutWorld(ChanceWorld):
-    """The same with chances that reach beyond 0 and 1, whose sums are cut."""
+class HiddenWorld(ValueWorld):
+    """The same table with answers yes and no, behind which ratings are hidden."""
 
+    kind = ProbitChain
     grid = np.array([-0.8, 0.3, 0.6, 1.7])
 
     def answers(self, link, rng):
-        said = np.clip(self.chance(link), self.emission.least, 1.0 - self.emission.least)
-        return (rng.random(len(said)) < said).astype(float)
+        return (rng.random(len(self.table)) < naive.chance_of_yes(self.chance(link))).astype(float)
+
+    def functionals(self, link, values):
+        return [*self.usual(link, values), (self.chance(link) * values).mean()]
 
 
 class AnswerWorld(ChanceWorld):
@@ -219,7 +225,7 @@ class AnswerWorld(ChanceWorld):
 
 
 @pytest.mark.parametrize(
-    "make", [ValueWorld, MoodWorld, TwoValueWorld, ChanceWorld, TwoChanceWorld, CutWorld, AnswerWorld]
+    "make", [ValueWorld, MoodWorld, TwoValueWorld, ChanceWorld, TwoChanceWorld, HiddenWorld, AnswerWorld]
 )
 def test_geweke_finds_nothing_wrong(make):
     assert np.abs(scores_of(8000, make)).max() < 4.0
@@ -228,9 +234,10 @@ def test_geweke_finds_nothing_wrong(make):
 _values, _thetas, _squares, _shape = (
     getattr(gaussian_module, name) for name in ("draw_psis", "draw_thetas", "residual_squares", "redrawn_shape")
 )
-_emissions, _emitted, _sliced, _alpha = (
-    getattr(discrete_module, name) for name in ("draw_emissions", "draw_emitted", "draw_sliced", "redrawn_alpha")
+_emissions, _emitted, _alpha = (
+    getattr(discrete_module, name) for name in ("draw_emissions", "draw_emitted", "redrawn_alpha")
 )
+_hidden = probit_module.draw_hidden
 _redrawn = NoisePrior.redrawn
 _moods, _densities = mood_module.draw_moods, mood_module.mood_densities
 
@@ -295,16 +302,12 @@ def _shifted_answers(indptr, indices, answers, *rest):
     _emissions(indptr, indices, answers.max() - answers, *rest)
 
 
-def _far_prior(indptr, indices, answers, weights, theta, codes, emission, least, position, centre, *rest):
-    _emissions(indptr, indices, answers, weights, theta, codes, emission, least, position, centre + 0.2, *rest)
+def _far_prior(indptr, indices, answers, weights, theta, codes, emission, position, centre, *rest):
+    _emissions(indptr, indices, answers, weights, theta, codes, emission, position, centre + 0.2, *rest)
 
 
 def _one_more(indptr, indices, answers, weights, codes, emission, theta, alpha, *rest):
     _emitted(indptr, indices, answers, weights, codes, emission, theta, alpha + 3.0, *rest)
-
-
-def _one_more_sliced(indptr, indices, answers, weights, codes, emission, least, theta, alpha, *rest):
-    _sliced(indptr, indices, answers, weights, codes, emission, least, theta, alpha + 3.0, *rest)
 
 
 def _repeated(alpha, theta, rng, **options):
@@ -326,14 +329,30 @@ def test_geweke_finds_a_wrong_conditional_of_answers(monkeypatch, make, name, bu
     assert np.abs(scores_of(6000, make)).max() > 5.0
 
 
+def _all_yes(indptr, indices, answers, *rest):
+    _hidden(indptr, indices, np.ones_like(answers), *rest)
+
+
+def _turned_thetas(indptr, indices, values, *rest):
+    _thetas(indptr, indices, 1.0 - values, *rest)
+
+
+def _off_the_edge(*given):
+    _hidden(*given)
+    first, last, out = given[-3:]
+    part = slice(given[0][first], given[0][last])
+    out[part] += 0.1 * np.sign(out[part] - 0.5)
+
+
 @pytest.mark.parametrize(
-    ("name", "bug"),
+    ("where", "name", "bug"),
     [
-        ("draw_emissions", _shifted_answers),
-        ("draw_emissions", _far_prior),
-        ("draw_sliced", _one_more_sliced),
+        (probit_module, "draw_hidden", _all_yes),
+        (probit_module, "draw_hidden", _off_the_edge),
+        (gaussian_module, "draw_psis", _light_answers),
+        (gaussian_module, "draw_thetas", _turned_thetas),
     ],
 )
-def test_geweke_finds_a_wrong_conditional_of_what_is_cut(monkeypatch, name, bug):
-    monkeypatch.setattr(discrete_module, name, bug)
-    assert np.abs(scores_of(6000, CutWorld)).max() > 5.0
+def test_geweke_finds_a_wrong_conditional_of_what_is_hidden(monkeypatch, where, name, bug):
+    monkeypatch.setattr(where, name, bug)
+    assert np.abs(scores_of(6000, HiddenWorld)).max() > 5.0

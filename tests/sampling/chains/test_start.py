@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -136,13 +135,12 @@ def test_short_rows_tell_few_events_apart():
     assert suited(brief, answers=False, only_yes=True).n_events == 26
 
 
-@pytest.mark.parametrize("cut", [False, True])
-def test_short_chains_complete_a_table_and_their_draws_find_room(cut, monkeypatch):
+def test_short_chains_complete_a_table_and_their_draws_find_room(monkeypatch):
     table = Observations.from_dense(np.random.default_rng(0).random((300, 40)), maximum=1)
-    usual, few = suited(table, answers=False, cut=cut), short(table, cut=cut)
+    usual, few = suited(table, answers=False), short(table)
     assert (few.n_events, few.n_features) == (usual.n_events, usual.n_features)
     assert few.n_chains * (few.burn_in + few.n_samples * few.thin) < usual.n_chains * usual.burn_in
     monkeypatch.setattr("kolmogorov.sampling.sizes.SHORT_ROOM", 6 * few.n_chains * few.n_events * 340)
-    assert short(table, cut=cut) == replace(few, n_samples=6)
+    assert short(table) == replace(few, n_samples=6)
     monkeypatch.setattr("kolmogorov.sampling.sizes.SHORT_ROOM", 1)
-    assert short(table, cut=cut) == replace(few, n_samples=4)
+    assert short(table) == replace(few, n_samples=4)

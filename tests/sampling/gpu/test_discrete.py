@@ -18,7 +18,6 @@ from kolmogorov.sampling.gpu.discrete import DiscreteGpuChains
 from kolmogorov.sampling.priors.features import pattern_features
 
 CHANCES, TWO = np.array([0.02, 0.3, 0.6, 0.97]), np.array([0.01, 0.99])
-BEYOND = np.array([-0.5, 0.2, 0.7, 1.4])
 pytestmark = pytest.mark.skipif(emulation.COMPILER is None, reason="no C++ compiler to run kernels of a GPU with")
 
 
@@ -73,23 +72,6 @@ def test_values_are_those_of_chains_on_threads(cuda, monkeypatch, likelihood, we
         yours = chain.sweep(state, 2, learning=True)
         assert np.array_equal(mine.psi, yours.psi)
         np.testing.assert_allclose(mine.psi_prior.precision, yours.psi_prior.precision, rtol=1e-4, atol=1e-5)
-        mine.validate(table.n_users, table.n_items, 4, chain.levels)
-
-
-@pytest.mark.parametrize(("weighted", "long"), [(False, 512), (True, 4), (False, 4)])
-def test_draws_whose_chances_are_cut_are_those_of_chains_on_threads(cuda, monkeypatch, weighted, long):
-    monkeypatch.setattr(gpu_chain, "LONG", long)
-    table = _table(weighted=weighted)
-    chains = [_chain(table, "bernoulli", seed, BEYOND) for seed in (5, 6)]
-    states = [chain.sweep(started([chain], chain.dealer)[0], 1, learning=True) for chain in chains]
-    batch = DiscreteGpuChains(cuda, chains, states)
-    batch.sweep(2, learning=True)
-    for k, (chain, state, mine) in enumerate(zip(chains, states, batch.states(), strict=True)):
-        yours = chain.sweep(state, 2, learning=True)
-        assert np.array_equal(mine.psi, yours.psi)
-        # Where a level is missed by rounding alone, a move is another one.
-        assert (np.abs(mine.theta - yours.theta).max(axis=1) < 1e-4).mean() > 0.9
-        np.testing.assert_allclose(batch.logs[k], np.log(mine.theta), atol=1e-3)
         mine.validate(table.n_users, table.n_items, 4, chain.levels)
 
 

@@ -86,13 +86,13 @@ def _told(posterior: Posterior, asked: Asked) -> TimedAnswers:
     theta, psi, average = posterior.anyone
     shape = (users.size, posterior.n_draws)
     centre, mood, open_ = np.empty(shape), np.empty(shape), np.empty(shape)
-    draw_products(theta, psi, users, items, -np.inf, np.inf, centre)
+    draw_products(theta, psi, users, items, False, centre)
     expected = centre.mean(axis=1)
     strange = ~(np.append(posterior.user_seen, False)[users] & np.append(posterior.item_seen, False)[items])
     if strange.any():
         usual = np.empty((int(strange.sum()), posterior.n_draws))
         factors = posterior.factors
-        draw_products(factors.theta, factors.psi, users[strange], items[strange], -np.inf, np.inf, usual)
+        draw_products(factors.theta, factors.psi, users[strange], items[strange], False, usual)
         expected[strange] = usual.mean(axis=1)
     _fill_moods(posterior, users, asked.times, mood, open_)
     variance = posterior.mood_variance

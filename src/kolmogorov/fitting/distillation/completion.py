@@ -2,8 +2,8 @@
 
 The mean of products Theta_k X_k^T has the rank of all events together, and what matters of it far less. A few
 products with random vectors find the part that matters (Halko, Martinsson and Tropp 2011); the table itself is never
-made. Where each model's products are cut before they are averaged, as with yes and no, the mean is no product: blocks
-of users are then made one after another, and forgotten.
+made. Where products are ratings hidden behind yes and no, the mean of chances is no product: blocks of users are then
+made one after another, and forgotten.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 from kolmogorov.fitted.base import Factors
+from kolmogorov.fitted.emission import chances_of_yes
 
 #: Columns of the two matrices, by judgement: what a model of 32 events is learned from changes no more beyond.
 RANK = 160
@@ -46,7 +47,7 @@ class Completion:
         >>> (found.left @ found.right.T).round(6).tolist()
         [[0.5], [1.0]]
         """
-        table = (_CutTable if np.isfinite(factors.bounds).all() else _MeanTable)(factors)
+        table = (_YesTable if factors.hidden else _MeanTable)(factors)
         n_users, n_items = table.shape
         if n_items <= rank:
             return cls(table.times(np.eye(n_items)), np.eye(n_items))
@@ -80,7 +81,6 @@ class _MeanTable:
     def __init__(self, factors: Factors) -> None:
         # The last row of either side stands for the unknown.
         self._theta, self._psi = factors.theta[:, :-1], factors.psi[:, :-1]
-        self._bounds = factors.bounds
         self.shape = (self._theta.shape[1], self._psi.shape[1])
 
     def times(self, vectors: Floats) -> Floats:
@@ -98,8 +98,8 @@ class _MeanTable:
         return total / len(outer)
 
 
-class _CutTable(_MeanTable):
-    """The same where each model's products are cut before they are averaged: made for some users at a time."""
+class _YesTable(_MeanTable):
+    """The same where each model says the chance of a yes: made for some users at a time."""
 
     #: Cells of the users that are made together: 16 MB.
     cells: ClassVar[int] = 1 << 21
@@ -121,5 +121,5 @@ class _CutTable(_MeanTable):
             users = slice(first, min(first + some, n_users))
             total = np.zeros((users.stop - first, n_items))
             for theta, psi in zip(self._theta, self._psi, strict=True):
-                total += np.clip(theta[users].astype(np.float32) @ psi.astype(np.float32).T, *self._bounds)
+                total += chances_of_yes(theta[users].astype(np.float32) @ psi.astype(np.float32).T)
             yield users, total / len(self._theta)

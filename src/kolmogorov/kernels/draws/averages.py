@@ -7,6 +7,7 @@ from math import erf, exp, pi, sqrt
 import numpy as np
 
 from kolmogorov._support.jit import kernel
+from kolmogorov.kernels.draws.hidden import chance_of_yes
 
 _HALF, _SQRT_TWO_PI = sqrt(0.5), sqrt(2.0 * pi)
 #: Steps towards a quantile at most, and the size of the last, in deviations; the error is then that squared.
@@ -17,20 +18,20 @@ _SIDE_BY_SIDE = 64
 
 
 @kernel
-def draw_products(theta, psi, users, items, low, high, out):
-    """Write to out[n, k] what draw k says of pair n: theta[k, user] . psi[k, item], cut to `low` and `high`."""
+def draw_products(theta, psi, users, items, hidden, out):
+    """Write to out[n, k] what draw k says of pair n: their product, or the chance of a yes it means."""
     size = theta.shape[2]
     for n in range(users.size):
         for k in range(theta.shape[0]):
             total = 0.0
             for d in range(size):
                 total += theta[k, users[n], d] * psi[k, items[n], d]
-            out[n, k] = min(max(total, low), high)
+            out[n, k] = chance_of_yes(total) if hidden else total
 
 
 @kernel
-def mean_products(theta, psi, users, items, low, high, mean, deviation):
-    """Write each pair's mean over draws, each cut to `low` and `high`, and its standard deviation."""
+def mean_products(theta, psi, users, items, hidden, mean, deviation):
+    """Write each pair's mean over draws, of what they say or of the chances of a yes, and its standard deviation."""
     size, draws = theta.shape[2], theta.shape[0]
     for n in range(users.size):
         first, second = 0.0, 0.0
@@ -38,7 +39,7 @@ def mean_products(theta, psi, users, items, low, high, mean, deviation):
             total = 0.0
             for d in range(size):
                 total += theta[k, users[n], d] * psi[k, items[n], d]
-            total = min(max(total, low), high)
+            total = chance_of_yes(total) if hidden else total
             first += total
             second += total * total
         first /= draws

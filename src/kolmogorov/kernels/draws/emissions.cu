@@ -7,17 +7,16 @@
 
 extern __shared__ double room[];
 #define PRODUCT_LENGTH 16
+#define LEAST 1e-12  // what is left of a chance when a difference of sums rounds to below 0
 
 // Draw each item's value in each event given the others, the events behind the answers summed out.
 //
-// Sums of chances are cut to `least` and 1 - `least`. A psi has a normal prior at the levels' `position`, as in
-// `draw_psis`. `chance`[chain, entry] is scratch. A block
+// A psi has a normal prior at the levels' `position`, as in `draw_psis`. `chance`[chain, entry] is scratch. A block
 // shares 8 (2 L + L WARPS + D + D) bytes.
 extern "C" __global__ void draw_emissions(const int* rows, int n_chains, const long long* indptr, const int* indices,
                                           const unsigned char* answers, const float* weights, const float* theta,
                                           long long n_users, long long n_items, long long n_entries,
-                                          const double* emission, double least, const double* position,
-                                          const float* features,
+                                          const double* emission, const double* position, const float* features,
                                           int n_features, const float* tilt, const double* pull,
                                           const unsigned long long* seeds, int sweep, int side, float* chance,
                                           unsigned char* codes, float* psi) {
@@ -56,8 +55,7 @@ extern "C" __global__ void draw_emissions(const int* rows, int n_chains, const l
 #pragma unroll
             for (int l = 0; l < L; ++l) {
                 double one = without + share * emission[l * R + answer];
-                one = one > least ? one : least;
-                one = one < 1.0 - least ? one : 1.0 - least;
+                one = one > LEAST ? one : LEAST;
                 if (WEIGHTED) sum[l] += weights[k] * log(one);
                 else product[l] *= one;
             }

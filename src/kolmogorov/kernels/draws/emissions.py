@@ -13,15 +13,16 @@ from kolmogorov.kernels.draws.gibbs import FEW, add_multinomial, gamma, uniform
 
 #: Chances that are multiplied before a logarithm is taken: so many of the least do not vanish.
 PRODUCT_LENGTH = 16
+#: What is left of a chance when a difference of sums rounds to below 0.
+LEAST = 1e-12
 
 
 @kernel
 def draw_emissions(
-    indptr, indices, answers, weights, theta, codes, emission, least, position, centre, pull, seeds, first, last, out
+    indptr, indices, answers, weights, theta, codes, emission, position, centre, pull, seeds, first, last, out
 ):
     """Draw each item's level in each event given the others, the events behind the answers summed out.
 
-    Sums of chances are cut to `least` and 1 - `least`: levels may lie beyond, and a difference may round to below 0.
     A psi has a normal prior at the levels' `position`, with the mean `centre` and the precision matrix `pull`.
     """
     size, n_levels = theta.shape[1], len(emission)
@@ -49,11 +50,10 @@ def draw_emissions(
                 without = chance[k] - share * emission[now, answer]
                 if weights.size:
                     for m in range(n_levels):
-                        one = min(max(without + share * emission[m, answer], least), 1.0 - least)
-                        weight[m] += weights[begin + k] * np.log(one)
+                        weight[m] += weights[begin + k] * np.log(max(without + share * emission[m, answer], LEAST))
                     continue
                 for m in range(n_levels):
-                    product[m] *= min(max(without + share * emission[m, answer], least), 1.0 - least)
+                    product[m] *= max(without + share * emission[m, answer], LEAST)
                 if k % PRODUCT_LENGTH == PRODUCT_LENGTH - 1 or k == n - 1:
                     for m in range(n_levels):
                         weight[m] += np.log(product[m])

@@ -1,8 +1,9 @@
 // Draws of models whose answers have normal noise, of all chains at once: psis of items on levels, thetas of
 // users. One block draws a row of a chain: its WARPS warps sum, the first one draws.
 //
-// D events, L levels. WEIGHTED: entries have weights. WHOLE: `whole`[chain] is added to the sum over a row's entries. Draws are
-// those of `gaussian.py` from the same streams, to rounding. A block shares 8 (D^2 + 5 D + L) + 4 WARPS TILE WIDE bytes.
+// D events, L levels. WEIGHTED: entries have weights. WHOLE: `whole`[chain] is added to the sum over a row's entries. HIDDEN: every
+// chain has answers of its own, `apart` from those of the next, and the noise stays. Draws are those of `gaussian.py` from the
+// same streams, to rounding. A block shares 8 (D^2 + 5 D + L) + 4 WARPS TILE WIDE bytes.
 #include "draws/equations.cuh"
 #include "draws/gibbs.cuh"
 
@@ -23,7 +24,7 @@ extern __shared__ double room[];
 // A psi has a normal prior with the precision `pull`, around a mean whose product with it is the sum of the
 // item's features times `tilt`.
 extern "C" __global__ void draw_psis(const int* rows, int n_chains, const long long* indptr, const int* indices, const float* values,
-                                       const float* weights, const float* noise, const float* theta, long long n_users,
+                                       long long apart, const float* weights, const float* noise, const float* theta, long long n_users,
                                        long long n_items, const double* levels, const float* features, int n_features,
                                        const float* tilt, const double* pull, const double* whole, int rounds,
                                        const unsigned long long* seeds, int sweep, int side, unsigned char* codes,
@@ -31,7 +32,7 @@ extern "C" __global__ void draw_psis(const int* rows, int n_chains, const long l
     double *q = Q, *m = M, *x = X, *slope = SLOPE, *weight = CHANCES;
     int* now = PLACES;
     const long long row = rows[blockIdx.x / n_chains], chain = blockIdx.x % n_chains;
-    row_equations(indptr[row], indptr[row + 1], indices, values, weights, noise + chain * n_users,
+    row_equations(indptr[row], indptr[row + 1], indices, values + chain * apart, weights, noise + chain * n_users,
                   theta + chain * n_users * D, TILES, q, m);
     if (threadIdx.x >= 32) return;
     const int lane = threadIdx.x;
@@ -81,14 +82,14 @@ extern "C" __global__ void draw_psis(const int* rows, int n_chains, const long l
 // The prior of theta has the precision `pull`[chain]; features times `tilt` are its mean times that. The variance of the
 // noise is InverseGamma(shape, scale) before; `squares`[row] is the sum of w p^2 of a user, `mass`[row] that of w.
 extern "C" __global__ void draw_thetas(const int* rows, int n_chains, const long long* indptr, const int* indices, const float* values,
-                                       const float* weights, const float* psi, long long n_items, long long n_users,
+                                       long long apart, const float* weights, const float* psi, long long n_items, long long n_users,
                                        const float* features, int n_features, const float* tilt, const double* pull,
                                        const double* whole, int rounds, const double* squares, const double* mass,
                                        const double* scale, const double* shape, const unsigned long long* seeds,
                                        int sweep, int side, float* theta, float* noise) {
     double *q = Q, *m = M, *x = X, *slope = SLOPE, *w = PULLED;
     const long long row = rows[blockIdx.x / n_chains], chain = blockIdx.x % n_chains;
-    row_equations(indptr[row], indptr[row + 1], indices, values, weights, nullptr, psi + chain * n_items * D, TILES, q, m);
+    row_equations(indptr[row], indptr[row + 1], indices, values + chain * apart, weights, nullptr, psi + chain * n_items * D, TILES, q, m);
     if (threadIdx.x >= 32) return;
     const int lane = threadIdx.x;
     const long long own = (chain * n_users + row) * D;
@@ -113,6 +114,7 @@ extern "C" __global__ void draw_thetas(const int* rows, int n_chains, const long
         linear += x[d] * m[d];
         quadratic += x[d] * (slope[d] + w[d] - held * x[d]);
     }
+    if (HIDDEN) return;
     const double residual = squares[row] - 2.0 * lane_sum(linear) + lane_sum(quadratic) / precision;
     const double left = scale[chain] + 0.5 * (residual > 0.0 ? residual : 0.0);
     const double drawn = left / gamma_number(state, shape[chain] + 0.5 * mass[row]);

@@ -31,12 +31,13 @@ USER_ROUNDS = 2
 LEVEL_COST = 64
 
 
-def psi_variance(*, noisy: bool) -> float:
+def psi_variance(*, noisy: bool = False, hidden: bool = False) -> float:
     """Return what the prior of psi's precision is around, as a variance by event.
 
     With noisy ratings it has to be small: events that are not needed must be able to have nearly the same levels.
+    Where ratings are hidden behind yes and no nothing bounds them, and it is wide.
     """
-    return 0.01 if noisy else 0.1
+    return 0.5 if hidden else 0.01 if noisy else 0.1
 
 
 @dataclass(frozen=True, eq=False)

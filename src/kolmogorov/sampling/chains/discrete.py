@@ -12,8 +12,7 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.fitted.emission import Emission
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.emissions import draw_emissions, draw_emitted
-from kolmogorov.kernels.draws.slices import draw_sliced
-from kolmogorov.sampling.chains.chain import LEVEL_COST, PRIORS, USER_ROUNDS, Chain, Codes, Part
+from kolmogorov.sampling.chains.chain import LEVEL_COST, PRIORS, Chain, Codes, Part
 from kolmogorov.sampling.chains.state import ChainState
 from kolmogorov.sampling.priors.dirichlet import redrawn_alpha
 
@@ -38,17 +37,12 @@ class DiscreteChain(Chain):
         """Where the levels stand in the items' normal prior: of chances, by their log odds."""
         return self.emission.position
 
-    @property
-    def from_factors(self) -> bool:
-        """Where levels lie beyond chances, as far as factors do."""
-        return bool(self.emission.beyond)
-
     def priors(self, state: ChainState) -> dict[str, float]:
         """Return the concentration of theta: the sum of its Dirichlet prior's parameters."""
         return {"concentration": float(state.alpha.sum())}
 
     def sweep(self, state: ChainState, index: int, *, learning: bool) -> ChainState:
-        """Draw psis with the events summed out, then events and thetas or thetas alone, then the priors."""
+        """Draw psis with the events summed out, then events and thetas, then the priors."""
         self.observations.rows.check_intact()
         rng = generator(self.seed, PRIORS, index)
         every = slice(None)
@@ -79,7 +73,7 @@ class DiscreteChain(Chain):
         fresh, seeds = np.empty_like(codes), self.row_seeds(index, ITEM_SIDE)[part.rows]
         normal = (state.psi_prior.centre[part.rows], state.psi_prior.precision)
         table = (columns.indptr, columns.indices, answers, columns.weights)
-        given = (state.theta, codes, emission.chances, emission.least, emission.position, *normal)
+        given = (state.theta, codes, emission.chances, emission.position, *normal)
 
         def share(first: int, last: int) -> None:
             draw_emissions(*table, *given, seeds[first:last], first, last, fresh)
@@ -94,12 +88,8 @@ class DiscreteChain(Chain):
         table = (rows.indptr, rows.indices, answers, rows.weights)
 
         def share(first: int, last: int) -> None:
-            own = seeds[first:last]
-            if emission.beyond:
-                given = (codes, emission.chances, emission.least, now, state.alpha, USER_ROUNDS)
-                draw_sliced(*table, *given, own, first, last, theta)
-            else:
-                draw_emitted(*table, codes, emission.chances, now, state.alpha, own, first, last, theta)
+            given = (codes, emission.chances, now, state.alpha, seeds[first:last])
+            draw_emitted(*table, *given, first, last, theta)
 
         self.dealer.deal(share, len(theta), 1, rows.indptr, LEVEL_COST * self.n_events)
         return theta

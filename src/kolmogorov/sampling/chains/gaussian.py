@@ -59,14 +59,12 @@ class GaussianChain(Chain):
         """Draw psis, thetas and noise, each given the rest; and, while `learning`, the priors of both sides."""
         self.observations.rows.check_intact()
         rng = generator(self.seed, PRIORS, index)
-        precision = 1.0 / state.noise
         every = slice(None)
         state, rows, columns = self.answers(state, index)
+        precision = 1.0 / state.noise
         psi = self.decoded(self._psis(state, precision, index, Part(every, columns)))
         theta = self._thetas(state, psi, precision, index, Part(every, rows))
-        prior = NoisePrior(state.scale, state.shape, self.noise_rate * self.noise_shape / state.shape)
-        noise, prior = prior.redrawn(*self._residuals(theta, psi, rows), rng)
-        shape, scale = redrawn_shape(prior.shape, prior.scale, noise, rng)
+        state = self.noise_redrawn(replace(state, theta=theta, psi=psi), rows, rng)
         theta_prior, psi_prior = state.theta_prior, state.psi_prior
         if learning:
             # Where only yes is recorded the pattern is the answers, and would be believed beside them.
@@ -74,15 +72,27 @@ class GaussianChain(Chain):
             if self.concentration is None:
                 theta_prior = stepped(theta_prior, theta, self.seen_users, rng)
             psi_prior = psi_prior.learned(psi, self.seen_items, self.psi_variance, rng)
-        state = replace(state, theta=theta, psi=psi, noise=noise, scale=scale, shape=shape)
         return replace(state, theta_prior=theta_prior, psi_prior=psi_prior)
+
+    def noise_redrawn(self, state: ChainState, rows: View, rng: np.random.Generator) -> ChainState:
+        """Draw the variances of the noise, and their prior, given the rest."""
+        prior = NoisePrior(state.scale, state.shape, self.noise_rate * self.noise_shape / state.shape)
+        noise, prior = prior.redrawn(*self._residuals(state.theta, state.psi, rows), rng)
+        shape, scale = redrawn_shape(prior.shape, prior.scale, noise, rng)
+        return replace(state, noise=noise, scale=scale, shape=shape)
+
+    def told(self, part: Part, own: Floats, others: Floats, index: int, side: int) -> Part:
+        """Return what some rows are to explain: their answers as they are."""
+        return part
 
     def redrawn(self, state: ChainState, users: Part, items: Part, index: int) -> ChainState:
         """Draw the thetas of some users, then the psis of some items, given all the rest."""
         precision, theta, psi = 1.0 / state.noise, state.theta.copy(), state.psi.copy()
-        theta[users.rows] = self._thetas(state, psi, precision, index, users)
+        told = self.told(users, theta, psi, index, USER_SIDE)
+        theta[users.rows] = self._thetas(state, psi, precision, index, told)
         state = replace(state, theta=theta)
-        psi[items.rows] = self.levels[self._psis(state, precision, index, items)]
+        told = self.told(items, psi, theta, index, ITEM_SIDE)
+        psi[items.rows] = self.levels[self._psis(state, precision, index, told)]
         return replace(state, psi=psi)
 
     def _psis(self, state: ChainState, precision: Floats, index: int, part: Part) -> Codes:

@@ -11,7 +11,7 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.data.entries.view import View
 from kolmogorov.execution import Cuda
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
-from kolmogorov.sampling.chains.chain import PRIORS, USER_ROUNDS
+from kolmogorov.sampling.chains.chain import PRIORS
 from kolmogorov.sampling.chains.discrete import HELD, DiscreteChain
 from kolmogorov.sampling.chains.state import ChainState
 from kolmogorov.sampling.gpu.chain import GpuChains, sent
@@ -22,7 +22,6 @@ class DiscreteGpuChains(GpuChains[DiscreteChain]):
     """Several `DiscreteChain` on a GPU.
 
     Psis are drawn from the streams of chains on threads, events from one of each answer's own: other draws, as good.
-    Thetas whose chances are cut are those of chains on threads to rounding, which a slice's ends can make larger.
     """
 
     answer_kind = np.uint8
@@ -67,23 +66,17 @@ class DiscreteGpuChains(GpuChains[DiscreteChain]):
         items, cuda = self.items, self.cuda
         pull, tilt = sent(cuda, self.precision, np.float64), sent(cuda, self.slopes @ self.precision)
         sizes = (np.int64(self.users.n_rows), np.int64(items.n_rows), np.int64(items.n_entries))
-        chances = (self.chances, np.float64(self.emission.least), self.position)
-        prior = (*chances, items.features, items.n_features, tilt, pull)
+        prior = (self.chances, self.position, items.features, items.n_features, tilt, pull)
         rest = (self.seeds, np.int32(index), np.int32(ITEM_SIDE), self.scratch, self.codes, self.psi)
         given = (*items.table, self.theta, *sizes, *prior, *rest)
         fixed, each = 8 * (len(self.levels) + 2 * self.size), 8 * len(self.levels)
         self.launch("draws/emissions.cu", "draw_emissions", items, given, lambda warps: fixed + warps * each)
 
     def draw_thetas(self, index: int) -> None:
-        """Draw the events behind every user's answers, then the user's theta; where chances are cut, theta alone."""
-        users, alpha, emission = self.users, sent(self.cuda, self.alpha, np.float64), self.emission
+        """Draw the events behind every user's answers, then the user's theta."""
+        users, alpha = self.users, sent(self.cuda, self.alpha, np.float64)
         given = (*users.table, self.codes, np.int64(self.items.n_rows), np.int64(users.n_rows))
         when = (self.seeds, np.int32(index), np.int32(USER_SIDE))
-        if emission.beyond:
-            given = (*given, np.int64(users.n_entries), self.chances, np.float64(emission.least), alpha)
-            rest = (np.int32(USER_ROUNDS), *when, self.scratch, self.theta, self.logs)
-            self.launch("draws/slices.cu", "draw_sliced", users, (*given, *rest), lambda warps: 8 * (self.size + warps))
-            return
         rest = (self.chances, alpha, *when, self.theta, self.logs)
         self.launch("draws/emissions.cu", "draw_emitted", users, (*given, *rest), lambda warps: 4 * self.size)
 

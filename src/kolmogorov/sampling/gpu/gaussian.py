@@ -39,7 +39,7 @@ class GaussianGpuChains(GpuChains[GaussianChain]):
     def __init__(self, cuda: Cuda, chains: list[GaussianChain], states: list[ChainState]) -> None:
         self.unobserved = chains[0].unobserved
         super().__init__(cuda, chains, states)
-        self.constants = {"WHOLE": int(self.unobserved > 0.0)}
+        self.constants = {"WHOLE": int(self.unobserved > 0.0), "HIDDEN": 0}
         self.mass = sent(cuda, chains[0].mass, np.float64)
         self.squares = sent(cuda, _squares(chains[0].observations.rows), np.float64)
         self.who = sent(cuda, np.resize(np.flatnonzero(chains[0].seen_users), PRIOR_DRAWS), np.int32)
@@ -56,15 +56,28 @@ class GaussianGpuChains(GpuChains[GaussianChain]):
     def sweep(self, index: int, *, learning: bool) -> None:
         """Draw psis, thetas and noise, each given the rest; and, while `learning`, the priors of both sides."""
         self.chains[0].observations.rows.check_intact()
+        self.draw_answers(index)
         self.draw_psis(index)
         self.draw_thetas(index)
         rngs = [generator(chain.seed, PRIORS, index) for chain in self.chains]
+        self.draw_noise_priors(rngs)
+        if learning:
+            self.learn(index, rngs)
+
+    def draw_answers(self, index: int) -> None:
+        """Leave the answers as they are."""
+
+    def draw_noise_priors(self, rngs: Generators) -> None:
+        """Draw what the variances of the noise lie around, and how far from it."""
         rates = np.array([chain.noise_rate * chain.noise_shape for chain in self.chains]) / self.shape
         self.scale, self.shape = redrawn_noise(
             self.scale, self.shape, rates, self.users.n_rows, self._noise_sums(), rngs
         )
-        if learning:
-            self.learn(index, rngs)
+
+    def told(self, side: ChainSide) -> tuple[Any, ...]:
+        """Return the entries of a side, and how far the answers of a chain are from those of the next."""
+        indptr, indices, answers, weights = side.table
+        return indptr, indices, answers, np.int64(0), weights
 
     def draw_psis(self, index: int) -> None:
         """Draw the psi of every item."""
@@ -73,7 +86,7 @@ class GaussianGpuChains(GpuChains[GaussianChain]):
         # That all was said to be 0 by everyone, a little, is one more normal prior, around 0.
         part, theta = self.unobserved, self.theta
         whole = self.products(self.users, theta, theta, part, self.noise) if part else pull
-        table = (*items.table, self.noise, self.theta, np.int64(self.users.n_rows), np.int64(items.n_rows))
+        table = (*self.told(items), self.noise, self.theta, np.int64(self.users.n_rows), np.int64(items.n_rows))
         prior = (self.position, items.features, items.n_features, tilt, pull, whole)
         rest = (np.int32(ROUNDS), self.seeds, np.int32(index), np.int32(ITEM_SIDE), self.codes, self.psi)
         self._draw("draw_psis", items, (*table, *prior, *rest))
@@ -83,7 +96,7 @@ class GaussianGpuChains(GpuChains[GaussianChain]):
         users, cuda = self.users, self.cuda
         whole = self.products(self.items, self.psi, self.psi, self.unobserved) if self.unobserved else self.mass
         pull, tilt = sent(cuda, self.concentration, np.float64), self.concentration[:, None, None] * self.located
-        table = (*users.table, self.psi, np.int64(self.items.n_rows), np.int64(users.n_rows))
+        table = (*self.told(users), self.psi, np.int64(self.items.n_rows), np.int64(users.n_rows))
         prior = (users.features, users.n_features, sent(cuda, tilt), pull, whole, np.int32(USER_ROUNDS))
         noise = (self.squares, self.mass, sent(cuda, self.scale, np.float64), sent(cuda, self.shape, np.float64))
         rest = (self.seeds, np.int32(index), np.int32(USER_SIDE), self.theta, self.noise)

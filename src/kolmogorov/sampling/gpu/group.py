@@ -10,14 +10,20 @@ from kolmogorov.execution import Cuda, Threads
 from kolmogorov.sampling.chains.chain import Chain
 from kolmogorov.sampling.chains.discrete import DiscreteChain
 from kolmogorov.sampling.chains.gaussian import GaussianChain
+from kolmogorov.sampling.chains.probit import ProbitChain
 from kolmogorov.sampling.chains.source import ChainSource
 from kolmogorov.sampling.chains.start import started
 from kolmogorov.sampling.chains.state import SamplerState
 from kolmogorov.sampling.gpu.chain import GpuChains, fitting_chains
 from kolmogorov.sampling.gpu.discrete import DiscreteGpuChains
 from kolmogorov.sampling.gpu.gaussian import GaussianGpuChains
+from kolmogorov.sampling.gpu.probit import ProbitGpuChains
 
-_KINDS: dict[type[Chain], type[GpuChains[Any]]] = {GaussianChain: GaussianGpuChains, DiscreteChain: DiscreteGpuChains}
+_KINDS: dict[type[Chain], type[GpuChains[Any]]] = {
+    GaussianChain: GaussianGpuChains,
+    ProbitChain: ProbitGpuChains,
+    DiscreteChain: DiscreteGpuChains,
+}
 
 
 @contextmanager

@@ -41,7 +41,7 @@ def drawn_from(fitted: Fitted, table: Observations, seed: int, n_jobs: int | Non
 
     The same seed gives the same bits on any number of threads.
     """
-    sizes, size = short(table, cut=False), fitted.n_events
+    sizes, size = short(table), fitted.n_events
     lengths = {"n_events": size, "burn_in": _BURN_IN, "n_samples": min(_SAMPLES, sizes.n_samples), "thin": 1}
     grid = level_grid("auto", table, "gaussian", size)
     plan = Plan(**vars(sizes) | lengths, likelihood="gaussian", levels=grid)

@@ -57,7 +57,7 @@ def drawn_on(chains: Chains, change: Change, seed: int, n_jobs: int | None) -> P
     """Return draws of a changed table, by chains that go on; the same seed gives the same bits."""
     before, table = _draws_of(chains, change.before), change.after
     lengths = {"n_events": chains.n_events, "n_chains": before.n_chains, "n_samples": _LENGTHS.n_each, "thin": 1}
-    plan = Plan(**vars(short(table, cut=False)) | lengths, likelihood="gaussian", levels=chains.levels)
+    plan = Plan(**vars(short(table)) | lengths, likelihood="gaussian", levels=chains.levels)
     return moved(before, change, plan, seed, n_jobs, _LENGTHS)
 
 
