@@ -444,6 +444,15 @@ def normal_row(values, weights, precision, factors, centre, pull):
     return np.linalg.solve(whole, moment), np.linalg.inv(whole)
 
 
+def stretch_density(stretch, ratings, factors, item, centre, pull, noise):
+    """Log density of the log of a stretch of an item and its ratings away from one half; factors begin with a 1."""
+    line = np.eye(len(item))[0] * 0.5
+    ratings, item = 0.5 + stretch * (ratings - 0.5), line + stretch * (item - line)
+    left = [(rating - f @ item) ** 2 / noise for rating, f in zip(ratings, factors, strict=True)]
+    n = len(ratings) + len(item)
+    return n * np.log(stretch) - 0.5 * sum(left) - 0.5 * (item - centre) @ pull @ (item - centre)
+
+
 def value_distribution(theta, values, heavy, grid, centre, pull):
     """Probabilities of all vectors of an item's values (first event most significant), answers with normal noise."""
     logs = []

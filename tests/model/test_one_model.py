@@ -351,7 +351,8 @@ def test_known_people_are_placed_near_where_they_are(zoo):
     for levels in (2, "chances"):
         model = km.KolmogorovModel(levels=levels, random_state=0).fit(zoo)
         learned_as, placed_as = np.clip(model.theta_ @ model.psi_.T, 0, 1), model.predict(table)
-        assert np.abs(learned_as - placed_as).mean() < 0.035
+        # A quarter of what is between what was learned and the answers from which people are placed.
+        assert np.abs(learned_as - placed_as).mean() < 0.25 * np.abs(learned_as - table).mean()
         assert ((learned_as >= 0.5) != (placed_as >= 0.5)).mean() < 0.02
 
 

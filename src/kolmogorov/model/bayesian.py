@@ -72,7 +72,7 @@ class BayesianKolmogorovModel(TimedPredictions):
     levels : "auto", 2 or sequence of float
         The values that an item may take in an event, on the probability scale; 2 is the paper's model, in which it
         happens or not. "auto" takes, for ratings, a grid that reaches at least one scale beyond either end, and for 0/1
-        data chances of a yes and beyond: what a draw says is then cut to a chance.
+        data those of ratings that are hidden: a yes is one that lies, with noise, above one half.
     likelihood : {"auto", "gaussian", "bernoulli", "categorical"}
         Answers with normal noise, of a variance that depends on the user; yes and no; or one of few ratings, which an
         event of each answer's own gives. "auto" takes "bernoulli" for 0/1 data and "gaussian" for others.

@@ -13,7 +13,7 @@ from kolmogorov import Observations
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov.execution import Threads
 from kolmogorov.kernels.draws.normals import draw_normals
-from kolmogorov.sampling.chains.factors import Factors, settled_factors
+from kolmogorov.sampling.chains.factors import FactorChain, Factors, settled_factors
 from kolmogorov.sampling.chains.gaussian import GaussianChain
 from kolmogorov.sampling.levels import rating_levels
 from kolmogorov.sampling.priors.features import Features
@@ -73,7 +73,8 @@ def test_factors_are_found_and_are_the_same_on_any_number_of_threads():
             options = {"n_events": 4, "concentration": None, "dealer": dealer, "levels": rating_levels(table, 4)}
             nothing = Features.none(table.n_users, table.n_items)
             chains = [GaussianChain(table, nothing, seed=seed, **options) for seed in seeds]
-            drawn = settled_factors(chains, [np.random.default_rng(seed) for seed in seeds], dealer)
+            running = [FactorChain(chain, np.random.default_rng(chain.seed)) for chain in chains]
+            drawn = settled_factors(running, dealer)
             found.append(drawn[seeds.index(7)])
     first, second = found
     assert (first.users == second.users).all()

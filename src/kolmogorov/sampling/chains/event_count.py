@@ -105,7 +105,7 @@ class _Trial:
         )
         running = [FactorChain(chain, generator(k, size)) for k in range(_CHAINS)]
         total = np.zeros(self._values.size)
-        for index in factor_sweeps(running, self._train, self._dealer, _SWEEPS):
+        for index in factor_sweeps(running, self._dealer, _SWEEPS):
             if index >= _SWEEPS - _AVERAGED:
                 for now in (one.factors for one in running):
                     total += np.einsum("nd,nd->n", now.users[self._users], now.items[self._items])

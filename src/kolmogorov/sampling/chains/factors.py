@@ -10,7 +10,6 @@ import numpy as np
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.entries.view import View
-from kolmogorov.data.table.observations import Observations
 from kolmogorov.execution import Threads
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.normals import draw_normals, leave_first
@@ -18,8 +17,6 @@ from kolmogorov.kernels.rows.products import residual_squares
 from kolmogorov.sampling.chains.chain import Chain
 from kolmogorov.sampling.priors.psi import PsiPrior
 
-#: Sweeps, all chains in step. By judgement.
-_SWEEPS = 30
 #: A table that can be fitted exactly would draw the noise to nothing, and one whose weights sum to nothing to anything.
 _LEAST_NOISE, _MOST_NOISE = 1e-6, 1e6
 #: The least that noise is divided by: gamma numbers of a tiny shape round to 0.
@@ -31,6 +28,8 @@ _SMALL = 30.0
 _LEAST_SHARE = 1e-3
 #: What the draw of a row's factors takes beside its sums, in observations; how rows are dealt to threads, no result.
 _ROW_COST = 60
+#: What the draw of an answer takes, in multiplications; how rows are dealt to threads, no result.
+_ANSWER_COST = 64
 #: Computes rows first..last of a chain and writes them where they belong.
 Share = Callable[[int, int], None]
 
@@ -68,6 +67,9 @@ class Factors:
 class FactorChain:
     """Factors for the start of a chain, drawn from random ones on; `rng` draws their start, their noise and prior."""
 
+    #: From the start on, all chains in step. By judgement.
+    n_sweeps = 30
+
     def __init__(self, chain: Chain, rng: np.random.Generator) -> None:
         self._seed, self._rng = int(rng.integers(2**63)), rng
         self._table, self._variance, self._mass = chain.observations, chain.psi_variance, float(chain.mass.sum())
@@ -81,12 +83,21 @@ class FactorChain:
         users = np.column_stack([np.ones(table.n_users), rng.standard_normal((table.n_users, size - 1))])
         nothing = np.zeros((table.n_items, size))
         self.factors = Factors(users, nothing, replace(prior, precision=np.diag(precision)), noise)
+        #: What factors are to explain, by users and by items.
+        self.rows, self.columns = table.rows, table.columns
         self._squares = np.empty(table.n_users)
         self._left = np.empty_like(table.rows.values)
 
+    def draw_answers(self, index: int) -> Share | None:
+        """Begin to draw, by items, what factors are to explain; None where it is the answers as they are."""
+        return None
+
+    def take_answers(self) -> None:
+        """Take over what was drawn."""
+
     def draw_items(self, index: int) -> Share:
         """Begin to draw the items given the factors of users."""
-        view, now = self._table.columns, self.factors
+        view, now = self.columns, self.factors
         items = np.empty_like(now.items)
         self.factors = replace(now, items=items)
         prior = (now.prior.centre, now.prior.precision)
@@ -100,7 +111,7 @@ class FactorChain:
 
     def draw_users(self, index: int) -> Share:
         """Begin to draw users' factors given what the items' first column, the same for all, leaves of answers."""
-        view, now, left = self._table.rows, self.factors, self._left
+        view, now, left = self.rows, self.factors, self._left
         users = np.ones_like(now.users)
         self.factors = replace(now, users=users)
         rest = np.ascontiguousarray(now.items[:, 1:])
@@ -118,7 +129,7 @@ class FactorChain:
 
     def squares(self) -> Share:
         """Begin to sum the squares of what is left of the answers."""
-        view, now = self._table.rows, self.factors
+        view, now = self.rows, self.factors
         given = (view.indptr, view.indices, view.values, view.weights, now.users, now.items)
 
         def share(first: int, last: int) -> None:
@@ -129,25 +140,32 @@ class FactorChain:
     def learn(self) -> None:
         """Draw the noise and the prior of items."""
         rng, now = self._rng, self.factors
+        noise = self.drawn_noise(rng)
+        self.factors = replace(now, prior=now.prior.learned(now.items, self._seen, self._variance, rng), noise=noise)
+
+    def drawn_noise(self, rng: np.random.Generator) -> float:
+        """Draw the noise given what is left of the answers."""
         noise = 0.5 * float(self._squares.sum()) / max(float(rng.gamma(0.5 * self._mass)), _LEAST_GAMMA)
-        noise = min(max(noise, _LEAST_NOISE), _MOST_NOISE)
-        prior = now.prior.learned(now.items, self._seen, self._variance, rng)
-        self.factors = replace(now, prior=prior, noise=noise)
+        return min(max(noise, _LEAST_NOISE), _MOST_NOISE)
 
 
-def settled_factors(chains: Sequence[Chain], rngs: Sequence[np.random.Generator], dealer: Threads) -> list[Factors]:
-    """Return factors for chains of one table, all drawn in step: what one leaves of the threads the others use."""
-    running = [FactorChain(chain, rng) for chain, rng in zip(chains, rngs, strict=True)]
-    for _ in factor_sweeps(running, chains[0].observations, dealer, _SWEEPS):
+def settled_factors(running: Sequence[FactorChain], dealer: Threads) -> list[Factors]:
+    """Return the factors of chains of one table, all drawn in step: what one leaves of the threads the others use."""
+    for _ in factor_sweeps(running, dealer, running[0].n_sweeps):
         pass
     return [chain.factors for chain in running]
 
 
-def factor_sweeps(running: Sequence[FactorChain], table: Observations, dealer: Threads, n: int) -> Iterator[int]:
+def factor_sweeps(running: Sequence[FactorChain], dealer: Threads, n: int) -> Iterator[int]:
     """Go through `n` sweeps of factors of one table, all in step; yield the number of each when it is done."""
-    rows, columns = (_Repeated(view, len(running)) for view in (table.rows, table.columns))
+    rows, columns = (_Repeated(view, len(running)) for view in (running[0].rows, running[0].columns))
     size = running[0].factors.users.shape[1]
     for index in range(n):
+        answers = [share for chain in running if (share := chain.draw_answers(index)) is not None]
+        if answers:
+            columns.deal(dealer, answers, _ANSWER_COST + size)
+            for chain in running:
+                chain.take_answers()
         columns.deal(dealer, [chain.draw_items(index) for chain in running], size * size, _ROW_COST)
         rows.deal(dealer, [chain.draw_users(index) for chain in running], size * size, _ROW_COST)
         rows.deal(dealer, [chain.squares() for chain in running], 16 * size)

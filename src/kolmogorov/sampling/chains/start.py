@@ -15,7 +15,9 @@ from kolmogorov.fitting.descent.multi_start import MultiStart
 from kolmogorov.fitting.descent.objective import Objective
 from kolmogorov.fitting.descent.problem import Problem
 from kolmogorov.sampling.chains.chain import START, Chain
-from kolmogorov.sampling.chains.factors import Factors, settled_factors
+from kolmogorov.sampling.chains.factors import FactorChain, Factors, settled_factors
+from kolmogorov.sampling.chains.hidden_factors import HiddenFactorChain
+from kolmogorov.sampling.chains.probit import ProbitChain
 from kolmogorov.sampling.chains.state import ChainState
 from kolmogorov.solvers import resolve
 
@@ -34,7 +36,8 @@ def started(chains: Sequence[Chain], dealer: Threads) -> list[ChainState]:
     if first.n_events == 1 or not first.from_factors:
         return states
     rngs = [generator(chain.seed, START, 1) for chain in chains]
-    found = settled_factors(chains, rngs, dealer)
+    kind = HiddenFactorChain if isinstance(first, ProbitChain) else FactorChain
+    found = settled_factors([kind(*given) for given in zip(chains, rngs, strict=True)], dealer)
     return [_from_factors(*given) for given in zip(chains, states, found, rngs, strict=True)]
 
 
