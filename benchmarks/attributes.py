@@ -151,7 +151,7 @@ def error_of_cmfrec(part: Part, known: dict[str, Any], settings: Settings) -> fl
     sides = {"UserId": train.user_rows(), "ItemId": train.item_rows()}
     table = pd.DataFrame(sides | {"Rating": train.scale.rating(train.values)})
     seen_users, seen_items = train.rows.counts > 0, train.seen_items
-    model = CMF(k=factors, lambda_=ridge, w_user=weight, w_item=weight, use_float=False, random_state=1, nthreads=2)
+    model = CMF(k=factors, lambda_=ridge, w_user=weight, w_item=weight, use_float=False, random_state=1, nthreads=-1)
     frames = [
         pd.DataFrame(side.values[seen]).assign(**{name: np.flatnonzero(seen)})
         for side, seen, name in ((values.users, seen_users, "UserId"), (values.items, seen_items, "ItemId"))
