@@ -20,11 +20,13 @@ from kolmogorov.execution import Cuda, Threads
 from kolmogorov.sampling.chains.chain import PRIORS
 from kolmogorov.sampling.chains.discrete import DiscreteChain
 from kolmogorov.sampling.chains.gaussian import GaussianChain
+from kolmogorov.sampling.chains.probit import ProbitChain
 from kolmogorov.sampling.chains.source import ChainSource
 from kolmogorov.sampling.chains.start import plain_start, started
 from kolmogorov.sampling.chains.state import ChainState
 from kolmogorov.sampling.gpu.discrete import DiscreteGpuChains
 from kolmogorov.sampling.gpu.gaussian import GaussianGpuChains
+from kolmogorov.sampling.gpu.probit import ProbitGpuChains
 from kolmogorov.sampling.plan import Plan
 from kolmogorov.sampling.priors.concentration import scored
 from kolmogorov.sampling.priors.features import pattern_features
@@ -41,6 +43,7 @@ CASES = [
 ]
 #: The same for chains whose answers are one of a few.
 ANSWERS = [(8, "bernoulli", "auto"), (8, "bernoulli", 2), (16, "categorical", "auto")]
+ON_GPU: dict[Any, Any] = {DiscreteChain: DiscreteGpuChains, ProbitChain: ProbitGpuChains}
 #: What is liked, on the probability scale.
 LIKES = 0.8
 #: 200 sweeps.
@@ -133,7 +136,7 @@ def same_sweep(cuda: Cuda, table: Observations, size: int, unobserved: float, le
         for batch in batches:
             batch.sweep(6, learning=True)
         (ours, twin), (again, _) = (batch.states() for batch in batches)
-        residual, mass = chain._residuals(ours.theta, ours.psi)
+        residual, mass = chain._residuals(ours.theta, ours.psi, table.rows)
     same = all(
         np.array_equal(getattr(ours, name), getattr(other, name))
         for name in ("theta", "psi", "noise")
@@ -166,38 +169,38 @@ def priors_off(chain: GaussianChain, before: ChainState, after: ChainState) -> f
     inverses = float((1.0 / after.noise).sum())
     scaled = NoisePrior(before.scale, before.shape, rate).rescaled(len(after.noise), inverses, rng)
     shape, scale = redrawn_shape(scaled.shape, scaled.scale, after.noise, rng)
-    items = before.items.learned(after.psi, chain.seen_items, chain.value_variance, rng)
-    fitted = before.users.located if chain.unobserved else before.users.shrunk
+    items = before.psi_prior.learned(after.psi, chain.seen_items, chain.psi_variance, rng)
+    fitted = before.theta_prior.located if chain.unobserved else before.theta_prior.shrunk
     users = fitted(after.theta, chain.seen_users)
     seen = np.flatnonzero(chain.seen_users)
-    drawn = after.users.prior_draws
+    drawn = after.theta_prior.prior_draws
     usual = ((drawn - users.centre[np.resize(seen, len(drawn))]) ** 2).sum(axis=1)
     found = float(((after.theta - users.centre)[seen] ** 2).sum(axis=1).mean())
-    pull = scored(before.users.concentration, len(seen), found, float(usual.mean()), float(usual.var()))
+    pull = scored(before.theta_prior.concentration, len(seen), found, float(usual.mean()), float(usual.var()))
     pairs = (
         (after.shape, shape),
         (after.scale, scale),
-        (after.users.concentration, pull),
-        (after.users.mean, users.mean),
-        (after.items.precision, items.precision),
-        (after.items.slopes, items.slopes),
+        (after.theta_prior.concentration, pull),
+        (after.theta_prior.mean, users.mean),
+        (after.psi_prior.precision, items.precision),
+        (after.psi_prior.slopes, items.slopes),
     )
     return max(float(np.abs(np.subtract(a, b)).max() / np.abs(b).max()) for a, b in pairs)
 
 
 def same_answers(cuda: Cuda, ratings: Observations, size: int, likelihood: Any, levels: Any) -> bool:
-    """Sweep from the same state: values are those of a chain on threads; the events behind answers are drawn anew."""
+    """Sweep from the same state: values are those of a chain on threads; events behind answers are drawn anew."""
     table = likes(ratings) if likelihood == "bernoulli" else ratings
     plan = BayesianKolmogorovModel(size, likelihood=likelihood, levels=levels)._plan(table)
     features = pattern_features(table, 10)
     with Threads(-1) as dealer:
         chain = ChainSource(plan, table, features, 1).chain(0, dealer)
-        assert isinstance(chain, DiscreteChain)
         state = started([chain], chain.dealer)[0]
         for index in range(1, 41):
             state = chain.sweep(state, index, learning=True)
         theirs = chain.sweep(state, 41, learning=True)
-    batches = [DiscreteGpuChains(cuda, [chain, chain], [state, state]) for _ in range(2)]
+    kind = ON_GPU[type(chain)]
+    batches = [kind(cuda, [chain, chain], [state, state]) for _ in range(2)]
     for batch in batches:
         batch.sweep(41, learning=True)
     (ours, twin), (again, _) = (batch.states() for batch in batches)
