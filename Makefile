@@ -54,7 +54,7 @@ docs: $(VENV)/docs.stamp            ## build the documentation into site/, stric
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo "site/index.html; with search: $(BIN)/python -m http.server --directory site"
 
-examples: $(VENV)/arviz.stamp $(VENV)/kernels.stamp   ## put what the examples of the docs print and draw in its place
+examples: $(VENV)/dev.stamp $(VENV)/kernels.stamp   ## put what the examples of the docs print and draw in its place
 	$(BIN)/python docs/examples.py
 
 dist: $(VENV)/dev.stamp             ## build wheel and sdist into dist/, install each into an empty environment and use it
@@ -128,11 +128,6 @@ $(VENV)/core.stamp: $(VENV)/pip.stamp pyproject.toml
 
 $(VENV)/dev.stamp: $(VENV)/pip.stamp pyproject.toml
 	$(PIP) install --editable '.[pandas,polars,parquet,sdp,qubo,paper,report,plot,graph,dask]' --group dev
-	touch $@
-
-# One page of the docs is about ArviZ.
-$(VENV)/arviz.stamp: $(VENV)/dev.stamp
-	$(PIP) install --editable '.[arviz]'
 	touch $@
 
 $(VENV)/docs.stamp: $(VENV)/pip.stamp pyproject.toml

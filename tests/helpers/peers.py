@@ -20,10 +20,14 @@ def marked(paths):
     return [pytest.param(path, marks=[pytest.mark.peers] if path.name in PAGES else []) for path in paths]
 
 
+def absent_of(packages):
+    """Return those of some packages that are not installed."""
+    return [name for name in packages if find_spec(name) is None]
+
+
 def need(*packages):
     """Return the first of some packages, if any are named; skip the test where one is not installed."""
-    absent = [name for name in packages if find_spec(name) is None]
-    if absent:
+    if absent := absent_of(packages):
         said = f"{', '.join(absent)} not installed; make test-peers runs these tests"
         if os.environ.get(ALL_THERE):
             pytest.fail(f"{said}, and {ALL_THERE} is set, so that it should be there")
