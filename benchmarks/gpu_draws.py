@@ -411,7 +411,7 @@ def parts(cuda: Cuda, table: Observations, n: int, size: int) -> None:
         timed("priors", lambda k=index, r=rngs: batch.learn(k, r))
         timed("learning sweep", lambda k=index: batch.sweep(k, learning=True))
         timed("other sweep", lambda k=index: batch.sweep(k, learning=False))
-        timed("draws kept", batch.samples)
+        timed("draws kept", batch.kept)
     print(
         f"{n} chains, D = {size}, ms:",
         ", ".join(f"{name} {np.median(ms):.2f}" for name, ms in took.items()),

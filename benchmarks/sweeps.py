@@ -1,4 +1,4 @@
-"""Where the seconds of draws go: how many events, starts, psis, thetas, noise and priors.
+"""Where the seconds of draws go: how many events, starts, hidden ratings, psis, thetas, noise and priors.
 
 `python benchmarks/sweeps.py`: draws with nothing set, on one thread, of MovieLens 100K and of two tables of
 `planted.py`. Functions of the chains are wrapped with clocks; what is between them (averages of draws, a look whether
@@ -21,13 +21,14 @@ from kolmogorov.model import planning
 from kolmogorov.sampling.chains import running
 from kolmogorov.sampling.chains.discrete import DiscreteChain
 from kolmogorov.sampling.chains.gaussian import GaussianChain
+from kolmogorov.sampling.chains.probit import ProbitChain
 
 #: What is timed: where a function is looked up, its name, and what its seconds are called.
 PARTS: list[tuple[Any, str, str]] = [
     (chain, name, words)
     for chain in (GaussianChain, DiscreteChain)
     for name, words in (("_psis", "psis"), ("_thetas", "thetas"), ("sweep", "whole sweeps"))
-] + [(planning, "told_apart", "number"), (running, "started", "starts")]
+] + [(planning, "told_apart", "number"), (running, "started", "starts"), (ProbitChain, "answers", "hidden")]
 COLUMNS = [
     Column("table"),
     Column("events", "d"),
@@ -35,6 +36,7 @@ COLUMNS = [
     Column("seconds", ".1f"),
     Column("number of events", ".0%"),
     Column("starts", ".0%"),
+    Column("hidden ratings", ".0%"),
     Column("psis", ".0%"),
     Column("thetas", ".0%"),
     Column("noise and priors", ".0%"),
@@ -55,8 +57,8 @@ def main() -> None:
         began = time.perf_counter()
         model = km.BayesianKolmogorovModel(random_state=0, n_jobs=1).fit(observations)
         whole = time.perf_counter() - began
-        swept = spent["whole sweeps"] - spent["psis"] - spent["thetas"]
-        known = [spent["number"], spent["starts"], spent["psis"], spent["thetas"], swept]
+        parts = [spent[name] for name in ("hidden", "psis", "thetas")]
+        known = [spent["number"], spent["starts"], *parts, spent["whole sweeps"] - sum(parts)]
         shares = [seconds / whole for seconds in (*known, whole - sum(known))]
         table.add(words, model.fitted_.n_events, model.fitted_.n_chains, whole, *shares)
     finish(table)

@@ -7,13 +7,14 @@
 #define MANY 32
 #define FAR -30.0
 #define ROOT_HALF 0.7071067811865476
+#define ENDLESS 1e300
 
 // The mean of so many ratings around what is said, all on the side of the answer.
 __device__ inline double draw_side(unsigned long long state, double said, bool yes, int times) {
     const double centre = (yes ? said - 0.5 : 0.5 - said) / DEVIATION;
     double total = 0.0;
     if (times <= MANY) {
-        for (int t = 0; t < times; ++t) total += centre + truncated_normal(state, -centre, INFINITY);
+        for (int t = 0; t < times; ++t) total += centre + truncated_normal(state, -centre, ENDLESS);
         total /= times;
     } else {
         double rise = -centre - 1.0 / centre, spread = 1.0 / (centre * centre);
