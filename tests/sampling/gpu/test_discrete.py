@@ -1,15 +1,12 @@
 """Chains on a GPU whose answers are one of a few; kernels run on the host here."""
 
-import sys
-
 import numpy as np
 import pytest
 
 from helpers import emulation
-from helpers.host_cupy import host_cupy
 from helpers.planned import planned
 from kolmogorov import Observations
-from kolmogorov.execution import Cuda, Threads
+from kolmogorov.execution import Threads
 from kolmogorov.fitted.emission import emission_of
 from kolmogorov.sampling.chains.discrete import DiscreteChain
 from kolmogorov.sampling.chains.start import started
@@ -19,13 +16,6 @@ from kolmogorov.sampling.priors.features import pattern_features
 
 CHANCES, TWO = np.array([0.02, 0.3, 0.6, 0.97]), np.array([0.01, 0.99])
 pytestmark = pytest.mark.skipif(emulation.COMPILER is None, reason="no C++ compiler to run kernels of a GPU with")
-
-
-@pytest.fixture
-def cuda(monkeypatch):
-    monkeypatch.setitem(sys.modules, "cupy", host_cupy())
-    monkeypatch.setattr(gpu_chain, "function", emulation.function)
-    return Cuda()
 
 
 def _table(*, weighted, answers=2):

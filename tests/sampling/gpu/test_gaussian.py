@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from helpers import emulation
-from helpers.host_cupy import host_cupy
 from helpers.planned import planned
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
 from kolmogorov.errors import ExecutionError, ParameterError
@@ -40,13 +39,6 @@ def table():
     users, items = np.nonzero(rng.random((24, 18)) < 0.4)
     answers = np.clip((theta @ x.T)[users, items] + 0.1 * rng.standard_normal(len(users)), 0, 1)
     return Observations.from_arrays(users, items, (5 * answers).round(), maximum=5, minimum=0)
-
-
-@pytest.fixture
-def cuda(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "cupy", host_cupy())
-    monkeypatch.setattr(gpu_chain, "function", emulation.function)
-    return Cuda()
 
 
 def _weighted(table):

@@ -1,14 +1,11 @@
 """Chains on a GPU whose answers are yes and no; kernels run on the host here."""
 
-import sys
-
 import numpy as np
 import pytest
 
 from helpers import emulation
-from helpers.host_cupy import host_cupy
 from kolmogorov import Observations
-from kolmogorov.execution import Cuda, Threads
+from kolmogorov.execution import Threads
 from kolmogorov.kernels.draws.hidden import NOISE
 from kolmogorov.sampling.chains.probit import ProbitChain
 from kolmogorov.sampling.chains.start import started
@@ -18,13 +15,6 @@ from kolmogorov.sampling.priors.features import pattern_features
 
 LEVELS = np.arange(-6, 11) / 4.0
 pytestmark = pytest.mark.skipif(emulation.COMPILER is None, reason="no C++ compiler to run kernels of a GPU with")
-
-
-@pytest.fixture
-def cuda(monkeypatch):
-    monkeypatch.setitem(sys.modules, "cupy", host_cupy())
-    monkeypatch.setattr(gpu_chain, "function", emulation.function)
-    return Cuda()
 
 
 def _table(*, weighted):

@@ -30,7 +30,7 @@ class HiddenFactorChain(FactorChain):
     away from it in one go, by a number drawn from its own conditional distribution (Liu and Sabatti 2000).
     """
 
-    #: Items that everybody answers alike take their time. Chosen on yes/no tables of `benchmarks/planted.py`, seed 100.
+    #: Items to which answers are sure take their time. By judgement, on the yes/no tables of `benchmarks/planted.py`.
     n_sweeps = 100
 
     def __init__(self, chain: Chain, rng: np.random.Generator) -> None:
