@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.nearest import nearest
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.typing import Floats
+from kolmogorov.data.entries.ordering import counting_order
 from kolmogorov.data.entries.view import View
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.execution import Threads
@@ -90,6 +92,11 @@ class Chain(ABC):
         if rows.weights.size:
             owners = rows.owners(0, len(self.mass))
             self.mass = np.bincount(owners, weights=rows.weights, minlength=len(self.mass)).astype(np.float64)
+
+    @cached_property
+    def by_items(self) -> NDArray[Any]:
+        """Where the entries by items stand among those by users."""
+        return counting_order(self.observations.rows.indices, self.observations.n_items)
 
     def codes(self, psi: Floats) -> Codes:
         """Return the numbers of psi's levels, which are known of what was drawn last."""

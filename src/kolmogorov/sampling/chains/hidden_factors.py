@@ -8,7 +8,6 @@ import numpy as np
 
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.entries.ordering import counting_order
 from kolmogorov.data.entries.view import View
 from kolmogorov.kernels.draws.hidden import NOISE, draw_hidden
 from kolmogorov.kernels.rows.products import residual_squares
@@ -38,7 +37,7 @@ class HiddenFactorChain(FactorChain):
         # As wide a prior as that of psi: the factors of users become moves of a D-th of the simplex.
         self._variance = chain.psi_variance / chain.n_events**2
         self._told, self._told_rows = self.columns, self.rows
-        self._by_items = counting_order(self.rows.indices, len(self.columns.counts))
+        self._by_items = chain.by_items
         self._ratings, self._left_by_item = np.empty(self.columns.values.size), np.empty(len(self.columns.counts))
         self.factors = replace(self.factors, items=self.factors.prior.centre, noise=NOISE)
 

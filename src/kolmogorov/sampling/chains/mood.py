@@ -11,7 +11,6 @@ import numpy as np
 
 from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.entries.ordering import counting_order
 from kolmogorov.data.entries.view import View
 from kolmogorov.errors import DataError
 from kolmogorov.kernels.draws.moods import draw_moods, mood_densities, remaining
@@ -51,7 +50,6 @@ class MoodChain(GaussianChain):
         self._times = time[first]
         self._indptr = np.searchsorted(owner[first], np.arange(len(self.mass) + 1))
         self._heavy = np.bincount(self._moments, weights=rows.weights if rows.weights.size else None).astype(np.float64)
-        self._by_items = counting_order(rows.indices, self.observations.n_items)
         self.mood_prior = MoodPrior.of(self._times, self._indptr, float(np.var(rows.values)))
 
     def priors(self, state: ChainState) -> dict[str, float]:
@@ -79,7 +77,7 @@ class MoodChain(GaussianChain):
         self._filter(lambda first, last: draw_moods(*told, seeds[first:last], first, last, drawn))
         values = rows.values - drawn[self._moments]
         state = replace(state, mood=variance, half_life=half_life)
-        by_items = View(columns.indptr, columns.indices, values[self._by_items], columns.weights)
+        by_items = View(columns.indptr, columns.indices, values[self.by_items], columns.weights)
         return state, View(rows.indptr, rows.indices, values, rows.weights), by_items
 
     def _density(self, left: Floats, noise: Floats, variance: float, half_life: float) -> float:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.entries.ordering import counting_order
 from kolmogorov.data.entries.view import View
 from kolmogorov.fitting.descent.half_step import USER_SIDE
 from kolmogorov.kernels.draws.hidden import NOISE, draw_hidden
@@ -36,7 +35,6 @@ class ProbitChain(GaussianChain):
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
         self.psi_variance = psi_variance(hidden=True)
-        self._by_items = counting_order(self.observations.rows.indices, self.observations.n_items)
 
     def priors(self, state: ChainState) -> dict[str, float]:
         """Return the concentration of theta, fixed after burn-in."""
@@ -46,7 +44,7 @@ class ProbitChain(GaussianChain):
         """Draw the ratings behind all answers."""
         columns = self.observations.columns
         rows = self._hidden(self.observations.rows, state.theta, state.psi, self._seeds(index, USER_SIDE))
-        values = rows.values[self._by_items]
+        values = rows.values[self.by_items]
         state = replace(state, noise=np.full(len(state.theta), NOISE))
         return state, rows, View(columns.indptr, columns.indices, values, columns.weights)
 

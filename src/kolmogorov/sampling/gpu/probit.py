@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.entries.ordering import counting_order
 from kolmogorov.execution import Cuda
 from kolmogorov.fitting.descent.half_step import USER_SIDE
 from kolmogorov.kernels.draws.hidden import NOISE
@@ -28,8 +27,7 @@ class ProbitGpuChains(GaussianGpuChains):
         super().__init__(cuda, [*chains], states)
         self.constants["HIDDEN"] = 1
         self.noise[:] = NOISE
-        n, rows = max(1, self.users.n_entries), chains[0].observations.rows
-        by_items = counting_order(rows.indices, chains[0].observations.n_items)
+        n, by_items = max(1, self.users.n_entries), chains[0].by_items
         place = np.empty(len(by_items), dtype=np.int32)
         place[by_items] = np.arange(len(by_items))
         self.place = sent(cuda, place, np.int32)
