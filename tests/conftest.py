@@ -1,7 +1,6 @@
 """Fixtures shared by all tests."""
 
 import os
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from helpers import browser as browsers
-from helpers import skips
 from kolmogorov import Observations, datasets
 
 #: Fixtures whose tests are long: what they are called where they are left out.
@@ -34,12 +32,9 @@ settings.register_profile("kolmogorov", deadline=None, suppress_health_check=[He
 settings.load_profile("kolmogorov")
 
 
-_LEFT_OUT = pytest.StashKey[dict[str, int]]()
-
-
-@pytest.hookimpl(wrapper=True, tryfirst=True)
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Mark what is long by the fixtures that it takes; count what is left out for being long.
+    """Mark what is long by the fixtures that it takes.
 
     Pages of the docs, the longest, go first: at the end of a run one process would be left alone with them.
     """
@@ -50,37 +45,10 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.long("solvers beside the usual"))
         if str(item.path).startswith(SOLVERS):
             item.add_marker(pytest.mark.xdist_group("solvers"), append=False)
-    before = [(item, mark.args[0]) for item in items if (mark := item.get_closest_marker("long"))]
-    pages = {item for item, kind in before if kind == "pages of the docs"}
+    pages = {
+        item for item in items if (mark := item.get_closest_marker("long")) and mark.args[0] == "pages of the docs"
+    }
     items.sort(key=lambda item: item not in pages)
-    yield
-    chosen = set(items)
-    # With -k, all that it names may be chosen.
-    if "not long" in config.option.markexpr and not (config.option.keyword and chosen):
-        config.stash[_LEFT_OUT] = Counter(kind for item, kind in before if item not in chosen)
-
-
-def pytest_sessionfinish(session):
-    """Processes that run tests tell the one that reports; all of them have collected the same."""
-    if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["left_out"] = dict(session.config.stash.get(_LEFT_OUT, {}))
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node):
-    """Keep what a process of pytest-xdist tells at its end."""
-    node.config.stash[_LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", {})
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_terminal_summary(terminalreporter):
-    """Say at the end what was skipped or left out, and the command that would change it."""
-    reports = terminalreporter.stats.get("skipped", [])
-    reasons = [report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr) for report in reports]
-    for line in skips.summary(reasons, browsers.REMEDY):
-        terminalreporter.write_line(line, yellow=True)
-    for line in skips.left_out(terminalreporter.config.stash.get(_LEFT_OUT, {})):
-        terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session")
