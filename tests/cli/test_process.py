@@ -1,4 +1,4 @@
-"""The command as a process that is stopped, killed and cleaned up after."""
+"""The command as a process that is stopped."""
 
 import os
 import re
@@ -13,7 +13,6 @@ from packaging.requirements import Requirement
 
 from helpers.processes import PATIENCE, tool, wait_until
 from kolmogorov._support import optional
-from kolmogorov._support.files import clean_folder
 
 
 class Packing:
@@ -46,32 +45,6 @@ def test_a_stopped_run_cleans_up(tmp_path, number):
     assert status == 128 + number
     assert "Traceback" not in error
     assert run.left() == []
-
-
-def test_a_killed_run_is_cleaned_up_after_by_the_next(shell, tmp_path, zoo_files):
-    run = Packing(tmp_path)
-    assert clean_folder(tmp_path)[0] == []
-    listed = shell("doctor", "--clean", tmp_path)
-    assert listed.exit_code == 0
-    assert "Kept, another process may be writing it" in listed.output
-    assert run.left()
-    run.end(signal.SIGKILL)
-    assert run.left()
-    assert shell("data", "pack", zoo_files[0], "-o", tmp_path / "t.kmt").exit_code == 0
-    assert run.left() == []
-
-
-def test_the_doctor_cleans(shell, tmp_path, monkeypatch):
-    run = Packing(tmp_path)
-    run.end(signal.SIGKILL)
-    (tmp_path / ".bashrc").write_text("x")
-    monkeypatch.chdir(tmp_path)
-    result = shell("doctor", "--clean")
-    assert result.exit_code == 0, result.output
-    assert "Removed" in result.output
-    assert run.left() == [".bashrc"]
-    assert "Nothing to remove" in shell("doctor", "--clean", tmp_path).output
-    assert shell("doctor", "--clean", tmp_path / "absent").exit_code == 2
 
 
 def declared():

@@ -9,20 +9,8 @@ from kolmogorov.cli.command import Verb, doing
 
 @click.command("doctor", cls=Verb)
 @click.option("--warm", "--warm-up", is_flag=True, help="Compile now; later commands start faster.")
-@click.option(
-    "--clean",
-    "folder",
-    is_flag=False,
-    flag_value=".",
-    metavar="[DIR]",
-    type=click.Path(exists=True, file_okay=False),
-    help="Remove files that killed runs left in a directory, by default this one.",
-)
-def command(warm: bool, folder: str | None) -> None:
+def command(warm: bool) -> None:
     """Show versions, threads, caches and installed extras.
-
-    A killed run leaves hidden files such as .model.km.0123456789abcdef0123.part. --clean removes them, and so does the
-    next run that writes the same file. Files that a process is still writing are kept.
 
     Kernels are compiled when first called, and kept beside the package or in NUMBA_CACHE_DIR. --warm compiles what fit,
     predict, recommend, explain and rules need; use it when building a container image.
@@ -31,13 +19,9 @@ def command(warm: bool, folder: str | None) -> None:
     Examples:
       kolmogorov doctor
       kolmogorov doctor --warm
-      kolmogorov doctor --clean results
     """
     from kolmogorov.cli.display import console, table
 
-    if folder is not None:
-        _clean(folder)
-        return
     if warm:
         doing("Compiling")
         _warm()
@@ -67,19 +51,6 @@ def _cache() -> str | None:
 
     stats = getattr(normal_equations, "stats", None)
     return stats.cache_path if stats is not None else None
-
-
-def _clean(folder: str) -> None:
-    from kolmogorov._support.files import clean_folder
-    from kolmogorov._support.wording import shown
-    from kolmogorov.cli.display import console
-
-    removed, kept = clean_folder(folder)
-    for what, paths in (("Removed", removed), ("Kept, another process may be writing it:", kept)):
-        for path in paths:
-            console().print(f"{what} {shown(path)}")
-    if not removed and not kept:
-        console().print(f"Nothing to remove in {shown(folder)}")
 
 
 def _gpu() -> str:
