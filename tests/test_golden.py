@@ -11,6 +11,8 @@ READ = json.loads((store.HERE / "readings.json").read_text("utf-8"))
 FITS = fits.fits()
 #: The others are long.
 QUICK = ("zoo", "food")
+#: How far another kind of processor may be away. Soft psis of this survey are hardly determined: rounding grows in them.
+WITHIN = {"food: default, soft": 1e-6}
 
 
 @pytest.mark.filterwarnings("ignore::kolmogorov.errors.KolmogorovWarning")
@@ -22,7 +24,8 @@ def test_fits_are_those_that_were_stored(name, request):
     if name.startswith("ml-100k"):
         request.getfixturevalue("data_directory")
     found = store.summary(fits.made(*FITS[name]))
-    assert not store.differences(STORED[name], found, exact=STORED["processor"] == store.processor())
+    exact = STORED["processor"] == store.processor()
+    assert not store.differences(STORED[name], found, exact, WITHIN.get(name, 1e-9))
 
 
 @pytest.fixture(scope="module")

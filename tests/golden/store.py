@@ -6,6 +6,7 @@ that does so says which results change and why.
 
 import hashlib
 import json
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -43,18 +44,18 @@ def summary(value):
     return {"shape": list(array.shape), "hash": hashlib.sha256(bits).hexdigest()[:16], "some": some}
 
 
-def differences(stored, found, exact, place=""):
-    """List where two summaries differ: in any bit, or elsewhere in shape and by more than 1e-9."""
+def differences(stored, found, exact, within=1e-9, place=""):
+    """List where two summaries differ: in any bit, or elsewhere in shape and by more than so much."""
     if "hash" not in stored:
         parts = stored.keys() | found.keys()
         none = {"shape": None, "hash": None, "some": []}
         pairs = [(name, stored.get(name, none), found.get(name, none)) for name in sorted(parts)]
-        return [line for name, *pair in pairs for line in differences(*pair, exact, f"{place}/{name}")]
+        return [line for name, *pair in pairs for line in differences(*pair, exact, within, f"{place}/{name}")]
     if exact or stored["shape"] != found["shape"]:
         same = stored["hash"] == found["hash"]
     else:
         # Texts are not compared elsewhere: a number in them may be rounded the other way.
-        same = np.allclose(stored["some"], found["some"], rtol=1e-9, atol=1e-9, equal_nan=True)
+        same = np.allclose(stored["some"], found["some"], rtol=within, atol=within, equal_nan=True)
     return [] if same else [f"{place}: {found['some'][:6]} instead of {stored['some'][:6]}"]
 
 
@@ -67,6 +68,7 @@ def one_each(parts, depth=2):
 
 
 def write(names):
+    os.environ.setdefault("KOLMOGOROV_DATA", str(HERE.parents[2] / "shared" / "data"))
     from golden import fits, readings
 
     path = HERE / "fits.json"
