@@ -11,7 +11,7 @@ READ = json.loads((store.HERE / "readings.json").read_text("utf-8"))
 FITS = fits.fits()
 #: The others are long.
 QUICK = ("zoo", "food")
-#: How far another kind of processor may be away. Soft psis of this survey are hardly determined: rounding grows in them.
+#: How far another kind of processor may be away. Soft psis of this survey are hardly determined, and amplify rounding.
 WITHIN = {"food: default, soft": 1e-6}
 
 
