@@ -83,7 +83,6 @@ bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks 
 	$(BIN)/python benchmarks/harnesses.py
 	$(BIN)/python benchmarks/sparse.py
 	$(BIN)/python benchmarks/page.py
-	$(BIN)/python benchmarks/attack.py
 	$(BIN)/python benchmarks/first_run.py
 	$(BIN)/python benchmarks/install.py
 	$(BIN)/python benchmarks/peers.py
