@@ -12,7 +12,7 @@ PEERPIP = $(PEERS)/bin/python -m pip --disable-pip-version-check --quiet
 
 # Compiled kernels have no lines to count. With JIT=0 they run as Python, so slowly that only a few tests are run: TESTS=... for others.
 ifeq ($(JIT),0)
-TESTS    ?= tests/kernels tests/solvers/binary/test_lanczos.py tests/solvers/test_composition.py
+TESTS    ?= tests/kernels tests/solvers/binary/test_lanczos.py
 COVERAGE := NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto -W 'ignore:overflow encountered:RuntimeWarning' \
 	--cov=kolmogorov.kernels --cov-report=term $(TESTS)
 else

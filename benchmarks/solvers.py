@@ -2,9 +2,8 @@
 
 Measures, for D = 4 ... 100: milliseconds per problem on one thread (median), eigendecompositions, mean gap to the best
 value known, and the share of problems solved to it; then the ratios of the times to `enhanced_gd` beside the
-paper's Table IV; the phases of its Table II; Newton against gradient descent; Beasley's instances; and how many item
-problems `branch_bound` proves at D = 32 within 50 ms; and random problems of 250 and 500 variables. "best known" is the
-best of all solvers of the run. `--only large` prints the last part alone.
+paper's Table IV; the phases of its Table II; Newton against gradient descent; and Beasley's instances. "best known" is
+the best of all solvers of the run.
 """
 
 import argparse
@@ -18,14 +17,12 @@ from kolmogorov import KolmogorovModel, bqp, datasets
 from kolmogorov._support.optional import installed
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov.errors import DataError
-from kolmogorov.kernels.binary.relinking import relinked_search
 from kolmogorov.kernels.rows.gram import normal_equations
-from kolmogorov.problems import BinaryQP, Status
+from kolmogorov.problems import BinaryQP
 from kolmogorov.solvers import resolve
 
 SIZES = (4, 8, 12, 16, 20, 50, 100)
 COUNT = 20
-LARGE_COUNT = 10
 
 
 def by_size(*arguments, **options):
@@ -42,21 +39,10 @@ NEWTON = [
     *(Column(f"EVDs `{name}`", ".1f") for name in ("gd", "enhanced_gd", "newton")),
     *(Column(f"gradient norm `{name}`", ".1e") for name in ("gd", "newton")),
 ]
-LARGE = [
-    Column("n", "d"),
-    Column("density", ".0%"),
-    Column("solver"),
-    Column("at best", ".0%"),
-    Column("mean gap", ".4%"),
-    Column("worst gap", ".4%"),
-    Column("seconds, median", ".2f"),
-    Column("longest", ".2f"),
-]
 SOLVERS = {
     "exhaustive": ("exhaustive", {}, 20),
     "auto": ("auto", {}, 100),
     "local_search": ("local_search", {}, 100),
-    "branch_bound": ("branch_bound", {"time_limit": 5.0}, 100),
     "newton": ("newton", {}, 100),
     "enhanced_gd": ("enhanced_gd", {}, 100),
     "enhanced_gd lanczos": ("enhanced_gd", {"evd": "lanczos"}, 100),
@@ -85,7 +71,7 @@ PAPER = {
 
 def item_problems(observations, n_events, count, user_reg):
     """Item problems after a few sweeps of training, a random choice of them."""
-    descents = resolve("binary", "local_search", tabu_moves=0)
+    descents = resolve("binary", "local_search")
     model = KolmogorovModel(
         n_events, user_reg=user_reg, max_iter=5, random_state=0, item_solver=descents, learn_from="ratings"
     )
@@ -194,93 +180,22 @@ def beasley(folder):
     if not folder.exists():
         print(f"\nBeasley's instances: skipped, not in {folder}")
         return
-    print("\nBeasley's instances: local_search (found?, seconds), branch_bound (proved?, nodes, seconds)\n")
+    print("\nBeasley's instances: descents (found?, seconds)\n")
     with (folder / "best_known.csv").open() as file:
         optima = {row["instance"]: float(row["best_known"]) for row in csv.DictReader(file)}
-    found = proved = 0
+    found = 0
     for name, optimum in optima.items():
-        problem = bqp.read(folder / f"{name}.sparse")
-        search = bqp.solve(problem, solver="local_search")
-        exact = bqp.solve(problem, solver="branch_bound", time_limit=60)
-        found += search.value == optimum
-        proved += exact.status is Status.OPTIMAL and exact.value == optimum
-        print(
-            f"  {name:10s} {optimum:9.0f}   {'yes' if search.value == optimum else 'no':3s} {search.seconds:7.3f}   "
-            f"{'yes' if exact.status is Status.OPTIMAL else 'no':3s} {exact.nodes:9,d} {exact.seconds:7.3f}"
-        )
-    print(f"  found {found} of {len(optima)}, proved {proved} of {len(optima)}")
-
-
-def proofs(observations):
-    print("\nML-100K item problems proved by branch_bound within 50 ms, D = 32, all items with ratings\n")
-    problems = item_problems(observations, 32, observations.n_items, 60.0)
-    bqp.solve(problems[0], solver="branch_bound")
-    within = 0
-    times = []
-    for problem in problems:
-        answer = bqp.solve(problem, solver="branch_bound", time_limit=0.05)
-        within += answer.status is Status.OPTIMAL and answer.seconds <= 0.05
-        times.append(answer.seconds)
-    print(f"  {within} of {len(problems)} = {within / len(problems):.1%}; median {1e3 * np.median(times):.1f} ms")
-
-
-def sparse_integers(size, seed, density):
-    """A matrix as Beasley's: integers from -100 to 100 in a share of the places."""
-    rng = np.random.default_rng([size, seed])
-    upper = np.triu(rng.integers(-100, 101, (size, size)) * (rng.random((size, size)) < density)).astype(float)
-    return upper + np.triu(upper, 1).T
-
-
-def best_found(problem):
-    """The best of two searches of ten times the flips, with a larger pool and longer walks."""
-    size = problem.size
-    values = []
-    for seed in range(2):
-        x = np.zeros((1, size))
-        stop = np.zeros(1, dtype=np.int64)
-        seeds = np.array([1000 + seed], dtype=np.uint64)
-        relinked_search(problem.gram[None], problem.moment[None], seeds, 20, 20 * size, 10_000 * size, stop, x)
-        values.append(problem.value(x[0]))
-    return min(values)
-
-
-def large(count):
-    title = f"Random problems, {count} each, integers from -100 to 100; gaps to the best of all and of longer runs"
-    table = Table("solvers-large", title, "python benchmarks/solvers.py --only large", LARGE)
-    methods = {
-        "local_search": {},
-        "branch_bound 0.5 s": {"time_limit": 0.5},
-        "branch_bound 2 s": {"time_limit": 2.0},
-    }
-    for size, density in ((250, 0.1), (500, 0.1), (500, 0.5), (500, 1.0)):
-        problems = [BinaryQP(sparse_integers(size, seed, density), np.zeros(size)) for seed in range(count)]
-        best = np.array([best_found(problem) for problem in problems])
-        rows = {}
-        for name, options in methods.items():
-            solver = name.split()[0]
-            for limit in (0.02, 0.5):  # Both ways a search can end are compiled before the clock starts.
-                bqp.solve(sparse_integers(101, 0, 0.1), solver=solver, time_limit=limit)
-            answers = [bqp.solve(problem, solver=solver, **options) for problem in problems]
-            rows[name] = np.array([a.value for a in answers]), np.array([a.seconds for a in answers])
-            best = np.minimum(best, rows[name][0])
-        for name, (values, seconds) in rows.items():
-            gaps = (values - best) / np.abs(best)
-            words = f"`{name.split()[0]}`" + "".join(f", {rest}" for rest in name.split(maxsplit=1)[1:])
-            shares = (float(np.mean(gaps == 0)), float(gaps.mean()), float(gaps.max()))
-            table.add(size, density, words, *shares, float(np.median(seconds)), float(seconds.max()))
-    finish(table, complete=count == LARGE_COUNT)
+        answer = bqp.solve(bqp.read(folder / f"{name}.sparse"))
+        found += answer.value == optimum
+        print(f"  {name:10s} {optimum:9.0f}   {'yes' if answer.value == optimum else 'no':3s} {answer.seconds:7.3f}")
+    print(f"  found {found} of {len(optima)}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, help="problems per table entry")
-    parser.add_argument("--only", choices=["large"], help="print one part alone")
     arguments = parser.parse_args()
     count = arguments.count or COUNT
-    if arguments.only == "large":
-        print(machine())
-        large(arguments.count or LARGE_COUNT)
-        return
     folder = data_folder()
     print(machine())
     began = time.perf_counter()
@@ -297,9 +212,6 @@ def main():
         phases()
         newton_against_gd(toy)
         beasley(folder / "bqp")
-        if ratings is not None:
-            proofs(ratings)
-    large(arguments.count or LARGE_COUNT)
     print(f"\n{time.perf_counter() - began:.0f} s in all")
 
 

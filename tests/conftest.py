@@ -22,7 +22,7 @@ SOLVERS = tuple(
     str(Path(__file__).parent / folder) for folder in ("solvers", "bqp", "kernels/binary", "kernels/levels")
 )
 #: Examples of the solvers that take longest to compile.
-BESIDE = ("newton", "quasi_newton", "gd", "branch_bound", "dmo", "sdr", "composition")
+BESIDE = ("newton", "quasi_newton", "gd", "dmo", "sdr")
 _DEFAULT_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 # What a verb says after two seconds would depend on the machine.

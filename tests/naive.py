@@ -257,29 +257,6 @@ def simplex_draws(gram, moment, n, rng):
     return kept[:n]
 
 
-def flip_gains(gram, moment, x):
-    """What flipping each bit adds to the value."""
-    gains = []
-    for d in range(len(x)):
-        other = x.copy()
-        other[d] = 1 - other[d]
-        gains.append(value(gram, moment, other) - value(gram, moment, x))
-    return np.array(gains)
-
-
-def best_between(gram, moment, x, y):
-    """The best point of the middle third of the greedy path of single flips from x to y."""
-    here, path = x.copy(), []
-    while (here != y).any():
-        gains = flip_gains(gram, moment, here)
-        gains[here == y] = np.inf
-        d = int(np.argmin(gains))
-        here[d] = y[d]
-        path.append(here.copy())
-    third = len(path) // 3
-    return min(path[max(third - 1, 0) : len(path) - third], key=lambda point: value(gram, moment, point), default=x)
-
-
 def level_objective(observations, theta, psi, centre, user_reg, item_reg, mean):
     """The training objective of a many-valued model: the ridge of items draws to a mean."""
     bare = objective(observations, theta, psi, centre, user_reg, 0.0)

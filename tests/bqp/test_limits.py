@@ -164,7 +164,7 @@ def test_models_of_dimod_keep_the_same_limits():
 
 BAD = {"time_limit": (-1, 0, np.nan, np.inf, 10**400, "1", True), "n_draws": (0, -1, 1.5, 2**63, None)}
 BAD |= {"tol": (np.nan, -1e-9, np.inf, 10**400, "x"), "max_iter": (0, 2**63, 1.0), "max_nodes": (0, 10**30, "x")}
-BAD |= {"gamma": (0, np.nan, 10**400), "n_starts": (0, 2**63, 2.0), "tabu_moves": (-1, 2**63)}
+BAD |= {"gamma": (0, np.nan, 10**400), "n_starts": (0, 2**63, 2.0)}
 
 
 @pytest.mark.parametrize("name", km.solvers.names("binary"))

@@ -72,7 +72,7 @@ def test_more_levels_fit_ratings_better(stars):
     assert many.evaluate(stars)["rmse_rating"] < 0.7 * two.evaluate(stars)["rmse_rating"]
 
 
-@pytest.mark.parametrize("solver", ["coordinate", "exhaustive", "branch_bound", resolve("levels", "binary")])
+@pytest.mark.parametrize("solver", ["coordinate", "exhaustive", resolve("levels", "binary")])
 def test_every_solver_fits(stars, solver):
     grid = [0.0, 0.25, 0.5, 0.75, 1.0]
     model = km.KolmogorovModel(

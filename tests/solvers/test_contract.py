@@ -11,7 +11,7 @@ from helpers.processes import printed
 from helpers.strategies import binary_problems, simplex_problems
 from kolmogorov.errors import DataError, ParameterError, SolverMismatchError
 from kolmogorov.problems import BinaryQP, RidgeQP, SimplexQP, Status
-from kolmogorov.solvers import Batch, BestOf, BinarySolver, Polished, names, register, registry, resolve
+from kolmogorov.solvers import Batch, BinarySolver, names, registry, resolve
 from kolmogorov.testing import (
     BinarySolverContract,
     BoxSolverContract,
@@ -25,7 +25,7 @@ from kolmogorov.testing.families import CONTRACTS
 #: Solvers that every run of the tests looks at; those of the others take longest to compile.
 USUAL = {"auto", "exhaustive", "local_search", "enhanced_gd", "pairwise", "active_set", "coordinate", "two", "cholesky"}
 #: Solvers that descend from their start, though they are not exact.
-DESCENDING = {"auto", "coordinate", "uneven", "two", "local_search", "branch_bound", "dmo", "frank_wolfe", "away_steps"}
+DESCENDING = {"auto", "coordinate", "uneven", "two", "local_search", "dmo", "frank_wolfe", "away_steps"}
 
 
 def every(family, **more):
@@ -49,8 +49,6 @@ class TestBinarySolvers(BinarySolverContract):
         "binary",
         lanczos=("enhanced_gd", {"evd": "lanczos"}),
         initial_step=("enhanced_gd", {"initial_step": True}),
-        polished=(Polished("newton"), {}),
-        best_of=(BestOf("gd", 2), {}),
     )
 
 
@@ -62,7 +60,6 @@ class TestLevelSolvers(LevelSolverContract):
         "levels",
         **{name: (name, {"levels": GRID}) for name in names("levels")},
         uneven=("coordinate", {"levels": (-3.0, 0.1, 0.2)}),
-        uneven_exact=("branch_bound", {"levels": (-3.0, 0.1, 0.2)}),
         two=("coordinate", {}),
         enhanced=("binary", {"solver": "enhanced_gd", "levels": (0.0, 0.5, 1.0)}),
     )
@@ -247,14 +244,6 @@ def test_mismatches_are_named():
         resolve("simplex", "pairwise").solve(SimplexQP(np.eye(2), [0, 0]), start=[1])
 
 
-def test_an_outside_solver_can_be_registered():
-    register("binary", "outsider", "kolmogorov.solvers.binary.local_search:LocalSearch")
-    try:
-        assert resolve("binary", "outsider", n_starts=2).n_starts == 2
-    finally:
-        del registry._TARGETS["binary"]["outsider"]
-
-
 def test_every_solver_is_found_under_the_name_of_its_file():
     for family in CONTRACTS:
         for name in names(family):
@@ -305,11 +294,8 @@ def test_a_ridge_problem_without_a_minimum_is_refused():
         ("simplex", "frank_wolfe", {"max_iter": 10**9}),
         ("box", "coordinate", {"max_iter": 10**9}),
         ("binary", "local_search", {"n_starts": 10**9}),
-        ("binary", "local_search", {"tabu_moves": 2**62}),
         ("binary", "gd", {"n_draws": 10**9}),
         ("binary", "gd", {"shrink": 1.0 - 1e-12}),
-        ("binary", "best_of", {"solver": "auto", "k": 10**9}),
-        ("binary", "best_of", {"solver": BestOf("auto", 100), "k": 100}),
     ],
 )
 def test_options_that_would_never_end_are_refused(family, name, options):

@@ -432,9 +432,9 @@ def test_what_names_no_file_is_refused(open_file, path):
 
 
 def nested(depth):
-    found = {"family": "binary", "solver": "local_search", "options": {}}
+    found = {}
     for _ in range(depth):
-        found = {"family": "binary", "solver": "polished", "options": {"solver": found}}
+        found = {"options": found}
     return found
 
 
@@ -454,12 +454,6 @@ def test_parameters_of_any_size_are_refused(saved, tmp_path, name, value, messag
     (tmp_path / "m").write_bytes(forged(saved[2], lambda meta, arrays: meta["parameters"].update({name: value})))
     with pytest.raises(FileFormatError, match=message):
         load(tmp_path / "m")
-
-
-def test_solvers_made_of_solvers_come_back(saved, tmp_path):
-    model, _, content = saved
-    (tmp_path / "m").write_bytes(forged(content, lambda meta, arrays: meta["parameters"].update(item_solver=nested(3))))
-    assert load(tmp_path / "m").predict("zoë", 4) == model.predict("zoë", 4)
 
 
 @pytest.mark.parametrize("name", ["user_pull", "item_pull", "item_centre"])

@@ -12,8 +12,8 @@ from kolmogorov.problems import BinaryQP, LevelQP, Solution
 from kolmogorov.problems.quadratic import QuadraticProgram, row_count
 from kolmogorov.solvers import RowSolver, resolve
 
-#: Nodes of a search over levels, as many as `solvers.binary.auto` takes. By judgement.
-_THOROUGH_NODES = 2_000_000
+#: Descents over levels, as many as `solvers.binary.auto` takes. By judgement.
+_THOROUGH_STARTS = 100
 
 
 def solve(
@@ -74,10 +74,10 @@ def _problem(S: Any, v: ArrayLike | None, levels: ArrayLike | None) -> BinaryQP 
 def lone_solver(solver: str | RowSolver, /, *, over_levels: bool = False, **options: Any) -> RowSolver:
     """Make the solver for a problem on its own, which deserves more work than one of thousands in a sweep.
 
-    "auto" searches for a proof; over levels, where no solver has that name, it is `branch_bound`.
+    "auto" looks at more points; over levels, where no solver has that name, it is `coordinate`.
     """
     if solver != "auto":
         return resolve("levels" if over_levels else "binary", solver, **options)
     if over_levels:
-        return resolve("levels", "branch_bound", **{"max_nodes": _THOROUGH_NODES, **options})
+        return resolve("levels", "coordinate", **{"n_starts": _THOROUGH_STARTS, **options})
     return resolve("binary", "auto", **{"thorough": True, **options})

@@ -119,7 +119,7 @@ def trained_equations(name: str, n_events: int) -> tuple[Floats, Floats]:
         user_reg=USER_REG[name],
         max_iter=3,
         random_state=0,
-        item_solver=resolve("binary", "local_search", tabu_moves=0),
+        item_solver=resolve("binary", "local_search"),
     ).fit(train)
     return equations(train, model.theta_)
 

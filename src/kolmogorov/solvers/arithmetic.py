@@ -1,4 +1,4 @@
-"""The value of a point, and what rounding may change in it."""
+"""What rounding may change in the value of a point."""
 
 from __future__ import annotations
 
@@ -6,11 +6,6 @@ import numpy as np
 
 from kolmogorov._support.typing import Floats
 from kolmogorov.kernels.rows.quadratic import rounding_allowances
-
-
-def value_of(gram: Floats, moment: Floats, x: Floats) -> float:
-    """Return x^T gram x - 2 x^T moment."""
-    return float(x @ gram @ x - 2.0 * (x @ moment))
 
 
 def binary_allowance(gram: Floats, moment: Floats) -> Floats:

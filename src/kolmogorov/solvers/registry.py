@@ -11,19 +11,12 @@ from kolmogorov.solvers.contract import RowSolver
 from kolmogorov.solvers.families import BinarySolver
 
 _HOME = "kolmogorov.solvers"
-# Wrappers take another solver and are not listed among the methods, but a stored model may name them.
-_WRAPPERS = {
-    "polished": f"{_HOME}.composition:Polished",
-    "best_of": f"{_HOME}.composition:BestOf",
-    "recorded": f"{_HOME}.composition:Recorded",
-}
 _CLASSES = {
     "simplex": {"pairwise": "Pairwise", "frank_wolfe": "FrankWolfe", "active_set": "ActiveSet"},
     "binary": {
         "auto": "Auto",
         "exhaustive": "Exhaustive",
         "local_search": "LocalSearch",
-        "branch_bound": "BranchBound",
         "dmo": "DiscreteMonotonic",
         "gd": "GradientDescent",
         "enhanced_gd": "EnhancedGradientDescent",
@@ -34,13 +27,12 @@ _CLASSES = {
     "levels": {
         "coordinate": "Coordinate",
         "exhaustive": "Exhaustive",
-        "branch_bound": "BranchBound",
         "binary": "Binary",
     },
     "box": {"coordinate": "Coordinate"},
     "ridge": {"cholesky": "Cholesky"},
 }
-#: Where each solver is, "package.module:Class"; `register` adds to it.
+#: Where each solver is, "package.module:Class".
 _TARGETS = {
     family: {name: f"{_HOME}.{family}.{name}:{cls}" for name, cls in classes.items()}
     for family, classes in _CLASSES.items()
@@ -73,11 +65,6 @@ def names(family: str) -> list[str]:
     return list(_family(family))
 
 
-def register(family: str, name: str, target: str) -> None:
-    """Add a solver from outside; `target` is "package.module:Class" of a `RowSolver`."""
-    _family(family)[name] = target
-
-
 def _family(family: str) -> dict[str, str]:
     if family not in _TARGETS:
         raise ParameterError(f"Unknown family {family!r}; known: {', '.join(_TARGETS)}.")
@@ -97,7 +84,7 @@ def resolve(family: str, solver: str | RowSolver, /, **options: Any) -> RowSolve
     Examples
     --------
     >>> resolve("binary", "local_search", n_starts=4)
-    LocalSearch(n_starts=4, tabu_moves=None, time_limit=None)
+    LocalSearch(n_starts=4, time_limit=None)
     """
     if isinstance(solver, RowSolver):
         if options:
@@ -105,7 +92,7 @@ def resolve(family: str, solver: str | RowSolver, /, **options: Any) -> RowSolve
         if solver.family != family:
             raise ParameterError(f"A {family} solver is needed, got the {solver.family} solver '{solver.name}'.")
         return solver
-    known = _family(family) | (_WRAPPERS if family == "binary" and options else {})
+    known = _family(family)
     if not isinstance(solver, str) or solver not in known:
         hint = suggestion(solver, known) if isinstance(solver, str) else ""
         raise ParameterError(

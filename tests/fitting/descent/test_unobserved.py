@@ -81,7 +81,7 @@ def test_the_objective_is_that_of_the_full_table_and_never_rises(table, size, un
         {"levels": "chances"},
         {"levels": GRID},
         {"levels": GRID, "item_reg": 0.7},
-        {"levels": "auto", "item_solver": "branch_bound", "item_reg": 0.7},
+        {"levels": "auto", "item_reg": 0.7},
     ],
 )
 def test_a_fit_is_that_of_the_full_table(more, visits):

@@ -20,7 +20,7 @@ GRIDS = [(0.0, 1.0), (-0.5, 0.0, 0.5, 1.0), (-0.4, 0.1, 0.15, 2.0), (0.25, 0.75)
 def test_exact_solvers_find_the_optimum(problem, grid):
     qp = LevelQP(*problem, grid)
     best = qp.value(naive.best_on_levels(qp.gram, qp.moment, qp.levels))
-    for name in ("exhaustive", "branch_bound"):
+    for name in ("exhaustive",):
         got = resolve("levels", name).solve(qp)
         assert got.status is Status.OPTIMAL
         assert got.value == pytest.approx(best, abs=1e-9)
@@ -42,7 +42,7 @@ def test_coordinate_ends_where_no_one_or_two_moves_help(problem, grid):
 @settings(max_examples=40)
 def test_two_levels_are_bits(problem):
     bits = resolve("binary", "exhaustive").solve(BinaryQP(*problem))
-    for name in ("exhaustive", "branch_bound", "binary"):
+    for name in ("exhaustive", "binary"):
         got = resolve("levels", name).solve(LevelQP(*problem, [0.0, 1.0]))
         assert np.array_equal(got.x, bits.x)
         assert got.value == bits.value
@@ -63,10 +63,7 @@ def test_coordinate_nearly_always_finds_the_optimum(rng):
     [
         "auto",
         "local_search",
-        *(
-            pytest.param(name, marks=pytest.mark.long("solvers beside the usual"))
-            for name in ("branch_bound", "enhanced_gd", "dmo")
-        ),
+        *(pytest.param(name, marks=pytest.mark.long("solvers beside the usual")) for name in ("enhanced_gd", "dmo")),
     ],
 )
 def test_every_binary_solver_can_be_named(solver, rng):
@@ -79,27 +76,6 @@ def test_every_binary_solver_can_be_named(solver, rng):
         assert got.value == pytest.approx(best.value)
     if got.lower_bound is not None:
         assert got.lower_bound <= best.value + 1e-9
-
-
-def test_a_search_cut_short_has_a_bound(rng):
-    factor = rng.normal(size=(14, 16))
-    qp = LevelQP(factor @ factor.T, factor @ rng.normal(size=16), np.arange(-2, 8) / 5)
-    cut = resolve("levels", "branch_bound", max_nodes=50).solve(qp)
-    assert cut.status is Status.ITERATION_LIMIT
-    assert cut.nodes == 50
-    whole = resolve("levels", "branch_bound").solve(qp)
-    assert whole.status is Status.OPTIMAL
-    assert cut.lower_bound <= whole.value <= cut.value
-    hasty = resolve("levels", "branch_bound", time_limit=1e-6).solve(qp)
-    assert hasty.lower_bound <= whole.value <= hasty.value
-
-
-def test_enumeration_walks_over_many_points_without_losing_digits(rng):
-    factor = rng.normal(size=(7, 9))
-    qp = LevelQP(factor @ factor.T, 3 * rng.normal(size=7), np.linspace(-1, 1, 9))
-    got = resolve("levels", "exhaustive").solve(qp)
-    assert got.iterations == 9**7
-    assert got.value == pytest.approx(resolve("levels", "branch_bound").solve(qp).value, abs=1e-9)
 
 
 @pytest.mark.parametrize(

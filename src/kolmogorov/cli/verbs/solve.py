@@ -35,7 +35,7 @@ def command(
 
     \b
     Examples:
-      kolmogorov solve problem.npz --solver branch_bound
+      kolmogorov solve problem.npz --solver exhaustive
       kolmogorov solve problem.npz --levels 0,0.25,0.5,0.75,1 --solver binary --option solver=enhanced_gd
       kolmogorov solve bqp50-1.sparse --solver enhanced_gd --option gamma=1000
     """

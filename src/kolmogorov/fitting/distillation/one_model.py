@@ -138,7 +138,7 @@ def quick_solver(family: str, n_events: int) -> RowSolver:
     if family == "box":
         return resolve("box", "coordinate", tol=1e-6)
     if family == "binary" and n_events > EXACT_LIMIT:
-        return resolve("binary", "local_search", n_starts=4, tabu_moves=0)
+        return resolve("binary", "local_search", n_starts=4)
     return usual(family, n_events)
 
 

@@ -74,7 +74,7 @@ def _descended(chain: Chain, plain: ChainState, dealer: Threads) -> ChainState:
     two = chain.levels.size == 2
     problem = Problem(
         resolve("simplex", "active_set"),
-        resolve("binary", "local_search", tabu_moves=0) if two else resolve("levels", "coordinate"),
+        resolve("binary", "local_search") if two else resolve("levels", "coordinate"),
         Objective(ridge, 0.0, "mean", chain.unobserved),
         2 if two else chain.levels.tolist(),
     )

@@ -1,4 +1,4 @@
-"""The default: exact while that is cheap, local search beyond, and a proof for a lone problem."""
+"""The default: exact while that is cheap, local search beyond; more of both for a lone problem."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov._support.validation import MOST_ROUNDS, Boolean, Integer, Optional, Positive
-from kolmogorov.solvers.binary.branch_bound import BranchBound
 from kolmogorov.solvers.binary.exhaustive import Exhaustive
 from kolmogorov.solvers.binary.local_search import LocalSearch
 from kolmogorov.solvers.contract import Batch
@@ -15,15 +14,15 @@ from kolmogorov.solvers.families import BinarySolver
 
 #: Up to this many variables all points are looked at. `benchmarks/exact_line.py` prints the measurement.
 EXACT_LIMIT = 16
-#: Up to this many variables so many descents are the better use of time than a proof of so many nodes. By judgement.
-_DESCENT_LIMIT = 24
-_THOROUGH_STARTS = 32
-_THOROUGH_NODES = 2_000_000
+# The same for a problem on its own, a tenth of a second; and descents beyond, enough for the optimum of every instance
+# that `benchmarks/solvers.py` looks at.
+_THOROUGH_LIMIT = 24
+_THOROUGH_STARTS = 100
 
 
 @dataclass(frozen=True)
 class Auto(BinarySolver):
-    """`exhaustive` up to 16 variables, `local_search` above; for a lone problem above 24 `branch_bound`.
+    """`exhaustive` up to 16 variables, `local_search` above.
 
     Parameters
     ----------
@@ -31,11 +30,10 @@ class Auto(BinarySolver):
         Descents per problem where local search is used. A fit meets each item again in every sweep and starts from
         where the last one ended, so few are enough.
     thorough : bool
-        Spend as much as a problem on its own deserves: 32 descents, and above 24 variables a search for a proof of
-        up to two million nodes. `kolmogorov.bqp.solve` sets it; a fit does not.
+        Spend as much as a problem on its own deserves: `exhaustive` up to 24 variables, 100 descents or more above.
+        `kolmogorov.bqp.solve` sets it; a fit does not.
     time_limit : float or None
-        Seconds per problem above 16 variables; past that the best point so far is returned, with a bound where
-        `thorough` asks for a proof.
+        Seconds per problem of local search; past that the best point so far is returned.
 
     Examples
     --------
@@ -63,10 +61,6 @@ class Auto(BinarySolver):
         return self._chosen(moment.shape[1])._solve_batch(gram, moment, start, seeds)
 
     def _chosen(self, size: int) -> BinarySolver:
-        if size <= EXACT_LIMIT:
+        if size <= (_THOROUGH_LIMIT if self.thorough else EXACT_LIMIT):
             return Exhaustive()
-        if not self.thorough:
-            return LocalSearch(self.n_starts, tabu_moves=0, time_limit=self.time_limit)
-        if size <= _DESCENT_LIMIT:
-            return LocalSearch(max(self.n_starts, _THOROUGH_STARTS), tabu_moves=0, time_limit=self.time_limit)
-        return BranchBound(max_nodes=_THOROUGH_NODES, time_limit=self.time_limit)
+        return LocalSearch(max(self.n_starts, _THOROUGH_STARTS if self.thorough else 1), time_limit=self.time_limit)

@@ -51,7 +51,7 @@ class Binary(LevelSolver):
         if np.ptp(gaps) > _ROUNDING * gaps.max():
             raise SolverMismatchError(
                 "Solver 'binary' needs equally spaced levels, got "
-                f"{', '.join(f'{level:g}' for level in self.levels)}. Use 'coordinate' or 'branch_bound'."
+                f"{', '.join(f'{level:g}' for level in self.levels)}. Use 'coordinate'."
             )
 
     @property
