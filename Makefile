@@ -4,11 +4,6 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
-# Harnesses of others, and ArviZ: LensKit wants a pandas that is not the newest, and so they have an environment of their own.
-PEERS  := .venv-peers
-# What LensKit needs of PyTorch is installed first, so that one can say which: TORCH=torch==2.13.0.
-TORCH  ?= torch
-PEERPIP = $(PEERS)/bin/python -m pip --disable-pip-version-check --quiet
 
 # Compiled kernels have no lines to count. With JIT=0 they run as Python, so slowly that only a few tests are run: TESTS=... for others.
 ifeq ($(JIT),0)
@@ -19,7 +14,7 @@ else
 COVERAGE := $(PYTEST) -m 'not dist' --cov=kolmogorov --cov-report=term:skip-covered $(TESTS)
 endif
 
-.PHONY: demo test test-long test-peers test-all coverage lint docs examples gallery dist bench tables paper pictures clean help
+.PHONY: demo test test-long test-all coverage lint docs examples gallery dist bench tables paper pictures clean help
 
 help:            ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -32,10 +27,6 @@ test: $(VENV)/dev.stamp $(VENV)/kernels.stamp   ## run the quick tests, of every
 
 test-long: $(VENV)/dev.stamp $(VENV)/browser.stamp $(VENV)/kernels.stamp   ## run the tests that `make test` leaves out
 	$(PYTEST) -m long
-
-test-peers: $(PEERS)/peers.stamp $(VENV)/kernels.stamp   ## run the tests that need other people's packages, in an environment that has them
-	KOLMOGOROV_PEERS=1 $(PEERS)/bin/python -m pytest -n 2 --dist loadgroup -m peers tests/adapters tests/metrics/test_ranx.py \
-		tests/model/test_diagnostics.py tests/test_documents.py tests/test_snippets.py
 
 test-all: $(VENV)/dev.stamp $(VENV)/browser.stamp $(VENV)/kernels.stamp   ## run every test
 	$(PYTEST) -m 'not dist'
@@ -80,7 +71,6 @@ bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks 
 	$(BIN)/python benchmarks/only_yes.py
 	$(BIN)/python benchmarks/imputation.py
 	$(BIN)/python benchmarks/nominal.py
-	$(BIN)/python benchmarks/harnesses.py
 	$(BIN)/python benchmarks/sparse.py
 	$(BIN)/python benchmarks/page.py
 	$(BIN)/python benchmarks/first_run.py
@@ -108,7 +98,7 @@ $(VENV)/browser.stamp: $(VENV)/dev.stamp
 	touch $@
 
 clean:           ## remove the environment and every cache
-	rm -rf $(VENV) $(PEERS) .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis site dist
+	rm -rf $(VENV) .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis site dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/pip.stamp:
@@ -135,12 +125,4 @@ $(VENV)/docs.stamp: $(VENV)/pip.stamp pyproject.toml
 
 $(VENV)/bench.stamp: $(VENV)/dev.stamp pyproject.toml
 	$(PIP) install --editable '.[bench,sdp]' --group peers
-	touch $@
-
-# Nothing is compiled to bytecode at once: of the largest packages little is imported.
-$(PEERS)/peers.stamp: pyproject.toml
-	$(PYTHON) -m venv $(PEERS)
-	$(PEERS)/bin/python -m pip --disable-pip-version-check --quiet install --upgrade pip
-	$(PEERPIP) install --no-compile '$(TORCH)'
-	$(PEERPIP) install --no-compile --editable '.[pandas,plot,arviz]' --group tests --group peers
 	touch $@

@@ -100,13 +100,6 @@ def require(module: str, *, extra: str, purpose: str) -> Any:
     return import_module(module)
 
 
-def require_package(module: str, *, package: str, purpose: str) -> Any:
-    """Import a module of a package that belongs to no extra, or say which command installs it."""
-    if not installed(module.partition(".")[0]):
-        raise MissingExtraError(f"{purpose} needs {package}. Run: pip install {package}")
-    return import_module(module)
-
-
 def to_frame(columns: dict[str, Any], backend: str | None = None) -> Any:
     """Make a data frame of the columns in pandas, else polars, else pyarrow: the first that is installed."""
     known = ("pandas", "polars", "pyarrow")

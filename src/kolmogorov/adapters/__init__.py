@@ -1,1 +1,0 @@
-"""Models in harnesses of others: Cornac, LensKit and MLflow, each of which is imported when it is asked for."""
