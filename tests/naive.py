@@ -679,25 +679,6 @@ def nominal_distribution(logs, log_shares, row, item, width):
     return np.mean(said, axis=0)
 
 
-def mood_covariance(some, others, variance, half_life):
-    """Covariances of moods at some moments with those at others."""
-    return variance * 2.0 ** (-np.abs(np.subtract.outer(some, others)) / half_life)
-
-
-def mood_posterior(answers, times, noise, variance, half_life, asked):
-    """Mean and covariance of a mood at the moments asked: a Gaussian process, all answers in one matrix."""
-    whole = mood_covariance(times, times, variance, half_life) + np.diag(noise)
-    across = mood_covariance(asked, times, variance, half_life)
-    gain = across @ np.linalg.inv(whole)
-    return gain @ answers, mood_covariance(asked, asked, variance, half_life) - gain @ across.T
-
-
-def mood_log_density(answers, times, noise, variance, half_life):
-    """Logarithm of the density of answers that are mood and noise."""
-    whole = mood_covariance(times, times, variance, half_life) + np.diag(noise)
-    return stats.multivariate_normal(np.zeros(len(answers)), whole, allow_singular=True).logpdf(answers)
-
-
 def steps(theta, left, ridge=3.0):
     """Return the mean of what is left in each event, with so many rows of 0 added to each."""
     size = theta.shape[1]

@@ -22,7 +22,6 @@ _CHAINS = {
     "burn_in": "burn_in",
     "samples": "n_samples",
     "max_seconds": "max_seconds",
-    "moods": "time",
 }
 #: Those that concern chains over models of answers, too.
 _OF_ANSWERS = {name: _CHAINS[name] for name in ("chains", "burn_in", "samples")}

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.invariants import check_array, check_between, check_finite
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.data.entries.view import View
-from kolmogorov.data.numbers.moments import LARGEST_TIME
 from kolmogorov.data.reading.provenance import Provenance
 from kolmogorov.data.table.levels import LevelsRequirement
 from kolmogorov.errors import InvariantError
@@ -85,15 +83,7 @@ class StoredParts:
         )
         stored = self.meta.get("source")
         source = None if stored is None else Provenance.from_dict(stored)
-        # Times that were dates have another name: both are numbers.
-        dated = "seen_dates" in self.arrays
-        name = "seen_dates" if dated else "seen_times"
-        times = self.array(name, 1, "float64") if name in self.arrays else None
-        if times is not None:
-            check_array("the times", times, np.float64, rows.values.shape)
-            check_finite("the times", times)
-            check_between("the times", times, -LARGEST_TIME, LARGEST_TIME)
-        return Observations(users, items, rows, self.scale(), source, times=times, dated=dated)
+        return Observations(users, items, rows, self.scale(), source)
 
     def scale(self) -> Scale:
         """Return the map between probabilities and rating units."""
@@ -110,8 +100,8 @@ def check_levels(levels: NDArray[Any]) -> None:
         raise InvariantError(f"the levels must be {requirement}")
 
 
-def training_arrays(training: Observations, block: int = _BLOCK, *, timed: bool = False) -> dict[str, NDArray[Any]]:
-    """Return the observations that a model was fitted to as arrays for its file; the ids too, and times if wanted."""
+def training_arrays(training: Observations, block: int = _BLOCK) -> dict[str, NDArray[Any]]:
+    """Return the observations that a model was fitted to as arrays for its file; the ids too."""
     # Ratings have few distinct values; a byte each then does. Block by block, as there may be very many.
     values = training.values
     blocks = [slice(first, first + block) for first in range(0, values.size, block)]
@@ -123,6 +113,4 @@ def training_arrays(training: Observations, block: int = _BLOCK, *, timed: bool 
     seen |= {"seen_levels": levels, "seen_codes": codes}
     if training.weights is not None:
         seen["seen_weights"] = training.weights
-    if timed and training.times is not None:
-        seen["seen_dates" if training.dated else "seen_times"] = training.times
     return seen | training.users.arrays("users") | training.items.arrays("items")

@@ -29,7 +29,6 @@ from kolmogorov.fitted.base import Factors, Trained
 from kolmogorov.fitted.emission import chances_of_yes, emission_of, hides_ratings
 from kolmogorov.fitted.files import Parts, StoredParts, check_levels, training_arrays
 from kolmogorov.fitted.fixed_point import packed_thetas, unpacked_thetas
-from kolmogorov.fitted.moods.checking import check_answers, check_priors
 from kolmogorov.fitted.point import overlap
 from kolmogorov.kernels.draws.averages import (
     answer_shares,
@@ -118,22 +117,12 @@ class Posterior(Trained):
         rng = np.random.default_rng(0)
         theta, psi = self._theta.copy(), self._psi.copy()
         theta[:, :-1], psi[:, :-1] = self.theta, self.psi
-        deviation = np.sqrt(np.concatenate([self._variance, self._variance[:, :1]], axis=1))
+        deviation = np.sqrt(np.concatenate([self.noise, self.noise[:, :1]], axis=1).astype(np.float64))
         for k in range(self.n_draws):
             user = rng.choice(np.flatnonzero(self.user_seen))
             theta[k, -1], deviation[k, -1] = theta[k, user], deviation[k, user]
             psi[k, -1] = psi[k, rng.choice(np.flatnonzero(self.item_seen))]
         return theta, psi, deviation
-
-    @property
-    def mood_variance(self) -> Floats:
-        """The variance of moods in each draw; 0 where there are none."""
-        return np.square(self.priors["mood"]) if self.has_moods else np.zeros(self.n_draws)
-
-    @property
-    def _variance(self) -> Floats:
-        """The variance of users' answers in each draw: the noise, and moods at a time that is not known."""
-        return self.noise + self.mood_variance[:, None]
 
     @property
     def noise_deviation(self) -> Floats:
@@ -205,7 +194,7 @@ class Posterior(Trained):
         users = rng.choice(np.flatnonzero(self.user_seen), _PAIRS)
         items = rng.choice(np.flatnonzero(self.item_seen), _PAIRS)
         spread = float((self.moments(users, items)[1] ** 2).mean())
-        return self._variance.mean(axis=0) + spread
+        return self.noise.astype(np.float64).mean(axis=0) + spread
 
     def of_users(self, users: Rows, lower: float | None = None) -> Floats:
         """Return the mean predictions of all items for some users, or what all but a share of the draws exceed."""
@@ -289,7 +278,7 @@ class Posterior(Trained):
         for side, attributed in self._attributed.items():
             more, beside = attributed.stored(side)
             meta, arrays = meta | more, arrays | beside
-        return meta, arrays | training_arrays(self.training, timed=self.has_moods)
+        return meta, arrays | training_arrays(self.training)
 
     @property
     def _attributed(self) -> dict[Side, Attributed]:
@@ -321,26 +310,37 @@ class Posterior(Trained):
             item_attributes=Attributed.restored(parts, "items"),
         )
 
-    @property
-    def has_moods(self) -> bool:
-        """Whether users have moods, which times tell."""
-        return "mood" in self.priors
-
     def validate_numbers(self) -> None:
         """Check that the draws are models and the variances positive."""
         n_draws, size = (self.theta.shape[0], self.theta.shape[-1]) if self.theta.ndim == 3 else (0, 0)
         if n_draws < 1 or size < 1 or self.n_chains < 1 or n_draws % self.n_chains:
             raise InvariantError("the draws must be as many of each chain, at least one")
-        check_answers(self.likelihood, self.levels, self.training, self.unobserved)
+        self._check_answers()
         check_array("theta", self.theta, np.float32, (n_draws, len(self.users), size))
         check_array("psi", self.psi, np.float32, (n_draws, len(self.items), size))
         check_among("psi", self.psi, self.levels.astype(np.float32))
         check_array("the noise", self.noise, np.float32, (n_draws, len(self.users)))
         check_simplex("theta", self.theta)
         check_between("the noise", self.noise, LEAST_NUMBER, LARGEST_NUMBER)
-        check_priors(self.priors, n_draws, self.likelihood, self.training)
+        for name, values in self.priors.items():
+            check_array(f"the prior's {name}", values, np.float64, (n_draws,))
+            check_between(f"the prior's {name}", values, LEAST_NUMBER, LARGEST_NUMBER)
         for side, attributed in self._attributed.items():
             attributed.validate(side, n_draws, len(self.users if side == "users" else self.items), size)
+
+    def _check_answers(self) -> None:
+        """Raise `InvariantError` where the answers of the training data are none that draws of these levels give."""
+        if self.likelihood not in ("gaussian", "bernoulli", "categorical"):
+            raise InvariantError(f"the likelihood {str(self.likelihood)[:40]!r} is unknown")
+        weights = self.training.weights
+        least = 1.0 if weights is None else float(weights.min())
+        if not 0.0 <= self.unobserved < least or (self.unobserved and self.likelihood != "gaussian"):
+            raise InvariantError("the weight of what was not observed must lie below all weights")
+        if self.likelihood == "bernoulli" and not self.training.is_binary:
+            raise InvariantError("the likelihood 'bernoulli' goes with yes and no")
+        check_levels(self.levels)
+        if self.likelihood == "categorical" and self.levels.size != np.unique(self.training.values).size:
+            raise InvariantError("there must be as many levels as distinct ratings")
 
 
 def _side_by_side(psi: NDArray[Any], first: int, last: int) -> Floats:

@@ -14,6 +14,7 @@ from kolmogorov._support.progress import notice
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import (
+    Between,
     Either,
     Integer,
     OneOf,
@@ -21,6 +22,7 @@ from kolmogorov._support.validation import (
     Positive,
     Requirement,
     Word,
+    check_parameters,
 )
 from kolmogorov.data.attributes.reading import Newcomers, TableAttributes
 from kolmogorov.data.entries.view import View
@@ -29,13 +31,14 @@ from kolmogorov.data.table.observations import Observations
 from kolmogorov.data.table.trainable import check_any
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.execution import Cuda, Dask, Threads
+from kolmogorov.fitted.intervals import coverage, probability_interval, rating_interval
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.fitting import fold_in
 from kolmogorov.fitting.distillation.attributes import with_placed, without_placed
+from kolmogorov.model.diagnostics import agreement, by_chain, for_arviz
 from kolmogorov.model.distilling import distilled, learned, placing_solvers
-from kolmogorov.model.draws.timed import TimedPredictions
-from kolmogorov.model.event_model import COMMON_RULES, Auto, lengths
+from kolmogorov.model.event_model import COMMON_RULES, Auto, EventModel, lengths
 from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.model.planning import plan_of
 from kolmogorov.model.problem import is_auto
@@ -45,6 +48,8 @@ from kolmogorov.sampling.new_rows import new_psis, new_thetas
 from kolmogorov.sampling.plan import Plan
 from kolmogorov.sampling.sampler import SamplingProgress
 from kolmogorov.solvers.registry import usual
+from kolmogorov.surface.ids import Unknown, pair_rows
+from kolmogorov.surface.recommender import Output
 from kolmogorov.surface.tables import learnable
 
 Likelihood = Literal["auto", "gaussian", "bernoulli", "categorical"]
@@ -53,12 +58,11 @@ _RULES: dict[str, Requirement] = COMMON_RULES | {
     "likelihood": OneOf(("auto", "gaussian", "bernoulli", "categorical")),
     **lengths("n_chains", "burn_in", "n_samples"),
     "n_features": Either(Integer(0), Word("auto")),
-    "time": Optional(Word("mood")),
     "max_seconds": Optional(Positive()),
 }
 
 
-class BayesianKolmogorovModel(TimedPredictions):
+class BayesianKolmogorovModel(EventModel):
     """Draw Kolmogorov models from their posterior and predict with their average.
 
     The average of Kolmogorov models is one itself (`as_model`), predicts better than any single one, and the draws'
@@ -90,10 +94,6 @@ class BayesianKolmogorovModel(TimedPredictions):
     unobserved : float or "auto"
         Where only yes is recorded: what every entry that was not observed weighs, as a no. "auto" takes a weight by the
         density of the table. It goes with normal noise, and lies below all weights.
-    time : "mood", optional
-        Learn what each user's ratings of one sitting have in common, for ratings that have times
-        (`Observations.with_times`): how large such moods are and how fast they fade is learned, too. Predictions for
-        observations with times know the mood then; others are those of an average day. Ratings with noise, on threads.
     max_seconds : float, optional
         Time for the chains: their length, and then their number, is cut to what fits. The draws then depend on how
         fast the machine is. Not on a cluster.
@@ -116,9 +116,6 @@ class BayesianKolmogorovModel(TimedPredictions):
     ----------
     posterior_ : Posterior
         The draws; `fitted_` is another name for them.
-    mood_half_life_, mood_deviation_ : float
-        With `time`: how long until half of a mood is left, in the unit of the times, and how large moods are, in rating
-        units.
 
     Examples
     --------
@@ -141,7 +138,6 @@ class BayesianKolmogorovModel(TimedPredictions):
         n_samples: int | Auto = "auto",
         n_features: int | Auto = "auto",
         unobserved: float | Auto = 0.0,
-        time: Literal["mood"] | None = None,
         max_seconds: float | None = None,
         random_state: Any = None,
         n_jobs: int | None = -1,
@@ -158,7 +154,6 @@ class BayesianKolmogorovModel(TimedPredictions):
         self.n_samples = n_samples
         self.n_features = n_features
         self.unobserved = unobserved
-        self.time = time
         self.max_seconds = max_seconds
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -255,6 +250,113 @@ class BayesianKolmogorovModel(TimedPredictions):
         model._check_parameters()
         fitted, model.interrupted_ = distilled(model, self.fitted_, keep_interrupted=True)
         return model._adopt(fitted)
+
+    def predict(
+        self,
+        users: Any,
+        items: Any = None,
+        *,
+        output: Output = "probability",
+        return_std: bool = False,
+        unknown: Unknown = "average",
+    ) -> Any:
+        """Return probabilities, or ratings: the mean over draws.
+
+        Parameters
+        ----------
+        users, items, output, unknown
+            As in `KolmogorovModel.predict`. Where both are given, a data frame in the place of ids introduces users or
+            items by their attributes, one for each of its rows: see `introduce`.
+        return_std : bool
+            Also return the standard deviation over draws, in the same units.
+        """
+        if not return_std:
+            return super().predict(users, items, output=output, unknown=unknown)
+        check_parameters("predict", {"output": output}, {"output": OneOf(("probability", "rating"))})
+        model, users, items = self._met(users, items)
+        rows, single = pair_rows(model.fitted_, users, items, unknown)
+        mean, deviation = model.fitted_.moments(*rows)
+        mean = self._in_units(mean, output)
+        deviation = deviation * (self.scale_.span if output == "rating" else 1.0)
+        return (float(mean[0]), float(deviation[0])) if single else (mean, deviation)
+
+    def predict_interval(
+        self,
+        users: Any,
+        items: Any = None,
+        *,
+        level: float = 0.9,
+        of: Literal["rating", "probability"] = "rating",
+        unknown: Unknown = "average",
+    ) -> tuple[Any, Any]:
+        """Return (low, high), which hold a new rating or the probability with the given probability.
+
+        Parameters
+        ----------
+        users, items, unknown
+            As in `predict`.
+        level : float
+        of : {"rating", "probability"}
+            "rating": of a new rating, noise included, in rating units; with the yes/no likelihood its ends are 0 or 1.
+            "probability": of the probability alone. For an unknown user or item both include how much users and items
+            differ.
+        """
+        check_parameters(
+            "predict_interval",
+            {"level": level, "of": of},
+            {"level": Between(0.0, 1.0), "of": OneOf(("rating", "probability"))},
+        )
+        model, users, items = self._met(users, items)
+        rows, single = pair_rows(model.fitted_, users, items, unknown)
+        interval = probability_interval if of == "probability" else rating_interval
+        low, high = interval(model.fitted_, *rows, float(level))
+        return (float(low[0]), float(high[0])) if single else (low, high)
+
+    def evaluate(
+        self, observations: Observations, *, ranking: bool = False, unknown: Unknown = "average", **lists: Any
+    ) -> dict[str, float]:
+        """Compare predictions with observations, and count how many ratings the 90% interval holds.
+
+        Returns
+        -------
+        dict
+            The scores of `KolmogorovModel.evaluate`, and `coverage_90`; with `ranking` the scores of lists alone.
+        """
+        scores = super().evaluate(observations, ranking=ranking, unknown=unknown, **lists)
+        if ranking:
+            return scores
+        test = observations.rescaled(self.scale_)
+        rows, _ = pair_rows(self.fitted_, test, None, "ignore")
+        return scores | {"coverage_90": coverage(self.fitted_, *rows, test.values, test.weights)}
+
+    def diagnostics(self, observations: Observations, max_entries: int = 1000) -> dict[str, dict[str, Floats]]:
+        """Return split R-hat and effective sample size of predictions for some entries, of the priors and the noise.
+
+        Priors that are fixed after burn-in do not vary within a chain, and have neither; they are left out.
+
+        Parameters
+        ----------
+        observations : Observations
+            Best held-out ones; the first `max_entries` are looked at.
+        """
+        check_is_fitted(self)
+        check_parameters("diagnostics", {"max_entries": max_entries}, {"max_entries": Integer(1)})
+        return agreement(by_chain(self.fitted_, observations, max_entries))
+
+    def to_arviz(self, observations: Observations, max_entries: int = 1000) -> Any:
+        """Return draws, answers and their log likelihood for ArviZ (extra `arviz`): from its version 1 a DataTree.
+
+        Its groups are `posterior`, `posterior_predictive`, `log_likelihood`, `observed_data` and `constant_data`, which
+        says how many answers of each user and item were learned from. Entries have the coordinates `of_user` and
+        `of_item`, to select and to group by.
+
+        Parameters
+        ----------
+        observations : Observations
+            Best held-out ones; the first `max_entries` are looked at.
+        """
+        check_is_fitted(self)
+        return for_arviz(self.fitted_, observations, max_entries)
 
     def _new_thetas(self, view: View) -> Floats:
         return new_thetas(self.fitted_, view, self.n_jobs)

@@ -21,7 +21,6 @@ from kolmogorov.errors import DataError, FileFormatError, InvariantError, Kolmog
 from kolmogorov.fitted.files import StoredParts
 from kolmogorov.fitted.lists import FittedLists
 from kolmogorov.fitted.point import Fitted
-from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.model.bayesian import BayesianKolmogorovModel
 from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.model.lists import ListModel
@@ -67,7 +66,6 @@ def load(path: str | os.PathLike[str]) -> Any:
         fitted.validate()
         _check_size(model, fitted.events if isinstance(fitted, FittedLists) else fitted)
         _check_levels(model, fitted)
-        _check_time(model, fitted)
         return model._adopt(fitted)
     except (*container.DAMAGE, KolmogorovError) as error:
         why = f"{type(error).__name__}: " if not isinstance(error, KolmogorovError) else ""
@@ -110,12 +108,6 @@ def _check_size(model: Any, fitted: Any) -> None:
         raise InvariantError(f"n_events is {model.n_events}, but theta has {fitted.theta.shape[-1]} events")
     if isinstance(fitted, BiasedFactors) and model.n_factors != fitted.user_factors.shape[-1]:
         raise InvariantError(f"n_factors is {model.n_factors}, but there are {fitted.user_factors.shape[-1]}")
-
-
-def _check_time(model: Any, fitted: Any) -> None:
-    """Whether users have moods stands in the parameters, and what moods are in the arrays."""
-    if isinstance(fitted, Posterior) and (model.time is not None) != fitted.has_moods:
-        raise InvariantError("the parameter time and the draws do not belong together")
 
 
 def _check_levels(model: Any, fitted: Any) -> None:

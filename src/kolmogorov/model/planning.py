@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from kolmogorov._support.wording import advice, option
 from kolmogorov.data.table.levels import MOST_LEVELS
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.errors import DataError, ParameterError
-from kolmogorov.execution import Threads
 from kolmogorov.fitting.descent.objective import usual_weight
 from kolmogorov.sampling.chains.event_count import told_apart
 from kolmogorov.sampling.levels import hides, level_grid
@@ -41,7 +39,6 @@ def plan_of(model: Any, table: Observations, *, learned: bool) -> Plan:
         likelihood=likelihood,
         levels=level_grid(model.levels, table, likelihood, sizes.n_events),
         unobserved=_unobserved(model, table, likelihood),
-        moods=_moods(model, table, likelihood),
         enough=_ENOUGH[likelihood != "gaussian"] if model.n_chains == "auto" and not timed and not only_yes else 0.0,
     )
 
@@ -58,23 +55,6 @@ def _unobserved(model: Any, table: Observations, likelihood: str) -> float:
         if wanted > least:
             raise ParameterError(f"'unobserved' must not exceed the least weight, {least:g}, got {wanted:g}.")
     return settled_weight(wanted, table)
-
-
-def _moods(model: Any, table: Observations, likelihood: str) -> bool:
-    if model.time is None:
-        return False
-    if likelihood != "gaussian" or model.unobserved != 0.0:
-        raise ParameterError(
-            "time='mood' goes with likelihood 'gaussian', ratings with noise, where what was not observed says nothing."
-        )
-    if not isinstance(model.execution or Threads(), Threads):
-        raise ParameterError("time='mood' is computed on threads. Leave 'execution' out.")
-    if table.times is None:
-        raise DataError(
-            "time='mood' needs to know when ratings were made. Read them with a column of times, or give the times: "
-            "fit(observations.with_times(times))." + advice("Name the column with {}.", option("time"))
-        )
-    return True
 
 
 def _likelihood(model: Any, table: Observations) -> str:

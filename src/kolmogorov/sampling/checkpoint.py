@@ -71,7 +71,7 @@ class ChainCheckpoint:
 
 
 def _state_numbers(state: ChainState) -> dict[str, float]:
-    own = {"scale": state.scale, "shape": state.shape, "mood": state.mood, "half_life": state.half_life}
+    own = {"scale": state.scale, "shape": state.shape}
     return own | {"concentration": state.theta_prior.concentration}
 
 
@@ -118,8 +118,6 @@ def _restored_state(numbers: dict[str, Any], arrays: dict[str, np.ndarray], feat
         scale=float(numbers["scale"]),
         alpha=arrays["alpha"],
         shape=float(numbers["shape"]),
-        mood=float(numbers["mood"]),
-        half_life=float(numbers["half_life"]),
     )
 
 

@@ -51,7 +51,7 @@ def new_thetas(posterior: Posterior, view: View, n_jobs: int | None) -> Floats:
 
 def _noisy_thetas(posterior: Posterior, k: int, view: View, population: Floats, dealer: Threads) -> Floats:
     n = view.counts.size
-    precision = np.full(n, 1.0 / (float(posterior.noise[k].mean()) + float(posterior.mood_variance[k])))
+    precision = np.full(n, 1.0 / (float(posterior.noise[k].mean())))
     psi = posterior.psi[k].astype(np.float64)
     whole = posterior.unobserved * psi.T @ psi if posterior.unobserved else np.empty((0, 0))
     given = (*corrected(view, posterior.unobserved), precision, psi, whole)
@@ -155,7 +155,7 @@ def _new_psis(posterior: Posterior, view: View, k: int) -> NDArray[Any]:
 
 def _noisy_psis(posterior: Posterior, k: int, view: View, start: Codes, prior: tuple[Floats, Floats]) -> Codes:
     n, theta = view.counts.size, _theta(posterior, k)
-    precision = 1.0 / (posterior.noise[k].astype(np.float64) + posterior.mood_variance[k])
+    precision = 1.0 / posterior.noise[k].astype(np.float64)
     if posterior.unobserved:
         prior = prior_with_noes(*prior, posterior.unobserved * (precision * theta.T) @ theta)
     table, given = corrected(view, posterior.unobserved), (precision, theta, start, posterior.levels, *prior, _ROUNDS)

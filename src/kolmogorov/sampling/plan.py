@@ -24,8 +24,6 @@ class Plan(Sizes):
     levels: Floats
     concentration: float | None = None
     unobserved: float = 0.0
-    #: Whether users have moods, which need times.
-    moods: bool = False
     #: Chains are enough when more would take no larger share of the squared error away; at 0 all are run.
     enough: float = 0.0
 

@@ -14,17 +14,14 @@ from kolmogorov.execution import Threads
 from kolmogorov.fitted.emission import Emission
 from kolmogorov.sampling.chains import discrete as discrete_module
 from kolmogorov.sampling.chains import gaussian as gaussian_module
-from kolmogorov.sampling.chains import mood as mood_module
 from kolmogorov.sampling.chains import probit as probit_module
 from kolmogorov.sampling.chains.discrete import DiscreteChain
 from kolmogorov.sampling.chains.gaussian import GaussianChain
-from kolmogorov.sampling.chains.mood import MoodChain
 from kolmogorov.sampling.chains.probit import ProbitChain
 from kolmogorov.sampling.chains.start import started
 from kolmogorov.sampling.levels import NEARLY_SURE
 from kolmogorov.sampling.priors import noise as noise_module
 from kolmogorov.sampling.priors.features import Features
-from kolmogorov.sampling.priors.moods import MoodPrior
 from kolmogorov.sampling.priors.noise import NoisePrior
 from kolmogorov.sampling.priors.psi import PsiPrior
 
@@ -43,7 +40,7 @@ class ValueWorld:
 
     def __init__(self):
         full = Observations.from_dense(np.full((self.users, self.items), 0.5))
-        self.table = self.timed(full.subset(np.arange(20) % 7 != 3))
+        self.table = full.subset(np.arange(20) % 7 != 3)
         more = self.more()
         self.chain = self.kind(
             self.table,
@@ -58,9 +55,6 @@ class ValueWorld:
         self.chain.noise_rate = 10.0
         prior = PsiPrior(np.ones((self.items, 1)), self.centre[None, :], np.diag(self.precision))
         self.start = replace(started([self.chain], self.chain.dealer)[0], psi_prior=prior)
-
-    def timed(self, table):
-        return table
 
     def more(self):
         self.position = self.grid
@@ -122,36 +116,6 @@ class ValueWorld:
             chance.mean(),
             np.tanh(values).mean(),
         ]
-
-
-class MoodWorld(ValueWorld):
-    """The same with moods: answers of a user near in time have more in common."""
-
-    kind = MoodChain
-    times = np.array([0.0, 1.0, 1.0, 3.0, 9.0])
-
-    def __init__(self):
-        super().__init__()
-        self.chain.mood_prior = MoodPrior((0.02, 1.0), (0.3, 30.0))
-
-    def timed(self, table):
-        return table.with_times(self.times[table.item_rows()])
-
-    def prior(self, rng):
-        ends = self.chain.mood_prior
-        mood, half_life = (np.exp(rng.uniform(*np.log(pair))) for pair in (ends.variances, ends.half_lives))
-        return replace(super().prior(rng), mood=mood, half_life=half_life)
-
-    def answers(self, link, rng):
-        gaps = np.abs(np.subtract.outer(self.times, self.times))
-        covariance = link.mood * 2.0 ** (-gaps / link.half_life)
-        moods = rng.multivariate_normal(np.zeros(self.items), covariance, self.users)
-        return super().answers(link, rng) + moods[self.table.user_rows(), self.table.item_rows()]
-
-    def functionals(self, link, values):
-        logs = np.log([link.mood, link.half_life])
-        near = np.tanh(values[: self.items - 1])
-        return [*super().functionals(link, values), *logs, *logs**2, logs.prod(), (near[1:] * near[:-1]).mean()]
 
 
 class TwoValueWorld(ValueWorld):
@@ -224,9 +188,7 @@ class AnswerWorld(ChanceWorld):
         return {"emission": self.emission}
 
 
-@pytest.mark.parametrize(
-    "make", [ValueWorld, MoodWorld, TwoValueWorld, ChanceWorld, TwoChanceWorld, HiddenWorld, AnswerWorld]
-)
+@pytest.mark.parametrize("make", [ValueWorld, TwoValueWorld, ChanceWorld, TwoChanceWorld, HiddenWorld, AnswerWorld])
 def test_geweke_finds_nothing_wrong(make):
     assert np.abs(scores_of(8000, make)).max() < 4.0
 
@@ -239,7 +201,6 @@ _emissions, _emitted, _alpha = (
 )
 _hidden = probit_module.draw_hidden
 _redrawn = NoisePrior.redrawn
-_moods, _densities = mood_module.draw_moods, mood_module.mood_densities
 
 
 def _light_answers(indptr, indices, values, weights, precision, *rest):
@@ -282,20 +243,6 @@ def _more_users(shape, scale, noise, rng):
 def test_geweke_finds_a_wrong_conditional_of_values(monkeypatch, make, where, name, bug):
     monkeypatch.setattr(where, name, bug)
     assert np.abs(scores_of(6000, make)).max() > 5.0
-
-
-def _light_moods(indptr, answers, times, weights, noise, *rest):
-    _moods(indptr, answers, times, weights, 0.2 * noise, *rest)
-
-
-def _smooth_moods(indptr, answers, times, weights, noise, variance, half_life, *rest):
-    _densities(indptr, answers, times, weights, noise, 0.3 * variance, half_life, *rest)
-
-
-@pytest.mark.parametrize(("name", "bug"), [("draw_moods", _light_moods), ("mood_densities", _smooth_moods)])
-def test_geweke_finds_a_wrong_conditional_of_moods(monkeypatch, name, bug):
-    monkeypatch.setattr(mood_module, name, bug)
-    assert np.abs(scores_of(6000, MoodWorld)).max() > 5.0
 
 
 def _shifted_answers(indptr, indices, answers, *rest):

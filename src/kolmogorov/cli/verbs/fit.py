@@ -71,12 +71,6 @@ _MOST_EVENTS = 16
     click.option("--burn-in", type=COUNT, help="First sweeps of each chain, which are dropped.  [default: by size]"),
     click.option("--samples", type=COUNT, help="Draws kept of each chain.  [default: by size]"),
     click.option("--max-seconds", type=Finite(), help="Time limit for the chains; fewer are drawn if needed."),
-    click.option(
-        "--time",
-        "moods",
-        type=click.Choice(["mood"]),
-        help="Also learn what the ratings of one sitting have in common; needs a column of times.",
-    ),
 )
 @grouped(
     "One model (--point)",
@@ -161,7 +155,6 @@ def command(
       kolmogorov fit u.data --maximum 5 --test-size 0.2 -o ml.km
       kolmogorov fit u.data --maximum 5 --bayes --likelihood categorical --max-seconds 60 -o ml.km
       kolmogorov fit ratings.csv --users users.csv --items films.csv -o model.km
-      kolmogorov fit u.data --maximum 5 --time-column 3 --time mood -o ml.km
       kolmogorov fit clicks.csv --only-yes --test-size 0.2 -o clicks.km
       kolmogorov fit table.kmt --dask local:4 -o model.km
       kolmogorov fit table.kmt --gpu --point --events 16 -o model.km

@@ -285,7 +285,7 @@ class Observations(Dividing):
     def with_times(self, times: Any) -> Observations:
         """Return the same observations, of which it is known when each was made.
 
-        `split`, `BayesianKolmogorovModel(time="mood")` and `theta_by_period` use it.
+        `split` and `theta_by_period` use it.
 
         Parameters
         ----------

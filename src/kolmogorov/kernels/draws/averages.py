@@ -81,20 +81,6 @@ def answer_shares(theta, psi, deviation, users, items, cuts, out):
 
 
 @kernel
-def mixture_shares(centre, spread, cuts, out):
-    """Write the probability between neighbouring cuts of equal mixtures of normals, as `answer_shares` does."""
-    draws = centre.shape[1]
-    for n in range(centre.shape[0]):
-        for k in range(draws):
-            below = 0.0
-            for c in range(cuts.size):
-                upto = 0.5 * (1.0 + erf((cuts[c] - centre[n, k]) / (spread[n, k] * sqrt(2.0))))
-                out[n, c] += (upto - below) / draws
-                below = upto
-            out[n, cuts.size] += (1.0 - below) / draws
-
-
-@kernel
 def mixture_quantile(centre, spread, level, near, out):
     """Write the quantile of equal mixtures of normals: row n mixes centre[n, k] with spread[n, k].
 

@@ -65,8 +65,6 @@ def _is_swept(found: Fitted) -> bool:
 @moved.register
 def _(fitted: Posterior, model: Any, change: Change) -> Posterior:
     _check_ratings(fitted, change.after)
-    if fitted.has_moods:
-        raise DataError("Draws that were made with time='mood' cannot be updated: fit again, with the new ratings.")
     plan = plan_of(model, change.after, learned=False)
     if plan.likelihood != fitted.likelihood:
         raise DataError(

@@ -18,7 +18,7 @@ from kolmogorov.sampling.chains.gaussian import GaussianChain
 from kolmogorov.sampling.chains.state import ChainState
 
 #: The first random stream of hidden ratings, by users; the next are those by items. Beside those of users, items, the
-#: start, the priors and moods.
+#: start and the priors.
 HIDDEN = 5
 #: What the draw of a hidden rating takes, in multiplications; how rows are dealt to threads, no result.
 _COST = 64

@@ -11,7 +11,6 @@ from kolmogorov.fitted.emission import emission_of, hides_ratings
 from kolmogorov.sampling.chains.chain import Chain
 from kolmogorov.sampling.chains.discrete import DiscreteChain
 from kolmogorov.sampling.chains.gaussian import GaussianChain
-from kolmogorov.sampling.chains.mood import MoodChain
 from kolmogorov.sampling.chains.probit import ProbitChain
 from kolmogorov.sampling.plan import Plan
 from kolmogorov.sampling.priors.features import Features
@@ -19,9 +18,9 @@ from kolmogorov.sampling.priors.features import Features
 
 def chain_kind(plan: Plan) -> type[Chain]:
     """Return the class of the chains of a plan."""
-    if plan.likelihood != "gaussian":
-        return ProbitChain if hides_ratings(plan.likelihood, plan.levels) else DiscreteChain
-    return MoodChain if plan.moods else GaussianChain
+    if plan.likelihood == "gaussian":
+        return GaussianChain
+    return ProbitChain if hides_ratings(plan.likelihood, plan.levels) else DiscreteChain
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,8 +48,7 @@ class ChainState:
     """One state of a chain. Arrays are never changed in place.
 
     `noise`, the variance of each user's answers, has a prior with a `scale` and a `shape`; with yes/no data neither is
-    used, and theta has a Dirichlet prior with `alpha` instead of `theta_prior`. `mood` is the variance of moods and
-    `half_life` how long they last; both are 0 where there are none.
+    used, and theta has a Dirichlet prior with `alpha` instead of `theta_prior`.
     """
 
     theta: Floats
@@ -60,15 +59,12 @@ class ChainState:
     scale: float
     alpha: Floats
     shape: float = 3.0
-    mood: float = 0.0
-    half_life: float = 0.0
 
     def validate(self, n_users: int, n_items: int, n_events: int, levels: Floats) -> None:
         """Raise `InvariantError` where no chain of such a table can be in this state."""
         _check_model(self, np.float64, n_users, n_items, n_events, levels)
         check_array("alpha", self.alpha, np.float64, (n_events,))
         check_between("the noise's shape", np.array([self.shape]), LEAST_SHAPE, MOST_SHAPE)
-        check_between("a mood", np.array([self.mood, self.half_life]), 0.0, LARGEST_NUMBER)
         theta, psi = self.theta_prior, self.psi_prior
         check_array("the mean", theta.mean, np.float64, (n_events,))
         check_array("the draws", theta.prior_draws, np.float64, (PRIOR_DRAWS, n_events))

@@ -1,1 +1,0 @@
-"""Moods of users: what times tell of answers."""

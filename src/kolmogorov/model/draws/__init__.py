@@ -1,1 +1,0 @@
-"""What models that are drawn can do beyond others."""
