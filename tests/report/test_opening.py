@@ -61,17 +61,6 @@ def test_recommendations_below_a_yes_are_shown_and_marked(page_of, stars, rng):
     assert "Grey: the nearest answer is below a yes, which is at least" in part.inner_text()
 
 
-def test_an_item_that_reaches_no_yes_is_not_said_to_be_the_same_for_all(page_of, stars, rng):
-    psi = rng.uniform(0.2, 0.4, (12, 3))
-    psi[1] = 0.3
-    page = page_of(stars, psi)
-    go(page, "items/~0")
-    assert "in no event." in page.locator("main").inner_text()
-    assert "the same for everyone" not in page.locator("main").inner_text()
-    go(page, "items/~1")
-    assert "The prediction is the same for everyone." in page.locator("main").inner_text()
-
-
 def test_answers_are_words_where_they_were_read_as_words(visit, tmp_path):
     votes = datasets.load("un-votes", since=2019)
     train, _ = votes.split(test_size=0.2, random_state=0)
@@ -119,20 +108,6 @@ def test_events_and_the_matrix_are_saved(visit, zoo_model, zoo_page):
     assert name == "matrix.svg"
     assert picture.count(b"<circle") == len(bits) * psi.shape[1] + psi.shape[1]
     assert saved(page, "Save as PNG: Matrix")[0].startswith(b"\x89PNG")
-
-
-def test_heads_of_the_matrix_are_cut_once_and_numbers_on_a_phone(visit, tmp_path, rng):
-    titles = {k: f"A title that is a good deal too long for a head, number {k} (19{50 + k})" for k in range(12)}
-    table = Observations.from_dense((rng.random((40, 12)) < 0.5).astype(float)).with_titles(items=titles)
-    KolmogorovModel(10, learn_from="ratings", random_state=0).fit(table).report(tmp_path / "long.html")
-    address = (tmp_path / "long.html").as_uri() + "#matrix"
-    heads = visit(address).locator(".slant text").all_text_contents()
-    assert len(heads) == 10
-    assert not any("……" in head or "(" in head for head in heads)
-    phone = visit(address, viewport={"width": 360, "height": 740})
-    assert phone.locator(".slant text").all_text_contents() == [str(k) for k in range(10)]
-    phone.get_by_text("Events by number").click()
-    assert phone.locator(".bars li").count() == 10
 
 
 def test_an_item_without_rules_leads_to_what_the_model_implies(visit, zoo_page):

@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kolmogorov.data import Vocabulary
@@ -80,6 +80,7 @@ def test_numbers_do_not_depend_on_where_zero_is_nor_on_their_unit(cells, shift):
         np.testing.assert_allclose(found.encode(cells), other.encode(moved), atol=1e-6)
 
 
+@settings(max_examples=20)
 @given(st.permutations(range(7)))
 def test_the_order_of_rows_does_not_matter(order):
     frame = pd.DataFrame(PEOPLE)

@@ -128,14 +128,14 @@ def test_the_size_of_batches_does_not_matter(size):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"item": [3, 1, None, 3]}, "^row 2: column 'item' is empty. Drop such rows first"),
+        ({"item": [3, 1, None, 3]}, "^row 2: column 'item' is empty"),
         ({"value": [5.0, 1.0, 2.0, 6.0]}, "^row 3: value must be at most the maximum 5, got 6"),
         ({"value": [5.0, float("nan"), 2.0, 6.0]}, "^row 1: value must be finite, got nan"),
         ({"value": ["5", "4", "much", "1"]}, "^row 2: value must be a number, got 'much'"),
         ({"value": pa.array([1, 2, 3, 4], pa.timestamp("s"))}, "^row 0: value must be a number, the column holds time"),
         ({"item": [3.0, 1.0, 1.5, 3.0]}, "^row 2: item ids must .* got the fraction 1.5"),
         ({"item": [b"a", b"b", b"c", b"d"]}, "^row 0: item ids must be integers or strings, the column holds binary"),
-        ({"item": [3, 1, 3, 3]}, r"^row 2: duplicate rating of user 'bo' and item 3 \(first at row 0\). Pass dupl"),
+        ({"item": [3, 1, 3, 3]}, r"^row 2: duplicate rating of user 'bo' and item 3 "),
         ({"user": [[1], [2], [3], [4]]}, "^row 0: user ids must be integers or strings, the column holds list"),
     ],
 )
@@ -165,16 +165,6 @@ def test_without_pyarrow_the_command_is_named(monkeypatch):
     assert len(Observations.from_frame(pd.DataFrame(COLUMNS))) == 4
 
 
-def test_columns_of_frames_are_found_as_those_of_files_are(tmp_path):
-    frame = pd.DataFrame({"stars": [4, 5], "movieId": [1, 2], "userId": [7, 8], "n": [1.0, 2.0]})
-    expected = Observations.from_frame(frame, "userId", "movieId", "stars", weight="n")
-    frame.to_csv(tmp_path / "r.csv", index=False)
-    for source in (frame, pa.Table.from_pandas(frame), tmp_path / "r.csv"):
-        for weight in ("n", 3):
-            assert read_ratings(source, weight=weight).fingerprint() == expected.fingerprint()
-            assert km.pack(source, tmp_path / "t.kmt", weight=weight).fingerprint() == expected.fingerprint()
-
-
 def test_several_sources_are_one_table(tmp_path):
     (tmp_path / "a.csv").write_text("user,item,rating\nbo,x,5\nann,y,1\n")
     parquet.write_table(pa.table({"user": ["cy"], "item": ["x"], "rating": [4.0]}), tmp_path / "b.parquet")
@@ -200,12 +190,6 @@ def test_several_sources_are_one_table(tmp_path):
             read([*sources, again])
         with pytest.raises(DataError, match="^row 0: the user ids are integers here and texts in what came before"):
             read([*sources, pd.DataFrame({"user": [1], "item": ["y"], "rating": [2]})])
-
-
-def test_a_directory_of_parquet_files_is_read(tmp_path):
-    for number in range(3):
-        parquet.write_table(pa.table({"user": [number], "item": [1], "rating": [1.0]}), tmp_path / f"{number}.parquet")
-    assert read_ratings(tmp_path).users.ids.tolist() == [0, 1, 2]
 
 
 def test_what_cannot_be_read():

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kolmogorov import pack, read_ratings
+from kolmogorov import read_ratings
 from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.data.reading.text.file import TextFile
 from kolmogorov.data.reading.text.layout import recognise
@@ -104,11 +104,6 @@ def test_a_record_that_never_ends_is_refused_however_short_its_lines_are(write):
         read_ratings(write("a" * 200_000 + ",b,1\n"))
 
 
-def test_a_quote_that_opens_in_the_header_is_named(write):
-    with pytest.raises(DataError, match="line 2: unexpected end of data; a quote"):
-        read_ratings(write('user,item,"rating\n1,2,3\n'))
-
-
 def test_blank_lines_at_the_top_have_an_end(write):
     assert len(read_ratings(write("\n" * 1000 + "1,2,3\n"))) == 1
     with pytest.raises(DataError, match="begins with more than 100,000 blank lines"):
@@ -142,11 +137,6 @@ def test_a_line_of_hundreds_of_megabytes_is_not_taken_into_memory(write, spoilt)
     told, megabytes = subprocess.run(script, check=True, capture_output=True, text=True).stdout.splitlines()
     assert "bomb.csv.gz, line 2" in told
     assert int(megabytes) < 150
-
-
-def test_packing_has_the_same_limit(write, tmp_path):
-    with pytest.raises(DataError, match=r"line 2: a line has more than 16,000,000 characters"):
-        pack(write(gzip.compress(b"1,2,3\n" + b"x" * 17_000_000, 1)), tmp_path / "t.kmt")
 
 
 def patched(content, **fields):

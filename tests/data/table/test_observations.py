@@ -116,21 +116,6 @@ def test_tables_without_content(empty, message):
         Observations.from_arrays([], [], [])
 
 
-def test_scales():
-    def values(ratings, **options):
-        obs = Observations.from_arrays(range(len(ratings)), [0] * len(ratings), ratings, **options)
-        assert obs.scale.rating(obs.values) == pytest.approx(ratings)
-        return obs.values.tolist(), (obs.scale.minimum, obs.scale.maximum)
-
-    assert values([1, 4, 5]) == ([0.2, 0.8, 1.0], (0.0, 5.0))
-    assert values([0.2, 0.7]) == ([0.2, 0.7], (0.0, 1.0))
-    assert values([0, 0]) == ([0.0, 0.0], (0.0, 1.0))
-    assert values([1, 3, 5], scaling="minmax") == ([0.0, 0.5, 1.0], (1.0, 5.0))
-    assert values([-1, 1], scaling="minmax") == ([0.0, 1.0], (-1.0, 1.0))
-    assert values([2, 2], scaling="minmax") == ([0.0, 0.0], (2.0, 3.0))
-    assert str(Scale(1.0, 5.0)) == "p = (r - 1) / 4"
-
-
 def test_duplicates_are_settled_as_asked():
     arrays = ([1, 1, 1, 2], [7, 7, 8, 7], [1.0, 0.0, 1.0, 1.0])
     assert naive.cells(Observations.from_arrays(*arrays, duplicates="last"))[1, 7] == 0.0

@@ -12,8 +12,6 @@ MODELS = {
     "kolmogorov": lambda: km.KolmogorovModel(2, random_state=0),
     "ratings": lambda: km.KolmogorovModel(2, learn_from="ratings", random_state=0),
     "bayesian": lambda: km.BayesianKolmogorovModel(2, n_chains=1, burn_in=2, n_samples=2, random_state=0),
-    "factorization": lambda: km.baselines.MatrixFactorization(2, random_state=0),
-    "svdpp": lambda: km.baselines.SVDpp(2, n_epochs=1, random_state=0),
 }
 FITS = {name: lambda table, make=make: make().fit(table) for name, make in MODELS.items()}
 FITS |= {"tune": lambda table: km.tune(table, n_events=2, folds=2)}
