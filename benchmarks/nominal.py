@@ -80,8 +80,6 @@ TABLES: dict[str, Callable[[int], np.ndarray]] = {
     "between three kinds": lambda seed: mixed(400, 12, 3, seed),
     "between five kinds": lambda seed: mixed(1500, 20, 5, seed),
     "zoo": lambda seed: bundled("zoo"),
-    "votes": lambda seed: bundled("votes"),
-    "survey": lambda seed: bundled("survey"),
     "food": lambda seed: bundled("food"),
     "un-votes since 2019": lambda seed: bundled("un-votes", since=2019),
 }

@@ -23,7 +23,7 @@ from PIL import Image
 mpl.use("Agg")
 HERE = Path(__file__).resolve().parent
 #: The scripts in the order of the page.
-PAGES = ("food", "digits", "intervals", "planted", "maxcut", "movielens")
+PAGES = ("food", "digits", "planted", "maxcut", "movielens")
 _CELL = re.compile(r"^# %%.*\n", re.MULTILINE)
 _PICTURE = re.compile(r"^# picture: (.*)\n?", re.MULTILINE)
 _SETTING = re.compile(r"^# gallery: (\w+) (\S+)\n", re.MULTILINE)
@@ -121,7 +121,7 @@ def joined(parts: dict[str, str]) -> str:
 
 def missing(script: Script) -> str:
     """Say why a script cannot be executed here; nothing if it can."""
-    from kolmogorov.data.datasets.storage import data_directories
+    from kolmogorov.data.datasets.movielens import data_directories
 
     needed = script.settings.get("needs")
     if needed is None or any((folder / needed).is_dir() for folder in data_directories()):

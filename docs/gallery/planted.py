@@ -70,15 +70,6 @@ planted, learned = implications(truth.psi), implications(model.psi_)
 print(f"planted {planted.sum():,}, learned {learned.sum():,}, both {(planted & learned).sum():,}")
 
 # %%
-# The same question of the planted roll call: 120 members of four parties, a tenth of the votes missing; from five
-# seeds.
-for seed in range(5):
-    votes = km.datasets.truth("votes", random_state=seed)
-    model = km.KolmogorovModel(6, random_state=0).fit(votes.observations)
-    bits, rows, error = recovered(model, votes)
-    print(f"seed {seed}: {bits:.1%} of bits, {rows:.1%} of motions, mean error of theta {error:.3f}")
-
-# %%
 # **What it means.** The fit finds the model that a table comes from where there is enough of the table; with draws that
 # complete it first, half as much is enough here. How much that is can be tried: draw a table of your own size with
 # `km.datasets.planted` before you trust what you read off yours.

@@ -78,16 +78,6 @@ def test_the_digits_demo_draws_pictures():
     assert "█" in result.output
 
 
-@pytest.mark.parametrize("name", ["votes", "survey"])
-def test_planted_demos_say_that_they_are(name):
-    result = run("demo", name)
-    assert result.exit_code == 0
-    assert f"a planted {'roll call' if name == 'votes' else name}" in " ".join(result.output.split())
-    assert "learned events" in result.output
-    described = run("data", "describe", f"dataset:{name}")
-    assert f"{name}: {km.datasets.names()[name]}" in " ".join(described.output.split())
-
-
 def test_fit_is_what_the_library_does(ratings, model, zoo_files):
     train, _ = km.read_ratings(ratings).split(0.2, random_state=0)
     for path, options in (

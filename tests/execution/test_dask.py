@@ -14,7 +14,7 @@ import kolmogorov as km
 from helpers.planned import planned
 from helpers.processes import PATIENCE, tool, wait_until
 from kolmogorov import KolmogorovModel, Observations
-from kolmogorov.data.datasets.synthetic import planted
+from kolmogorov.data.datasets import planted
 from kolmogorov.errors import DataError, ExecutionError, FileFormatError, ParameterError
 from kolmogorov.execution import Dask, distributed_table
 

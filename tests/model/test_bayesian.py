@@ -9,7 +9,7 @@ from scipy import stats
 
 import naive
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, load
-from kolmogorov.data.datasets.synthetic import planted
+from kolmogorov.data.datasets import planted
 from kolmogorov.data.entries.view import View
 from kolmogorov.errors import DataError, FileFormatError, ParameterError, UnknownIdError
 from kolmogorov.execution import Threads

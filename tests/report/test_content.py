@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets, load, read_ratings
-from kolmogorov.data.datasets.bundled import CREDITS
+from kolmogorov.data.datasets.tables import CREDITS
 from kolmogorov.errors import MissingExtraError, ParameterError
 from kolmogorov.interpret.events.naming import EventItems
 from kolmogorov.metrics import simple_guesses

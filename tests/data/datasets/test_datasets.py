@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from kolmogorov import datasets
-from kolmogorov.data.datasets import storage
+from kolmogorov.data.datasets import movielens
 from kolmogorov.errors import DataError, ParameterError
 
 
@@ -72,59 +72,10 @@ def test_planted_tables_come_from_their_model():
         datasets.planted(n_events=0)
 
 
-def test_the_planted_roll_call():
-    truth = datasets.truth("votes")
-    votes = truth.observations
-    assert (votes.n_users, votes.n_items) == (120, 60)
-    assert votes.is_binary
-    assert 0.88 < len(votes) / 7200 < 0.92
-    assert (truth.theta.shape, truth.psi.shape, len(truth.events)) == ((120, 6), (60, 6), 6)
-    row = truth.observations.items.encode(["Tax carbon at 60 a tonne"])[0]
-    assert [name for name, yes in zip(truth.events, truth.psi[row], strict=True) if yes] == ["welfare", "green"]
-    assert {part: int((truth.groups["party"] == part).sum()) for part in np.unique(truth.groups["party"])} == {
-        "Country": 24, "Green": 20, "Labour": 40, "Union": 36,
-    }  # fmt: skip
-    member = votes.users.encode(["green-coast-1"])[0]
-    assert (truth.groups["party"][member], truth.groups["region"][member]) == ("Green", "Coast")
-
-
-def test_the_planted_survey():
-    truth = datasets.truth("survey")
-    survey = truth.observations
-    assert (survey.n_users, survey.n_items, survey.scale.minimum, survey.scale.maximum) == (160, 40, 1.0, 5.0)
-    assert np.unique(survey.scale.rating(survey.values)).tolist() == [1, 2, 3, 4, 5]
-    assert np.unique(truth.psi).tolist() == [0, 0.25, 0.5, 0.75, 1]
-    assert {len(names) for names in truth.groups.values()} == {160}
-
-
-@pytest.mark.parametrize("name", ["votes", "survey"])
-def test_polls_come_from_their_truth(name):
-    """Answers are, on average, what the planted model expects of them, group by group of its probabilities."""
-    truth = datasets.truth(name, random_state=1)
-    obs = truth.observations
-    np.testing.assert_allclose(truth.theta.sum(axis=1), 1)
-    expected = np.einsum("nd,nd->n", truth.theta[obs.user_rows()], truth.psi[obs.item_rows()].astype(float))
-    for part in np.array_split(np.argsort(expected), 5):
-        error = obs.values[part].std() / np.sqrt(part.size)
-        # Answers of a survey that go astray are cut at the ends of the scale, by up to 0.025.
-        assert abs(obs.values[part].mean() - expected[part].mean()) < 4 * error + 0.025 * (name == "survey")
-
-
-@pytest.mark.parametrize("name", ["votes", "survey", "planted"])
-def test_a_seed_fixes_a_planted_table(name):
-    one, same, other = (datasets.load(name, random_state=seed) for seed in (3, 3, 4))
-    assert one.fingerprint() == same.fingerprint() == datasets.truth(name, random_state=3).observations.fingerprint()
-    assert one.fingerprint() != other.fingerprint()
-    assert "planted" in f"{name} {datasets.names()[name]}"
-
-
-def test_the_truth_is_known_of_planted_tables_only():
-    with pytest.raises(ParameterError, match="Dataset 'zoo' has no known truth; these have: planted, votes, survey"):
-        datasets.truth("zoo")
-    with pytest.raises(ParameterError, match="Unknown dataset 'vote'.*Did you mean 'votes'"):
-        datasets.truth("vote")
-    with pytest.raises(ParameterError, match="'votes' does not take these options: seed"):
-        datasets.truth("votes", seed=1)
+def test_a_seed_fixes_a_planted_table():
+    one, same, other = (datasets.load("planted", noise=0.1, random_state=seed) for seed in (3, 3, 4))
+    assert one.fingerprint() == same.fingerprint() != other.fingerprint()
+    assert one.fingerprint() == datasets.planted(noise=0.1, random_state=3).observations.fingerprint()
 
 
 def test_unknown_names_are_told():
@@ -132,7 +83,7 @@ def test_unknown_names_are_told():
         datasets.load("ml-1k")
     with pytest.raises(ParameterError, match="official folds"):
         datasets.folds("zoo")
-    assert set(datasets.names()) >= {"zoo", "digits", "toy", "planted", "votes", "survey", "ml-100k", "ml-1m"}
+    assert set(datasets.names()) >= {"zoo", "digits", "toy", "planted", "ml-100k", "ml-1m"}
 
 
 def test_movielens_100k(data_directory):
@@ -173,7 +124,7 @@ def test_without_network_it_says_where_to_put_the_files(nowhere, monkeypatch, ca
     def unreachable(*args, **kwargs):
         raise OSError("no route to host")
 
-    monkeypatch.setattr(storage.urllib.request, "urlopen", unreachable)
+    monkeypatch.setattr(movielens.urllib.request, "urlopen", unreachable)
     with pytest.raises(DataError, match=r"could not be reached \(no route to host\).*cache/kolmogorov/ml-100k, or set"):
         datasets.load("ml-100k")
     assert "GroupLens" in capsys.readouterr().err
@@ -185,13 +136,13 @@ def test_downloads_are_checked_and_unpacked_whole(nowhere, monkeypatch, capsys):
         out.writestr("set/a.txt", "hello")
     settings = {"needed": ("a.txt",), "url": archive.as_uri()}
     with pytest.raises(DataError, match="does not have the published checksum; nothing was kept"):
-        storage.find_or_fetch("set", md5="0" * 32, **settings)
+        movielens.find_or_fetch("set", md5="0" * 32, **settings)
     assert not list(nowhere.glob("cache/kolmogorov/*"))
     md5 = hashlib.md5(archive.read_bytes()).hexdigest()
-    folder = storage.find_or_fetch("set", md5=md5, **settings)
+    folder = movielens.find_or_fetch("set", md5=md5, **settings)
     assert (folder / "a.txt").read_text() == "hello"
     archive.unlink()
-    assert storage.find_or_fetch("set", md5=md5, **settings) == folder
+    assert movielens.find_or_fetch("set", md5=md5, **settings) == folder
     assert [p.name for p in folder.parent.iterdir()] == ["set"]
 
 

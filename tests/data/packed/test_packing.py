@@ -21,7 +21,7 @@ from pyarrow.dataset import dataset
 import kolmogorov as km
 from helpers.forgery import forged, parts_of
 from kolmogorov import Observations, read_ratings
-from kolmogorov.data.datasets.synthetic import planted
+from kolmogorov.data.datasets import planted
 from kolmogorov.data.packed.packing import pack_sources, packed_subset
 from kolmogorov.data.packed.table import open_table
 from kolmogorov.data.reading.opening import sources_of

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kolmogorov import KolmogorovModel
-from kolmogorov.data.datasets.synthetic import planted
+from kolmogorov.data.datasets import planted
 from kolmogorov.execution import Dask
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")

@@ -9,7 +9,7 @@ import kolmogorov as km
 import naive
 from helpers import emulation
 from kolmogorov import KolmogorovModel, Observations
-from kolmogorov.data.datasets.synthetic import planted
+from kolmogorov.data.datasets import planted
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.execution import Cuda, Dask
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, HalfStep

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import naive
 from helpers.strategies import tables
 from kolmogorov import KolmogorovModel, Observations
-from kolmogorov.data.datasets.synthetic import planted
+from kolmogorov.data.datasets import planted
 from kolmogorov.errors import DataError, ParameterError, UnknownIdError
 from kolmogorov.interpret.relations.supports import Supports
 

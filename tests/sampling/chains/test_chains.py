@@ -11,7 +11,7 @@ import pytest
 
 from helpers.forgery import forged
 from helpers.planned import planned
-from kolmogorov.data.datasets.synthetic import planted
+from kolmogorov.data.datasets import planted
 from kolmogorov.errors import ConvergenceWarning, FileFormatError
 from kolmogorov.fitting.descent.engine import ThreadedEngine
 from kolmogorov.metrics import effective_size, split_rhat

@@ -25,14 +25,13 @@ _ASKED = (
 
 
 @click.command("demo", cls=Verb)
-@click.argument("what", type=click.Choice(["un-votes", "zoo", "digits", "votes", "survey"]), default="un-votes")
+@click.argument("what", type=click.Choice(["un-votes", "zoo", "digits"]), default="un-votes")
 @click.option("--seed", default=0, show_default=True)
 def command(what: str, seed: int) -> None:
     """Learn a small table and show what was learned.
 
     Votes of the United Nations' General Assembly (un-votes), animals and their traits (zoo), handwritten digits and
-    their pixels (digits), a roll call (votes), answers from 1 to 5 (survey). The last two are made up, from a known
-    model.
+    their pixels (digits).
 
     \b
     Examples:
@@ -41,7 +40,7 @@ def command(what: str, seed: int) -> None:
       kolmogorov demo digits
     """
     doing("Fitting the model")
-    {"un-votes": _un_votes, "zoo": _zoo, "digits": _digits, "votes": _votes, "survey": _survey}[what](seed)
+    {"un-votes": _un_votes, "zoo": _zoo, "digits": _digits}[what](seed)
 
 
 def _un_votes(seed: int) -> None:
@@ -106,11 +105,6 @@ def _zoo(seed: int) -> None:
     _say_why("Why the dolphin gives milk", model, "dolphin", "milk")
 
 
-def _votes(seed: int) -> None:
-    model = _yes_or_no("votes", 6, ("members", "motion"), seed, n_items=4)
-    _say_why("Why green-coast-1 votes for a carbon tax", model, "green-coast-1", "Tax carbon at 60 a tonne")
-
-
 def _say_why(title: str, model: KolmogorovModel, user: str, item: str) -> None:
     from kolmogorov.cli.display import console
 
@@ -118,7 +112,7 @@ def _say_why(title: str, model: KolmogorovModel, user: str, item: str) -> None:
     console().print(str(model.explain(user, item)))
 
 
-def _yes_or_no(name: str, n_events: int, nouns: tuple[str, str], seed: int, n_items: int = 20) -> KolmogorovModel:
+def _yes_or_no(name: str, n_events: int, nouns: tuple[str, str], seed: int) -> KolmogorovModel:
     """Show a table of yes and no, and return the model."""
     from kolmogorov import KolmogorovModel, datasets
     from kolmogorov.cli.display import console, table
@@ -131,7 +125,7 @@ def _yes_or_no(name: str, n_events: int, nouns: tuple[str, str], seed: int, n_it
     guess = _constant_guess(train, test)
     accuracy = model.evaluate(test)["accuracy"]
     out.print(f"Accuracy on held-out cells: {accuracy:.1%}   (best constant guess per {nouns[1]}: {guess:.1%})\n")
-    out.print(_events_table(model, nouns, n_items))
+    out.print(_events_table(model, nouns, 20))
     out.print("\nStrongest rules that the training cells support, counted on the whole table:")
     rules = model.relations().rules(train, max_rules=10).on(obs)
     columns: dict[str, list[Any]] = {
@@ -141,27 +135,6 @@ def _yes_or_no(name: str, n_events: int, nouns: tuple[str, str], seed: int, n_it
     }
     out.print(table(None, columns))
     return model
-
-
-def _survey(seed: int) -> None:
-    from kolmogorov import KolmogorovModel, datasets, metrics
-    from kolmogorov.cli.display import console
-
-    out = console()
-    obs = datasets.load("survey")
-    train, test = obs.split(test_size=0.2, random_state=seed)
-    out.print(f"Survey: {datasets.names()['survey']}. {len(test):,} of {len(obs):,} answers held out.\n")
-    levels = [0.0, 0.25, 0.5, 0.75, 1.0]
-    model = KolmogorovModel(n_events=5, levels=levels, user_reg=0.1, n_init=10, random_state=seed).fit(train)
-    guess = metrics.simple_guesses(train, test.user_rows(), test.item_rows())["item means"]
-    errors = [
-        metrics.evaluate(test.values, guess, None, test.scale.span)["rmse_rating"],
-        model.evaluate(test)["rmse_rating"],
-    ]
-    out.print(f"Held-out error: {errors[1]:.2f}   (each statement's mean: {errors[0]:.2f}; answers from 1 to 5)\n")
-    out.print(_events_table(model, ("people", "statement"), n_items=4))
-    out.print("\nStrongest rules that the training cells support, counted on the whole table:")
-    out.print(str(model.relations().rules(train, max_rules=8).on(obs)))
 
 
 def _constant_guess(train: Observations, test: Observations) -> float:
