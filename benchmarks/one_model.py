@@ -23,7 +23,9 @@ from accuracy import biases, official
 from harness import Column, Table, finish, machine, movielens
 
 import kolmogorov as km
+from kolmogorov.execution import Threads
 from kolmogorov.fitting.distillation.engine import CompletedTable
+from kolmogorov.model.completing import completed
 from kolmogorov.surface.ids import at_entries
 
 Weights = Callable[[Any], Any]
@@ -87,8 +89,8 @@ def cost() -> None:
     table = Table("one-model-cost", "as many threads as processors", f"{COMMAND} cost", columns)
     for name in ("ml-100k", "ml-1m"):
         train = movielens(name).split(0.2, random_state=0)[0]
-        model, whole = timed(lambda train=train: km.KolmogorovModel(random_state=0)._fit(train, keep_drawn=True))
-        drawn = model._drawn
+        _, whole = timed(lambda train=train: km.KolmogorovModel(random_state=0).fit(train))
+        drawn, _ = completed(km.KolmogorovModel(random_state=0), train, Threads(-1), keep_interrupted=False)
         _, completing = timed(lambda drawn=drawn: CompletedTable.of(drawn))
         again = km.KolmogorovModel(random_state=0)
         _, distilling = timed(lambda again=again, train=train, drawn=drawn: again._fit(train, drawn=drawn))

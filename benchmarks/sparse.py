@@ -2,7 +2,7 @@
 
     python benchmarks/sparse.py [KolmogorovModel|BayesianKolmogorovModel]
 
-`tune`, fits of one model and of draws, and with each of them a list for one user, lists for many, and the report with a
+Fits of one model and of draws, and with each of them a list for one user, lists for many, and the report with a
 fifth of the ratings held out. Imports and compilation are not timed; `first list` is that of a process that has
 just loaded the model. Peak memory is that of the process so far.
 """
@@ -60,12 +60,10 @@ def main() -> None:
     print(machine())
     table = made("books", 0)
     results = Table("sparse", str(table), "python benchmarks/sparse.py", COLUMNS)
-    # Kernels are compiled before the clock starts.
     small = table.subset(table.user_rows() < 300)
-    km.tune(small, folds=2, n_events=(4, 16))
-    results.add("`tune`", *clocked(km.tune, table)[1:])
     for name, make in MODELS.items():
         if not sys.argv[1:] or name.strip("`") in sys.argv[1:]:
+            # Kernels are compiled before the clock starts.
             make().fit(small)._asked(small.users.ids[:2], 10)
             used(results, name, make(), table)
     finish(results, complete=not sys.argv[1:])

@@ -147,7 +147,7 @@ FITS = {
     "ratings": "km.KolmogorovModel(3, learn_from='ratings', max_iter=3, random_state=0, n_jobs=1)"
     ".fit(km.datasets.load('zoo'))",
     "draws": "km.KolmogorovModel(2, max_iter=3, random_state=0, n_jobs=1)"
-    "._fit(km.datasets.planted(n_users=8, n_items=6, n_events=2, noise=0.2, random_state=0).observations, effort=0.1)",
+    ".fit(km.datasets.planted(n_users=8, n_items=6, n_events=2, noise=0.2, random_state=0).observations)",
 }
 
 

@@ -163,28 +163,11 @@ def test_before_the_first_draw_there_is_nothing_to_keep(shell, stars, tmp_path, 
 # --- tune ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def drawn(monkeypatch):
-    """How often a table was completed by draws."""
-    from kolmogorov.model import kolmogorov
-
-    calls, right = [], kolmogorov.completed
-
-    def counted(model, table, *more):
-        calls.append(len(table))
-        return right(model, table, *more)
-
-    monkeypatch.setattr(kolmogorov, "completed", counted)
-    return calls
-
-
 @pytest.mark.long("more kinds of models")
-def test_settings_of_one_model_share_the_draws_of_a_fold(shell, stars, tmp_path, drawn):
+def test_settings_are_learned_from_draws(shell, stars, tmp_path):
     path = tmp_path / "m.km"
-    result = shell("tune", stars, "--events", "2,3,4", "--folds", 2, "-o", path)
+    result = shell("tune", stars, "--events", "2,3", "--folds", 2, "-o", path)
     assert result.exit_code == 0, result.output
-    # Two folds, and all of it for the best setting.
-    assert len(drawn) == 3
     found = km.load(path)
     assert found.learned_from_ == "draws"
     assert "user_reg" not in result.output
@@ -192,12 +175,11 @@ def test_settings_of_one_model_share_the_draws_of_a_fold(shell, stars, tmp_path,
     assert found.n_events == int(best.group(1))
 
 
-def test_ridges_are_tried_on_ratings_and_nobody_is_told_again_and_again(shell, stars, tmp_path, drawn, caplog):
+def test_ridges_are_tried_on_ratings_and_nobody_is_told_again_and_again(shell, stars, tmp_path, caplog):
     caplog.set_level("INFO", logger="kolmogorov")
     path = tmp_path / "m.km"
     result = shell("tune", stars, "--events", "2", "--user-reg", "1,10", "--item-reg", 0, "--folds", 2, "-o", path)
     assert result.exit_code == 0, result.output
-    assert not drawn
     assert not [record for record in caplog.records if "Learning from" in record.message]
     found = km.load(path)
     assert found.learned_from_ == "ratings"
@@ -205,10 +187,9 @@ def test_ridges_are_tried_on_ratings_and_nobody_is_told_again_and_again(shell, s
 
 
 @pytest.mark.long("more kinds of models")
-def test_draws_are_tuned_by_their_events_alone(shell, stars, drawn):
+def test_draws_are_tuned_by_their_events_alone(shell, stars):
     result = shell("tune", stars, "--model", "draws", "--events", "2", "--folds", 2)
     assert result.exit_code == 0, result.output
-    assert not drawn
     for wrong in (["--user-reg", 1], ["--item-reg", 1], ["--max-iter", 3], ["--only-yes"]):
         refused = shell("tune", stars, "--model", "draws", *wrong)
         assert refused.exit_code == 2

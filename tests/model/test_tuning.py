@@ -5,7 +5,6 @@ from click.testing import CliRunner
 import kolmogorov as km
 from kolmogorov.cli import main
 from kolmogorov.errors import ParameterError
-from kolmogorov.model.tuning.search import shortened
 
 
 def test_the_best_setting_of_a_grid_is_found_and_refitted(zoo):
@@ -70,28 +69,6 @@ def test_the_verbs(tmp_path):
     assert "Example" in runner.invoke(main, ["tune", "--help"]).output
 
 
-def test_many_settings_are_thinned_out_by_short_fits(zoo):
-    seen = []
-    found = km.tune(
-        zoo,
-        n_events=(1, 2, 4, 6),
-        user_reg=(0.3, 1.0, 3.0, 30.0),
-        item_reg=(0.0, 0.1),
-        callback=lambda trial, number, total: seen.append((trial.effort, number, total)),
-    )
-    efforts = [effort for effort, _, _ in seen]
-    assert len(found.trials) == 32
-    assert [efforts.count(effort) for effort in (0.1, 0.3, 1.0)] == [32, 11, 4]
-    assert efforts == sorted(efforts)
-    assert [(number, total) for _, number, total in seen] == [(k, 47) for k in range(1, 48)]
-    whole = [trial for trial in found.trials if trial.effort == 1.0]
-    assert found.best == min(whole, key=lambda trial: trial.rmse) == found.ranked[0]
-    assert all(len(trial.scores) == (3 if trial.effort == 1.0 else 1) for trial in found.trials)
-    # What was thinned out was not much better than what was kept.
-    everything = km.tune(zoo, n_events=4, user_reg=(0.3, 1.0, 3.0, 30.0), item_reg=(0.0, 0.1), refit=False)
-    assert found.best.rmse < everything.best.rmse + 0.01
-
-
 def test_guesses_stand_beside(zoo):
     found = km.tune(zoo, n_events=(1, 4), user_reg=0.3, item_reg=0.0, refit=False)
     assert list(found.guesses) == ["overall mean", "item means", "user and item biases"]
@@ -102,14 +79,11 @@ def test_guesses_stand_beside(zoo):
     assert found.guesses["item means"] == pytest.approx(np.mean(errors))
 
 
-@pytest.mark.parametrize("seconds", [1e-6, 0.3])
-@pytest.mark.long("more kinds of models")
-def test_a_budget_ends_the_search_with_the_best_so_far(zoo, seconds):
-    found = km.tune(zoo, max_seconds=seconds)
-    assert 1 <= len(found.trials) <= 36
-    assert found.best == found.ranked[0]
-    assert found.model.n_events == found.best.n_events
-    assert found.model.callback is None
+def test_a_budget_ends_the_search_with_the_best_so_far(zoo):
+    found = km.tune(zoo, n_events=(1, 2, 3), user_reg=(0.3, 3.0), max_seconds=1e-6)
+    assert found.trials == (found.best,)
+    assert found.model.n_events == 1
+    assert len(found.best.scores) == 3
     with pytest.raises(ParameterError, match="'max_seconds' must be a finite number > 0 or None"):
         km.tune(zoo, max_seconds=0)
 
@@ -143,18 +117,26 @@ def test_draws_are_tuned_by_shorter_chains(zoo):
     assert found.model.n_events == found.best.n_events
 
 
-def test_grids_follow_the_table(zoo):
-    from kolmogorov.model.tuning.grids import usual_values
+def tried(table, model, **grid):
+    """The values that a search goes through, by parameter."""
+    model.set_params(n_init=1, max_iter=1)
+    found = km.tune(table, model=model, refit=False, folds=2, **grid)
+    return {name: sorted({trial.parameters[name] for trial in found.trials}) for name in found.best.parameters}
 
-    assert usual_values(km.KolmogorovModel(), zoo) == {"n_events": (2, 4, 8)}
-    dense = usual_values(km.KolmogorovModel(), zoo, given=("item_reg",))
-    sparse = usual_values(km.KolmogorovModel(unobserved="auto"), zoo.subset(zoo.item_rows() < 2), given=("user_reg",))
+
+def test_grids_follow_the_table(zoo):
+    assert tried(zoo, km.KolmogorovModel(learn_from="ratings"), user_reg=1.0) == {
+        "n_events": [2, 4, 8],
+        "user_reg": [1.0],
+    }
+    dense = tried(zoo, km.KolmogorovModel(), item_reg=0.1, n_events=2)
+    few = zoo.subset(zoo.item_rows() < 4)
+    sparse = tried(few, km.KolmogorovModel(unobserved="auto", item_reg=0.0), n_events=2)
     assert min(dense["user_reg"]) < min(sparse["user_reg"]) == 1.0
     assert "unobserved" not in dense
     # No weight is above 1, and none is tried twice.
-    assert sparse["unobserved"] == (0.3, 1.0)
-    assert {*usual_values(km.KolmogorovModel(unobserved="auto"), zoo)} == {"n_events", "unobserved"}
-    assert usual_values(km.baselines.MatrixFactorization(), zoo)["n_factors"] == (5, 10, 20)
+    assert sparse["unobserved"][-1] <= 1.0
+    assert len(sparse["unobserved"]) > 1
 
 
 def test_what_is_learned_is_not_searched_for(zoo):
@@ -174,9 +156,3 @@ def test_the_models_own_callback_is_still_called(zoo):
     model = km.KolmogorovModel(callback=lambda sweep: seen.append(sweep.sweep))
     km.tune(zoo, model=model, n_events=2, user_reg=1.0, item_reg=0.0, folds=2, max_seconds=60)
     assert len(seen) > 4
-
-
-def test_sizes_that_suit_the_table_are_shortened_too():
-    short = shortened(km.BayesianKolmogorovModel(), 0.1)
-    assert (short.burn_in, short.n_samples) == (15, 4)
-    assert shortened(km.BayesianKolmogorovModel(), 1.0).burn_in == "auto"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -77,7 +77,6 @@ class BiasedModel(Recommender):
 
     fitted_: BiasedFactors
     _learned = BiasedFactors
-    _usual_grid: ClassVar = {"n_factors": (5, 10, 20), "reg": (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)}
 
 
 def _with_zero(factors: Floats) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import os
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
@@ -169,7 +169,6 @@ class BayesianKolmogorovModel(EventModel):
     _distilled: Fitted | None
     _read: Fitted | None
     _rules = _RULES
-    _usual_grid: ClassVar = {"n_events": (4, 8, 16, 24)}
 
     def fit(
         self, X: Any, y: None = None, *, users: Any = None, items: Any = None, test: Observations | None = None

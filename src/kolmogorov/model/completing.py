@@ -24,8 +24,6 @@ from kolmogorov.sampling.sizes import short
 
 #: Beyond so many ratings chains take minutes where a descent takes seconds; by judgement.
 MOST_RATINGS = 5_000_000
-#: Sweeps of a chain that only compares settings, at least: half of them are kept. By judgement.
-_LEAST_SWEEPS = 10
 
 
 def why_ratings(model: Any, table: Any) -> str | None:
@@ -58,7 +56,6 @@ def completed(
     model: Any,
     table: Observations,
     execution: Threads | Cuda | Dask,
-    effort: float,
     keep_interrupted: bool,
     beside: tuple[Any, Any] = (None, None),
 ) -> tuple[Posterior | AveragedDescents, bool]:
@@ -74,7 +71,7 @@ def completed(
         refuse_attributes(beside, "a table in which only yes is recorded is completed without chains")
         drawn, interrupted = _of_only_yes(model, table, keep_interrupted)
     else:
-        drawn, interrupted = _of_chains(model, table, execution, effort, keep_interrupted, beside)
+        drawn, interrupted = _of_chains(model, table, execution, keep_interrupted, beside)
     if interrupted:
         warn("Interrupted while the table was completed; what was done so far is used.", ConvergenceWarning)
     return drawn, interrupted
@@ -96,19 +93,14 @@ def _of_chains(
     model: Any,
     table: Observations,
     execution: Threads | Cuda | Dask,
-    effort: float,
     keep_interrupted: bool,
     beside: tuple[Any, Any],
 ) -> tuple[Posterior, bool]:
     likelihood = likelihood_of(table)
     sizes = short(table)
     sizes = replace(sizes, n_events=told_apart(table, sizes.n_events, sizes.n_features, model.n_jobs))
-    lengths = {
-        "burn_in": max(_LEAST_SWEEPS, round(effort * sizes.burn_in)),
-        "n_samples": max(_LEAST_SWEEPS // 2, round(effort * sizes.n_samples)),
-    }
     grid = level_grid("auto", table, likelihood, sizes.n_events)
-    plan = Plan(**vars(sizes) | lengths, likelihood=likelihood, levels=grid)
+    plan = Plan(**vars(sizes), likelihood=likelihood, levels=grid)
 
     fixed = isinstance(model.random_state, numbers.Integral)
     known = TableAttributes.read(*beside, (table.users, table.items))

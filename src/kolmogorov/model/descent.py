@@ -21,7 +21,6 @@ from kolmogorov.fitting.descent.checkpoint import Checkpoint
 from kolmogorov.fitting.descent.engine import RatingsEngine
 from kolmogorov.fitting.descent.multi_start import MultiStart
 from kolmogorov.fitting.descent.objective import Mass
-from kolmogorov.fitting.descent.state import Run, State
 from kolmogorov.fitting.engines import opened_engine
 from kolmogorov.model.problem import events_of, problem_of
 from kolmogorov.solvers import RowSolver
@@ -32,9 +31,7 @@ _SWEEPS, _STARTS = 100, 1
 _LEAST_NOISE = 1e-6
 
 
-def run(
-    model: Any, table: Any, execution: Threads | Cuda | Dask, start: Run[State] | None, keep_interrupted: bool
-) -> tuple[Fitted, bool]:
+def run(model: Any, table: Any, execution: Threads | Cuda | Dask, keep_interrupted: bool) -> tuple[Fitted, bool]:
     """Descend as a `KolmogorovModel` asks for; return what was learned, and whether Ctrl-C ended it."""
     n_events, seed = events_of(model, table), base_seed(model.random_state)
     problem = problem_of(model, n_events)
@@ -50,7 +47,6 @@ def run(
             tol=float(model.tol),
             on_sweep=model._on_sweep,
             checkpoint=_checkpoint(model, engine, n_events, n_init, seed),
-            start=start,
             keep_interrupted=keep_interrupted,
             keep_better=bool(model.keep_better),
         ).run()

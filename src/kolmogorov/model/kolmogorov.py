@@ -32,7 +32,6 @@ from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.fitting import fold_in
 from kolmogorov.fitting.descent.objective import Prior, usual_weight
-from kolmogorov.fitting.descent.state import Run, State
 from kolmogorov.fitting.distillation.only_yes import AveragedDescents
 from kolmogorov.model import descent
 from kolmogorov.model.completing import completed, refuse_attributes, why_ratings
@@ -157,11 +156,6 @@ class KolmogorovModel(EventModel):
     _item_prior: ClassVar[Literal["zero", "mean"] | None] = None
     _learned = Fitted
     _rules = _RULES
-    _usual_grid: ClassVar = {
-        "n_events": (4, 8, 16),
-        "user_reg": (0.3, 1.0, 3.0, 10.0, 30.0, 100.0),
-        "item_reg": (0.0, 0.1),
-    }
 
     def __init__(
         self,
@@ -257,17 +251,11 @@ class KolmogorovModel(EventModel):
         self,
         X: Any,
         *,
-        start: Run[State] | None = None,
         drawn: Posterior | AveragedDescents | None = None,
-        keep_drawn: bool = False,
         keep_interrupted: bool = True,
-        effort: float = 1.0,
         beside: tuple[Any, Any] = (None, None),
     ) -> Self:
-        """Learn from a table, for searches: from a state, from draws that were made before, or with a share of them.
-
-        `beside` are frames of attributes of users and of items.
-        """
+        """Learn from a table, or from draws that were made before; `beside` are frames of attributes of both sides."""
         self._check_parameters()
         execution = self.execution or Threads(self.n_jobs)
         table = learned_table(execution, self, X)
@@ -276,13 +264,11 @@ class KolmogorovModel(EventModel):
             refuse_attributes(beside, why)
             if self.learn_from == "draws":
                 notice(f"Learning from the ratings: {why}.")
-            fitted, self.interrupted_ = descent.run(self, table, execution, start, keep_interrupted)
+            fitted, self.interrupted_ = descent.run(self, table, execution, keep_interrupted)
             return self._adopt(fitted)
         cut_short = False
         if drawn is None:
-            drawn, cut_short = completed(self, table, execution, effort, keep_interrupted, beside)
-        if keep_drawn:
-            self._drawn = drawn
+            drawn, cut_short = completed(self, table, execution, keep_interrupted, beside)
         fitted, interrupted = distilled(self, drawn, keep_interrupted)
         self.interrupted_ = interrupted or cut_short
         return self._adopt(with_chains(fitted, drawn))

@@ -58,7 +58,7 @@ def short(table: Observations) -> Sizes:
     """
     usual = suited(table, answers=False)
     room = SHORT_ROOM // max(SHORT_CHAINS * usual.n_events * (table.n_users + table.n_items), 1)
-    n_samples = _between(float(room), 4, SHORT_SAMPLES)
+    n_samples = _between(float(room), 5, SHORT_SAMPLES)
     return replace(usual, n_chains=SHORT_CHAINS, burn_in=SHORT_BURN_IN, n_samples=n_samples, thin=2)
 
 

@@ -57,8 +57,6 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
     _tells_distributions: ClassVar[bool] = False
     #: What is asked of parameters.
     _rules: ClassVar[dict[str, Requirement]] = {}
-    #: What `tune` tries of each parameter unless it is told otherwise.
-    _usual_grid: ClassVar[dict[str, tuple[Any, ...]]] = {}
 
     def _check_parameters(self) -> None:
         """Raise for the first parameter that is not in order."""

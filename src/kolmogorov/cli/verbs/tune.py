@@ -75,9 +75,11 @@ def _worded(tried: Any) -> str:
     help="Learn from ratings, and try these ridges on theta.  [default: learn from draws; with --item-reg "
     "0.3,1,3,10,30,100]",
 )
-@click.option("--item-reg", callback=_numbers, help="Values to try.  [default: likewise, 0,0.1]")
+@click.option("--item-reg", callback=_numbers, help="Learn from ratings, and try these ridges on psi.  [default: 0]")
 @click.option("--folds", default=3, show_default=True, type=COUNT)
-@click.option("--max-seconds", type=Finite(), help="Time limit for the search; then the best so far is taken.")
+@click.option(
+    "--max-seconds", type=Finite(), help="After this time no other setting is tried, and the best so far is taken."
+)
 @click.option("--max-iter", default=50, show_default=True, type=COUNT, help="Limit on sweeps of every fit.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--jobs", default=-1, show_default=True, type=JOBS, help="Threads; -1 for all processors.")
@@ -104,8 +106,8 @@ def command(
 
     Settings are compared on held-out parts of DATA; the best is fitted again to all of it.
 
-    Many settings are first compared by short fits on one part; the best third goes on, twice. Ctrl-C stops the search
-    and takes the best so far. Below the table are the errors of simple guesses on the same parts.
+    Ctrl-C stops the search and takes the best so far. Below the table are the errors of simple guesses on the same
+    parts.
 
     \b
     Examples:
@@ -141,7 +143,7 @@ def command(
             **{name: tried for name, tried in grid.items() if tried is not None},
         )
     if max_seconds is not None and trials and trials[-1][0] < trials[-1][1]:
-        say.print(f"Stopped at {max_seconds:g} s: {trials[-1][0]} of {trials[-1][1]} fits.")
+        say.print(f"Stopped at {max_seconds:g} s: {trials[-1][0]} of {trials[-1][1]} settings.")
     _show(found, folds, observations.scale.span)
     if output is not None:
         found.model.save(output)
@@ -170,7 +172,7 @@ def _bar(say: Any) -> Iterator[Any]:
         def advance(trial: Any, number: int, total: int) -> None:
             trials.append(trial)
             counts.append((number, total))
-            best = min(trials, key=lambda each: each.place)
+            best = min(trials, key=lambda each: each.loss)
             show(number, total, f"best {best.measure} {best.score:.4f}")
 
         yield advance, counts
@@ -188,8 +190,6 @@ def _show(found: Any, folds: int, span: float) -> None:
     columns |= {measure: [trial.score for trial in ranked], "± over folds": [trial.spread for trial in ranked]}
     if measure == "rmse":
         columns["in rating units"] = [trial.score * span for trial in ranked]
-    if any(trial.effort < 1.0 for trial in ranked):
-        columns["effort"] = [f"{trial.effort:.2g}" for trial in ranked]
     out = console()
     out.print(table(f"{folds}-fold cross-validation, best first", columns))
     guesses = ", ".join(f"{name} {score:.4f}" for name, score in found.guesses.items())

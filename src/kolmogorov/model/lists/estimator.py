@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -125,7 +125,6 @@ class ListModel(ListInterpretation, Updating, Recommender):
     fitted_: FittedLists
     _learned = FittedLists
     _rules = _RULES
-    _usual_grid: ClassVar = {"n_events": (4, 8, 16)}
 
     def __init__(
         self,
