@@ -65,7 +65,6 @@ def test_every_fit_is_checked_at_its_end(zoo, name, monkeypatch):
         "model.descent",
         "fitting.distillation.one_model",
         "sampling.drawing",
-        "sampling.moving.kept",
         "baselines.factorization",
         "baselines.svdpp",
     )

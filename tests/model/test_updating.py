@@ -10,9 +10,11 @@ import pytest
 
 import kolmogorov as km
 from helpers.processes import wait_until
-from kolmogorov.errors import DataError, UnknownIdWarning
+from kolmogorov.errors import DataError, InvariantError, UnknownIdWarning
+from kolmogorov.fitted.files import StoredParts
+from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitting.moving import MovedRows
-from kolmogorov.sampling.moving.from_model import drawn_from
+from kolmogorov.sampling.warm import drawn_from
 from kolmogorov.solvers import resolve
 
 MODELS = {
@@ -163,6 +165,40 @@ def test_a_small_change_moves_its_rows_alone(fitted):
     untouched = np.isin(model.users_.ids, known.users.ids)
     assert np.array_equal(model.theta_[untouched], theta)
     assert (model.psi_ != psi).any(axis=1).sum() <= 3
+
+
+def test_small_changes_add_up_until_chains_go_over_the_whole_table(fitted, tmp_path):
+    path, known, _ = fitted["rated"]
+    model = km.load(path).set_params(random_state=0)
+    theta = model.theta_.copy()
+    user, item = known.users.ids[known.user_rows()[0]], known.items.ids[known.item_rows()[0]]
+    others = model.users_.ids != user
+    needed = int(np.ceil(0.01 * len(known)))
+    assert needed > 2
+    for k in range(needed):
+        assert np.array_equal(model.theta_[others], theta[others])
+        assert model.fitted_.n_changed == k
+        model.save(tmp_path / "model.km")
+        model = km.load(tmp_path / "model.km").set_params(random_state=0)
+        model.update(km.Observations.from_arrays([user], [item], [0.2 + 0.1 * k], minimum=0, maximum=1))
+    assert model.fitted_.n_changed == 0
+    assert (model.theta_[others] != theta[others]).any(axis=1).sum() > 20
+
+
+def test_a_number_of_changes_that_is_none_is_refused(fitted):
+    fitted = km.load(fitted["rated"][0]).fitted_
+    meta, arrays = fitted.stored()
+    meta |= {"scale": {"minimum": 0.0, "maximum": 1.0}}
+    for wrong in (-1, 0, 1.5, True, "many"):
+        with pytest.raises(InvariantError, match="n_changed must be a whole number above 0"):
+            Fitted.restored(StoredParts(meta | {"n_changed": wrong}, arrays))
+
+
+def test_an_update_of_draws_says_that_it_fits_again(fitted, caplog):
+    path, _, new = fitted["draws"]
+    with caplog.at_level("INFO", logger="kolmogorov"):
+        km.load(path).update(new)
+    assert "Fitting the 2 chains again, each from its last draw." in caplog.messages
 
 
 def test_chains_that_start_from_a_model_stay_near_it(fitted):

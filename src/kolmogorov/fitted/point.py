@@ -17,7 +17,6 @@ from kolmogorov.errors import InvariantError
 from kolmogorov.fitted.attributes.attributed import Side
 from kolmogorov.fitted.attributes.placing import Placing
 from kolmogorov.fitted.base import Factors, Trained
-from kolmogorov.fitted.drawn.chains import Chains
 from kolmogorov.fitted.files import Parts, StoredParts, check_levels, training_arrays
 from kolmogorov.fitted.history import Sweep, history_array, history_of
 from kolmogorov.fitted.pull import Pull
@@ -51,8 +50,6 @@ class Fitted(Trained):
     #: How attributes place users and items, where the draws that it was learned from knew any.
     user_attributes: Placing | None = None
     item_attributes: Placing | None = None
-    #: Where the chains ended that it was learned from, for updates to go on from; no prediction knows of them.
-    chains: Chains | None = None
     #: Ratings that have changed since chains went over the table.
     n_changed: int = 0
 
@@ -122,7 +119,7 @@ class Fitted(Trained):
 
     def reaching(self, threshold: float) -> Fitted:
         """Return the model with two levels that a threshold t makes: Pr(X[u, i] >= t) = theta_u . [x_i >= t]."""
-        return replace(self, psi=self.psi >= threshold - _ROUNDING, levels=None, chains=None)
+        return replace(self, psi=self.psi >= threshold - _ROUNDING, levels=None)
 
     def stored(self) -> Parts:
         """Return what a file holds of this: numbers and arrays by name."""
@@ -139,8 +136,6 @@ class Fitted(Trained):
         meta = {"n_events": self.n_events, "learned_from": self.learned_from}
         if self.n_changed:
             meta["n_changed"] = self.n_changed
-        if self.chains is not None:
-            arrays |= self.chains.stored()
         for side, placing in self._placings.items():
             more, beside = placing.stored(side)
             meta, arrays = meta | more, arrays | beside
@@ -169,7 +164,6 @@ class Fitted(Trained):
             learned_from=parts.meta["learned_from"],
             user_attributes=Placing.restored(parts, "users"),
             item_attributes=Placing.restored(parts, "items"),
-            chains=Chains.restored(parts),
             n_changed=parts.count("n_changed") if "n_changed" in parts.meta else 0,
         )
 
@@ -204,17 +198,6 @@ class Fitted(Trained):
             sweep.validate()
         for side, placing in self._placings.items():
             placing.validate(side, len(self.users if side == "users" else self.items), size)
-        if self.chains is not None:
-            self.chains.validate(len(self.users), len(self.items))
-            if self.learned_from != "draws":
-                raise InvariantError("there are chains, but the model was not learned from draws")
-
-    @property
-    def n_bytes(self) -> int:
-        """What the model takes in memory, without chains and ids."""
-        rows = self.training.rows
-        arrays = (self.theta, self.psi, self.noise, rows.indptr, rows.indices, rows.values, rows.weights)
-        return sum(array.nbytes for array in arrays)
 
 
 def overlap(share: Floats, psi: Floats, item: int) -> Floats:

@@ -92,7 +92,6 @@ def moved(
             training=by_users(after),
             user_attributes=None if known[0] is None else known[0].moved(change.users, after.rows.counts > 0),
             item_attributes=None if known[1] is None else known[1].moved(change.items, after.columns.counts > 0),
-            chains=None if fitted.chains is None else fitted.chains.carried(change.users, change.items),
             n_changed=fitted.n_changed + change.n_entries,
         )
     )

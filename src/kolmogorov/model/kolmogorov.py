@@ -39,7 +39,6 @@ from kolmogorov.model.distilling import distilled
 from kolmogorov.model.event_model import COMMON_RULES, Auto, EventModel, lengths
 from kolmogorov.model.paper import paper_parameters
 from kolmogorov.model.problem import problem_of
-from kolmogorov.sampling.moving.kept import with_chains
 from kolmogorov.solvers import RowSolver
 from kolmogorov.surface.tables import learned_table
 
@@ -271,7 +270,7 @@ class KolmogorovModel(EventModel):
             drawn, cut_short = completed(self, table, execution, keep_interrupted, beside)
         fitted, interrupted = distilled(self, drawn, keep_interrupted)
         self.interrupted_ = interrupted or cut_short
-        return self._adopt(with_chains(fitted, drawn))
+        return self._adopt(fitted)
 
     # --- learned attributes -----------------------------------------------------------------------------
 

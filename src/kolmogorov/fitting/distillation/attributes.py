@@ -175,7 +175,6 @@ def _over(fitted: Fitted, table: Observations, users: Rows, items: Rows) -> Fitt
         training=by_users(table),
         user_attributes=moved[0],
         item_attributes=moved[1],
-        chains=None if fitted.chains is None else fitted.chains.carried(users, items),
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kolmogorov._support.progress import notice
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov.data.table.changes import Change
@@ -24,13 +25,11 @@ from kolmogorov.fitting.distillation.going_on import gone_on
 from kolmogorov.fitting.lists.links import ItemTable, links_of
 from kolmogorov.model.planning import plan_of
 from kolmogorov.model.problem import problem_of, quick_problem
-from kolmogorov.sampling.moving import draws
-from kolmogorov.sampling.moving.from_model import drawn_from
-from kolmogorov.sampling.moving.kept import drawn_on, with_chains
 from kolmogorov.sampling.plan import likelihood_of
+from kolmogorov.sampling.warm import drawn_again, drawn_from
 from kolmogorov.solvers.registry import usual
 
-#: The share of a table's ratings that must change, in one update or in several, for chains to go over it again; by
+#: The share of a table's ratings that must change, in one update or in several, for chains to go over it; by
 #: judgement. Below, only rows move.
 _SWEPT = 0.01
 
@@ -49,12 +48,9 @@ def _(fitted: Fitted, model: Any, change: Change) -> Fitted:
     if fitted.learned_from == "ratings" or model.unobserved_ or not _is_swept(found):
         return found
     seed = _seed(model, change.after)
-    if fitted.chains is None:
-        drawn = drawn_from(found, change.after, seed, model.n_jobs)
-    else:
-        drawn = drawn_on(fitted.chains, change, seed, model.n_jobs)
+    drawn = drawn_from(found, change.after, seed, model.n_jobs)
     found = gone_on(found, drawn, quick_problem(model, fitted.n_events), seed, model.n_jobs)
-    return with_chains(replace(found, n_changed=0), drawn)
+    return replace(found, n_changed=0)
 
 
 def _is_swept(found: Fitted) -> bool:
@@ -72,7 +68,8 @@ def _(fitted: Posterior, model: Any, change: Change) -> Posterior:
             "to all ratings instead."
         )
     plan = replace(plan, n_events=fitted.n_events, levels=fitted.levels, unobserved=fitted.unobserved)
-    return draws.moved(fitted, change, plan, _seed(model, change.after), model.n_jobs)
+    notice(f"Fitting the {fitted.n_chains} chains again, each from its last draw.")
+    return drawn_again(fitted, change, plan, _seed(model, change.after), model.n_jobs)
 
 
 @moved.register

@@ -32,12 +32,11 @@ class Updating:
     ) -> Self:
         """Go on learning: take in new ratings, correct some, remove some.
 
-        The model is not fitted again. Users and items whose entries have changed are learned again given all others,
-        and new ones are placed. Once a hundredth of the ratings have changed, in this update and those since the last
-        time, the chains that a `KolmogorovModel` of ratings was learned from go on over the whole table, and the model
-        moves to what they say. A model without them, as of a table where they would be larger than the model, starts
-        chains from itself. Chains of draws go on from where they were. Of a `ListModel` the links are
-        those of the new table, with the settings that `fit` chose. Everything is computed on threads, and before
+        Users and items whose entries have changed are learned again given all others, and new ones are placed. Once a
+        hundredth of the ratings have changed, in this update and those since the last time, chains start from a
+        `KolmogorovModel` of ratings and go over the whole table, and the model moves to what they say. Draws are made
+        again over the whole table, by chains that start from the last draws; a line says so. Of a `ListModel` the links
+        are those of the new table, with the settings that `fit` chose. Everything is computed on threads, and before
         anything is replaced: an update that is interrupted leaves the model as it was.
 
         Parameters

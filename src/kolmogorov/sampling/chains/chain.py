@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -14,7 +13,6 @@ from kolmogorov._support.nearest import nearest
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.entries.ordering import counting_order
-from kolmogorov.data.entries.view import View
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.fixed_point import on_grid
@@ -40,14 +38,6 @@ def psi_variance(*, noisy: bool = False, hidden: bool = False) -> float:
     Where ratings are hidden behind yes and no nothing bounds them, and it is wide.
     """
     return 0.5 if hidden else 0.01 if noisy else 0.1
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """Some rows of one side, or with a slice all of them, and a view of their entries alone."""
-
-    rows: Any
-    view: View
 
 
 class Chain(ABC):
@@ -141,10 +131,6 @@ class Chain(ABC):
         """Return the model of a state."""
         psi, noise = state.psi.astype(np.float32), state.noise.astype(np.float32)
         return Sample(on_grid(state.theta), psi, noise, self.priors(state))
-
-    @abstractmethod
-    def redrawn(self, state: ChainState, users: Part, items: Part, index: int) -> ChainState:
-        """Draw the thetas of some users, then the psis of some items, given all the rest."""
 
     @abstractmethod
     def sweep(self, state: ChainState, index: int, *, learning: bool) -> ChainState:

@@ -12,7 +12,7 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.fitted.emission import Emission
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.emissions import draw_emissions, draw_emitted
-from kolmogorov.sampling.chains.chain import LEVEL_COST, PRIORS, Chain, Codes, Part
+from kolmogorov.sampling.chains.chain import LEVEL_COST, PRIORS, Chain, Codes
 from kolmogorov.sampling.chains.state import ChainState
 from kolmogorov.sampling.priors.dirichlet import redrawn_alpha
 
@@ -45,9 +45,8 @@ class DiscreteChain(Chain):
         """Draw psis with the events summed out, then events and thetas, then the priors."""
         self.observations.rows.check_intact()
         rng = generator(self.seed, PRIORS, index)
-        every = slice(None)
-        fresh = self._psis(state, index, Part(every, self.observations.columns), self._by_columns)
-        theta = self._thetas(state, fresh, index, Part(every, self.observations.rows), self._by_rows)
+        fresh = self._psis(state, index)
+        theta = self._thetas(state, fresh, index)
         alpha = state.alpha
         # At first users are alike because events are; learned from that, alpha would keep them so.
         if not learning or index > HELD:
@@ -58,20 +57,11 @@ class DiscreteChain(Chain):
             prior = prior.learned(self.emission.position[fresh], self.seen_items, self.psi_variance, rng)
         return replace(state, theta=theta, psi=self.decoded(fresh), psi_prior=prior, alpha=alpha)
 
-    def redrawn(self, state: ChainState, users: Part, items: Part, index: int) -> ChainState:
-        """Draw the thetas of some users, then the psis of some items, given all the rest."""
-        theta, psi = state.theta.copy(), state.psi.copy()
-        answers = self.emission.codes(users.view.values)
-        theta[users.rows] = self._thetas(state, self.codes(psi), index, users, answers)
-        state = replace(state, theta=theta)
-        psi[items.rows] = self.levels[self._psis(state, index, items, self.emission.codes(items.view.values))]
-        return replace(state, psi=psi)
-
-    def _psis(self, state: ChainState, index: int, part: Part, answers: Codes) -> Codes:
-        columns, emission = part.view, self.emission
-        codes = self.codes(state.psi)[part.rows]
-        fresh, seeds = np.empty_like(codes), self.row_seeds(index, ITEM_SIDE)[part.rows]
-        normal = (state.psi_prior.centre[part.rows], state.psi_prior.precision)
+    def _psis(self, state: ChainState, index: int) -> Codes:
+        columns, answers, emission = self.observations.columns, self._by_columns, self.emission
+        codes = self.codes(state.psi)
+        fresh, seeds = np.empty_like(codes), self.row_seeds(index, ITEM_SIDE)
+        normal = (state.psi_prior.centre, state.psi_prior.precision)
         table = (columns.indptr, columns.indices, answers, columns.weights)
         given = (state.theta, codes, emission.chances, emission.position, *normal)
 
@@ -82,10 +72,10 @@ class DiscreteChain(Chain):
         self.dealer.deal(share, len(codes), 1, columns.indptr, LEVEL_COST * cost)
         return fresh
 
-    def _thetas(self, state: ChainState, codes: Codes, index: int, part: Part, answers: Codes) -> Floats:
-        rows, emission, now = part.view, self.emission, state.theta[part.rows]
-        theta, seeds = np.empty_like(now), self.row_seeds(index, USER_SIDE)[part.rows]
-        table = (rows.indptr, rows.indices, answers, rows.weights)
+    def _thetas(self, state: ChainState, codes: Codes, index: int) -> Floats:
+        rows, emission, now = self.observations.rows, self.emission, state.theta
+        theta, seeds = np.empty_like(now), self.row_seeds(index, USER_SIDE)
+        table = (rows.indptr, rows.indices, self._by_rows, rows.weights)
 
         def share(first: int, last: int) -> None:
             given = (codes, emission.chances, now, state.alpha, seeds[first:last])

@@ -14,7 +14,7 @@ from kolmogorov.data.entries.view import View
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.gaussian import draw_psis, draw_thetas
 from kolmogorov.kernels.rows.products import residual_squares
-from kolmogorov.sampling.chains.chain import LEVEL_COST, PRIORS, USER_ROUNDS, Chain, Codes, Part, psi_variance
+from kolmogorov.sampling.chains.chain import LEVEL_COST, PRIORS, USER_ROUNDS, Chain, Codes, psi_variance
 from kolmogorov.sampling.chains.state import ChainState
 from kolmogorov.sampling.priors.concentration import stepped
 from kolmogorov.sampling.priors.noise import NoisePrior, redrawn_shape
@@ -59,11 +59,10 @@ class GaussianChain(Chain):
         """Draw psis, thetas and noise, each given the rest; and, while `learning`, the priors of both sides."""
         self.observations.rows.check_intact()
         rng = generator(self.seed, PRIORS, index)
-        every = slice(None)
         state, rows, columns = self.answers(state, index)
         precision = 1.0 / state.noise
-        psi = self.decoded(self._psis(state, precision, index, Part(every, columns)))
-        theta = self._thetas(state, psi, precision, index, Part(every, rows))
+        psi = self.decoded(self._psis(state, precision, index, columns))
+        theta = self._thetas(state, psi, precision, index, rows)
         state = self.noise_redrawn(replace(state, theta=theta, psi=psi), rows, rng)
         theta_prior, psi_prior = state.theta_prior, state.psi_prior
         if learning:
@@ -81,31 +80,16 @@ class GaussianChain(Chain):
         shape, scale = redrawn_shape(prior.shape, prior.scale, noise, rng)
         return replace(state, noise=noise, scale=scale, shape=shape)
 
-    def told(self, part: Part, own: Floats, others: Floats, index: int, side: int) -> Part:
-        """Return what some rows are to explain: their answers as they are."""
-        return part
-
-    def redrawn(self, state: ChainState, users: Part, items: Part, index: int) -> ChainState:
-        """Draw the thetas of some users, then the psis of some items, given all the rest."""
-        precision, theta, psi = 1.0 / state.noise, state.theta.copy(), state.psi.copy()
-        told = self.told(users, theta, psi, index, USER_SIDE)
-        theta[users.rows] = self._thetas(state, psi, precision, index, told)
-        state = replace(state, theta=theta)
-        told = self.told(items, psi, theta, index, ITEM_SIDE)
-        psi[items.rows] = self.levels[self._psis(state, precision, index, told)]
-        return replace(state, psi=psi)
-
-    def _psis(self, state: ChainState, precision: Floats, index: int, part: Part) -> Codes:
-        columns = part.view
-        codes = self.codes(state.psi)[part.rows]
+    def _psis(self, state: ChainState, precision: Floats, index: int, columns: View) -> Codes:
+        codes = self.codes(state.psi)
         fresh = np.empty_like(codes)
-        pull, centre = state.psi_prior.precision, state.psi_prior.centre[part.rows]
+        pull, centre = state.psi_prior.precision, state.psi_prior.centre
         if self.unobserved:
             noes = self.unobserved * (precision * state.theta.T) @ state.theta
             centre, pull = prior_with_noes(centre, pull, noes)
         table = corrected(columns, self.unobserved)
         given = (precision, state.theta, codes, self.levels, centre, pull, ROUNDS)
-        seeds = self.row_seeds(index, ITEM_SIDE)[part.rows]
+        seeds = self.row_seeds(index, ITEM_SIDE)
 
         def share(first: int, last: int) -> None:
             draw_psis(*table, *given, seeds[first:last], first, last, fresh)
@@ -113,13 +97,12 @@ class GaussianChain(Chain):
         self.dealer.deal(share, len(codes), 1, columns.indptr, LEVEL_COST * self.n_events, 2 * len(self.levels))
         return fresh
 
-    def _thetas(self, state: ChainState, psi: Floats, precision: Floats, index: int, part: Part) -> Floats:
-        rows, prior, which = part.view, state.theta_prior, part.rows
+    def _thetas(self, state: ChainState, psi: Floats, precision: Floats, index: int, rows: View) -> Floats:
+        prior, now = state.theta_prior, state.theta
         table = corrected(rows, self.unobserved)
         whole = self.unobserved * psi.T @ psi if self.unobserved else np.empty((0, 0))
-        now = state.theta[which]
-        given = (precision[which], psi, whole, now, prior.concentration, prior.centre[which], USER_ROUNDS)
-        theta, seeds = np.empty_like(now), self.row_seeds(index, USER_SIDE)[which]
+        given = (precision, psi, whole, now, prior.concentration, prior.centre, USER_ROUNDS)
+        theta, seeds = np.empty_like(now), self.row_seeds(index, USER_SIDE)
 
         def share(first: int, last: int) -> None:
             draw_thetas(*table, *given, seeds[first:last], first, last, theta)

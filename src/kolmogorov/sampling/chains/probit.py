@@ -6,14 +6,12 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kolmogorov._support.seeds import row_seeds
-from kolmogorov._support.typing import Floats
 from kolmogorov.data.entries.view import View
 from kolmogorov.fitting.descent.half_step import USER_SIDE
 from kolmogorov.kernels.draws.hidden import NOISE, draw_hidden
-from kolmogorov.sampling.chains.chain import Part, psi_variance
+from kolmogorov.sampling.chains.chain import psi_variance
 from kolmogorov.sampling.chains.gaussian import GaussianChain
 from kolmogorov.sampling.chains.state import ChainState
 
@@ -42,29 +40,18 @@ class ProbitChain(GaussianChain):
 
     def answers(self, state: ChainState, index: int) -> tuple[ChainState, View, View]:
         """Draw the ratings behind all answers."""
-        columns = self.observations.columns
-        rows = self._hidden(self.observations.rows, state.theta, state.psi, self._seeds(index, USER_SIDE))
-        values = rows.values[self.by_items]
-        state = replace(state, noise=np.full(len(state.theta), NOISE))
-        return state, rows, View(columns.indptr, columns.indices, values, columns.weights)
-
-    def told(self, part: Part, own: Floats, others: Floats, index: int, side: int) -> Part:
-        """Draw the ratings behind the answers of some rows."""
-        return replace(part, view=self._hidden(part.view, own[part.rows], others, self._seeds(index, side)[part.rows]))
-
-    def _seeds(self, index: int, side: int) -> NDArray[np.uint64]:
-        n_rows = self.observations.n_users if side == USER_SIDE else self.observations.n_items
-        return row_seeds(self.seed, index, HIDDEN + side, np.arange(n_rows))
-
-    def _hidden(self, view: View, own: Floats, others: Floats, seeds: NDArray[np.uint64]) -> View:
-        values = np.empty(view.values.size)
-        given = (view.indptr, view.indices, view.values, view.weights, own, others)
+        rows, columns = self.observations.rows, self.observations.columns
+        n_users, ratings = len(state.theta), np.empty(rows.values.size)
+        seeds = row_seeds(self.seed, index, HIDDEN + USER_SIDE, np.arange(n_users))
+        given = (rows.indptr, rows.indices, rows.values, rows.weights, state.theta, state.psi)
 
         def share(first: int, last: int) -> None:
-            draw_hidden(*given, seeds[first:last], first, last, values)
+            draw_hidden(*given, seeds[first:last], first, last, ratings)
 
-        self.dealer.deal(share, len(own), 1, view.indptr, _COST + self.n_events)
-        return View(view.indptr, view.indices, values, view.weights)
+        self.dealer.deal(share, n_users, 1, rows.indptr, _COST + self.n_events)
+        by_items = View(columns.indptr, columns.indices, ratings[self.by_items], columns.weights)
+        state = replace(state, noise=np.full(n_users, NOISE))
+        return state, View(rows.indptr, rows.indices, ratings, rows.weights), by_items
 
     def noise_redrawn(self, state: ChainState, rows: View, rng: np.random.Generator) -> ChainState:
         """Leave the noise as it is: what is hidden has no scale of its own."""

@@ -1,1 +1,0 @@
-"""What is kept of draws beside a model that was learned from them."""
