@@ -144,9 +144,6 @@ READING: dict[str, Callable[[Any], Any]] = {
     "weight": click.option(
         "--weight-column", "weight", type=_COLUMN, metavar="COL", help="Column of weights; none by default."
     ),
-    "time": click.option(
-        "--time-column", "time", type=_COLUMN, metavar="COL", help="Column of times; a usual name is found."
-    ),
     "sep": click.option("--sep", default="auto", show_default=True, help="Separator, 'whitespace' or 'auto'."),
     "header": click.option(
         "--header/--no-header", default=None, callback=_told_or_auto, help="Whether line 1 names the columns."

@@ -150,7 +150,7 @@ def read_answers(source: Any, **options: Unpack[AnswerKeywords]) -> AnswerTable:
     >>> read_answers(path).answers
     [['tea', 'milk'], ['train', None]]
     """
-    return read_answers_as_told(source, ReadingOptions(**options, time=False))
+    return read_answers_as_told(source, ReadingOptions(**options))
 
 
 def read_answers_as_told(source: Any, told: ReadingOptions) -> AnswerTable:

@@ -10,7 +10,6 @@ from typing import Any, Unpack
 from kolmogorov._support.files import check_writable
 from kolmogorov._support.progress import notice
 from kolmogorov._support.validation import byte_count
-from kolmogorov._support.wording import named
 from kolmogorov.data.numbers.scale import Scale
 from kolmogorov.data.packed.packing import BYTES_PER_RECORD, Tell, pack_parts, pack_sources
 from kolmogorov.data.reading.gathering import TableParts, gathered
@@ -44,10 +43,6 @@ def read_ratings(source: Any, **options: Unpack[ReadingKeywords]) -> Observation
     user, item, value, weight : str or int, optional
         Columns by name or by position from 0. By default user, item and value are found by their usual
         names, else they are the first three columns; there is no weight.
-    time : str, int or False, optional
-        The column that says when each rating was made, in numbers of any unit, or in dates, which become seconds since
-        1970: see `Observations.with_times`. By default one with a usual name, such as timestamp or date, is read where
-        every rating has a time in it; False reads none. Of a pair that is repeated the latest time stays.
     sep : str
         The separator; "auto" looks at the first line, "whitespace" splits at runs of blanks.
     header : bool or "auto"
@@ -134,7 +129,7 @@ def pack(
         Called with a stage ("reading", "sorting by user", "sorting by item"), how much of it is done, and how much
         there is, in sources and then in records.
     **options
-        Those of `read_ratings`, for all sources; a packed table has no `time`. Add it: `Observations.with_times`.
+        Those of `read_ratings`, for all sources.
 
     Returns
     -------
@@ -149,17 +144,11 @@ def pack(
     >>> print(pack(folder / "1.csv", folder / "drinks.kmt", maximum=5))
     Observations: 3 of 2 users × 2 items (75.0% observed), p = r / 5
     """
-    if not (options.get("time") is None or options.get("time") is False):
-        raise ParameterError(
-            "A packed table holds no times. Leave out " + named("time") + ", and add them to the table that is opened: "
-            "Observations.open(path).with_times(times)."
-        )
-    options["time"] = False
     told = ReadingOptions(**options)
     limit = max(byte_count(memory, "memory"), _LEAST_MEMORY) // BYTES_PER_RECORD
     check_writable(out)
     if isinstance(source, Observations):
-        if told.to_dict().keys() - {"time"}:
+        if told.to_dict():
             raise ParameterError("Observations have their columns and their scale; these options are for files.")
         check_any(source, "to pack")
         table = source.with_titles(items=told.titles)

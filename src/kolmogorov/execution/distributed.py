@@ -120,14 +120,14 @@ def distributed_table(dask: Dask, source: Any, **options: Unpack[TableKeywords])
         them. Parquet files are read by the workers, a row group at a time.
     **options
         Of files and frames: `user`, `item`, `value`, `weight`, `map`, `missing`, `decimal`, `thousands`, `minimum`,
-        `maximum`, `scaling` and `duplicates`, as in `read_ratings`. Times are not read.
+        `maximum`, `scaling` and `duplicates`, as in `read_ratings`.
 
     Notes
     -----
     After a fit the ratings of files and frames are brought to the client, where the model keeps them; those of a packed
     table stay in it. A checkpoint of files or frames goes with one size of shards.
     """
-    told = ReadingOptions(**options, time=False)
+    told = ReadingOptions(**options)
     if isinstance(source, DistributedTable):
         if source.dask.client is not dask.client:
             raise DataError("This table is in another cluster.")

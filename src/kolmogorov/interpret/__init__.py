@@ -2,7 +2,6 @@
 
 from kolmogorov.interpret.events.explanation import Contribution, Explanation
 from kolmogorov.interpret.events.naming import Event
-from kolmogorov.interpret.events.periods import Periods
 from kolmogorov.interpret.events.reasons import Reason
 from kolmogorov.interpret.lists import ItemContribution, ListExplanation
 from kolmogorov.interpret.relations.draws import PosteriorRelations
@@ -18,7 +17,6 @@ __all__ = [
     "ItemContribution",
     "ListExplanation",
     "Order",
-    "Periods",
     "PosteriorRelations",
     "Reason",
     "Relations",

@@ -34,7 +34,6 @@ from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.fitted.intervals import coverage, probability_interval, rating_interval
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.posterior import Posterior
-from kolmogorov.fitting import fold_in
 from kolmogorov.fitting.distillation.attributes import with_placed, without_placed
 from kolmogorov.model.diagnostics import agreement, by_chain, for_arviz
 from kolmogorov.model.distilling import distilled, learned, placing_solvers
@@ -47,7 +46,6 @@ from kolmogorov.sampling.drawing import Drawing
 from kolmogorov.sampling.new_rows import new_psis, new_thetas
 from kolmogorov.sampling.plan import Plan
 from kolmogorov.sampling.sampler import SamplingProgress
-from kolmogorov.solvers.registry import usual
 from kolmogorov.surface.ids import Unknown, pair_rows
 from kolmogorov.surface.recommender import Output
 from kolmogorov.surface.tables import learnable
@@ -372,10 +370,6 @@ class BayesianKolmogorovModel(EventModel):
                 self._distilled, _ = learned(model, without_placed(self.fitted_), keep_interrupted=False)
             self._read = with_placed(self._distilled, self.fitted_, placing_solvers(model, self._distilled))
         return self._read
-
-    def _one_theta(self, view: View) -> Floats:
-        one = self._one_model
-        return fold_in.new_users(one, view, usual("simplex", one.n_events), self.fitted_.unobserved, self.n_jobs)
 
     def _adopt(self, fitted: Posterior) -> Self:
         self._distilled = self._read = None

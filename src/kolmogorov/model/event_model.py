@@ -89,10 +89,6 @@ class EventModel(Interpretation, Updating, TransformerMixin, Introducing):  # ty
         found: Fitted = self.fitted_
         return found
 
-    def _one_theta(self, view: View) -> Floats:
-        """Return thetas in that one model for rows of observations whose partners are its items."""
-        return self._new_thetas(view)
-
     @property
     def _n_columns(self) -> int:
         """Number of columns of what `transform` returns: the events, of draws those of all of them."""

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from kolmogorov.data import Observations
     from kolmogorov.interpret.events.explanation import Explanation
     from kolmogorov.interpret.events.naming import Event
-    from kolmogorov.interpret.events.periods import Periods
     from kolmogorov.interpret.pictures import Pictures
     from kolmogorov.interpret.relations.listing import Convention
     from kolmogorov.interpret.relations.points import Relations
@@ -113,8 +112,6 @@ class Interpretation(Reading):
     """Methods that put a fitted model into words and pictures; draws are read by the one model that stands for them."""
 
     _has_draws: ClassVar[bool]
-    #: Places rows of answers in the one model that is read.
-    _one_theta: Callable[[Any], Any]
     _met: Callable[[Any, Any], tuple[Any, Any, Any]]
 
     @property
@@ -146,40 +143,6 @@ class Interpretation(Reading):
             one = [side[0] if is_frame(given) else side for side, given in ((users, user), (items, item))]
             return model.explain(*one, unknown=unknown, likes=likes)  # type: ignore[no-any-return]
         return explain(self.fitted_, self._one_model, user, item, unknown, likes)
-
-    def theta_by_period(self, user: Any, every: float, observations: Observations | None = None) -> Periods:
-        """Place one user again and again, by the answers of each period alone.
-
-        Each period is placed as a new user would be (`fold_in`). Draws are read by the one model that stands for them.
-
-        Parameters
-        ----------
-        user : id or title
-        every : float
-            How long a period is, in the unit of the times: 5 for five years, where times are years; 86400 * 365 for
-            one, where times are dates.
-        observations : Observations, optional
-            Answers with times; by default the training data, if they have any. After `load` they have none.
-
-        Returns
-        -------
-        Periods
-            `labels`, `counts` and `theta`, an array of shape (n_periods, n_events); `plot()` draws it.
-
-        Examples
-        --------
-        >>> import kolmogorov as km
-        >>> votes = km.datasets.load("un-votes", since=2018)
-        >>> model = km.KolmogorovModel(4, learn_from="ratings", random_state=0).fit(votes)
-        >>> found = model.theta_by_period("Brazil", 1)
-        >>> found.labels, found.theta.shape
-        (['2018', '2019', '2020'], (3, 4))
-        """
-        from kolmogorov.interpret.events.periods import periods_of
-
-        check_is_fitted(self)
-        table = self.fitted_.training if observations is None else observations
-        return periods_of(self._one_model, self._one_theta, user, every, table)
 
     def event_attributes(self, *, sure: bool = True) -> Any:
         """Return what attributes mean for events, as a data frame; for models that were fitted with attributes.

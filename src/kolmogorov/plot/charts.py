@@ -49,31 +49,6 @@ def user_bars(names: Sequence[str], theta: Floats, events: Sequence[str], ax: An
     return bare(ax)
 
 
-def period_areas(title: str, labels: Sequence[str], theta: Floats, events: Sequence[str], ax: Any = None) -> Any:
-    """Draw the shares of events, one above the other, for periods one after another.
-
-    Parameters
-    ----------
-    title : str
-    labels : sequence of str
-        The periods.
-    theta : float64[n_periods, D]
-    events : sequence of str
-        What the legend calls them.
-    ax : Axes, optional
-    """
-    ax = axes_of(ax, size=(2.6 + 0.7 * len(labels), 3.2 + 0.22 * len(events)))
-    start, places = np.zeros(len(labels)), np.arange(len(labels))
-    for event, name in enumerate(events):
-        ax.bar(places, theta[:, event], bottom=start, color=colour(event), width=0.96, label=short(name, 60))
-        start = start + theta[:, event]
-    ax.set(xticks=places, ylim=(0, 1), title=short(title, 60), ylabel="probability of each event")
-    ax.set_xticklabels([short(label) for label in labels], rotation=45, ha="right")
-    ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
-    ax.figure.legend(loc="outside lower center", frameon=False, ncols=1)
-    return bare(ax)
-
-
 def waterfall(title: str, parts: Sequence[tuple[str, float]], events: Sequence[int], ax: Any = None) -> Any:
     """Draw one bar for each part of a prediction, beginning where the one before it ended.
 

@@ -279,14 +279,11 @@ def test_a_hostile_source_is_refused(tmp_path, lie):
 def test_a_packed_table_knows_what_was_understood(tmp_path):
     text = "who;film;stars;day\n" + "".join(f"{k};{k % 3};{1 + k % 5},0;7\n" for k in range(30)) + "0;0;1,0;7\n"
     (tmp_path / "r.csv").write_text(text)
-    # A packed table holds no times.
-    read = read_ratings(tmp_path / "r.csv", duplicates="last", time=False)
+    read = read_ratings(tmp_path / "r.csv", duplicates="last")
     packed = km.pack(tmp_path / "r.csv", tmp_path / "t.kmt", duplicates="last")
     assert packed.source == read.source
     assert packed.source.n_repeats == 1
-    assert "Not used: day (time)" in repr(packed)
-    with pytest.raises(ParameterError, match=r"A packed table holds no times. Leave out 'time', and add them"):
-        km.pack(tmp_path / "r.csv", tmp_path / "u.kmt", duplicates="last", time="day")
+    assert "Not used: day." in repr(packed)
     for part in packed.split(0.5, random_state=0):
         assert part.source == read.source
     assert km.pack(read, tmp_path / "u.kmt").source == read.source

@@ -53,9 +53,9 @@ def test_fit_reads_a_list_whose_columns_have_usual_names(make):
     model = KolmogorovModel(2, random_state=0).fit(make(LISTS["usual names"][0]))
     training = model.fitted_.training
     assert naive.cells(training) == {(1, 7): 1.0, (1, 9): 0.7, (2, 7): 0.8, (2, 9): 0.2}
-    columns = {"user": "userId", "item": "movieId", "value": "rating", "time": "timestamp"}
+    columns = {"user": "userId", "item": "movieId", "value": "rating"}
     assert training.source.layout.columns == columns
-    assert training.times.tolist() == [9, 8, 7, 6]
+    assert training.source.layout.ignored == ("timestamp",)
     assert not hasattr(model, "feature_names_in_")
     # What only looks like a list is asked about.
     with pytest.raises(DataError, match="looks like a list of ratings"):

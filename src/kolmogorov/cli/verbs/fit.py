@@ -233,9 +233,7 @@ def _tables(data: str, model: Any, test_size: float | None, options: dict[str, A
     if isinstance(model.execution, Dask) and not model._has_draws and test_size is None and is_parquet(data):
         from glob import glob
 
-        refuse_given(
-            ["time", "wide", "keep", "ignore", "titles"], "does not go with parquet files that a cluster reads"
-        )
+        refuse_given(["wide", "keep", "ignore", "titles"], "does not go with parquet files that a cluster reads")
         told = reading_settings(options, TableKeywords.__annotations__)
         return distributed_table(model.execution, sorted(glob(data)) or [data], **told), None
     table = read_input(data, options)

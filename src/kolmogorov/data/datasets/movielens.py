@@ -29,9 +29,9 @@ _TIMEOUT_SECONDS = 30
 
 
 def load_ml_100k() -> Observations:
-    """Return 100,000 ratings of 1,682 films by 943 users, with titles and times, in seconds since 1970."""
+    """Return 100,000 ratings of 1,682 films by 943 users, with titles."""
     folder = _ml_100k()
-    return read_ratings(folder / "u.data", header=False, maximum=5, time=3, titles=folder / "u.item")
+    return read_ratings(folder / "u.data", header=False, maximum=5, titles=folder / "u.item")
 
 
 def load_ml_1m() -> Observations:
@@ -65,11 +65,11 @@ def _ml_1m() -> Path:
 
 def _over(whole: Observations, path: Path) -> Observations:
     """Read a part of a table over the ids of the whole."""
-    part = read_ratings(path, header=False, maximum=whole.scale.maximum, time=3)
+    part = read_ratings(path, header=False, maximum=whole.scale.maximum)
     users = whole.users.encode(part.users.ids)[part.user_rows()]
     items = whole.items.encode(part.items.ids)[part.item_rows()]
     ratings, options = part.scale.rating(part.values), ReadingOptions(maximum=whole.scale.maximum)
-    return Observations(*coded(whole.users, users, whole.items, items, ratings, options)).with_times(part.times)
+    return Observations(*coded(whole.users, users, whole.items, items, ratings, options))
 
 
 def cache_directory() -> Path:

@@ -76,7 +76,7 @@ def load_food() -> Observations:
 def load_un_votes(since: int = 2000) -> Observations:
     """Return votes of 193 countries (users) on 1,862 motions (items): yes is 1, abstain 0.5 and no 0.
 
-    Times are years, and the part of a year that had passed. Motions without a title on record go by their ids.
+    Motions without a title on record go by their ids.
 
     Parameters
     ----------
@@ -88,24 +88,14 @@ def load_un_votes(since: int = 2000) -> Observations:
     >>> votes = load_un_votes(since=2015)
     >>> votes.n_users, votes.n_items, votes.items.name(2)
     (193, 507, 'Basic Principles on Sovereign Debt Restructuring Processes (2015)')
-    >>> train, test = votes.split(by="time")
     """
     countries, motions, cells = _un_table(since)
     rows, columns = np.nonzero(cells != "-")
     ratings = [_RATINGS[letter] for letter in cells[rows, columns]]
     names = [motion for motion, *_ in motions]
     votes = Observations.from_arrays(countries[columns], np.array(names)[rows], ratings, maximum=1)
-    when = _dates(motions)[np.argsort(votes.items.encode(names))]
     worded = Observations(votes.users, votes.items, votes.rows, votes.scale, Provenance(_LAYOUT, words=_WORDS))
-    dated = worded.with_times(when[votes.item_rows()])
-    return dated.with_titles(items={motion: title or motion for motion, _, title, _ in motions})
-
-
-def _dates(motions: list[list[str]]) -> Floats:
-    """Return when motions were voted on, as a year and the part of it that had passed."""
-    days = np.array([date for _, date, _, _ in motions], dtype="datetime64[D]")
-    years = days.astype("datetime64[Y]")
-    return np.asarray(1970.0 + years.astype(np.int64) + (days - years).astype(np.float64) / 366.0)
+    return worded.with_titles(items={motion: title or motion for motion, _, title, _ in motions})
 
 
 def _un_table(since: int) -> tuple[NDArray[Any], list[list[str]], NDArray[Any]]:

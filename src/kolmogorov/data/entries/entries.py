@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -31,8 +31,6 @@ class Entries:
     values: Floats
     #: Empty where every observation weighs one.
     weights: Floats
-    #: Empty where none is known.
-    times: Floats = field(default_factory=lambda: np.empty(0))
 
     @classmethod
     def joined(cls, parts: Iterable[Entries]) -> Entries:
@@ -41,10 +39,7 @@ class Entries:
         if len(found) == 1:
             return found[0]
         arrays = ([getattr(part, name) for part in found] for name in ("own", "partner", "values", "weights"))
-        timed = any(part.times.size for part in found)
-        times = [part.times if part.times.size else np.full(part.own.size, np.nan) for part in found if timed]
-        own, partner, values, weights = (np.concatenate(array) for array in arrays)
-        return cls(own, partner, values, weights, np.concatenate([np.empty(0), *times]))
+        return cls(*(np.concatenate(array) for array in arrays))
 
     def dealt(self, heap: NDArray[Any], n_heaps: int) -> Iterator[Entries]:
         """Yield the entries of each heap, in their order; `heap` gives every entry's."""
@@ -73,8 +68,8 @@ class Entries:
 
     def taken(self, chosen: Any) -> Entries:
         """Return the chosen entries, by mask, slice or position."""
-        weights, times = (array[chosen] if array.size else array for array in (self.weights, self.times))
-        return Entries(self.own[chosen], self.partner[chosen], self.values[chosen], weights, times)
+        weights = self.weights[chosen] if self.weights.size else self.weights
+        return Entries(self.own[chosen], self.partner[chosen], self.values[chosen], weights)
 
     def sorted(self, n_own: int, n_partner: int, duplicates: Duplicates, complain: Complaint) -> Entries:
         """Order by both sides in linear time (two stable passes), and merge duplicates or complain about the first."""
@@ -106,10 +101,7 @@ class Entries:
         # What came once stays as it is, to the last bit.
         alone = np.diff(np.append(starts, self.values.size)) == 1
         mean[alone] = self.values[starts[alone]]
-        # What is repeated was last done then.
-        times = np.maximum.reduceat(self.times, starts) if self.times.size else self.times
-        weights = total if self.weights.size else self.weights
-        return Entries(self.own[first], self.partner[first], mean, weights, times)
+        return Entries(self.own[first], self.partner[first], mean, total if self.weights.size else self.weights)
 
 
 def duplicate(user: Any, item: Any, first: str, second: str) -> DataError:

@@ -79,7 +79,7 @@ class TableForm:
             source=self.source,
             left_out=left_out,
             title=title_column(names, positions),
-            time=next((str(name) for name in [*names, *left_out] if is_time(name)), None),
+            time=next((at for at, name in enumerate(names) if is_time(name)), None),
         )
 
     def projected(self, names: Sequence[str]) -> tuple[list[str], Shape]:
@@ -104,8 +104,7 @@ class TableForm:
 def guessed_roles(names: Sequence[Any], options: ReadingOptions, positions: Mapping[str, int]) -> frozenset[str]:
     """Return the roles whose columns were neither asked for nor have a usual name."""
     usual = usual_columns(names, options.known_names)
-    roles = {role: at for role, at in positions.items() if role != "time"}
-    return frozenset(r for r, at in roles.items() if options.columns[r] is None and usual.get(r) != at)
+    return frozenset(r for r, at in positions.items() if options.columns[r] is None and usual.get(r) != at)
 
 
 def pick_columns(
@@ -117,8 +116,6 @@ def pick_columns(
     """
     chosen: dict[str, int] = {}
     for role, column in options.columns.items():
-        if role == "time" and "value" not in roles:
-            continue
         if column is not None and (exact or isinstance(column, str)):
             chosen[role] = _named_column(names, column, role, source)
         elif column is not None:
@@ -143,10 +140,6 @@ def pick_columns(
                     + _or_wide(names)
                 )
             chosen[role] = position
-    if "value" in roles and not options.wide and options.time is None:
-        time = time_column(names, options.known_names)
-        if time is not None and time not in chosen.values():
-            chosen["time"] = time
     return {role: chosen[role] for role in options.columns if role in chosen}
 
 
@@ -160,14 +153,6 @@ def title_column(names: Sequence[Any], positions: Mapping[str, int]) -> int | No
     """
     taken = set(positions.values())
     return next((at for at, name in enumerate(names) if _plain(name) in _TITLES and at not in taken), None)
-
-
-def time_column(names: Sequence[Any], known: Mapping[str, str] | None = None) -> int | None:
-    """Return the column of times, by the name that is known for it, else by a usual one."""
-    told = (known or {}).get("time")
-    if told in names:
-        return list(names).index(told)
-    return next((at for at, name in enumerate(names) if is_time(name)), None)
 
 
 def is_time(name: Any) -> bool:

@@ -33,8 +33,6 @@ class TableParts(NamedTuple):
     rows: View
     scale: Scale
     source: Provenance | None = None
-    times: Floats | None = None
-    dated: bool = False
 
 
 class Intake:
@@ -71,8 +69,7 @@ class Intake:
                 self._points = np.union1d(self._points, chunk.ratings)
                 self._points = self._points if self._points.size <= MOST_POINTS else None
             done += chunk.ratings.size
-            beside = (np.empty(0) if given is None else given for given in (chunk.weights, chunk.times))
-            yield Entries(*keys, chunk.ratings, *beside)
+            yield Entries(*keys, chunk.ratings, np.empty(0) if chunk.weights is None else chunk.weights)
         self.ends.append(done + (self.ends[-1] if self.ends else 0))
 
     def finish(self) -> tuple[Vocabulary, Vocabulary]:
@@ -85,14 +82,6 @@ class Intake:
         texts = {str(i).strip(): str(title).strip() for shape in tables for i, title in shape.titles.items()}
         found = {i: texts[str(i)] for i in items.ids.tolist() if texts.get(str(i))} if texts else {}
         return items.with_labels(found) if found else items
-
-    def moments(self, times: Floats | None) -> tuple[Floats | None, bool]:
-        """Return times and whether they were dates; none where some are not known, or sources have both kinds."""
-        tables = [source.shape for source in self.sources if isinstance(source, RowSource) and source.shape is not None]
-        kinds = {shape.moments.dated for shape in tables if shape.moments is not None}
-        if times is None or len(kinds) > 1 or np.isnan(times).any():
-            return None, False
-        return times, True in kinds
 
     @property
     def scale(self) -> Scale:
@@ -108,7 +97,7 @@ class Intake:
         readers = [reader for table in tables if table.shape for reader in table.shape.readers]
         words = {word: number for reader in readers for word, number in reader.words.items()}
         decimal = next((reader.marks.point for reader in readers if reader.marks.point), None)
-        told = {name: value for name, value in self._options.to_dict().items() if (name, value) != ("time", False)}
+        told = self._options.to_dict()
         return Provenance(
             layout,
             decimal,
@@ -155,9 +144,8 @@ def gathered(sources: Sequence[Source], options: ReadingOptions) -> TableParts:
     entries = Entries.joined(intake)
     users, items = intake.finish()
     parts = assembled(users, items, intake.encoded(entries), intake.scale, options, intake.place)
-    times, dated = intake.moments(parts.times)
     source = intake.provenance(parts.rows.indices.size)
-    return parts._replace(items=intake.titled(items), source=source, times=times, dated=dated)
+    return parts._replace(items=intake.titled(items), source=source)
 
 
 def coded(
@@ -202,5 +190,4 @@ def assembled(
     partner: NDArray[Any] = ratings.partner.astype(np.int32 if len(items) < 2**31 else np.int64, copy=False)
     entries = replace(ratings, partner=partner, values=scale.probability(ratings.values))
     entries = entries.sorted(len(users), len(items), options.merging, complain)
-    times = entries.times if entries.times.size else None
-    return TableParts(users, items, entries.view(len(users)), scale, times=times)
+    return TableParts(users, items, entries.view(len(users)), scale)

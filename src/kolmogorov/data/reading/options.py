@@ -46,7 +46,6 @@ class FrameKeywords(ArrayKeywords, total=False):
 class NamedFrameKeywords(FrameKeywords, total=False):
     """Options of a frame in memory, whatever its shape."""
 
-    time: Any
     wide: bool
     keep: Any
     ignore: Any
@@ -64,7 +63,6 @@ class TableKeywords(FrameKeywords, total=False):
 class ReadingKeywords(TableKeywords, total=False):
     """Options of files: all of them."""
 
-    time: Column | bool
     sep: str
     header: bool | str
     wide: bool
@@ -104,7 +102,6 @@ class ReadingOptions:
     item: Any = None
     value: Any = None
     weight: Any = None
-    time: Any = None
     sep: str = "auto"
     header: bool | str = "auto"
     wide: bool = False
@@ -148,9 +145,8 @@ class ReadingOptions:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """The columns by role; False, for no times, is no column."""
-        time = None if self.time is False else self.time
-        return {"user": self.user, "item": self.item, "value": self.value, "weight": self.weight, "time": time}
+        """The columns by role."""
+        return {"user": self.user, "item": self.item, "value": self.value, "weight": self.weight}
 
     @classmethod
     def of_recipe(cls, recipe: Mapping[str, Any], given: Mapping[str, Any]) -> ReadingOptions:
@@ -162,7 +158,7 @@ class ReadingOptions:
         >>> options.user, dict(options.known_names), options.decimal, options.sep
         (None, {'user': 'Who'}, ',', ';')
         """
-        roles = ("user", "item", "value", "time")
+        roles = ("user", "item", "value")
         names = {role: recipe[role] for role in roles if isinstance(recipe.get(role), str)}
         told = {name: value for name, value in recipe.items() if name in DEFAULTS and name not in names}
         options = cls(**(told | dict(given)))

@@ -21,12 +21,11 @@ _SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", "::": ":
 
 @dataclass(frozen=True)
 class TableLayout:
-    """How one table is laid out: the columns by role, those not used, a time among them, how a text file is written."""
+    """How one table is laid out: the columns by role, those not used, how a text file is written."""
 
     kind: str
     columns: Mapping[str, str]
     ignored: tuple[str, ...] = ()
-    time: str | None = None
     separator: str | None = None
     header: bool | None = None
     encoding: str | None = None
@@ -110,8 +109,7 @@ class Provenance:
         if not about.columns:
             return []
         used = ", ".join(f"{role} = {column}" for role, column in about.columns.items())
-        ignored = [f"{name} (time)" if name == about.time else name for name in about.ignored]
-        said = [f"Columns: {used}.{f' Not used: {_listed(ignored)}.' if ignored else ''}"]
+        said = [f"Columns: {used}.{f' Not used: {_listed(about.ignored)}.' if about.ignored else ''}"]
         if about.separator is not None:
             written = [f"separator {_SEPARATORS.get(about.separator, about.separator)}"]
             written.append("with header" if about.header else "no header")
@@ -148,7 +146,6 @@ class Provenance:
             "kind": str,
             "columns": dict,
             "ignored": list,
-            "time": str,
             "separator": str,
             "header": bool,
             "encoding": str,
@@ -166,7 +163,7 @@ class Provenance:
         own |= {"n_records": int, "n_missing": int, "n_repeats": int}
         # Files of 0.2 and before name no one.
         stored = {"credit": ""} | stored
-        optional = ("time", "separator", "header", "encoding", "decimal")
+        optional = ("separator", "header", "encoding", "decimal")
         for name, kind in (of_layout | own).items():
             value = stored[name]
             if type(value) is not kind and not (value is None and name in optional):

@@ -15,7 +15,6 @@ from kolmogorov._support.wording import Option, advice, option
 from kolmogorov.data.entries.entries import nothing_there
 from kolmogorov.data.ids.columns import IdColumn, is_blank_word, listed_ids, marked_ids, taken_ids
 from kolmogorov.data.numbers.columns import Place
-from kolmogorov.data.numbers.moments import MomentReader
 from kolmogorov.data.numbers.notation import Notation
 from kolmogorov.data.numbers.reader import NumberReader
 from kolmogorov.data.reading.options import ReadingOptions
@@ -45,9 +44,6 @@ class Batch(Protocol):
     def texts(self, column: int) -> Sequence[Any]:
         """Return the cells of a column; None is an empty one."""
 
-    def moments(self, column: int) -> Any:
-        """Return the cells of a column of times, as `moments_of` takes them."""
-
 
 class Shape(ABC):
     """Turns the batches of one table into chunks; made anew for each time that the table is read."""
@@ -60,8 +56,6 @@ class Shape(ABC):
     readers: list[NumberReader]
     #: Titles by ids of items, as they are written.
     titles: dict[Any, Any]
-    #: What reads the column of times, where there is one.
-    moments: MomentReader | None = None
 
     @abstractmethod
     def layout(self) -> TableLayout:
@@ -85,7 +79,7 @@ class ListShape(Shape):
     Parameters
     ----------
     positions : dict
-        The column of user, item, maybe value, weight and time.
+        The column of user, item, maybe value and weight.
     options : ReadingOptions
     names : list
         Of all columns; empty where they have none.
@@ -97,8 +91,8 @@ class ListShape(Shape):
         Names of columns that are not even read.
     title : int, optional
         The column of the items' titles.
-    time : str, optional
-        The name of a column of times, which may not be used.
+    time : int, optional
+        A column of times, which holds no ratings.
     """
 
     def __init__(
@@ -111,12 +105,9 @@ class ListShape(Shape):
         source: str = "The table",
         left_out: Sequence[Any] = (),
         title: int | None = None,
-        time: str | None = None,
+        time: int | None = None,
     ) -> None:
         self._title, self._time = title, time
-        if "time" in positions:
-            name = names[positions["time"]] if names else positions["time"]
-            self.moments = MomentReader(name, asked=options.time is not None)
         self._at, self._names, self._source, self._left_out = positions, names, source, left_out
         # A column of a wide table may be called Beer or Show, which are usual names of items.
         self._unsure = bool(names) and "value" in guessed and len(guessed & {"user", "item"}) > 0
@@ -143,17 +134,14 @@ class ListShape(Shape):
         missing = np.isnan(ratings) if self._values.skips else np.zeros(ratings.size, dtype=bool)
         if self._marks:
             missing = missing | marked_ids(users, self._marks) | marked_ids(items, self._marks)
-        times = None
-        if self.moments is not None:
-            times = self.moments.read(batch.moments(self._at["time"]), ~missing, place)
         if not missing.any():
-            return Chunk(users, items, ratings, weights, times), None
+            return Chunk(users, items, ratings, weights), None
         self.n_missing += int(missing.sum())
         kept, ends = np.flatnonzero(~missing), np.cumsum(~missing)
         if not kept.size:
             return None, ends
-        beside = (None if given is None else given[kept] for given in (weights, times))
-        return Chunk(taken_ids(users, kept), taken_ids(items, kept), ratings[kept], *beside), ends
+        weights = None if weights is None else weights[kept]
+        return Chunk(taken_ids(users, kept), taken_ids(items, kept), ratings[kept], weights), ends
 
     def answers(self, batch: Batch, place: Place) -> Answered:
         """Return an answer for each row."""
@@ -170,18 +158,13 @@ class ListShape(Shape):
 
     def layout(self) -> TableLayout:
         """Return which columns are used, and which are not."""
-        used_at = {role: at for role, at in self._at.items() if role != "time" or self._has_times}
-        named = {role: str(self._names[at]) if self._names else f"column {at}" for role, at in used_at.items()}
-        used = {*used_at.values(), self._title}
+        named = {role: str(self._names[at]) if self._names else f"column {at}" for role, at in self._at.items()}
+        used = {*self._at.values(), self._title}
         other = [str(name) for at, name in enumerate(self._names) if at not in used]
         kind = "list" if "value" in self._at else "only yes"
         if self._title is not None:
             named["title"] = str(self._names[self._title])
-        return TableLayout(kind, named, (*other, *map(str, self._left_out)), self._time)
-
-    @property
-    def _has_times(self) -> bool:
-        return self.moments is not None and self.moments.is_usable
+        return TableLayout(kind, named, (*other, *map(str, self._left_out)))
 
     def _note_titles(self, titles: Sequence[Any], items: IdColumn) -> None:
         """Remember what items are called; some may have no title."""
@@ -199,7 +182,7 @@ class ListShape(Shape):
 
     def _no_ratings(self, batch: Batch, place: Place, error: DataError) -> DataError:
         """Word the error for a column that was taken for the ratings and holds text; another may be meant."""
-        taken = self._at.values()
+        taken = {*self._at.values(), self._time}
         others = [k for k in range(len(self._names)) if k not in taken and self._could_be_values(batch, k)]
         if not others:
             return error

@@ -17,13 +17,12 @@ from kolmogorov.errors import DataError
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Some records, at least one: ids of both sides, ratings, and weights and times or None."""
+    """Some records, at least one: ids of both sides, ratings, and weights or None."""
 
     users: IdColumn
     items: IdColumn
     ratings: Floats
     weights: Floats | None
-    times: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)

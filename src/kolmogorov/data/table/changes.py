@@ -130,8 +130,6 @@ def with_ids(table: Observations, users: Vocabulary, items: Vocabulary) -> tuple
     none = View(np.zeros(len(users) + 1, dtype=np.int64), rows.indices, rows.values, rows.weights)
     nothing = Observations(users, items, none, table.scale)
     found = _joined(table, nothing, kept, sides)
-    # Entries are the same, in the same order.
-    found = found.over(times=table.times, dated=table.dated)
     return found, sides[0].before, sides[1].before
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack
@@ -25,14 +26,13 @@ from kolmogorov.data.reading.provenance import Provenance
 from kolmogorov.data.reading.source import ArraySource
 from kolmogorov.data.reading.titles import titled
 from kolmogorov.data.table.card import observations_card, observations_columns, size_in_words
-from kolmogorov.data.table.dividing import Dividing
-from kolmogorov.data.table.split import entry_times
+from kolmogorov.data.table.split import By, entries_held_out, fold_numbers
 from kolmogorov.errors import DataError
 
-_PARTS = ("users", "items", "rows", "scale", "source", "times", "dated")
+_PARTS = ("users", "items", "rows", "scale", "source")
 
 
-class Observations(Dividing):
+class Observations:
     """Observed entries of a table of users and items, with their ids and their scale. Immutable.
 
     Made by its class methods, `kolmogorov.read_ratings`, `kolmogorov.pack` or `kolmogorov.datasets.load`.
@@ -46,10 +46,6 @@ class Observations(Dividing):
         Maps values in [0, 1] back to rating units.
     source : Provenance or None
         What was understood of the file or frame that they were read from: columns, words, what is missing.
-    times : ndarray or None
-        When each entry was made, in the order of `values` and in any unit; see `with_times`.
-    dated : bool
-        Whether times were dates: they are seconds since 1970 then.
 
     Examples
     --------
@@ -63,8 +59,6 @@ class Observations(Dividing):
     rows: View
     scale: Scale
     source: Provenance | None
-    times: Floats | None
-    dated: bool
     _packed: PackedTable | None
 
     def __init__(
@@ -74,13 +68,10 @@ class Observations(Dividing):
         rows: View,
         scale: Scale,
         source: Provenance | None = None,
-        times: Floats | None = None,
-        dated: bool = False,
         *,
         packed: PackedTable | None = None,
     ) -> None:
-        self.__dict__.update(users=users, items=items, rows=rows, scale=scale, source=source)
-        self.__dict__.update(_packed=packed, times=times, dated=dated and times is not None)
+        self.__dict__.update(users=users, items=items, rows=rows, scale=scale, source=source, _packed=packed)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"Observations are immutable; make new ones instead of setting '{name}'.")
@@ -124,7 +115,7 @@ class Observations(Dividing):
         user, item, value : str
             Column names; by default the usual ones, such as user_id, movie and rating.
         **options
-            `weight` and `time`, names of columns, `wide`, `keep`, `ignore`, `only_yes`, `map`, `missing`, `decimal`,
+            `weight`, the name of a column, `wide`, `keep`, `ignore`, `only_yes`, `map`, `missing`, `decimal`,
             `thousands`, `minimum`, `maximum`, `scaling` and `duplicates`, as in `kolmogorov.read_ratings`.
 
         Examples
@@ -258,7 +249,7 @@ class Observations(Dividing):
         # Another process maps the same file; titles may have been given since.
         known = self.users is self._packed.users and self.items is self._packed.items
         named = None if known else (self.users, self.items)
-        return _reopened, (self._packed.path, self.fingerprint(), named, (self.times, self.dated))
+        return _reopened, (self._packed.path, self.fingerprint(), named)
 
     def with_titles(self, items: Any = None, users: Any = None) -> Observations:
         """Return the same observations, whose items or users are called something.
@@ -282,27 +273,6 @@ class Observations(Dividing):
         called = titled(self.users, users, "user"), titled(self.items, items, "item")
         return self.over(users=called[0], items=called[1], packed=self._packed)
 
-    def with_times(self, times: Any) -> Observations:
-        """Return the same observations, of which it is known when each was made.
-
-        `split` and `theta_by_period` use it.
-
-        Parameters
-        ----------
-        times : Observations or array-like
-            Observations of the same entries whose value is the time, or numbers (seconds, days, years, ...) or dates
-            (seconds since 1970 then) in the order of `values`. `kolmogorov.read_ratings` reads them from files.
-
-        Examples
-        --------
-        >>> obs = Observations.from_arrays(["ann", "ann", "bob"], ["tea", "rum", "tea"], [5, 1, 4], maximum=5)
-        >>> train, test = obs.with_times([2001, 1999, 2003]).split(test_size=1/3, by="time")
-        >>> test.times
-        array([2003.])
-        """
-        when = entry_times(self.rows, (times.rows, times.scale) if isinstance(times, Observations) else times)
-        return self.over(packed=self._packed, times=when.seconds, dated=when.dated)
-
     def over(self, **parts: Any) -> Observations:
         """Return observations with other parts, by the names of what observations are made of; the rest stays."""
         return Observations(**({name: vars(self)[name] for name in _PARTS} | parts))
@@ -321,11 +291,39 @@ class Observations(Dividing):
         """
         if np.shape(chosen) != self.values.shape or np.asarray(chosen).dtype != bool:
             raise DataError(f"'chosen' must be a boolean mask with one entry per observation ({len(self)}).")
-        when = None if self.times is None else self.times[chosen]
         if self._packed is not None and np.any(chosen):
             part = packed_subset(self._packed, np.asarray(chosen))
-            return self.over(rows=part.rows, packed=part, times=when)
-        return self.over(rows=self.rows.chosen(chosen), times=when)
+            return self.over(rows=part.rows, packed=part)
+        return self.over(rows=self.rows.chosen(chosen))
+
+    def split(
+        self, test_size: float = 0.2, random_state: Any = None, *, by: By = "entry"
+    ) -> tuple[Observations, Observations]:
+        """Hold out some of the entries: (train, test), with the same ids on both sides.
+
+        Parameters
+        ----------
+        test_size : float
+            Share of the entries to hold out.
+        random_state : int, Generator, RandomState or None
+        by : {"entry", "user", "leave_one_out"}
+            Entries at random; a share of every user's entries; one entry of every user (`test_size` is not used). By
+            the last two a user with one entry keeps it.
+
+        Examples
+        --------
+        >>> obs = Observations.from_dense([[1, 0], [0, 1], [1, 1]])
+        >>> train, test = obs.split(test_size=1/3, random_state=0)
+        >>> len(train), len(test)
+        (4, 2)
+        """
+        chosen = entries_held_out(self.rows, test_size, random_state, by)
+        return self.subset(~chosen), self.subset(chosen)
+
+    def folds(self, k: int = 5, random_state: Any = None) -> Iterator[tuple[Observations, Observations]]:
+        """Yield k pairs (train, test) in which every entry is tested once."""
+        part = fold_numbers(len(self), k, random_state)
+        return ((self.subset(part != fold), self.subset(part == fold)) for fold in range(k))
 
     def filled(self) -> Observations:
         """Return the whole table: what was not observed is a no, as are its values of 0.
@@ -342,9 +340,7 @@ class Observations(Dividing):
         return Observations(self.users, self.items, filled(self.rows, self.n_items), self.scale)
 
 
-def _reopened(
-    path: Path, fingerprint: str, names: tuple[Vocabulary, Vocabulary] | None, times: tuple[Floats | None, bool]
-) -> Observations:
+def _reopened(path: Path, fingerprint: str, names: tuple[Vocabulary, Vocabulary] | None) -> Observations:
     table = open_table(path, verify=False, fingerprint=fingerprint)
     users, items = names or (table.users, table.items)
-    return Observations(users, items, table.rows, table.header.scale, table.header.source, *times, packed=table)
+    return Observations(users, items, table.rows, table.header.scale, table.header.source, packed=table)

@@ -169,12 +169,6 @@ class ArrowBatch:
             cells: list[Any] = _plain(self._batch.column(column)).to_pylist()
         return cells
 
-    def moments(self, column: int) -> Any:
-        """Return the cells of a column of times: dates and numbers as an array, texts as they are."""
-        with _worded("The column of times cannot be read"):
-            cells = _plain(self._batch.column(column))
-            return cells.to_pylist() if _is_text(_kind(cells)) else _decoded(cells)
-
     def numbers(self, column: int, reader: NumberReader, place: Place) -> Floats:
         """Return a column as numbers; texts are read once for each that is distinct."""
         from pyarrow import types

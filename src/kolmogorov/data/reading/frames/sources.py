@@ -81,10 +81,6 @@ class _Rows(ABC):
         _, cells, empty = self.cells(column)
         return [None if nothing else cell for cell, nothing in zip(cells, empty.tolist(), strict=True)]
 
-    def moments(self, column: int) -> Any:
-        """Return the cells of a column of times."""
-        return self.cells(column)[1]
-
     def numbers(self, column: int, reader: NumberReader, place: Place) -> Floats:
         """Return a column as numbers."""
         name, raw, empty = self.cells(column)

@@ -48,7 +48,8 @@ class Layout:
         if options.wide:
             return WideShape(self.names, self.positions["user"], options, as_text=True, source=source)
         names = self.names if self.has_header else []
-        title, time = title_column(names, self.positions), next((name for name in names if is_time(name)), None)
+        title = title_column(names, self.positions)
+        time = next((at for at, name in enumerate(names) if is_time(name)), None)
         guessed = guessed_roles(names, options, self.positions)
         return ListShape(self.positions, options, names, guessed, source=source, title=title, time=time)
 
@@ -86,8 +87,7 @@ def recognise(file: TextFile, options: ReadingOptions, roles: Roles | None = Non
     positions = {role: USUAL_POSITIONS[role] for role in roles}
     if options.only_yes and len(first) == 2:
         positions.pop("value", None)
-    asked = {role: column for role, column in options.columns.items() if column is not None}
-    positions.update({role: column for role, column in asked.items() if role != "time" or "value" in roles})
+    positions.update({role: column for role, column in options.columns.items() if column is not None})
     positions = {role: checked_position(place, len(first), role, file.name) for role, place in positions.items()}
     numbered = [str(position - (position > positions["user"])) for position in range(len(first))]
     return Layout(separator, False, numbered, positions)

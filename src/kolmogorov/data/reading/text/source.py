@@ -83,8 +83,6 @@ class _TextBatch:
         """Return the cells of a column."""
         return self._columns[column]
 
-    moments = texts
-
 
 def read_pairs(path: str | os.PathLike[str], options: ReadingOptions) -> tuple[list[str], list[str]]:
     """Read a file of (user, item) lines, as text; further columns are ignored."""
