@@ -24,13 +24,12 @@ from kolmogorov.sampling.chains.probit import ProbitChain
 from kolmogorov.sampling.chains.source import ChainSource
 from kolmogorov.sampling.chains.start import plain_start, started
 from kolmogorov.sampling.chains.state import ChainState
+from kolmogorov.sampling.features import pattern_features
 from kolmogorov.sampling.gpu.discrete import DiscreteGpuChains
 from kolmogorov.sampling.gpu.gaussian import GaussianGpuChains
 from kolmogorov.sampling.gpu.probit import ProbitGpuChains
 from kolmogorov.sampling.plan import Plan
-from kolmogorov.sampling.priors.concentration import scored
-from kolmogorov.sampling.priors.features import pattern_features
-from kolmogorov.sampling.priors.noise import NoisePrior, redrawn_shape
+from kolmogorov.sampling.priors import NoisePrior, redrawn_shape, scored
 
 LEVELS, TWO = np.arange(-5, 11) / 5.0, np.array([0.0, 1.0])
 #: Numbers of events, whether entries have weights and what is not observed has one, and values.

@@ -8,7 +8,7 @@ from helpers.processes import printed
 from kolmogorov import Observations
 from kolmogorov.errors import FitError, ParameterError
 from kolmogorov.fitted.base import checked
-from kolmogorov.sampling.priors.psi import PsiPrior
+from kolmogorov.sampling.priors import PsiPrior
 
 MODELS = {
     "point": km.KolmogorovModel(3, random_state=0, max_iter=5),

@@ -14,10 +14,9 @@ from kolmogorov.errors import FileFormatError, InvariantError
 from kolmogorov.fitting.descent.checkpoint import check_identity
 from kolmogorov.sampling.chains.source import chain_kind
 from kolmogorov.sampling.chains.state import ChainState, Sample, SamplerState
+from kolmogorov.sampling.features import Features
 from kolmogorov.sampling.plan import Plan
-from kolmogorov.sampling.priors.features import Features
-from kolmogorov.sampling.priors.psi import PsiPrior, with_ones
-from kolmogorov.sampling.priors.theta import ThetaPrior
+from kolmogorov.sampling.priors import PsiPrior, ThetaPrior, with_ones
 
 KIND = "chains"
 

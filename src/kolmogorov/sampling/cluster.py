@@ -13,8 +13,8 @@ from kolmogorov.sampling.chains.running import RunningChain, swept
 from kolmogorov.sampling.chains.source import ChainSource
 from kolmogorov.sampling.chains.start import started
 from kolmogorov.sampling.chains.state import ChainState, Sample, SamplerState
+from kolmogorov.sampling.features import Features
 from kolmogorov.sampling.plan import Plan
-from kolmogorov.sampling.priors.features import Features
 
 
 class ClusterGroup:

@@ -16,9 +16,9 @@ from kolmogorov.fitted.base import checked
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.sampling.chains.state import SamplerState
 from kolmogorov.sampling.checkpoint import ChainCheckpoint
+from kolmogorov.sampling.features import pattern_features
 from kolmogorov.sampling.placement import attributed
 from kolmogorov.sampling.plan import Plan
-from kolmogorov.sampling.priors.features import pattern_features
 from kolmogorov.sampling.sampler import Sampler, SamplingProgress
 
 

@@ -21,7 +21,7 @@ from kolmogorov.kernels.draws.gaussian import draw_psis, draw_thetas
 from kolmogorov.kernels.draws.hidden import NOISE, draw_hidden
 from kolmogorov.sampling.chains.chain import USER_ROUNDS, Codes, psi_variance
 from kolmogorov.sampling.chains.gaussian import corrected, prior_with_noes
-from kolmogorov.sampling.priors.psi import usual_precision
+from kolmogorov.sampling.priors import usual_precision
 
 #: Sweeps over a new row for each draw, and how many of the last are averaged. By judgement.
 _SWEEPS, _LAST = 12, 8

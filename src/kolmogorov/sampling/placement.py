@@ -21,7 +21,7 @@ from kolmogorov.fitted.attributes.attributed import Attributed, carried, moved_r
 from kolmogorov.fitted.base import by_users, checked
 from kolmogorov.fitted.fixed_point import on_grid
 from kolmogorov.fitted.posterior import Posterior
-from kolmogorov.sampling.priors.shrinkage import slopes_and_spread
+from kolmogorov.sampling.priors import slopes_and_spread
 
 
 def attributed(posterior: Posterior, known: TableAttributes) -> Posterior:

@@ -19,9 +19,9 @@ from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.sampling.chains.source import ChainSource, chain_kind
 from kolmogorov.sampling.chains.state import Sample, SamplerState
 from kolmogorov.sampling.checkpoint import ChainCheckpoint
+from kolmogorov.sampling.features import Features
 from kolmogorov.sampling.groups import ChainGroup, chain_groups
 from kolmogorov.sampling.plan import LOOKS, Plan
-from kolmogorov.sampling.priors.features import Features
 
 #: Seconds that chains are left to themselves, about, and sweeps at most: what a callback waits for. By judgement.
 _LOOK, _LONGEST = 0.5, 20

@@ -28,11 +28,11 @@ from kolmogorov.sampling.chains.chain import START, Chain
 from kolmogorov.sampling.chains.source import ChainSource
 from kolmogorov.sampling.chains.start import plain_start
 from kolmogorov.sampling.chains.state import ChainState, SamplerState
+from kolmogorov.sampling.features import pattern_features
 from kolmogorov.sampling.levels import level_grid
 from kolmogorov.sampling.placement import attributed
 from kolmogorov.sampling.plan import Plan
-from kolmogorov.sampling.priors.features import pattern_features
-from kolmogorov.sampling.priors.psi import PsiPrior
+from kolmogorov.sampling.priors import PsiPrior
 from kolmogorov.sampling.sampler import Sampler
 from kolmogorov.sampling.sizes import short
 

@@ -12,6 +12,7 @@ from kolmogorov._support.nearest import nearest
 from kolmogorov.data.entries.view import View
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.emission import Emission
+from kolmogorov.sampling import priors as priors_module
 from kolmogorov.sampling.chains import discrete as discrete_module
 from kolmogorov.sampling.chains import gaussian as gaussian_module
 from kolmogorov.sampling.chains import probit as probit_module
@@ -19,11 +20,9 @@ from kolmogorov.sampling.chains.discrete import DiscreteChain
 from kolmogorov.sampling.chains.gaussian import GaussianChain
 from kolmogorov.sampling.chains.probit import ProbitChain
 from kolmogorov.sampling.chains.start import started
+from kolmogorov.sampling.features import Features
 from kolmogorov.sampling.levels import NEARLY_SURE
-from kolmogorov.sampling.priors import noise as noise_module
-from kolmogorov.sampling.priors.features import Features
-from kolmogorov.sampling.priors.noise import NoisePrior
-from kolmogorov.sampling.priors.psi import PsiPrior
+from kolmogorov.sampling.priors import NoisePrior, PsiPrior
 
 pytestmark = pytest.mark.long("chains")
 
@@ -69,8 +68,8 @@ class ValueWorld:
 
     def prior(self, rng):
         shape = np.inf
-        while not noise_module.LEAST_SHAPE < shape < noise_module.MOST_SHAPE:
-            shape = np.exp(noise_module._USUAL + noise_module._SPREAD * rng.normal())
+        while not priors_module.LEAST_SHAPE < shape < priors_module.MOST_SHAPE:
+            shape = np.exp(priors_module._USUAL_SHAPE + priors_module._SHAPE_SPREAD * rng.normal())
         scale = shape * rng.exponential() / (self.chain.noise_shape * self.chain.noise_rate)
         return replace(
             self.start,

@@ -9,8 +9,8 @@ from kolmogorov.kernels.draws.hidden import NOISE
 from kolmogorov.sampling.chains.factors import settled_factors
 from kolmogorov.sampling.chains.hidden_factors import HiddenFactorChain
 from kolmogorov.sampling.chains.probit import ProbitChain
+from kolmogorov.sampling.features import Features
 from kolmogorov.sampling.levels import level_grid
-from kolmogorov.sampling.priors.features import Features
 
 
 def blocs(seed=0, n_users=80, n_items=40, share=0.8):

@@ -15,10 +15,9 @@ from kolmogorov.execution import Threads
 from kolmogorov.kernels.draws.normals import draw_normals
 from kolmogorov.sampling.chains.factors import FactorChain, Factors, settled_factors
 from kolmogorov.sampling.chains.gaussian import GaussianChain
+from kolmogorov.sampling.features import Features
 from kolmogorov.sampling.levels import rating_levels
-from kolmogorov.sampling.priors.features import Features
-from kolmogorov.sampling.priors.psi import PsiPrior
-from kolmogorov.sampling.priors.theta import ThetaPrior
+from kolmogorov.sampling.priors import PsiPrior, ThetaPrior
 from kolmogorov.sampling.sizes import short, suited
 
 

@@ -12,7 +12,7 @@ from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.execution import Threads
 from kolmogorov.sampling.chains.gaussian import GaussianChain
 from kolmogorov.sampling.chains.start import started
-from kolmogorov.sampling.priors.features import Features
+from kolmogorov.sampling.features import Features
 
 LEVELS = np.arange(-5, 11) / 5.0
 SHORT = {"n_chains": 2, "burn_in": 30, "n_samples": 5, "thin": 2, "random_state": 0}

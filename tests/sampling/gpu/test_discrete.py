@@ -10,9 +10,9 @@ from kolmogorov.execution import Threads
 from kolmogorov.fitted.emission import emission_of
 from kolmogorov.sampling.chains.discrete import DiscreteChain
 from kolmogorov.sampling.chains.start import started
+from kolmogorov.sampling.features import pattern_features
 from kolmogorov.sampling.gpu import chain as gpu_chain
 from kolmogorov.sampling.gpu.discrete import DiscreteGpuChains
-from kolmogorov.sampling.priors.features import pattern_features
 
 CHANCES, TWO = np.array([0.02, 0.3, 0.6, 0.97]), np.array([0.01, 0.99])
 pytestmark = pytest.mark.skipif(emulation.COMPILER is None, reason="no C++ compiler to run kernels of a GPU with")

@@ -12,6 +12,7 @@ from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.execution import Cuda, Threads
 from kolmogorov.sampling.chains.gaussian import GaussianChain
 from kolmogorov.sampling.chains.start import started
+from kolmogorov.sampling.features import pattern_features
 from kolmogorov.sampling.gpu import chain as gpu_chain
 from kolmogorov.sampling.gpu.gaussian import GaussianGpuChains
 from kolmogorov.sampling.gpu.priors import (
@@ -22,11 +23,7 @@ from kolmogorov.sampling.gpu.priors import (
     shrunk_thetas,
     stepped_concentration,
 )
-from kolmogorov.sampling.priors.concentration import scored, stepped
-from kolmogorov.sampling.priors.features import pattern_features
-from kolmogorov.sampling.priors.noise import NoisePrior, redrawn_shape
-from kolmogorov.sampling.priors.psi import PsiPrior
-from kolmogorov.sampling.priors.theta import ThetaPrior
+from kolmogorov.sampling.priors import NoisePrior, PsiPrior, ThetaPrior, redrawn_shape, scored, stepped
 
 LEVELS, TWO = np.arange(-5, 11) / 5.0, np.array([0.0, 1.0])
 needs_compiler = pytest.mark.skipif(emulation.COMPILER is None, reason="no C++ compiler to run kernels of a GPU with")

@@ -9,9 +9,9 @@ from kolmogorov.execution import Threads
 from kolmogorov.kernels.draws.hidden import NOISE
 from kolmogorov.sampling.chains.probit import ProbitChain
 from kolmogorov.sampling.chains.start import started
+from kolmogorov.sampling.features import pattern_features
 from kolmogorov.sampling.gpu import chain as gpu_chain
 from kolmogorov.sampling.gpu.probit import ProbitGpuChains
-from kolmogorov.sampling.priors.features import pattern_features
 
 LEVELS = np.arange(-6, 11) / 4.0
 pytestmark = pytest.mark.skipif(emulation.COMPILER is None, reason="no C++ compiler to run kernels of a GPU with")

@@ -17,7 +17,7 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.sampling.chains.chain import psi_variance
-from kolmogorov.sampling.priors.psi import usual_precision
+from kolmogorov.sampling.priors import usual_precision
 
 #: Numbers held at once, by judgement: 32 MB.
 _BLOCK = 1 << 22

@@ -18,9 +18,8 @@ from kolmogorov.execution import Threads
 from kolmogorov.fitted.fixed_point import on_grid
 from kolmogorov.fitting.descent.half_step import USER_SIDE
 from kolmogorov.sampling.chains.state import ChainState, Sample
-from kolmogorov.sampling.priors.features import Features
-from kolmogorov.sampling.priors.psi import PsiPrior
-from kolmogorov.sampling.priors.theta import ThetaPrior
+from kolmogorov.sampling.features import Features
+from kolmogorov.sampling.priors import PsiPrior, ThetaPrior
 
 Codes = NDArray[np.uint8]
 #: Random streams of a chain beside those of its users and items: its start, and its priors.

@@ -13,8 +13,8 @@ from kolmogorov.fitted.emission import Emission
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.emissions import draw_emissions, draw_emitted
 from kolmogorov.sampling.chains.chain import LEVEL_COST, PRIORS, Chain, Codes
+from kolmogorov.sampling.chains.dirichlet import redrawn_alpha
 from kolmogorov.sampling.chains.state import ChainState
-from kolmogorov.sampling.priors.dirichlet import redrawn_alpha
 
 #: Sweeps in which the Dirichlet prior of theta stays as it starts. By judgement.
 HELD = 30

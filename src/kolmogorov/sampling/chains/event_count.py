@@ -13,7 +13,7 @@ from kolmogorov.execution import Threads
 from kolmogorov.fitted.base import entry_rows
 from kolmogorov.sampling.chains.factors import FactorChain, factor_sweeps
 from kolmogorov.sampling.chains.gaussian import GaussianChain
-from kolmogorov.sampling.priors.features import pattern_features
+from kolmogorov.sampling.features import pattern_features
 
 #: Numbers of factors that are tried; the first factor is the mean.
 TRIED = (2, 3, 4, 6, 8, 12, 16, 24, 32)

@@ -15,7 +15,7 @@ from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.normals import draw_normals, leave_first
 from kolmogorov.kernels.rows.products import residual_squares
 from kolmogorov.sampling.chains.chain import Chain
-from kolmogorov.sampling.priors.psi import PsiPrior
+from kolmogorov.sampling.priors import PsiPrior
 
 #: A table that can be fitted exactly would draw the noise to nothing, and one whose weights sum to nothing to anything.
 _LEAST_NOISE, _MOST_NOISE = 1e-6, 1e6

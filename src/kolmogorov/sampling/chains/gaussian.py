@@ -16,8 +16,7 @@ from kolmogorov.kernels.draws.gaussian import draw_psis, draw_thetas
 from kolmogorov.kernels.rows.products import residual_squares
 from kolmogorov.sampling.chains.chain import LEVEL_COST, PRIORS, USER_ROUNDS, Chain, Codes, psi_variance
 from kolmogorov.sampling.chains.state import ChainState
-from kolmogorov.sampling.priors.concentration import stepped
-from kolmogorov.sampling.priors.noise import NoisePrior, redrawn_shape
+from kolmogorov.sampling.priors import NoisePrior, redrawn_shape, stepped
 
 #: How often a sweep goes over an item's levels. By judgement.
 ROUNDS = 2

@@ -12,8 +12,8 @@ from kolmogorov.sampling.chains.chain import Chain
 from kolmogorov.sampling.chains.discrete import DiscreteChain
 from kolmogorov.sampling.chains.gaussian import GaussianChain
 from kolmogorov.sampling.chains.probit import ProbitChain
+from kolmogorov.sampling.features import Features
 from kolmogorov.sampling.plan import Plan
-from kolmogorov.sampling.priors.features import Features
 
 
 def chain_kind(plan: Plan) -> type[Chain]:

@@ -19,9 +19,7 @@ from kolmogorov._support.invariants import (
 )
 from kolmogorov._support.typing import Floats
 from kolmogorov.errors import InvariantError
-from kolmogorov.sampling.priors.noise import LEAST_SHAPE, MOST_SHAPE
-from kolmogorov.sampling.priors.psi import PsiPrior
-from kolmogorov.sampling.priors.theta import PRIOR_DRAWS, ThetaPrior
+from kolmogorov.sampling.priors import LEAST_SHAPE, MOST_SHAPE, PRIOR_DRAWS, PsiPrior, ThetaPrior
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,10 +12,10 @@ from kolmogorov.data.entries.view import View
 from kolmogorov.execution import Cuda
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.sampling.chains.chain import PRIORS
+from kolmogorov.sampling.chains.dirichlet import alpha_given
 from kolmogorov.sampling.chains.discrete import HELD, DiscreteChain
 from kolmogorov.sampling.chains.state import ChainState
 from kolmogorov.sampling.gpu.chain import GpuChains, sent
-from kolmogorov.sampling.priors.dirichlet import alpha_given
 
 
 class DiscreteGpuChains(GpuChains[DiscreteChain]):

@@ -23,7 +23,7 @@ from kolmogorov.sampling.gpu.priors import (
     shrunk_thetas,
     stepped_concentration,
 )
-from kolmogorov.sampling.priors.theta import PRIOR_DRAWS
+from kolmogorov.sampling.priors import PRIOR_DRAWS
 
 #: Side of the draws from theta's prior, beside those of users and items.
 _PRIOR_SIDE = 4

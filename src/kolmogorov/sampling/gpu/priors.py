@@ -9,10 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
-from kolmogorov.sampling.priors.concentration import scored
-from kolmogorov.sampling.priors.noise import NoisePrior, shape_given
-from kolmogorov.sampling.priors.psi import FREEDOM, bartlett, drawn_shrinkage, with_ones
-from kolmogorov.sampling.priors.shrinkage import PATTERN_RIDGE, ROUNDS, TINY, Blocks, shrunk_slopes
+from kolmogorov.sampling.priors import (
+    FREEDOM,
+    PATTERN_RIDGE,
+    ROUNDS,
+    TINY,
+    Blocks,
+    NoisePrior,
+    bartlett,
+    drawn_shrinkage,
+    scored,
+    shape_given,
+    shrunk_slopes,
+    with_ones,
+)
 
 Generators = Sequence[np.random.Generator]
 

@@ -5,9 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kolmogorov.sampling.priors.psi import PsiPrior, drawn_shrinkage
-from kolmogorov.sampling.priors.shrinkage import PATTERN_RIDGE, shrunk_slopes, usual_ridges
-from kolmogorov.sampling.priors.theta import ThetaPrior
+from kolmogorov.sampling.priors import PATTERN_RIDGE, PsiPrior, ThetaPrior, drawn_shrinkage, shrunk_slopes, usual_ridges
 
 
 def _slopes(features, rows, blocks):

@@ -1,1 +1,0 @@
-"""Priors that are learned from the data."""
