@@ -15,7 +15,7 @@ from kolmogorov.data.datasets import planted
 from kolmogorov.errors import ConvergenceWarning, FileFormatError
 from kolmogorov.fitting.descent.engine import ThreadedEngine
 from kolmogorov.metrics import effective_size, split_rhat
-from kolmogorov.sampling.chains.factors import FactorChain
+from kolmogorov.sampling.chains.start import FactorChain
 from kolmogorov.sampling.convergence import convergence_of
 
 SMALL = {"levels": 2, "n_chains": 2, "burn_in": 20, "n_samples": 6, "thin": 2, "random_state": 0}

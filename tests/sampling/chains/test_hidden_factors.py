@@ -6,9 +6,8 @@ import naive
 from kolmogorov import Observations
 from kolmogorov.execution import Threads
 from kolmogorov.kernels.draws.hidden import NOISE
-from kolmogorov.sampling.chains.factors import settled_factors
-from kolmogorov.sampling.chains.hidden_factors import HiddenFactorChain
 from kolmogorov.sampling.chains.probit import ProbitChain
+from kolmogorov.sampling.chains.start import HiddenFactorChain, settled_factors
 from kolmogorov.sampling.features import Features
 from kolmogorov.sampling.levels import level_grid
 

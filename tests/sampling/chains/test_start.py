@@ -13,8 +13,8 @@ from kolmogorov import Observations
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov.execution import Threads
 from kolmogorov.kernels.draws.normals import draw_normals
-from kolmogorov.sampling.chains.factors import FactorChain, Factors, settled_factors
 from kolmogorov.sampling.chains.gaussian import GaussianChain
+from kolmogorov.sampling.chains.start import FactorChain, Factors, settled_factors
 from kolmogorov.sampling.features import Features
 from kolmogorov.sampling.levels import rating_levels
 from kolmogorov.sampling.priors import PsiPrior, ThetaPrior

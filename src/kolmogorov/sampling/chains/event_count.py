@@ -11,8 +11,8 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov.data import Observations
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.base import entry_rows
-from kolmogorov.sampling.chains.factors import FactorChain, factor_sweeps
 from kolmogorov.sampling.chains.gaussian import GaussianChain
+from kolmogorov.sampling.chains.start import FactorChain, factor_sweeps
 from kolmogorov.sampling.features import pattern_features
 
 #: Numbers of factors that are tried; the first factor is the mean.
