@@ -70,7 +70,6 @@ bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks 
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/only_yes.py
 	$(BIN)/python benchmarks/imputation.py
-	$(BIN)/python benchmarks/nominal.py
 	$(BIN)/python benchmarks/sparse.py
 	$(BIN)/python benchmarks/page.py
 	$(BIN)/python benchmarks/first_run.py

@@ -15,7 +15,6 @@ _HOMES = {
     "KolmogorovImputer": "kolmogorov.model.imputation",
     "KolmogorovModel": "kolmogorov.model.kolmogorov",
     "ListModel": "kolmogorov.model.lists",
-    "NominalModel": "kolmogorov.model.nominal",
     "Observations": "kolmogorov.data.table.observations",
     "baselines": "kolmogorov.baselines",
     "bqp": "kolmogorov.bqp",

@@ -16,7 +16,6 @@ from kolmogorov.model.imputation import KolmogorovImputer as KolmogorovImputer
 from kolmogorov.model.kolmogorov import KolmogorovModel as KolmogorovModel
 from kolmogorov.model.lists import ListModel as ListModel
 from kolmogorov.model.loading import load as load
-from kolmogorov.model.nominal import NominalModel as NominalModel
 from kolmogorov.model.tuning import tune as tune
 
 __version__: str

@@ -49,7 +49,7 @@ def test_an_error_that_nobody_expects_is_told_and_ends_nothing(holder, own_model
         raise ZeroDivisionError("ann@x.org")
 
     with monkeypatch.context() as patch:
-        patch.setattr(served, "load_recommender", broken)
+        patch.setattr(served, "load", broken)
         own_model.write_bytes(b"other")
         holder._looked(False)
     assert holder.problem == (

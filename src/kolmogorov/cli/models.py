@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from kolmogorov.cli.command import doing
-from kolmogorov.cli.options import given_of, reading_settings, refuse_given, settings_like
+from kolmogorov.cli.options import given_of, refuse_given
 
 #: Options of a single model, and those of its descent over ratings.
 _SINGLE = ("only_yes", "learn_from", "user_solver", "item_solver", "max_iter", "tol", "n_init")
@@ -23,8 +23,6 @@ _CHAINS = {
     "samples": "n_samples",
     "max_seconds": "max_seconds",
 }
-#: Those that concern chains over models of answers, too.
-_OF_ANSWERS = {name: _CHAINS[name] for name in ("chains", "burn_in", "samples")}
 
 
 def unfitted_model(options: dict[str, Any], **common: Any) -> Any:
@@ -97,53 +95,6 @@ def _learnt_from(asked: str) -> str:
     if asked == "draws" and given_of(["learn_from"]):
         refuse_given(_OF_RATINGS, "goes only with --learn-from ratings")
     return "ratings"
-
-
-def fit_answers(data: str, output: str, options: dict[str, Any], say: Any, **common: Any) -> None:
-    """Fit a model of answers without order, and save it; options of other models are refused."""
-    from kolmogorov._support.wording import shown
-    from kolmogorov.data.answers import AnswerKeywords, read_answers
-    from kolmogorov.model.nominal import NominalModel
-
-    own = {
-        *AnswerKeywords.__annotations__,
-        *_OF_ANSWERS,
-        "data",
-        "output",
-        "events",
-        "seed",
-        "jobs",
-        "quiet",
-        "nominal",
-    }
-    others = [parameter.name or "" for parameter in click.get_current_context().command.params]
-    refuse_given([name for name in others if name not in own], "does not go with --nominal")
-    given = common | {parameter: options[name] for name, parameter in _OF_ANSWERS.items()}
-    model = NominalModel(**{name: value for name, value in given.items() if value is not None})
-    model._check_parameters()
-    doing("Reading standard input" if data == "-" else f"Reading {data}")
-    table = read_answers(data, **reading_settings(options, AnswerKeywords.__annotations__))
-    say.print(repr(table))
-    doing("Drawing models")
-    model.fit(table).save(output)
-    say.print(f"Log loss of an answer given the others of its row: {-model.score(table):.4f} (training).")
-    say.print(f"Model written to {shown(output)}")
-
-
-def missing_answers(model: Any, path: str, options: dict[str, Any]) -> dict[str, list[Any]]:
-    """Return, for each answer that is missing in a file, the likeliest and its probability, by columns."""
-    from kolmogorov.data.answers import read_answers_as_told
-
-    doing("Reading standard input" if path == "-" else f"Reading {path}")
-    table = model._known.table(read_answers_as_told(path, settings_like(model._recipe, options)))
-    doing("Predicting answers")
-    chances, found = model.predict_distribution(table), []
-    for item, column in zip(table.items, table.answers, strict=True):
-        for row in (row for row, label in enumerate(column) if label is None):
-            best = int(chances[item][row].argmax())
-            found.append((table.users[row], item, model.categories_[item][best], chances[item][row, best]))
-    names = ("user", "item", "answer", "probability")
-    return {name: [record[k] for record in found] for k, name in enumerate(names)}
 
 
 def load_with_events(path: str, titles: str | None, otherwise: str, *, lists: bool = False) -> Any:

@@ -1,34 +1,36 @@
-"""`read_answers`: tables of words and other labels, each item with categories of its own."""
+"""`read_answers`: questions with answers of their own; those without order become one yes/no column for each answer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Self, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.optional import to_frame
-from kolmogorov.data.ids.columns import normalise_ids
+from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.ids.encoder import IdEncoder
-from kolmogorov.data.numbers.columns import in_array
+from kolmogorov.data.numbers.notation import Notation, text_of
+from kolmogorov.data.numbers.reader import NumberReader, looks_like_number
+from kolmogorov.data.numbers.scaling import ScaleRequest
 from kolmogorov.data.reading.opening import sources_of
 from kolmogorov.data.reading.options import Column, ReadingOptions, taking
 from kolmogorov.data.reading.shape import RowSource
-from kolmogorov.data.reading.source import Answered
+from kolmogorov.data.reading.source import Source
+from kolmogorov.data.table.observations import Observations
 from kolmogorov.errors import DataError
 
-#: Cells that a table of answers may have, at most: all of them are held. By judgement.
-_MOST_CELLS = 1 << 30
+#: Different words that a question may be answered with, by judgement.
+MOST_ANSWERS = 256
 
 
 class AnswerKeywords(TypedDict, total=False):
-    """Options of files of answers: those of `read_ratings` that concern no numbers."""
+    """Options of files of answers: those of `read_ratings` that concern single questions."""
 
     user: Column
     item: Column
     value: Column
+    minimum: float | None
+    maximum: float | None
     sep: str
     header: bool | str
     wide: bool
@@ -38,87 +40,13 @@ class AnswerKeywords(TypedDict, total=False):
     encoding: str
 
 
-@dataclass(frozen=True, eq=False)
-class AnswerTable:
-    """What people answer, a row for each of them and a column for each item; what is missing is None.
-
-    Attributes
-    ----------
-    users, items : list
-        What rows and columns are called.
-    answers : list of lists
-        The columns, in the order of the items.
-    recipe : dict
-        How the file was read, where it was told to.
-    """
-
-    users: Sequence[Any]
-    items: list[Any]
-    answers: list[list[Any]]
-    recipe: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, table: Any) -> Self:
-        """Take a data frame, rows of equal length, or what is a table of answers already."""
-        if isinstance(table, cls):
-            return table
-        if hasattr(table, "columns") and hasattr(table, "__getitem__") and not isinstance(table, np.ndarray):
-            # A table of pyarrow has its columns there, and their names elsewhere.
-            names = list(getattr(table, "column_names", table.columns))
-            if len(set(names)) < len(names):
-                raise DataError("The columns of the table must have distinct names.")
-            found = [[_label(value) for value in _listed(table[name])] for name in names]
-        else:
-            rows = _rows(table)
-            names = list(range(rows.shape[1]))
-            found = [[_label(value) for value in column] for column in rows.T.tolist()]
-        if not found or not found[0]:
-            raise DataError("The table must have at least one row and one column.")
-        return cls(range(len(found[0])), names, found)
-
-    @classmethod
-    def from_arrays(cls, users: Any, items: Any, answers: Any) -> AnswerTable:
-        """Put a table together of aligned arrays or lists: who answers what with what.
-
-        Examples
-        --------
-        >>> AnswerTable.from_arrays(["ann", "ann", "bob"], ["drink", "home", "drink"], ["tea", "coast", "milk"]).answers
-        [['tea', 'milk'], ['coast', None]]
-        """
-        sides, cells = (normalise_ids(users, "user"), normalise_ids(items, "item")), list(answers)
-        sizes = {side.size for side in sides} | {len(cells)}
-        if len(sizes) > 1 or not cells:
-            found = f"{sides[0].size} users, {sides[1].size} items and {len(cells)} answers"
-            raise DataError(f"Arrays must have one entry per answer, and at least one; got {found}.")
-        return _gathered([Answered(*sides, cells, in_array)], {""}, {})
-
-    def __len__(self) -> int:
-        return len(self.users)
-
-    def __repr__(self) -> str:
-        known = sum(label is not None for column in self.answers for label in column)
-        return f"AnswerTable: {known:,} answers of {len(self.users):,} users to {len(self.items):,} items"
-
-    def arranged(self, items: Sequence[Any]) -> AnswerTable:
-        """Return the table with these items as columns, in this order; nobody has answered one that it lacks."""
-        strange = [item for item in self.items if item not in items]
-        if strange:
-            raise DataError(f"The item {strange[0]!r} is unknown. There are {listed(items)}.")
-        place = {item: k for k, item in enumerate(self.items)}
-        found = [self.answers[place[item]] if item in place else [None] * len(self) for item in items]
-        return AnswerTable(self.users, list(items), found, self.recipe)
-
-    def to_frame(self) -> Any:
-        """Return a data frame with a column of users, then one for each item."""
-        columns = {str(item): column for item, column in zip(self.items, self.answers, strict=True)}
-        return to_frame({"user": list(self.users)} | columns)
-
-
 @taking(AnswerKeywords)
-def read_answers(source: Any, **options: Unpack[AnswerKeywords]) -> AnswerTable:
-    """Read files, or other sources, of (user, item, answer) records, where answers are words or other labels.
+def read_answers(source: Any, **options: Unpack[AnswerKeywords]) -> Observations:
+    """Read files, or other sources, of (user, question, answer) records, where each question is on a scale of its own.
 
-    Takes what `read_ratings` takes, but leaves answers as they are written. Empty ones are missing.
+    A question that is answered with numbers, or with yes and no, is one item, on its own scale from 0 to 1. One that is
+    answered with other words, which have no order, is an item for each answer: ``colour = red`` is 1 for those who say
+    red, 0 for those who say something else, and unknown of those who say nothing.
 
     Parameters
     ----------
@@ -126,118 +54,119 @@ def read_answers(source: Any, **options: Unpack[AnswerKeywords]) -> AnswerTable:
     user, item, value : str or int, optional
         Columns by name or by position from 0, as in `read_ratings`. A list without usual names needs them, or
         ``header=False``, so that no answer is taken for a header.
+    minimum, maximum : float, optional
+        Ends of the scale of all questions with numbers beyond 0 to 1. By default each has its own, as `read_ratings`
+        would find it.
     sep, header, encoding
         Of text files, as in `read_ratings`.
     wide : bool
-        Whether there is one row for each user and one column for each item, with its id in the header.
+        Whether there is one row for each user and one column for each question, with its name in the header.
     keep, ignore : str, int, or several of them, optional
-        Of a wide table: the columns that are items, or those that are none.
+        Of a wide table: the columns that are questions, or those that are none.
     missing : str, number, or several of them
         What stands for a missing answer, beside nothing.
 
     Returns
     -------
-    AnswerTable
-        Users and items come in the order of the source. `NominalModel` takes it.
+    Observations
+        Values are probabilities.
 
     Examples
     --------
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "survey.csv")
-    >>> _ = path.write_text("user,item,answer\\nann,drink,tea\\nann,travel,train\\nbob,drink,milk\\n")
-    >>> read_answers(path)
-    AnswerTable: 3 answers of 2 users to 2 items
-    >>> read_answers(path).answers
-    [['tea', 'milk'], ['train', None]]
+    >>> _ = path.write_text("who,drink,smokes,mood\\nann,tea,no,3\\nbob,milk,yes,4\\ncas,,no,1\\n")
+    >>> answers = read_answers(path, wide=True)
+    >>> answers.items.ids.tolist()
+    ['drink = milk', 'drink = tea', 'mood', 'smokes']
+    >>> answers.to_frame("pandas").query("user == 'ann'")["value"].tolist()
+    [0.0, 1.0, 0.75, 0.0]
     """
-    return read_answers_as_told(source, ReadingOptions(**options))
+    told = ReadingOptions(**options)
+    users, questions, rows, columns, labels = _gathered(sources_of(source, told), told)
+    order = np.lexsort((rows, columns))
+    parts = np.split(order, np.flatnonzero(np.diff(columns[order])) + 1)
+    request = ScaleRequest(told.minimum, told.maximum)
+    names: list[str] = []
+    found: list[tuple[Rows, Rows, Floats]] = []
+    for part in parts:
+        question = str(questions[columns[part[0]]])
+        own, given = _once(rows[part], labels[part], users, question)
+        values = _numbers(given, question, told.notation.missing, request)
+        if values is None:
+            words, codes = np.unique(given, return_inverse=True)
+            if words.size > MOST_ANSWERS:
+                raise DataError(
+                    f"{question!r} has {words.size:,} different answers, and a question may have {MOST_ANSWERS}. Join "
+                    "rare ones, or leave it out: ignore=..."
+                )
+            names += [f"{question} = {word}" for word in words]
+            items = np.tile(np.arange(len(names) - words.size, len(names)), own.size)
+            values = (codes[:, None] == np.arange(words.size)).astype(np.float64).ravel()
+            own = np.repeat(own, words.size)
+        else:
+            names.append(question)
+            items = np.full(own.size, len(names) - 1)
+        found.append((own, items, values))
+    own, items, values = (np.concatenate(part) for part in zip(*found, strict=True))
+    return Observations.from_arrays(users[own], np.array(names, dtype=object)[items], values, maximum=1)
 
 
-def read_answers_as_told(source: Any, told: ReadingOptions) -> AnswerTable:
-    """Do as `read_answers` with options that were put together."""
-    sources = sources_of(source, told)
-    strange = next((part for part in sources if not isinstance(part, RowSource)), None)
-    if strange is not None:
-        raise DataError(f"Expected a table of answers, got {type(strange).__name__}.")
-    chunks = (chunk for part in sources if isinstance(part, RowSource) for chunk in part.answers())
-    return _gathered(chunks, {"", *told.notation.missing}, told.to_dict())
-
-
-def _gathered(chunks: Iterable[Answered], marks: set[str], recipe: dict[str, Any]) -> AnswerTable:
-    """Put a table together of lists of answers; some texts stand for a missing one."""
+def _gathered(
+    sources: list[Source], told: ReadingOptions
+) -> tuple[NDArray[Any], NDArray[Any], Rows, Rows, NDArray[Any]]:
+    """Return the ids of both sides, and of every answer that is not missing its row, its question and its text."""
     encoders = IdEncoder("user"), IdEncoder("item")
     keys: tuple[list[NDArray[Any]], list[NDArray[Any]]] = ([], [])
-    labels: list[Any] = []
-    for chunk in chunks:
-        for encoder, found, side in zip(encoders, keys, (chunk.users, chunk.items), strict=True):
-            found.append(encoder.read(side, chunk.place))
-        labels += [_written(cell, marks) for cell in chunk.cells]
-    (users, rows), (items, columns) = (_in_their_order(*side) for side in zip(encoders, keys, strict=True))
-    return AnswerTable(users, items, _columns(users, items, (rows, columns), labels), recipe)
+    texts: list[str] = []
+    for source in sources:
+        if not isinstance(source, RowSource):
+            raise DataError(f"Expected a table of answers, got {type(source).__name__}.")
+        for chunk in source.answers():
+            for encoder, read, side in zip(encoders, keys, (chunk.users, chunk.items), strict=True):
+                read.append(encoder.read(side, chunk.place))
+            texts += map(_text, chunk.cells)
+    marks = {"", *told.notation.missing}
+    known = np.array([text not in marks for text in texts], dtype=bool)
+    if not known.any():
+        raise DataError("Every answer is missing. Nothing is left to read.")
+    ids = [encoder.finish() for encoder in encoders]
+    places = [e.row_numbers(np.concatenate(k)).astype(np.int64)[known] for e, k in zip(encoders, keys, strict=True)]
+    return ids[0], ids[1], places[0], places[1], np.array(texts, dtype=object)[known]
 
 
-def _written(cell: Any, marks: set[str]) -> Any:
-    """Return an answer without blanks around it, or None for what stands for a missing one."""
-    label = _label(cell)
-    if label is None or str(label).strip() in marks:
-        return None
-    return label.strip() if isinstance(label, str) else label
-
-
-def _in_their_order(encoder: IdEncoder, keys: list[NDArray[Any]]) -> tuple[list[Any], NDArray[Any]]:
-    """Return ids in the order in which they came, and the place of each entry's among them."""
-    ids = encoder.finish()
-    _, first, place = np.unique(encoder.row_numbers(np.concatenate(keys)), return_index=True, return_inverse=True)
-    order = first.argsort()
-    return ids[order].tolist(), order.argsort()[place]
-
-
-def _columns(
-    users: list[Any], items: list[Any], places: tuple[NDArray[Any], NDArray[Any]], labels: list[Any]
-) -> list[list[Any]]:
-    """Return answers by items; two different ones to the same question are refused."""
-    if len(users) * len(items) > _MOST_CELLS:
-        raise DataError(f"{len(users):,} users and {len(items):,} items are more than a table of answers can have.")
-    found: list[list[Any]] = [[None] * len(users) for _ in items]
-    for row, column, label in zip(*(place.tolist() for place in places), labels, strict=True):
-        before = found[column][row]
-        if None not in (before, label) and before != label:
+def _once(rows: Rows, labels: NDArray[Any], users: NDArray[Any], question: str) -> tuple[Rows, list[str]]:
+    """Return rows, which are in order, without those that say the same again; two answers of one user are refused."""
+    again = np.flatnonzero(np.diff(rows) == 0)
+    for place in again:
+        if labels[place] != labels[place + 1]:
             raise DataError(
-                f"User {users[row]!r} answers {items[column]!r} with {str(before)[:40]!r} and with "
-                f"{str(label)[:40]!r}. Leave one answer."
+                f"User {users[rows[place]]!r} answers {question!r} with {labels[place][:40]!r} and with "
+                f"{labels[place + 1][:40]!r}. Leave one answer."
             )
-        found[column][row] = before if label is None else label
-    return found
+    return np.delete(rows, again), np.delete(labels, again).tolist()
 
 
-def _listed(column: Any) -> list[Any]:
-    found: list[Any] = column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
-    return found
+def _numbers(labels: list[str], question: str, missing: tuple[str, ...], request: ScaleRequest) -> Floats | None:
+    """Return the answers to a question from 0 to 1 where they are numbers, or yes and no; None where they are words."""
 
+    def place(offset: int) -> str:
+        return f"question {question!r}"
 
-def _rows(table: Any) -> NDArray[Any]:
     try:
-        rows = np.array(table, dtype=object)
-    except (TypeError, ValueError):
-        rows = np.empty(0)
-    if rows.ndim != 2:
-        raise DataError(
-            "Expected a table of answers: a data frame, or rows of equal length, one answer for each item; "
-            f"got {type(table).__name__} of {rows.ndim} dimension(s)."
-        )
-    return rows
-
-
-def _label(value: Any) -> Any:
-    """Return a label as it is, or None for what stands for a missing one: None, nan, NA."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        values = NumberReader(Notation(missing=missing)).read(labels, place)
+    except DataError:
+        # A stray word among numbers is rather one for what is missing.
+        if 2 * sum(map(looks_like_number, labels)) > len(labels):
+            raise
         return None
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and value != value else value
+    if values.min() >= 0.0 and values.max() <= 1.0:
+        return values
+    return request.scale_between(request.check(values, None, place)).probability(values)
 
 
-def listed(names: Sequence[Any]) -> str:
-    """Name the first few, and count the others."""
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return ", ".join(map(repr, names[:5])) + more
+def _text(cell: Any) -> str:
+    """Return an answer as a file would hold it, empty where it is missing: None, nan, NA."""
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType") or (isinstance(cell, float) and cell != cell):
+        return ""
+    return text_of(cell)

@@ -17,22 +17,19 @@ from kolmogorov.baselines.biased import BiasedFactors
 from kolmogorov.baselines.factorization import MatrixFactorization
 from kolmogorov.baselines.svdpp import SVDpp
 from kolmogorov.data.table.levels import CHANCES, has_two
-from kolmogorov.errors import DataError, FileFormatError, InvariantError, KolmogorovError
+from kolmogorov.errors import FileFormatError, InvariantError, KolmogorovError
 from kolmogorov.fitted.files import StoredParts
 from kolmogorov.fitted.lists import FittedLists
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.model.bayesian import BayesianKolmogorovModel
 from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.model.lists import ListModel
-from kolmogorov.model.nominal import NominalModel
-from kolmogorov.model.nominal.files import restored
 from kolmogorov.sampling.levels import answerable
 from kolmogorov.solvers import resolve
-from kolmogorov.surface.recommender import Recommender
 from kolmogorov.surface.saving import NOT_STORED
 
-_RECOMMENDERS = (KolmogorovModel, MatrixFactorization, SVDpp, BayesianKolmogorovModel, ListModel)
-_CLASSES: dict[str, Any] = {cls.__name__: cls for cls in (*_RECOMMENDERS, NominalModel)}
+_MODELS = (KolmogorovModel, MatrixFactorization, SVDpp, BayesianKolmogorovModel, ListModel)
+_CLASSES: dict[str, Any] = {cls.__name__: cls for cls in _MODELS}
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -42,7 +39,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    KolmogorovModel, BayesianKolmogorovModel, ListModel, NominalModel, MatrixFactorization or SVDpp
+    KolmogorovModel, BayesianKolmogorovModel, ListModel, MatrixFactorization or SVDpp
         Whichever was saved.
 
     Examples
@@ -60,8 +57,6 @@ def load(path: str | os.PathLike[str]) -> Any:
         model = cls(**_parameters(cls, contents.meta["parameters"]))
         model._check_parameters()
         parts = StoredParts(contents.meta, arrays)
-        if cls is NominalModel:
-            return _with_answers(model, parts)
         fitted = cls._learned.restored(parts)
         fitted.validate()
         _check_size(model, fitted.events if isinstance(fitted, FittedLists) else fitted)
@@ -70,24 +65,6 @@ def load(path: str | os.PathLike[str]) -> Any:
     except (*container.DAMAGE, KolmogorovError) as error:
         why = f"{type(error).__name__}: " if not isinstance(error, KolmogorovError) else ""
         raise FileFormatError(f"{path} is malformed: {why}{str(error).removesuffix('.')}.") from None
-
-
-def load_recommender(path: str | os.PathLike[str]) -> Recommender:
-    """Read a model of users and items; one of answers, which knows no users, is a `DataError`."""
-    model = load(path)
-    if not isinstance(model, Recommender):
-        raise DataError(
-            f"{path} holds a {type(model).__name__}, which knows answers and no users: it predicts what is missing in "
-            "a table of answers, and nothing else."
-        )
-    return model
-
-
-def _with_answers(model: NominalModel, parts: StoredParts) -> NominalModel:
-    known, draws, recipe = restored(parts)
-    if model.n_events not in ("auto", draws.log_shares.shape[1]):
-        raise InvariantError(f"n_events is {model.n_events}, but there are {draws.log_shares.shape[1]} events")
-    return model._adopt(known, draws, recipe)
 
 
 # --- parameters --------------------------------------------------------------------------------------------------

@@ -186,3 +186,8 @@ def nominal_draws(
                 kept = number * n_samples + (index - burn_in) // _THIN - 1
                 logs[kept], shares[kept] = chain.logs, chain.log_shares
     return NominalDraws(logs, shares, widths)
+
+
+def event_count(n_answers: int) -> int:
+    """Return how many events so many answers are told by, where the number is left open."""
+    return min(max(round(8.0 * (n_answers / 5000.0) ** 0.3), 4), 24)

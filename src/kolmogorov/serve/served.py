@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kolmogorov.errors import DataError, KolmogorovError
-from kolmogorov.model.loading import load_recommender
+from kolmogorov.model.loading import load
 from kolmogorov.serve.answers import warmed
 
 LOG = logging.getLogger("kolmogorov.serve")
@@ -109,7 +109,7 @@ class Holder:
 
     def _loaded(self) -> Served:
         tag = _digest(self.path)
-        model = load_recommender(self.path).with_titles(items=self._titles)
+        model = load(self.path).with_titles(items=self._titles)
         # A file that was replaced in between belongs to neither: the next look finds it.
         return Served(warmed(model), tag, time.time())
 

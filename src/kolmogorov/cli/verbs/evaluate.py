@@ -60,11 +60,11 @@ def command(
     from kolmogorov._support.validation import Integer, check_parameters
     from kolmogorov.cli.display import console, emit
     from kolmogorov.cli.scores import scored_apart, without_repeats
-    from kolmogorov.model.loading import load_recommender
+    from kolmogorov.model.loading import load
 
     check_parameters("evaluate", {"k": k}, {"k": Integer(1)})
     doing(f"Loading {model}")
-    fitted_model = load_recommender(model)
+    fitted_model = load(model)
     if not (fitted_model._is_only_yes if ranking is None else ranking):
         refuse_given(["k"], "goes only with --ranking")
         length = None

@@ -101,7 +101,6 @@ _MOST_EVENTS = 16
     "What is known of users: ages, jobs, ...; new ones can be placed by it.",
     "What is known of items: genres, years, ...; lists as Drama|War.",
 )
-@click.option("--nominal", is_flag=True, help="Answers are words without order; missing ones can be predicted.")
 @click.option("--seed", default=0, show_default=True)
 @grouped(
     "Where to compute",
@@ -160,12 +159,11 @@ def command(
       kolmogorov fit table.kmt --gpu --point --events 16 -o model.km
       kolmogorov fit table.kmt --gpu --dask local:8 --shard-ratings 100000000 -o model.km
       kolmogorov fit votes.csv --map yes=1,abstain=0.5,no=0 --missing absent --titles motions.csv -o votes.km
-      kolmogorov fit survey.csv --nominal --wide -o survey.km
       zcat votes.tsv.gz | kolmogorov fit - -o votes.km
     """
     from kolmogorov._support.progress import silence
     from kolmogorov.cli.display import console
-    from kolmogorov.cli.models import fit_answers, unfitted_model
+    from kolmogorov.cli.models import unfitted_model
     from kolmogorov.data.table.split import check_share
 
     if output == "-":
@@ -177,9 +175,6 @@ def command(
     with ExitStack() as stack:
         if quiet:
             stack.enter_context(silence())
-        if options["nominal"]:
-            fit_answers(data, output, options, say, n_events=events, random_state=seed, n_jobs=jobs)
-            return
         execution = _gpu() if gpu and dask is None else None
         if dask is not None:
             execution = stack.enter_context(cluster(dask, shard_ratings, gpu=gpu))

@@ -9,8 +9,7 @@ import click
 from kolmogorov.cli.command import Verb, doing, force_option, safe_cells_option
 from kolmogorov.cli.file_parameters import Input, ModelFile, Output
 from kolmogorov.cli.inputs.attributes import newcomer_options, with_newcomers
-from kolmogorov.cli.models import missing_answers
-from kolmogorov.cli.options import Finite, adding, is_probability, refuse_given, settings_like, unknown_option
+from kolmogorov.cli.options import Finite, adding, is_probability, settings_like, unknown_option
 
 if TYPE_CHECKING:
     from kolmogorov.surface.ids import Unknown
@@ -68,9 +67,6 @@ def command(
 
     PAIRS is text as `fit` takes it, parquet, or a packed table; all columns but the user's and the item's are ignored.
 
-    A model of `fit --nominal` takes a table of answers in their place, of any users, and predicts those that are
-    missing in it: the likeliest, and how likely it is.
-
     \b
     Examples:
       kolmogorov predict model.km pairs.csv -o predictions.csv
@@ -78,7 +74,6 @@ def command(
       printf '196,242\\n' | kolmogorov predict model.km
       kolmogorov predict bayes.km pairs.csv --interval 0.9
       kolmogorov predict model.km pairs.csv --items new_films.csv
-      kolmogorov predict survey.km survey.csv -o answers.csv
     """
     from kolmogorov.cli.display import emit
     from kolmogorov.cli.inputs.pairs import pair_texts
@@ -86,18 +81,11 @@ def command(
     from kolmogorov.fitted.intervals import rating_interval
     from kolmogorov.model.bayesian import BayesianKolmogorovModel
     from kolmogorov.model.loading import load
-    from kolmogorov.model.nominal import NominalModel
     from kolmogorov.surface.ids import Strangers
     from kolmogorov.surface.ranking import predicted_columns
 
     doing(f"Loading {model}")
-    fitted_model = load(model)
-    if isinstance(fitted_model, NominalModel):
-        beside = ["interval", "unknown", "users", "items", *(["output"] if context.meta["kolmogorov.units"] else [])]
-        refuse_given(beside, "does not go with a model of answers without order")
-        emit(missing_answers(fitted_model, pairs, layout), "csv", output)
-        return
-    fitted_model = with_newcomers(fitted_model, model, layout)
+    fitted_model = with_newcomers(load(model), model, layout)
     fitted = fitted_model.fitted_
     if interval is not None and not isinstance(fitted_model, BayesianKolmogorovModel):
         raise ParameterError(

@@ -75,7 +75,7 @@ def command(
     from kolmogorov.cli.display import emit
     from kolmogorov.cli.inputs.ids import known_id
     from kolmogorov.data.attributes.reading import ids_of
-    from kolmogorov.model.loading import load_recommender
+    from kolmogorov.model.loading import load
 
     check_parameters(
         "recommend", {"n": top, "min_count": min_count}, {"n": Integer(1), "min_count": Optional(Integer(1))}
@@ -84,7 +84,7 @@ def command(
     if sum(asked) > 1 or not (any(asked) or layout["users"]):
         raise click.UsageError("Give either --user or --ratings, or --users with new ones.")
     doing(f"Loading {model}")
-    fitted_model = with_newcomers(load_recommender(model), model, layout).with_titles(items=titles)
+    fitted_model = with_newcomers(load(model), model, layout).with_titles(items=titles)
     doing("Ranking items")
     options: dict[str, Any] = {"exclude_seen": not include_seen, "min_count": min_count, "rank": rank}
     if who:

@@ -69,11 +69,11 @@ def command(
 
     for module in ("fastapi", "uvicorn"):
         require(module, extra="serve", purpose="A server")
-    from kolmogorov.model.loading import load_recommender
+    from kolmogorov.model.loading import load
     from kolmogorov.serve.running import listening_socket, run
 
     doing(f"Loading {model}")
-    load_recommender(model).with_titles(items=titles)
+    load(model).with_titles(items=titles)
     doing(None)
     if host not in _HERE and token() is None:
         say(f"Anybody who reaches {host} can ask this model. Set {TOKEN_VARIABLE} to ask for a token.")

@@ -55,14 +55,14 @@ def command(
     from kolmogorov._support.progress import notice
     from kolmogorov.cli.display import console
     from kolmogorov.errors import DataError
-    from kolmogorov.model.loading import load_recommender
+    from kolmogorov.model.loading import load
     from kolmogorov.model.updating.method import Updating
 
     new = {side: layout.pop(side) for side in ("users", "items")}
     if data is None and remove is None and not forget and not any(new.values()):
         raise click.UsageError("Give DATA, --remove or --forget, or new --users or --items.")
     doing(f"Loading {model}")
-    fitted_model: Any = load_recommender(model)
+    fitted_model: Any = load(model)
     if Updating not in type(fitted_model).__mro__:
         raise DataError(f"{model} holds a {type(fitted_model).__name__}, which cannot be updated. Fit it again.")
     fitted_model.set_params(random_state=seed, n_jobs=jobs)

@@ -264,13 +264,13 @@ class NumberReader(dict[str, float]):
 
     def _stray(self, words: list[str], column: Sequence[str]) -> list[str]:
         """Return the words of a column that holds numbers for the most part, and none that means yes or no."""
-        stray = [word for word in words if not _looks_like_number(word)]
-        if 2 * sum(map(_looks_like_number, column)) < len(column):
+        stray = [word for word in words if not looks_like_number(word)]
+        if 2 * sum(map(looks_like_number, column)) < len(column):
             return []
         return [] if any(word.casefold() in PAIR_OF and word != "-" for word in stray) else stray
 
     def _some_number(self, column: Sequence[str]) -> bool:
-        return any(map(_looks_like_number, column))
+        return any(map(looks_like_number, column))
 
     def _words(self, text: str, column: Sequence[str]) -> list[str]:
         """Return the distinct texts so far that are no numbers, or all where a map was given, in order."""
@@ -283,7 +283,7 @@ class NumberReader(dict[str, float]):
     def _mapping(self, words: list[str], column: Sequence[str]) -> str | Message:
         """Advise on the map to write; where only the user knows what a word means, a placeholder stands for it."""
         if (known := self._notation.meaning) is None:
-            numbers = sorted({text.strip() for text in column if _looks_like_number(text)} - self._missing)
+            numbers = sorted({text.strip() for text in column if looks_like_number(text)} - self._missing)
             words = sorted({*words, *numbers[:_MOST_WORDS]}, key=str.casefold)
             known = {} if numbers else {word.casefold(): meant for word in words if (meant := _guess(word)) is not None}
         guessed = {word: _written(known.get(word.casefold())) for word in words}
@@ -309,7 +309,8 @@ def _written(number: float | None) -> str:
     return _PLACEHOLDER if number is None else f"{number:g}"
 
 
-def _looks_like_number(text: str) -> bool:
+def looks_like_number(text: str) -> bool:
+    """Tell whether a text is a number for the most part, whatever its decimals."""
     return _plain_float(text.strip().rstrip("%").replace(",", ".")) is not None
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
+from kolmogorov.data.answers import MOST_ANSWERS
 from kolmogorov.errors import DataError
 from kolmogorov.execution import Threads
 from kolmogorov.model.imputation.bends import Bend
@@ -24,9 +25,7 @@ from kolmogorov.model.imputation.columns import Column, Constant, Curved, Nomina
 from kolmogorov.model.imputation.magnitude import Magnitude
 from kolmogorov.model.imputation.nearby import Nearby
 from kolmogorov.model.imputation.rows import Rows
-from kolmogorov.model.nominal.categories import MOST_CATEGORIES
-from kolmogorov.model.nominal.estimator import event_count
-from kolmogorov.sampling.nominal import Answers, NominalDraws, nominal_draws
+from kolmogorov.sampling.nominal import Answers, NominalDraws, event_count, nominal_draws
 
 #: Ranges that a column of many numbers is cut into, each with as many rows, and the fewest events where there are such
 #: columns. Chosen on tables of kinds, on a curve, on straight relations and on columns of breast cancer.
@@ -66,9 +65,9 @@ class Cells:
         """Draw models of a table."""
         ends = [_ends(column, numbers) for column, numbers in zip(columns, table.T, strict=True)]
         widths = np.array([found.size + (not _is_exact(column)) for column, found in zip(columns, ends, strict=True)])
-        if widths.max() > MOST_CATEGORIES:
+        if widths.max() > MOST_ANSWERS:
             had = f"Column {int(widths.argmax())} has {widths.max():,} categories"
-            raise DataError(f"{had}; a nominal one may have {MOST_CATEGORIES}. Join rare ones.")
+            raise DataError(f"{had}; a nominal one may have {MOST_ANSWERS}. Join rare ones.")
         answers = _codes(table, columns, ends)
         fewest = _FEWEST if any(isinstance(column, (Straight, Curved)) for column in columns) else 1
         n_events = max(event_count(int((answers >= 0).sum())), fewest) if lengths[0] == "auto" else lengths[0]

@@ -20,11 +20,11 @@ from kolmogorov.data.table.observations import Observations
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.model.bayesian import BayesianKolmogorovModel
 from kolmogorov.model.imputation.cells import Cells
+from kolmogorov.model.imputation.chains import ChainEstimator
 from kolmogorov.model.imputation.columns import Column, Constant, Fill, Mapping, Nominal, Ordered, chosen, column_of
 from kolmogorov.model.imputation.kinds import check_kinds, kinds_of
 from kolmogorov.model.imputation.magnitude import mean_of
 from kolmogorov.model.imputation.rows import Rows
-from kolmogorov.model.nominal.chains import ChainEstimator
 
 
 class KolmogorovImputer(OneToOneFeatureMixin, TransformerMixin, ChainEstimator):
@@ -51,7 +51,7 @@ class KolmogorovImputer(OneToOneFeatureMixin, TransformerMixin, ChainEstimator):
         filled in better so.
     nominal : sequence of str or int, optional
         Columns whose numbers are categories without order. A missing one is filled by the likeliest, as a
-        `NominalModel` has it, to which the other columns are categories, too: their numbers, or ranges of them.
+        draws of categories have it, to which the other columns are categories, too: their numbers, or ranges of them.
     fill : {"mean", "value"}
         What a missing number of an ordered column is filled with: the mean, or the known number that is nearest to it.
     sample_posterior : bool
@@ -324,7 +324,7 @@ class KolmogorovImputer(OneToOneFeatureMixin, TransformerMixin, ChainEstimator):
                 raise
             raise DataError(
                 f"The table must hold numbers, but {error}. Encode words by sklearn.preprocessing.OrdinalEncoder and "
-                "name their columns in 'nominal'; for a table of words alone there is NominalModel."
+                "name their columns in 'nominal'; read_answers reads a table of words."
             ) from None
         if not is_nan(self.missing_values):
             with np.errstate(over="ignore"):  # In the table's own type: 0.1 of 32 bits is another number in 64.
