@@ -1,10 +1,9 @@
 """Fits on an NVIDIA GPU: agreement with the processors, and seconds of half-steps.
 
 `python benchmarks/gpu.py --check` compares with the engine on threads. `python benchmarks/gpu.py [sweeps] [large]
-[streamed] [dask] [movielens] [recommend] [draws]` measures: 10^7 and 10^8 planted ratings, with `large` 10^9, at 8, 16
-and 32 events, 10^8 that are sent in every sweep, 10^7 on a cluster of one worker with the GPU, MovieLens 1M, lists for
-all users, and chains. Half-steps are timed on the host, the GPU having finished, and their sums by CUDA events; the
-rates these are compared with are measured in the same run.
+[movielens] [recommend] [draws]` measures: 10^7 and 10^8 planted ratings, with `large` 10^9, at 8, 16 and 32 events,
+MovieLens 1M, lists for all users, and chains. Half-steps are timed on the host, the GPU having finished, and their sums
+by CUDA events; the rates these are compared with are measured in the same run.
 """
 
 from __future__ import annotations
@@ -21,18 +20,15 @@ from harness import Column, Table, finish, machine, movielens
 
 import kolmogorov as km
 from kolmogorov import Observations
-from kolmogorov.data import Scale, Vocabulary
 from kolmogorov.data.entries.view import View
-from kolmogorov.execution import Cuda, Dask, Threads
+from kolmogorov.execution import Cuda, Threads
 from kolmogorov.fitting.descent.engine import ThreadedEngine
 from kolmogorov.fitting.descent.equations import Partners
 from kolmogorov.fitting.descent.half_step import USER_SIDE, HalfStep
 from kolmogorov.fitting.descent.objective import Objective, UserTotals, squares_of
 from kolmogorov.fitting.descent.problem import Problem
 from kolmogorov.fitting.descent.state import State
-from kolmogorov.fitting.gpu.engine import GpuEngine
-from kolmogorov.fitting.gpu.equations import summed_batches
-from kolmogorov.fitting.gpu.factors import row_length
+from kolmogorov.fitting.gpu import GpuEngine, row_length, summed_batches
 from kolmogorov.solvers import resolve
 
 GIGA = 1e9
@@ -54,12 +50,9 @@ def main() -> None:
 # --- agreement ------------------------------------------------------------------------------------------------------
 
 
-def problem(*, user_reg: float = 10.0, item_reg: float = 0.0, unobserved: float = 0.0, levels: Any = 2) -> Problem:
-    family = "binary" if levels == 2 else "levels"
-    item_solver = resolve(family, "auto" if levels == 2 else "coordinate")
-    return Problem(
-        resolve("simplex", "active_set"), item_solver, Objective(user_reg, item_reg, "mean", unobserved), levels
-    )
+def problem(*, user_reg: float = 10.0, item_reg: float = 0.0, unobserved: float = 0.0) -> Problem:
+    objective = Objective(user_reg, item_reg, "mean", unobserved)
+    return Problem(resolve("simplex", "active_set"), resolve("binary", "auto"), objective)
 
 
 CASES: dict[str, tuple[int, dict[str, Any]]] = {
@@ -69,10 +62,7 @@ CASES: dict[str, tuple[int, dict[str, Any]]] = {
     "D = 16": (16, {}),
     "D = 24": (24, {}),
     "D = 64": (64, {}),
-    "levels, D = 8": (8, {"levels": "auto", "item_reg": 1.0}),
-    "levels, D = 24": (24, {"levels": "auto", "item_reg": 1.0}),
     "unobserved, D = 16": (16, {"unobserved": 0.05}),
-    "unobserved and levels, D = 8": (8, {"unobserved": 0.05, "levels": "auto", "item_reg": 1.0}),
 }
 
 
@@ -86,7 +76,6 @@ def check(cuda: Cuda) -> None:
     for words, (size, options) in CASES.items():
         for kind, table in (("", ratings), (", weights", weighted)):
             wrong += not same_sweeps(cuda, words + kind, table, size, options)
-    wrong += not same_from_blocks(cuda, ratings)
     wrong += not same_answers(cuda, ratings)
     wrong += not same_errors(cuda, ratings)
     wrong += gpu_draws.check(cuda)
@@ -126,7 +115,7 @@ def same_sweeps(cuda: Cuda, words: str, table: Observations, size: int, options:
             steps.append(further.objective / ours.objective - 1.0)
             gap = max(gap, gpu.gap)
             state = new
-    exact = options.get("levels", 2) == 2 and size <= 16
+    exact = size <= 16
     # Beyond what is enumerated two searches from different points end at different ones, and users follow.
     close = max(map(abs, items)) <= 1e-6 and max(map(abs, wholes)) <= 1e-5 if exact else max(wholes) <= 1e-4
     good = close and max(map(abs, users)) <= 1e-5 and same and max(steps) <= 1e-7 and gap <= 1e-6
@@ -157,17 +146,6 @@ def user_objective(host: ThreadedEngine, state: State, psi: Any, index: int, dea
     theta, values = step.run(table.rows, psi, state.theta, dealer)
     totals = UserTotals.of(theta, values, centre, seen)
     return objective.quality(totals, squares_of(psi, host._item_centre), centre, len(theta), host._mass)[0]
-
-
-def same_from_blocks(cuda: Cuda, table: Observations) -> bool:
-    """A table that is sent in blocks gives the same numbers as one that is kept."""
-    kept = GpuEngine(problem(), table, cuda)
-    sent = GpuEngine(problem(), table, Cuda(memory="1MB"))
-    start = kept.start(np.random.default_rng(0), 16)
-    a, b = kept.sweep(start, 1, 1)[1].objective, sent.sweep(start, 1, 1)[1].objective
-    good = kept.resident and not sent.resident and abs(a / b - 1.0) < 1e-6
-    print(f"{'ok ' if good else 'NOT'} sent in blocks: objective {b / a - 1.0:+.1e}")
-    return good
 
 
 def same_answers(cuda: Cuda, ratings: Observations) -> bool:
@@ -380,7 +358,7 @@ def one_size(cuda: Cuda, data: Planted, size: int, copy: float, flops: float) ->
         times = []
         for _ in range(3):
             clock = Clock(cuda.cupy)
-            for _batch in summed_batches(cuda.cupy, side, factors, size, 0.0):
+            for _batch in summed_batches(cuda, side, factors, size, 0.0):
                 pass
             times.append(clock.lap())
         summed[side] = min(times)
@@ -469,111 +447,6 @@ def peer_sweep(data: Planted, size: int) -> float | None:
     return 1e3 * (took[1] - took[0]) / 6
 
 
-def streamed(cuda: Cuda) -> None:
-    """10^8 ratings that are sent in every sweep, beside the same that are kept."""
-    cp, n, size = cuda.cupy, 10**8, 16
-    columns = [
-        Column("ratings", ",.0f"),
-        Column("events", "d"),
-        Column("kept: sweep, ms", ".0f"),
-        Column("sent alone, ms", ".0f"),
-        Column("sent and swept, ms", ".0f"),
-        Column("GB/s over the link", ".1f"),
-        Column("a copy there, GB/s", ".1f"),
-        Column("computing that is hidden", ".0%"),
-    ]
-    table = Table("gpu-streamed", "A table sent in every sweep", "python benchmarks/gpu.py streamed", columns)
-    link = link_rate(cp)
-    data = planted(cuda, n)
-    engine = GpuEngine(problem(), data, cuda)  # type: ignore[arg-type]
-    kept = sweep_seconds(engine, size)
-    del engine
-    cp.get_default_memory_pool().free_all_blocks()
-    engine = GpuEngine(problem(), data, Cuda(memory="1MB"))  # type: ignore[arg-type]
-    assert not engine.resident
-    passes = []
-    for _ in range(3):
-        began = time.perf_counter()
-        for side in (engine.items, engine.users):
-            for _block in side.blocks():
-                pass
-        cp.cuda.Device().synchronize()
-        passes.append(time.perf_counter() - began)
-    alone, both = min(passes), sweep_seconds(engine, size)
-    sent = 2 * 8 * data.rows.indices.size
-    hidden = min(1.0, max(0.0, (alone + kept - both) / kept))
-    table.add(n, size, 1e3 * kept, 1e3 * alone, 1e3 * both, sent / both / GIGA, link / GIGA, hidden)
-    finish(table)
-
-
-def link_rate(cp: Any) -> float:
-    """Return bytes a second of a copy from the host's memory, pinned, to the GPU."""
-    there = cp.empty(1 << 28, cp.float32)
-    memory = cp.cuda.alloc_pinned_memory(there.nbytes)
-    here = np.frombuffer(memory, dtype=np.float32, count=there.size)
-    here[...] = 1.0
-    times = []
-    for _ in range(5):
-        clock = Clock(cp)
-        there.set(here)
-        times.append(clock.lap())
-    return there.nbytes / (1e-3 * min(times))
-
-
-def sweep_seconds(engine: GpuEngine, size: int, n: int = 6) -> float:
-    """Return the median time of a sweep, after one or two."""
-    state = engine.start(np.random.default_rng(0), size)
-    took = []
-    for index in range(1, n + 1):
-        state, record = engine.sweep(state, index, 1)
-        took.append(record.user_seconds + record.item_seconds)
-    return float(np.median(took[2:]))
-
-
-def on_cluster(cuda: Cuda) -> None:
-    """10^7 ratings on one worker with the GPU, beside the GPU without a cluster and a worker on threads."""
-    import distributed
-
-    columns = [
-        Column("where"),
-        Column("shards", "d"),
-        Column("first sweep, ms", ",.0f"),
-        Column("sweep, ms", ",.0f"),
-        Column("whole fit, s", ".1f"),
-        Column("objective", ",.1f"),
-    ]
-    table = Table("gpu-dask", "10^7 planted ratings, D = 16", "python benchmarks/gpu.py dask", columns)
-    data = planted(cuda, 10**7)
-    ids = (Vocabulary(np.arange(size)) for size in (data.n_users, data.n_items))
-    ratings = Observations(*ids, data.rows, Scale(0.0, 1.0))
-    point: dict[str, Any] = {"user_reg": 10.0, "item_reg": 0.0, "learn_from": "ratings", "random_state": 0, "tol": 0.0}
-
-    def measured(words: str, execution: Any, shards: int) -> None:
-        for _ in range(2):
-            began = time.perf_counter()
-            model = km.KolmogorovModel(16, **point, max_iter=8, execution=execution).fit(ratings)
-            whole = time.perf_counter() - began
-        took = [1e3 * (sweep.user_seconds + sweep.item_seconds) for sweep in model.history_]
-        table.add(words, shards, took[0], float(np.median(took[2:])), whole, model.history_[-1].objective)
-
-    measured("GPU, no cluster", cuda, 1)
-    measured("threads, no cluster", None, 1)
-    for words, gpu, threads, shard in (
-        ("Dask, one worker with the GPU", True, 1, 2 * 10**7),
-        ("Dask, one worker with the GPU", True, 1, 10**6),
-        ("Dask, one worker of 16 threads", False, 16, 10**6),
-    ):
-        with (
-            distributed.LocalCluster(
-                n_workers=1, threads_per_worker=threads, processes=True, dashboard_address=None, memory_limit=None
-            ) as cluster,
-            distributed.Client(cluster) as client,
-        ):
-            shards = len(list(ratings.rows.blocks(shard)))
-            measured(words, Dask(client, shard_ratings=shard, gpu=gpu, block_memory="1GB"), shards)
-    finish(table)
-
-
 def large(cuda: Cuda) -> None:
     """10^9 ratings."""
     sweeps(cuda, (10**9,), "gpu-large")
@@ -650,8 +523,6 @@ def draws(cuda: Cuda) -> None:
 PARTS: dict[str, Callable[[Cuda], None]] = {
     "sweeps": sweeps,
     "large": large,
-    "streamed": streamed,
-    "dask": on_cluster,
     "movielens": fit_movielens,
     "recommend": recommend,
     "draws": draws,

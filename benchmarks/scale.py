@@ -3,8 +3,7 @@
 `python benchmarks/scale.py packed` packs and fits 100 million planted ratings (a million users, a hundred thousand
 items) beside 10 million in memory; it needs about 12 GB of disk under the temporary directory.
 `python benchmarks/scale.py cluster` compares threads, Dask, Spark's ALS and implicit's ALS on 10 million ratings.
-Every run is a process of its own. `python benchmarks/scale.py model` reads the cost model out for 10^11 ratings, and
-`python benchmarks/scale.py gpus` for workers with a GPU each, by the rates that benchmarks/gpu.py measured.
+Every run is a process of its own. `python benchmarks/scale.py model` reads the cost model out for 10^11 ratings.
 """
 
 from __future__ import annotations
@@ -52,21 +51,6 @@ MODEL = [
     Column("seconds: network, 10 Gbit/s, six levels of the tree", ",.0f"),
     Column("seconds: scheduling", ",.0f"),
 ]
-GPUS = [
-    Column(""),
-    Column("entries of a worker on its GPU"),
-    Column("they are"),
-    Column("thetas there"),
-    Column("normal equations of a worker"),
-    Column("tasks"),
-    Column("seconds: computing", ".1f"),
-    Column("seconds: sending entries to the GPU", ".1f"),
-    Column("seconds: equations to the host, and adding at 20 GB/s", ".1f"),
-    Column("seconds: network, 10 Gbit/s", ".1f"),
-    Column("seconds: scheduling", ".0f"),
-]
-#: Bytes of the memory of an H200, and the share of it up to which entries, with room to send them, are kept there.
-DEVICE, KEPT = 150e9, 0.45
 SETTINGS: dict[str, Any] = {"learn_from": "ratings", "user_reg": 1.0, "random_state": 0, "tol": 0.0}
 
 
@@ -339,41 +323,6 @@ def model() -> None:
     finish(table)
 
 
-def gpus() -> None:
-    """Read the cost model out for workers with a GPU each: eight in one machine, and machines of one."""
-    overhead = in_process(_task_time)
-    swept = next(row for row in Table.read("gpu-large").rows if row[1] == EVENTS)
-    nanoseconds, link = 1e6 * swept[6] / swept[0], 1e9 * Table.read("gpu-streamed").rows[0][5]
-    print(
-        f"\n{nanoseconds:.3f} ns of a GPU per rating and sweep, {link / 1e9:.1f} GB/s to it; {overhead:.2f} ms per task"
-    )
-    users, items, ratings, block = 1e9, 1e6, 1e11, 1e9
-    title = "10^9 users, 10^6 items, 10^11 ratings; Dask, a GPU and a shard for each worker"
-    table = Table("scale-gpus", title, "python benchmarks/scale.py gpus", GPUS, transposed=True)
-    for words, workers, machines in (
-        ("one machine of 8 GPUs", 8, 1),
-        ("32 machines of one", 32, 32),
-        ("64 machines of one", 64, 64),
-    ):
-        found = cost(users, items, ratings, EVENTS, workers, 1, workers, block)
-        kept = 16 * ratings / workers + 32 * (users / workers + items) < KEPT * DEVICE
-        equations = items * 8 * EVENTS * (EVENTS + 1)
-        # In one machine all links are fed from one memory, which is read out as if it were no limit.
-        sent = 0.0 if kept else 16 * ratings / workers / link
-        added = 2 * equations / link + 3 * equations * workers / machines / 20e9
-        network = int(np.ceil(np.log2(machines))) * equations / 1.25e9
-        table.add(
-            words,
-            _bytes((12 if kept else 16) * ratings / workers),
-            "kept there" if kept else "sent in every sweep",
-            _bytes(4 * EVENTS * users / workers),
-            _bytes(equations),
-            f"{found['tasks']:,.0f}",
-            *(1e-9 * nanoseconds * ratings / workers, sent, added, network, found["tasks"] * overhead / 1e3),
-        )
-    finish(table)
-
-
 def _bytes(number: float) -> str:
     for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
         if number >= size or unit == "MB":
@@ -400,7 +349,7 @@ def _task_time() -> float:
         return 1e3 * (time.perf_counter() - began) / 5000
 
 
-PARTS: dict[str, Callable[[], None]] = {"packed": packed, "cluster": cluster, "model": model, "gpus": gpus}
+PARTS: dict[str, Callable[[], None]] = {"packed": packed, "cluster": cluster, "model": model}
 
 if __name__ == "__main__":
     os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -1,6 +1,7 @@
 """Fixtures shared by all tests."""
 
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +83,30 @@ def visits():
     truth = datasets.planted(n_users=60, n_items=40, n_events=4, random_state=1)
     users, items = np.nonzero(np.random.default_rng(0).random((60, 40)) < 0.6 * (truth.theta @ truth.psi.T))
     return Observations.from_arrays(users, items, np.ones(users.size))
+
+
+@pytest.fixture
+def cupy(monkeypatch):
+    from helpers.host_cupy import host_cupy
+
+    monkeypatch.setitem(sys.modules, "cupy", module := host_cupy())
+    return module
+
+
+@pytest.fixture
+def cuda(cupy, monkeypatch):
+    """A GPU that is the host, with small segments and batches so that small tables have many."""
+    from helpers import emulation
+    from kolmogorov.execution import Cuda
+    from kolmogorov.fitting import gpu as fitting
+    from kolmogorov.surface import gpu as surface
+
+    monkeypatch.setattr(Cuda, "kernel", lambda self, *given, **constants: emulation.function(*given, **constants))
+    monkeypatch.setattr(fitting, "SEGMENT", 16)
+    monkeypatch.setattr(fitting, "BATCH", 1 << 14)
+    monkeypatch.setattr(surface, "WORTH_PAIRS", 1)
+    monkeypatch.setattr(surface, "WORTH_SCORES", 1)
+    return Cuda()
 
 
 @pytest.fixture(scope="session")

@@ -490,19 +490,6 @@ def inside_share(psi, j, a, i, b):
     return held / len(psi)
 
 
-def summed_segments(gram, moment, first, last, base, pull):
-    """Add up normal equations of which only what is on and below the diagonal is known."""
-    square, line = np.array(base), np.array(pull)
-    for s in range(first, last):
-        square = square + gram[s]
-        line = line + moment[s]
-    size = len(line)
-    for i in range(size):
-        for j in range(i):
-            square[j, i] = square[i, j]
-    return square, line
-
-
 def completed_table(theta, psi, hidden=False):
     """The mean over models of what they say; the last row of either side stands for the unknown."""
     total = np.zeros((theta.shape[1] - 1, psi.shape[1] - 1))

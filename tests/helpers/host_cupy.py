@@ -8,13 +8,6 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 
 
-class Array(np.ndarray):
-    """An array that can be set from one on the host."""
-
-    def set(self, other, stream=None):
-        self[...] = other
-
-
 class _Quiet:
     def __init__(self, *args, **options):
         pass
@@ -25,13 +18,7 @@ class _Quiet:
     def __exit__(self, *error):
         pass
 
-    def record(self, stream=None):
-        pass
-
     def synchronize(self):
-        pass
-
-    def wait_event(self, event):
         pass
 
 
@@ -61,9 +48,7 @@ def host_cupy(*, memory: int = 1 << 30, capability: tuple[int, int] = (9, 0)) ->
     module.__spec__ = ModuleSpec("cupy", None)
     module.__getattr__ = lambda name: getattr(np, name)
     module.asnumpy = np.asarray
-    module.empty = lambda *args, **options: np.empty(*args, **options).view(Array)
     module.get_default_memory_pool = _Pool
-    module.get_default_pinned_memory_pool = _Pool
     runtime = SimpleNamespace(
         CUDARuntimeError=CUDARuntimeError,
         getDeviceCount=lambda: 1,
@@ -77,9 +62,6 @@ def host_cupy(*, memory: int = 1 << 30, capability: tuple[int, int] = (9, 0)) ->
         memory=SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
         compiler=SimpleNamespace(CompileException=CompileException),
         Device=_Quiet,
-        Stream=_Quiet,
-        Event=_Quiet,
         get_current_stream=_Quiet,
-        alloc_pinned_memory=lambda size: np.zeros(size, dtype=np.uint8),
     )
     return module

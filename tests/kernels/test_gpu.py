@@ -5,8 +5,7 @@ import pytest
 
 import naive
 from helpers import emulation
-from kolmogorov.fitting.gpu.factors import row_length
-from kolmogorov.fitting.gpu.solvers import lanes_of_row
+from kolmogorov.fitting.gpu import lanes_of_row, row_length
 from kolmogorov.solvers import resolve
 
 pytestmark = [
@@ -99,9 +98,11 @@ def test_pairwise_descent_ends_at_a_certified_point(size):
     start = np.zeros((n, length), np.float32)
     start[:, :size] = problems.rng.dirichlet(np.ones(size), size=n)
     x, values, gaps = np.full((n, length), np.nan, np.float32), np.full(n, np.nan), np.full(n, np.nan, np.float32)
-    kernel = emulation.function("rows/simplex.cu", "pairwise_descent", D=size, P=length, G=lanes, BITS=0)
+    kernel = emulation.function("rows/simplex.cu", "pairwise_descent", D=size, P=length, G=lanes)
     blocks = -(-n // (32 // lanes))
-    kernel((blocks,), (32,), (*problems.arguments, start, np.float32(5e-8), np.int32(500), x, values, gaps))
+    rows, segments, offset, gram, moment, *ridge = problems.arguments
+    given = (rows, segments, offset, gram.astype(np.float32), moment.astype(np.float32), *ridge)
+    kernel((blocks,), (32,), (*given, start, np.float32(5e-8), np.int32(500), x, values, gaps))
     found = x[:, :size].astype(float)
     best = resolve("simplex", "active_set").solve_batch(problems.whole, problems.answer, np.full((n, size), 1 / size))
     scale = np.abs(problems.values(best)).max() + problems.whole.max()
@@ -150,20 +151,3 @@ def test_flips_end_where_no_pair_helps(size):
     assert (values <= problems.values(unpacked(start, size)) + 1e-9).all()
     for q, m, row in zip(problems.whole, problems.answer, x, strict=True):
         assert naive.is_two_flip_optimal(q, m, row)
-
-
-@pytest.mark.parametrize("size", [1, 6, 16, 33])
-def test_moves_end_on_levels_where_no_pair_helps(size):
-    problems, levels = Problems(size, 2), np.linspace(-0.4, 1.4, 10)
-    start = np.zeros((2, problems.length), np.float32)
-    start[:, :size] = levels[problems.rng.integers(10, size=(2, size))]
-    out, values = np.full((2, problems.length), np.nan, np.float32), np.zeros(2)
-    kernel = emulation.function("levels/moves.cu", "multi_start", D=size, P=problems.length)
-    seeds = (np.uint64(5), np.int64(0))
-    kernel((1,), (64,), (*problems.arguments, levels, np.int32(10), start, *seeds, out, values))
-    places = np.abs(out[:, :size, None] - levels).argmin(axis=2)
-    x = levels[places]
-    np.testing.assert_array_equal(out[:, :size], x.astype(np.float32))
-    np.testing.assert_allclose(values, problems.values(x), rtol=1e-12, atol=1e-12)
-    for q, m, row in zip(problems.whole, problems.answer, x, strict=True):
-        assert naive.is_two_move_optimal(q, m, levels, row)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import re
 import signal
 from collections.abc import Iterator
@@ -26,11 +25,8 @@ def check_address(context: click.Context, parameter: click.Parameter, text: str 
 
 
 @contextmanager
-def cluster(address: str, shard_ratings: int, *, gpu: bool) -> Iterator[Dask]:
-    """Connect to a scheduler, or start workers here: ``local:4`` is four processes of one thread.
-
-    With `gpu` each worker here gets one of the GPUs in turn; workers elsewhere take the first that they see.
-    """
+def cluster(address: str, shard_ratings: int) -> Iterator[Dask]:
+    """Connect to a scheduler, or start workers here: ``local:4`` is four processes of one thread."""
     from kolmogorov._support.optional import require
     from kolmogorov.errors import ExecutionError
     from kolmogorov.execution import Dask
@@ -52,27 +48,11 @@ def cluster(address: str, shard_ratings: int, *, gpu: bool) -> Iterator[Dask]:
         finally:
             signal.signal(signal.SIGINT, before)
         with local, distributed.Client(local) as client:
-            if gpu:
-                _deal_gpus(client)
-            yield Dask(client, shard_ratings=shard_ratings, gpu=gpu)
+            yield Dask(client, shard_ratings=shard_ratings)
         return
     try:
         client = distributed.Client(address, timeout=10)
     except (OSError, TimeoutError) as error:
         raise ExecutionError(f"No Dask scheduler answers at {address}: {error}.") from None
     with client:
-        yield Dask(client, shard_ratings=shard_ratings, gpu=gpu)
-
-
-def _deal_gpus(client: Any) -> None:
-    """Let every worker see one GPU; none of them has looked at it yet."""
-    from kolmogorov.execution import Cuda
-
-    seen = os.environ.get("CUDA_VISIBLE_DEVICES")
-    gpus = seen.split(",") if seen else [str(number) for number in range(Cuda().count())]
-    for number, worker in enumerate(sorted(client.nthreads())):
-        client.run(_see, gpus[number % len(gpus)], workers=[worker])
-
-
-def _see(gpu: str) -> None:
-    os.environ["CUDA_VISIBLE_DEVICES"] = gpu
+        yield Dask(client, shard_ratings=shard_ratings)

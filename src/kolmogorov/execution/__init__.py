@@ -1,8 +1,10 @@
-"""How shares of rows are dealt out. Every row's result depends on the row alone, so the dealer cannot matter."""
+"""Where work is done. Every row's result depends on the row alone, so the place cannot matter.
 
-from kolmogorov.execution.dask import Dask
-from kolmogorov.execution.distributed import DistributedTable, distributed_table
-from kolmogorov.execution.gpu.cuda import Cuda
+`threads` deals shares of rows, `cuda` knows a GPU and its kernels, `dask` a cluster and tables that lie in it.
+"""
+
+from kolmogorov.execution.cuda import Cuda
+from kolmogorov.execution.dask import Dask, DistributedTable, distributed_table
 from kolmogorov.execution.threads import Threads
 
 __all__ = ["Cuda", "Dask", "DistributedTable", "Threads", "distributed_table"]

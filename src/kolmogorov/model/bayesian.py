@@ -385,8 +385,6 @@ class BayesianKolmogorovModel(EventModel):
         super()._check_parameters()
         if self.max_seconds is not None and isinstance(self.execution, Dask):
             raise ParameterError("'max_seconds' does not go with 'execution': chains on a cluster are not cut short.")
-        if isinstance(self.execution, Dask) and self.execution.gpu:
-            raise ParameterError("Chains on a cluster run on threads. Leave 'gpu' out, or draw on one GPU: Cuda().")
 
     def _plan(self, table: Observations, *, learned: bool = True) -> Plan:
         """Return what `fit` would sample of a table; the number of events may be a guess."""

@@ -39,8 +39,6 @@ def why_ratings(model: Any, table: Any) -> str | None:
         return "the table is in a cluster"
     if model.unobserved != 0.0 and model.execution is not None:
         return "tables in which only yes is recorded are completed on threads"
-    if isinstance(model.execution, Dask) and model.execution.gpu:
-        return "chains do not run on the GPUs of a cluster"
     if len(table) > MOST_RATINGS:
         return f"there are {len(table):,} of them, and draws are made of up to {MOST_RATINGS:,}"
     return None

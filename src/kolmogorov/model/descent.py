@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import numbers
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,13 @@ from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.fitted.base import by_users, checked, item_counts
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.pull import Pull
+from kolmogorov.fitting.cluster import sharded_engine
 from kolmogorov.fitting.descent.checkpoint import Checkpoint
-from kolmogorov.fitting.descent.engine import RatingsEngine
+from kolmogorov.fitting.descent.engine import RatingsEngine, threaded_engine
 from kolmogorov.fitting.descent.multi_start import MultiStart
 from kolmogorov.fitting.descent.objective import Mass
-from kolmogorov.fitting.engines import opened_engine
+from kolmogorov.fitting.descent.problem import Problem
+from kolmogorov.fitting.gpu import gpu_engine
 from kolmogorov.model.problem import events_of, problem_of
 from kolmogorov.solvers import RowSolver
 
@@ -37,7 +40,7 @@ def run(model: Any, table: Any, execution: Threads | Cuda | Dask, keep_interrupt
     problem = problem_of(model, n_events)
     max_iter = _SWEEPS if model.max_iter == "auto" else int(model.max_iter)
     n_init = _STARTS if model.n_init == "auto" else int(model.n_init)
-    with one_blas_thread(), opened_engine(execution, problem, table) as engine:
+    with one_blas_thread(), _opened(execution, problem, table) as engine:
         found = MultiStart(
             engine,
             n_events=n_events,
@@ -71,6 +74,17 @@ def run(model: Any, table: Any, execution: Threads | Cuda | Dask, keep_interrupt
         levels=settled.grid,
     )
     return checked(fitted), found.interrupted
+
+
+def _opened(
+    execution: Threads | Cuda | Dask, problem: Problem, table: Any
+) -> AbstractContextManager[RatingsEngine[Any]]:
+    """Open the engine that the descent runs on."""
+    if isinstance(execution, Dask):
+        return sharded_engine(execution, problem, table)
+    if isinstance(execution, Cuda):
+        return gpu_engine(execution, problem, table)
+    return threaded_engine(execution, problem, table)
 
 
 def _average_item(solver: RowSolver, theta: Floats, psi: Floats) -> Floats:

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
 
 import numpy as np
 
@@ -16,11 +18,13 @@ from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.fitted.base import by_users, entry_rows
 from kolmogorov.fitted.emission import chances_of_yes, hides_ratings
 from kolmogorov.fitted.posterior import Posterior
+from kolmogorov.sampling.chains.running import threaded_group
 from kolmogorov.sampling.chains.source import ChainSource, chain_kind
-from kolmogorov.sampling.chains.state import Sample, SamplerState
+from kolmogorov.sampling.chains.state import ChainState, Sample, SamplerState
 from kolmogorov.sampling.checkpoint import ChainCheckpoint
+from kolmogorov.sampling.cluster import ClusterGroups
 from kolmogorov.sampling.features import Features
-from kolmogorov.sampling.groups import ChainGroup, chain_groups
+from kolmogorov.sampling.gpu import gpu_group
 from kolmogorov.sampling.plan import LOOKS, Plan
 
 #: Seconds that chains are left to themselves, about, and sweeps at most: what a callback waits for. By judgement.
@@ -49,6 +53,32 @@ class SamplingProgress:
     n_chains: int
     n_sweeps: int
     rmse: float | None
+
+
+class ChainGroup(Protocol):
+    """Some chains, all after the same number of sweeps."""
+
+    #: Whether nothing is seen of them before their last sweep.
+    unseen: bool
+
+    def __len__(self) -> int: ...
+
+    def run(self, sweeps: range, plan: Plan) -> list[list[Sample]]:
+        """Go through some sweeps; return, for each that the plan keeps, the models of all chains."""
+
+    def states(self) -> list[ChainState]:
+        """Return where they are."""
+
+
+def _groups(
+    execution: Threads | Cuda | Dask, source: ChainSource
+) -> Callable[[SamplerState], AbstractContextManager[ChainGroup]]:
+    """Return what opens the next group: of chains that are under way, if there are any, or else of those to come."""
+    if isinstance(execution, Dask):
+        return ClusterGroups(execution, source)
+    if isinstance(execution, Cuda):
+        return partial(gpu_group, execution, source)
+    return partial(threaded_group, execution, source)
 
 
 @dataclass
@@ -100,7 +130,7 @@ class Sampler:
         for chain in progress.samples:
             self._look(*chain)
         with execution as place:
-            opened = chain_groups(place, ChainSource(self.plan, self.table, self.features, progress.seed))
+            opened = _groups(place, ChainSource(self.plan, self.table, self.features, progress.seed))
             while progress.chain < self.plan.n_chains and self._worth_another() and not self._enough():
                 if self._run_group(opened(progress)):
                     return

@@ -16,7 +16,6 @@ from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.entries.view import View
 from kolmogorov.execution import Cuda
 from kolmogorov.fitted.base import Trained
-from kolmogorov.kernels.gpu import function
 
 #: Fewer pairs, or fewer scores, are not worth sending; times the models that are asked. By judgement, as all here.
 WORTH_PAIRS, WORTH_SCORES = 1 << 16, 1 << 22
@@ -72,7 +71,7 @@ class GpuModel:
         """Return the probabilities of aligned rows, the mean over draws where there are some."""
         cupy = self._cupy
         out = np.empty(users.size)
-        kernel = function("rows/products.cu", "mean_products", WIDE=int(self._theta.dtype == np.float64))
+        kernel = self._cuda.kernel("rows/products.cu", "mean_products", WIDE=int(self._theta.dtype == np.float64))
         lengths = (np.int64(self._theta.shape[1]), np.int64(self._psi.shape[1]))
         shape = (np.int32(self._n_draws), np.int32(self._size), *lengths, np.int32(self._hidden))
         for first in range(0, users.size, _PAIRS):
@@ -113,7 +112,7 @@ class GpuModel:
         # One more entry, so that a search past the last finds something that is no item.
         entries = cupy.asarray(np.append(seen.indices, -1).astype(np.int32))
         common = (entries, cupy.asarray(rules.counts.astype(np.int32)), np.int32(rules.min_count), np.int32(k))
-        kernel = function("ranking.cu", "best_items")
+        kernel = self._cuda.kernel("ranking.cu", "best_items")
         room = 8 * _WARPS * (k + (k + 1) // 2)
 
         def rank(scores: Any, hidden: Rows) -> Any:
@@ -137,14 +136,14 @@ class GpuModel:
         said = self._said(cupy.ascontiguousarray(theta @ self._psi[:, items].transpose(0, 2, 1).astype(np.float64)))
         place = lower * (draws - 1)
         low = cupy.empty((len(users), self._n_items), dtype=np.float64)
-        kernel = function("draws/averages.cu", "low_quantile", KEPT=min(int(place) + 2, draws))
+        kernel = self._cuda.kernel("draws/averages.cu", "low_quantile", KEPT=min(int(place) + 2, draws))
         kernel((-(-low.size // 256),), (256,), (np.int64(low.size), np.int32(draws), np.float64(place), said, low))
         return self._cut(said.mean(axis=0)), self._cut(low)
 
     def _said(self, products: Any) -> Any:
         """Return what each model says: its products, or in their place the chances of a yes that they mean."""
         if self._hidden:
-            kernel = function("rows/products.cu", "chances_of_yes", WIDE=1)
+            kernel = self._cuda.kernel("rows/products.cu", "chances_of_yes", WIDE=1)
             kernel((-(-products.size // 256),), (256,), (np.int64(products.size), products))
         return products
 
@@ -152,17 +151,24 @@ class GpuModel:
         return self._cupy.clip(chance, 0.0, 1.0)
 
 
-def pairs_on_gpu(execution: Cuda, fitted: Trained, users: Rows, items: Rows) -> Floats:
-    """Return the probabilities of aligned rows, from the GPU where they are many."""
-    if users.size * _models(fitted) < WORTH_PAIRS:
+def pair_probabilities(execution: Any, fitted: Trained, users: Rows, items: Rows) -> Floats:
+    """Return the probabilities of aligned rows; from the GPU, if that is the execution, where they are many."""
+    if not isinstance(execution, Cuda) or users.size * _models(fitted) < WORTH_PAIRS:
         return fitted.at_rows(users, items)
     with execution as cuda, cuda.guarded(_ADVICE):
         return GpuModel(cuda, fitted).at_rows(users, items)
 
 
-def lists_on_gpu(execution: Cuda, fitted: Trained, users: Rows, hidden: Rows, rules: ListRules) -> Lists | None:
-    """Return the best items of users, or None where they are few or their lists longer than a GPU makes them."""
-    if rules.n > LONGEST_LIST or users.size * rules.counts.size * _models(fitted) < WORTH_SCORES:
+def lists_at_once(execution: Any, fitted: Trained, users: Rows, hidden: Rows, rules: ListRules) -> Lists | None:
+    """Return the best items of all users, or None where they are made here, some users at a time.
+
+    A GPU makes them where they are many, and not too long. What the users `hidden` were observed with is left out.
+    """
+    if (
+        not isinstance(execution, Cuda)
+        or rules.n > LONGEST_LIST
+        or users.size * rules.counts.size * _models(fitted) < WORTH_SCORES
+    ):
         return None
     if rules.lower is not None and (fitted.item_known & ~fitted.item_seen).any():
         # Where attributes place an item is one thing, and how far from there it may be another.

@@ -19,9 +19,8 @@ from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.data.entries.view import View
 from kolmogorov.errors import DataError
 from kolmogorov.fitted.base import Trained
-from kolmogorov.surface.bulk import lists_at_once, pair_probabilities
 from kolmogorov.surface.frames import pair_frame
-from kolmogorov.surface.gpu import ListRules, Lists
+from kolmogorov.surface.gpu import ListRules, Lists, lists_at_once, pair_probabilities
 from kolmogorov.surface.guests import observations_of
 from kolmogorov.surface.ids import Strangers, Unknown, id_of, pair_rows, rows_in_blocks, rows_of
 from kolmogorov.surface.ranking import LOWER, Askers, as_columns, best, least_count

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,8 @@ from kolmogorov.data.reading.frames.long_format import named_roles, refuse_long_
 from kolmogorov.data.reading.frames.native import frame_of
 from kolmogorov.data.table.trainable import check_any, check_trainable
 from kolmogorov.errors import DataError, KolmogorovWarning
-from kolmogorov.execution import Dask
-from kolmogorov.execution.distributed import DistributedTable, is_distributed
+from kolmogorov.execution import Dask, DistributedTable
+from kolmogorov.execution.dask import is_distributed
 
 _EXPECTED = "Expected Observations, or a table of numbers with one row per user and one column per item"
 
@@ -68,15 +67,9 @@ def table_of(model: Any, X: Any, *, reset: bool) -> Observations:
     return Observations(observations.users, model.fitted_.items, observations.rows, observations.scale)
 
 
-@singledispatch
 def learned_table(execution: Any, model: Any, X: Any) -> Any:
     """Return what `fit` was given as engines of an execution take it: observations here, or a table in a cluster."""
-    return table_of(model, X, reset=True)
-
-
-@learned_table.register
-def _(execution: Dask, model: Any, X: Any) -> Any:
-    if not is_distributed(X):
+    if not (isinstance(execution, Dask) and is_distributed(X)):
         return table_of(model, X, reset=True)
     if hasattr(model, "feature_names_in_"):
         del model.feature_names_in_

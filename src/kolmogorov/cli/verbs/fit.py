@@ -114,7 +114,7 @@ _MOST_EVENTS = 16
     click.option(
         "--gpu",
         is_flag=True,
-        help="Fit on an NVIDIA GPU; with --dask, on the GPUs of the workers. Needs the extra 'cuda'.",
+        help="Fit on an NVIDIA GPU. Needs the extra 'cuda'.",
     ),
     click.option(
         "--shard-ratings", default=1_000_000, show_default=True, help="With --dask: ratings in a shard, about."
@@ -157,7 +157,6 @@ def command(
       kolmogorov fit clicks.csv --only-yes --test-size 0.2 -o clicks.km
       kolmogorov fit table.kmt --dask local:4 -o model.km
       kolmogorov fit table.kmt --gpu --point --events 16 -o model.km
-      kolmogorov fit table.kmt --gpu --dask local:8 --shard-ratings 100000000 -o model.km
       kolmogorov fit votes.csv --map yes=1,abstain=0.5,no=0 --missing absent --titles motions.csv -o votes.km
       zcat votes.tsv.gz | kolmogorov fit - -o votes.km
     """
@@ -170,14 +169,16 @@ def command(
         raise click.UsageError("A model is written to a file, not to standard output.")
     if dask is None:
         refuse_given(["shard_ratings"], "goes only with --dask")
+    elif gpu:
+        raise click.UsageError("--gpu does not go with --dask: workers of a cluster compute on their processors.")
     say = console(stderr=True)
     say.quiet = quiet
     with ExitStack() as stack:
         if quiet:
             stack.enter_context(silence())
-        execution = _gpu() if gpu and dask is None else None
+        execution = _gpu() if gpu else None
         if dask is not None:
-            execution = stack.enter_context(cluster(dask, shard_ratings, gpu=gpu))
+            execution = stack.enter_context(cluster(dask, shard_ratings))
         # What is wrong with the settings is said before a file is read, which may take minutes.
         model = unfitted_model(options, n_events=events, random_state=seed, n_jobs=jobs, execution=execution)
         model._check_parameters()

@@ -4,7 +4,6 @@
 #include "randomness.cuh"
 
 #define EVERY_LANE 0xffffffffu
-#define FEW 16       // Up to so many draws are made one by one.
 #define TRIES 1000   // Proposals after which a rejection sampler gives up.
 #define NEVER -40.0  // A log weight so far below the best is never drawn.
 
@@ -69,25 +68,6 @@ __device__ inline double gamma_number(unsigned long long& state, double shape) {
         if (log(uniform(state)) < 0.5 * x * x + d - d * v + d * log(v)) return d * v * boost;
     }
     return shape * boost;
-}
-
-// A binomial number, in a number of steps that grows with the logarithm of n (Devroye 1986, X.4.4).
-__device__ inline int binomial(unsigned long long& state, int n, double p) {
-    int found = 0;
-    while (n > FEW) {
-        const int i = (n + 1) / 2;
-        const double a = gamma_number(state, i), b = gamma_number(state, n + 1 - i), middle = a / (a + b);
-        if (middle <= p) {
-            found += i;
-            n -= i;
-            p = (p - middle) / (1.0 - middle);
-        } else {
-            n = i - 1;
-            p = p / middle;
-        }
-    }
-    for (int k = 0; k < n; ++k) found += uniform(state) < p;
-    return found;
 }
 
 __device__ inline double lane_sum(double x) {

@@ -1,16 +1,23 @@
-"""An NVIDIA GPU: is there one, what it is called, how much it holds, and what is said where it does not work."""
+"""An NVIDIA GPU: what was found, how much it holds, the kernels that are built for it, and what is said without one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+import kolmogorov.kernels
 from kolmogorov._support.optional import require
+from kolmogorov._support.progress import notice
 from kolmogorov._support.validation import Integer, byte_count, check_parameters
 from kolmogorov._support.wording import Message
 from kolmogorov.errors import ExecutionError
+
+#: Where the `.cu` files are, beside the compiled functions of the same names.
+FOLDER = Path(kolmogorov.kernels.__file__).parent
 
 #: Share of the free memory of a GPU that a fit takes; by judgement.
 _SHARE = 0.9
@@ -42,8 +49,7 @@ class Cuda:
     number : int
         Number of the GPU, where there are several.
     memory : int or str, optional
-        Bytes of its memory to use at most, such as ``"8GB"``; by default nine tenths of what is free. A table that
-        would take more than half of that is sent in blocks in every sweep.
+        Bytes of its memory to use at most, such as ``"8GB"``; by default nine tenths of what is free.
 
     Examples
     --------
@@ -75,7 +81,6 @@ class Cuda:
 
     def __exit__(self, *error: object) -> None:
         self.cupy.get_default_memory_pool().free_all_blocks()
-        self.cupy.get_default_pinned_memory_pool().free_all_blocks()
         self._scope.__exit__(*error)
 
     def found(self) -> GpuProperties:
@@ -105,6 +110,13 @@ class Cuda:
                 f"{found.name} has compute capability {found.capability / 10:.1f}; GPU kernels need 8.0 (Ampere, 2020) "
                 "or later. Fit without execution."
             )
+
+    def kernel(self, path: str, name: str, **constants: int) -> Any:
+        """Return the kernel `name` of a `.cu` file, built for the current GPU with some constants.
+
+        CuPy keeps what was built on disk, so that this takes a second or so once per machine.
+        """
+        return _built(self.cupy.cuda.Device().id, path, tuple(sorted(constants.items()))).get_function(name)
 
     def budget(self) -> int:
         """Return the bytes that a fit may take now."""
@@ -144,3 +156,12 @@ def _no_gpu(runtime: Any, error: Exception) -> str:
             )
         return "There is no NVIDIA driver here, so no GPU can be used. Fit without execution, or install the driver."
     return f"There is no NVIDIA GPU here ({text}). Fit without execution."
+
+
+@cache
+def _built(gpu: int, path: str, constants: tuple[tuple[str, int], ...]) -> Any:
+    if not _built.cache_info().currsize:
+        notice("compiling kernels for this GPU; once per installation, some seconds")
+    cupy = require("cupy", extra="cuda", purpose="A GPU")
+    options = ("--std=c++17", f"-I{FOLDER}", *(f"-D{name}={value}" for name, value in constants))
+    return cupy.RawModule(code=(FOLDER / path).read_text(encoding="utf-8"), options=options)

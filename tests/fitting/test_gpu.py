@@ -10,10 +10,8 @@ from kolmogorov.execution import Cuda, Threads
 from kolmogorov.fitting.descent.engine import ThreadedEngine
 from kolmogorov.fitting.descent.objective import Objective
 from kolmogorov.fitting.descent.problem import Problem
-from kolmogorov.fitting.gpu.engine import GpuEngine
+from kolmogorov.fitting.gpu import GpuEngine
 from kolmogorov.solvers import resolve
-
-LEVELS = [-0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2]
 
 
 @pytest.fixture(scope="module")
@@ -28,10 +26,9 @@ def table():
     return Observations.from_arrays(users[kept], items[kept], values, maximum=1.0)
 
 
-def problem(levels=2, **options):
+def problem(**options):
     settings = {"user_reg": 0.7, "item_reg": 0.0, "prior": "mean", "unobserved": 0.0} | options
-    solver = resolve("binary", "auto") if levels == 2 else resolve("levels", "coordinate")
-    return Problem(resolve("simplex", "active_set"), solver, Objective(**settings), levels)
+    return Problem(resolve("simplex", "active_set"), resolve("binary", "auto"), Objective(**settings))
 
 
 def weighted(table):
@@ -63,46 +60,21 @@ def test_sweeps_agree_with_those_on_threads(cuda, table, size, options, heavy):
     back.validate(data.n_users, data.n_items, size, binary=True)
 
 
-@pytest.mark.parametrize("options", [{"item_reg": 0.3}, {"unobserved": 0.05, "item_reg": 0.3}], ids=str)
-def test_levels_never_rise_and_stay_on_the_grid(cuda, table, options):
-    engine = GpuEngine(problem(LEVELS, **options), table, cuda)
-    state = engine.start(np.random.default_rng(1), 4)
-    objectives = []
-    for index in range(1, 6):
-        state, record = engine.sweep(state, index, 5)
-        objectives.append(record.objective)
-    back = engine.collect(state)
-    assert (np.diff(objectives) <= 1e-6 * objectives[0]).all()
-    assert np.isin(back.psi, LEVELS).all()
-    back.validate(table.n_users, table.n_items, 4, binary=False, levels=np.array(LEVELS))
-
-
-def test_first_sweep_of_levels_is_no_worse_than_on_threads(cuda, table):
-    with Threads(1) as dealer:
-        host = ThreadedEngine(problem(LEVELS, item_reg=0.3), table, dealer)
-        gpu = GpuEngine(problem(LEVELS, item_reg=0.3), table, cuda)
-        state = host.start(np.random.default_rng(1), 4)
-        reached = host.sweep(state, 1, 5)[1].objective
-        assert gpu.sweep(gpu.spread(state), 1, 5)[1].objective <= reached * (1.0 + 1e-3)
-
-
-def test_same_seed_same_bits_and_blocks_do_not_matter(cuda, table):
+def test_same_seed_same_bits(cuda, table):
     def fitted(execution):
         return km.KolmogorovModel(
             5, learn_from="ratings", user_reg=1.0, random_state=3, max_iter=4, execution=execution
         ).fit(table)
 
-    kept, again = fitted(cuda), fitted(cuda)
-    sent = fitted(Cuda(memory=1))
-    for other in (again, sent):
-        np.testing.assert_array_equal(kept.theta_, other.theta_)
-        np.testing.assert_array_equal(kept.psi_, other.psi_)
+    once, again = fitted(cuda), fitted(cuda)
+    np.testing.assert_array_equal(once.theta_, again.theta_)
+    np.testing.assert_array_equal(once.psi_, again.psi_)
 
 
-def test_a_table_that_does_not_fit_is_sent_in_blocks(cuda, table):
-    assert GpuEngine(problem(), table, cuda).resident
-    assert not GpuEngine(problem(), table, Cuda(memory=1)).resident
-    assert not GpuEngine(problem(), weighted(table), Cuda(memory=1)).resident
+def test_a_table_that_does_not_fit_is_refused(cuda, table):
+    small = Cuda(memory=1000)
+    with pytest.raises(ExecutionError, match=r"takes 0\.0 GB of a GPU's memory, and this one has 0\.0 GB .*Dask"):
+        km.KolmogorovModel(4, learn_from="ratings", execution=small).fit(table)
 
 
 def test_values_that_are_many_take_four_bytes(cuda):
@@ -138,7 +110,7 @@ def test_packed_tables(cuda, table, tmp_path):
     km.pack(table, path)
     options = {"learn_from": "ratings", "user_reg": 1.0, "random_state": 3, "max_iter": 3}
     direct = km.KolmogorovModel(4, **options, execution=cuda).fit(table)
-    mapped = km.KolmogorovModel(4, **options, execution=Cuda(memory=1)).fit(Observations.open(path))
+    mapped = km.KolmogorovModel(4, **options, execution=cuda).fit(Observations.open(path))
     np.testing.assert_array_equal(direct.psi_, mapped.psi_)
 
 
@@ -193,7 +165,9 @@ def test_more_events_than_a_word_has_bits(cuda, table):
         km.KolmogorovModel(65, learn_from="ratings", execution=cuda).fit(table)
 
 
-@pytest.mark.parametrize("solver", [{"user_solver": "frank_wolfe"}, {"item_solver": "gd"}, {"levels": "chances"}])
+@pytest.mark.parametrize(
+    "solver", [{"user_solver": "frank_wolfe"}, {"item_solver": "gd"}, {"levels": "chances"}, {"levels": [0, 1, 2]}]
+)
 def test_solvers_that_have_no_kernel(cuda, table, solver):
     with pytest.raises(ParameterError, match="does not run on a GPU"):
         km.KolmogorovModel(4, learn_from="ratings", execution=cuda, **solver).fit(table)

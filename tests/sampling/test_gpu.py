@@ -5,17 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from helpers import emulation
 from helpers.planned import planned
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.execution import Cuda, Threads
+from kolmogorov.kernels.draws.hidden import NOISE
+from kolmogorov.sampling import gpu
 from kolmogorov.sampling.chains.gaussian import GaussianChain
+from kolmogorov.sampling.chains.probit import ProbitChain
 from kolmogorov.sampling.chains.start import started
 from kolmogorov.sampling.features import pattern_features
-from kolmogorov.sampling.gpu import chain as gpu_chain
-from kolmogorov.sampling.gpu.gaussian import GaussianGpuChains
-from kolmogorov.sampling.gpu.priors import (
+from kolmogorov.sampling.gpu import GpuChains
+from kolmogorov.sampling.gpu_priors import (
     Described,
     learned_psi_priors,
     located_thetas,
@@ -25,8 +26,7 @@ from kolmogorov.sampling.gpu.priors import (
 )
 from kolmogorov.sampling.priors import NoisePrior, PsiPrior, ThetaPrior, redrawn_shape, scored, stepped
 
-LEVELS, TWO = np.arange(-5, 11) / 5.0, np.array([0.0, 1.0])
-needs_compiler = pytest.mark.skipif(emulation.COMPILER is None, reason="no C++ compiler to run kernels of a GPU with")
+LEVELS, TWO, HIDDEN_LEVELS = np.arange(-5, 11) / 5.0, np.array([0.0, 1.0]), np.arange(-6, 11) / 4.0
 
 
 @pytest.fixture(scope="module")
@@ -56,17 +56,16 @@ def _chain(table, seed=5, **more):
     )
 
 
-@needs_compiler
 @pytest.mark.parametrize(
     ("weighted", "unobserved", "long", "levels"),
     [(False, 0.0, 512, LEVELS), (True, 0.2, 6, LEVELS), (False, 0.0, 512, TWO)],
 )
 def test_a_sweep_draws_what_chains_on_threads_do(table, cuda, monkeypatch, weighted, unobserved, long, levels):
-    monkeypatch.setattr(gpu_chain, "LONG", long)
+    monkeypatch.setattr(gpu, "LONG", long)
     table = _weighted(table) if weighted else table
     chains = [_chain(table, seed, unobserved=unobserved, levels=levels) for seed in (5, 6)]
     states = [chain.sweep(started([chain], chain.dealer)[0], 1, learning=True) for chain in chains]
-    batch = GaussianGpuChains(cuda, chains, states)
+    batch = GpuChains(cuda, chains, states)
     with cuda:
         batch.sweep(2, learning=False)
     for chain, state, mine in zip(chains, states, batch.states(), strict=True):
@@ -76,11 +75,10 @@ def test_a_sweep_draws_what_chains_on_threads_do(table, cuda, monkeypatch, weigh
         mine.validate(table.n_users, table.n_items, 4, levels)
 
 
-@needs_compiler
 def test_priors_are_learned_from_what_was_drawn(table, cuda):
     chains = [_chain(table, seed) for seed in (5, 6)]
     states = [chain.sweep(started([chain], chain.dealer)[0], 1, learning=True) for chain in chains]
-    batch = GaussianGpuChains(cuda, chains, states)
+    batch = GpuChains(cuda, chains, states)
     batch.sweep(2, learning=True)
     for chain, state, mine in zip(chains, states, batch.states(), strict=True):
         users = state.theta_prior.shrunk(mine.theta, chain.seen_users)
@@ -94,14 +92,13 @@ def test_priors_are_learned_from_what_was_drawn(table, cuda):
         assert np.corrcoef(mine.psi_prior.precision.ravel(), state.psi_prior.precision.ravel())[0, 1] > 0.5
 
 
-@needs_compiler
 def test_noise_is_drawn_given_what_is_left(table, cuda):
     chain = _chain(table, unobserved=0.2)
     state = replace(started([chain], chain.dealer)[0], scale=1e6)
     # With so large a scale the gamma number alone is random, and equal for equal residuals; without one it is divided.
     found = []
     for scale in (1e6, 1e-6):
-        batch = GaussianGpuChains(cuda, [chain], [replace(state, scale=scale)])
+        batch = GpuChains(cuda, [chain], [replace(state, scale=scale)])
         batch.draw_psis(1)
         batch.draw_thetas(1)
         found.append(batch.states()[0])
@@ -110,11 +107,10 @@ def test_noise_is_drawn_given_what_is_left(table, cuda):
     np.testing.assert_allclose(found[1].noise, np.maximum((1e-6 + 0.5 * residual) * drawn, 1e-6), rtol=1e-3)
 
 
-@needs_compiler
 def test_noise_is_inverse_gamma(table, cuda):
     chains = [_chain(table, seed) for seed in range(40)]
     state = started([chains[0]], chains[0].dealer)[0]
-    batch = GaussianGpuChains(cuda, chains, [state] * len(chains))
+    batch = GpuChains(cuda, chains, [state] * len(chains))
     batch.draw_thetas(1)
     off = []
     for mine in batch.states():
@@ -125,11 +121,10 @@ def test_noise_is_inverse_gamma(table, cuda):
     assert 0.8 < np.var(off) < 1.25
 
 
-@needs_compiler
 def test_what_is_kept_is_what_chains_on_threads_keep(table, cuda):
     chains = [_chain(table, seed) for seed in (5, 6)]
     states = [started([chain], chain.dealer)[0] for chain in chains]
-    batch = GaussianGpuChains(cuda, chains, states)
+    batch = GpuChains(cuda, chains, states)
     for chain, state, mine in zip(chains, batch.states(), batch.kept(), strict=True):
         yours = chain.sample(state)
         for name in ("theta", "psi", "noise"):
@@ -216,12 +211,11 @@ SHORT = {
 }
 
 
-@needs_compiler
 @pytest.mark.parametrize("levels", ["auto", 2])
 def test_a_fit_is_the_same_from_run_to_run_and_in_waves(table, cuda, monkeypatch, levels):
     seen, options = [], {"levels": levels, "execution": cuda, **SHORT}
     models = [planned(4, callback=seen.append, **options).fit(table), planned(4, **options).fit(table)]
-    monkeypatch.setattr("kolmogorov.sampling.gpu.group.fitting_chains", lambda *given: 2)
+    monkeypatch.setattr("kolmogorov.sampling.gpu.fitting_chains", lambda *given: 2)
     models.append(planned(4, **options).fit(table))
     for other in models[1:]:
         assert np.array_equal(models[0].posterior_.theta, other.posterior_.theta)
@@ -232,7 +226,6 @@ def test_a_fit_is_the_same_from_run_to_run_and_in_waves(table, cuda, monkeypatch
     assert (models[0].posterior_.levels.size == 2) is (levels == 2)
 
 
-@needs_compiler
 def test_a_checkpoint_goes_on_to_the_same_draws(table, cuda, monkeypatch, tmp_path):
     whole = planned(4, execution=cuda, **SHORT).fit(table)
 
@@ -253,7 +246,6 @@ def test_a_checkpoint_goes_on_to_the_same_draws(table, cuda, monkeypatch, tmp_pa
     assert on_threads.posterior_.n_chains == 3
 
 
-@needs_compiler
 @pytest.mark.parametrize("levels", [2, "chances"])
 def test_one_model_is_learned_from_draws_of_a_gpu(table, cuda, monkeypatch, levels):
     for name, size in (("SHORT_BURN_IN", 10), ("SHORT_SAMPLES", 5)):
@@ -277,3 +269,44 @@ def test_more_events_than_a_block_has_room_for_are_refused(table, cuda):
 def test_a_gpu_that_is_too_small_is_named(table, cuda, monkeypatch):
     with pytest.raises(ExecutionError, match="takes .* GB of the GPU's memory"):
         planned(4, execution=Cuda(memory=1000), **SHORT).fit(table)
+
+
+# --- yes and no, behind which ratings are hidden ----------------------------------------------------------------------
+
+
+def _answers(*, weighted):
+    rng = np.random.default_rng(0)
+    users, items = np.nonzero(rng.random((20, 15)) < 0.4)
+    weights = {"weights": rng.choice([1, 2, 40], size=len(users)).astype(float)} if weighted else {}
+    return Observations.from_arrays(users, items, rng.integers(2, size=len(users)), maximum=1, minimum=0, **weights)
+
+
+def _hidden(table, seed):
+    features, dealer = pattern_features(table, 2), Threads(1)
+    return ProbitChain(table, features, n_events=4, concentration=None, seed=seed, dealer=dealer, levels=HIDDEN_LEVELS)
+
+
+@pytest.mark.parametrize(("weighted", "long"), [(False, 512), (True, 4), (False, 4)])
+def test_a_sweep_of_hidden_ratings_draws_what_chains_on_threads_do(cuda, monkeypatch, weighted, long):
+    monkeypatch.setattr(gpu, "LONG", long)
+    table = _answers(weighted=weighted)
+    chains = [_hidden(table, seed) for seed in (5, 6)]
+    states = [chain.sweep(started([chain], chain.dealer)[0], 1, learning=True) for chain in chains]
+    batch = GpuChains(cuda, chains, states)
+    batch.sweep(2, learning=False)
+    for k, (chain, state, mine) in enumerate(zip(chains, states, batch.states(), strict=True)):
+        _, rows, columns = chain.answers(state, 2)
+        np.testing.assert_allclose(batch.by_users[k], rows.values, atol=1e-5)
+        np.testing.assert_allclose(batch.by_items[k], columns.values, atol=1e-5)
+        yours = chain.sweep(state, 2, learning=False)
+        assert np.array_equal(mine.psi, yours.psi)
+        np.testing.assert_allclose(mine.theta, yours.theta, atol=1e-4)
+        np.testing.assert_allclose(mine.noise, NOISE, rtol=1e-6)
+        mine.validate(table.n_users, table.n_items, 4, HIDDEN_LEVELS)
+    assert set(batch.numbers()) == {"concentration"}
+
+
+def test_draws_that_a_gpu_does_not_make_are_refused(cuda):
+    model = planned(4, likelihood="categorical", execution=cuda, **SHORT)
+    with pytest.raises(ParameterError, match="none on a GPU. Leave 'execution' out"):
+        model.fit(_answers(weighted=False))

@@ -1,1 +1,0 @@
-"""An NVIDIA GPU, and tables on it."""

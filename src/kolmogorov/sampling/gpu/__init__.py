@@ -1,1 +1,0 @@
-"""Chains on a GPU, all at once."""
