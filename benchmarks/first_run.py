@@ -18,7 +18,6 @@ VERBS = {
     "kolmogorov demo": "demo",
     "kolmogorov fit, draws of yes and no": "fit dataset:zoo -q -o draws.km",
     "kolmogorov fit --point": "fit dataset:zoo --point -q -o point.km",
-    "kolmogorov doctor --warm": "doctor --warm",
 }
 #: Runs a verb and says how many functions were compiled, numba's own among them.
 SCRIPT = """
@@ -47,15 +46,13 @@ print(counter.compiled, file=sys.stderr)
 def main() -> None:
     print(machine())
     columns = [Column("run"), Column("functions compiled", "d"), Column("seconds, the first", ".1f")]
-    columns += [Column("seconds, again", ".1f"), Column("again after `doctor --warm`", ".1f")]
+    columns.append(Column("seconds, again", ".1f"))
     table = Table("first-run", "With an empty cache of kernels", "python benchmarks/first_run.py", columns)
     with tempfile.TemporaryDirectory() as folder:
-        warm = Path(folder) / "warm"
-        run(VERBS["kolmogorov doctor --warm"], warm)
         for words, line in VERBS.items():
             cold = Path(folder) / words.replace(" ", "-")
             compiled, first = run(line, cold)
-            table.add(words, compiled, first, run(line, cold)[1], run(line, warm)[1])
+            table.add(words, compiled, first, run(line, cold)[1])
     finish(table)
 
 

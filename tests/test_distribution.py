@@ -215,7 +215,6 @@ def test_an_empty_environment(kind, built, index, tmp_path):
     assert "No broken requirements" in call(scripts / "python", "-m", "pip", "check")
     use(scripts, tmp_path)
     assert "Austria" in call(scripts / "kolmogorov", "demo", cwd=tmp_path)
-    assert "Kernels ready" in call(scripts / "kolmogorov", "doctor", "--warm", cwd=tmp_path)
 
 
 @pytest.mark.dist

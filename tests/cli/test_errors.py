@@ -45,9 +45,6 @@ def future_zip(tmp_path):
 
 def test_an_archive_from_the_future(shell, future_zip, tmp_path):
     assert "version 9.9" in one_sentence(shell("fit", future_zip, "-o", tmp_path / "m.km"))
-    npz = future_zip.with_suffix(".npz")
-    npz.write_bytes(future_zip.read_bytes())
-    assert "version 9.9" in one_sentence(shell("solve", npz))
 
 
 def test_a_loop_of_links(shell, zoo_files, tmp_path):

@@ -1,6 +1,4 @@
-"""Many-valued models in the shell: fit, tune, solve."""
-
-import json
+"""Many-valued models in the shell: fit and tune."""
 
 import numpy as np
 import pytest
@@ -56,15 +54,3 @@ def test_tune_tries_levels(shell, ratings, tmp_path):
     refused = shell("tune", ratings, "--model", "draws", "--levels", "chances", "--events", 2)
     assert refused.exit_code == 2
     assert "--levels must be 2" in " ".join(refused.output.split())
-
-
-def test_solve_takes_levels(shell, tmp_path):
-    np.savez(tmp_path / "p.npz", S=np.eye(2), v=np.array([0.3, 3.0]))
-    for more in ([], ["--solver", "coordinate"], ["--solver", "binary", "--option", "solver=local_search"]):
-        result = shell("solve", tmp_path / "p.npz", "--levels", "0,0.5,1", "--format", "json", *more)
-        assert result.exit_code == 0, result.output
-        answer = {row["what"]: row["is"] for row in json.loads(result.output)}
-        assert answer["x"] == "0.5 1"
-    refused = shell("solve", tmp_path / "p.npz", "--levels", "0,half")
-    assert refused.exit_code == 2
-    assert "numbers separated by commas" in " ".join(refused.output.split())

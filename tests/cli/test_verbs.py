@@ -60,24 +60,6 @@ def test_the_demo_shows_what_it_promises():
     assert float(told) > float(guessed)
 
 
-def test_the_zoo_demo_shows_what_it_promises():
-    result = run("demo", "zoo")
-    assert result.exit_code == 0
-    for words in ("Accuracy on held-out cells", "best constant guess", "learned events", "⇒", "Why the dolphin"):
-        assert words in result.output
-    told, guessed = (
-        float(part.split("%")[0].split()[-1]) for part in result.output.split("cells:")[1].split("trait:")[:2]
-    )
-    assert told > guessed
-
-
-def test_the_digits_demo_draws_pictures():
-    result = run("demo", "digits")
-    assert result.exit_code == 0
-    assert "event 9" in result.output
-    assert "█" in result.output
-
-
 def test_fit_is_what_the_library_does(ratings, model, zoo_files):
     train, _ = km.read_ratings(ratings).split(0.2, random_state=0)
     for path, options in (
@@ -143,7 +125,6 @@ def test_data_and_doctor(ratings):
     doctor = run("doctor").output
     for word in ("numba", "BLAS", "usable processors", "kernel cache", "extra parquet"):
         assert word in doctor
-    assert "Kernels ready" in run("doctor", "--warm").output
 
 
 def test_fit_takes_named_datasets_and_layout_options(tmp_path):
@@ -209,9 +190,10 @@ def environment():
 
 def test_it_runs_as_a_process_in_a_plain_terminal():
     result = subprocess.run(
-        [sys.executable, "-m", "kolmogorov", "demo", "zoo"], capture_output=True, env=environment(), check=True
+        [sys.executable, "-m", "kolmogorov", "demo"], capture_output=True, env=environment(), check=True
     )
-    assert b"feathers ? eggs" in result.stdout
+    assert b" ? " in result.stdout
+    assert result.stdout.isascii()
 
 
 def test_a_closed_pipe_is_no_traceback(ratings):

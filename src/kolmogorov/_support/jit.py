@@ -27,28 +27,22 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Announcer(event.Listener):  # type: ignore[misc]
-    """Says once per process that compilation has begun, and counts. Loading from the cache is not compilation."""
+    """Says once per process that compilation has begun. Loading from the cache is not compilation."""
 
     def __init__(self) -> None:
-        self.compiled = 0
+        self._said = False
         event.register("numba:compile", self)  # type: ignore[no-untyped-call]
 
     def on_start(self, event: Any) -> None:
-        if _is_ours(event):
-            if not self.compiled:
-                notice("compiling numerical kernels for this machine; once per installation, some seconds")
-            self.compiled += 1
+        if _is_ours(event) and not self._said:
+            self._said = True
+            notice("compiling numerical kernels for this machine; once per installation, some seconds")
 
     def on_end(self, event: Any) -> None:
         pass
 
 
-_ANNOUNCER = _Announcer()
-
-
-def compiled_kernels() -> int:
-    """Return how many kernels this process has compiled; those that came from the cache do not count."""
-    return _ANNOUNCER.compiled
+_Announcer()
 
 
 def _is_ours(event: Any) -> bool:

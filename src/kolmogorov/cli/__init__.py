@@ -24,7 +24,6 @@ _VERBS = (
     "serve",
     "evaluate",
     "tune",
-    "solve",
     "paper",
     "data",
     "doctor",

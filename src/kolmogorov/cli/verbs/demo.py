@@ -9,9 +9,6 @@ import click
 from kolmogorov.cli.command import Verb, doing
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from kolmogorov.data import Observations
     from kolmogorov.model.kolmogorov import KolmogorovModel
 
@@ -25,29 +22,20 @@ _ASKED = (
 
 
 @click.command("demo", cls=Verb)
-@click.argument("what", type=click.Choice(["un-votes", "zoo", "digits"]), default="un-votes")
 @click.option("--seed", default=0, show_default=True)
-def command(what: str, seed: int) -> None:
-    """Learn a small table and show what was learned.
+def command(seed: int) -> None:
+    """Learn votes of the United Nations' General Assembly and show what was learned.
 
-    Votes of the United Nations' General Assembly (un-votes), animals and their traits (zoo), handwritten digits and
-    their pixels (digits).
+    Events, a rule that holds, a vote explained, and a country that does not exist.
 
     \b
-    Examples:
+    Example:
       kolmogorov demo
-      kolmogorov demo zoo
-      kolmogorov demo digits
     """
-    doing("Fitting the model")
-    {"un-votes": _un_votes, "zoo": _zoo, "digits": _digits}[what](seed)
-
-
-def _un_votes(seed: int) -> None:
-    """Show votes of countries: events, a rule that holds, a vote explained, and a country that does not exist."""
     from kolmogorov import KolmogorovModel, datasets
     from kolmogorov.cli.display import console, table
 
+    doing("Fitting the model")
     out = console()
     votes = datasets.load("un-votes", since=2018)
     train, test = votes.split(test_size=0.2, random_state=seed)
@@ -100,104 +88,8 @@ def _called_right(model: KolmogorovModel, train: Observations, test: Observation
     return float((told == truth).mean()), float((counts.argmax(axis=1)[test.item_rows()] == truth).mean())
 
 
-def _zoo(seed: int) -> None:
-    model = _yes_or_no("zoo", 5, ("animals", "trait"), seed)
-    _say_why("Why the dolphin gives milk", model, "dolphin", "milk")
-
-
 def _say_why(title: str, model: KolmogorovModel, user: str, item: str) -> None:
     from kolmogorov.cli.display import console
 
     console().print(f"\n{title}:")
     console().print(str(model.explain(user, item)))
-
-
-def _yes_or_no(name: str, n_events: int, nouns: tuple[str, str], seed: int) -> KolmogorovModel:
-    """Show a table of yes and no, and return the model."""
-    from kolmogorov import KolmogorovModel, datasets
-    from kolmogorov.cli.display import console, table
-
-    out = console()
-    obs = datasets.load(name)
-    train, test = obs.split(test_size=0.2, random_state=seed)
-    out.print(f"{name.capitalize()}: {datasets.names()[name]}. {len(test):,} of {len(obs):,} cells held out.\n")
-    model = KolmogorovModel(n_events=n_events, random_state=seed).fit(train)
-    guess = _constant_guess(train, test)
-    accuracy = model.evaluate(test)["accuracy"]
-    out.print(f"Accuracy on held-out cells: {accuracy:.1%}   (best constant guess per {nouns[1]}: {guess:.1%})\n")
-    out.print(_events_table(model, nouns, 20))
-    out.print("\nStrongest rules that the training cells support, counted on the whole table:")
-    rules = model.relations().rules(train, max_rules=10).on(obs)
-    columns: dict[str, list[Any]] = {
-        "rule": [f"{left} ⇒ {right}" for left, right in zip(*rules.names(), strict=True)],
-        "holds for": [f"{held} of {seen}" for held, seen in zip(rules.held, rules.support, strict=True)],
-        "holds anyway for": [f"{rate:.0%}" for rate in rules.base_rate],
-    }
-    out.print(table(None, columns))
-    return model
-
-
-def _constant_guess(train: Observations, test: Observations) -> float:
-    """Return the accuracy of guessing each item's more frequent answer in the training part."""
-    import numpy as np
-
-    ones = np.bincount(train.item_rows(), weights=train.values, minlength=train.n_items)
-    reaching = ones * 2 >= train.columns.counts
-    return float((reaching[test.item_rows()] == (test.values == 1.0)).mean())
-
-
-def _events_table(model: KolmogorovModel, nouns: tuple[str, str], n_items: int) -> Any:
-    """Describe events by their items and by the users that are almost surely in them."""
-    from kolmogorov.cli.display import table
-
-    described = model.events(n_items=n_items)
-    examples = []
-    for event in described:
-        order = model.theta_[:, event.number].argsort()[::-1][:4]
-        examples.append(", ".join(model.users_.name(row) for row in order))
-    return table(
-        f"The {len(described)} learned events",
-        {
-            "event": [event.number for event in described],
-            "share": [f"{event.share:.0%}" for event in described],
-            f"{nouns[1]}s": [", ".join(event.items) for event in described],
-            f"{nouns[0]} most in it": examples,
-        },
-    )
-
-
-def _digits(seed: int) -> None:
-    import numpy as np
-
-    from kolmogorov import KolmogorovModel, datasets
-    from kolmogorov.cli.display import console
-
-    out = console()
-    digits = datasets.load("digits")
-    train, test = digits.split(test_size=0.2, random_state=seed)
-    out.print(f"Digits: {digits.n_users:,} images × {digits.n_items} pixels; {len(test):,} pixels held out.\n")
-    model = KolmogorovModel(n_events=10, user_reg=0.3, random_state=seed).fit(train)
-    sums = np.bincount(train.item_rows(), weights=train.values, minlength=train.n_items)
-    mean = sums / np.maximum(train.columns.counts, 1)
-    baseline = float(np.sqrt(((mean[test.item_rows()] - test.values) ** 2).mean()))
-    out.print(
-        f"Held-out error: {model.evaluate(test)['rmse']:.4f}   (each pixel's mean: {baseline:.4f}; ink from 0 to 1)\n"
-    )
-    shares = model.theta_.mean(axis=0)
-    out.print("The 10 learned events; each image is a mixture of them:\n")
-    for first in range(0, 10, 5):
-        out.print("\n".join(_pictures(model.psi_[:, first : first + 5], shares[first : first + 5], first)) + "\n")
-
-
-def _pictures(psi: NDArray[np.bool_], shares: NDArray[np.float64], first: int) -> list[str]:
-    """Draw columns of psi as 8 × 8 pictures side by side, two pixels to a character's height."""
-    half = {(False, False): " ", (True, False): "▀", (False, True): "▄", (True, True): "█"}
-    lines = ["   ".join(f"event {first + k} {share:4.0%}".ljust(13) for k, share in enumerate(shares))]
-    images = psi.T.reshape(-1, 8, 8)
-    for row in range(0, 8, 2):
-        strips = []
-        for image in images:
-            cells = [half[bool(image[row, c]), bool(image[row + 1, c])] for c in range(8)]
-            strips.append(("|" + "".join(cells) + "|").ljust(13))
-        lines.append("   ".join(strips))
-    return lines

@@ -4,45 +4,23 @@ from __future__ import annotations
 
 import click
 
-from kolmogorov.cli.command import Verb, doing
+from kolmogorov.cli.command import Verb
 
 
 @click.command("doctor", cls=Verb)
-@click.option("--warm", "--warm-up", is_flag=True, help="Compile now; later commands start faster.")
-def command(warm: bool) -> None:
+def command() -> None:
     """Show versions, threads, caches and installed extras.
 
-    Kernels are compiled when first called, and kept beside the package or in NUMBA_CACHE_DIR. --warm compiles what fit,
-    predict, recommend, explain and rules need; use it when building a container image.
+    Kernels are compiled when first called, and kept beside the package or in NUMBA_CACHE_DIR.
 
     \b
-    Examples:
+    Example:
       kolmogorov doctor
-      kolmogorov doctor --warm
     """
     from kolmogorov.cli.display import console, table
 
-    if warm:
-        doing("Compiling")
-        _warm()
-        return
     facts = _facts()
     console().print(table("kolmogorov doctor", {"what": list(facts), "is": list(facts.values())}))
-
-
-def _warm() -> None:
-    from kolmogorov._support.progress import silence
-    from kolmogorov._support.wording import shown
-    from kolmogorov.cli.display import console
-    from kolmogorov.cli.precompilation import warm
-
-    total, seconds = 0, 0.0
-    with silence():
-        for words, compiled, took in warm():
-            console().print(f"{took:6.1f} s  {compiled:3d} compiled  {words}")
-            total, seconds = total + compiled, seconds + took
-    kept = f"kept in {shown(_cache())}" if _cache() else "for this process only: no folder can be written"
-    console().print(f"Kernels ready in {seconds:.1f} s: {total} compiled, {kept}.")
 
 
 def _cache() -> str | None:
