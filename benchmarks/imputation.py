@@ -4,10 +4,6 @@ python benchmarks/imputation.py [--only METHOD] [table ...]
 
 With --only one method is measured anew, and the errors of the others, and all figures of tables that are not named, are
 those of the run before: what has not changed gives the same. Seconds are measured of all methods.
-
-The settings of `KolmogorovImputer` were chosen on other tables: breast cancer, made-up factors, answers from 1 to 5 by
-such factors, and their exponentials; those of bends on made-up kinds, a curve, factors and columns of breast cancer;
-those of rows nearby on made-up kinds, curves and factors.
 """
 
 from __future__ import annotations
@@ -182,7 +178,7 @@ def measured(setting: Setting, only: str | None = None) -> tuple[dict[str, Any],
                 if timed:
                     seconds[method] = time.process_time() - began
                 if method == OURS:
-                    drawn = imputer.imputations(known, N_IMPUTATIONS)
+                    drawn = imputer.imputations(N_IMPUTATIONS)
                     inside.setdefault(OURS, []).append(covered(drawn, table, missing))
         if timed and only in (None, "regressions"):
             inside["regressions"] = [covered(regressed(known), table, missing)]

@@ -601,16 +601,6 @@ def neighbour_links(table, ridges, n_neighbours):
     return weights
 
 
-def row_given_known_cells(theta, noise, centre, precision, row):
-    """Mean and variance of a row's missing cells given the others, by the joint normal distribution of all cells."""
-    mean = theta @ centre
-    covariance = theta @ np.linalg.inv(precision) @ theta.T + np.diag(noise)
-    gaps, known = np.flatnonzero(np.isnan(row)), np.flatnonzero(~np.isnan(row))
-    slopes = covariance[np.ix_(gaps, known)] @ np.linalg.inv(covariance[np.ix_(known, known)])
-    left = covariance[np.ix_(gaps, gaps)] - slopes @ covariance[np.ix_(known, gaps)]
-    return mean[gaps] + slopes @ (row[known] - mean[known]), np.diag(left)
-
-
 def answer_logs(posterior, users, items, answers):
     """The logarithm of how likely each answer is in each draw, one by one, from what a draw says of events."""
     found = np.empty((posterior.n_draws, len(answers)))
@@ -655,15 +645,6 @@ def drawn_chances(answers, events, prior, n_events, state, gamma):
             times = sum(1 for answer, event in zip(answers, events, strict=True) if (answer, event) == (a, d))
             state, drawn[d, a] = gamma(np.uint64(state), prior[a] + times)
     return drawn / drawn.sum(axis=1, keepdims=True)
-
-
-def nominal_distribution(logs, log_shares, row, item, width):
-    """The mean over draws of the probabilities of an item's answers, given the other answers of a row."""
-    others = [-1 if i == item else a for i, a in enumerate(row)]
-    said = [
-        event_chances(others, *draw) @ np.exp(draw[0][item, :, :width]) for draw in zip(logs, log_shares, strict=True)
-    ]
-    return np.mean(said, axis=0)
 
 
 def steps(theta, left, ridge=3.0):

@@ -12,7 +12,7 @@ from kolmogorov._version import __version__
 
 _HOMES = {
     "BayesianKolmogorovModel": "kolmogorov.model.bayesian",
-    "KolmogorovImputer": "kolmogorov.model.imputation",
+    "KolmogorovImputer": "kolmogorov.model.imputer",
     "KolmogorovModel": "kolmogorov.model.kolmogorov",
     "ListModel": "kolmogorov.model.lists",
     "Observations": "kolmogorov.data.table.observations",

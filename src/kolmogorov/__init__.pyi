@@ -12,7 +12,7 @@ from kolmogorov.data.ratings import pack as pack
 from kolmogorov.data.ratings import read_ratings as read_ratings
 from kolmogorov.data.table.observations import Observations as Observations
 from kolmogorov.model.bayesian import BayesianKolmogorovModel as BayesianKolmogorovModel
-from kolmogorov.model.imputation import KolmogorovImputer as KolmogorovImputer
+from kolmogorov.model.imputer import KolmogorovImputer as KolmogorovImputer
 from kolmogorov.model.kolmogorov import KolmogorovModel as KolmogorovModel
 from kolmogorov.model.lists import ListModel as ListModel
 from kolmogorov.model.loading import load as load

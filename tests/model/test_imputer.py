@@ -1,0 +1,155 @@
+"""The imputer: what is filled in, beside the truth, and what scikit-learn asks of it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import kolmogorov as km
+from kolmogorov.errors import DataError, ParameterError
+from kolmogorov.model.imputer import _Scale
+
+SHORT = {"n_chains": 1, "burn_in": 30, "n_samples": 8, "random_state": 0}
+
+
+def factor_table(rng, n_rows=150, n_columns=6, noise=0.4):
+    return rng.normal(size=(n_rows, 2)) @ rng.normal(size=(2, n_columns)) + noise * rng.normal(
+        size=(n_rows, n_columns)
+    ) * np.linspace(0.5, 1.5, n_columns)
+
+
+def with_gaps(table, share, rng):
+    gaps = rng.random(table.shape) < share
+    return np.where(gaps, np.nan, table), gaps
+
+
+@given(st.lists(st.floats(-1e100, 1e100), min_size=1, max_size=40))
+def test_numbers_come_back(numbers):
+    numbers = np.array(numbers)
+    scale = _Scale.of(numbers)
+    places = scale.places_of(numbers)
+    assert ((places >= 0) & (places <= 1)).all()
+    np.testing.assert_allclose(scale.expected(places, nearest=False), numbers, atol=1e-9 * np.abs(numbers).max())
+    assert set(scale.drawn(places, np.full(numbers.size, 9.0), np.zeros(numbers.size))) <= set(numbers)
+
+
+def test_drawn_yes_and_no_have_the_chance_that_is_said():
+    scale = _Scale.of(np.array([2.0, 7.0] * 3))
+    found = scale.drawn(np.full(20_000, 0.3), np.zeros(20_000), np.random.default_rng(0).random(20_000))
+    assert set(found) == {2.0, 7.0}
+    assert abs((found == 7.0).mean() - 0.3) < 0.015
+
+
+def test_it_fills_better_than_means_and_leaves_what_is_known():
+    rng = np.random.default_rng(1)
+    whole = factor_table(rng)
+    table, gaps = with_gaps(whole, 0.3, rng)
+    found = km.KolmogorovImputer(**SHORT).fit_transform(table)
+    assert (found[~gaps] == whole[~gaps]).all()
+    means = SimpleImputer().fit_transform(table)
+    assert ((found - whole)[gaps] ** 2).mean() < 0.6 * ((means - whole)[gaps] ** 2).mean()
+
+
+def test_new_rows_are_completed_each_by_itself():
+    rng = np.random.default_rng(2)
+    whole = factor_table(rng)
+    table, _ = with_gaps(whole[:100], 0.2, rng)
+    later, gaps = with_gaps(whole[100:], 0.3, rng)
+    imputer = km.KolmogorovImputer(**SHORT)
+    np.testing.assert_array_equal(imputer.fit_transform(table), imputer.transform(table))
+    found = imputer.transform(later)
+    np.testing.assert_allclose(found[::-1], imputer.transform(later[::-1]), atol=1e-9)
+    means = SimpleImputer().fit(table).transform(later)
+    assert ((found - whole[100:])[gaps] ** 2).mean() < 0.7 * ((means - whole[100:])[gaps] ** 2).mean()
+
+
+@pytest.mark.long("chains")
+def test_imputations_hold_the_truth_about_as_often_as_they_say():
+    held = []
+    for seed in (3, 4, 5, 6):
+        rng = np.random.default_rng(seed)
+        whole = factor_table(rng, 400, 8)
+        table, gaps = with_gaps(whole, 0.3, rng)
+        tables = km.KolmogorovImputer(random_state=0).fit(table).imputations(200)
+        low, high = np.quantile(tables, [0.025, 0.975], axis=0)
+        held.append(((whole >= low) & (whole <= high))[gaps].mean())
+    assert 0.92 < np.mean(held) < 0.98
+
+
+def test_imputations():
+    rng = np.random.default_rng(4)
+    table, gaps = with_gaps(factor_table(rng), 0.3, rng)
+    imputer = km.KolmogorovImputer(**SHORT).fit(table)
+    tables = imputer.imputations(200)
+    assert (tables[:, ~gaps] == table[~gaps]).all()
+    np.testing.assert_array_equal(imputer.imputations(200), tables)
+    assert (imputer.imputations(1, random_state=1)[0] != tables[0])[gaps].mean() > 0.9
+    expected = imputer.transform(table)
+    assert ((tables.mean(axis=0) - expected)[gaps] ** 2).mean() < 0.1 * expected[gaps].var()
+
+
+def test_yes_no_grades_and_skewed_numbers():
+    rng = np.random.default_rng(5)
+    group = rng.random(300) < 0.5
+    columns = {
+        "yes": rng.random(300) < np.where(group, 0.9, 0.1),
+        "again": rng.random(300) < np.where(group, 0.9, 0.1),
+        "agree": np.clip(np.round(np.where(group, 4.2, 1.8) + 0.6 * rng.normal(size=300)), 1, 5),
+        "amount": np.exp(np.where(group, 3.0, 0.0) + 0.3 * rng.normal(size=300)),
+    }
+    whole = pd.DataFrame({name: np.asarray(column, dtype=float) for name, column in columns.items()})
+    table = whole.mask(rng.random(whole.shape) < 0.25)
+    gaps = table.isna().to_numpy()
+    imputer = km.KolmogorovImputer(**SHORT, fill="value").set_output(transform="pandas")
+    found = imputer.fit_transform(table)
+    assert list(found.columns) == list(whole.columns)
+    for place, (name, right) in enumerate({"yes": 0.7, "again": 0.7, "agree": 0.4}.items()):
+        assert set(found[name]) == set(imputer.imputations(3)[..., place].ravel()) == set(whole[name])
+        assert (found[name] == whole[name])[gaps[:, place]].mean() > right
+    logs = np.log(found["amount"][gaps[:, 3]]), np.log(whole["amount"][gaps[:, 3]])
+    assert np.corrcoef(*logs)[0, 1] > 0.7
+    assert 0.0 < km.KolmogorovImputer(**SHORT).fit_transform(table)[gaps[:, 0], 0].mean() < 1.0
+
+
+def test_columns_without_differences_and_without_numbers():
+    table = np.array([[5.0, 1.0, np.nan], [5.0, 2.0, np.nan], [np.nan, 3.0, np.nan], [5.0, np.nan, np.nan]])
+    imputer = km.KolmogorovImputer(**SHORT).fit(table)
+    found = imputer.transform([[np.nan, np.nan, np.nan], *table])
+    assert (found[:, 0] == 5.0).all()
+    assert 1.0 <= found[0, 1] <= 3.0
+    assert (found[:, 2] == 0.0).all()
+    with pytest.raises(DataError, match="no number"):
+        imputer.fit(np.full((3, 2), np.nan))
+
+
+def test_in_a_pipeline_and_with_fewer_bits():
+    rng = np.random.default_rng(6)
+    table, _ = with_gaps(factor_table(rng), 0.2, rng)
+    found = make_pipeline(km.KolmogorovImputer(**SHORT), StandardScaler()).fit_transform(table)
+    np.testing.assert_allclose(found.mean(axis=0), 0.0, atol=1e-12)
+    assert km.KolmogorovImputer(**SHORT).fit_transform(table.astype(np.float32)).dtype == np.float32
+
+
+@pytest.mark.parametrize("options", [{"n_events": 0}, {"fill": "median"}, {"n_jobs": 0}, {"burn_in": 0}])
+def test_wrong_parameters(options):
+    with pytest.raises(ParameterError, match=next(iter(options))):
+        km.KolmogorovImputer(**options).fit([[1, 2], [3, 4]])
+
+
+def test_wrong_tables_and_numbers_of_imputations():
+    imputer = km.KolmogorovImputer(**SHORT)
+    with pytest.raises(DataError, match="must hold numbers"):
+        imputer.fit([["a", 1], ["b", 2]])
+    with pytest.raises(ParameterError, match="'n_imputations'"):
+        imputer.fit([[1, 2], [2, 3], [3, 4]]).imputations(0)
+
+
+@pytest.mark.long("scikit-learn's checks")
+@parametrize_with_checks([km.KolmogorovImputer(n_chains=1, burn_in=10, n_samples=4)])
+def test_the_rules_of_scikit_learn(estimator, check):
+    check(estimator)
