@@ -13,7 +13,7 @@ from kolmogorov._support.nearest import nearest
 from kolmogorov.data.entries.view import View
 from kolmogorov.errors import DataError, FileFormatError, ParameterError
 from kolmogorov.execution import Threads
-from kolmogorov.fitted.intervals import answer_interval
+from kolmogorov.fitted.posterior import answer_interval
 from kolmogorov.sampling.drawing import Drawing
 
 SMALL = {"n_chains": 2, "burn_in": 30, "n_samples": 5, "random_state": 0}

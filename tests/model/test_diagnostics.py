@@ -13,7 +13,7 @@ import pytest
 import kolmogorov as km
 import naive
 from kolmogorov.errors import DataError, MissingExtraError, ParameterError
-from kolmogorov.fitted.answers import log_likelihood, replicated
+from kolmogorov.model.diagnostics import log_likelihood, replicated
 from kolmogorov.sampling.convergence import convergence_of
 
 CHAINS = {"n_chains": 3, "burn_in": 15, "n_samples": 6, "random_state": 0}

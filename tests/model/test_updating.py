@@ -236,7 +236,7 @@ def test_moved_rows_are_those_of_a_ridge_regression_over_all_entries():
         km.data.entries.view.View(np.array([0, len(e)]), e.astype(np.int32), values[e], np.empty(0))
         for e in (now, then)
     ]
-    pull = km.fitted.pull.Pull(centre, strength)
+    pull = km.fitted.point.Pull(centre, strength)
     row = MovedRows(np.array([0]), *views, best(then)[None], np.array([True]), pull, resolve("box", "coordinate"), 0)
     found = row.solved(factors, 0.0, 1)[0]
     assert np.allclose(found, best(now), atol=1e-5)

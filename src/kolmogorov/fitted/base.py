@@ -14,9 +14,9 @@ from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.data.table.liking import least_like
 from kolmogorov.errors import FitError, InvariantError
-from kolmogorov.fitted.attributes.attributed import Placed, placed_rows
+from kolmogorov.fitted.attributes import Placed, placed_rows
 from kolmogorov.fitted.files import Parts, StoredParts
-from kolmogorov.kernels.draws.tilting import tilt
+from kolmogorov.kernels.draws.averages import tilt
 
 #: Entries that are counted at once, by judgement: some 100 MB at most.
 _BLOCK = 1 << 22

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import asdict, astuple, dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.invariants import check_among, check_array, check_between, check_positive, check_simplex
+from kolmogorov._support.invariants import (
+    check_among,
+    check_array,
+    check_between,
+    check_bounded,
+    check_finite,
+    check_positive,
+    check_simplex,
+)
 from kolmogorov._support.nearest import middles, nearest
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
 from kolmogorov.errors import InvariantError
-from kolmogorov.fitted.attributes.attributed import Side
-from kolmogorov.fitted.attributes.placing import Placing
+from kolmogorov.fitted.attributes import Placing, Side
 from kolmogorov.fitted.base import Factors, Trained
 from kolmogorov.fitted.files import Parts, StoredParts, check_levels, training_arrays
-from kolmogorov.fitted.history import Sweep, history_array, history_of
-from kolmogorov.fitted.pull import Pull
 from kolmogorov.kernels.draws.averages import answer_shares
 from kolmogorov.kernels.rows.products import pair_products
 
 # Levels and thresholds come through divisions.
 _ROUNDING = 1e-9
+#: Of an error or a time; its square is a number still.
+_LARGEST = 1e100
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,3 +213,107 @@ def overlap(share: Floats, psi: Floats, item: int) -> Floats:
     both = np.minimum(psi, psi[item]) @ share
     either = np.maximum(psi, psi[item]) @ share
     return np.where(either > 0.0, both / np.where(either > 0.0, either, 1.0), 0.0)
+
+
+# --- what a row of which little is known is drawn to ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Pull:
+    """The price of a row x that is not what rows usually are: (x - centre)^T strength (x - centre).
+
+    Attributes
+    ----------
+    centre : float64[D]
+    strength : float64[D, D]
+        Symmetric, in units of observations: a row with n of them heeds them as n times the identity would.
+    """
+
+    centre: Floats
+    strength: Floats
+
+    @classmethod
+    def even(cls, centre: Floats, ridge: float) -> Pull:
+        """Return a pull that is equally strong in all directions."""
+        return cls(centre, ridge * np.eye(centre.size))
+
+    def arrays(self, side: str) -> dict[str, NDArray[Any]]:
+        """Return what a file holds of this."""
+        return {f"{side}_centre": self.centre, f"{side}_pull": self.strength}
+
+    @classmethod
+    def restored(cls, parts: StoredParts, side: str) -> Pull:
+        """Undo `arrays`."""
+        return cls(parts.array(f"{side}_centre", 1, "float64"), parts.array(f"{side}_pull", 2, "float64"))
+
+    def validate(self, whose: str, size: int) -> None:
+        """Raise `InvariantError` where this is no pull on rows of some size; for arrays that come from a file."""
+        check_array(f"the centre of {whose}", self.centre, np.float64, (size,))
+        check_array(f"the pull on {whose}", self.strength, np.float64, (size, size))
+        check_bounded(f"the centre of {whose}", self.centre)
+        check_bounded(f"the pull on {whose}", self.strength)
+        tolerance = 1e-9 * float(np.abs(self.strength).max())
+        if np.abs(self.strength - self.strength.T).max() > tolerance:
+            raise InvariantError(f"the pull on {whose} is not symmetric")
+        if np.linalg.eigvalsh(self.strength)[0] < -tolerance * size:
+            raise InvariantError(f"the pull on {whose} pushes rows away")
+
+
+# --- one record per sweep ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a sweep reached and what it cost. Fields are attributes and items: `s.rmse` and `s["rmse"]`.
+
+    Attributes
+    ----------
+    sweep : int
+        Counted from 1.
+    objective : float
+        Weighted squared error on the training entries plus the two ridge terms.
+    rmse : float
+        Training error on the probability scale.
+    user_seconds, item_seconds : float
+        Of the two half-steps.
+    """
+
+    sweep: int
+    objective: float
+    rmse: float
+    user_seconds: float
+    item_seconds: float
+
+    def validate(self) -> None:
+        """Raise `InvariantError` where the record is none; for records that come from a file."""
+        counted = type(self.sweep) is int and self.sweep >= 1
+        numbers = [getattr(self, name) for name in self.keys() if name != "sweep"]
+        if not counted or not all(type(n) is float and 0.0 <= n <= _LARGEST for n in numbers):
+            raise InvariantError(f"a record of a sweep must hold a count and numbers from 0 to {_LARGEST:g}")
+
+    def keys(self) -> Iterator[str]:
+        """Iterate over the names of the fields."""
+        return (field.name for field in fields(self))
+
+    def __getitem__(self, name: str) -> Any:
+        try:
+            return asdict(self)[name]
+        except KeyError:
+            raise KeyError(f"A sweep has {', '.join(self.keys())}; got {name!r}.") from None
+
+
+def history_array(history: tuple[Sweep, ...]) -> NDArray[np.float64]:
+    """Return the records as rows of numbers, for a file."""
+    return np.array([astuple(sweep) for sweep in history], dtype=np.float64).reshape(-1, len(fields(Sweep)))
+
+
+def history_of(table: NDArray[Any]) -> tuple[Sweep, ...]:
+    """Undo `history_array`; what is no history is an `InvariantError`."""
+    check_array("the history", table, np.float64, (None, len(fields(Sweep))))
+    check_finite("the history", table)
+    history = tuple(Sweep(int(row[0]), *row[1:]) for row in table.tolist())
+    for number, sweep in enumerate(history, start=1):
+        sweep.validate()
+        if sweep.sweep != number:
+            raise InvariantError("the sweeps of the history are not numbered from 1")
+    return history

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from kolmogorov._support.invariants import (
     LARGEST_NUMBER,
@@ -24,11 +25,10 @@ from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
 from kolmogorov.errors import InvariantError
 from kolmogorov.execution.threads import Threads, deal_pairs
-from kolmogorov.fitted.attributes.attributed import Attributed, Side, with_centres
+from kolmogorov.fitted.attributes import Attributed, Side, with_centres
 from kolmogorov.fitted.base import Factors, Trained
 from kolmogorov.fitted.emission import chances_of_yes, emission_of, hides_ratings
 from kolmogorov.fitted.files import Parts, StoredParts, check_levels, training_arrays
-from kolmogorov.fitted.fixed_point import packed_thetas, unpacked_thetas
 from kolmogorov.fitted.point import overlap
 from kolmogorov.kernels.draws.averages import (
     answer_shares,
@@ -36,6 +36,7 @@ from kolmogorov.kernels.draws.averages import (
     level_shares,
     low_quantile,
     mean_products,
+    mixture_quantile,
 )
 from kolmogorov.metrics.distribution import shares
 
@@ -45,6 +46,12 @@ from kolmogorov.metrics.distribution import shares
 _MANY, _ITEM_ENTRIES, _SOME = 1 << 22, 1 << 9, 8
 #: Pairs of users and items at which draws are compared.
 _PAIRS = 1_000
+#: Of the grid, from 0 to 1: the finest power of two that two bytes hold.
+STEPS = 1 << 15
+#: Pairs times draws held at once, by judgement: 32 MB.
+_BLOCK = 1 << 22
+# A sum of probabilities may miss the tail by rounding, and answers come through divisions.
+_ROUNDING, _NEAR = 1e-12, 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,3 +353,98 @@ class Posterior(Trained):
 def _side_by_side(psi: NDArray[Any], first: int, last: int) -> Floats:
     """Return psi of some items as thetas of all draws are side by side: float64[n_draws * D, n]."""
     return psi[:, first:last].transpose(0, 2, 1).reshape(-1, last - first).astype(np.float64)
+
+
+# --- thetas on a grid, in multiples of 2**-15, which two bytes hold exactly and which still sum to 1 ------------------
+
+
+def on_grid(theta: Floats) -> NDArray[np.float32]:
+    """Round distributions so that each still sums to 1: what is left over goes to the largest remainders.
+
+    Examples
+    --------
+    >>> bool((on_grid(np.array([[0.1, 0.2, 0.7]])).sum(axis=1) == 1.0).all())
+    True
+    """
+    scaled = np.asarray(theta, dtype=np.float64) * STEPS
+    whole = np.floor(scaled)
+    missing = np.rint(STEPS - whole.sum(axis=1)).astype(np.int64)
+    rank = np.argsort(np.argsort(whole - scaled, axis=1, kind="stable"), axis=1, kind="stable")
+    whole += rank < missing[:, None]
+    return (whole / STEPS).astype(np.float32)
+
+
+def packed_thetas(theta: NDArray[np.float32]) -> NDArray[np.uint16]:
+    """Return thetas of the grid as counts of its steps, for a file."""
+    return np.rint(theta * np.float32(STEPS)).astype(np.uint16)
+
+
+def unpacked_thetas(counts: NDArray[np.uint16]) -> NDArray[np.float32]:
+    """Undo `packed_thetas`."""
+    return counts.astype(np.float32) / np.float32(STEPS)
+
+
+# --- intervals: between which numbers a probability, or a new answer, lies --------------------------------------------
+
+
+def probability_interval(posterior: Posterior, users: Rows, items: Rows, level: float) -> tuple[Floats, Floats]:
+    """Return the central interval of the probability, for aligned rows."""
+    low, high = np.empty(users.size), np.empty(users.size)
+    for part in _parts(posterior, users.size):
+        low[part], high[part] = np.quantile(posterior.draws(users[part], items[part]), _tails(level), axis=1)
+    return low, high
+
+
+def answer_interval(posterior: Posterior, users: Rows, items: Rows, level: float) -> tuple[Floats, Floats]:
+    """Return the central interval of a new answer, noise included, on the probability scale, for aligned rows."""
+    if posterior.likelihood == "gaussian":
+        return _noisy_interval(posterior, users, items, level)
+    tails = _tails(level)
+    if posterior.likelihood == "bernoulli":
+        chance = posterior.at_rows(users, items)
+        return (chance > 1.0 - tails[0]).astype(np.float64), (chance >= tails[0]).astype(np.float64)
+    points = posterior.points
+    upto = np.cumsum(posterior.distribution_at_rows(users, items), axis=1)
+    ends = ((upto < tail).sum(axis=1) for tail in (tails[0], tails[1] - _ROUNDING))
+    low, high = (points[np.minimum(end, points.size - 1)] for end in ends)
+    return low, high
+
+
+def rating_interval(posterior: Posterior, users: Rows, items: Rows, level: float) -> tuple[Any, Any]:
+    """Return the central interval of a new rating, in rating units, for aligned rows."""
+    low, high = answer_interval(posterior, users, items, level)
+    return posterior.scale.rating(low), posterior.scale.rating(high)
+
+
+def coverage(posterior: Posterior, users: Rows, items: Rows, answers: Floats, weights: Floats | None) -> float:
+    """Return the share of answers that their 90% intervals hold."""
+    low, high = answer_interval(posterior, users, items, 0.9)
+    inside = (answers >= low - _NEAR) & (answers <= high + _NEAR)
+    return float(np.average(inside, weights=weights))
+
+
+def _noisy_interval(posterior: Posterior, users: Rows, items: Rows, level: float) -> tuple[Floats, Floats]:
+    """Return quantiles of mixtures of normals: around what every draw says, with its noise."""
+    ends = np.empty((2, users.size))
+    rows, _ = posterior.known_rows(users, items)
+    for part in _parts(posterior, users.size):
+        centre = posterior.draws(users[part], items[part])
+        spread = np.ascontiguousarray(posterior.noise_deviation[:, rows[part]].T)
+        found = ends[:, part]
+
+        def work(some: slice, centre: Floats = centre, spread: Floats = spread, found: Floats = found) -> None:
+            for tail, out in zip(_tails(level), found, strict=True):
+                mixture_quantile(centre[some], spread[some], tail, float(ndtri(tail)), out[some])
+
+        deal_pairs(work, len(centre), posterior.n_draws)
+    low, high = np.clip(ends, 0.0, 1.0)
+    return low, high
+
+
+def _parts(posterior: Posterior, n_pairs: int) -> list[slice]:
+    size = max(1, _BLOCK // posterior.n_draws)
+    return [slice(first, first + size) for first in range(0, n_pairs, size)]
+
+
+def _tails(level: float) -> tuple[float, float]:
+    return 0.5 * (1.0 - level), 0.5 * (1.0 + level)

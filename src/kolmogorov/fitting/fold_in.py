@@ -13,8 +13,7 @@ from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.entries.view import View
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.execution import Threads
-from kolmogorov.fitted.point import Fitted
-from kolmogorov.fitted.pull import Pull
+from kolmogorov.fitted.point import Fitted, Pull
 from kolmogorov.fitting.descent.equations import Partners
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE, solved_rows
 from kolmogorov.solvers import RowSolver

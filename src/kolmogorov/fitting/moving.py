@@ -21,10 +21,9 @@ from kolmogorov.data.entries.entries import Entries, duplicate
 from kolmogorov.data.entries.view import View
 from kolmogorov.data.table.changes import Change
 from kolmogorov.execution import Threads
-from kolmogorov.fitted.attributes.attributed import placed_rows
+from kolmogorov.fitted.attributes import placed_rows
 from kolmogorov.fitted.base import by_users, checked
-from kolmogorov.fitted.point import Fitted
-from kolmogorov.fitted.pull import Pull
+from kolmogorov.fitted.point import Fitted, Pull
 from kolmogorov.fitting.descent.equations import Partners
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE, solved_rows
 from kolmogorov.solvers import RowSolver

@@ -31,9 +31,8 @@ from kolmogorov.data.table.observations import Observations
 from kolmogorov.data.table.trainable import check_any
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.execution import Cuda, Dask, Threads
-from kolmogorov.fitted.intervals import coverage, probability_interval, rating_interval
 from kolmogorov.fitted.point import Fitted
-from kolmogorov.fitted.posterior import Posterior
+from kolmogorov.fitted.posterior import Posterior, coverage, probability_interval, rating_interval
 from kolmogorov.fitting.distillation.attributes import with_placed, without_placed
 from kolmogorov.model.diagnostics import agreement, by_chain, for_arviz
 from kolmogorov.model.distilling import distilled, learned, placing_solvers

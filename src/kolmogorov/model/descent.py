@@ -16,8 +16,7 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.fitted.base import by_users, checked, item_counts
-from kolmogorov.fitted.point import Fitted
-from kolmogorov.fitted.pull import Pull
+from kolmogorov.fitted.point import Fitted, Pull
 from kolmogorov.fitting.cluster import sharded_engine
 from kolmogorov.fitting.descent.checkpoint import Checkpoint
 from kolmogorov.fitting.descent.engine import RatingsEngine, threaded_engine

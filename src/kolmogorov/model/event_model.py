@@ -36,8 +36,7 @@ from kolmogorov.data.entries.view import View
 from kolmogorov.data.numbers.weights import LARGEST_WEIGHT
 from kolmogorov.errors import DataError
 from kolmogorov.execution import Cuda, Dask
-from kolmogorov.fitted.history import Sweep
-from kolmogorov.fitted.point import Fitted
+from kolmogorov.fitted.point import Fitted, Sweep
 from kolmogorov.fitting import fold_in
 from kolmogorov.model.interpretation import Interpretation
 from kolmogorov.model.introducing.method import Introducing

@@ -27,8 +27,7 @@ from kolmogorov.data.table.levels import Levels, LevelsRequirement
 from kolmogorov.data.table.liking import liked
 from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.fitted.base import read_only
-from kolmogorov.fitted.history import Sweep
-from kolmogorov.fitted.point import Fitted
+from kolmogorov.fitted.point import Fitted, Sweep
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.fitting import fold_in
 from kolmogorov.fitting.descent.objective import Prior, usual_weight

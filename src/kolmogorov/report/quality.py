@@ -13,8 +13,7 @@ from kolmogorov.data import Observations
 from kolmogorov.data.table.liking import reaching
 from kolmogorov.errors import DataError, FitError, ParameterError
 from kolmogorov.fitted.base import Trained, entry_rows
-from kolmogorov.fitted.intervals import coverage
-from kolmogorov.fitted.posterior import Posterior
+from kolmogorov.fitted.posterior import Posterior, coverage
 from kolmogorov.metrics import evaluate, simple_guesses
 from kolmogorov.plot.charts import calibration_bins
 from kolmogorov.report.subject import Subject

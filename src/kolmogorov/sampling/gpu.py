@@ -16,7 +16,7 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.data.entries.view import View
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.execution import Cuda, Threads
-from kolmogorov.fitted.fixed_point import STEPS
+from kolmogorov.fitted.posterior import STEPS
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.hidden import NOISE
 from kolmogorov.sampling.chains.chain import PRIORS, USER_ROUNDS

@@ -17,10 +17,9 @@ from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.attributes.reading import Attributes, Newcomers, TableAttributes
 from kolmogorov.data.ids.vocabulary import Vocabulary
 from kolmogorov.data.table.changes import with_ids
-from kolmogorov.fitted.attributes.attributed import Attributed, carried, moved_rows
+from kolmogorov.fitted.attributes import Attributed, carried, moved_rows
 from kolmogorov.fitted.base import by_users, checked
-from kolmogorov.fitted.fixed_point import on_grid
-from kolmogorov.fitted.posterior import Posterior
+from kolmogorov.fitted.posterior import Posterior, on_grid
 from kolmogorov.sampling.priors import slopes_and_spread
 
 

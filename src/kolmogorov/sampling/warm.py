@@ -20,7 +20,7 @@ from kolmogorov.data.attributes.reading import Attributes, TableAttributes
 from kolmogorov.data.table.changes import Change
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.execution import Threads
-from kolmogorov.fitted.attributes.attributed import Attributed, carried, moved_rows
+from kolmogorov.fitted.attributes import Attributed, carried, moved_rows
 from kolmogorov.fitted.base import checked
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.posterior import Posterior

@@ -9,7 +9,7 @@ import naive
 from kolmogorov.data.attributes.encoding import Attribute
 from kolmogorov.data.table.changes import with_ids, without_ids
 from kolmogorov.data.table.observations import Observations
-from kolmogorov.fitted.attributes.attributed import Attributed
+from kolmogorov.fitted.attributes import Attributed
 from kolmogorov.fitting.distillation.attributes import placing_of
 
 AGE = Attribute("age", "number", (), (0.0,), 1.0)

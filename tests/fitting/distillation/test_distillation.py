@@ -17,9 +17,8 @@ from kolmogorov.data.table.levels import CHANCES
 from kolmogorov.errors import ConvergenceWarning, FileFormatError, ParameterError
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.base import Factors
-from kolmogorov.fitted.history import Sweep
+from kolmogorov.fitted.point import Pull, Sweep
 from kolmogorov.fitted.posterior import Posterior
-from kolmogorov.fitted.pull import Pull
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.fitting.descent.objective import Objective
 from kolmogorov.fitting.descent.problem import Problem

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 import kolmogorov as km
 import naive
 from helpers.strategies import tables
-from kolmogorov.fitted.point import Fitted
-from kolmogorov.fitted.pull import Pull
+from kolmogorov.fitted.point import Fitted, Pull
 from kolmogorov.interpret.events.naming import EventItems
 
 

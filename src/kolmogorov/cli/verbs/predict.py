@@ -78,7 +78,7 @@ def command(
     from kolmogorov.cli.display import emit
     from kolmogorov.cli.inputs.pairs import pair_texts
     from kolmogorov.errors import ParameterError
-    from kolmogorov.fitted.intervals import rating_interval
+    from kolmogorov.fitted.posterior import rating_interval
     from kolmogorov.model.bayesian import BayesianKolmogorovModel
     from kolmogorov.model.loading import load
     from kolmogorov.surface.ids import Strangers

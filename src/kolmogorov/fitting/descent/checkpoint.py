@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kolmogorov._support import container
 from kolmogorov._support.typing import Floats
 from kolmogorov.errors import FileFormatError, InvariantError
-from kolmogorov.fitted.history import history_array, history_of
+from kolmogorov.fitted.point import history_array, history_of
 from kolmogorov.fitting.descent.state import Run, S, State
 
 KIND = "checkpoint"

@@ -20,7 +20,7 @@ from kolmogorov.data.table.levels import grid_of
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.data.table.trainable import check_trainable
 from kolmogorov.execution import Threads
-from kolmogorov.fitted.history import Sweep
+from kolmogorov.fitted.point import Sweep
 from kolmogorov.fitting.descent.half_step import HalfStep
 from kolmogorov.fitting.descent.objective import Mass, UserTotals, squares_of
 from kolmogorov.fitting.descent.problem import Problem

@@ -11,7 +11,7 @@ import numpy as np
 from kolmogorov._support.progress import says_stop, warn
 from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov.errors import ConvergenceWarning
-from kolmogorov.fitted.history import Sweep
+from kolmogorov.fitted.point import Sweep
 from kolmogorov.fitting.descent.checkpoint import Checkpoint, FitProgress
 from kolmogorov.fitting.descent.engine import Engine
 from kolmogorov.fitting.descent.state import Run, S, State

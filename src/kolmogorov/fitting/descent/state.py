@@ -9,7 +9,7 @@ import numpy as np
 
 from kolmogorov._support.invariants import check_among, check_array, check_between, check_bits, check_simplex
 from kolmogorov._support.typing import Floats
-from kolmogorov.fitted.history import Sweep
+from kolmogorov.fitted.point import Sweep
 
 #: What an engine keeps between two sweeps: a `State`, or what stands for one where theta is on other machines.
 S = TypeVar("S")

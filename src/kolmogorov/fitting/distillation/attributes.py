@@ -22,8 +22,7 @@ from kolmogorov.data.ids.vocabulary import Vocabulary
 from kolmogorov.data.table.changes import with_ids, without_ids
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.execution import Threads
-from kolmogorov.fitted.attributes.attributed import Attributed, placed_rows
-from kolmogorov.fitted.attributes.placing import Placing
+from kolmogorov.fitted.attributes import Attributed, Placing, placed_rows
 from kolmogorov.fitted.base import by_users, checked
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.posterior import Posterior

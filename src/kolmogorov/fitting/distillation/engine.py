@@ -21,7 +21,7 @@ from kolmogorov.data.table.levels import grid_of
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.base import Factors, Trained
-from kolmogorov.fitted.history import Sweep
+from kolmogorov.fitted.point import Sweep
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE, solved_rows
 from kolmogorov.fitting.descent.problem import Problem
 from kolmogorov.fitting.descent.state import Run, State

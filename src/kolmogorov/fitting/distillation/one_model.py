@@ -12,10 +12,9 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.execution import Threads
-from kolmogorov.fitted.attributes.placing import Placing
+from kolmogorov.fitted.attributes import Placing
 from kolmogorov.fitted.base import Trained, by_users, checked
-from kolmogorov.fitted.history import Sweep
-from kolmogorov.fitted.point import Fitted
+from kolmogorov.fitted.point import Fitted, Sweep
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.fitting.descent.multi_start import MultiStart

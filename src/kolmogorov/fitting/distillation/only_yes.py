@@ -20,7 +20,7 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.base import Counted, Factors
-from kolmogorov.fitted.history import Sweep
+from kolmogorov.fitted.point import Sweep
 from kolmogorov.fitting.descent.engine import threaded_engine
 from kolmogorov.fitting.descent.multi_start import MultiStart
 from kolmogorov.fitting.descent.objective import Objective

@@ -14,7 +14,7 @@ import numpy as np
 
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.entries.view import View
-from kolmogorov.fitted.pull import Pull
+from kolmogorov.fitted.point import Pull
 from kolmogorov.fitting.fold_in import placed
 from kolmogorov.solvers import RowSolver
 

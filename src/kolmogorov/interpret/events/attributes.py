@@ -8,8 +8,7 @@ import numpy as np
 
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.attributes.encoding import Attribute
-from kolmogorov.fitted.attributes.attributed import Side
-from kolmogorov.fitted.attributes.placing import Placing
+from kolmogorov.fitted.attributes import Placing, Side
 from kolmogorov.fitted.point import Fitted
 
 #: The least difference of chances that an event is described by. By judgement.

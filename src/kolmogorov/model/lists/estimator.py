@@ -29,9 +29,8 @@ from kolmogorov.data import Observations
 from kolmogorov.data.entries.view import View
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.base import by_users, checked
-from kolmogorov.fitted.history import Sweep
 from kolmogorov.fitted.lists import FittedLists, ListSettings
-from kolmogorov.fitted.point import Fitted
+from kolmogorov.fitted.point import Fitted, Sweep
 from kolmogorov.fitting import fold_in
 from kolmogorov.fitting.distillation.only_yes import DescentSizes, averaged_descents
 from kolmogorov.fitting.lists.choosing import Asked, chosen_settings

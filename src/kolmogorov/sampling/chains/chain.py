@@ -15,7 +15,7 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.data.entries.ordering import counting_order
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.execution import Threads
-from kolmogorov.fitted.fixed_point import on_grid
+from kolmogorov.fitted.posterior import on_grid
 from kolmogorov.fitting.descent.half_step import USER_SIDE
 from kolmogorov.sampling.chains.state import ChainState, Sample
 from kolmogorov.sampling.features import Features

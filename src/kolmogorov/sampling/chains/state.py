@@ -26,7 +26,7 @@ from kolmogorov.sampling.priors import LEAST_SHAPE, MOST_SHAPE, PRIOR_DRAWS, Psi
 class Sample:
     """What is kept of a state: the model itself.
 
-    `theta` lies on the grid of `fitted.fixed_point`, psi on the levels. `priors` are numbers on which chains that have
+    `theta` lies on the grid of `fitted.posterior`, psi on the levels. `priors` are numbers on which chains that have
     settled agree.
     """
 
