@@ -55,7 +55,6 @@ dist: $(VENV)/dev.stamp             ## build wheel and sdist into dist/, install
 
 bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks that the docs quote
 	$(BIN)/python benchmarks/movielens.py
-	$(BIN)/python benchmarks/levels.py
 	$(BIN)/python benchmarks/spread.py
 	$(BIN)/python benchmarks/train.py
 	$(BIN)/python benchmarks/threads.py

@@ -19,9 +19,7 @@ LONG = {
     "computed": "the paper's items",
 }
 #: Tests of these folders run in one process, so that no solver is compiled twice side by side.
-SOLVERS = tuple(
-    str(Path(__file__).parent / folder) for folder in ("solvers", "bqp", "kernels/binary", "kernels/levels")
-)
+SOLVERS = tuple(str(Path(__file__).parent / folder) for folder in ("solvers", "bqp"))
 #: Examples of the solvers that take longest to compile.
 BESIDE = ("newton", "quasi_newton", "gd", "dmo", "sdr")
 _DEFAULT_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -11,7 +11,6 @@ from scipy import optimize, stats
 from kolmogorov.testing.references import (  # noqa: F401 (the tests find all twins here)
     best_binary,
     best_in_box,
-    best_on_levels,
     best_on_simplex,
     value,
 )
@@ -25,18 +24,6 @@ def is_two_flip_optimal(gram, moment, x):
         other[list(flips)] = 1 - other[list(flips)]
         if value(gram, moment, other) < here - 1e-9:
             return False
-    return True
-
-
-def is_two_move_optimal(gram, moment, levels, x):
-    """Whether no move of one coordinate or of two to other levels lowers the value."""
-    here = value(gram, moment, x)
-    for d, e in itertools.combinations_with_replacement(range(len(x)), 2):
-        for at_d, at_e in itertools.product(levels, repeat=2):
-            other = x.copy()
-            other[d], other[e] = at_d, at_e
-            if value(gram, moment, other) < here - 1e-9:
-                return False
     return True
 
 
@@ -255,12 +242,6 @@ def simplex_draws(gram, moment, n, rng):
     kept = uniform[np.log(rng.random(len(uniform))) < logs - logs.max()]
     assert len(kept) >= n // 4
     return kept[:n]
-
-
-def level_objective(observations, theta, psi, centre, user_reg, item_reg, mean):
-    """The training objective of a many-valued model: the ridge of items draws to a mean."""
-    bare = objective(observations, theta, psi, centre, user_reg, 0.0)
-    return bare + item_reg * sum((x - mean) ** 2 for x in np.ravel(psi))
 
 
 def level_distribution(theta, psi, levels, users, items):

@@ -13,7 +13,6 @@ CHAINS = {"n_chains": 2, "burn_in": 2, "n_samples": 3, "random_state": 0}
 MODELS = {
     "binary": lambda: km.KolmogorovModel(**POINT),
     "chances": lambda: km.KolmogorovModel(**POINT, levels="chances"),
-    "grid": lambda: km.KolmogorovModel(**POINT, levels="auto"),
     "draws": lambda: km.BayesianKolmogorovModel(2, **CHAINS),
     "lists": lambda: km.ListModel(random_state=0),
 }

@@ -105,7 +105,7 @@ def test_sparse_matrices_and_sizes():
 
 
 def test_a_problem_of_another_kind_is_not_a_matrix():
-    with pytest.raises(DataError, match="A BinaryQP, a LevelQP or a matrix is expected, got a BoxQP"):
+    with pytest.raises(DataError, match="A BinaryQP or a matrix is expected, got a BoxQP"):
         bqp.solve(BoxQP([[1.0]], [1.0]))
 
 

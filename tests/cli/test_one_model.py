@@ -37,7 +37,6 @@ def models(shell, stars, zoo_files):
     for name, data, options, pair in (
         ("ratings", stars, ["--point"], ("u4", "i1")),
         ("chances", stars, ["--levels", "chances"], ("u4", "i1")),
-        ("beyond the scale", stars, ["--point", "--levels", "-1,0,0.5,1,2"], ("u3", "i0")),
         ("from ratings", stars, ["--learn-from", "ratings"], ("u4", "i1")),
         ("draws", stars, ["--bayes", *few], ("u4", "i1")),
         ("draws of yes and no", zoo_files[0], ["--bayes", *few], ("dove", "eggs")),
@@ -49,7 +48,7 @@ def models(shell, stars, zoo_files):
     return found
 
 
-KINDS = ("yes and no", "ratings", "chances", "beyond the scale", "from ratings", "draws", "draws of yes and no")
+KINDS = ("yes and no", "ratings", "chances", "from ratings", "draws", "draws of yes and no")
 
 
 def explained(shell, model, user, item, *more):

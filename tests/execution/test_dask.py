@@ -58,7 +58,7 @@ def test_one_shard_has_the_bits_of_a_local_fit(client, table, weighted):
     same(KolmogorovModel(**SMALL, execution=Dask(client)).fit(table), KolmogorovModel(**SMALL).fit(table))
 
 
-@pytest.mark.parametrize("more", [{}, {"levels": [-0.2, 0.1, 0.5, 1.0], "item_reg": 0.2}])
+@pytest.mark.parametrize("more", [{}, {"levels": "chances", "item_reg": 0.2}])
 def test_unobserved_entries_count_in_a_cluster_too(client, table, more):
     yes = table.subset(table.values > 0.5)
     yes = Observations.from_arrays(yes.user_rows(), yes.item_rows(), np.ones(len(yes)))
@@ -110,23 +110,6 @@ def test_many_shards_agree_with_a_local_fit(client, table, levels):
         assert b.objective == pytest.approx(a.objective, rel=1e-9)
         assert b.rmse == pytest.approx(a.rmse, rel=1e-6)
     assert there.evaluate(table)["rmse"] == pytest.approx(here.evaluate(table)["rmse"], rel=1e-6)
-
-
-@pytest.mark.parametrize("levels", ["auto", [-0.2, 0.1, 0.5, 1.0]])
-def test_many_valued_models_too(client, table, tmp_path, levels):
-    pytest.importorskip("pandas")
-    rated = Observations.from_arrays(table.user_rows(), table.item_rows(), (table.values * 4).round(), maximum=4)
-    options = {**SMALL, "levels": levels, "item_reg": 0.2}
-    here = KolmogorovModel(**options).fit(rated)
-    same(KolmogorovModel(**options, execution=Dask(client)).fit(rated), here)
-    there = KolmogorovModel(**options, execution=Dask(client, shard_ratings=1000)).fit(rated)
-    assert np.array_equal(there.levels_, here.levels_)
-    assert np.isin(there.psi_, there.levels_).all()
-    assert there.history_[0].objective == pytest.approx(here.history_[0].objective, rel=1e-9)
-    # Workers that read the table themselves look for its step, too.
-    rated.to_frame("pandas")[["user", "item", "value"]].to_parquet(tmp_path / "rated.parquet")
-    read = distributed_table(Dask(client, shard_ratings=1000), [tmp_path / "rated.parquet"], maximum=1)
-    assert np.array_equal(KolmogorovModel(**options, execution=Dask(client)).fit(read).psi_, there.psi_)
 
 
 def test_same_bits_on_any_number_of_workers_and_blocks(client, table):

@@ -50,7 +50,7 @@ def test_certainty_that_is_right_scores_best_and_that_is_wrong_stays_finite():
     assert wrong.result()["calibration"] > 0.7 > 0.02 > right.result()["calibration"]
 
 
-@pytest.mark.parametrize("levels", [2, "chances", "auto"])
+@pytest.mark.parametrize("levels", [2, "chances"])
 def test_evaluate_adds_those_of_predict_distribution(levels):
     rng = np.random.default_rng(0)
     ratings = rng.integers(1, 6, (30, 12)).astype(float)
@@ -83,7 +83,7 @@ def test_models_without_events_tell_no_distributions(zoo):
 
 def test_yes_and_no_keep_their_scores_beside_the_new_ones(zoo):
     got = (
-        km.KolmogorovModel(4, levels=[0.1, 0.5, 0.9], learn_from="ratings", user_reg=0.3, random_state=0)
+        km.KolmogorovModel(4, levels="chances", learn_from="ratings", user_reg=0.3, random_state=0)
         .fit(zoo)
         .evaluate(zoo)
     )

@@ -11,7 +11,7 @@ from kolmogorov.errors import DataError, FileFormatError
 from kolmogorov.fitted.posterior import Posterior
 
 OLD_USERS, NEW_USERS, OLD_ITEMS, NEW_ITEMS = np.arange(100), np.arange(100, 120), np.arange(70), np.arange(70, 90)
-LEVELS = ["chances", 2, "auto"]
+LEVELS = ["chances", 2]
 
 
 @pytest.fixture(scope="module")

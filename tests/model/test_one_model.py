@@ -8,11 +8,9 @@ import pytest
 
 import kolmogorov as km
 import naive
-from kolmogorov.data.table.levels import has_two
 from kolmogorov.fitting.descent.objective import usual_weight
 
-GRID = [-0.2, 0.0, 0.25, 0.5, 0.75, 1.0, 1.2]
-LEVELS = {"two": 2, "chances": "chances", "grid": GRID}
+LEVELS = {"two": 2, "chances": "chances"}
 LEARNED = ("draws", "draws of yes/no", "ratings", "as_model", "unobserved", "unobserved ratings")
 CHAINS = {"n_chains": 2, "burn_in": 12, "n_samples": 6}
 SLACK = 1e-9
@@ -62,9 +60,7 @@ def pairs_of(model):
 
 
 every = pytest.mark.parametrize("how", LEARNED)
-any_levels = pytest.mark.parametrize(
-    "levels", ["two", "chances", pytest.param("grid", marks=pytest.mark.long("more kinds of models"))]
-)
+any_levels = pytest.mark.parametrize("levels", LEVELS)
 
 
 # --- known people ----------------------------------------------------------------------------------------------------
@@ -172,7 +168,7 @@ def test_the_parts_are_a_model(levels, how):
         assert psi.dtype == bool
     else:
         assert psi.dtype == np.float64
-        assert np.isin(psi, GRID).all() if levels == "grid" else ((psi >= 0) & (psi <= 1)).all()
+        assert ((psi >= 0) & (psi <= 1)).all()
     assert model.learned_from_ == ("ratings" if "ratings" in how else "draws")
     assert not hasattr(model.fitted_, "soft")
 
@@ -354,13 +350,3 @@ def test_known_people_are_placed_near_where_they_are(zoo):
         # A quarter of what is between what was learned and the answers from which people are placed.
         assert np.abs(learned_as - placed_as).mean() < 0.25 * np.abs(learned_as - table).mean()
         assert ((learned_as >= 0.5) != (placed_as >= 0.5)).mean() < 0.02
-
-
-def test_two_levels_may_be_written_as_a_list():
-    """The paper's two, whatever they are called."""
-    table = ratings()
-    plain, listed = (km.KolmogorovModel(3, levels=levels, random_state=0).fit(table) for levels in (2, [0, 1]))
-    assert has_two([0, 1])
-    assert listed.psi_.dtype == bool
-    np.testing.assert_array_equal(plain.theta_, listed.theta_)
-    np.testing.assert_array_equal(plain.psi_, listed.psi_)

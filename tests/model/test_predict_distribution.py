@@ -100,7 +100,6 @@ TABLES = {"stars": rated, "yes and no": answered, "smooth": smooth}
 MODELS = {
     "two": lambda: km.KolmogorovModel(3, random_state=0),
     "chances": lambda: km.KolmogorovModel(3, levels="chances", random_state=0),
-    "grid": lambda: km.KolmogorovModel(3, levels="auto", random_state=0),
     "ratings": lambda: km.KolmogorovModel(3, learn_from="ratings", user_reg=0.0, n_init=5, random_state=0),
     "draws": lambda: km.BayesianKolmogorovModel(3, **DRAWS),
     "draws of two": lambda: km.BayesianKolmogorovModel(3, levels=2, **DRAWS),
@@ -219,7 +218,7 @@ def test_strangers_have_the_distribution_of_the_average(fits, name):
 
 
 def test_files_keep_distributions(fits, tmp_path):
-    for name in ("two", "chances", "grid", "draws"):
+    for name in ("two", "chances", "draws"):
         model, table = fits["stars", name]
         model.save(tmp_path / "m.km")
         again = km.load(tmp_path / "m.km")

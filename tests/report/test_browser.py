@@ -197,7 +197,7 @@ def placed_alike(page, model, rng, values):
         assert listed == pytest.approx({k: predicted[k] for k in listed}, abs=within)
 
 
-@pytest.mark.parametrize("levels", [2, "chances", "auto"])
+@pytest.mark.parametrize("levels", [2, "chances"])
 @pytest.mark.parametrize("learn_from", ["draws", "ratings"])
 def test_what_if_is_fold_in(visit, zoo, tmp_path, rng, levels, learn_from):
     model = KolmogorovModel(5, levels=levels, learn_from=learn_from, random_state=0).fit(zoo)
@@ -543,23 +543,6 @@ def test_a_waterfall_ends_in_the_prediction(visit, zoo_model, zoo_page):
             assert end == pytest.approx(100 * why.probability, abs=0.06)
             assert base + sum(steps) == pytest.approx(end, abs=1e-9)
             assert all(abs(step) >= abs(after) - 0.11 for step, after in pairwise(steps))
-
-
-def test_what_lies_beyond_the_scale_is_cut_at_the_end_of_a_waterfall(visit, tmp_path, rng):
-    """And stars are worded as stars."""
-    likes = np.outer(np.linspace(0, 1, 30), np.ones(8)) > np.linspace(0.1, 0.9, 8)
-    table = Observations.from_dense(np.where(likes, 5.0, 1.0) - (rng.random((30, 8)) < 0.05), minimum=0, maximum=5)
-    grid = [-0.5, 0.0, 0.5, 1.0, 1.5]
-    model = KolmogorovModel(3, levels=grid, learn_from="ratings", user_reg=1.0, random_state=0).fit(table)
-    raw = model.theta_ @ model.psi_.T
-    user, item = (int(k) for k in np.unravel_index(np.argmax(raw), raw.shape))
-    assert raw[user, item] > 1.01
-    model.report(tmp_path / "cut.html")
-    page = visit(f"{(tmp_path / 'cut.html').as_uri()}#users/{user}?i={item}")
-    assert "cut to the scale" in page.locator(".waterfall").inner_text()
-    base, *steps, end = steps_of(page)
-    assert end == 5.0
-    assert base + sum(steps) == pytest.approx(end, abs=1e-9)
 
 
 def test_draws_explain_the_model_that_stands_for_them(visit, drawn_model, drawn_page):

@@ -15,7 +15,6 @@ from kolmogorov.solvers import Batch, BinarySolver, names, registry, resolve
 from kolmogorov.testing import (
     BinarySolverContract,
     BoxSolverContract,
-    LevelSolverContract,
     RidgeSolverContract,
     SimplexSolverContract,
     check_solver,
@@ -23,9 +22,9 @@ from kolmogorov.testing import (
 from kolmogorov.testing.families import CONTRACTS
 
 #: Solvers that every run of the tests looks at; those of the others take longest to compile.
-USUAL = {"auto", "exhaustive", "local_search", "enhanced_gd", "pairwise", "active_set", "coordinate", "two", "cholesky"}
+USUAL = {"auto", "exhaustive", "local_search", "enhanced_gd", "pairwise", "active_set", "coordinate", "cholesky"}
 #: Solvers that descend from their start, though they are not exact.
-DESCENDING = {"auto", "coordinate", "uneven", "two", "local_search", "dmo", "frank_wolfe", "away_steps"}
+DESCENDING = {"auto", "coordinate", "local_search", "dmo", "frank_wolfe", "away_steps"}
 
 
 def every(family, **more):
@@ -49,19 +48,6 @@ class TestBinarySolvers(BinarySolverContract):
         "binary",
         lanczos=("enhanced_gd", {"evd": "lanczos"}),
         initial_step=("enhanced_gd", {"initial_step": True}),
-    )
-
-
-GRID = (-0.5, 0.0, 0.5, 1.0)
-
-
-class TestLevelSolvers(LevelSolverContract):
-    given_solver = every(
-        "levels",
-        **{name: (name, {"levels": GRID}) for name in names("levels")},
-        uneven=("coordinate", {"levels": (-3.0, 0.1, 0.2)}),
-        two=("coordinate", {}),
-        enhanced=("binary", {"solver": "enhanced_gd", "levels": (0.0, 0.5, 1.0)}),
     )
 
 

@@ -15,7 +15,6 @@ MODELS = {
     "from ratings": lambda: km.KolmogorovModel(4, learn_from="ratings", user_reg=1.0, random_state=3),
     "from draws": lambda: km.KolmogorovModel(4, random_state=3),
     "chances": lambda: km.KolmogorovModel(4, levels="chances", random_state=3),
-    "beyond the scale": lambda: km.KolmogorovModel(4, levels=[-1.0, 0.0, 0.5, 1.0, 2.0], random_state=3),
     "draws": lambda: planned(4, likelihood="gaussian", **CHAINS),
     "draws of two levels": lambda: planned(4, likelihood="gaussian", levels=2, **CHAINS),
     "yes and no": lambda: planned(4, likelihood="bernoulli", levels=2, **CHAINS),

@@ -343,10 +343,6 @@ LIES = {
         _set("psi", lambda a: np.full((2, 2), 0.5)),
         "the parameter levels and psi do not belong together",
     ),
-    "levels where two were asked for": (
-        lambda meta, arrays: arrays.update(levels=np.array([0.0, 0.5, 1.0]), psi=np.zeros((2, 2), dtype=np.uint8)),
-        "the parameter levels and psi do not belong together",
-    ),
     "two levels where chances were asked for": (
         lambda meta, arrays: meta["parameters"].update(levels="chances", item_solver="auto"),
         "the parameter levels and psi do not belong together",
@@ -367,14 +363,14 @@ def test_a_model_that_lies_of_itself_is_refused(saved, tmp_path, name):
 def kinds(tmp_path_factory, zoo):
     """A file of each kind of psi: bits, chances, a grid."""
     found, path = {}, tmp_path_factory.mktemp("kinds") / "m.km"
-    for levels in (2, "chances", "auto"):
+    for levels in (2, "chances"):
         KolmogorovModel(2, levels=levels, learn_from="ratings", max_iter=2, random_state=0).fit(zoo).save(path)
         found[levels] = path.read_bytes()
     return found
 
 
-@pytest.mark.parametrize("asked", [2, "chances", "auto"])
-@pytest.mark.parametrize("stored", [2, "chances", "auto"])
+@pytest.mark.parametrize("asked", [2, "chances"])
+@pytest.mark.parametrize("stored", [2, "chances"])
 def test_the_levels_that_were_asked_for_are_those_of_psi(kinds, tmp_path, stored, asked):
     path = tmp_path / "forged.km"
     path.write_bytes(forged(kinds[stored], lambda meta, arrays: meta["parameters"].update(levels=asked)))
@@ -465,18 +461,6 @@ def test_pulls_that_overflow_are_refused(saved, tmp_path, name):
 
     (tmp_path / "m").write_bytes(forged(saved[2], lie))
     with pytest.raises(FileFormatError, match="holds a number outside"):
-        load(tmp_path / "m")
-
-
-def test_levels_of_0_and_1_are_bits(tmp_path):
-    model = KolmogorovModel(2, levels=[0.1, 0.9], random_state=0, max_iter=2).fit(datasets.load("toy"))
-    model.save(tmp_path / "m")
-
-    def lie(meta, arrays):
-        arrays["levels"], meta["parameters"]["levels"] = np.array([0.0, 1.0]), "auto"
-
-    (tmp_path / "m").write_bytes(forged((tmp_path / "m").read_bytes(), lie))
-    with pytest.raises(FileFormatError, match="the levels are 0 and 1"):
         load(tmp_path / "m")
 
 

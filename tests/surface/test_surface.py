@@ -17,7 +17,6 @@ DRAWS = {"n_chains": 2, "burn_in": 10, "n_samples": 6, "random_state": 0}
 MAKERS = {
     "point": lambda: km.KolmogorovModel(4, random_state=0),
     "point, chances": lambda: km.KolmogorovModel(4, levels="chances", random_state=0),
-    "point, grid": lambda: km.KolmogorovModel(4, levels="auto", random_state=0),
     "ratings": lambda: km.KolmogorovModel(4, learn_from="ratings", user_reg=1.0, random_state=0),
     "ratings, chances": lambda: km.KolmogorovModel(
         4, levels="chances", learn_from="ratings", user_reg=1.0, random_state=0
@@ -321,8 +320,8 @@ def test_new_items_are_placed(event_model, table):
     twin = km.Observations.from_arrays(users, ["milk2"] * 40, (event_model.predict(users, "milk") > 0.5).astype(float))
     psi = event_model.fold_in(twin, side="items")
     assert psi.shape[0] == 1
-    levels = event_model.fitted_.levels
-    low, high = (0.0, 1.0) if levels is None else (levels[0] - 1e-6, levels[-1] + 1e-6)
+    levels = getattr(event_model.fitted_, "levels", (0.0, 1.0))
+    low, high = levels[0] - 1e-6, levels[-1] + 1e-6
     assert ((psi >= low) & (psi <= high)).all()
     theta = event_model.fold_in(table[0], side="users")
     said = theta[:40] @ psi[0].astype(float)

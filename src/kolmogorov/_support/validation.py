@@ -128,11 +128,12 @@ class Text(_Worded):
 
 
 class OneOf(_Worded):
-    """One of a few words."""
+    """One of a few words or whole numbers."""
 
-    def __init__(self, words: tuple[str, ...]) -> None:
+    def __init__(self, words: tuple[str | int, ...]) -> None:
         super().__init__(
-            f"one of {', '.join(map(repr, words))}", lambda value: isinstance(value, str) and value in words
+            f"one of {', '.join(map(repr, words))}",
+            lambda value: (isinstance(value, str) or _is_whole(value, 0)) and value in words,
         )
 
 

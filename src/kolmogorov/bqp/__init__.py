@@ -15,7 +15,7 @@ from typing import Any
 from kolmogorov.bqp.dimod_bridge import from_dimod
 from kolmogorov.bqp.files import read
 from kolmogorov.bqp.solving import solve
-from kolmogorov.problems import BinaryQP, LevelQP, Solution, Status
+from kolmogorov.problems import BinaryQP, Solution, Status
 
 
 def __getattr__(name: str) -> Any:
@@ -27,4 +27,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'kolmogorov.bqp' has no attribute {name!r}")
 
 
-__all__ = ["BinaryQP", "KolmogorovSampler", "LevelQP", "Solution", "Status", "from_dimod", "read", "solve"]
+__all__ = ["BinaryQP", "KolmogorovSampler", "Solution", "Status", "from_dimod", "read", "solve"]

@@ -34,7 +34,7 @@ class Finite(click.FloatRange):
 
 
 class LevelsOption(click.ParamType):  # type: ignore[type-arg]
-    """What items may be in events: 2, chances, auto, or numbers separated by commas."""
+    """What items may be in events: 2, chances, or of draws auto or numbers separated by commas."""
 
     name = "levels"
 
@@ -50,7 +50,7 @@ class LevelsOption(click.ParamType):  # type: ignore[type-arg]
             found = []
         if found == [2.0]:
             return 2
-        if not LevelsRequirement(chances=True).accepts(found):
+        if found != "chances" and not LevelsRequirement().accepts(found):
             self.fail(
                 f"expected 2, chances, auto, or increasing numbers on the probability scale separated by commas, such "
                 f"as 0,0.5,1, got {value!r}.",

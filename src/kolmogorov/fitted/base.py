@@ -81,8 +81,6 @@ class Trained(Counted, ABC):
     """Base of what models keep under `fitted_`. Rows are row numbers; the row past the last stands for the unknown."""
 
     training: Observations
-    #: What an item may be in an event, where this is more than the paper's two.
-    levels: Floats | None = None
     #: Whether lists are ordered by scores, which are neither probabilities nor ratings.
     has_scores: ClassVar[bool] = False
 
@@ -159,12 +157,7 @@ class Trained(Counted, ABC):
         found = self._distinct
         if self.training.is_binary or found.size < 2:
             return np.array([0.0, 1.0])
-        return found if self.has_few_points else np.linspace(found[0], found[-1], _MOST_POINTS)
-
-    @property
-    def has_few_points(self) -> bool:
-        """Whether the ratings are so few that `points` are the ratings themselves."""
-        return self._distinct.size <= _MOST_POINTS
+        return found if found.size <= _MOST_POINTS else np.linspace(found[0], found[-1], _MOST_POINTS)
 
     @cached_property
     def _distinct(self) -> Floats:

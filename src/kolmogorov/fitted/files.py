@@ -52,14 +52,6 @@ class StoredParts:
             raise InvariantError(f"{name} has {packed.shape[-1]} bytes a row, which do not hold {size} events")
         return np.unpackbits(packed, axis=dimensions - 1, count=size).view(bool)
 
-    def levels(self) -> Floats | None:
-        """Return the levels of a many-valued model, or None for a model of another kind."""
-        if "levels" not in self.arrays:
-            return None
-        levels = self.array("levels", 1, "float64")
-        check_levels(levels)
-        return levels
-
     def on_levels(self, name: str, dimensions: int, levels: Floats) -> Floats:
         """Return levels that were written as their numbers, a byte each."""
         codes = self.array(name, dimensions, "uint8")
@@ -94,7 +86,7 @@ class StoredParts:
 
 
 def check_levels(levels: NDArray[Any]) -> None:
-    """Raise `InvariantError` where an array holds no levels of a many-valued model."""
+    """Raise `InvariantError` where an array holds no levels of draws."""
     requirement = LevelsRequirement()
     if levels.dtype != np.float64 or not requirement.accepts(levels):
         raise InvariantError(f"the levels must be {requirement}")

@@ -116,7 +116,7 @@ class FittedLists(Trained):
     def validate_numbers(self) -> None:
         """Check the events, the links, and the settings."""
         self.events.validate_numbers()
-        if self.events.psi.dtype == bool or self.events.levels is not None:
+        if self.events.psi.dtype == bool:
             raise InvariantError("the events of lists must hold chances")
         self.links.validate(len(self.items))
         self.settings.validate()

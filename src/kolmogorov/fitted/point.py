@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.invariants import (
-    check_among,
     check_array,
     check_between,
     check_bounded,
@@ -19,17 +18,17 @@ from kolmogorov._support.invariants import (
     check_positive,
     check_simplex,
 )
-from kolmogorov._support.nearest import middles, nearest
+from kolmogorov._support.nearest import middles
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
 from kolmogorov.errors import InvariantError
 from kolmogorov.fitted.attributes import Placing, Side
 from kolmogorov.fitted.base import Factors, Trained
-from kolmogorov.fitted.files import Parts, StoredParts, check_levels, training_arrays
+from kolmogorov.fitted.files import Parts, StoredParts, training_arrays
 from kolmogorov.kernels.draws.averages import answer_shares
 from kolmogorov.kernels.rows.products import pair_products
 
-# Levels and thresholds come through divisions.
+# Thresholds come through divisions.
 _ROUNDING = 1e-9
 #: Of an error or a time; its square is a number still.
 _LARGEST = 1e100
@@ -41,7 +40,7 @@ class Fitted(Trained):
 
     #: [n_users, D]
     theta: Floats
-    #: [n_items, D], bits, or numbers where it holds levels or chances.
+    #: [n_items, D], bits, or chances.
     psi: NDArray[Any]
     #: What new users and items are drawn to, and how strongly.
     user_pull: Pull
@@ -51,8 +50,6 @@ class Fitted(Trained):
     history: tuple[Sweep, ...]
     #: [n_users], the variance of a user's answers around what is predicted, on the probability scale.
     noise: Floats
-    #: Of a many-valued model; None for the paper's two, and where psi holds chances.
-    levels: Floats | None = None
     #: What the descent went over.
     learned_from: Literal["draws", "ratings"] = "ratings"
     #: How attributes place users and items, where the draws that it was learned from knew any.
@@ -118,16 +115,12 @@ class Fitted(Trained):
         return np.clip(theta @ self.psi_or_average[:-1].T, 0.0, 1.0)
 
     def similar_to(self, item: int) -> Floats:
-        """Return, for every item, the population's probability of both over that of either.
-
-        Of several levels, these are the probabilities of being above a value, summed up over all values.
-        """
-        low = 0.0 if self.levels is None else self.levels[0]
-        return overlap(self.population, self.psi_or_average[:-1] - low, item)
+        """Return, for every item, the population's probability of both over that of either."""
+        return overlap(self.population, self.psi_or_average[:-1], item)
 
     def reaching(self, threshold: float) -> Fitted:
         """Return the model with two levels that a threshold t makes: Pr(X[u, i] >= t) = theta_u . [x_i >= t]."""
-        return replace(self, psi=self.psi >= threshold - _ROUNDING, levels=None)
+        return replace(self, psi=self.psi >= threshold - _ROUNDING)
 
     def stored(self) -> Parts:
         """Return what a file holds of this: numbers and arrays by name."""
@@ -139,8 +132,6 @@ class Fitted(Trained):
             **self.user_pull.arrays("user"),
             **self.item_pull.arrays("item"),
         }
-        if self.levels is not None:
-            arrays |= {"psi": nearest(self.psi, self.levels), "levels": self.levels}
         meta = {"n_events": self.n_events, "learned_from": self.learned_from}
         if self.n_changed:
             meta["n_changed"] = self.n_changed
@@ -152,14 +143,8 @@ class Fitted(Trained):
     @classmethod
     def restored(cls, parts: StoredParts) -> Self:
         """Undo `stored`; what does not belong together is for `validate` to find."""
-        levels = parts.levels()
-        psi: NDArray[Any]
-        if levels is not None:
-            psi = parts.on_levels("psi", 2, levels)
-        elif parts.arrays["psi"].dtype == np.uint8:
-            psi = parts.unpacked("psi", 2)
-        else:
-            psi = parts.array("psi", 2, "float64")
+        bits = parts.arrays["psi"].dtype == np.uint8
+        psi: NDArray[Any] = parts.unpacked("psi", 2) if bits else parts.array("psi", 2, "float64")
         return cls(
             theta=parts.array("theta", 2, "float64"),
             psi=psi,
@@ -168,7 +153,6 @@ class Fitted(Trained):
             training=parts.training(),
             history=history_of(parts.arrays["history"]),
             noise=parts.array("noise", 1, "float64"),
-            levels=levels,
             learned_from=parts.meta["learned_from"],
             user_attributes=Placing.restored(parts, "users"),
             item_attributes=Placing.restored(parts, "items"),
@@ -181,7 +165,7 @@ class Fitted(Trained):
         return {side: placing for side, placing in sides.items() if placing is not None}
 
     def validate_numbers(self) -> None:
-        """Check that theta is distributions, that psi is bits, levels or chances, and what goes with them."""
+        """Check that theta is distributions, that psi is bits or chances, and what goes with them."""
         size = self.theta.shape[-1] if self.theta.ndim else 0
         if size < 1:
             raise InvariantError("theta has no events")
@@ -195,13 +179,7 @@ class Fitted(Trained):
         self.user_pull.validate("users", size)
         self.item_pull.validate("items", size)
         check_simplex("the centre of users", self.user_pull.centre)
-        if self.levels is None:
-            check_between("psi", self.psi, 0.0, 1.0)
-        else:
-            check_levels(self.levels)
-            if np.array_equal(self.levels, (0.0, 1.0)):
-                raise InvariantError("the levels are 0 and 1, of which psi holds bits")
-            check_among("psi", self.psi, self.levels)
+        check_between("psi", self.psi, 0.0, 1.0)
         for sweep in self.history:
             sweep.validate()
         for side, placing in self._placings.items():

@@ -21,12 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.nearest import nearest
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
 from kolmogorov.data.packed.shards import Shard
-from kolmogorov.data.table.levels import Levels, grid_of
 from kolmogorov.data.table.trainable import check_trainable
 from kolmogorov.execution import Dask, DistributedTable, Threads, distributed_table
 from kolmogorov.fitting.descent.engine import RatingsEngine
@@ -41,8 +39,6 @@ from kolmogorov.fitting.descent.state import State
 #: least.
 _WINDOW, _LARGEST_WINDOW = 2, 32
 _LEAST_ROWS = 64
-#: Ratings looked at to find their step.
-_LOOK = 1 << 20
 
 
 Equations = tuple[Floats, Floats]
@@ -61,25 +57,20 @@ class UserBlock:
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """Psi for travelling: a bit for each event where it is bits, a byte where it is levels, numbers where neither."""
+    """Psi for travelling: a bit for each event where it is bits, else numbers."""
 
     content: NDArray[Any]
     n_events: int
-    grid: Floats | None = None
 
     @classmethod
-    def of(cls, psi: Floats, grid: Floats | None) -> Encoded:
+    def of(cls, psi: Floats) -> Encoded:
         """Pack rows of psi."""
-        if grid is not None:
-            return cls(nearest(psi, grid), psi.shape[1], grid)
         bits = bool(((psi == 0.0) | (psi == 1.0)).all())
         return cls(np.packbits(psi.astype(np.uint8), axis=1) if bits else psi, psi.shape[1])
 
     @property
     def psi(self) -> Floats:
         """The rows as floats."""
-        if self.grid is not None:
-            return self.grid[self.content]
         if self.content.dtype != np.uint8:
             return np.array(self.content)
         return np.unpackbits(self.content, axis=1, count=self.n_events).astype(np.float64)
@@ -105,7 +96,7 @@ class ShardedEngine(RatingsEngine[SpreadState]):
         self._dask = dask
         mass, *others = dask.gather([dask.submit("sum-squares", _mass, shard) for shard in table.shards])
         seen = problem.objective.counted(table.seen_users.astype(np.int64))
-        super().__init__(problem, table, _grid(problem.levels, table), sum(others, start=mass), seen)
+        super().__init__(problem, table, sum(others, start=mass), seen)
 
     def start(self, rng: np.random.Generator, n_events: int) -> SpreadState:
         """Let every shard draw its users' thetas from its place in the stream of random numbers."""
@@ -142,7 +133,7 @@ class ShardedEngine(RatingsEngine[SpreadState]):
         return self._totals(state).total
 
     def _users(self, state: SpreadState, psi: Floats, step: HalfStep) -> tuple[SpreadState, UserTotals]:
-        bits = self._dask.hold("broadcast-psi", Encoded.of(psi, self.problem.grid))
+        bits = self._dask.hold("broadcast-psi", Encoded.of(psi))
         blocks = [
             self._dask.submit("user-step", _stepped, shard, block, bits, step, self.problem.objective)
             for shard, block in zip(self._table.shards, state.blocks, strict=True)
@@ -175,7 +166,7 @@ class ShardedEngine(RatingsEngine[SpreadState]):
                 self._dask.submit("normal-equations", _equations, shard, block, first, last, step if k == 0 else others)
                 for k, (shard, block) in enumerate(zip(self._table.shards, state.blocks, strict=True))
             ]
-            start = Encoded.of(psi[first:last], self.problem.grid)
+            start = Encoded.of(psi[first:last])
             total = self._summed(sums)
             here = replace(step, offset=first)
             solved.append(self._dask.submit("solve-items", _solved, total, start, here))
@@ -195,24 +186,6 @@ class ShardedEngine(RatingsEngine[SpreadState]):
 def _mass(shard: Shard) -> Mass:
     with one_blas_thread():
         return Mass.of(shard.rows)
-
-
-def _grid(levels: Levels, table: DistributedTable) -> Floats | None:
-    """Settle the values of items, from the same observations as on one machine where the table decides."""
-    if table.source is not None or not isinstance(levels, str):
-        return grid_of(levels, table.source)  # type: ignore[arg-type]  # a given grid needs no table
-    found: list[Floats] = []
-    for shard in table.shards:
-        found += table.dask.gather([table.dask.submit("look-at-values", _values, shard)])
-        if sum(part.size for part in found) >= _LOOK:
-            break
-    values = np.concatenate(found)[:_LOOK]
-    rows = np.arange(values.size)
-    return grid_of(levels, Observations.from_arrays(np.zeros_like(rows), rows, values, maximum=1.0))
-
-
-def _values(shard: Shard) -> Floats:
-    return np.array(shard.rows.values[:_LOOK])
 
 
 def _drawn(shard: Shard, stream: Any, n_events: int, objective: Objective) -> UserBlock:
@@ -249,7 +222,7 @@ def _solved(equations: Equations, start: Encoded, step: HalfStep) -> Encoded:
     gram, moment = map(_writable, equations)
     with one_blas_thread():
         psi = step.solved(gram, moment, start.psi)
-    return Encoded.of(psi, start.grid)
+    return Encoded.of(psi)
 
 
 def _writable(array: Floats) -> Floats:

@@ -26,7 +26,7 @@ from kolmogorov._support.validation import (
 )
 from kolmogorov.data.attributes.reading import Newcomers, TableAttributes
 from kolmogorov.data.entries.view import View
-from kolmogorov.data.table.levels import CHANCES, Levels, LevelsRequirement
+from kolmogorov.data.table.levels import Levels, LevelsRequirement
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.data.table.trainable import check_any
 from kolmogorov.errors import DataError, ParameterError
@@ -222,7 +222,7 @@ class BayesianKolmogorovModel(EventModel):
         return self.fitted_
 
     def as_model(
-        self, n_events: int | Literal["auto"] = "auto", levels: Levels = 2, *, random_state: Any = 0
+        self, n_events: int | Literal["auto"] = "auto", levels: Literal[2, "chances"] = 2, *, random_state: Any = 0
     ) -> KolmogorovModel:
         """Return one model that stands for the draws: what a `KolmogorovModel` learns from the table they complete.
 
@@ -233,7 +233,7 @@ class BayesianKolmogorovModel(EventModel):
         n_events : int or "auto"
             "auto" takes as many as were asked of the draws; where these were left to the table, at most 16, as
             `KolmogorovModel` does.
-        levels : 2, sequence of float or "chances"
+        levels : 2 or "chances"
             As in `KolmogorovModel`. Its predictions are near those of the draws: with 16 events and chances within
             about 1%, with two levels about 2%.
         random_state : int
@@ -364,7 +364,7 @@ class BayesianKolmogorovModel(EventModel):
     def _one_model(self) -> Fitted:
         """The one model that stands for the draws: as near to their average as so many events with chances come."""
         if self._read is None:
-            model = KolmogorovModel(self.n_events, levels=CHANCES, random_state=0, n_jobs=self.n_jobs)
+            model = KolmogorovModel(self.n_events, levels="chances", random_state=0, n_jobs=self.n_jobs)
             if self._distilled is None:
                 self._distilled, _ = learned(model, without_placed(self.fitted_), keep_interrupted=False)
             self._read = with_placed(self._distilled, self.fitted_, placing_solvers(model, self._distilled))

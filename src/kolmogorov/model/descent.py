@@ -70,7 +70,6 @@ def run(model: Any, table: Any, execution: Threads | Cuda | Dask, keep_interrupt
         training=by_users(observations),
         history=found.history,
         noise=np.full(len(theta), max(found.history[-1].rmse ** 2, _LEAST_NOISE)),
-        levels=settled.grid,
     )
     return checked(fitted), found.interrupted
 
@@ -100,7 +99,7 @@ def _checkpoint(model: Any, engine: RatingsEngine[Any], n_events: int, n_init: i
         return None
     check_writable(model.checkpoint)
     problem = engine.problem
-    # Everything but the seed that shapes the sweeps; the item solver names the levels, if there are several.
+    # Everything but the seed that shapes the sweeps.
     shape = [n_events, problem.objective, n_init, repr(problem.user_solver), repr(problem.item_solver)]
     if not problem.keep_better:
         shape.append("as found")
@@ -112,5 +111,4 @@ def _checkpoint(model: Any, engine: RatingsEngine[Any], n_events: int, n_init: i
         (*engine.shape, n_events),
         binary=problem.item_solver.family == "binary",
         n_init=n_init,
-        levels=problem.grid,
     )

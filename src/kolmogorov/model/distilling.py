@@ -44,5 +44,5 @@ def learned(model: Any, drawn: Posterior | AveragedDescents, keep_interrupted: b
 
 def placing_solvers(model: Any, fitted: Fitted) -> tuple[RowSolver, RowSolver]:
     """Return the solvers that place users and items by their attributes: those of the distillation."""
-    problem = quick_problem(model, fitted.n_events).on(fitted.levels)
+    problem = quick_problem(model, fitted.n_events)
     return problem.user_solver, problem.item_solver

@@ -137,12 +137,6 @@ class EventModel(Interpretation, Updating, TransformerMixin, Introducing):  # ty
         found: Floats = self.fitted_.scale.rating(self.fitted_.points)
         return found
 
-    @property
-    def levels_(self) -> Floats:
-        """The values that an item may take in an event, on the probability scale; of chances, the two ends."""
-        levels: Floats | None = self.fitted_.levels
-        return np.array([0.0, 1.0]) if levels is None else levels
-
     def fold_in(self, observations: Observations, side: fold_in.Side = "auto") -> NDArray[Any]:
         """Place users or items that were not there at `fit`, without changing the model.
 

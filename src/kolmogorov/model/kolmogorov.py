@@ -23,7 +23,6 @@ from kolmogorov._support.validation import (
     check_parameters,
 )
 from kolmogorov.data.entries.view import View
-from kolmogorov.data.table.levels import Levels, LevelsRequirement
 from kolmogorov.data.table.liking import liked
 from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.fitted.base import read_only
@@ -37,12 +36,12 @@ from kolmogorov.model.completing import completed, refuse_attributes, why_rating
 from kolmogorov.model.distilling import distilled
 from kolmogorov.model.event_model import COMMON_RULES, Auto, EventModel, lengths
 from kolmogorov.model.paper import paper_parameters
-from kolmogorov.model.problem import problem_of
+from kolmogorov.model.problem import Levels, problem_of
 from kolmogorov.solvers import RowSolver
 from kolmogorov.surface.tables import learned_table
 
 _RULES: dict[str, Requirement] = COMMON_RULES | {
-    "levels": LevelsRequirement(chances=True),
+    "levels": OneOf((2, "chances")),
     "learn_from": OneOf(("draws", "ratings")),
     "user_reg": Either(Real(0.0, LARGEST_RIDGE), Word("auto")),
     "item_reg": Either(Real(0.0, LARGEST_RIDGE), Word("auto")),
@@ -65,18 +64,16 @@ class KolmogorovModel(EventModel):
     ----------
     n_events : int or "auto"
         Number of elementary events D. "auto" takes more for more ratings, and at most 16, so that they can be read.
-    levels : 2, "chances", "auto" or sequence of float
-        What an item may be in an event, on the probability scale. 2 is the paper's model: it happens or not. "chances"
-        are any number from 0 to 1: how likely it happens there. A list gives a grid, which may reach beyond 0 and 1;
-        "auto" takes the step of the ratings, or a fifth, and reaches two steps beyond either end.
+    levels : 2 or "chances"
+        What an item may be in an event. 2 is the paper's model: it happens or not. "chances" are any number from 0 to
+        1: how likely it happens there.
     learn_from : {"draws", "ratings"}
         What the descent goes over. Tables of more than five million ratings, or that only a cluster holds, are learned
         from their ratings, and so are models with a ridge or a uniform prior; `learned_from_` says so.
     user_reg : float or "auto"
         From ratings: ridge on theta, how strongly a user is drawn to the prior. "auto" is 10.
     item_reg : float or "auto"
-        From ratings: ridge on psi, the price of each event in an item's support; with a grid or chances, how strongly
-        these are drawn to the mean of the data. "auto" is 0.
+        From ratings: ridge on psi, the price of each event in an item's support. "auto" is 0.
     prior : {"mean", "uniform"}
         From ratings: what theta shrinks to, the mean theta of all users, learned along, or the uniform distribution.
     unobserved : float or "auto"
@@ -115,9 +112,7 @@ class KolmogorovModel(EventModel):
     theta_ : ndarray of shape (n_users, n_events)
         The mixture of events that each user is; rows sum to 1.
     psi_ : ndarray of shape (n_items, n_events)
-        Booleans; with other levels numbers.
-    levels_ : ndarray of shape (n_levels,)
-        The values that an item may have in an event, on the probability scale; of chances, the two ends.
+        Booleans; of chances numbers from 0 to 1.
     learned_from_ : {"draws", "ratings"}
         What the descent went over.
     users_, items_ : Vocabulary
@@ -150,8 +145,8 @@ class KolmogorovModel(EventModel):
     """
 
     fitted_: Fitted
-    # What the ridge draws the values of items to; None is what is usual for the levels.
-    _item_prior: ClassVar[Literal["zero", "mean"] | None] = None
+    # What the ridge draws psi to.
+    _item_prior: ClassVar[Literal["zero", "mean"]] = "zero"
     _learned = Fitted
     _rules = _RULES
 
@@ -280,7 +275,7 @@ class KolmogorovModel(EventModel):
 
     @property
     def psi_(self) -> NDArray[Any]:
-        """Support of each item: booleans, levels, or chances."""
+        """Support of each item: booleans, or chances."""
         return read_only(self.fitted_.psi)
 
     @property
@@ -326,7 +321,7 @@ class KolmogorovModel(EventModel):
         return fold_in.new_users(self.fitted_, view, solver, self.unobserved_, self.n_jobs)
 
     def _new_psis(self, view: View) -> NDArray[Any]:
-        solver = problem_of(self, self.fitted_.n_events).on(self.fitted_.levels).item_solver
+        solver = problem_of(self, self.fitted_.n_events).item_solver
         return fold_in.new_items(self.fitted_, view, solver, self.unobserved_, self.n_jobs)
 
     def _check_parameters(self) -> None:

@@ -16,11 +16,12 @@ from kolmogorov._support import container
 from kolmogorov.baselines.biased import BiasedFactors
 from kolmogorov.baselines.factorization import MatrixFactorization
 from kolmogorov.baselines.svdpp import SVDpp
-from kolmogorov.data.table.levels import CHANCES, has_two
+from kolmogorov.data.table.levels import has_two
 from kolmogorov.errors import FileFormatError, InvariantError, KolmogorovError
 from kolmogorov.fitted.files import StoredParts
 from kolmogorov.fitted.lists import FittedLists
 from kolmogorov.fitted.point import Fitted
+from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.model.bayesian import BayesianKolmogorovModel
 from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.model.lists import ListModel
@@ -90,20 +91,16 @@ def _check_size(model: Any, fitted: Any) -> None:
 def _check_levels(model: Any, fitted: Any) -> None:
     """What is asked of the levels stands in the parameters, and what they are in the arrays."""
     asked = getattr(model, "levels", 2)
-    if isinstance(fitted, Fitted):
-        bits = fitted.psi.dtype == bool
-        if (bits, fitted.levels is None and not bits) != (has_two(asked), asked == CHANCES):
-            raise InvariantError("the parameter levels and psi do not belong together")
+    if isinstance(fitted, Fitted) and (fitted.psi.dtype == bool) != (asked == 2):
+        raise InvariantError("the parameter levels and psi do not belong together")
     # With "auto" the table has decided, which may have been for two.
-    if isinstance(asked, str) or isinstance(fitted, BiasedFactors):
+    if isinstance(asked, str) or not isinstance(fitted, Posterior):
         return
-    found = fitted.levels
     if has_two(asked):
         asked = (0.0, 1.0)
-    if getattr(fitted, "likelihood", "gaussian") != "gaussian":
+    if fitted.likelihood != "gaussian":
         asked = answerable(np.asarray(asked, dtype=np.float64))
-    found = asked if found is None else found
-    if not np.array_equal(asked, found):
+    if not np.array_equal(asked, fitted.levels):
         raise InvariantError("the parameter levels and the levels of the items do not belong together")
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from kolmogorov._support.wording import named
-from kolmogorov.data.table.levels import CHANCES, Levels, has_two
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.errors import ParameterError
 from kolmogorov.fitting.descent.objective import Objective
@@ -15,12 +14,14 @@ from kolmogorov.fitting.distillation.one_model import quick_solver, usual_events
 from kolmogorov.solvers import resolve
 from kolmogorov.solvers.registry import usual
 
+#: What an item may be in an event: it happens there or not, or with any chance.
+Levels = Literal[2, "chances"]
 #: Ridges on theta and psi of a descent over ratings whose user gave none; by judgement.
 _RIDGES = (10.0, 0.0)
 
 
 def problem_of(model: Any, n_events: int) -> Problem:
-    """Return the row solvers, the objective and the levels that the parameters of a model describe."""
+    """Return the row solvers and the objective that the parameters of a model describe."""
     sides = (("simplex", model.user_solver), (item_family(model.levels), model.item_solver))
     users, items = (usual(name, n_events) if is_auto(solver) else resolve(name, solver) for name, solver in sides)
     for solver in (users, items):
@@ -30,7 +31,6 @@ def problem_of(model: Any, n_events: int) -> Problem:
         users,
         items,
         Objective(*ridges_of(model), model.prior, unobserved),
-        model.levels,
         item_prior=model._item_prior,
         keep_better=bool(model.keep_better),
     )
@@ -49,12 +49,10 @@ def item_family(levels: Levels) -> str:
 
     Examples
     --------
-    >>> item_family(2), item_family("chances"), item_family([0.0, 0.5, 1.0])
-    ('binary', 'box', 'levels')
+    >>> item_family(2), item_family("chances")
+    ('binary', 'box')
     """
-    if isinstance(levels, str) and levels == CHANCES:
-        return "box"
-    return "binary" if has_two(levels) else "levels"
+    return "box" if levels == "chances" else "binary"
 
 
 def ridges_of(model: Any) -> tuple[float, float]:

@@ -169,8 +169,7 @@ def _settings(model: Any) -> str:
     if isinstance(model.fitted_, Posterior):
         return f"{model.fitted_.n_draws} draws, read as one model"
     fitted = model.fitted_
-    several = "chances" if fitted.levels is None else f"{fitted.levels.size} levels"
-    levels = "two levels" if fitted.psi.dtype == bool else several
+    levels = "two levels" if fitted.psi.dtype == bool else "chances"
     if fitted.learned_from == "draws":
         return f"{levels}, learned from draws"
     user_reg, item_reg = ridges_of(model)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from kolmogorov._support.nearest import nearest
 from kolmogorov._support.typing import Rows
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.report.packing import as_text, bits, shares
@@ -52,12 +51,10 @@ def shown_model(fitted: Fitted, rows: Rows, unobserved: float) -> dict[str, Any]
 
 
 def _items(fitted: Fitted) -> dict[str, Any]:
-    """Return psi as text, and how it is to be read: as bits, as places among levels, or as numbers.
+    """Return psi as text, and how it is to be read: as bits, or as numbers.
 
     Nothing is rounded: what the page expects of someone new is what `recommend` says.
     """
     if fitted.psi.dtype == bool:
-        return {"kind": "bits", "levels": None, "psi": bits(fitted.psi)}
-    if fitted.levels is None:
-        return {"kind": "chances", "levels": None, "psi": as_text(fitted.psi.astype(np.float64))}
-    return {"kind": "levels", "levels": fitted.levels.tolist(), "psi": as_text(nearest(fitted.psi, fitted.levels))}
+        return {"kind": "bits", "psi": bits(fitted.psi)}
+    return {"kind": "chances", "psi": as_text(fitted.psi.astype(np.float64))}

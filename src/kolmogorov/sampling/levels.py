@@ -8,7 +8,7 @@ import numpy as np
 
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
-from kolmogorov.data.table.levels import MOST_LEVELS, Levels, grid_of, has_two, step_of
+from kolmogorov.data.table.levels import MOST_LEVELS, Levels, has_two, step_of
 from kolmogorov.errors import ParameterError
 from kolmogorov.fitted.emission import emission_of, hides_ratings
 
@@ -33,9 +33,7 @@ def level_grid(levels: Levels, table: Observations, likelihood: str, n_events: i
         raise ParameterError("With likelihood 'categorical' the levels are the ratings themselves: levels='auto'.")
     if isinstance(levels, str):
         return rating_levels(table, n_events) if likelihood == "gaussian" else _HIDDEN
-    grid = grid_of(levels, table)
-    if grid is None:
-        grid = np.array([0.0, 1.0])
+    grid = np.array([0.0, 1.0]) if has_two(levels) else np.asarray(levels, dtype=np.float64)
     return grid if likelihood == "gaussian" else answerable(grid)
 
 

@@ -12,11 +12,3 @@ def binary_allowance(gram: Floats, moment: Floats) -> Floats:
     """Bound each row's rounding error of its value over {0,1}^D, so that lower bounds stay below every value."""
     rounding_allowances(gram, moment, out := np.empty(len(moment)))
     return out
-
-
-def level_allowance(gram: Floats, moment: Floats, levels: Floats) -> Floats:
-    """Bound each row's rounding error of its value over levels^D."""
-    reach = float(np.abs(levels).max())
-    size = reach**2 * np.abs(gram).sum(axis=(1, 2)) + 2.0 * reach * np.abs(moment).sum(axis=1)
-    allowance: Floats = 64.0 * np.finfo(np.float64).eps * size
-    return allowance

@@ -6,7 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -148,20 +148,14 @@ class RowSolver(ABC):
 
         Parameters
         ----------
-        problem : SimplexQP, BinaryQP, LevelQP, ...
+        problem : SimplexQP, BinaryQP, ...
             Of this solver's family.
         start : array-like of shape (D,), optional
         random_state : int, Generator or None
             Seed of methods that draw random numbers.
         """
         self._check_family(problem)
-        return self._prepared(problem)._solved(problem, start, random_state)
 
-    def _prepared(self, problem: QuadraticProgram) -> Self:
-        """Return the solver with what it has to know of the problem's set."""
-        return self
-
-    def _solved(self, problem: QuadraticProgram, start: ArrayLike | None, random_state: Any) -> Solution:
         self.check_size(problem.size)
         point = self._default_start(problem.size) if start is None else self._given_start(start, problem.size)
         seeds = row_seeds(base_seed(random_state), 0, 0, np.zeros(1, dtype=np.int64))

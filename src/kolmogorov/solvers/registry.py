@@ -8,7 +8,6 @@ from typing import Any
 from kolmogorov._support.validation import suggestion
 from kolmogorov.errors import ParameterError
 from kolmogorov.solvers.contract import RowSolver
-from kolmogorov.solvers.families import BinarySolver
 
 _HOME = "kolmogorov.solvers"
 _CLASSES = {
@@ -24,11 +23,6 @@ _CLASSES = {
         "newton": "Newton",
         "sdr": "SemidefiniteRelaxation",
     },
-    "levels": {
-        "coordinate": "Coordinate",
-        "exhaustive": "Exhaustive",
-        "binary": "Binary",
-    },
     "box": {"coordinate": "Coordinate"},
     "ridge": {"cholesky": "Cholesky"},
 }
@@ -38,7 +32,7 @@ _TARGETS = {
     for family, classes in _CLASSES.items()
 }
 #: What "auto" stands for where a family has no solver of that name.
-_USUAL = {"simplex": "active_set", "box": "coordinate", "levels": "coordinate", "ridge": "cholesky"}
+_USUAL = {"simplex": "active_set", "box": "coordinate", "ridge": "cholesky"}
 
 
 def usual(family: str, size: int) -> RowSolver:
@@ -69,13 +63,6 @@ def _family(family: str) -> dict[str, str]:
     if family not in _TARGETS:
         raise ParameterError(f"Unknown family {family!r}; known: {', '.join(_TARGETS)}.")
     return _TARGETS[family]
-
-
-def binary_solver(solver: str | BinarySolver) -> BinarySolver:
-    """Return the binary solver that another one is made of, given as an object or by its name."""
-    found = resolve("binary", solver)
-    assert isinstance(found, BinarySolver)
-    return found
 
 
 def resolve(family: str, solver: str | RowSolver, /, **options: Any) -> RowSolver:

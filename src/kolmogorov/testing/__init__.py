@@ -7,7 +7,6 @@ from kolmogorov.testing.contract import RowSolverContract
 from kolmogorov.testing.families import (
     BinarySolverContract,
     BoxSolverContract,
-    LevelSolverContract,
     RidgeSolverContract,
     SimplexSolverContract,
     check_solver,
@@ -16,7 +15,6 @@ from kolmogorov.testing.families import (
 __all__ = [
     "BinarySolverContract",
     "BoxSolverContract",
-    "LevelSolverContract",
     "RidgeSolverContract",
     "RowSolverContract",
     "SimplexSolverContract",

@@ -13,14 +13,14 @@ and is imported when the tests run.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from kolmogorov._support.typing import Floats
-from kolmogorov.problems import BinaryQP, BoxQP, LevelQP, RidgeQP, SimplexQP, Status
+from kolmogorov.problems import BinaryQP, BoxQP, RidgeQP, SimplexQP, Status
 from kolmogorov.problems.quadratic import QuadraticProgram
-from kolmogorov.solvers import LevelSolver, RowSolver
+from kolmogorov.solvers import RowSolver
 from kolmogorov.testing import references
 from kolmogorov.testing.contract import RowSolverContract, expect
 
@@ -53,37 +53,6 @@ class BinarySolverContract(_FiniteContract):
 
     def _start(self, rng: np.random.Generator, size: int) -> Floats:
         return rng.integers(0, 2, size).astype(np.float64)
-
-
-class LevelSolverContract(_FiniteContract):
-    """Tests over a solver of the family "levels": levels^D with the solver's own levels, any symmetric matrix."""
-
-    stranger = BinaryQP
-    bad_start: ClassVar = [0.123, 1.0]
-
-    @property
-    def levels(self) -> Floats:
-        """The levels that the solver was made for."""
-        assert isinstance(self.solver, LevelSolver)
-        return self.solver.grid
-
-    @property
-    def max_size(self) -> int:  # type: ignore[override]
-        """Variables of a problem at most: as many as make about a thousand points."""
-        return max(1, int(np.log(1500) / np.log(len(self.levels))))
-
-    def problem(self, gram: Any, moment: Any, offset: float = 0.0) -> LevelQP:  # type: ignore[override]
-        """Return a problem over the solver's levels."""
-        return LevelQP(gram, moment, self.levels, offset)
-
-    def _best(self, gram: Floats, moment: Floats) -> Floats:
-        return references.best_on_levels(gram, moment, self.levels)
-
-    def _is_feasible(self, x: Floats) -> bool:
-        return bool(np.isin(x, self.levels).all())
-
-    def _start(self, rng: np.random.Generator, size: int) -> Floats:
-        return rng.choice(self.levels, size)
 
 
 class SimplexSolverContract(RowSolverContract):
@@ -160,7 +129,6 @@ class RidgeSolverContract(RowSolverContract):
 #: The suite of each family.
 CONTRACTS: dict[str, type[RowSolverContract]] = {
     "binary": BinarySolverContract,
-    "levels": LevelSolverContract,
     "simplex": SimplexSolverContract,
     "box": BoxSolverContract,
     "ridge": RidgeSolverContract,

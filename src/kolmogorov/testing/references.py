@@ -20,12 +20,6 @@ def best_binary(gram: Floats, moment: Floats) -> Floats:
     return min(points, key=lambda x: value(gram, moment, x))
 
 
-def best_on_levels(gram: Floats, moment: Floats, levels: Floats) -> Floats:
-    """Try all L^D points."""
-    points = (np.array(point) for point in itertools.product(levels, repeat=len(moment)))
-    return min(points, key=lambda x: value(gram, moment, x))
-
-
 def best_on_simplex(gram: Floats, moment: Floats) -> Floats:
     """Try every support: on each one the optimum solves a linear system; keep the best feasible point."""
     size = len(moment)

@@ -154,7 +154,6 @@ def test_the_ridge_of_items_may_draw_to_the_mean():
                 resolve("simplex", "pairwise"),
                 resolve("box", "coordinate"),
                 Objective(0.0, 1e6, "uniform"),
-                "chances",
                 item_prior=prior,
             )
             engine = ThreadedEngine(problem, truth, dealer)

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 import kolmogorov as km
 import naive
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
-from kolmogorov.data.table.levels import CHANCES
 from kolmogorov.errors import ConvergenceWarning, FileFormatError, ParameterError
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.base import Factors
@@ -34,7 +33,6 @@ from kolmogorov.sampling.sampler import SamplingProgress
 from kolmogorov.solvers import names, resolve
 from kolmogorov.surface.comparison import popularity_scores
 
-GRID = (-0.2, 0.0, 0.4, 0.7, 1.0, 1.2)
 SMALL = {"n_chains": 2, "burn_in": 10, "n_samples": 5, "random_state": 0}
 
 #: The other solvers take longest to compile.
@@ -165,23 +163,21 @@ def test_cells_weigh_what_they_are_asked_for(drawn, unobserved):
 
 # --- the descent over it ---------------------------------------------------------------------------------------------
 
-SETS = {"binary": (2, "auto"), "box": (CHANCES, "coordinate"), "levels": (GRID, "coordinate")}
+USUAL = {"binary": "auto", "box": "coordinate"}
 
 
 def problem_of(family, item_solver=None, user_solver="active_set"):
-    levels, usual = SETS[family]
-    return Problem(
-        resolve("simplex", user_solver), resolve(family, item_solver or usual), Objective(0.0, 0.0, "mean"), levels
-    )
+    solvers = resolve("simplex", user_solver), resolve(family, item_solver or USUAL[family])
+    return Problem(*solvers, Objective(0.0, 0.0, "mean"))
 
 
 def inside(psi, family):
     if family == "box":
         return ((psi >= 0) & (psi <= 1)).all()
-    return np.isin(psi, (0.0, 1.0) if family == "binary" else GRID).all()
+    return np.isin(psi, (0.0, 1.0)).all()
 
 
-@given(posteriors, st.sampled_from(list(SETS)), st.integers(1, 4), st.booleans(), st.integers(0, 99))
+@given(posteriors, st.sampled_from(list(USUAL)), st.integers(1, 4), st.booleans(), st.integers(0, 99))
 @settings(max_examples=60)
 def test_a_sweep_says_its_distance_and_never_raises_it(drawn, family, n_events, unobserved, seed):
     target = CompletedTable.of(drawn, 0.1 if unobserved else 0.0)
@@ -283,7 +279,7 @@ def test_the_exact_solver_finds_the_best_of_all_supports():
         assert naive.value(gram, moment, state.theta[user]) == pytest.approx(best, abs=1e-6)
 
 
-@pytest.mark.parametrize("family", SETS)
+@pytest.mark.parametrize("family", USUAL)
 def test_the_same_bits_on_any_number_of_threads(family):
     drawn = posterior_of(np.random.default_rng(7), 400, 90, 4, 3)
     found = []
@@ -321,7 +317,7 @@ def test_a_planted_model_is_recovered():
     assert np.sqrt(((model.theta_ @ model.psi_.T - made.theta @ made.psi.T) ** 2).mean()) < 0.03
 
 
-@pytest.mark.parametrize("levels", [2, CHANCES, "auto"])
+@pytest.mark.parametrize("levels", [2, "chances"])
 def test_what_a_fit_says_of_its_distance(levels):
     """`history_` is of the average of the draws, not of the ratings."""
     table = stars()
@@ -391,10 +387,9 @@ def sides_of(family):
     rng = np.random.default_rng(9)
     drawn = posterior_of(rng, 12, 8, 3, 3)
     theta, table = rng.dirichlet(np.full(3, 0.5), 12), drawn.training
-    psi = rng.choice({"binary": (0.0, 1.0), "box": np.linspace(0, 1, 9), "levels": GRID}[family], (8, 3))
+    psi = rng.choice({"binary": (0.0, 1.0), "box": np.linspace(0, 1, 9)}[family], (8, 3))
     target = CompletedTable.of(drawn)
-    solver = resolve("levels", "exhaustive").on(GRID) if family == "levels" else None
-    solver = solver or resolve(family, "exhaustive" if family == "binary" else "coordinate")
+    solver = resolve(family, "exhaustive" if family == "binary" else "coordinate")
     users = LearnedRows(theta, table.rows, psi, target.item_weights, resolve("simplex", "active_set"), USER_SIDE)
     return users, LearnedRows(psi, table.columns, theta, target.user_weights, solver, ITEM_SIDE)
 
@@ -404,10 +399,7 @@ def best_point(side, gram, moment):
         return naive.best_on_simplex(gram, moment)
     if side.solver.family == "box":
         return naive.best_in_box(gram, moment)
-    grid = (0.0, 1.0) if side.solver.family == "binary" else GRID
-    return np.array(
-        min(itertools.product(grid, repeat=len(moment)), key=lambda x: naive.value(gram, moment, np.array(x)))
-    )
+    return naive.best_binary(gram, moment)
 
 
 def distance(side, pull, unobserved):
@@ -427,7 +419,7 @@ def distance(side, pull, unobserved):
 
 
 @pytest.mark.parametrize("unobserved", [0.0, 0.2])
-@pytest.mark.parametrize("family", SETS)
+@pytest.mark.parametrize("family", USUAL)
 def test_the_pull_is_the_best_of_those_that_are_tried(family, unobserved):
     for side in sides_of(family):
         seen = side.view.counts > 0
@@ -499,7 +491,7 @@ def test_one_model_beats_biases_and_is_near_the_draws(name, zoo):
     splits = [whole.split(test_size=0.2, random_state=k) for k in range(5 if name == "zoo" else 1)]
     biases = np.mean([_error_of_biases(*split) for split in splits])
     drawn = _mean_error(lambda: BayesianKolmogorovModel(random_state=0), splits)
-    for levels, allowed in ((2, 1.06), (CHANCES, 1.04)):
+    for levels, allowed in ((2, 1.06), ("chances", 1.04)):
         error = _mean_error(lambda levels=levels: KolmogorovModel(levels=levels, random_state=0), splits)
         assert error < biases
         assert error < allowed * drawn
@@ -536,7 +528,7 @@ def visits(seed=0):
 
 def test_only_yes_makes_lists_from_draws_too():
     train, test = visits().split(0.2, random_state=0, by="user")
-    model = KolmogorovModel(6, levels=CHANCES, unobserved="auto", random_state=0).fit(train)
+    model = KolmogorovModel(6, levels="chances", unobserved="auto", random_state=0).fit(train)
     assert model.learned_from_ == "draws"
     popular = popularity_scores(train, test, 10)["ndcg"]
     assert model.evaluate(test, ranking=True)["ndcg"] > 1.5 * popular
@@ -564,7 +556,7 @@ def test_only_yes_is_completed_by_descents():
     done = np.zeros(said.shape, dtype=bool)
     done[table.user_rows(), table.item_rows()] = True
     assert said[done].mean() > said[~done].mean() + 0.1
-    model = KolmogorovModel(4, levels=CHANCES, unobserved=0.2, random_state=0, n_jobs=1).fit(table)
+    model = KolmogorovModel(4, levels="chances", unobserved=0.2, random_state=0, n_jobs=1).fit(table)
     target = CompletedTable.of(average, 0.2)
     said[~average.user_seen] = said[average.user_seen].mean(axis=0)
     said[:, ~average.item_seen] = said[:, average.item_seen].mean(axis=1, keepdims=True)
@@ -731,9 +723,9 @@ def test_a_checkpoint_of_draws_goes_on_to_the_same_bits(table, tmp_path, monkeyp
     np.testing.assert_array_equal(resumed.psi_, whole.psi_)
     # What was drawn serves models of any size and set: nothing is drawn again.
     heard.clear()
-    other = KolmogorovModel(2, levels=CHANCES, **options, checkpoint=path, callback=heard.append).fit(table)
+    other = KolmogorovModel(2, levels="chances", **options, checkpoint=path, callback=heard.append).fit(table)
     assert all(isinstance(progress, Sweep) for progress in heard)
-    again = KolmogorovModel(2, levels=CHANCES, **options).fit(table)
+    again = KolmogorovModel(2, levels="chances", **options).fit(table)
     np.testing.assert_array_equal(other.theta_, again.theta_)
     for strange, other in ((1, table), (0, table.split(0.2, random_state=0)[0])):
         with pytest.raises(FileFormatError, match="checkpoint of another fit"):
@@ -818,14 +810,10 @@ def test_every_set_has_a_nearest_point(point):
     np.testing.assert_array_equal(resolve("simplex", "active_set").nearest(share), share)
     np.testing.assert_array_equal(resolve("box", "coordinate").nearest(point), point)
     np.testing.assert_array_equal(resolve("ridge", "cholesky").nearest(point), point)
-    for family, grid in (("binary", (0.0, 1.0)), ("levels", GRID)):
-        for name in names(family):
-            solver = resolve(family, name)
-            solver = solver.on(GRID) if family == "levels" and name != "binary" else solver
-            allowed = np.array((0.0, 1.0) if family == "levels" and name == "binary" else grid)
-            found = solver.nearest(point)
-            assert found.dtype == np.float64
-            assert np.isin(found, allowed).all()
-            distance = np.abs(point[:, None] - allowed).min(axis=1)
-            np.testing.assert_allclose(np.abs(found - point), distance, atol=1e-12)
-            np.testing.assert_array_equal(solver.nearest(found), found)
+    for name in names("binary"):
+        solver = resolve("binary", name)
+        found = solver.nearest(point)
+        assert found.dtype == np.float64
+        assert np.isin(found, (0.0, 1.0)).all()
+        np.testing.assert_allclose(np.abs(found - point), np.minimum(point, 1.0 - point), atol=1e-12)
+        np.testing.assert_array_equal(solver.nearest(found), found)

@@ -29,13 +29,12 @@ def models():
         found |= {
             f"{name}, two": km.KolmogorovModel(4, random_state=0).fit(table),
             f"{name}, chances": km.KolmogorovModel(4, levels="chances", random_state=0).fit(table),
-            f"{name}, grid": km.KolmogorovModel(4, levels="auto", learn_from="ratings", random_state=0).fit(table),
             f"{name}, draws": km.BayesianKolmogorovModel(4, **DRAWS).fit(table),
         }
     return found
 
 
-NAMES = [f"{table}, {kind}" for table in ("stars", "yes/no") for kind in ("two", "chances", "grid", "draws")]
+NAMES = [f"{table}, {kind}" for table in ("stars", "yes/no") for kind in ("two", "chances", "draws")]
 every = pytest.mark.parametrize("name", NAMES)
 
 
@@ -108,7 +107,6 @@ def test_steps_lead_to_what_people_read(models, name):
         assert sum(amount for _, amount in why.steps) == pytest.approx(reached, abs=2 * unit * _LITTLE)
         words = [step for step, _ in why.steps]
         assert ("what the draws say beyond" in words) == (model._has_draws and abs(why.rest) > _LITTLE)
-        assert ("cut to the scale" in words) == (not model._has_draws and abs(why.rest) > _LITTLE)
 
 
 def test_ratings_are_worded_as_ratings_and_answers_as_chances(models):

@@ -171,7 +171,7 @@ def test_events_that_like_all_the_same_have_no_name():
     assert named.best(0, 3).size == 0
 
 
-@pytest.mark.parametrize("levels", [2, "chances", "auto"])
+@pytest.mark.parametrize("levels", [2, "chances"])
 def test_the_page_the_pictures_and_explanations_use_the_same_names(zoo, levels):
     model = km.KolmogorovModel(4, levels=levels, random_state=0).fit(zoo)
     twin = naive.telling_items(model.fitted_, 5)
@@ -186,7 +186,6 @@ def test_draws_are_named_through_the_model_that_they_are_read_by(zoo):
     read = drawn._one_model
     assert [event.rows for event in drawn.events(4)] == naive.telling_items(read, 4)
     assert read.learned_from == "draws"
-    assert read.levels is None
     assert read.psi.dtype == np.float64
     assert read is drawn._one_model
 

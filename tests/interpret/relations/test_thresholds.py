@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import kolmogorov as km
 import naive
+from kolmogorov._support.nearest import middles, nearest
 from kolmogorov.cli import main
 from kolmogorov.errors import ParameterError
 from kolmogorov.fitted.posterior import Posterior
@@ -45,9 +46,8 @@ def parts(films):
 
 @pytest.fixture(scope="module")
 def model(parts):
-    return km.KolmogorovModel(3, levels="auto", learn_from="ratings", user_reg=0.3, n_init=5, random_state=0).fit(
-        parts[0]
-    )
+    model = km.KolmogorovModel(3, levels="chances", learn_from="ratings", user_reg=0.3, n_init=5, random_state=0)
+    return model.fit(parts[0])
 
 
 @given(
@@ -62,28 +62,12 @@ def test_the_relations_are_those_of_the_twin(seed, n_events, points, kind):
     # Few values for many events, or nothing would lie in anything.
     psi = rng.choice(rng.choice(LEVELS, 3), (6, min(n_events, 5)))
     psi = np.concatenate([psi, np.repeat(psi[:, :1], n_events - psi.shape[1], axis=1)], axis=1)
-    thresholds = Thresholds.between(LEVELS, points)
+    thresholds = Thresholds(middles(points), points[1:])
     supports, n = NestedSupports(thresholds.bits(psi), np.array([0, 1, 2, 4, 5])), len(thresholds)
     blocks = [np.column_stack([left // n, left % n, right // n, right % n]) for left, right in supports.pairs(kind)]
     got = [tuple(pair) for block in blocks for pair in block.tolist()]
     assert sorted(got) == sorted(naive.threshold_pairs(psi, [0, 1, 2, 4, 5], thresholds.levels, kind))
     assert len(got) == len(set(got)) == supports.count(kind)
-
-
-@pytest.mark.parametrize(
-    ("levels", "points", "found", "ratings"),
-    [
-        (LEVELS, STARS, [0.4, 0.6, 0.8, 1.0], [0.4, 0.6, 0.8, 1.0]),
-        ([0.0, 0.5, 1.0], STARS, [0.5, 1.0], [0.6, 1.0]),
-        ([0.02, 0.15, 0.3, 0.5, 0.7, 0.85, 0.98], [0.0, 1.0], [0.5], [1.0]),
-        ([0.1, 0.2], [0.5, 1.0], [], []),
-        ([0.1, 0.2], [0.0, 1.0], [0.2], [1.0]),
-    ],
-)
-def test_thresholds_are_levels_that_tell_ratings_apart(levels, points, found, ratings):
-    thresholds = Thresholds.between(np.array(levels), np.array(points))
-    assert thresholds.levels == pytest.approx(found)
-    assert thresholds.ratings == pytest.approx(ratings)
 
 
 def test_relations_are_read_off_the_values(model):
@@ -126,7 +110,7 @@ def test_equivalences_are_of_equal_supports(model):
 
 def test_rules_are_counted_like_the_twin_on_any_data(model, parts):
     train, test = parts
-    rules = model.relations().rules(train, supported=False, max_rules=None)
+    rules = model.relations().rules(train, supported=False, min_support=0, max_rules=None)
     held = rules.on(test)
     assert len(held) == len(rules) == model.relations().counts["implication"]
     ratings = model.relations().thresholds.ratings
@@ -190,7 +174,7 @@ def test_the_order_is_of_statements(model):
 
     def support(statement):
         item, _, rating = statement.rpartition(" >= ")
-        return psi[items.index(item)] >= float(rating) / 5 - 1e-9
+        return psi[items.index(item)] >= (float(rating) - 0.5) / 5 - 1e-9
 
     for lower, upper in order.covers.tolist():
         below, above = support(min(names[lower])), support(min(names[upper]))
@@ -235,14 +219,14 @@ def test_events_are_described_by_what_stands_out(model):
 
 
 def test_two_levels_keep_their_relations(parts):
-    two = km.KolmogorovModel(3, levels=[0, 1], random_state=0).fit(parts[0])
+    two = km.KolmogorovModel(3, random_state=0).fit(parts[0])
     rules = two.relations().rules(parts[0], supported=False)
     assert (rules.antecedent_at == 0).all()
     # Stars are said as in the supported rules.
     assert all(" >= 4" in rule.antecedent and " >= 4" in rule.consequent for rule in rules)
 
 
-@pytest.mark.parametrize("levels", [2, "chances", [0.0, 0.25, 0.5, 0.75, 1.0]])
+@pytest.mark.parametrize("levels", [2, "chances"])
 def test_yes_and_no_has_one_threshold_whatever_the_levels(zoo, levels):
     model = km.KolmogorovModel(4, levels=levels, learn_from="ratings", user_reg=0.3, random_state=0).fit(zoo)
     relations = model.relations()
@@ -263,16 +247,6 @@ def test_options_of_two_levels_are_refused(model):
         model.relations(convention="paper")
     with pytest.raises(ParameterError, match="go with models of two levels"):
         model.relations(trivial=True)
-
-
-def test_a_scale_without_steps_has_the_levels_for_thresholds():
-    rng = np.random.default_rng(0)
-    table = km.Observations.from_dense(rng.random((40, 6)), maximum=1)
-    model = km.KolmogorovModel(
-        2, levels=[0.0, 0.25, 0.5, 0.75, 1.0], learn_from="ratings", user_reg=0.1, random_state=0
-    ).fit(table)
-    assert not model.fitted_.has_few_points
-    assert model.relations().thresholds.ratings.tolist() == [0.25, 0.5, 0.75]
 
 
 def test_the_shell_shows_rules_of_thresholds(model, parts, tmp_path):
@@ -302,23 +276,23 @@ def test_the_shell_shows_rules_of_thresholds(model, parts, tmp_path):
 
 def test_the_report_shows_what_means_yes(model, parts, tmp_path):
     model.report(tmp_path / "page.html", parts[1])
-    assert "levels, learned from the ratings, user_reg 0.3" in (tmp_path / "page.html").read_text()
+    assert "chances, learned from the ratings, user_reg 0.3" in (tmp_path / "page.html").read_text()
 
 
 def test_draws_give_relations_probabilities(films):
     rng = np.random.default_rng(3)
     fits = [
-        km.KolmogorovModel(3, levels="auto", learn_from="ratings", user_reg=0.3, random_state=seed, max_iter=4).fit(
+        km.KolmogorovModel(3, levels="chances", learn_from="ratings", user_reg=0.3, random_state=seed, max_iter=4).fit(
             films
         )
         for seed in range(6)
     ]
-    draws = [fit.psi_.copy() for fit in fits]
+    draws = [LEVELS[nearest(fit.psi_, LEVELS)] for fit in fits]
     draws[0][0] = draws[0][1]
     psi = np.array(draws, dtype=np.float32)
     theta = rng.dirichlet(np.ones(3), (6, films.n_users)).astype(np.float32)
     noise = np.ones((6, films.n_users), dtype=np.float32)
-    posterior = Posterior(theta, psi, noise, 1, "gaussian", fits[0].fitted_.training, levels=fits[0].levels_)
+    posterior = Posterior(theta, psi, noise, 1, "gaussian", films, levels=LEVELS)
     read = km.BayesianKolmogorovModel()._adopt(posterior)._one_model
     relations = PosteriorRelations(posterior, read)
     for kind in relations.counts:
@@ -335,4 +309,4 @@ def test_draws_give_relations_probabilities(films):
     assert len(rules) == 10
     assert " >= " in rules[0].antecedent
     assert rules.on(films).probability is not None
-    assert len(relations.rules(films, 0.8, item="Alien", supported=False, min_probability=0.0)) > 0
+    assert len(relations.rules(films, item="Alien", supported=False, min_probability=0.0)) > 0

@@ -117,16 +117,6 @@ def test_draws_without_rules_have_none_of_any_length():
     assert rules.probability.tolist() == []
 
 
-def test_what_no_threshold_reaches_is_not_stated():
-    table = stars(np.random.default_rng(3))
-    model = KolmogorovModel(3, levels=[0.2, 0.4, 0.6], learn_from="ratings", random_state=0).fit(table)
-    relations = model.relations()
-    assert relations.thresholds.ratings.max() < 0.8
-    rules = relations.rules(kinds=KINDS)
-    assert len(rules)
-    assert not rules.stated.any()
-
-
 def test_longer_rules_hold_more_often_than_what_they_contain():
     rng = np.random.default_rng(1)
     taste, loads = rng.normal(size=(3000, 2)), rng.normal(size=(2, 14))

@@ -49,8 +49,8 @@ _MOST_EVENTS = 16
     "--levels",
     type=LevelsOption(),
     metavar="2|chances|auto|V,V,...",
-    help="What an item may be in an event: 2 (it happens or not), chances (any number from 0 to 1; one model), auto "
-    "for a grid, or the grid on the scale from 0 to 1.  [default: 2; auto for draws, chances with --only-yes --point]",
+    help="What an item may be in an event: 2 (it happens or not), chances (any number from 0 to 1; one model), or of "
+    "draws auto or a grid on the scale from 0 to 1.  [default: 2; auto for draws, chances with --only-yes --point]",
 )
 @click.option(
     "--bayes/--point",

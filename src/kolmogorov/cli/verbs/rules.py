@@ -44,8 +44,8 @@ _KINDS = ("implication", "equivalence", "exclusion", "coverage")
 @click.option(
     "--likes",
     type=Finite(),
-    help="Ratings of at least this mean yes [default: the upper half of the ratings]; with --all and several levels, "
-    "the least threshold.",
+    help="Ratings of at least this mean yes [default: the upper half of the ratings]; with --all and several "
+    "thresholds, the least one.",
 )
 @click.option("--top", default=20, show_default=True, type=click.IntRange(1), help="The strongest rules.")
 @click.option(

@@ -112,7 +112,7 @@ def command(
     \b
     Examples:
       kolmogorov tune ratings.csv -o model.km
-      kolmogorov tune ratings.csv --levels 2 --levels auto --events 4,8
+      kolmogorov tune ratings.csv --levels 2 --levels chances --events 4,8
       kolmogorov tune ratings.csv --events 8,16,24 --user-reg 10,30,100 --folds 5
       kolmogorov tune ratings.csv --model draws --events 8,16 --max-seconds 300 -o model.km
     """

@@ -9,7 +9,6 @@ from typing import Any, Generic
 from numpy.typing import NDArray
 
 from kolmogorov._support import container
-from kolmogorov._support.typing import Floats
 from kolmogorov.errors import FileFormatError, InvariantError
 from kolmogorov.fitted.point import history_array, history_of
 from kolmogorov.fitting.descent.state import Run, S, State
@@ -44,8 +43,6 @@ class Checkpoint:
         Whether psi holds bits.
     n_init : int
         Number of descents of the fit.
-    levels : float64[L] or None
-        What psi holds instead in a many-valued model.
     """
 
     path: Path
@@ -54,7 +51,6 @@ class Checkpoint:
     shape: tuple[int, int, int]
     binary: bool
     n_init: int
-    levels: Floats | None = None
 
     def write(self, progress: FitProgress[State]) -> None:
         """Replace the file."""
@@ -89,7 +85,7 @@ class Checkpoint:
                 State(arrays[f"{name}_theta"], arrays[f"{name}_psi"], arrays[f"{name}_centre"]),
                 history_of(arrays[f"{name}_history"]),
             )
-            run.state.validate(*self.shape, binary=self.binary, levels=self.levels)
+            run.state.validate(*self.shape, binary=self.binary)
             runs[name] = run
         return FitProgress(seed, init, runs["current"], runs.get("best"))
 

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.table.levels import grid_of
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.data.table.trainable import check_trainable
 from kolmogorov.execution import Threads
@@ -50,21 +49,17 @@ class RatingsEngine(Engine[S], ABC):
     ----------
     problem : Problem
     table : Observations or DistributedTable
-    grid : float64[L] or None
-        The values of items; None for two.
     mass : Mass
         Of the table.
     seen_users : bool[n_users]
         Which users the fit learns something of: those with observations, or all where the unobserved counts.
     """
 
-    def __init__(
-        self, problem: Problem, table: Any, grid: Floats | None, mass: Mass, seen_users: NDArray[np.bool_]
-    ) -> None:
+    def __init__(self, problem: Problem, table: Any, mass: Mass, seen_users: NDArray[np.bool_]) -> None:
         self._table = table
         self.shape = table.n_users, table.n_items
         self.seen_users = seen_users
-        self.problem = problem.on(grid).settled(mass, *self.shape)
+        self.problem = problem.settled(mass, *self.shape)
         self._mass = mass.of_table(self.problem.unobserved, table.n_users * table.n_items)
         self._item_centre = self.problem.item_centre(self._mass)
 
@@ -87,7 +82,7 @@ class RatingsEngine(Engine[S], ABC):
         return new, Sweep(index, reached, rmse, ended - between, between - began)
 
     def _first_psi(self, n_events: int) -> Floats:
-        return np.full((self.shape[1], n_events), self.problem.first_level(self._item_centre))
+        return np.zeros((self.shape[1], n_events))
 
     @abstractmethod
     def observations(self) -> Observations:
@@ -115,7 +110,7 @@ class TableEngine(RatingsEngine[S]):
 
     def __init__(self, problem: Problem, table: Observations) -> None:
         seen = problem.objective.counted(table.rows.counts)
-        super().__init__(problem, table, grid_of(problem.levels, table), Mass.of(table.rows), seen)
+        super().__init__(problem, table, Mass.of(table.rows), seen)
 
     def start(self, rng: np.random.Generator, n_events: int) -> S:
         """Draw theta uniformly on the simplex; psi follows from it in the first half-step."""

@@ -78,9 +78,9 @@ class Objective:
 
     The sum over observations of w (theta_u . psi_i - p)^2, plus `unobserved` times the sum of (theta_u . psi_i)^2 over
     all other pairs, plus `user_reg` times the squared distance of every theta_u from the centre, plus `item_reg` times
-    the number of ones in psi, or with several levels the squared distance of every psi_i from the mean of the table,
-    of which the unobserved is a part where it counts. With prior "mean" the centre is a third block, whose optimum is
-    the mean theta of the users observed, or of all where the unobserved counts.
+    the squared distance of every psi_i from what it is drawn to: of bits and 0, the number of ones. With prior "mean"
+    the centre is a third block, whose optimum is the mean theta of the users observed, or of all where the unobserved
+    counts.
     """
 
     user_reg: float

@@ -5,39 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import numpy as np
-
-from kolmogorov._support.nearest import nearest
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.table.levels import Levels
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE, HalfStep
 from kolmogorov.fitting.descent.objective import Mass, Objective
-from kolmogorov.solvers import LevelSolver, RowSolver
+from kolmogorov.solvers import RowSolver
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
     """What a fit solves.
 
-    The values of items, `levels`, may depend on the table; `grid` has them once it is known, or None for two. A ridge
-    draws them to 0 or to the mean of the table (`item_prior`), by default to the mean where there are several. With
-    `keep_better` a row keeps its point where its solver finds a worse one.
+    The ridge on psi draws to 0, "does not happen", or to the mean of the table (`item_prior`). With `keep_better` a row
+    keeps its point where its solver finds a worse one.
     """
 
     user_solver: RowSolver
     item_solver: RowSolver
     objective: Objective
-    levels: Levels = 2
-    grid: Floats | None = None
-    item_prior: Literal["zero", "mean"] | None = None
+    item_prior: Literal["zero", "mean"] = "zero"
     keep_better: bool = True
-
-    def on(self, grid: Floats | None) -> Problem:
-        """Return the problem with the values of items settled."""
-        if grid is None:
-            return self
-        assert isinstance(self.item_solver, LevelSolver)
-        return replace(self, item_solver=self.item_solver.on(grid), grid=grid)
 
     def settled(self, mass: Mass, n_users: int, n_items: int) -> Problem:
         """Return the same for a table of so many users and items, in which everything has a number."""
@@ -49,17 +35,8 @@ class Problem:
         return float(self.objective.unobserved)
 
     def item_centre(self, mass: Mass) -> float:
-        """Return what the ridge draws the values of items to: 0, or with several levels the mean of the table.
-
-        Of two values 0 is "does not happen", and the ridge a price of events; of several it is the worst, or nearly so,
-        and an item with few observations should look like an average one.
-        """
-        prior = self.item_prior or ("zero" if self.grid is None else "mean")
-        return mass.mean if prior == "mean" else 0.0
-
-    def first_level(self, centre: float) -> float:
-        """Return where the values of items start: 0, or the level nearest to what the ridge draws to."""
-        return 0.0 if self.grid is None else float(self.grid[nearest(np.array(centre), self.grid)])
+        """Return what the ridge draws the values of items to."""
+        return mass.mean if self.item_prior == "mean" else 0.0
 
     def item_step(self, centre: Floats, seed: int, sweep: int) -> HalfStep:
         """Return how items are solved in a sweep."""

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from kolmogorov._support.invariants import check_among, check_array, check_between, check_bits, check_simplex
+from kolmogorov._support.invariants import check_array, check_between, check_bits, check_simplex
 from kolmogorov._support.typing import Floats
 from kolmogorov.fitted.point import Sweep
 
@@ -27,18 +27,13 @@ class State:
     psi: Floats
     centre: Floats
 
-    def validate(
-        self, n_users: int, n_items: int, n_events: int, *, binary: bool, levels: Floats | None = None
-    ) -> None:
+    def validate(self, n_users: int, n_items: int, n_events: int, *, binary: bool) -> None:
         """Raise `InvariantError` where the arrays are not factors of such a table; for arrays that come from a file."""
         check_array("theta", self.theta, np.float64, (n_users, n_events))
         check_array("psi", self.psi, np.float64, (n_items, n_events))
         check_array("the centre", self.centre, np.float64, (n_events,))
         check_simplex("theta", self.theta)
         check_simplex("the centre", self.centre)
-        if levels is not None:
-            check_among("psi", self.psi, levels)
-            return
         if binary:
             check_bits("psi", self.psi)
         check_between("psi", self.psi, 0.0, 1.0)

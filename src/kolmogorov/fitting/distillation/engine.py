@@ -17,7 +17,6 @@ from sklearn.cluster import KMeans
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.threads import one_thread
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.table.levels import grid_of
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.base import Factors, Trained
@@ -71,11 +70,9 @@ class CompletionEngine:
     """The `Engine` whose sweeps go over a completed table."""
 
     def __init__(self, problem: Problem, target: CompletedTable, dealer: Threads) -> None:
-        self.problem = problem.on(grid_of(problem.levels, target.training))
+        self.problem = problem
         self._target, self._dealer = target, dealer
         self._square = target.completion.mean_square(target.user_weights, target.item_weights)
-        mean = target.completion.left.T @ target.user_weights
-        self._item_means = target.completion.right @ mean
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -112,8 +109,7 @@ class CompletionEngine:
         return Run(self._from(shares / np.sum(shares, axis=1, keepdims=True)))
 
     def _from(self, theta: Floats) -> State:
-        psi = np.full((self.shape[1], theta.shape[1]), self.problem.first_level(float(self._item_means.mean())))
-        return State(theta, psi, self._centre(theta))
+        return State(theta, np.zeros((self.shape[1], theta.shape[1])), self._centre(theta))
 
     def _centre(self, theta: Floats) -> Floats:
         mean: Floats = theta[self.seen_users].mean(axis=0)

@@ -22,10 +22,8 @@ _SWEEPS = 3
 def gone_on(fitted: Fitted, drawn: Posterior, problem: Problem, seed: int, n_jobs: int | None) -> Fitted:
     """Return the model nearby that is nearest to what draws of the same users and items say on average.
 
-    Of the problem the row solvers are used. Events keep their numbers; levels and pulls stay as they are.
+    Of the problem the row solvers are used. Events keep their numbers; pulls stay as they are.
     """
-    if fitted.levels is not None:
-        problem = replace(problem, levels=fitted.levels.tolist())
     with one_blas_thread(), Threads(n_jobs) as dealer:
         engine = CompletionEngine(problem, CompletedTable.of(drawn), dealer)
         state = State(fitted.theta, fitted.psi.astype(np.float64), fitted.population)

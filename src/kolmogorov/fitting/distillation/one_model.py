@@ -40,7 +40,7 @@ class Distillation:
     """How one model is made of many: by `n_init` descents over the table that they complete.
 
     One starts from the events of all of them, similar ones grouped, the others from random ones; the nearest to the
-    completed table is kept. Of the problem the row solvers and the values of items are used, and no ridge.
+    completed table is kept. Of the problem the row solvers are used, and no ridge.
     """
 
     problem: Problem
@@ -96,7 +96,6 @@ class Distillation:
             training=by_users(table),
             history=run.history,
             noise=noise + run.history[-1].rmse ** 2,
-            levels=problem.grid,
             learned_from="draws",
             user_attributes=placings.get("user_attributes"),
             item_attributes=placings.get("item_attributes"),

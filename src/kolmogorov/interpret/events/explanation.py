@@ -85,8 +85,7 @@ class Explanation:
     events : tuple of Contribution
         Largest difference first, up or down.
     rest : float
-        Of draws, what their average says beyond the one model that they are read by; of a single model, what cutting
-        to the scale takes away.
+        Of draws, what their average says beyond the one model that they are read by; of a single model, nothing.
     probability : float
         Base, differences and rest together: what is predicted.
     rating : float
@@ -98,8 +97,6 @@ class Explanation:
         Between probabilities and ratings.
     binary : bool
         Whether answers are yes and no, so that predictions are chances.
-    drawn : bool
-        Whether draws are explained.
     attributes : ByAttributes or None
         The same prediction by attributes, where these are all that is known of the user or of the item: what an average
         one would get, a difference for each, and the rest.
@@ -125,7 +122,6 @@ class Explanation:
     reasons: tuple[Reason, ...]
     scale: Scale
     binary: bool
-    drawn: bool = False
     attributes: ByAttributes | None = None
 
     @property
@@ -174,7 +170,7 @@ class Explanation:
         if abs(others) > _LITTLE:
             parts.append(("other events", unit * others))
         if abs(self.rest) > _LITTLE:
-            parts.append(("what the draws say beyond" if self.drawn else "cut to the scale", unit * self.rest))
+            parts.append(("what the draws say beyond", unit * self.rest))
         return parts
 
     @property
@@ -278,7 +274,6 @@ def explain(
         reasons=reasons_for(read, user_row, item_row, likes) if with_reasons and probability >= base else (),
         scale=fitted.scale,
         binary=fitted.training.is_binary,
-        drawn=isinstance(fitted, Posterior),
         attributes=by_attributes(read, user_row, item_row, probability),
     )
 

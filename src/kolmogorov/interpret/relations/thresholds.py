@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -32,9 +31,12 @@ class Thresholds:
 
     Examples
     --------
-    >>> thresholds = Thresholds.between(np.array([-0.5, 0.0, 0.5, 1.0, 1.5]), np.array([0.2, 0.4, 0.6, 0.8, 1.0]))
+    >>> import kolmogorov as km
+    >>> table = km.Observations.from_arrays(["ann", "bob", "cas"], ["tea"] * 3, [1, 2, 4], minimum=0)
+    >>> model = km.KolmogorovModel(1, levels="chances", learn_from="ratings", random_state=0).fit(table)
+    >>> thresholds = Thresholds.of(model.fitted_)
     >>> thresholds.levels.tolist(), thresholds.ratings.tolist()
-    ([0.5, 1.0], [0.6, 1.0])
+    ([0.375, 0.75], [0.5, 1.0])
     """
 
     levels: Floats
@@ -45,39 +47,17 @@ class Thresholds:
     def of(cls, fitted: Fitted) -> Thresholds:
         """Return the thresholds of a model.
 
-        Where an item may be anything in an event, a threshold is where rounding to the nearest rating changes. On a
-        scale of very many ratings, the levels are the thresholds.
+        Where an item may be anything in an event, a threshold is where rounding to the nearest rating changes.
         """
         if fitted.psi.dtype == bool:
             return cls.one(0.5)
-        said, points = not fitted.training.is_binary, fitted.points
-        if fitted.levels is None:
-            return cls(middles(points), points[1:], said)
-        if not fitted.has_few_points:
-            inside = (fitted.levels > points[0]) & (fitted.levels <= points[-1])
-            points = np.append(points[0], fitted.levels[inside])
-        return cls.between(fitted.levels, points, said)
+        points = fitted.points
+        return cls(middles(points), points[1:], not fitted.training.is_binary)
 
     @classmethod
     def one(cls, level: float) -> Thresholds:
         """Return the threshold between no and yes."""
         return cls(np.array([level]), np.array([1.0]), said=False)
-
-    @classmethod
-    def between(cls, levels: Floats, points: Floats, said: bool = True) -> Thresholds:
-        """Return the levels that tell ratings apart.
-
-        Of several that tell the same ratings apart, the lowest is taken that is nearer to the upper of the two, as
-        rounding to the nearest rating would.
-        """
-        found, ratings = [], []
-        for below, rating in pairwise(points.tolist()):
-            between = levels[(levels > below + _ROUNDING) & (levels <= rating + _ROUNDING)]
-            if between.size:
-                upper = between[between >= (below + rating) / 2 - _ROUNDING]
-                found.append(float(upper[0] if upper.size else between[-1]))
-                ratings.append(float(rating))
-        return cls(np.array(found), np.array(ratings), said)
 
     def __len__(self) -> int:
         return len(self.levels)

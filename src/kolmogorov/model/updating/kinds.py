@@ -43,7 +43,7 @@ def moved(fitted: Any, model: Any, change: Change) -> Any:
 @moved.register
 def _(fitted: Fitted, model: Any, change: Change) -> Fitted:
     problem = problem_of(model, fitted.n_events)
-    solvers = problem.user_solver, problem.on(fitted.levels).item_solver
+    solvers = problem.user_solver, problem.item_solver
     found = rows.moved(fitted, change, solvers, model.unobserved_, model.n_jobs)
     if fitted.learned_from == "ratings" or model.unobserved_ or not _is_swept(found):
         return found

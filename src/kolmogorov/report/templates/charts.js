@@ -188,7 +188,7 @@ function dotLine(now, before = null) {
  * The way from what everybody would get to a prediction, event by event, the largest difference first: a waterfall. The
  * numbers shown are differences of rounded places, so that they add up as they are read.
  */
-function waterfall({ base, parts, cut, chance }, most = 7) {
+function waterfall({ base, parts, chance }, most = 7) {
   const little = 0.0005;
   const digits = SUMMARY.binary ? 1 : 2;
   const unit = (SUMMARY.binary ? 0.01 : 1 / SPAN) * 10 ** -digits;
@@ -200,7 +200,6 @@ function waterfall({ base, parts, cut, chance }, most = 7) {
   const steps = told.map((event) => ({ name: eventLink(event), amount: parts[event], fill: colour(event) }));
   const others = sum(parts) - sum(told.map((event) => parts[event]));
   if (rounded(base + sum(parts)) !== rounded(base + sum(parts) - others)) steps.push({ name: "other events", amount: others });
-  if (rounded(chance) !== rounded(base + sum(parts))) steps.push({ name: "cut to the scale", amount: cut });
   const ends = [base];
   for (const { amount } of steps) ends.push(ends.at(-1) + amount);
   ends[ends.length - 1] = steps.length ? chance : base;

@@ -36,12 +36,11 @@ function sharesOf(bytes) {
   return found;
 }
 
-/** What item k is in event d, at k * N_EVENTS + d: bits, levels, or chances. */
+/** What item k is in event d, at k * N_EVENTS + d: bits, or chances. */
 const PSI = once(() => {
   const bytes = bytesOf(MODEL.psi);
   if (MODEL.kind === "chances") return new Float64Array(bytes.buffer);
-  const value = MODEL.kind === "bits" ? (k) => (bytes[k >> 3] >> (k & 7)) & 1 : (k) => MODEL.levels[bytes[k]];
-  return Float64Array.from({ length: N_ITEMS * N_EVENTS }, (_, k) => value(k));
+  return Float64Array.from({ length: N_ITEMS * N_EVENTS }, (_, k) => (bytes[k >> 3] >> (k & 7)) & 1);
 });
 /** The thetas of the users shown. */
 const THETA = once(() => {
@@ -171,5 +170,5 @@ function explained(theta, row) {
     row,
   );
   const chance = predict(theta, row);
-  return { base, parts, cut: chance - base - sum(parts), chance };
+  return { base, parts, chance };
 }

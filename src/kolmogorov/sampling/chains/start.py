@@ -1,4 +1,4 @@
-"""Where chains start: near mean answers, at the end of a descent where levels are few, or from factors.
+"""Where chains start: near mean answers, at the end of a descent where levels are two, or from factors.
 
 Factors are draws of a model without the simplex, which settle in a few sweeps. Of ratings that are hidden behind yes
 and no they come as far from the line between them as answers are sure.
@@ -32,9 +32,9 @@ from kolmogorov.solvers import resolve
 
 #: How far an item's levels begin from its mean answer, and theta's concentration. By judgement: chains forget both.
 _SPREAD, _CONCENTRATION = 0.3, 30.0
-#: So few levels start from a descent: its sweeps, its ridge for each rating that a user has on average, with the
+#: Two levels start from a descent: its sweeps, its ridge for each rating that a user has on average, with the
 #: largest, and how far thetas are moved off the simplex's edges afterwards. By judgement.
-_COARSE, _SWEEPS, _RIDGE, _LARGEST_RIDGE, _BLUR = 4, 40, 0.1, 10.0, 0.05
+_SWEEPS, _RIDGE, _LARGEST_RIDGE, _BLUR = 40, 0.1, 10.0, 0.05
 #: A table that can be fitted exactly would draw the noise to nothing, and one whose weights sum to nothing to anything.
 _LEAST_NOISE, _MOST_NOISE = 1e-6, 1e6
 #: The least that noise is divided by: gamma numbers of a tiny shape round to 0.
@@ -59,7 +59,7 @@ _LEAST_SQUARE = 1e-6
 def started(chains: Sequence[Chain], dealer: Threads) -> list[ChainState]:
     """Start chains of one table that differ in their seeds, on all threads of a dealer."""
     first, states = chains[0], [plain_start(chain) for chain in chains]
-    if first.levels.size <= _COARSE:
+    if first.levels.size == 2:
         return [_descended(chain, state, dealer) for chain, state in zip(chains, states, strict=True)]
     if first.n_events == 1 or not first.from_factors:
         return states
@@ -97,15 +97,10 @@ def plain_start(chain: Chain) -> ChainState:
 
 
 def _descended(chain: Chain, plain: ChainState, dealer: Threads) -> ChainState:
-    """Start from a descent: of few levels single ones leave a poor mode too slowly."""
+    """Start from a descent: of two levels single ones leave a poor mode too slowly."""
     ridge = min(_RIDGE * float(chain.mass[chain.seen_users].mean()), _LARGEST_RIDGE)
-    two = chain.levels.size == 2
-    problem = Problem(
-        resolve("simplex", "active_set"),
-        resolve("binary", "local_search") if two else resolve("levels", "coordinate"),
-        Objective(ridge, 0.0, "mean", chain.unobserved),
-        2 if two else chain.levels.tolist(),
-    )
+    objective = Objective(ridge, 0.0, "mean", chain.unobserved)
+    problem = Problem(resolve("simplex", "active_set"), resolve("binary", "local_search"), objective)
     engine = ThreadedEngine(problem, chain.observations, dealer)
     descent = MultiStart(
         engine, chain.n_events, chain.seed, n_init=1, max_iter=_SWEEPS, tol=1e-4, keep_interrupted=False

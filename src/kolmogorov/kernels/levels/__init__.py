@@ -1,1 +1,0 @@
-"""Quadratics over a grid of values: compiled searches."""

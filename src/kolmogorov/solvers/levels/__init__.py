@@ -1,1 +1,0 @@
-"""Solvers of many-valued items: quadratics over a grid of values."""
