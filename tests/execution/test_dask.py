@@ -137,63 +137,58 @@ def test_a_table_that_was_packed_anew_is_refused(client, table, tmp_path, zoo):
         KolmogorovModel(**SMALL, execution=Dask(client)).fit(packed)
 
 
-# --- frames ------------------------------------------------------------------------------------------------------
+# --- files ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("texts", [False, True])
-def test_frames_and_parquet_files(client, table, tmp_path, texts):
-    pandas = pytest.importorskip("pandas")
-    dataframe = pytest.importorskip("dask.dataframe")
+def test_parquet_files(client, table, tmp_path, texts):
+    pytest.importorskip("pandas")
     frame = table.to_frame("pandas")[["user", "item", "value"]].sample(frac=1.0, random_state=0)
     if texts:
         frame["user"], frame["item"] = ("n" + frame[name].astype(str) for name in ("user", "item"))
         table = Observations.from_frame(frame, maximum=1)
-    assert isinstance(frame, pandas.DataFrame)
     here = KolmogorovModel(**SMALL).fit(table)
-    lazy = dataframe.from_pandas(frame, npartitions=3)
-    there = KolmogorovModel(**SMALL, execution=Dask(client)).fit(lazy)
-    same(there, here)
-    assert there.fitted_.training.fingerprint() == table.fingerprint()
     paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
     frame[:4000].to_parquet(paths[0], row_group_size=1500)
     frame[4000:].to_parquet(paths[1])
-    same(KolmogorovModel(**SMALL, execution=Dask(client)).fit(paths), here)
+    there = KolmogorovModel(**SMALL, execution=Dask(client)).fit(paths)
+    same(there, here)
+    assert there.fitted_.training.fingerprint() == table.fingerprint()
     shards = distributed_table(Dask(client, shard_ratings=700), paths, maximum=1)
     many = KolmogorovModel(**SMALL, execution=Dask(client, shard_ratings=700)).fit(shards)
     assert many.history_[-1].objective == pytest.approx(here.history_[-1].objective, rel=1e-9)
 
 
-def test_frames_with_other_columns_and_repeated_pairs(client):
+def test_other_columns_and_repeated_pairs(client, tmp_path):
     pandas = pytest.importorskip("pandas")
-    dataframe = pytest.importorskip("dask.dataframe")
     frame = pandas.DataFrame({"who": [1, 1, 2, 1], "what": [5, 6, 5, 5], "stars": [1.0, 2, 3, 3], "n": [1.0, 1, 2, 3]})
-    lazy = dataframe.from_pandas(frame, npartitions=2)
+    path = tmp_path / "r.parquet"
+    frame.to_parquet(path, row_group_size=2)
     columns = {"user": "who", "item": "what", "value": "stars", "weight": "n"}
     dask = Dask(client)
     with pytest.raises(DataError, match="duplicate rating of user 1 and item 5"):
-        dask.gather(distributed_table(dask, lazy, **columns).shards)
-    merged = distributed_table(dask, lazy, **columns, duplicates="mean", maximum=5).collected()
+        dask.gather(distributed_table(dask, path, **columns).shards)
+    merged = distributed_table(dask, path, **columns, duplicates="mean", maximum=5).collected()
     expected = Observations.from_frame(frame, "who", "what", "stars", weight="n", duplicates="mean", maximum=5)
     assert merged.fingerprint() == expected.fingerprint()
     with pytest.raises(DataError, match="no column 'whom'"):
-        distributed_table(dask, lazy, user="whom")
+        distributed_table(dask, path, user="whom")
     with pytest.raises(ParameterError, match="duplicates"):
-        distributed_table(dask, lazy, **columns, duplicates="lats")
+        distributed_table(dask, path, **columns, duplicates="lats")
     with pytest.raises(DataError, match="row 2: value must be at most the maximum 2, got 3"):
-        distributed_table(dask, lazy, **columns, duplicates="last", maximum=2)
+        distributed_table(dask, path, **columns, duplicates="last", maximum=2)
 
 
 def test_empty_parts_and_wrong_rows(client, tmp_path):
     pandas = pytest.importorskip("pandas")
-    dataframe = pytest.importorskip("dask.dataframe")
     frame = pandas.DataFrame({"user": [1, 1, 2, 3], "item": [5, 6, 5, 5], "value": [1.0, 2, 3, 2]})
-    dask = Dask(client)
-    lazy = dataframe.from_pandas(frame, npartitions=2)
-    table = distributed_table(dask, lazy[lazy.user > 1], maximum=5)
-    expected = Observations.from_frame(frame[frame.user > 1], maximum=5)
-    assert table.collected().fingerprint() == expected.fingerprint()
+    dask, paths = Dask(client), [tmp_path / "none.parquet", tmp_path / "some.parquet"]
+    frame[:0].to_parquet(paths[0])
+    frame[2:].to_parquet(paths[1])
+    table = distributed_table(dask, paths, maximum=5)
+    assert table.collected().fingerprint() == Observations.from_frame(frame[2:], maximum=5).fingerprint()
     with pytest.raises(DataError, match="There are no observations here"):
-        distributed_table(dask, lazy[lazy.user > 9])
+        distributed_table(dask, paths[0])
     frame.to_parquet(tmp_path / "r.parquet", row_group_size=1)
     with pytest.raises(DataError, match=r"r.parquet, row 2: value must be at most the maximum 2, got 3"):
         distributed_table(dask, tmp_path / "r.parquet", maximum=2)
@@ -562,25 +557,24 @@ def test_an_address_that_is_none(where, tmp_path):
 
 def test_what_teaches_nothing_is_refused_on_a_cluster_too(client, tmp_path):
     pandas = pytest.importorskip("pandas")
-    dataframe = pytest.importorskip("dask.dataframe")
     frame = pandas.DataFrame({"user": [1, 1, 2, 3], "item": [5, 6, 5, 6], "value": 1.0})
+    frame.to_parquet(tmp_path / "visits.parquet")
     visits = Observations.from_frame(frame)
     model = KolmogorovModel(**SMALL, execution=Dask(client, shard_ratings=2))
-    for source in (visits, km.pack(visits, tmp_path / "t.kmt"), dataframe.from_pandas(frame, npartitions=2)):
+    for source in (visits, km.pack(visits, tmp_path / "t.kmt"), tmp_path / "visits.parquet"):
         with pytest.raises(DataError, match="Only yes is recorded"):
             model.fit(source)
     with pytest.raises(DataError, match="no observations to learn from"):
         model.fit(visits.subset(np.zeros(4, dtype=bool)))
 
 
-def test_weights_of_frames_have_bounds(client):
+def test_weights_of_files_have_bounds(client, tmp_path):
     pandas = pytest.importorskip("pandas")
-    dataframe = pytest.importorskip("dask.dataframe")
     frame = pandas.DataFrame({"user": [1, 2, 3], "item": [5, 6, 5], "value": [1.0, 0, 1], "n": [1.0, 1e9, 1e-9]})
-    dask = Dask(client)
-    lazy = dataframe.from_pandas(frame, npartitions=2)
-    assert distributed_table(dask, lazy, weight="n").collected().weights.max() == 1e9
+    dask, path = Dask(client), tmp_path / "r.parquet"
+    frame.to_parquet(path)
+    assert distributed_table(dask, path, weight="n").collected().weights.max() == 1e9
     for weight in (1.1e9, 0.9e-9, 0.0):
-        wrong = dataframe.from_pandas(frame.assign(n=[1.0, 1.0, weight]), npartitions=2)
+        frame.assign(n=[1.0, 1.0, weight]).to_parquet(path)
         with pytest.raises(DataError, match=r"row 2: weight .*1e-09 to 1e\+09 are accepted"):
-            dask.gather(distributed_table(dask, wrong, weight="n").shards)
+            dask.gather(distributed_table(dask, path, weight="n").shards)

@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
-from kolmogorov.data.packed.shards import Shard
 from kolmogorov.data.table.trainable import check_trainable
 from kolmogorov.execution import Dask, DistributedTable, Threads, distributed_table
+from kolmogorov.execution.shards import Shard
 from kolmogorov.fitting.descent.engine import RatingsEngine
 from kolmogorov.fitting.descent.equations import Partners
 from kolmogorov.fitting.descent.half_step import HalfStep

@@ -228,8 +228,8 @@ class KolmogorovModel(EventModel):
         ----------
         X : Observations, sparse matrix or array, or dense array
             Rows are users, columns are items. What a sparse matrix stores is observed, zeros included; in a
-            dense array NaN is missing. On a cluster: Observations, a Dask DataFrame with columns user, item and value,
-            parquet files with them, or what `kolmogorov.execution.distributed_table` made.
+            dense array NaN is missing. On a cluster: Observations, parquet files with columns user, item and value,
+            or what `kolmogorov.execution.distributed_table` made.
         y : None
             Ignored; there because scikit-learn's pipelines pass it.
         users, items : data frame or path, optional

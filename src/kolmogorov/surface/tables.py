@@ -17,7 +17,7 @@ from kolmogorov.data.reading.frames.native import frame_of
 from kolmogorov.data.table.trainable import check_any, check_trainable
 from kolmogorov.errors import DataError, KolmogorovWarning
 from kolmogorov.execution import Dask, DistributedTable
-from kolmogorov.execution.dask import is_distributed
+from kolmogorov.execution.shards import is_distributed
 
 _EXPECTED = "Expected Observations, or a table of numbers with one row per user and one column per item"
 

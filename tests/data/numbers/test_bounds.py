@@ -10,12 +10,12 @@ from kolmogorov.data import Scale
 from kolmogorov.data.ids.vocabulary import Vocabulary
 from kolmogorov.data.numbers.scale import FURTHEST_END, SHORTEST_SPAN
 from kolmogorov.data.numbers.weights import LARGEST_WEIGHT, LEAST_WEIGHT
-from kolmogorov.data.packed.shards import dealt_part, part_summary
 from kolmogorov.data.reading.columns import TableForm
 from kolmogorov.data.reading.frames.native import frame_of
 from kolmogorov.data.reading.frames.sources import FrameSource
 from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.errors import DataError, ParameterError
+from kolmogorov.execution.shards import dealt_part, part_summary
 
 COLUMNS = {"user": "user", "item": "item", "value": "rating", "weight": "n"}
 
@@ -35,7 +35,7 @@ def written_parquet(path, values, weights):
 
 
 def part_of(pandas):
-    return FrameSource(frame_of(pandas), TableForm(ReadingOptions(**COLUMNS), exact=True), pandas.index)
+    return FrameSource(frame_of(pandas), TableForm(ReadingOptions(**COLUMNS), exact=True))
 
 
 def dealt_out(values, weights):

@@ -24,10 +24,10 @@ _FETCHED = 1 << 14
 
 
 class FrameSource(RowSource):
-    """A frame as narwhals sees it; `index` names its rows, which are numbered from 0 by default."""
+    """A frame as narwhals sees it; rows are numbered from 0."""
 
-    def __init__(self, frame: Any, form: TableForm, index: Any = None, batch: int = _BATCH) -> None:
-        self._frame, self._form, self._index, self._batch = frame, form, index, batch
+    def __init__(self, frame: Any, form: TableForm, batch: int = _BATCH) -> None:
+        self._frame, self._form, self._batch = frame, form, batch
 
     def batches(self) -> Iterator[tuple[Shape, Batch]]:
         """Go through the rows once."""
@@ -38,7 +38,7 @@ class FrameSource(RowSource):
 
     def row_place(self, row: int) -> str:
         """Name the row."""
-        return f"row {row if self._index is None else self._index[row]}"
+        return f"row {row}"
 
 
 def is_cursor(thing: Any) -> bool:
