@@ -2,7 +2,7 @@
 
 MovieLens 100K, random 80/20 (five seeds) and the official u1 to u5; MovieLens 1M, random 80/20 and 90/10. Every method
 runs in a process of its own, on one thread. `python benchmarks/accuracy.py PART...` runs parts in this order of naming:
-100k u 1m 1m90 likelihoods choices binary time. `only=NAME` and `skip=NAME` choose methods whose names contain NAME,
+100k u 1m 1m90 choices binary time. `only=NAME` and `skip=NAME` choose methods whose names contain NAME,
 `jobs=16` runs so many processes side by side, of which the processor's seconds are counted, and `keep=FOLDER` writes
 what each run found, so that a command that was stopped goes on from there.
 
@@ -350,28 +350,6 @@ def each(work: Callable[..., Any], tasks: list[tuple[Any, ...]]) -> list[Any]:
         return list(pool.map(lambda task: in_process(work, *task), tasks))
 
 
-def compare_likelihoods() -> None:
-    """Normal noise beside events that are drawn for each answer."""
-    columns = [Column("likelihood"), Column("RMSE, stars", ".4f"), Column("log score", ".3f")]
-    columns += [Column("calibration", ".3f"), Column("90% intervals hold", ".1%"), Column("seconds", ".1f")]
-    title = "MovieLens 100K, random 80/20, mean over 3 seeds; one thread"
-    table = Table("accuracy-likelihoods", title, "python benchmarks/accuracy.py likelihoods", columns)
-    ratings = movielens("ml-100k")
-    splits = [ratings.split(0.2, random_state=seed) for seed in range(3)]
-    for likelihood in ("gaussian", "categorical"):
-        rows = each(_likelihood, [(likelihood, *split, seed) for seed, split in enumerate(splits)])
-        table.add(likelihood, *np.mean(rows, axis=0))
-    finish(table)
-
-
-def _likelihood(likelihood: Any, train: Observations, test: Observations, seed: int) -> tuple[float, ...]:
-    began = time.perf_counter()
-    model = km.BayesianKolmogorovModel(likelihood=likelihood, random_state=seed, n_jobs=1).fit(train)
-    seconds = time.perf_counter() - began
-    scores = model.evaluate(test)
-    return scores["rmse_rating"], scores["log_score"], scores["calibration"], scores["coverage_90"], seconds
-
-
 #: What is changed from the defaults of draws, to see what each is worth.
 CHOICES: dict[str, dict[str, Any]] = {
     "as it is": {},
@@ -491,7 +469,6 @@ PARTS: dict[str, Callable[[], None]] = {
     "u": official_100k,
     "1m": random_1m,
     "1m90": ninety_1m,
-    "likelihoods": compare_likelihoods,
     "choices": compare_choices,
     "binary": compare_binary,
     "time": compare_time,

@@ -244,16 +244,6 @@ def simplex_draws(gram, moment, n, rng):
     return kept[:n]
 
 
-def level_distribution(theta, psi, levels, users, items):
-    """The probability of every level, one pair and one event at a time."""
-    out = np.zeros((len(users), len(levels)))
-    for k, (u, i) in enumerate(zip(users, items, strict=True)):
-        for d in range(theta.shape[1]):
-            for place, level in enumerate(levels):
-                out[k, place] += theta[u, d] * (psi[i, d] == level)
-    return out
-
-
 def distribution_scores(values, distribution, weights, levels, points, floor=0.01, bins=10):
     """Log score and calibration, one entry and one threshold at a time."""
 

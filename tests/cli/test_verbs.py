@@ -488,9 +488,7 @@ def stars(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize(
-    "more", [[], ["--likelihood", "categorical"], ["--levels", "-0.5,0,0.5,1,1.5"], ["--levels", 2]]
-)
+@pytest.mark.parametrize("more", [[], ["--levels", "-0.5,0,0.5,1,1.5"], ["--levels", 2]])
 def test_draws_with_levels(stars, tmp_path, more):
     model = tmp_path / "m.km"
     few = ["--chains", 2, "--burn-in", 10, "--samples", 4, "--test-size", 0.2, "--maximum", 5]

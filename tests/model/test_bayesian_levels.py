@@ -1,6 +1,5 @@
 """What the estimator makes of draws with several values is what it says."""
 
-import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 import naive
 from helpers.forgery import forged
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets, load
-from kolmogorov._support.nearest import nearest
 from kolmogorov.data.entries.view import View
 from kolmogorov.errors import DataError, FileFormatError, ParameterError
 from kolmogorov.execution import Threads
@@ -18,7 +16,7 @@ from kolmogorov.sampling.drawing import Drawing
 
 SMALL = {"n_chains": 2, "burn_in": 30, "n_samples": 5, "random_state": 0}
 STARS = np.arange(1, 6) / 5
-LIKELIHOODS = ("gaussian", "categorical", "bernoulli")
+LIKELIHOODS = ("gaussian", "bernoulli")
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +27,7 @@ def tables():
     stars[rng.random(stars.shape) < 0.4] = np.nan
     yes = np.where(np.isnan(stars), np.nan, (stars > 2).astype(float))
     rated = Observations.from_dense(stars, maximum=5)
-    return {"gaussian": rated, "categorical": rated, "bernoulli": Observations.from_dense(yes)}
+    return {"gaussian": rated, "bernoulli": Observations.from_dense(yes)}
 
 
 @pytest.fixture(scope="module")
@@ -86,19 +84,8 @@ def predictive(posterior, table, points):
     if posterior.likelihood == "gaussian":
         cuts = (points[1:] + points[:-1]) / 2
         return naive.answer_shares(theta, psi, np.sqrt(posterior.noise), users, items, cuts)
-    if posterior.likelihood == "bernoulli":
-        yes = naive.chance_of_yes(np.einsum("kud,kid->kui", theta, psi)).mean(axis=0)[users, items]
-        return np.column_stack([1.0 - yes, yes])
-    out = np.zeros((len(users), points.size))
-    for draw_theta, draw_psi in zip(theta, psi, strict=True):
-        codes = nearest(draw_psi, posterior.levels)
-        for d, answer in itertools.product(range(theta.shape[2]), range(points.size)):
-            far = np.abs(np.arange(points.size) - answer)
-            astray = np.where(far > 0, 0.3**far, 0.0)
-            chance = np.where(far > 0, 0.3 * astray / astray.sum(), 0.7)
-            hit = draw_theta[users, d] * (codes[items, d] == answer)
-            out += hit[:, None] * chance / len(theta)
-    return out
+    yes = naive.chance_of_yes(np.einsum("kud,kid->kui", theta, psi)).mean(axis=0)[users, items]
+    return np.column_stack([1.0 - yes, yes])
 
 
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)
@@ -173,7 +160,7 @@ def _parameter(name, value):
         ("gaussian", _array("levels", [0.0, np.nan, 1.0])),
         ("gaussian", _array("levels", np.arange(200.0) / 100)),
         ("gaussian", lambda meta, arrays: arrays.pop("levels")),
-        ("gaussian", lambda meta, arrays: meta.update(likelihood="categorical")),
+        ("gaussian", lambda meta, arrays: meta.update(likelihood="poisson")),
         ("gaussian", lambda meta, arrays: meta.update(likelihood="bernoulli")),
         ("gaussian", lambda meta, arrays: meta.update(n_chains=3)),
         ("gaussian", _parameter("levels", 2)),
@@ -181,8 +168,6 @@ def _parameter(name, value):
         ("gaussian", _parameter("levels", "many")),
         ("bernoulli", _array("levels", [0.0, 0.15, 0.3, 0.5, 0.7, 0.85, 1.0])),
         ("bernoulli", _array("levels", np.arange(-9, 12) * 1.5)),
-        ("categorical", _array("levels", [0.2, 0.4, 0.6, 0.8])),
-        ("categorical", _array("levels", [0.2, 0.4, 0.6, 0.8, 0.9, 1.0])),
     ],
 )
 def test_hostile_files_are_refused(models, likelihood, change, tmp_path):
@@ -216,17 +201,16 @@ def test_answers_of_a_known_user_place_a_new_one_where_that_is():
     assert np.sqrt(((said - known) ** 2).mean()) < 0.045
 
 
-@pytest.mark.parametrize("likelihood", ["categorical", "bernoulli"])
-def test_weights_are_repeated_answers(likelihood, tables):
-    """With answers from events a weight of three is the answer given three times: the posterior narrows."""
-    plain = tables[likelihood]
+def test_weights_are_repeated_answers(tables):
+    """With yes and no a weight of three is the answer given three times: the posterior narrows."""
+    plain = tables["bernoulli"]
     view = plain.rows
     heavy = Observations(
         plain.users, plain.items, View(view.indptr, view.indices, view.values, np.full(len(plain), 8.0)), plain.scale
     )
     spread = []
     for table in (plain, heavy):
-        model = BayesianKolmogorovModel(3, likelihood=likelihood, **SMALL)
+        model = BayesianKolmogorovModel(3, likelihood="bernoulli", **SMALL)
         plan = replace(model._plan(table), concentration=3.0)
         drawn, _ = Drawing(plan, 0, lambda progress: False).run(table, Threads(1))
         spread.append(drawn.moments(*rows_of(table))[1].mean())
@@ -235,7 +219,7 @@ def test_weights_are_repeated_answers(likelihood, tables):
         plain.users, plain.items, View(view.indptr, view.indices, view.values, np.full(len(plain), 0.5)), plain.scale
     )
     with pytest.raises(DataError, match="whole numbers"):
-        BayesianKolmogorovModel(3, likelihood=likelihood).fit(half)
+        BayesianKolmogorovModel(3, likelihood="bernoulli").fit(half)
 
 
 def test_draws_are_at_least_as_good_as_the_point_estimate():
@@ -299,7 +283,6 @@ def test_explanations_and_reports(models, tables, likelihood, tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"likelihood": "categorical", "levels": [0.2, 0.4]}, "levels='auto'"),
         ({"levels": 3}, "levels"),
         ({"max_seconds": 0.0}, "max_seconds"),
         ({"n_events": "many"}, "n_events"),
@@ -322,9 +305,3 @@ def test_chances_may_be_given_and_no_answer_is_impossible(tables, levels):
     np.testing.assert_allclose(model.predict(table), expected, atol=1e-6)
     assert ((expected > 0.0) & (expected < 1.0)).all()
     assert model.evaluate(table)["log_loss"] < 0.6
-
-
-def test_levels_and_likelihood_have_to_go_together(tables):
-    smooth = Observations.from_dense(np.random.default_rng(0).random((20, 20)))
-    with pytest.raises(DataError, match="distinct ratings"):
-        BayesianKolmogorovModel(likelihood="categorical").fit(smooth)

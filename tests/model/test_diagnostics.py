@@ -22,7 +22,6 @@ KINDS = {
     "two": {"levels": 2, "likelihood": "gaussian"},
     "yes and no": {},
     "two of yes and no": {"levels": 2},
-    "answers": {"likelihood": "categorical"},
 }
 
 

@@ -260,7 +260,7 @@ def client():
 @cache
 def drawn(kind):
     """Draws, of every likelihood."""
-    table = ratings() if kind in ("gaussian", "categorical") else answers()
+    table = ratings() if kind == "gaussian" else answers()
     levels = {"levels": 2} if kind == "two" else {}
     likelihood = "bernoulli" if kind in ("two", "chances") else kind
     model = km.BayesianKolmogorovModel(3, likelihood=likelihood, **levels, **CHAINS, random_state=0)
@@ -269,7 +269,7 @@ def drawn(kind):
 
 #: Models, and what makes them.
 ASKED = {f"{levels}, {how}": (learned, levels, how) for levels in LEVELS for how in LEARNED}
-ASKED |= {f"draws, {kind}": (drawn, kind) for kind in ("gaussian", "categorical", "two", "chances")}
+ASKED |= {f"draws, {kind}": (drawn, kind) for kind in ("gaussian", "two", "chances")}
 
 
 def strangers_of(table):

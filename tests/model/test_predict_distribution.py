@@ -103,9 +103,8 @@ MODELS = {
     "ratings": lambda: km.KolmogorovModel(3, learn_from="ratings", user_reg=0.0, n_init=5, random_state=0),
     "draws": lambda: km.BayesianKolmogorovModel(3, **DRAWS),
     "draws of two": lambda: km.BayesianKolmogorovModel(3, levels=2, **DRAWS),
-    "draws of answers": lambda: km.BayesianKolmogorovModel(3, likelihood="categorical", **DRAWS),
 }
-CASES = [(table, model) for table in TABLES for model in MODELS if (table, model) != ("smooth", "draws of answers")]
+CASES = [(table, model) for table in TABLES for model in MODELS]
 SOME = [
     case if case[0] == "stars" else pytest.param(case, marks=pytest.mark.long("more kinds of models")) for case in CASES
 ]

@@ -27,9 +27,6 @@ MODELS = {
     "stars": lambda **more: km.BayesianKolmogorovModel(
         3, n_chains=2, burn_in=20, n_samples=4, random_state=0, likelihood="gaussian", **more
     ),
-    "few answers": lambda **more: km.BayesianKolmogorovModel(
-        3, n_chains=2, burn_in=20, n_samples=4, random_state=0, likelihood="categorical", **more
-    ),
     "two levels": lambda **more: km.BayesianKolmogorovModel(
         3, levels=2, n_chains=2, burn_in=20, n_samples=4, random_state=0, **more
     ),

@@ -25,7 +25,6 @@ MAKERS = {
     "draws, noise": lambda: km.BayesianKolmogorovModel(4, levels=2, likelihood="gaussian", **DRAWS),
     "draws, chances": lambda: km.BayesianKolmogorovModel(4, **DRAWS),
     "draws, values": lambda: km.BayesianKolmogorovModel(4, likelihood="gaussian", **DRAWS),
-    "draws, answers": lambda: km.BayesianKolmogorovModel(4, likelihood="categorical", **DRAWS),
     "factors": lambda: km.baselines.MatrixFactorization(3, random_state=0),
     "svdpp": lambda: km.baselines.SVDpp(3, n_epochs=10, random_state=0),
 }

@@ -27,13 +27,12 @@ from kolmogorov.errors import InvariantError
 from kolmogorov.execution.threads import Threads, deal_pairs
 from kolmogorov.fitted.attributes import Attributed, Side, with_centres
 from kolmogorov.fitted.base import Factors, Trained
-from kolmogorov.fitted.emission import chances_of_yes, emission_of, hides_ratings
+from kolmogorov.fitted.emission import chances_of_yes, hides_ratings
 from kolmogorov.fitted.files import Parts, StoredParts, check_levels, training_arrays
 from kolmogorov.fitted.point import overlap
 from kolmogorov.kernels.draws.averages import (
     answer_shares,
     draw_products,
-    level_shares,
     low_quantile,
     mean_products,
     mixture_quantile,
@@ -167,19 +166,12 @@ class Posterior(Trained):
         return np.clip(out, 0.0, 1.0, out=out)
 
     def _shares_at_rows(self, users: Rows, items: Rows, points: Floats) -> Floats:
-        """Return the probability of each rating: with normal noise of being nearest to it, else what events say."""
+        """Return the probability of each rating: with normal noise of being nearest to it."""
         if self.likelihood == "bernoulli":
             chance = self.at_rows(users, items)
             return np.column_stack([1.0 - chance, chance]) @ shares(np.array([0.0, 1.0]), points)
         users, items = self.known_rows(users, items)
         theta, psi, deviation = self.anyone
-        if self.likelihood == "categorical":
-            emission, codes = emission_of(self.likelihood, self.levels, self.training), self._codes
-            found = np.zeros((users.size, self.levels.size))
-            deal_pairs(
-                lambda part: level_shares(theta, codes, users[part], items[part], found[part]), users.size, self.n_draws
-            )
-            return found @ (emission.chances @ shares(emission.answers, points))
         out = np.zeros((users.size, points.size))
         ends = middles(points)
         deal_pairs(
@@ -188,11 +180,6 @@ class Posterior(Trained):
             self.n_draws,
         )
         return out
-
-    @cached_property
-    def _codes(self) -> NDArray[np.uint8]:
-        """The places of psi among the levels, where an unknown item is some observed one."""
-        return nearest(self.anyone[1], self.levels)
 
     @cached_property
     def answer_variance(self) -> Floats:
@@ -337,7 +324,7 @@ class Posterior(Trained):
 
     def _check_answers(self) -> None:
         """Raise `InvariantError` where the answers of the training data are none that draws of these levels give."""
-        if self.likelihood not in ("gaussian", "bernoulli", "categorical"):
+        if self.likelihood not in ("gaussian", "bernoulli"):
             raise InvariantError(f"the likelihood {str(self.likelihood)[:40]!r} is unknown")
         weights = self.training.weights
         least = 1.0 if weights is None else float(weights.min())
@@ -346,8 +333,6 @@ class Posterior(Trained):
         if self.likelihood == "bernoulli" and not self.training.is_binary:
             raise InvariantError("the likelihood 'bernoulli' goes with yes and no")
         check_levels(self.levels)
-        if self.likelihood == "categorical" and self.levels.size != np.unique(self.training.values).size:
-            raise InvariantError("there must be as many levels as distinct ratings")
 
 
 def _side_by_side(psi: NDArray[Any], first: int, last: int) -> Floats:

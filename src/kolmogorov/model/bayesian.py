@@ -49,10 +49,10 @@ from kolmogorov.surface.ids import Unknown, pair_rows
 from kolmogorov.surface.recommender import Output
 from kolmogorov.surface.tables import learnable
 
-Likelihood = Literal["auto", "gaussian", "bernoulli", "categorical"]
+Likelihood = Literal["auto", "gaussian", "bernoulli"]
 _RULES: dict[str, Requirement] = COMMON_RULES | {
     "levels": LevelsRequirement(),
-    "likelihood": OneOf(("auto", "gaussian", "bernoulli", "categorical")),
+    "likelihood": OneOf(("auto", "gaussian", "bernoulli")),
     **lengths("n_chains", "burn_in", "n_samples"),
     "n_features": Either(Integer(0), Word("auto")),
     "max_seconds": Optional(Positive()),
@@ -74,9 +74,9 @@ class BayesianKolmogorovModel(EventModel):
         The values that an item may take in an event, on the probability scale; 2 is the paper's model, in which it
         happens or not. "auto" takes, for ratings, a grid that reaches at least one scale beyond either end, and for 0/1
         data those of ratings that are hidden: a yes is one that lies, with noise, above one half.
-    likelihood : {"auto", "gaussian", "bernoulli", "categorical"}
-        Answers with normal noise, of a variance that depends on the user; yes and no; or one of few ratings, which an
-        event of each answer's own gives. "auto" takes "bernoulli" for 0/1 data and "gaussian" for others.
+    likelihood : {"auto", "gaussian", "bernoulli"}
+        Answers with normal noise, of a variance that depends on the user, or yes and no. "auto" takes "bernoulli" for
+        0/1 data and "gaussian" for others.
     n_chains : int or "auto"
         Independent chains, started apart; on several threads they run side by side. "auto" takes at most 8, and at most
         4 from 300,000 ratings on, or 100,000 that are yes/no; it stops at 2 or 4 where the average has settled.

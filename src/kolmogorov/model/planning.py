@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from kolmogorov.data.table.levels import MOST_LEVELS
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.fitting.descent.objective import usual_weight
@@ -65,10 +62,5 @@ def _likelihood(model: Any, table: Observations) -> str:
     if model.likelihood != "gaussian" and table.weights is not None and (table.weights % 1.0).any():
         raise DataError(
             f"With likelihood '{model.likelihood}' weights must be whole numbers: how often an answer was given."
-        )
-    if model.likelihood == "categorical" and not 2 <= np.unique(table.values).size <= MOST_LEVELS:
-        raise DataError(
-            f"likelihood 'categorical' is for 2 to {MOST_LEVELS} distinct ratings; these data have "
-            f"{np.unique(table.values).size:,}. Use 'gaussian'."
         )
     return str(model.likelihood)

@@ -9,8 +9,7 @@ import numpy as np
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
 from kolmogorov.data.table.levels import MOST_LEVELS, Levels, has_two, step_of
-from kolmogorov.errors import ParameterError
-from kolmogorov.fitted.emission import emission_of, hides_ratings
+from kolmogorov.fitted.emission import hides_ratings
 
 #: Between which chances lie where answers are yes and no: one in a hundred goes against its event. By judgement.
 NEARLY_SURE = (0.01, 0.99)
@@ -27,10 +26,6 @@ _FINENESS = 4
 
 def level_grid(levels: Levels, table: Observations, likelihood: str, n_events: int) -> Floats:
     """Return the levels that chains draw from; the paper's two are 0 and 1, or nearly so with yes and no."""
-    if likelihood == "categorical":
-        if isinstance(levels, str):
-            return emission_of(likelihood, np.empty(0), table).levels
-        raise ParameterError("With likelihood 'categorical' the levels are the ratings themselves: levels='auto'.")
     if isinstance(levels, str):
         return rating_levels(table, n_events) if likelihood == "gaussian" else _HIDDEN
     grid = np.array([0.0, 1.0]) if has_two(levels) else np.asarray(levels, dtype=np.float64)

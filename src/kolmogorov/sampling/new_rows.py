@@ -13,7 +13,7 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.entries.view import View
 from kolmogorov.execution import Threads
-from kolmogorov.fitted.emission import Emission, emission_of
+from kolmogorov.fitted.emission import Emission
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.emissions import draw_emissions, settle_emitted
@@ -76,7 +76,7 @@ def _hiding_thetas(posterior: Posterior, k: int, view: View, population: Floats,
 
 def _answering_thetas(posterior: Posterior, k: int, view: View, population: Floats, dealer: Threads) -> Floats:
     alpha = concentration(posterior, k, population) * population
-    emission = _emission(posterior)
+    emission = Emission.of_chances(posterior.levels)
     table = (view.indptr, view.indices, emission.codes(view.values), view.weights)
     codes = _codes(posterior, k)
     seeds = row_seeds(k, 0, USER_SIDE, np.arange(_ANSWER_SWEEPS))
@@ -115,10 +115,6 @@ def _entries(view: View) -> tuple[Any, ...]:
     return view.indptr, view.indices, view.values, view.weights
 
 
-def _emission(posterior: Posterior) -> Emission:
-    return emission_of(posterior.likelihood, posterior.levels, posterior.training)
-
-
 def _codes(posterior: Posterior, k: int) -> NDArray[np.uint8]:
     return nearest(posterior.psi[k], posterior.levels)
 
@@ -145,7 +141,7 @@ def _new_psis(posterior: Posterior, view: View, k: int) -> NDArray[Any]:
     """Draw psis around the mean item of the draw, as far off as its items are from it."""
     n = view.counts.size
     noisy, hidden = posterior.likelihood == "gaussian", posterior.hidden
-    position = posterior.levels if noisy or hidden else _emission(posterior).position
+    position = posterior.levels if noisy or hidden else Emission.of_chances(posterior.levels).position
     known = position[_codes(posterior, k)[posterior.item_seen]]
     usual = psi_variance(noisy=noisy and not posterior.unobserved, hidden=hidden)
     prior = (np.tile(known.mean(axis=0), (n, 1)), usual_precision(known - known.mean(axis=0), usual))
@@ -177,7 +173,7 @@ def _hiding_psis(posterior: Posterior, k: int, view: View, start: Codes, prior: 
 
 
 def _answering_psis(posterior: Posterior, k: int, view: View, start: Codes, prior: tuple[Floats, Floats]) -> Codes:
-    theta, emission = _theta(posterior, k), _emission(posterior)
+    theta, emission = _theta(posterior, k), Emission.of_chances(posterior.levels)
     answers = (view.indptr, view.indices, emission.codes(view.values), view.weights)
     given = (emission.chances, emission.position, *prior)
 

@@ -8,10 +8,9 @@ from scipy import stats
 from scipy.special import ndtri
 
 import naive
-from kolmogorov._support.nearest import nearest
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov.fitted.emission import Emission
-from kolmogorov.kernels.draws.averages import answer_shares, level_shares, low_quantile, mixture_quantile
+from kolmogorov.kernels.draws.averages import answer_shares, low_quantile, mixture_quantile
 from kolmogorov.kernels.draws.emissions import draw_emissions, draw_emitted, settle_emitted
 from kolmogorov.kernels.draws.gaussian import draw_level, draw_psis, draw_spaced, draw_thetas, equal_step
 from kolmogorov.kernels.draws.gibbs import gamma, uniform
@@ -100,15 +99,8 @@ def test_values_have_their_exact_distribution(rng, grid):
     assert agree(places(out, grid.size), expected)
 
 
-@pytest.mark.parametrize(
-    "emission",
-    [
-        Emission.of_chances(np.array([0.1, 0.4, 0.9])),
-        Emission.of_answers(np.r_[:3] / 2),
-    ],
-)
-def test_values_behind_answers_have_their_exact_distribution(rng, emission):
-    size = 2
+def test_values_behind_answers_have_their_exact_distribution(rng):
+    emission, size = Emission.of_chances(np.array([0.1, 0.4, 0.9])), 2
     theta = rng.dirichlet(np.ones(size), 6)
     answers = rng.integers(len(emission.answers), size=6).astype(np.uint8)
     times = rng.integers(1, 4, 6).astype(float)
@@ -186,16 +178,6 @@ def _draws(rng, grid):
     theta = rng.dirichlet(np.ones(3), (4, 5)).astype(np.float32)
     psi = rng.choice(grid, (4, 6, 3))
     return theta, psi, rng.integers(5, size=30), rng.integers(6, size=30)
-
-
-def test_shares_of_levels_are_those_of_the_twin(rng):
-    grid = np.array([-0.2, 0.3, 0.8])
-    theta, psi, users, items = _draws(rng, grid)
-    out = np.zeros((30, 3))
-    level_shares(theta, nearest(psi, grid), users, items, out)
-    expected = np.mean([naive.level_distribution(theta[k], psi[k], grid, users, items) for k in range(4)], axis=0)
-    np.testing.assert_allclose(out, expected, atol=1e-6)
-    np.testing.assert_allclose(out.sum(axis=1), 1.0)
 
 
 def test_shares_of_answers_are_those_of_the_twin(rng):

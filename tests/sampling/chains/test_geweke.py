@@ -178,16 +178,7 @@ class HiddenWorld(ValueWorld):
         return [*self.usual(link, values), (self.chance(link) * values).mean()]
 
 
-class AnswerWorld(ChanceWorld):
-    """The same table with one of three ratings."""
-
-    def more(self):
-        self.emission = Emission.of_answers(np.array([0.2, 0.6, 1.0]))
-        self.grid, self.position = self.emission.levels, self.emission.position
-        return {"emission": self.emission}
-
-
-@pytest.mark.parametrize("make", [ValueWorld, TwoValueWorld, ChanceWorld, TwoChanceWorld, HiddenWorld, AnswerWorld])
+@pytest.mark.parametrize("make", [ValueWorld, TwoValueWorld, ChanceWorld, TwoChanceWorld, HiddenWorld])
 def test_geweke_finds_nothing_wrong(make):
     assert np.abs(scores_of(8000, make)).max() < 4.0
 
@@ -260,7 +251,7 @@ def _repeated(alpha, theta, rng, **options):
     return _alpha(alpha, np.concatenate([theta] * 4), rng, **options)
 
 
-@pytest.mark.parametrize("make", [ChanceWorld, TwoChanceWorld, AnswerWorld])
+@pytest.mark.parametrize("make", [ChanceWorld, TwoChanceWorld])
 @pytest.mark.parametrize(
     ("name", "bug"),
     [

@@ -16,7 +16,7 @@ from kolmogorov.execution import Dask
 from kolmogorov.sampling.plan import Plan
 
 SMALL = {"n_chains": 2, "burn_in": 12, "n_samples": 4, "thin": 2, "random_state": 0}
-LIKELIHOODS = ("gaussian", "categorical", "bernoulli")
+LIKELIHOODS = ("gaussian", "bernoulli")
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def tables():
     stars[rng.random(stars.shape) < 0.6] = np.nan
     yes = np.where(np.isnan(stars), np.nan, (stars > 2).astype(float))
     rated = Observations.from_dense(stars, maximum=5)
-    return {"gaussian": rated, "categorical": rated, "bernoulli": Observations.from_dense(yes)}
+    return {"gaussian": rated, "bernoulli": Observations.from_dense(yes)}
 
 
 def drawn(tables, likelihood, **options):
@@ -93,9 +93,7 @@ def test_a_killed_fit_goes_on_to_the_same_draws(tables, likelihood, tmp_path, n_
     resumed = drawn(tables, likelihood, checkpoint=tmp_path / "c", n_jobs=3 - n_jobs)
     assert same(resumed, drawn(tables, likelihood))
     with pytest.raises(FileFormatError, match="another fit"):
-        drawn(
-            tables, likelihood, checkpoint=tmp_path / "c", levels=2 if likelihood != "categorical" else "auto", thin=1
-        )
+        drawn(tables, likelihood, checkpoint=tmp_path / "c", levels=2, thin=1)
 
 
 @pytest.fixture(scope="module")

@@ -62,10 +62,10 @@ _MOST_EVENTS = 16
     "Average of models (--bayes)",
     click.option(
         "--likelihood",
-        type=click.Choice(["auto", "gaussian", "bernoulli", "categorical"]),
+        type=click.Choice(["auto", "gaussian", "bernoulli"]),
         default="auto",
         show_default=True,
-        help="Kind of values: numbers with noise, yes/no, or one of a few ratings.",
+        help="Kind of values: numbers with noise, or yes/no.",
     ),
     click.option("--chains", type=COUNT, help="Independent chains.  [default: by the size of the table]"),
     click.option("--burn-in", type=COUNT, help="First sweeps of each chain, which are dropped.  [default: by size]"),
@@ -152,7 +152,7 @@ def command(
       kolmogorov fit ratings.csv --point --events 8 -o model.km
       kolmogorov fit u.data --maximum 5 --learn-from ratings --user-reg 30 --test-size 0.2 -o ml.km
       kolmogorov fit u.data --maximum 5 --test-size 0.2 -o ml.km
-      kolmogorov fit u.data --maximum 5 --bayes --likelihood categorical --max-seconds 60 -o ml.km
+      kolmogorov fit u.data --maximum 5 --bayes --max-seconds 60 -o ml.km
       kolmogorov fit ratings.csv --users users.csv --items films.csv -o model.km
       kolmogorov fit clicks.csv --only-yes --test-size 0.2 -o clicks.km
       kolmogorov fit table.kmt --dask local:4 -o model.km

@@ -54,21 +54,6 @@ def mean_products(theta, psi, users, items, hidden, mean, deviation):
 
 
 @kernel
-def level_shares(theta, codes, users, items, out):
-    """Add up, over draws, each pair's probability of the events in which the item has each value; then the mean."""
-    size, draws = theta.shape[2], theta.shape[0]
-    for n in range(users.size):
-        for k in range(draws):
-            for d in range(size):
-                out[n, codes[k, items[n], d]] += theta[k, users[n], d]
-        total = 0.0
-        for level in range(out.shape[1]):
-            total += out[n, level]
-        for level in range(out.shape[1]):
-            out[n, level] /= total
-
-
-@kernel
 def answer_shares(theta, psi, deviation, users, items, cuts, out):
     """Write each pair's probability of a new answer between neighbouring cuts: normal noise around every draw."""
     size, draws = theta.shape[2], theta.shape[0]

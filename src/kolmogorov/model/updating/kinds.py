@@ -7,8 +7,6 @@ from dataclasses import replace
 from functools import singledispatch
 from typing import Any
 
-import numpy as np
-
 from kolmogorov._support.progress import notice
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.threads import one_blas_thread
@@ -84,17 +82,10 @@ def _(fitted: FittedLists, model: Any, change: Change) -> FittedLists:
 
 
 def _check_ratings(fitted: Posterior, table: Observations) -> None:
-    """Refuse ratings that draws of yes and no, or of a few ratings, have no chances of."""
+    """Refuse ratings that draws of yes and no have no chances of."""
     if fitted.likelihood == "bernoulli" and not table.is_binary:
         raise DataError(
             "The draws are of yes and no, and the new ratings are others. Fit a model to all ratings instead."
-        )
-    if fitted.likelihood == "categorical" and not np.array_equal(
-        np.unique(table.values.round(9)), np.unique(fitted.training.values.round(9))
-    ):
-        raise DataError(
-            "The draws have a chance for each rating of the training data, and the new table has other ratings. Fit a "
-            "model to all ratings instead."
         )
     least = 1.0 if table.weights is None else float(table.weights.min())
     if fitted.unobserved and fitted.unobserved >= least:

@@ -1,4 +1,4 @@
-"""Chains over models of answers, yes and no or one of a few ratings: each comes from an event of its own."""
+"""Chains over models of yes and no: each answer comes from an event of its own."""
 
 from __future__ import annotations
 

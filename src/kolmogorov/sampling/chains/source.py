@@ -7,7 +7,7 @@ from typing import Any
 
 from kolmogorov.data import Observations
 from kolmogorov.execution import Threads
-from kolmogorov.fitted.emission import emission_of, hides_ratings
+from kolmogorov.fitted.emission import Emission, hides_ratings
 from kolmogorov.sampling.chains.chain import Chain
 from kolmogorov.sampling.chains.discrete import DiscreteChain
 from kolmogorov.sampling.chains.gaussian import GaussianChain
@@ -37,7 +37,7 @@ class ChainSource:
         plan, kind = self.plan, chain_kind(self.plan)
         more: dict[str, Any] = {"unobserved": plan.unobserved}
         if kind is DiscreteChain:
-            more = {"emission": emission_of(plan.likelihood, plan.levels, self.table)}
+            more = {"emission": Emission.of_chances(plan.levels)}
         return kind(
             self.table,
             self.features,
