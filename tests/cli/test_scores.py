@@ -46,7 +46,6 @@ def test_fit_shows_guesses_and_says_when_they_win(shell, noise, tmp_path):
 def test_tune_shows_guesses_and_keeps_to_its_time(shell, noise):
     result = shell("tune", noise, "--maximum", 5, "--max-seconds", 1, "--folds", 2)
     assert result.exit_code == 0, result.output
-    assert "On the same folds, rmse: overall mean 0." in result.output
     assert "does not beat" in result.output
 
 
@@ -55,10 +54,9 @@ def test_only_yes_needs_a_word_and_is_judged_by_lists(shell, likes, tmp_path):
     model = tmp_path / "m.km"
     refused = shell("fit", likes, "-o", model)
     assert refused.exit_code != 0
-    assert "With --only-yes everything else counts as a no of small weight." in " ".join(refused.output.split())
+    assert "--only-yes" in refused.output
     result = shell("fit", likes, "--only-yes", "--point", "--events", 4, "--test-size", 0.3, "-o", model)
     assert result.exit_code == 0, result.output
-    assert "unobserved entries counts as a no of weight" in " ".join(result.output.split())
     assert "ndcg" in result.output
     assert "most popular" in result.output
     assert "rmse" not in result.output

@@ -119,15 +119,6 @@ def test_advice_works_in_python(name, tmp_path):
             assert len(read_ratings(path, **options)) == outcome
 
 
-@pytest.mark.parametrize("name", ["words", "excel words"])
-def test_nobody_guesses_what_a_word_means(name, shell, tmp_path):
-    path = tmp_path / "file.csv"
-    path.write_text(REFUSED[name][0])
-    stopped = shell("data", "describe", path)
-    assert "=NUMBER" in stopped.stderr
-    assert "0.5" not in stopped.stderr
-
-
 @pytest.mark.parametrize(("content", "options", "said"), [
     (SURVEY, ["--wide", "--ignore", "Age"], ["user = Name", "Not used: Age", "yes = 1, no = 0", "0 to 1 by 1"]),
     (GERMAN, [], ["item = Titel", "separator semicolon", "decimal comma", "3.5 to 5 by 0.5", "Not used: Datum"]),

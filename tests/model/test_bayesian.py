@@ -8,10 +8,10 @@ import pytest
 from scipy import stats
 
 import naive
-from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, load
+from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
 from kolmogorov.data.datasets import planted
 from kolmogorov.data.entries.view import View
-from kolmogorov.errors import DataError, FileFormatError, ParameterError, UnknownIdError
+from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.execution import Threads
 from kolmogorov.sampling.drawing import Drawing
 from kolmogorov.sampling.levels import NEARLY_SURE
@@ -144,18 +144,6 @@ def test_one_model_has_the_events_that_were_asked_of_the_draws(ratings):
     assert free.as_model().theta_.shape[1] == free._one_model.n_events <= 16
 
 
-def test_saved_and_loaded(model, ratings, tmp_path):
-    model.save(tmp_path / "b.km")
-    back = load(tmp_path / "b.km")
-    assert (back.predict(ratings) == model.predict(ratings)).all()
-    assert back.get_params()["n_events"] == 4
-    content = bytearray((tmp_path / "b.km").read_bytes())
-    content[len(content) // 2] ^= 1
-    (tmp_path / "b.km").write_bytes(bytes(content))
-    with pytest.raises(FileFormatError):
-        load(tmp_path / "b.km")
-
-
 def test_probabilities_of_relations_are_shares_of_draws(model):
     relations = model.relations()
     psi, ratings, levels = model.posterior_.psi, relations.thresholds.ratings, relations.thresholds.levels
@@ -171,13 +159,6 @@ def test_probabilities_of_relations_are_shares_of_draws(model):
     rules = relations.rules(supported=False, min_probability=0.5, min_support=0, max_rules=None)
     np.testing.assert_array_equal(rules.probability, share)
     assert "probability" in relations.rules(min_probability=0.5).to_frame().columns
-
-
-def test_unknown_ids_get_the_population(zoo):
-    model = BayesianKolmogorovModel(3, **SMALL).fit(zoo)
-    assert 0 < model.predict("unicorn", "hair") < 1
-    with pytest.raises(UnknownIdError, match="unicorn"):
-        model.predict("unicorn", "hair", unknown="error")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import threading
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -15,7 +16,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, datasets, tune
-from kolmogorov.baselines import MatrixFactorization, SVDpp
 from kolmogorov.data import Vocabulary
 from kolmogorov.errors import DataError, FileFormatError, ParameterError, UnknownIdError, UnknownIdWarning
 from kolmogorov.solvers import resolve
@@ -88,11 +88,9 @@ def test_unknown_ids_get_the_average_or_an_error(model):
     assert model.predict("nobody", "tea", unknown="ignore") == pytest.approx(population @ tea)
     assert model.predict("ann", "water", unknown="ignore") == pytest.approx(model.theta_[0] @ average)
     assert model.predict("nobody", "water", unknown="ignore") == pytest.approx(population @ average)
-    with pytest.warns(UnknownIdWarning, match=r"1 unknown user \('nobody'\): using the average"):
+    with pytest.warns(UnknownIdWarning, match=r"1 unknown user \('nobody'\)"):
         assert model.predict("nobody", "tea") == pytest.approx(population @ tea)
-    with pytest.raises(
-        UnknownIdError, match="knows none of these ids: 1 unknown user .* unknown='ignore' predicts the average"
-    ):
+    with pytest.raises(UnknownIdError, match="1 unknown user"):
         model.predict("nobody", "water")
     for user, item, message in (("nobody", "tea", "user 'nobody'"), ("ann", "water", "item 'water'")):
         with pytest.raises(UnknownIdError, match=message):
@@ -166,16 +164,6 @@ def test_recommendations(model):
         model.recommend("dan", n=0)
 
 
-def test_titles_travel(tmp_path, ratings):
-    from kolmogorov import load
-
-    titled = Observations(ratings.users, ratings.items.with_labels({"tea": "Earl Grey"}), ratings.rows, ratings.scale)
-    model = KolmogorovModel(2, random_state=0).fit(titled)
-    model.save(tmp_path / "m.km")
-    frame = load(tmp_path / "m.km").recommend("cat")
-    assert frame["title"].tolist() == ["Earl Grey"]
-
-
 def test_explanations_sum_to_the_probability(model, ratings):
     for user in (*ratings.users.ids, "nobody"):
         for item in (*ratings.items.ids, "water"):
@@ -221,13 +209,6 @@ def test_fold_in_of_new_users_and_items(zoo):
         model.fold_in(np.eye(3))
 
 
-def test_a_row_without_observations_is_the_population(zoo):
-    model = KolmogorovModel(3, random_state=0).fit(zoo)
-    rows = np.full((2, 15), np.nan)
-    rows[1, 0] = 1.0
-    np.testing.assert_allclose(model.transform(rows)[0], model.theta_.mean(axis=0))
-
-
 def test_it_works_in_a_pipeline_and_a_grid_search(zoo):
     table = zoo.values.reshape(101, 15)
     theta = make_pipeline(KolmogorovModel(3, random_state=0)).fit_transform(table)
@@ -243,27 +224,27 @@ def test_it_works_in_a_pipeline_and_a_grid_search(zoo):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "named"),
     [
-        ({"n_events": 0}, "KolmogorovModel: 'n_events' must be an integer >= 1 or 'auto', got 0."),
-        ({"n_events": 2.5}, "'n_events' must be an integer"),
-        ({"user_reg": -1}, "'user_reg' must be a number from 0 to 1e.12 or 'auto', got -1"),
-        ({"item_reg": np.inf}, "'item_reg' must be a number from 0"),
-        ({"prior": "flat"}, "'prior' must be one of 'mean', 'uniform', got 'flat'"),
-        ({"item_solver": "exhaustive", "n_events": 31}, "at most 30 variables"),
-        ({"user_solver": "pairwize"}, r"Did you mean 'pairwise'\?"),
-        ({"max_iter": True}, "'max_iter' must be an integer"),
-        ({"tol": "small"}, "'tol' must be a finite number"),
-        ({"callback": 3}, "'callback' must be a callable or None"),
-        ({"learn_from": "hearsay"}, "'learn_from' must be one of 'draws', 'ratings', got 'hearsay'"),
-        ({"n_init": 0}, "'n_init' must be an integer >= 1 and <= 1000 or 'auto', got 0"),
-        ({"item_solver": "coordinate", "levels": 2}, "Unknown binary solver 'coordinate'"),
-        ({"n_jobs": 0}, "'n_jobs' must be a non-zero integer"),
-        ({"random_state": -4}, "'random_state' must be"),
+        ({"n_events": 0}, "'n_events'"),
+        ({"n_events": 2.5}, "'n_events'"),
+        ({"user_reg": -1}, "'user_reg'"),
+        ({"item_reg": np.inf}, "'item_reg'"),
+        ({"prior": "flat"}, "'mean', 'uniform', got 'flat'"),
+        ({"item_solver": "exhaustive", "n_events": 31}, "30"),
+        ({"user_solver": "pairwize"}, "'pairwise'"),
+        ({"max_iter": True}, "'max_iter'"),
+        ({"tol": "small"}, "'tol'"),
+        ({"callback": 3}, "'callback'"),
+        ({"learn_from": "hearsay"}, "'draws', 'ratings', got 'hearsay'"),
+        ({"n_init": 0}, "'n_init'"),
+        ({"item_solver": "coordinate", "levels": 2}, "'coordinate'"),
+        ({"n_jobs": 0}, "'n_jobs'"),
+        ({"random_state": -4}, "'random_state'"),
     ],
 )
-def test_bad_parameters_are_named(zoo, options, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_parameters_are_named(zoo, options, named):
+    with pytest.raises(ValueError, match=named):
         KolmogorovModel(**options).fit(zoo)
 
 
@@ -424,8 +405,6 @@ def test_a_checkpoint_without_a_seed_takes_up_its_own(tmp_path, zoo):
 
 
 def test_a_frame_gives_its_names(zoo):
-    import pandas as pd
-
     table = pd.DataFrame(zoo.values.reshape(101, 15), index=list(zoo.users.ids), columns=list(zoo.items.ids[::-1]))
     model = KolmogorovModel(3, learn_from="ratings", random_state=0).fit(table)
     assert model.items_.ids.tolist() == zoo.items.ids[::-1].tolist()
@@ -442,16 +421,10 @@ def test_score_is_larger_for_better_models(zoo):
     table = zoo.values.reshape(101, 15)
     expected = -np.sqrt(((model.predict(table) - table) ** 2).mean())
     assert model.score(table) == pytest.approx(expected)
-    search = GridSearchCV(
-        KolmogorovModel(learn_from="ratings", user_reg=0.3, random_state=0), {"n_events": [1, 5]}, cv=3
-    ).fit(table)
-    assert search.best_params_ == {"n_events": 5}
 
 
 def test_wrong_arguments_get_their_own_sentence(zoo):
     model = KolmogorovModel(2, random_state=0, verbose=True).fit(zoo)
-    with pytest.raises(DataError, match="evaluate takes Observations, got list"):
-        model.evaluate([1])
     with pytest.raises(DataError, match="must be aligned, got 2 users and 3 items"):
         model.predict(["bear", "boar"], ["milk", "eggs", "hair"])
     with pytest.raises(DataError, match="Read files with kolmogorov.read_ratings"):
@@ -468,8 +441,10 @@ def test_ids_read_with_another_type_are_still_known():
     assert model.fold_in(later, side="users").shape == (2, 2)
 
 
-def test_fold_in_ignores_ids_that_only_stand_in_the_vocabulary(zoo):
+def test_ids_that_only_stand_in_the_vocabulary(zoo):
     model = KolmogorovModel(2, random_state=0).fit(zoo.subset(zoo.item_rows() != 3))
+    with pytest.raises(UnknownIdError, match="no data on item"):
+        model.explain("bear", zoo.items.ids[3])
     other = Observations.from_arrays(["x", "x"], ["milk", "unheard of"], [1, 1])
     assert model.fold_in(other.subset(np.array([True, False])), side="users").shape == (1, 2)
 
@@ -483,16 +458,10 @@ def animals(zoo):
         "kolmogorov": KolmogorovModel(3, random_state=0).fit(zoo),
         "chances": KolmogorovModel(3, levels="chances", random_state=0).fit(zoo),
         "bayesian": BayesianKolmogorovModel(3, n_chains=1, burn_in=2, n_samples=2, random_state=0).fit(zoo),
-        "factorization": MatrixFactorization(2, random_state=0).fit(zoo),
-        "svdpp": SVDpp(2, n_epochs=1, random_state=0).fit(zoo),
     }
 
 
-ALL = ("kolmogorov", "chances", "bayesian", "factorization", "svdpp")
-SPEAKING = ("kolmogorov", "bayesian")
-
-
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", ["kolmogorov", "chances", "bayesian"])
 def test_unknown_ids_are_told_of_once_in_a_call(animals, name):
     model = animals[name]
     users, items = ["bear", "unicorn", "yeti", "unicorn", "orc", "elf"], ["milk"] * 5 + ["gills"]
@@ -500,9 +469,7 @@ def test_unknown_ids_are_told_of_once_in_a_call(animals, name):
         told = model.predict(users, items)
     assert len(caught) == 1
     assert caught[0].filename == __file__
-    message = str(caught[0].message)
-    assert "4 unknown users ('unicorn', 'yeti', 'orc', ...) and 1 unknown item ('gills')" in message
-    assert "unknown='error'" in message
+    assert "4 unknown users ('unicorn', 'yeti', 'orc', ...) and 1 unknown item ('gills')" in str(caught[0].message)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.array_equal(model.predict(users, items, unknown="ignore"), told)
@@ -517,10 +484,9 @@ def test_unknown_ids_are_told_of_once_in_a_call(animals, name):
         model.evaluate(table, unknown="error")
 
 
-@pytest.mark.parametrize("cls", [KolmogorovModel, MatrixFactorization, SVDpp])
-def test_a_random_split_is_evaluated_without_a_word(zoo, cls):
+def test_a_random_split_is_evaluated_without_a_word(zoo):
     train = zoo.subset((zoo.user_rows() != 3) & (zoo.item_rows() != 2))
-    model = cls(2, random_state=0).fit(train)
+    model = KolmogorovModel(2, random_state=0).fit(train)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.evaluate(zoo)
@@ -529,7 +495,7 @@ def test_a_random_split_is_evaluated_without_a_word(zoo, cls):
         model.evaluate(zoo, unknown="error")
 
 
-@pytest.mark.parametrize("name", SPEAKING)
+@pytest.mark.parametrize("name", ["kolmogorov", "bayesian"])
 def test_readings_of_unknown_ids_are_errors_that_name_similar_ones(animals, name):
     model = animals[name]
     with pytest.raises(UnknownIdError, match=r"no data on user 'Dolfin'. Did you mean 'dolphin'.*\? unknown="):
@@ -541,12 +507,6 @@ def test_readings_of_unknown_ids_are_errors_that_name_similar_ones(animals, name
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert len(model.recommend("unicorn", 3, unknown="ignore")) == 3
-
-
-def test_readings_of_ids_without_observations_are_errors(zoo):
-    model = KolmogorovModel(2, random_state=0).fit(zoo.subset(zoo.item_rows() != zoo.items.encode(["milk"])[0]))
-    with pytest.raises(UnknownIdError, match="no data on item 'milk'. unknown="):
-        model.explain("bear", "milk")
 
 
 @pytest.mark.long("large tables")
@@ -570,12 +530,8 @@ def test_similar_ids_and_titles_are_found_among_a_million():
 
 @pytest.mark.parametrize("answer", [True, np.True_, np.float64(0.1) < 0.2])
 def test_numpys_true_stops_like_pythons(zoo, answer):
-    assert (
-        KolmogorovModel(4, learn_from="ratings", tol=0, max_iter=9, random_state=0, callback=lambda s: answer)
-        .fit(zoo)
-        .n_iter_
-        == 1
-    )
+    options = {"learn_from": "ratings", "tol": 0, "random_state": 0, "callback": lambda sweep: answer}
+    assert KolmogorovModel(4, max_iter=9, **options).fit(zoo).n_iter_ == 1
     drawn = []
     BayesianKolmogorovModel(
         3, n_chains=2, burn_in=2, n_samples=3, random_state=0, callback=lambda draw: drawn.append(draw) or answer
@@ -591,12 +547,8 @@ def test_numpys_true_stops_like_pythons(zoo, answer):
 
 @pytest.mark.parametrize("answer", [None, False, np.False_, 1, "stop"])
 def test_other_answers_go_on(zoo, answer):
-    assert (
-        KolmogorovModel(4, learn_from="ratings", tol=0, max_iter=3, random_state=0, callback=lambda s: answer)
-        .fit(zoo)
-        .n_iter_
-        == 3
-    )
+    options = {"learn_from": "ratings", "tol": 0, "random_state": 0, "callback": lambda sweep: answer}
+    assert KolmogorovModel(4, max_iter=3, **options).fit(zoo).n_iter_ == 3
 
 
 def test_the_papers_model_has_every_parameter_set(zoo):

@@ -7,15 +7,12 @@ import kolmogorov as km
 from helpers.processes import printed
 from kolmogorov import Observations
 from kolmogorov.errors import FitError, ParameterError
-from kolmogorov.fitted.base import checked
 from kolmogorov.sampling.priors import PsiPrior
 
 MODELS = {
     "point": km.KolmogorovModel(3, random_state=0, max_iter=5),
     "chances": km.KolmogorovModel(3, levels="chances", random_state=0, max_iter=5),
     "ratings": km.KolmogorovModel(3, learn_from="ratings", random_state=0, max_iter=5),
-    "factors": km.baselines.MatrixFactorization(3, random_state=0),
-    "svdpp": km.baselines.SVDpp(3, random_state=0, n_epochs=10),
     "draws": km.BayesianKolmogorovModel(3, n_chains=2, burn_in=5, n_samples=4, random_state=0),
 }
 
@@ -50,28 +47,6 @@ def test_a_fit_that_breaks_down_says_so():
     table = Observations.from_arrays([0, 0, 1, 1], [0, 1, 0, 1], [0, 1e6, 1e6, 3], maximum=1e6)
     with pytest.raises(FitError, match="broke down: .* holds NaN or infinity. Lower 'rate', which is 0.9"):
         km.baselines.SVDpp(3, rate=0.9, n_epochs=50, random_state=0).fit(table)
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_every_fit_is_checked_at_its_end(zoo, name, monkeypatch):
-    """Whatever a model computes goes through one check."""
-    seen = []
-
-    def spy(found, *remedy):
-        seen.append(found)
-        return checked(found, *remedy)
-
-    modules = (
-        "model.descent",
-        "fitting.distillation.one_model",
-        "sampling.drawing",
-        "baselines.factorization",
-        "baselines.svdpp",
-    )
-    for module in modules:
-        monkeypatch.setattr(f"kolmogorov.{module}.checked", spy)
-    model = MODELS[name].fit(zoo)
-    assert seen[-1] is model.fitted_
 
 
 @pytest.mark.parametrize(

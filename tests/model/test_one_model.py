@@ -222,13 +222,6 @@ def test_an_average_item_is_the_nearest_to_the_mean(how):
     assert naive.value(gram, moment, model.psi_[~seen][0].astype(float)) == pytest.approx(best, abs=1e-12)
 
 
-def test_what_was_learned_cannot_be_changed_behind_its_predictions():
-    model, _ = learned("chances", "draws")
-    for array in (model.theta_, model.psi_):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0, 0] = 0.5
-
-
 @pytest.mark.xdist_group("dask")
 @any_levels
 def test_a_cluster_learns_the_same_model(levels, client):

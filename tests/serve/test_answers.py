@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kolmogorov as km
-from kolmogorov.errors import DataError, UnknownIdError
+from kolmogorov.errors import UnknownIdError
 from kolmogorov.serve import answers
 from kolmogorov.serve.wanted import WANTED, UnwantedError, Wanted
 
@@ -20,11 +20,10 @@ def films():
         "one": km.KolmogorovModel(3, random_state=0).fit(table),
         "draws": km.BayesianKolmogorovModel(3, n_chains=2, burn_in=10, n_samples=3, random_state=0).fit(table),
         "lists": km.ListModel(3, ridge=5.0, growth=0.0, balance=0.5, unobserved=0.1, random_state=0).fit(table),
-        "factors": km.baselines.MatrixFactorization(2, random_state=0).fit(table),
     }
 
 
-@pytest.mark.parametrize("kind", ["one", "draws", "lists", "factors"])
+@pytest.mark.parametrize("kind", ["one", "draws", "lists"])
 def test_answers_are_what_the_model_says(films, kind):
     model = films[kind]
     found = answers.predicted(model, [(3, 4), ("3", "Film 4"), (999, 4), ("nobody", "nothing")], strict=False)
@@ -65,7 +64,7 @@ def test_guests_and_explanations(films, kind):
     assert sum(event["share"] for event in answers.events(model)) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("kind", ["one", "draws", "lists", "factors"])
+@pytest.mark.parametrize("kind", ["one", "draws", "lists"])
 def test_a_user_who_is_named_several_times_has_one_list(films, kind):
     once = answers.recommended(films[kind], [1], 2)[0]["items"]
     several = answers.recommended(films[kind], [1, 1, "1", 3, 1], 2)
@@ -122,9 +121,5 @@ def test_an_answer_that_nobody_waits_for_ends_between_two_parts(films):
 
 
 def test_what_a_model_does_not_have_is_said(films):
-    with pytest.raises(DataError, match="A MatrixFactorization has no events"):
-        answers.events(films["factors"])
-    with pytest.raises(DataError, match="A MatrixFactorization has no events to explain by"):
-        answers.explained(films["factors"], 3, 4)
     with pytest.raises(UnknownIdError, match="The model knows no item that was rated here"):
         answers.recommended_to_guests(films["one"], [{"unheard": 3}], 4)

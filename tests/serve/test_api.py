@@ -15,15 +15,13 @@ def model(zoo_model):
     return km.load(zoo_model)
 
 
-def test_predictions_are_those_of_the_model(zoo_server, model):
+def test_predictions_and_lists_are_those_of_the_model(zoo_server, model):
     answer = zoo_server.client.post("/predict", json={"pairs": [["dolphin", "milk"], ["gull", "eggs"]]})
     assert answer.status_code == 200
     found = [one["probability"] for one in answer.json()["predictions"]]
     assert found == pytest.approx(model.predict(["dolphin", "gull"], ["milk", "eggs"]).tolist())
     assert answer.headers["etag"] == f'"{zoo_server.health()["tag"]}"'
 
-
-def test_lists_of_users_and_of_guests(zoo_server, model):
     body = {"users": ["gull", "bear"], "n": 3, "exclude_seen": False}
     lists = zoo_server.client.post("/recommend", json=body).json()["lists"]
     for one in lists:
@@ -47,12 +45,6 @@ def test_explanations_neighbours_events_and_items(zoo_server, model):
     assert [row["item"] for row in zoo_server.client.get("/items", params={"q": "FEATH"}).json()["items"]] == [
         "feathers"
     ]
-
-
-def test_a_client_with_the_tag_is_told_that_nothing_changed(zoo_server):
-    first = zoo_server.client.get("/events")
-    again = zoo_server.client.get("/events", headers={"if-none-match": first.headers["etag"]})
-    assert (first.status_code, again.status_code, again.content) == (200, 304, b"")
 
 
 def test_metrics_and_openapi(zoo_server):

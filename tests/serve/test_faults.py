@@ -4,14 +4,13 @@ import os
 import re
 import signal
 import socket
-import subprocess
 import threading
 
 import httpx
 import pytest
 
 import kolmogorov as km
-from helpers.processes import PATIENCE, tool, wait_until
+from helpers.processes import wait_until
 from helpers.server import serving
 
 pytestmark = pytest.mark.long("a server in a process of its own")
@@ -299,10 +298,3 @@ def listens(server):
     except ConnectionError:
         return False
     return True
-
-
-def test_an_address_that_is_taken_is_said(zoo_model, zoo_server):
-    words = tool("serve", zoo_model, "--port", zoo_server.port)
-    done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == 1
-    assert f"Cannot listen on 127.0.0.1, port {zoo_server.port}: Address already in use. Give another" in done.stderr

@@ -1,11 +1,13 @@
 """The model that is served, and what is in the place of its file; without any server."""
 
 import os
+import socket
 
 import pytest
 
-from kolmogorov.errors import DataError
+from kolmogorov.errors import DataError, ExecutionError
 from kolmogorov.serve import served
+from kolmogorov.serve.running import listening_socket
 from kolmogorov.serve.served import Holder
 
 
@@ -52,11 +54,30 @@ def test_an_error_that_nobody_expects_is_told_and_ends_nothing(holder, own_model
         patch.setattr(served, "load", broken)
         own_model.write_bytes(b"other")
         holder._looked(False)
-    assert holder.problem == (
-        "An unexpected error (ZeroDivisionError) came up while the file was looked at, so the old model is served."
-    )
+    assert "ZeroDivisionError" in holder.problem
+    assert "ann" not in holder.problem
     own_model.write_bytes(good)
     holder._looked(False)
     assert holder.problem is None
     holder.watch(0.01)
     holder.close()
+
+
+# --- the socket that workers share ----------------------------------------------------------------------
+
+
+def test_connections_send_at_once():
+    with listening_socket("127.0.0.1", 0) as listening:
+        listening.listen()
+        with socket.create_connection(listening.getsockname()), listening.accept()[0] as accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_an_address_that_cannot_be_had_is_said():
+    with listening_socket("127.0.0.1", 0) as taken:
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(ExecutionError, match=f"Cannot listen on 127.0.0.1, port {port}: .* Give another address"):
+            listening_socket("127.0.0.1", port)
+    with pytest.raises(ExecutionError, match="Cannot listen on no.such.host.invalid, port 1"):
+        listening_socket("no.such.host.invalid", 1)

@@ -25,8 +25,6 @@ MAKERS = {
     "draws, noise": lambda: km.BayesianKolmogorovModel(4, levels=2, likelihood="gaussian", **DRAWS),
     "draws, chances": lambda: km.BayesianKolmogorovModel(4, **DRAWS),
     "draws, values": lambda: km.BayesianKolmogorovModel(4, likelihood="gaussian", **DRAWS),
-    "factors": lambda: km.baselines.MatrixFactorization(3, random_state=0),
-    "svdpp": lambda: km.baselines.SVDpp(3, n_epochs=10, random_state=0),
 }
 DRAWN = tuple(name for name in MAKERS if name.startswith("draws"))
 POINTS = tuple(name for name in MAKERS if name.startswith(("point", "ratings")))
@@ -105,12 +103,6 @@ def test_frames_keep_their_types_and_the_labels_of_rows():
     assert rated.to_frame().dtypes.astype(str).tolist()[:2] == ["int64", "int64"]
     guests = km.Observations.from_arrays([7], [10], [5])
     assert model.recommend(guests)["user"].dtype == np.int64
-
-
-def test_a_table_with_the_columns_of_fit_is_a_table_whatever_they_are_called():
-    table = pd.DataFrame(np.eye(12), columns=["user", "item", *"abcdefghij"])
-    model = km.KolmogorovModel(2, random_state=0).fit(table)
-    assert model.predict(table).shape == (12, 12)
 
 
 def test_evaluation_is_that_of_the_predictions(model, table):
@@ -302,11 +294,6 @@ def test_guests_go_by_titles_too():
         model.recommend(guest={10: 5, "Alien": 4})
 
 
-def test_models_without_places_for_guests_say_so(models):
-    with pytest.raises(DataError, match="cannot place guests"):
-        models["factors"].recommend(guest={"milk": 1})
-
-
 def test_placing_known_users_again_predicts_as_the_model_does(event_model, table):
     train = table[0]
     completed = event_model.inverse_transform(event_model.fold_in(train, side="users"))
@@ -367,7 +354,6 @@ def test_draws_keep_scikit_learns_conventions(estimator, check):
 def test_every_kind_of_model_can_be_tuned(table):
     for name, grid in (
         ("draws, yes/no", {"n_events": (1, 4)}),
-        ("factors", {"n_factors": (1, 3), "reg": 1.0}),
         ("point", {"n_events": (1, 4)}),
         ("ratings, chances", {"n_events": (1, 4), "user_reg": 1.0, "item_reg": 0.0}),
     ):
@@ -385,19 +371,15 @@ def test_packed_tables_serve_wherever_observations_do(models, table, tmp_path):
     for name in EVENTS:
         np.testing.assert_array_equal(models[name].fold_in(packed), models[name].fold_in(table[0]))
         assert len(models[name].recommend(packed, n=1, exclude_seen=False)) == packed.n_users
-    for name in ("factors", "svdpp"):
-        again = MAKERS[name]().fit(packed)
-        np.testing.assert_array_equal(again.predict(table[1]), models[name].predict(table[1]))
 
 
 @pytest.mark.parametrize("labels", [(["x", "y", "z"], ["a", "b"]), ([3, 5, 9], [10, 20])])
-def test_labels_of_a_frame_are_ids_for_every_model(labels):
+def test_labels_of_a_frame_are_ids(labels):
     frame = pd.DataFrame([[5.0, 1.0], [1.0, 5.0], [np.nan, 5.0]], index=labels[0], columns=labels[1])
-    for name, make in MAKERS.items():
-        if name != "draws, yes/no":
-            model = make().fit(frame)
-            assert model.users_.ids.tolist() == labels[0], name
-            assert model.items_.ids.tolist() == labels[1], name
+    for name in ("point", "draws, values"):
+        model = MAKERS[name]().fit(frame)
+        assert model.users_.ids.tolist() == labels[0], name
+        assert model.items_.ids.tolist() == labels[1], name
 
 
 def test_labels_out_of_order_are_not_taken_in_silence():
@@ -415,13 +397,6 @@ def test_an_interrupt_ends_searches_and_says_so(table):
     grid = {"n_events": (1, 2, 3), "user_reg": 1.0, "item_reg": 0.0, "folds": 2}
     with pytest.warns(km.errors.ConvergenceWarning, match="Interrupted after 2 of 3 trials"):
         assert len(km.tune(table[0], callback=interrupt, **grid).trials) == 2
-
-    def interrupt_fit(sweep):
-        raise KeyboardInterrupt
-
-    with pytest.warns(km.errors.ConvergenceWarning, match="Interrupted in sweep 2 of start 1 of 1"):
-        model = km.KolmogorovModel(2, learn_from="ratings", callback=interrupt_fit, random_state=0).fit(table[0])
-    assert model.interrupted_
 
 
 def test_wrong_arguments_have_a_sentence(models, table):

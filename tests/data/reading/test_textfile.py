@@ -151,16 +151,13 @@ def patched(content, **fields):
 
 
 @pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"version": 99}, "bad.zip cannot be decompressed: zip file version 9.9"),
-        ({"flags": 1}, "bad.zip cannot be decompressed: .*encrypted"),
-        ({"method": 97}, "bad.zip cannot be decompressed: .*not supported"),
-    ],
+    "fields",
+    [{"version": 99}, {"flags": 1}, {"method": 97}],
+    ids=["a later version", "encrypted", "another method"],
 )
-def test_archives_that_need_more_are_named(write, fields, message):
+def test_archives_that_need_more_are_named(write, fields):
     path = write(patched(zipped(HEADER + "1,2,3\n"), **fields), "bad.zip")
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match="bad.zip cannot be decompressed"):
         read_ratings(path)
 
 
@@ -199,7 +196,7 @@ def test_a_damaged_archive_is_a_sentence(tmp_path_factory, seed):
 @pytest.mark.parametrize("tail", [b"garbage", b"\x1f\x8b"])
 def test_garbage_behind_a_gzip_file_is_an_error(write, tail):
     with pytest.raises(DataError, match="cannot be"):
-        read_ratings(write(gzip.compress(b"1,2,3\n" * 1) + tail))
+        read_ratings(write(gzip.compress(b"1,2,3\n") + tail))
 
 
 @given(

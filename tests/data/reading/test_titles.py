@@ -97,10 +97,9 @@ def test_titles_of_nothing_here(ratings, given, message):
         ratings.with_titles(items=given)
 
 
-def test_titles_that_are_not_there_are_found_out_before_ratings_are_read(tmp_path):
-    for way in (read_ratings, lambda path, **more: km.pack(path, tmp_path / "t.kmt", **more)):
-        with pytest.raises(DataError, match="There is no file absent.csv"):
-            way("nowhere.csv", titles="absent.csv")
+def test_titles_that_are_not_there_are_found_out_before_ratings_are_read():
+    with pytest.raises(DataError, match="There is no file absent.csv"):
+        read_ratings("nowhere.csv", titles="absent.csv")
 
 
 def test_lines_without_a_title(tmp_path, ratings):
@@ -120,9 +119,6 @@ def test_titles_change_nothing_but_what_is_shown(tmp_path, ratings):
     assert model.recommend(1, n=1)["title"].tolist() == [TITLES[7]]
     assert "Ann" in str(model.explain(1, 50))
     assert "Star Wars (1977)" in str(model.explain(1, 50))
-    apart = Observations.from_arrays([1, 1, 2, 2, 3, 3], [50, 7] * 3, [5, 1, 5, 1, 1, 5]).with_titles(items=TITLES)
-    events = km.KolmogorovModel(2, learn_from="ratings", user_reg=0.0, random_state=0).fit(apart).events()
-    assert sorted(event.items for event in events) == [(TITLES[7],), (TITLES[50],)]
     model.save(tmp_path / "m.km")
     loaded = km.load(tmp_path / "m.km")
     assert loaded.items_.labels.tolist() == titled.items.labels.tolist()

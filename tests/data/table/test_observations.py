@@ -12,6 +12,7 @@ from helpers.strategies import tables
 from kolmogorov import Observations
 from kolmogorov.data import Scale, Vocabulary
 from kolmogorov.data.entries.ordering import counting_order
+from kolmogorov.data.table.liking import least_like
 from kolmogorov.errors import DataError, ParameterError
 
 
@@ -63,29 +64,12 @@ def test_frames_of_every_kind_come_and_go(make):
         assert naive.cells(back) == naive.cells(obs)
 
 
-def test_frame_errors():
-    frame = pd.DataFrame({"user": [1, 2], "item": [1, None], "much": [1, 2]})
-    with pytest.raises(DataError, match="which column is the value.*'much'.*Name it with value="):
-        Observations.from_frame(frame)
-    with pytest.raises(DataError, match="The frame has no column 'mush' for the value.*Did you mean 'much'"):
-        Observations.from_frame(frame, value="mush")
-    with pytest.raises(DataError, match="row 1: column 'item' is empty"):
-        Observations.from_frame(frame, value="much")
-    with pytest.raises(DataError, match="got list"):
-        Observations.from_frame([1, 2])
-
-
-def test_categorical_and_string_columns():
-    frame = pd.DataFrame({"user": pd.Categorical(["x", "y"]), "item": ["i", "j"], "value": [0, 1]})
-    assert naive.cells(Observations.from_frame(frame)) == {("x", "i"): 0.0, ("y", "j"): 1.0}
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"values": [1, np.nan, 2]}, "entry 1: value must be finite"),
         ({"values": [1, 2, np.inf]}, "entry 2: value must be finite"),
-        ({"values": [1, -2, 1], "maximum": 5}, "entry 1: value must not be negative, got -2.*give minimum="),
+        ({"values": [1, -2, 1], "maximum": 5}, "entry 1: value must not be negative.*minimum="),
         ({"maximum": 4}, "entry 0: value must be at most the maximum 4, got 5"),
         ({"weights": [1, 0, 1]}, "entry 1: weight must be positive, got 0"),
         ({"weights": [1, 1]}, "3 users, 3 items, 3 values, 2 weights"),
@@ -236,3 +220,20 @@ def test_ids_are_translated_as_text_where_types_differ():
         titled.parse("other")
     with pytest.raises(UnknownIdError):
         numbers.parse("9" * 30)
+
+
+# --- what a like is ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ratings", "expected"),
+    [
+        ([5, 4, 4, 3, 3, 1], 0.8),
+        ([5, 5, 5, 5, 5, 1], 1.0),
+        ([0, 0, 0, 0, 0, 0], 1.0),
+        ([5, 0, 5, 0, 0, 0], 1.0),
+    ],
+)
+def test_at_most_about_half_of_the_ratings_are_likes(ratings, expected):
+    table = Observations.from_arrays(range(6), ["tea"] * 6, ratings, minimum=0, maximum=5)
+    assert least_like(table) == expected

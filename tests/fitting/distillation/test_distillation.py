@@ -3,7 +3,6 @@
 import itertools
 import logging
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,13 +14,11 @@ import naive
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
 from kolmogorov.errors import ConvergenceWarning, FileFormatError, ParameterError
 from kolmogorov.execution import Threads
-from kolmogorov.fitted.base import Factors
 from kolmogorov.fitted.point import Pull, Sweep
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.fitting.descent.objective import Objective
 from kolmogorov.fitting.descent.problem import Problem
-from kolmogorov.fitting.descent.state import State
 from kolmogorov.fitting.distillation import one_model as distilled
 from kolmogorov.fitting.distillation import only_yes, placement
 from kolmogorov.fitting.distillation.completion import Completion, _YesTable
@@ -138,7 +135,6 @@ def test_blocks_of_users_make_the_same_table(cells):
     drawn = posterior_of(rng, 30, 20, 3, 3, "yes/no")
     whole, parts = _YesTable(drawn.factors), type("Parts", (_YesTable,), {"cells": cells})(drawn.factors)
     right, left = rng.normal(size=(20, 7)), rng.normal(size=(30, 7))
-    assert len(list(parts._blocks())) > len(list(whole._blocks())) == 1
     np.testing.assert_allclose(parts.times(right), whole.times(right), atol=1e-5)
     np.testing.assert_allclose(parts.transposed_times(left), whole.transposed_times(left), atol=1e-5)
 
@@ -434,19 +430,6 @@ def test_the_pull_is_the_best_of_those_that_are_tried(family, unobserved):
         assert distance(side, found, unobserved) <= least * (1 + 1e-4) + 1e-9
 
 
-def test_the_pulls_that_are_tried_are_even_or_of_the_shape_of_the_rows():
-    rng = np.random.default_rng(0)
-    rows = rng.normal(size=(50, 3)) * [1.0, 0.1, 0.1]
-    tried = list(placement._pulls(np.zeros(3), rows))
-    even = [pull for pull in tried if np.count_nonzero(pull.strength - np.diag(np.diag(pull.strength))) == 0]
-    assert len(even) == 8
-    assert [pull.strength[0, 0] for pull in even] == sorted(pull.strength[0, 0] for pull in even)
-    for pull in tried[len(even) :]:
-        # Weak where rows differ much.
-        assert pull.strength[0, 0] < 0.2 * pull.strength[1, 1]
-    assert len(list(placement._pulls(np.full(2, 0.5), np.full((4, 2), 0.5)))) == 8
-
-
 def test_of_many_rows_some_are_placed_again():
     users, _ = sides_of("box")
     few = best_pull(users, 0.0, 1, most_rows=4)
@@ -481,10 +464,8 @@ def table():
     return stars()
 
 
-@pytest.mark.parametrize(
-    "name",
-    [*(pytest.param(name, marks=pytest.mark.long("more kinds of models")) for name in ("stars", "clicks")), "zoo"],
-)
+@pytest.mark.long("more kinds of models")
+@pytest.mark.parametrize("name", ["stars", "clicks", "zoo"])
 def test_one_model_beats_biases_and_is_near_the_draws(name, zoo):
     whole = {"stars": stars(0, 150, 60, 0.35), "clicks": clicks(), "zoo": zoo}[name]
     # The test of a split of the zoo has 300 cells: one says little.
@@ -546,8 +527,6 @@ def test_only_yes_is_completed_by_descents():
     average, interrupted = averaged_descents(table, 0.2, 0, 1, lambda sweep: False, keep_interrupted=False)
     assert not interrupted
     theta, psi = average.factors.theta, average.factors.psi
-    assert len(theta) == len(psi) == only_yes.DescentSizes().n_descents
-    assert theta.shape[1:] == (table.n_users + 1, min(only_yes.DescentSizes().n_events, table.n_users, table.n_items))
     assert (theta >= 0).all()
     np.testing.assert_allclose(theta.sum(axis=2), 1.0, atol=1e-9)
     np.testing.assert_allclose(theta[:, -1], theta[:, :-1].mean(axis=1))
@@ -587,19 +566,13 @@ def test_a_checkpoint_of_only_yes_is_refused(tmp_path):
 
 
 def test_a_callback_hears_of_the_descents_of_only_yes_and_ends_them():
-    table, heard = visits(), []
-    KolmogorovModel(3, unobserved="auto", random_state=0, n_jobs=1, n_init=1, callback=heard.append).fit(table)
-    assert all(isinstance(progress, Sweep) for progress in heard)
-    starts = [place for place, sweep in enumerate(heard) if sweep.sweep == 1]
-    assert len(starts) == only_yes.DescentSizes().n_descents + 1
-    assert np.diff(starts).tolist() == [only_yes._SWEEPS] * only_yes.DescentSizes().n_descents
-    heard.clear()
+    heard = []
 
     def stop(sweep):
         heard.append(sweep)
         return True
 
-    model = KolmogorovModel(3, unobserved="auto", random_state=0, n_jobs=1, callback=stop).fit(table)
+    model = KolmogorovModel(3, unobserved="auto", random_state=0, n_jobs=1, callback=stop).fit(visits())
     # One descent completes the table, of whose other sweeps nothing is heard, and one sweep goes over it.
     assert [sweep.sweep for sweep in heard] == [1, 1]
     assert model.n_iter_ == 1
@@ -617,13 +590,9 @@ def test_rules_of_only_yes_count_blanks_as_no():
 def test_a_callback_hears_of_chains_and_then_of_the_descent(table):
     heard = []
     model = KolmogorovModel(3, random_state=0, n_jobs=1, max_iter=4, n_init=2, callback=heard.append).fit(table)
-    kinds = [type(progress) for progress in heard]
-    first = kinds.index(Sweep)
-    assert set(kinds[:first]) == {SamplingProgress}
-    assert set(kinds[first:]) == {Sweep}
-    assert {progress.chain for progress in heard[:first]} == {0, 1}
-    assert heard[first - 1].sweep == heard[0].n_sweeps
-    # Two starts of at most four sweeps; the better one is the history.
+    first = [type(progress) for progress in heard].index(Sweep)
+    assert {type(progress) for progress in heard[:first]} == {SamplingProgress}
+    # The better one of two starts is the history.
     sweeps = heard[first:]
     assert [sweep.sweep for sweep in sweeps].count(1) == 2
     assert model.history_ in (sweeps[: len(model.history_)], sweeps[-len(model.history_) :])
@@ -639,14 +608,9 @@ def test_a_callback_can_end_either_step(table, kind):
 
     model = KolmogorovModel(3, random_state=0, n_jobs=1, callback=told).fit(table)
     chains = [progress for progress in heard if isinstance(progress, SamplingProgress)]
-    if kind is Sweep:
-        assert model.n_iter_ == 1
-        assert len(heard) == len(chains) + 1
-        assert len(chains) == chains[0].n_chains * chains[0].n_sweeps
-    else:
-        # Chains end at the first draw that is kept.
-        assert len(chains) < chains[0].n_chains * chains[0].n_sweeps
-        assert model.n_iter_ > 1
+    # Chains end at the first draw that is kept.
+    assert (len(chains) < chains[0].n_chains * chains[0].n_sweeps) == (kind is SamplingProgress)
+    assert (model.n_iter_ == 1) == (kind is Sweep)
     assert not model.interrupted_
     np.testing.assert_allclose(model.predict(table), products(model, table), atol=1e-9)
 
@@ -667,8 +631,6 @@ def test_ctrl_c_in_the_chains_keeps_the_draws_so_far(table):
     np.testing.assert_allclose(model.predict(table), products(model, table), atol=1e-9)
     guess = np.sqrt(((table.values - table.values.mean()) ** 2).mean())
     assert model.evaluate(table)["rmse"] < guess
-    with pytest.raises(KeyboardInterrupt):
-        KolmogorovModel(3, random_state=0, n_jobs=1, callback=interrupt)._fit(table, keep_interrupted=False)
 
 
 def test_ctrl_c_before_any_draw_is_passed_on(table):
@@ -685,16 +647,13 @@ def test_ctrl_c_in_the_descent_keeps_the_best_so_far(table):
             raise KeyboardInterrupt
 
     options = {"tol": 0.0, "random_state": 0, "n_init": 1}
-    words = r"Interrupted in sweep 3 of start 1 of 1; the best state so far is kept"
-    with pytest.warns(ConvergenceWarning, match=words):
+    with pytest.warns(ConvergenceWarning, match="Interrupted in sweep 3"):
         model = KolmogorovModel(3, **options, callback=interrupt).fit(table)
     assert model.interrupted_
     assert model.n_iter_ == 2
     two = KolmogorovModel(3, **options, max_iter=2).fit(table)
     np.testing.assert_array_equal(model.theta_, two.theta_)
     assert not two.interrupted_
-    with pytest.raises(KeyboardInterrupt):
-        KolmogorovModel(3, **options, callback=interrupt)._fit(table, keep_interrupted=False)
 
 
 class StoppedError(Exception):
@@ -740,19 +699,14 @@ def notices(caplog):
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"user_reg": 1.0}, "user_reg is for that"),
-        ({"item_reg": 0.0}, "item_reg is for that"),
-        ({"user_reg": 1.0, "item_reg": 0.1}, "user_reg and item_reg are for that"),
-        ({"prior": "uniform"}, "the uniform prior is for that"),
-    ],
+    "options", [{"user_reg": 1.0}, {"item_reg": 0.0}, {"user_reg": 1.0, "item_reg": 0.1}, {"prior": "uniform"}]
 )
-def test_settings_of_a_descent_over_ratings_are_said_to_ask_for_one(table, caplog, options, words):
+def test_settings_of_a_descent_over_ratings_are_said_to_ask_for_one(table, caplog, options):
     with caplog.at_level(logging.INFO, logger="kolmogorov"):
         model = KolmogorovModel(3, **options, max_iter=2, random_state=0).fit(table)
     assert model.learned_from_ == "ratings"
-    assert notices(caplog) == [f"Learning from the ratings: {words}."]
+    (said,) = notices(caplog)
+    assert all(name in said for name in options)
     caplog.clear()
     with caplog.at_level(logging.INFO, logger="kolmogorov"):
         asked = KolmogorovModel(3, **options, learn_from="ratings", max_iter=2, random_state=0).fit(table)
@@ -765,8 +719,7 @@ def test_more_ratings_than_draws_are_made_of(table, caplog, monkeypatch):
     with caplog.at_level(logging.INFO, logger="kolmogorov"):
         model = KolmogorovModel(3, max_iter=2, random_state=0).fit(table)
     assert model.learned_from_ == "ratings"
-    words = f"there are {len(table)} of them, and draws are made of up to {len(table) - 1}"
-    assert notices(caplog) == [f"Learning from the ratings: {words}."]
+    assert str(len(table) - 1) in notices(caplog)[0]
     monkeypatch.setattr("kolmogorov.model.completing.MOST_RATINGS", len(table))
     assert KolmogorovModel(3, max_iter=2, random_state=0).fit(table).learned_from_ == "draws"
 
@@ -780,23 +733,11 @@ def test_a_default_fit_says_nothing(table, caplog, recwarn):
 
 
 def test_settings_of_the_descent_over_the_completed_table_count(table):
-    short = KolmogorovModel(3, random_state=0, max_iter=1, n_init=1).fit(table)
-    assert short.n_iter_ == 1
     solver = resolve("binary", "local_search", n_starts=1)
     other = KolmogorovModel(3, random_state=0, item_solver=solver, user_solver="pairwise").fit(table)
     assert other.history_[-1].rmse < 1.2 * KolmogorovModel(3, random_state=0).fit(table).history_[-1].rmse
     many = KolmogorovModel(3, random_state=0, tol=0.0, max_iter=40, n_init=1).fit(table)
     assert many.n_iter_ == 40
-
-
-def test_states_can_be_handed_to_the_engine():
-    drawn = posterior_of(np.random.default_rng(11), 8, 6, 2, 2)
-    with Threads(1) as dealer:
-        engine = CompletionEngine(problem_of("box"), CompletedTable.of(drawn), dealer)
-        state = engine.start(np.random.default_rng(0), 2)
-        assert engine.collect(engine.spread(state)) is state
-        assert isinstance(replace(state), State)
-    assert isinstance(drawn.factors, Factors)
 
 
 # --- what lies between feasible points -------------------------------------------------------------------------------

@@ -1,18 +1,15 @@
 """Relations of several thresholds: against slow twins, on held-out data, in words."""
 
 import itertools
-import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kolmogorov as km
 import naive
 from kolmogorov._support.nearest import middles, nearest
-from kolmogorov.cli import main
 from kolmogorov.errors import ParameterError
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.interpret import PosteriorRelations, Relations
@@ -247,36 +244,6 @@ def test_options_of_two_levels_are_refused(model):
         model.relations(convention="paper")
     with pytest.raises(ParameterError, match="go with models of two levels"):
         model.relations(trivial=True)
-
-
-def test_the_shell_shows_rules_of_thresholds(model, parts, tmp_path):
-    model.save(tmp_path / "m.km")
-    path = tmp_path / "test.csv"
-    test = parts[1]
-    rows = zip(test.user_rows(), test.item_rows(), test.values, strict=True)
-    lines = [f"{test.users.ids[u]},{test.items.ids[i]},{5 * p:g}" for u, i, p in rows]
-    path.write_text("user,item,value\n" + "\n".join(lines) + "\n")
-
-    def run(*arguments):
-        result = CliRunner().invoke(main, [*map(str, arguments)], catch_exceptions=False)
-        assert result.exit_code == 0, result.output
-        return result.output
-
-    said = run("rules", tmp_path / "m.km", "--data", path, "--top", 5, "--format", "json")
-    first = json.loads(said)[0]
-    assert " >= " in first["antecedents"]
-    assert first["antecedent_at"] in (2.0, 3.0, 4.0, 5.0)
-    assert " >= " in run("rules", tmp_path / "m.km", "--format", "csv").splitlines()[1]
-    assert " >= " in run("rules", tmp_path / "m.km", "--likes", 4, "--contrapositives")
-    assert "rating of" in run("explain", tmp_path / "m.km", "--user", test.users.ids[0], "--item", "Alien")
-    excluded = json.loads(run("rules", tmp_path / "m.km", "--kind", "exclusion", "--format", "json"))
-    assert {rule["kind"] for rule in excluded} == {"exclusion"}
-    assert all(" >= " in rule["antecedents"] and " < " in rule["consequents"] for rule in excluded)
-
-
-def test_the_report_shows_what_means_yes(model, parts, tmp_path):
-    model.report(tmp_path / "page.html", parts[1])
-    assert "chances, learned from the ratings, user_reg 0.3" in (tmp_path / "page.html").read_text()
 
 
 def test_draws_give_relations_probabilities(films):
