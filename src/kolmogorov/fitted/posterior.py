@@ -37,7 +37,7 @@ from kolmogorov.kernels.draws.averages import (
     mean_products,
     mixture_quantile,
 )
-from kolmogorov.metrics.distribution import shares
+from kolmogorov.metrics import shares
 
 #: Numbers of draws times all items that one thread goes through before others could have begun; by judgement, as all
 #: sizes here. Items gone through at once are so many that their share of scratch

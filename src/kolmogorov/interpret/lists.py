@@ -18,7 +18,7 @@ from kolmogorov.fitted.lists import FittedLists
 from kolmogorov.fitting import fold_in
 from kolmogorov.interpret.events.explanation import Contribution
 from kolmogorov.interpret.events.naming import EventItems
-from kolmogorov.plot.charts import waterfall
+from kolmogorov.plot import waterfall
 from kolmogorov.surface.guests import GUEST, observations_of
 from kolmogorov.surface.ids import Unknown, id_of, rows_of
 

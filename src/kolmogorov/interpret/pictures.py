@@ -17,8 +17,7 @@ from kolmogorov.interpret.events.naming import Event, EventItems
 from kolmogorov.interpret.relations.order import Order
 from kolmogorov.interpret.relations.points import Relations
 from kolmogorov.interpret.relations.supports import Supports
-from kolmogorov.plot.charts import calibration_curve, event_bars, history_curve, user_bars
-from kolmogorov.plot.relations import order_diagram, support_matrix
+from kolmogorov.plot import calibration_curve, event_bars, history_curve, order_diagram, support_matrix, user_bars
 from kolmogorov.surface.held_out import held_out
 from kolmogorov.surface.ids import at_entries, id_of, rows_of
 

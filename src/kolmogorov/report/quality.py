@@ -15,7 +15,7 @@ from kolmogorov.errors import DataError, FitError, ParameterError
 from kolmogorov.fitted.base import Trained, entry_rows
 from kolmogorov.fitted.posterior import Posterior, coverage
 from kolmogorov.metrics import evaluate, simple_guesses
-from kolmogorov.plot.charts import calibration_bins
+from kolmogorov.plot import calibration_bins
 from kolmogorov.report.subject import Subject
 from kolmogorov.surface.comparison import POPULARITY, decisive, log_loss, popularity_scores
 from kolmogorov.surface.ids import at_entries

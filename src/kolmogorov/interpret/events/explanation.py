@@ -18,8 +18,7 @@ from kolmogorov.interpret.events.attributes import ByAttributes, by_attributes
 from kolmogorov.interpret.events.naming import Event, EventItems
 from kolmogorov.interpret.events.reasons import Reason, reasons_for
 from kolmogorov.interpret.rules.counting import check_likes
-from kolmogorov.plot.canvas import GREY, colour
-from kolmogorov.plot.charts import waterfall
+from kolmogorov.plot import GREY, colour, waterfall
 from kolmogorov.surface.ids import Unknown, id_of, rows_of
 
 #: Reasons and items of an event that are named, by judgement; and the least difference: half of what is printed last.

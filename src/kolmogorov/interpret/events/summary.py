@@ -5,7 +5,7 @@ from __future__ import annotations
 from kolmogorov._support.markup import bars, card, note
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.interpret.events.naming import EventItems
-from kolmogorov.plot.canvas import colour
+from kolmogorov.plot import colour
 
 #: Events that are named: what fits on a screen. By judgement.
 _NAMED = 12

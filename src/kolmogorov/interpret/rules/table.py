@@ -21,7 +21,7 @@ from kolmogorov.interpret.rules.pairs import SAYS, Pairs, pairs_of, sides_of, st
 from kolmogorov.interpret.rules.printing import PrintedRules
 from kolmogorov.interpret.rules.readiness import Compared
 from kolmogorov.interpret.rules.rule import Rule
-from kolmogorov.plot.relations import rule_scatter
+from kolmogorov.plot import rule_scatter
 
 _NAMES = np.array(list(SAYS), dtype=object)
 _FLAGS = np.array(list(SAYS.values()))

@@ -1,1 +1,0 @@
-"""Pictures of numbers with matplotlib: Axes in, Axes out. What they show is gathered elsewhere."""
