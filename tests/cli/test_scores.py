@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kolmogorov as km
-from kolmogorov.surface.held_out import held_out
+from kolmogorov.surface.comparison import held_out
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from kolmogorov.report.events import indistinct
 from kolmogorov.report.names import plurals
 from kolmogorov.report.opening.table import histogram, labels_of
 from kolmogorov.sampling.convergence import convergence_of
-from kolmogorov.surface.held_out import trained_on
+from kolmogorov.surface.comparison import trained_on
 
 pytest.importorskip("jinja2", reason="reports need the extra 'report'")
 

@@ -39,7 +39,7 @@ def scored_apart(
     trained with, so such pairs are left out of them.
     """
     from kolmogorov.errors import DataError
-    from kolmogorov.surface.held_out import trained_on
+    from kolmogorov.surface.comparison import trained_on
 
     trained = trained_on(model.fitted_, observations)
     number, total = int(trained.sum()), len(observations)

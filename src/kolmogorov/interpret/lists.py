@@ -19,8 +19,7 @@ from kolmogorov.fitting import fold_in
 from kolmogorov.interpret.events.explanation import Contribution
 from kolmogorov.interpret.events.naming import EventItems
 from kolmogorov.plot import waterfall
-from kolmogorov.surface.guests import GUEST, observations_of
-from kolmogorov.surface.ids import Unknown, id_of, rows_of
+from kolmogorov.surface.ids import GUEST, Unknown, id_of, observations_of, rows_of
 
 #: Causes named in a sentence, parts shown one by one, and items that name an event; by judgement. The least amount that
 #: is told of is half of what is printed last.

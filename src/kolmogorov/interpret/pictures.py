@@ -18,7 +18,7 @@ from kolmogorov.interpret.relations.order import Order
 from kolmogorov.interpret.relations.points import Relations
 from kolmogorov.interpret.relations.supports import Supports
 from kolmogorov.plot import calibration_curve, event_bars, history_curve, order_diagram, support_matrix, user_bars
-from kolmogorov.surface.held_out import held_out
+from kolmogorov.surface.comparison import held_out
 from kolmogorov.surface.ids import at_entries, id_of, rows_of
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, Literal
+from copy import copy
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,20 +33,24 @@ from kolmogorov._support.validation import (
     check_parameters,
 )
 from kolmogorov.data import Observations
+from kolmogorov.data.attributes.reading import Newcomers, described
+from kolmogorov.data.attributes.sheets import Side, is_frame
 from kolmogorov.data.entries.view import View
 from kolmogorov.data.numbers.weights import LARGEST_WEIGHT
 from kolmogorov.errors import DataError
 from kolmogorov.execution import Cuda, Dask
 from kolmogorov.fitted.point import Fitted, Sweep
+from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.fitting import fold_in
+from kolmogorov.fitting.distillation import attributes
+from kolmogorov.model.distilling import placing_solvers
 from kolmogorov.model.interpretation import Interpretation
-from kolmogorov.model.introducing.method import Introducing
 from kolmogorov.model.updating.method import Updating
+from kolmogorov.sampling import placement
 from kolmogorov.sampling.sampler import SamplingProgress
-from kolmogorov.surface.guests import known_part
-from kolmogorov.surface.ids import Unknown, pair_rows
+from kolmogorov.surface.ids import Unknown, known_part, pair_rows
 from kolmogorov.surface.ranking import Askers
-from kolmogorov.surface.recommender import Rank
+from kolmogorov.surface.recommender import Rank, Recommender
 from kolmogorov.surface.tables import table_of
 
 Auto = Literal["auto"]
@@ -65,7 +70,7 @@ def lengths(*names: str) -> dict[str, Requirement]:
     return {name: Either(Integer(1, most.get(name, MOST_ROUNDS)), Word("auto")) for name in names}
 
 
-class EventModel(Interpretation, Updating, TransformerMixin, Introducing):  # type: ignore[misc]
+class EventModel(Interpretation, Updating, TransformerMixin, Recommender):  # type: ignore[misc]
     """Base of Kolmogorov models, drawn or not."""
 
     fitted_: Any
@@ -226,6 +231,108 @@ class EventModel(Interpretation, Updating, TransformerMixin, Introducing):  # ty
                 return found
 
         return said
+
+    # --- new users and items, by their attributes -----------------------------------------------------------------
+
+    def introduce(self, *, users: Any = None, items: Any = None) -> Self:
+        """Return a model that also knows new users and items, by their attributes alone.
+
+        Parameters
+        ----------
+        users, items : data frame or path, optional
+            One row for each, with the columns that `fit` was given, or some of them. Ids that have ratings are left as
+            they are.
+
+        Examples
+        --------
+        >>> import kolmogorov as km, pandas as pd
+        >>> zoo = km.datasets.load("zoo")
+        >>> size = pd.DataFrame({"user": zoo.users.ids, "length": [len(name) for name in zoo.users.ids]})
+        >>> model = km.KolmogorovModel(5, random_state=0).fit(zoo, users=size)
+        >>> new = pd.DataFrame({"user": ["griffin", "ox"], "length": [7, 2]})
+        >>> model.introduce(users=new).predict(["griffin", "ox"], "milk").shape
+        (2,)
+        """
+        check_is_fitted(self)
+        return self._knowing(self._described(users, "users"), self._described(items, "items"))
+
+    def _met(self, users: Any, items: Any) -> tuple[Self, Any, Any]:
+        """Introduce frames in the place of ids, where both sides are given; return who knows them, and their ids.
+
+        Without frames that is this model itself, and what was asked.
+        """
+        check_is_fitted(self)
+        if items is None or not (is_frame(users) or is_frame(items)):
+            return self, users, items
+        new_users = self._described(users, "users") if is_frame(users) else None
+        new_items = self._described(items, "items") if is_frame(items) else None
+        users = users if new_users is None else new_users.ids.ids[new_users.order]
+        items = items if new_items is None else new_items.ids.ids[new_items.order]
+        return self._knowing(new_users, new_items), users, items
+
+    def _knowing(self, users: Newcomers | None, items: Newcomers | None) -> Self:
+        if isinstance(self.fitted_, Posterior):
+            found: Any = placement.introduced(self.fitted_, users, items)
+        else:
+            found = attributes.introduced(self.fitted_, users, items, placing_solvers(self, self.fitted_))
+        return copy(self)._adopt(found)
+
+    def _described(self, raw: Any, side: Side) -> Newcomers | None:
+        """Return what a frame says of new rows; None where there is none."""
+        if raw is None:
+            return None
+        known = self.fitted_.user_attributes if side == "users" else self.fitted_.item_attributes
+        if known is None:
+            raise DataError(f"The model knows no attributes of {side}. Fit it with them: fit(X, {side}=frame).")
+        return described(raw, known.columns, side)
+
+    def recommend(
+        self,
+        users: Any = None,
+        n: int = 10,
+        *,
+        items: Any = None,
+        guest: Any = None,
+        theta: Any = None,
+        exclude_seen: bool = True,
+        min_count: int | None = None,
+        rank: Rank = "auto",
+        unknown: Unknown = "error",
+    ) -> Any:
+        """Return the best items of a user, of several, or of guests, as a data frame.
+
+        Parameters
+        ----------
+        users : id, array-like of ids, Observations, or data frame
+            Observations are those of guests, whom the model places first (`fold_in`). A data frame introduces new users
+            by their attributes: see `introduce`.
+        n : int
+        items : data frame or path, optional
+            New items, which may be listed, too, by their attributes.
+        guest, theta, exclude_seen, rank, unknown
+            As for every model: ratings of one guest by items, as ``{"Alien": 5, "Heat": 2}``; what `fold_in` returned;
+            whether to leave out what the user was observed with; whether to order by the probability or by what nine
+            draws in ten exceed; what to do about an unknown user.
+        min_count : int, optional
+            Leave out items observed fewer times; by default 5, or less where that leaves little to choose from. Items
+            that are placed by attributes alone are listed unless it is given.
+
+        Returns
+        -------
+        DataFrame
+            Columns item, title where there are titles, probability, rating and count (observations of the item, 0 of a
+            new one); for several users a column user before them.
+        """
+        options: dict[str, Any] = {"guest": guest, "theta": theta, "exclude_seen": exclude_seen}
+        options |= {"min_count": min_count, "rank": rank, "unknown": unknown}
+        if items is None and not is_frame(users):
+            return super().recommend(users, n, **options)
+        check_is_fitted(self)
+        new = self._described(users, "users") if is_frame(users) else None
+        model = self._knowing(new, self._described(items, "items"))
+        return model.recommend(users if new is None else new.ids.ids[new.order], n, **options)
+
+    # --- inside ---------------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

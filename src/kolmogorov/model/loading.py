@@ -27,7 +27,7 @@ from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.model.lists import ListModel
 from kolmogorov.sampling.levels import answerable
 from kolmogorov.solvers import resolve
-from kolmogorov.surface.saving import NOT_STORED
+from kolmogorov.surface.recommender import NOT_STORED
 
 _MODELS = (KolmogorovModel, MatrixFactorization, SVDpp, BayesianKolmogorovModel, ListModel)
 _CLASSES: dict[str, Any] = {cls.__name__: cls for cls in _MODELS}

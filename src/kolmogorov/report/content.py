@@ -31,7 +31,7 @@ from kolmogorov.report.rules import rounded, rules_of
 from kolmogorov.report.subject import Subject
 from kolmogorov.report.weaknesses import weaknesses
 from kolmogorov.sampling.convergence import convergence_of
-from kolmogorov.surface.held_out import held_out
+from kolmogorov.surface.comparison import held_out
 
 Progress = Callable[[str], Any]
 

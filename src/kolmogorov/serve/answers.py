@@ -15,7 +15,7 @@ from kolmogorov.interpret.lists import ListExplanation
 from kolmogorov.model.event_model import EventModel
 from kolmogorov.model.lists import ListModel
 from kolmogorov.serve.wanted import check_wanted, parts_of
-from kolmogorov.surface.guests import observations_of_several
+from kolmogorov.surface.ids import observations_of_several
 from kolmogorov.surface.ranking import predicted_columns
 
 Id = int | str

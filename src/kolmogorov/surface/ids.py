@@ -1,8 +1,9 @@
-"""Raw ids to row numbers, and what is done about those that a model has never seen."""
+"""Users and items as people name them: ids, titles, frames of pairs, and guests with the ratings that they bring."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -15,9 +16,56 @@ from kolmogorov._support.wording import advice, option
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.ids.columns import normalise_ids
 from kolmogorov.data.numbers.columns import refuse_containers
+from kolmogorov.data.numbers.notation import Notation
+from kolmogorov.data.numbers.reader import NumberReader
+from kolmogorov.data.reading.columns import usual_columns
+from kolmogorov.data.reading.frames.native import frame_of
+from kolmogorov.data.reading.gathering import coded
+from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.errors import DataError, UnknownIdError, UnknownIdWarning
 from kolmogorov.fitted.base import Trained
-from kolmogorov.surface.frames import pair_frame
+
+#: What the column of predictions is called.
+PREDICTION = "prediction"
+
+
+@dataclass(frozen=True, eq=False)
+class PairFrame:
+    """A frame as narwhals sees it, and the ids of the user and of the item in each of its rows."""
+
+    frame: Any
+    users: NDArray[Any]
+    items: NDArray[Any]
+
+    def appended(self, numbers: Floats) -> Any:
+        """Return the frame with a column of predictions, as what it came; its other columns stay what they are."""
+        import narwhals as nw
+
+        column = nw.new_series(PREDICTION, numbers, nw.Float64(), backend=self.frame.implementation)
+        native = nw.to_native(self.frame)
+        if hasattr(native, "assign") and hasattr(native, "index"):
+            # pandas would align by the labels of rows, which need not be distinct.
+            return native.assign(**{PREDICTION: numbers})
+        return nw.to_native(self.frame.with_columns(column))
+
+
+def pair_frame(raw: Any) -> PairFrame | None:
+    """Return a frame whose columns have usual names for a user and an item; None for everything else.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> pair_frame(pd.DataFrame({"movieId": [7], "userId": ["ann"]})).users.tolist()
+    ['ann']
+    """
+    frame = frame_of(raw)
+    if frame is None:
+        return None
+    usual = usual_columns(frame.columns)
+    if "user" not in usual or "item" not in usual:
+        return None
+    return PairFrame(frame, *(frame[:, usual[side]].to_numpy() for side in ("user", "item")))
+
 
 Unknown = Literal["average", "ignore", "error"]
 _UNKNOWN = {"unknown": OneOf(("average", "ignore", "error"))}
@@ -208,3 +256,85 @@ def rows_in_blocks(fitted: Trained, observations: Observations, unknown: Unknown
         part = slice(int(view.indptr[first]), int(view.indptr[last]))
         yield part, users[view.owners(first, last)], items[view.indices[part]]
         view.forget(first, last)
+
+
+GUEST = "guest"
+
+
+def observations_of(known: Trained, ratings: Any) -> Observations:
+    """Return what one guest says as observations over the model's items; items go by their ids or titles.
+
+    What the model does not know is left out with a warning, unless that is everything.
+    """
+    return _observed(known, [ratings], Vocabulary.of([GUEST]))
+
+
+def observations_of_several(known: Trained, guests: Sequence[Any]) -> Observations:
+    """Return the same of several guests, who are numbered from 0."""
+    return _observed(known, guests, Vocabulary.of(range(len(guests))))
+
+
+def _observed(known: Trained, guests: Sequence[Any], names: Vocabulary) -> Observations:
+    chosen = [(number, key, row) for number, ratings in enumerate(guests) for key, row in _rows_of(known, ratings)]
+    scale = known.scale
+
+    def place(position: int) -> str:
+        return repr(chosen[position][1])
+
+    given = np.array([guests[number][key] for number, key, _ in chosen], dtype=object)
+    values = NumberReader(Notation(), fixed=True).of_array(given, place)
+    outside = ~((values >= scale.minimum) & (values <= scale.maximum))
+    if outside.any():
+        at = int(np.argmax(outside))
+        raise DataError(
+            f"{place(at)}: ratings lie between {scale.minimum:g} and {scale.maximum:g} here, got {values[at]:g}."
+        )
+    own, items = (np.array([one[side] for one in chosen], dtype=np.int64) for side in (0, 2))
+    options = ReadingOptions(minimum=scale.minimum, maximum=scale.maximum, scaling="minmax")
+    return Observations(*coded(names, own, known.items, items, values, options, place=place))
+
+
+def _rows_of(known: Trained, ratings: Any) -> list[tuple[Any, int]]:
+    """Return the items of a guest that the model knows, each with its row."""
+    if not isinstance(ratings, Mapping) or not ratings:
+        raise DataError(
+            f"A guest is a dictionary of ratings by items, such as {{'Alien': 5, 'Heat': 2}}, got {ratings!r:.60}."
+        )
+    rows = [(key, _row_of(known.items, key)) for key in ratings]
+    _tell(known.items, [key for key, row in rows if row < 0], len(rows))
+    return [(key, row) for key, row in rows if row >= 0]
+
+
+def _row_of(items: Vocabulary, key: Any) -> int:
+    """Return the row of an id, or else of a title; -1 where there is none."""
+    whole = isinstance(key, (int, np.integer)) and not isinstance(key, bool)
+    if not whole and not isinstance(key, str):
+        raise DataError(f"A guest's items are ids or titles, got {key!r}.")
+    if items.holds_strings:
+        row = int(items.encode([str(key)])[0])
+    else:
+        number = key if whole else int(key) if key.isascii() and key.isdecimal() and len(key) < 19 else None
+        row = -1 if number is None else int(items.encode([number])[0])
+    if row >= 0 or not isinstance(key, str):
+        return row
+    named = id_of(items, key, "item")
+    return -1 if named == key else int(items.encode([named])[0])
+
+
+def known_part(known: Trained, observations: Observations) -> Observations:
+    """Return the observations of guests with items that the model knows; warn of others, refuse where none is known."""
+    strange = (known.items.translate(observations.items) < 0) & observations.seen_items
+    if not strange.any():
+        return observations
+    _tell(known.items, observations.items.ids[strange].tolist(), int(observations.seen_items.sum()))
+    view = observations.rows.chosen(~strange[observations.item_rows()])
+    return Observations(observations.users, observations.items, view, observations.scale)
+
+
+def _tell(items: Vocabulary, strangers: list[Any], n_items: int) -> None:
+    if not strangers:
+        return
+    if len(strangers) == n_items:
+        near = items.suggestion(strangers[0])
+        raise UnknownIdError(f"The model knows no item that was rated here: {named_few(strangers)}.{near}")
+    warn(f"{counted('unknown item', strangers)}: left out.", UnknownIdWarning)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from copy import copy
+from dataclasses import asdict
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from kolmogorov import metrics
+from kolmogorov import _version, metrics
+from kolmogorov._support import container
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import Boolean, Integer, OneOf, Optional, Real, Requirement, check_parameters
@@ -19,13 +21,20 @@ from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.data.entries.view import View
 from kolmogorov.errors import DataError
 from kolmogorov.fitted.base import Trained
-from kolmogorov.surface.frames import pair_frame
+from kolmogorov.solvers import RowSolver
+from kolmogorov.surface.comparison import ranking_scores
 from kolmogorov.surface.gpu import ListRules, Lists, lists_at_once, pair_probabilities
-from kolmogorov.surface.guests import observations_of
-from kolmogorov.surface.ids import Strangers, Unknown, id_of, pair_rows, rows_in_blocks, rows_of
+from kolmogorov.surface.ids import (
+    Strangers,
+    Unknown,
+    id_of,
+    observations_of,
+    pair_frame,
+    pair_rows,
+    rows_in_blocks,
+    rows_of,
+)
 from kolmogorov.surface.ranking import LOWER, Askers, as_columns, best, least_count
-from kolmogorov.surface.retrieval import ranking_scores
-from kolmogorov.surface.saving import save
 from kolmogorov.surface.tables import check_evaluable
 
 Output = Literal["probability", "rating"]
@@ -38,6 +47,8 @@ _RECOMMEND: dict[str, Requirement] = {
     "exclude_seen": Boolean(),
 }
 _EVALUATE: dict[str, Requirement] = {"ranking": Boolean(), "k": Integer(1), "likes": Optional(Real(0.0, 1.0))}
+#: What belongs to a run and not to the model it made: no file holds it.
+NOT_STORED = ("callback", "checkpoint", "execution", "n_jobs", "random_state", "verbose")
 #: Entries whose distributions are held at once, by judgement.
 _FEW = 1 << 16
 
@@ -81,9 +92,11 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        users, items : id or array-like of ids
+        users, items : id, array-like of ids, or data frame
             Raw ids, aligned; a single id is combined with every one of the other side. Or, as the only argument, a
-            data frame with a user and an item in each row, in columns with usual names such as user_id and movie.
+            data frame with a user and an item in each row, in columns with usual names such as user_id and movie. Where
+            both are given, a data frame in the place of ids introduces users or items by their attributes, one for each
+            of its rows: see `introduce` of models that know attributes.
         output : {"probability", "rating"}
             On the scale from 0 to 1, or in the units of the ratings.
         unknown : {"average", "ignore", "error"}
@@ -104,9 +117,14 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
             if pairs is not None:
                 return pairs.appended(self.predict(pairs.users, pairs.items, output=output, unknown=unknown))
             return self._in_units(self._completed(users), output)
-        rows, single = pair_rows(self.fitted_, users, items, unknown)
-        result = self._in_units(self._at_rows(*rows), output)
+        model, users, items = self._met(users, items)
+        rows, single = pair_rows(model.fitted_, users, items, unknown)
+        result = self._in_units(model._at_rows(*rows), output)
         return float(result[0]) if single else result
+
+    def _met(self, users: Any, items: Any) -> tuple[Self, Any, Any]:
+        """Return a model that knows whom frames in the place of ids describe, and their ids; others know none."""
+        return self, users, items
 
     def _at_rows(self, users: Rows, items: Rows) -> Floats:
         return pair_probabilities(self.execution, self.fitted_, users, items)
@@ -326,7 +344,15 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, ids included, to be read by `kolmogorov.load`."""
         check_is_fitted(self)
-        save(self, path)
+        options = {name: value for name, value in self.get_params(deep=False).items() if name not in NOT_STORED}
+        parameters = {name: _plain(value) for name, value in options.items()}
+        meta: dict[str, Any] = {"library": _version.__version__, "parameters": parameters}
+        meta["scale"] = asdict(self.fitted_.scale)
+        if (source := self.fitted_.training.source) is not None:
+            # The next file is read the same way.
+            meta["source"] = source.to_dict()
+        more, arrays = self.fitted_.stored()
+        container.write(path, type(self).__name__, meta | more, arrays)
 
     @property
     def users_(self) -> Vocabulary:
@@ -342,3 +368,13 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
     def scale_(self) -> Scale:
         """Map between probabilities and rating units."""
         return self.fitted_.scale
+
+
+def _plain(value: Any) -> Any:
+    """Turn a parameter into JSON: a solver object becomes its name and options."""
+    if isinstance(value, RowSolver):
+        options = {name: _plain(option) for name, option in value.options().items()}
+        return {"family": value.family, "solver": value.name, "options": options}
+    if isinstance(value, (np.ndarray, tuple, list)):
+        return np.asarray(value).tolist()
+    return value.item() if isinstance(value, np.generic) else value

@@ -186,7 +186,7 @@ def _show(rules: Rules, trained: Rules | None, title: str, form: str, output: st
 
 def _judged_on(model: Any, name: str, layout: dict[str, Any], on: str) -> Observations:
     from kolmogorov.errors import DataError
-    from kolmogorov.surface.held_out import held_out
+    from kolmogorov.surface.comparison import held_out
 
     observations = read_input(name, layout, like=model.fitted_)
     if on == "all":

@@ -13,7 +13,7 @@ from kolmogorov.data.table.observations import Observations
 from kolmogorov.data.table.trainable import check_trainable
 from kolmogorov.errors import DataError, UnknownIdWarning
 from kolmogorov.model.updating.kinds import moved
-from kolmogorov.surface.frames import pair_frame
+from kolmogorov.surface.ids import pair_frame
 
 
 class Updating:

@@ -25,8 +25,7 @@ from kolmogorov.report.names import plurals, shown_names
 from kolmogorov.report.opening.table import data_name, table_of
 from kolmogorov.report.packing import as_text
 from kolmogorov.report.quality import FEW, LENGTH
-from kolmogorov.surface.comparison import POPULARITY, popularity_scores, verdict
-from kolmogorov.surface.held_out import held_out
+from kolmogorov.surface.comparison import POPULARITY, held_out, popularity_scores, verdict
 from kolmogorov.surface.ranking import least_count
 
 #: In the order of use.

@@ -1,4 +1,4 @@
-"""`ListModel`: lists for tables in which only yes is recorded, of what follows from what and of events."""
+"""`ListModel`: lists of items for tables in which only yes is recorded, by links between items and by events."""
 
 from __future__ import annotations
 
@@ -39,8 +39,7 @@ from kolmogorov.model.completing import why_ratings
 from kolmogorov.model.interpretation import ListInterpretation
 from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.model.updating.method import Updating
-from kolmogorov.surface.guests import known_part
-from kolmogorov.surface.ids import Unknown
+from kolmogorov.surface.ids import Unknown, known_part
 from kolmogorov.surface.ranking import Askers
 from kolmogorov.surface.recommender import Rank, Recommender
 from kolmogorov.surface.tables import learnable, table_of

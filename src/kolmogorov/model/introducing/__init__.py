@@ -1,1 +1,0 @@
-"""New users and items, of whom or which there are only attributes."""
