@@ -29,10 +29,8 @@ from kolmogorov import KolmogorovModel, Observations, datasets
 from kolmogorov.data.table.liking import liked
 from kolmogorov.interpret import Rules
 from kolmogorov.interpret.rules.conjunctions import MOST_ANTECEDENTS
-from kolmogorov.interpret.rules.counting import Counting, lower_bound
-from kolmogorov.interpret.rules.pairs import pairs_of
-from kolmogorov.interpret.rules.selection import Selection
-from kolmogorov.interpret.rules.supported import supported_rules
+from kolmogorov.interpret.rules.counting import Counting, lower_bound, pairs_of
+from kolmogorov.interpret.rules.selection import Selection, supported_rules
 
 SEEDS = range(5)
 TOP = 100

@@ -7,8 +7,7 @@ from kolmogorov.interpret.lists import ItemContribution, ListExplanation
 from kolmogorov.interpret.relations.draws import PosteriorRelations
 from kolmogorov.interpret.relations.order import Order
 from kolmogorov.interpret.relations.points import Relations
-from kolmogorov.interpret.rules.rule import Rule
-from kolmogorov.interpret.rules.table import Rules
+from kolmogorov.interpret.rules.table import Rule, Rules
 
 __all__ = [
     "Contribution",

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.interpret import PosteriorRelations, Relations, Rules
-from kolmogorov.interpret.rules.counting import Counting
-from kolmogorov.interpret.rules.pairs import KINDS
+from kolmogorov.interpret.rules.counting import KINDS, Counting
 from kolmogorov.interpret.rules.selection import Selection
 from kolmogorov.interpret.rules.table import joined
 

@@ -15,7 +15,7 @@ from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.interpret import PosteriorRelations, Relations
 from kolmogorov.interpret.relations.nested import NestedSupports
 from kolmogorov.interpret.relations.thresholds import Thresholds
-from kolmogorov.interpret.rules.pairs import pairs_of
+from kolmogorov.interpret.rules.counting import pairs_of
 
 LEVELS = np.arange(-2, 8) / 5
 STARS = np.arange(1, 6) / 5

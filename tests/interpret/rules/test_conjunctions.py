@@ -9,12 +9,10 @@ from scipy.special import expit
 import naive
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
 from kolmogorov.errors import ParameterError
-from kolmogorov.interpret.rules.basis import basis_of
-from kolmogorov.interpret.rules.conjunctions import Conjunctions
+from kolmogorov.interpret.rules.conjunctions import Conjunctions, basis_of
 from kolmogorov.interpret.rules.counting import Counting
-from kolmogorov.interpret.rules.readiness import Departures
-from kolmogorov.interpret.rules.selection import Selection
-from kolmogorov.interpret.rules.supported import supported_rules
+from kolmogorov.interpret.rules.judging import Departures
+from kolmogorov.interpret.rules.selection import Selection, supported_rules
 
 
 def made(rng, n_users, n_items, conjunctions=0, pairs=0, seen=0.8, spread=0.7):

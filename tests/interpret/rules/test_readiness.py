@@ -11,12 +11,9 @@ import naive
 from helpers.strategies import tables
 from kolmogorov import Observations
 from kolmogorov.data.table.liking import least_like
-from kolmogorov.interpret.rules.counting import Counting
-from kolmogorov.interpret.rules.multiplicity import Looked
-from kolmogorov.interpret.rules.pairs import pairs_of
-from kolmogorov.interpret.rules.readiness import LEAST_SPREAD, Departures
-from kolmogorov.interpret.rules.selection import Selection
-from kolmogorov.interpret.rules.supported import supported_rules
+from kolmogorov.interpret.rules.counting import Counting, pairs_of
+from kolmogorov.interpret.rules.judging import LEAST_SPREAD, Departures, Looked
+from kolmogorov.interpret.rules.selection import Selection, supported_rules
 
 
 def made(rng, n_users, n_items, seen=0.7, spread=1.0, planted=0):

@@ -6,8 +6,7 @@ from scipy.special import expit
 
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
 from kolmogorov.interpret.rules.counting import Counting
-from kolmogorov.interpret.rules.selection import Selection
-from kolmogorov.interpret.rules.supported import supported_rules
+from kolmogorov.interpret.rules.selection import Selection, supported_rules
 
 KINDS = ("implication", "equivalence", "exclusion", "coverage")
 

@@ -10,9 +10,8 @@ import numpy as np
 from kolmogorov.data.table.liking import reaching
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.interpret.rules.counting import Counting
-from kolmogorov.interpret.rules.rule import Rule
-from kolmogorov.interpret.rules.selection import Selection
-from kolmogorov.interpret.rules.supported import supported_rules
+from kolmogorov.interpret.rules.selection import Selection, supported_rules
+from kolmogorov.interpret.rules.table import Rule
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ from kolmogorov.fitted.point import Fitted
 from kolmogorov.interpret.relations.nested import NestedSupports
 from kolmogorov.interpret.relations.supports import Supports
 from kolmogorov.interpret.relations.thresholds import Thresholds
-from kolmogorov.interpret.rules.pairs import KINDS, PAIR, Pairs, pairs_of, statements
+from kolmogorov.interpret.rules.counting import KINDS, PAIR, Pairs, pairs_of, statements
 
 Convention = Literal["logic", "paper"]
 #: Pairs that a call may hold at once: about 2 GB. By judgement.

@@ -16,12 +16,9 @@ from kolmogorov.errors import ParameterError
 from kolmogorov.interpret.relations.listing import Listing
 from kolmogorov.interpret.relations.order import Order
 from kolmogorov.interpret.relations.supports import Supports
-from kolmogorov.interpret.rules.counting import Counting
-from kolmogorov.interpret.rules.judging import Judged
-from kolmogorov.interpret.rules.pairs import KINDS, statements, turned
-from kolmogorov.interpret.rules.readiness import Compared
-from kolmogorov.interpret.rules.selection import Selection, known_row
-from kolmogorov.interpret.rules.supported import judged_rules, stated_by
+from kolmogorov.interpret.rules.counting import KINDS, Counting, statements, turned
+from kolmogorov.interpret.rules.judging import Compared, Judged
+from kolmogorov.interpret.rules.selection import Selection, judged_rules, known_row, stated_by
 from kolmogorov.interpret.rules.table import Rules
 
 _MEANING = {

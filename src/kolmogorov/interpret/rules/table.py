@@ -11,24 +11,102 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
+from kolmogorov._support.markup import card, table
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
+from kolmogorov._support.wording import shortened, shown
 from kolmogorov.data import Observations, Vocabulary
-from kolmogorov.interpret.rules.basis import basis_of
-from kolmogorov.interpret.rules.conjunctions import MOST_ANTECEDENTS
-from kolmogorov.interpret.rules.counting import Bits, Counting, Terms, lower_bound
-from kolmogorov.interpret.rules.pairs import SAYS, Pairs, pairs_of, sides_of, statements, with_probability
-from kolmogorov.interpret.rules.printing import PrintedRules
-from kolmogorov.interpret.rules.readiness import Compared
-from kolmogorov.interpret.rules.rule import Rule
+from kolmogorov.interpret.rules.conjunctions import MOST_ANTECEDENTS, basis_of
+from kolmogorov.interpret.rules.counting import (
+    SAYS,
+    Bits,
+    Counting,
+    Pairs,
+    Terms,
+    lower_bound,
+    pairs_of,
+    sides_of,
+    statements,
+    with_probability,
+)
+from kolmogorov.interpret.rules.judging import Compared
 from kolmogorov.plot import rule_scatter
 
+#: Rules that are shown when many are printed, and in a summary. By judgement.
+_PRINTED, _SUMMARY = 20, 3
+#: Letters of a cell that is printed. By judgement.
+_LONGEST = 48
 _NAMES = np.array(list(SAYS), dtype=object)
 _FLAGS = np.array(list(SAYS.values()))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """One rule: if the antecedent is so, the consequent is so.
+
+    Attributes
+    ----------
+    kind : str
+    antecedent, consequent : str
+        Names of items; "not" stands before one that is said no to. In rules of a many-valued model a threshold follows,
+        ">= 4" or "< 4", in rating units.
+    support : int
+        Users observed with both items for whom the antecedent was so.
+    held : int
+        Those among them for whom the consequent was so.
+    base_rate : float
+        Share for whom the consequent was so among all users observed with its item.
+    expected : float
+        Share of the cases in which it would hold if users differed only in how readily they say yes.
+    p_adjusted : float
+        Whether it holds more often than that, corrected for all that was looked at.
+    probability : float or None
+        Of draws, the share in which the rule holds.
+
+    Examples
+    --------
+    >>> print(Rule(kind="implication", antecedent="milk", consequent="backbone", support=31, held=31, base_rate=0.83))
+    milk ⇒ backbone (held for 31 of 31; of all, 83%)
+    """
+
+    kind: str
+    antecedent: str
+    consequent: str
+    support: int
+    held: int
+    base_rate: float
+    expected: float = float("nan")
+    p_adjusted: float = 1.0
+    probability: float | None = None
+
+    @property
+    def confidence(self) -> float:
+        """Share of the cases seen in which the rule held; nan where none was seen."""
+        return self.held / self.support if self.support else float("nan")
+
+    @property
+    def lift(self) -> float:
+        """Confidence over base rate."""
+        return self.confidence / self.base_rate if self.base_rate else float("nan")
+
+    def __str__(self) -> str:
+        facts = [] if self.probability is None else [f"probability {self.probability:.2f}"]
+        facts.append(f"held for {self.held:,} of {self.support:,}" if self.support else "not met")
+        if self.base_rate == self.base_rate:
+            facts.append(f"of all, {self.base_rate:.0%}")
+        return f"{shown(self.antecedent)} ⇒ {shown(self.consequent)} ({'; '.join(facts)})"
+
+
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"
+
+
+def _rest(number: int, indent: str = "") -> list[str]:
+    return [f"{indent}and {number:,} more"] if number > 0 else []
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Rules(PrintedRules):
+class Rules(Sequence[Rule]):
     """Rules and how they fare on data: a sequence of `Rule`, held as columns.
 
     Made by `model.relations().rules(...)`. ``rules[0]`` is one rule; slices, masks and lists of places give `Rules`.
@@ -336,6 +414,62 @@ class Rules(PrintedRules):
         """
         labels = [f"{left} ⇒ {right}" for left, right in zip(*self.names(), strict=True)]
         return rule_scatter(self.kind.tolist(), self.support, self.confidence - self.base_rate, labels, n_labels, ax)
+
+    def readable(self) -> dict[str, list[str]]:
+        """Return few columns in words, so that the rules fit on a screen."""
+        left, right = self.names()
+        chance = {} if self.probability is None else {"probability": [f"{p:.2f}" for p in self.probability]}
+        return chance | {
+            "if": left,
+            "then": right,
+            "held": [f"{held:,} of {seen:,}" for held, seen in zip(self.held, self.support, strict=True)],
+            "base rate": [f"{rate:.0%}" if rate == rate else "–" for rate in self.base_rate],
+            "expected": [f"{max(rate, 0.0):.0%}" if rate == rate else "–" for rate in self.expected],
+            "lift": [f"{lift:.2f}" if lift == lift else "–" for lift in self.lift],
+            "p adjusted": [f"{p:.2g}" for p in self.p_adjusted],
+        }
+
+    def __str__(self) -> str:
+        if not len(self):
+            return self.none
+        columns = self._first().readable()
+        cells = ([shortened(shown(cell), _LONGEST) for cell in row] for row in zip(*columns.values(), strict=True))
+        rows = [list(columns), *cells]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        return "\n".join(lines + _rest(len(self) - _PRINTED))
+
+    def _first(self) -> Rules:
+        return self[:_PRINTED]
+
+    @property
+    def looked_at(self) -> str:
+        """What was looked at to find supported rules, in words."""
+        longer = f" and {self.n_longer:,} longer rules" if self.n_longer else ""
+        return f"{self.n_judged:,} pair{'' if self.n_judged == 1 else 's'} of items{longer}"
+
+    @property
+    def none(self) -> str:
+        """What to say where there are no rules."""
+        if self.n_found == 0 and self.supported:
+            return f"No rule is supported by these data. {self.looked_at} {_were(self.n_judged)} looked at."
+        if self.n_found == 0:
+            return "The model says no rule."
+        supported = f"{self.n_found:,} {'is' if self.n_found == 1 else 'are'} supported"
+        return f"No rule meets these limits ({supported if self.supported else f'the model says {self.n_found:,}'})."
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return f"<{self.none}>"
+        lines = [f"  {rule}" for rule in self.strongest(_SUMMARY)]
+        return "\n".join([f"<{self._title}>", *lines, *_rest(len(self) - len(lines), "  ")])
+
+    @property
+    def _title(self) -> str:
+        return f"{len(self):,} rule{'' if len(self) == 1 else 's'}, counted on {self.terms.source}"
+
+    def _repr_html_(self) -> str:
+        return card(self._title, table(self._first().readable(), more=len(self) - _PRINTED))
 
 
 def joined(parts: Sequence[Rules]) -> Rules:
