@@ -1,19 +1,58 @@
-"""Slow, obvious twins of every kernel and solver, written from the formulas. Nothing here imports what it judges.
-
-The twins of the row solvers are in `kolmogorov.testing.references`, with the suite that others use too.
-"""
+"""Slow, obvious twins of every kernel and solver, written from the formulas. Nothing here imports what it judges."""
 
 import itertools
 
 import numpy as np
 from scipy import optimize, stats
 
-from kolmogorov.testing.references import (  # noqa: F401 (the tests find all twins here)
-    best_binary,
-    best_in_box,
-    best_on_simplex,
-    value,
-)
+
+def value(gram, moment, x):
+    """x^T gram x - 2 x^T moment."""
+    return float(x @ gram @ x - 2 * x @ moment)
+
+
+def best_binary(gram, moment):
+    """Try all 2^D points."""
+    points = (np.array(bits, dtype=float) for bits in itertools.product((0, 1), repeat=len(moment)))
+    return min(points, key=lambda x: value(gram, moment, x))
+
+
+def best_on_simplex(gram, moment):
+    """Try every support: on each one the optimum solves a linear system; keep the best feasible point."""
+    size = len(moment)
+    found = []
+    for count in range(1, size + 1):
+        for support in itertools.combinations(range(size), count):
+            s = list(support)
+            system = np.zeros((count + 1, count + 1))
+            system[:count, :count] = gram[np.ix_(s, s)]
+            system[:count, count] = system[count, :count] = 1.0
+            answer = np.linalg.lstsq(system, np.append(moment[s], 1.0), rcond=None)[0][:count]
+            if (answer >= -1e-9).all():
+                x = np.zeros(size)
+                x[s] = np.clip(answer, 0, None)
+                found.append(x / x.sum())
+    return min(found, key=lambda x: value(gram, moment, x))
+
+
+def best_in_box(gram, moment):
+    """Try every choice of entries that sit at 0, at 1, or inside; inside they solve a linear system."""
+    size = len(moment)
+    found = []
+    for states in itertools.product((0, 1, None), repeat=size):
+        x = np.array([0.0 if state is None else float(state) for state in states])
+        free = [d for d in range(size) if states[d] is None]
+        if free:
+            right = moment[free] - gram[np.ix_(free, range(size))] @ x
+            x[free] = np.linalg.lstsq(gram[np.ix_(free, free)], right, rcond=None)[0]
+        if (x >= -1e-9).all() and (x <= 1 + 1e-9).all():
+            found.append(np.clip(x, 0, 1))
+    return min(found, key=lambda x: value(gram, moment, x))
+
+
+def best_without_limits(gram, moment):
+    """Solve the linear system in which the gradient is zero."""
+    return np.linalg.lstsq(gram, moment, rcond=None)[0]
 
 
 def is_two_flip_optimal(gram, moment, x):

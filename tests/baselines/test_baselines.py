@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 
 import naive
-from helpers.strategies import simplex_problems, tables
+from helpers.strategies import convex_problems, tables
 from kolmogorov import KolmogorovModel, Observations, datasets, load
 from kolmogorov.baselines import MatrixFactorization, SVDpp
 from kolmogorov.errors import DataError, ParameterError, UnknownIdError
@@ -12,7 +12,7 @@ from kolmogorov.problems import BoxQP, RidgeQP, Status
 from kolmogorov.solvers import resolve
 
 
-@given(simplex_problems(max_size=5))
+@given(convex_problems(max_size=5))
 @settings(max_examples=60)
 def test_the_box_solver_is_exact(problem):
     qp = BoxQP(*problem)
@@ -26,7 +26,7 @@ def test_the_box_solver_is_exact(problem):
         assert got.value == pytest.approx(best, abs=slack)
 
 
-@given(simplex_problems(max_size=6))
+@given(convex_problems(max_size=6))
 @settings(max_examples=60)
 def test_the_ridge_solver_solves_linear_systems(problem):
     gram, moment = problem

@@ -7,10 +7,35 @@ from hypothesis import strategies as st
 from kolmogorov import Observations, datasets
 from kolmogorov.kernels.rows.gram import normal_equations
 from kolmogorov.problems import BinaryQP
-from kolmogorov.testing.problems import binary_problems
-from kolmogorov.testing.problems import convex_problems as simplex_problems
 
-__all__ = ["binary_problems", "simplex_problems", "tables", "toy_problems"]
+
+@st.composite
+def binary_problems(draw, max_size=9, definite=None):
+    """(gram, moment) of a binary quadratic program, definite or not."""
+    size = draw(st.integers(1, max_size))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    convex = draw(st.booleans()) if definite is None else definite
+    factor = rng.normal(size=(size, size + 2))
+    gram = factor @ factor.T if convex else (lambda a: (a + a.T) / 2)(rng.normal(size=(size, size)))
+    return gram, rng.normal(size=size) * draw(st.sampled_from([0.0, 0.1, 1.0, 10.0]))
+
+
+@st.composite
+def convex_problems(draw, max_size=6):
+    """(gram, moment) with a positive semidefinite matrix, sometimes singular."""
+    size = draw(st.integers(1, max_size))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    factor = rng.normal(size=(size, draw(st.integers(1, size + 2))))
+    return factor @ factor.T, rng.normal(size=size) * draw(st.sampled_from([0.0, 1.0, 5.0]))
+
+
+@st.composite
+def ridge_problems(draw, max_size=6):
+    """(gram, moment) that has a minimum without limits: definite, or singular with a moment in its range."""
+    gram, moment = draw(convex_problems(max_size=max_size))
+    if draw(st.booleans()):
+        return gram + 0.5 * np.eye(len(moment)), moment
+    return gram, gram @ moment
 
 
 @st.composite

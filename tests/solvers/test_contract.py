@@ -1,137 +1,241 @@
-"""The contract suite over every registered solver of every family, and what single solvers say besides."""
+"""What every solver of every family promises, and what single solvers say besides."""
 
+import pickle
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 
 import naive
 from helpers.processes import printed
-from helpers.strategies import binary_problems, simplex_problems
+from helpers.strategies import binary_problems, convex_problems, ridge_problems
+from kolmogorov._support.seeds import row_seeds
 from kolmogorov.errors import DataError, ParameterError, SolverMismatchError
-from kolmogorov.problems import BinaryQP, RidgeQP, SimplexQP, Status
-from kolmogorov.solvers import Batch, BinarySolver, names, registry, resolve
-from kolmogorov.testing import (
-    BinarySolverContract,
-    BoxSolverContract,
-    RidgeSolverContract,
-    SimplexSolverContract,
-    check_solver,
-)
-from kolmogorov.testing.families import CONTRACTS
-
-#: Solvers that every run of the tests looks at; those of the others take longest to compile.
-USUAL = {"auto", "exhaustive", "local_search", "enhanced_gd", "pairwise", "active_set", "coordinate", "cholesky"}
-#: Solvers that descend from their start, though they are not exact.
-DESCENDING = {"auto", "coordinate", "local_search", "dmo", "frank_wolfe", "away_steps"}
-
-
-def every(family, **more):
-    """A fixture that hands each registered solver of a family, and some with options, to the suite."""
-    solvers = {name: (name, {}) for name in names(family)} | more
-    long = pytest.mark.long("solvers beside the usual")
-
-    @pytest.fixture(autouse=True, params=[pytest.param(name, marks=() if name in USUAL else long) for name in solvers])
-    def solver(self, request):
-        made, options = solvers[request.param]
-        if made == "sdr":
-            pytest.importorskip("clarabel", reason="needs the extra 'sdp'")
-        self.solver = resolve(family, made, **options) if isinstance(made, str) else made
-        self.never_worse = True if request.param in DESCENDING else None
-
-    return solver
-
-
-class TestBinarySolvers(BinarySolverContract):
-    given_solver = every(
-        "binary",
-        lanczos=("enhanced_gd", {"evd": "lanczos"}),
-        initial_step=("enhanced_gd", {"initial_step": True}),
-    )
-
-
-class TestSimplexSolvers(SimplexSolverContract):
-    given_solver = every("simplex", away_steps=("frank_wolfe", {"away_steps": True}))
-
-
-class TestBoxSolvers(BoxSolverContract):
-    given_solver = every("box")
-
-
-class TestRidgeSolvers(RidgeSolverContract):
-    given_solver = every("ridge")
-
-
-def test_every_family_has_a_suite():
-    assert set(CONTRACTS) == set(registry._TARGETS)
+from kolmogorov.problems import BinaryQP, BoxQP, RidgeQP, SimplexQP, Status
+from kolmogorov.solvers import names, registry, resolve
 
 
 @dataclass(frozen=True)
-class Liar(BinarySolver):
-    """Breaks one promise at a time."""
+class Family:
+    """The set of a family: problems over it, their optimum found slowly, and points of it and outside."""
 
-    lie: str
-
-    name = "liar"
-
-    def _solve_batch(self, gram, moment, start, seeds):
-        batch = resolve("binary", "exhaustive")._solve_batch(gram, moment, start, seeds)
-        x = batch.x.copy()
-        if self.lie == "set":
-            x[:, 0] = 0.5
-        elif self.lie == "bound":
-            return Batch(x, lower_bound=batch.lower_bound + 1.0)
-        elif self.lie == "proof":
-            return Batch(np.ones_like(x), proved=np.ones(len(x), dtype=bool))
-        elif self.lie == "batching":
-            x[1:] = 1 - x[1:]
-        elif self.lie == "arguments":
-            moment += 1.0
-        elif self.lie == "global":
-            np.random.random()  # noqa: NPY002
-        elif self.lie == "seeds":
-            x = np.random.default_rng().integers(0, 2, x.shape).astype(float)
-        elif self.lie == "worse":
-            x = 1 - x
-        return Batch(x)
+    problem: Any
+    problems: Any
+    best: Any
+    holds: Any
+    start: Any
+    bad_start: list
+    slack: Any
 
 
-@pytest.mark.parametrize(
-    ("lie", "test", "words"),
-    [
-        ("set", "it_says_what_it_found", "not in the set of a BinaryQP"),
-        ("bound", "it_says_what_it_found", "says nothing is below"),
-        ("proof", "it_says_what_it_found", "optimal; the optimum is"),
-        ("batching", "rows_are_solved_alike_in_any_batch", "come out with other bits"),
-        ("arguments", "arguments_are_left_alone", "changes its argument 'moment'"),
-        ("global", "seeds_alone_decide", "NumPy's global generator"),
-        ("seeds", "seeds_alone_decide", "other bits from the same seeds"),
-        ("worse", "it_is_never_worse_than_its_start", "goes from"),
-    ],
+def by_size(share):
+    """What a value may lie from the optimum by rounding alone, in entries of the matrix."""
+    return lambda problem, best: share * (1 + float(np.abs(problem.gram).max()))
+
+
+FAMILIES = {
+    "binary": Family(
+        BinaryQP,
+        binary_problems(),
+        naive.best_binary,
+        lambda x: np.isin(x, (0.0, 1.0)).all(),
+        lambda rng, size: rng.integers(0, 2, size).astype(float),
+        [0.5, 1.0],
+        lambda problem, best: 1e-9 * (1 + abs(best)),
+    ),
+    "simplex": Family(
+        SimplexQP,
+        convex_problems(),
+        naive.best_on_simplex,
+        lambda x: (x >= 0).all() and abs(float(x.sum()) - 1.0) <= 1e-12,
+        lambda rng, size: rng.dirichlet(np.ones(size)),
+        [0.5, 1.0],
+        by_size(1e-8),
+    ),
+    "box": Family(
+        BoxQP,
+        convex_problems(max_size=5),
+        naive.best_in_box,
+        lambda x: ((x >= 0) & (x <= 1)).all(),
+        lambda rng, size: rng.random(size),
+        [0.5, 1.5],
+        by_size(1e-6),
+    ),
+    "ridge": Family(
+        RidgeQP,
+        ridge_problems(),
+        naive.best_without_limits,
+        lambda x: np.isfinite(x).all(),
+        lambda rng, size: rng.normal(size=size),
+        [0.5, float("inf")],
+        # The systems may be singular.
+        lambda problem, best: 1e-6 * (1 + np.abs(problem.gram).max() * np.abs(problem.moment).max()),
+    ),
+}
+#: Solvers that every run of the tests looks at; those of the others take longest to compile.
+USUAL = {"auto", "exhaustive", "local_search", "enhanced_gd", "pairwise", "active_set", "coordinate", "cholesky"}
+#: Solvers that descend from their start, though they are not exact.
+DESCENDING = {"auto", "local_search", "dmo", "frank_wolfe"}
+MORE = [
+    ("binary", "enhanced_gd", {"evd": "lanczos"}),
+    ("binary", "enhanced_gd", {"initial_step": True}),
+    ("simplex", "frank_wolfe", {"away_steps": True}),
+]
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(case, marks=() if case[1] in USUAL else pytest.mark.long("solvers beside the usual"), id=str(case))
+        for case in [*((family, name, {}) for family in FAMILIES for name in names(family)), *MORE]
+    ]
 )
-def test_the_suite_finds_a_broken_promise(lie, test, words):
-    suite = BinarySolverContract()
-    suite.solver, suite.never_worse = Liar(lie), True
-    with pytest.raises(AssertionError, match=words):
-        getattr(suite, f"test_{test}")()
+def solver(request):
+    family, name, options = request.param
+    if name == "sdr":
+        pytest.importorskip("clarabel", reason="needs the extra 'sdp'")
+    return resolve(family, name, **options)
 
 
-def test_the_suite_runs_without_pytest():
-    check_solver(Liar("none"), never_worse=True)
-    with pytest.raises(AssertionError, match="not in the set"):
-        check_solver(Liar("set"))
+@pytest.fixture
+def family(solver):
+    return FAMILIES[solver.family]
+
+
+def some(rng, n, size):
+    """n convex problems that every family takes."""
+    factor = rng.normal(size=(n, size, size + 2))
+    return factor @ factor.transpose(0, 2, 1), rng.normal(size=(n, size))
+
+
+def tolerance(solver, problem):
+    return 2 * float(getattr(solver, "tol", 0.0)) * float(np.diag(problem.gram).max()) * (solver.family != "binary")
+
+
+def for_all(family, check):
+    """Try a check on random problems; the fixtures stay the same."""
+    quiet = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+    quiet(given(family.problems)(check))()
+
+
+def test_it_says_what_it_found(solver, family):
+    """The point is in the set, its value is the problem's, no bound is above the optimum, and proofs hold."""
+
+    def check(problem):
+        qp = family.problem(*problem)
+        got, best = solver.solve(qp), qp.value(family.best(qp.gram, qp.moment))
+        slack = family.slack(qp, best)
+        assert family.holds(got.x)
+        assert got.value == qp.value(got.x)
+        assert got.value >= best - slack
+        if solver.exact:
+            # Iterations towards a tolerance may run out, and say so.
+            assert got.status is Status.OPTIMAL or (solver.family != "binary" and got.status is Status.ITERATION_LIMIT)
+        if got.status is Status.OPTIMAL:
+            assert got.value <= best + tolerance(solver, qp) + slack
+        if got.lower_bound is not None:
+            assert got.lower_bound <= best + slack
+
+    for_all(family, check)
+
+
+def test_it_is_never_worse_than_its_start(solver, family):
+    if not solver.exact and solver.name not in DESCENDING:
+        pytest.skip("rounds points that do not depend on its start")
+
+    def check(problem):
+        qp = family.problem(*problem)
+        start = family.start(np.random.default_rng(4), qp.size)
+        got, before = solver.solve(qp, start=start), qp.value(start)
+        assert got.value <= before + tolerance(solver, qp) + family.slack(qp, before)
+
+    for_all(family, check)
+
+
+def test_an_offset_is_carried_through(solver, family):
+    gram, moment = some(np.random.default_rng(3), 1, 4)
+    plain, moved = (solver.solve(family.problem(gram[0], moment[0], offset)) for offset in (0.0, 7.0))
+    assert np.array_equal(plain.x, moved.x)
+    assert moved.value == plain.value + 7.0
+    if plain.lower_bound is not None:
+        assert moved.lower_bound == pytest.approx(plain.lower_bound + 7.0, abs=1e-9)
+
+
+def test_rows_are_solved_alike_in_any_batch(solver, family):
+    """Together, alone or in parts, in this order or another, rows come out with the same bits."""
+    rng, n, size = np.random.default_rng(0), 9, 6
+    gram, moment = some(rng, n, size)
+    start = np.stack([family.start(rng, size) for _ in range(n)])
+    seeds = np.arange(n, dtype=np.uint64) * np.uint64(12345)
+    together = solver.solve_batch(gram, moment, start, seeds)
+    assert together.shape == (n, size)
+    for parts in ([[k] for k in range(n)], [[0, 1, 2, 3], [4, 5, 6, 7, 8]], [list(range(n))[::-1]]):
+        found = np.empty_like(together)
+        for part in parts:
+            found[part] = solver.solve_batch(gram[part], moment[part], start[part], seeds[part])
+        assert np.array_equal(found, together)
+
+
+def test_arguments_are_left_alone_and_seeds_alone_decide(solver, family):
+    """The same seeds give the same bits, and NumPy's global generator is neither read nor moved."""
+    rng = np.random.default_rng(2)
+    given_ = (*some(rng, 3, 8), np.stack([family.start(rng, 8) for _ in range(3)]), row_seeds(5, 1, 0, np.arange(3)))
+    before, found = [array.copy() for array in given_], []
+    for number in (1, 2):
+        np.random.seed(number)  # noqa: NPY002 (it must make no difference)
+        state = np.random.get_state()[1].copy()  # noqa: NPY002
+        found.append(solver.solve_batch(*given_))
+        assert np.array_equal(state, np.random.get_state()[1])  # noqa: NPY002
+    assert np.array_equal(*found)
+    assert all(np.array_equal(array, old) for array, old in zip(given_, before, strict=True))
+    qp = family.problem(given_[0][0], given_[1][0])
+    assert np.array_equal(*(solver.solve(qp, random_state=3).x for _ in range(2)))
+
+
+def test_limits_are_declared(solver, family):
+    """Too many variables, another family's problem and a start outside the set are early, named errors."""
+    if solver.max_variables is not None:
+        with pytest.raises(SolverMismatchError, match=solver.unlimited):
+            solver.check_size(solver.max_variables + 1)
+    assert resolve(solver.family, solver.unlimited).max_variables is None
+    stranger = SimplexQP if family.problem is BinaryQP else BinaryQP
+    with pytest.raises(SolverMismatchError):
+        solver.solve(stranger(np.eye(2), [0.0, 0.0]))
+    for start in (family.bad_start, [1.0]):
+        with pytest.raises(DataError):
+            solver.solve(family.problem(np.eye(2), [0.0, 0.0]), start=start)
+
+
+def test_its_options_make_it_again(solver):
+    """A solver is stored with a model by name and options, and sent to workers."""
+    assert resolve(solver.family, solver.name, **solver.options()) == solver
+    assert pickle.loads(pickle.dumps(solver)) == solver
+
+
+def test_every_family_is_looked_at():
+    assert set(FAMILIES) == set(registry._TARGETS)
 
 
 @pytest.mark.parametrize("name", names("simplex"))
-@given(problem=simplex_problems())
+def test_it_stays_on_the_simplex_for_large_moments(name, rng):
+    """Numbers of 10^8 beside numbers of 1 leave the sum at one."""
+    for _ in range(200):
+        size = int(rng.choice([2, 3, 6, 12]))
+        factor = rng.normal(size=(size, size))
+        qp = SimplexQP(factor @ factor.T, rng.normal(size=size) * 10.0 ** rng.integers(0, 9))
+        assert FAMILIES["simplex"].holds(resolve("simplex", name).solve(qp).x)
+
+
+@pytest.mark.parametrize("name", names("simplex"))
+@given(problem=convex_problems())
 @settings(max_examples=30)
 def test_every_solution_on_the_simplex_has_a_certified_gap(name, problem):
     got = resolve("simplex", name).solve(SimplexQP(*problem))
     assert got.gap >= -1e-8 * (1 + np.abs(problem[0]).max())
 
 
-@given(problem=simplex_problems(max_size=5))
+@given(problem=convex_problems(max_size=5))
 def test_pairwise_reaches_the_exact_optimum(problem):
     qp = SimplexQP(*problem)
     got = resolve("simplex", "pairwise").solve(qp)
@@ -231,7 +335,7 @@ def test_mismatches_are_named():
 
 
 def test_every_solver_is_found_under_the_name_of_its_file():
-    for family in CONTRACTS:
+    for family in FAMILIES:
         for name in names(family):
             solver = resolve(family, name)
             assert solver.name == name
