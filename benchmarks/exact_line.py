@@ -10,7 +10,7 @@ from kolmogorov import KolmogorovModel, datasets
 from kolmogorov.errors import DataError
 from kolmogorov.kernels.rows.gram import normal_equations
 from kolmogorov.solvers import resolve
-from kolmogorov.solvers.binary.auto import EXACT_LIMIT
+from kolmogorov.solvers.binary import EXACT_LIMIT
 
 PROBLEMS = 200
 COLUMNS = [

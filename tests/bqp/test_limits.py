@@ -158,8 +158,6 @@ def test_models_of_dimod_keep_the_same_limits():
             bqp.from_dimod(dimod.BinaryQuadraticModel({"a": bias}, {("a", "b"): 1.0}, 0.0, "BINARY"))
     with pytest.raises(DataError, match="'offset'"):
         bqp.from_dimod(dimod.BinaryQuadraticModel({"a": 1.0}, {}, np.nan, "BINARY"))
-    with pytest.raises(ParameterError, match="'options' must be a dictionary"):
-        bqp.KolmogorovSampler().sample(dimod.BinaryQuadraticModel({"a": 1.0}, {}, 0.0, "BINARY"), options=3)
 
 
 BAD = {"time_limit": (-1, 0, np.nan, np.inf, 10**400, "1", True), "n_draws": (0, -1, 1.5, 2**63, None)}

@@ -15,7 +15,7 @@ from helpers.browser import address, eventually, go
 from kolmogorov import KolmogorovModel, Observations, datasets
 from kolmogorov.interpret.events.naming import EventItems
 from kolmogorov.problems import SimplexQP
-from kolmogorov.solvers.simplex.active_set import ActiveSet
+from kolmogorov.solvers.convex import ActiveSet
 
 # Scripts and tables of names stand on one line.
 # ruff: noqa: E501

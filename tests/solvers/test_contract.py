@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from sklearn.base import clone
 
 import naive
 from helpers.processes import printed
 from helpers.strategies import binary_problems, convex_problems, ridge_problems
+from kolmogorov import KolmogorovModel, load
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov.errors import DataError, ParameterError, SolverMismatchError
 from kolmogorov.problems import BinaryQP, BoxQP, RidgeQP, SimplexQP, Status
@@ -214,7 +216,7 @@ def test_its_options_make_it_again(solver):
 
 
 def test_every_family_is_looked_at():
-    assert set(FAMILIES) == set(registry._TARGETS)
+    assert set(FAMILIES) == set(registry.SOLVERS)
 
 
 @pytest.mark.parametrize("name", names("simplex"))
@@ -324,8 +326,6 @@ def test_mismatches_are_named():
         resolve("binary", "exhaustiv")
     with pytest.raises(ParameterError, match=r"no option 'n_start'.*Did you mean 'n_starts'\?"):
         resolve("binary", "local_search", n_start=3)
-    with pytest.raises(ParameterError, match="A binary solver is needed"):
-        resolve("binary", resolve("simplex", "pairwise"))
     with pytest.raises(DataError, match="only 0 and 1"):
         resolve("binary", "auto").solve(BinaryQP(np.eye(2), [0, 0]), start=[0.5, 1])
     with pytest.raises(DataError, match="sum to 1"):
@@ -334,13 +334,45 @@ def test_mismatches_are_named():
         resolve("simplex", "pairwise").solve(SimplexQP(np.eye(2), [0, 0]), start=[1])
 
 
-def test_every_solver_is_found_under_the_name_of_its_file():
-    for family in FAMILIES:
-        for name in names(family):
-            solver = resolve(family, name)
-            assert solver.name == name
-            assert type(solver).__module__ == f"kolmogorov.solvers.{family}.{name}"
-            assert resolve(family, name, **solver.options()) == solver
+class Elsewhere:
+    """A solver that knows nothing of the library."""
+
+    def __init__(self, answer=None):
+        self.answer = answer
+
+    def solve(self, gram, moment, start, seeds):
+        assert (gram.shape, start.shape, seeds.shape) == (
+            (*moment.shape, moment.shape[1]),
+            moment.shape,
+            moment.shape[:1],
+        )
+        if self.answer is not None:
+            return self.answer(start)
+        return np.array([naive.best_binary(*problem) for problem in zip(gram, moment, strict=True)])
+
+
+def test_any_object_that_solves_is_a_solver(zoo, tmp_path):
+    options = {"n_events": 3, "learn_from": "ratings", "random_state": 0, "max_iter": 4, "n_jobs": 1}
+    model = KolmogorovModel(**options, item_solver=Elsewhere()).fit(zoo)
+    exact = KolmogorovModel(**options, item_solver="exhaustive").fit(zoo)
+    assert model.history_[-1].objective == pytest.approx(exact.history_[-1].objective)
+    assert clone(model).fit(zoo).theta_.tolist() == model.theta_.tolist()
+    model.save(tmp_path / "m.km")
+    assert load(tmp_path / "m.km").item_solver == "auto"
+
+
+@pytest.mark.parametrize(
+    ("solver", "error", "words"),
+    [
+        (Elsewhere(lambda start: start[:, :1]), DataError, r"must return points of shape \(\d+, 3\)"),
+        (Elsewhere(lambda start: start + 0.5), DataError, "Points of solver 'Elsewhere' must hold only 0 and 1"),
+        (3, ParameterError, r"or an object with a method solve\(gram, moment, start, seeds\), got 3"),
+        (resolve("simplex", "pairwise"), ParameterError, "A binary solver is needed"),
+    ],
+)
+def test_what_is_no_solver_is_named(zoo, solver, error, words):
+    with pytest.raises(error, match=words):
+        KolmogorovModel(3, learn_from="ratings", item_solver=solver, n_jobs=1).fit(zoo)
 
 
 def test_an_indefinite_matrix_has_no_simplex_problem():

@@ -80,8 +80,10 @@ class KolmogorovModel(EventModel):
         What an entry that was not observed weighs, as a no, where an observation weighs one. For tables in which only
         yes is recorded: clicks, purchases, visits. 0 leaves such entries out; "auto" settles a weight by the size of
         the table, `unobserved_`. Such a table is completed by descents over any values instead of by draws.
-    user_solver, item_solver : str or solver object
-        How the users' and the items' small problems are solved; `kolmogorov.solvers.names` lists them.
+    user_solver, item_solver : str or object
+        How the users' and the items' small problems are solved; `kolmogorov.solvers.names` lists them. Any object will
+        do whose ``solve(gram, moment, start, seeds)`` takes arrays of shape (n, D, D), (n, D), (n, D) and (n,), and
+        returns points of shape (n, D); files do not hold it, and a loaded model has the usual solver.
     max_iter : int or "auto"
         Limit on sweeps of the descent; "auto" is 30, and 100 from ratings.
     tol : float

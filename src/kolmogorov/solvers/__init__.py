@@ -1,16 +1,11 @@
-"""Interchangeable row solvers: one algorithm per file, one contract, found by the name of their file."""
+"""Row solvers: small quadratic programs, a batch at a time.
 
-from kolmogorov.solvers.contract import Batch, RowSolver
-from kolmogorov.solvers.families import BinarySolver, BoxSolver, RidgeSolver, SimplexSolver
+contract: what every solver is · registry: names · convex: simplex, box, no constraint · binary: enumeration, flips,
+branch and bound · dual: the paper's descents and their rivals · sdr: the relaxation by interior points · stopping:
+time limits and Ctrl-C
+"""
+
+from kolmogorov.solvers.contract import Batch, BinarySolver, RowSolver
 from kolmogorov.solvers.registry import names, resolve
 
-__all__ = [
-    "Batch",
-    "BinarySolver",
-    "BoxSolver",
-    "RidgeSolver",
-    "RowSolver",
-    "SimplexSolver",
-    "names",
-    "resolve",
-]
+__all__ = ["Batch", "BinarySolver", "RowSolver", "names", "resolve"]

@@ -1,4 +1,4 @@
-"""The contract of every row solver: a public `solve` that checks and times, a private batch that computes."""
+"""What every row solver is: a public `solve` that checks and times, a private batch that computes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Counts, Floats, Seeds
 from kolmogorov._support.validation import Requirement, check_parameters
 from kolmogorov.errors import DataError, SolverMismatchError
-from kolmogorov.problems import Solution, Status
-from kolmogorov.problems.quadratic import QuadraticProgram, real_array
+from kolmogorov.kernels.rows.quadratic import certify, rounding_allowances
+from kolmogorov.problems import BinaryQP, QuadraticProgram, Solution, Status, real_array
 from kolmogorov.solvers.stopping import interruptible
 
 PHASES = ("I-A", "I-B", "II-A", "II-B")
 # Up to this many variables every solver ends in milliseconds (benchmarks/solvers.py), and a thread to interrupt would
 # be the larger part.
 _MOMENTARY = 16
+_UNLIMITED = {"simplex": "pairwise", "binary": "local_search", "box": "coordinate", "ridge": "cholesky"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,9 +95,8 @@ class RowSolver(ABC):
     with a model and made from its name. Subclasses implement `_solve_batch` and declare their limits.
     """
 
-    name: ClassVar[str]
-    family: ClassVar[str]
-    problem: ClassVar[type[QuadraticProgram]]
+    name: str
+    problem: type[QuadraticProgram]
     max_variables: ClassVar[int | None] = None
     exact: ClassVar[bool] = False
     typical_cost: ClassVar[int] = 200
@@ -112,17 +112,14 @@ class RowSolver(ABC):
     def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
         """Solve n problems given as float64 arrays; must not change its arguments."""
 
-    @abstractmethod
-    def _default_start(self, size: int) -> Floats:
-        """Return the point from which a lone problem starts."""
-
-    @abstractmethod
-    def _check_start(self, start: Floats) -> None:
-        """Raise where a given start is not in the feasible set."""
+    @property
+    def family(self) -> str:
+        """Name of the set over which it minimises."""
+        return self.problem.family
 
     def nearest(self, point: Floats) -> Floats:
         """Return the feasible point nearest to one that lies between feasible ones."""
-        return point
+        return self.problem.nearest(point)
 
     def solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds | None = None) -> Floats:
         """Solve n problems at once: (gram[n,D,D], moment[n,D], start[n,D]) -> x[n,D]."""
@@ -157,7 +154,7 @@ class RowSolver(ABC):
         self._check_family(problem)
 
         self.check_size(problem.size)
-        point = self._default_start(problem.size) if start is None else self._given_start(start, problem.size)
+        point = self.problem.first(problem.size) if start is None else self._given_start(start, problem.size)
         seeds = row_seeds(base_seed(random_state), 0, 0, np.zeros(1, dtype=np.int64))
 
         def work() -> tuple[Batch, float]:
@@ -183,7 +180,7 @@ class RowSolver(ABC):
             raise DataError("'start' must be an array of numbers, one per variable, all of them finite.") from None
         if point.shape != (size,):
             raise DataError(f"'start' must have shape ({size},), got {point.shape}.")
-        self._check_start(point)
+        self.problem.check_points(point, "'start'")
         return point
 
     def check_size(self, size: int) -> None:
@@ -195,9 +192,9 @@ class RowSolver(ABC):
             )
 
     @property
-    @abstractmethod
     def unlimited(self) -> str:
         """Name of a solver of this family that takes any size."""
+        return _UNLIMITED[self.family]
 
     def row_cost(self, size: int) -> int:
         """Return how many observations of a row take as long as its problem, about; shares of rows are cut by it."""
@@ -217,3 +214,78 @@ class RowSolver(ABC):
             raise SolverMismatchError(
                 f"Solver '{self.name}' takes a {self.problem.__name__}, got a {type(problem).__name__}."
             )
+
+
+class BinarySolver(RowSolver):
+    """Base of the items' solvers: minimise over {0,1}^D."""
+
+    problem = BinaryQP
+    # Most methods take a millisecond or more for a row.
+    typical_cost = 100_000
+
+
+def binary_allowance(gram: Floats, moment: Floats) -> Floats:
+    """Bound each row's rounding error of its value over {0,1}^D, so that lower bounds stay below every value."""
+    rounding_allowances(gram, moment, out := np.empty(len(moment)))
+    return out
+
+
+class Certified(RowSolver):
+    """A method that knows how far from the optimum it may have ended: at most twice its gap."""
+
+    tol: float
+
+    @abstractmethod
+    def _descend(self, gram: Floats, moment: Floats, x: Floats, gaps: Floats, iterations: Counts) -> None:
+        """Improve `x`; write the gap at the end and the iterations of each row."""
+
+    def _descended(self, gram: Floats, moment: Floats, start: Floats) -> tuple[Floats, Floats, Any]:
+        x, gaps, iterations = start.copy(), np.empty(len(start)), np.empty(len(start), dtype=np.int64)
+        self._descend(gram, moment, x, gaps, iterations)
+        return x, gaps, iterations
+
+    def _points(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Floats:
+        return self._descended(gram, moment, start)[0]
+
+    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
+        x, gaps, iterations = self._descended(gram, moment, start)
+        bounds, converged = np.empty(len(x)), np.empty(len(x), dtype=bool)
+        certify(gram, moment, x, float(self.tol), gaps, bounds, converged)
+        return Batch(x, bounds, iterations, converged, proved=converged)
+
+
+@dataclass(frozen=True)
+class Given(RowSolver):
+    """A solver from elsewhere: any object with `solve(gram, moment, start, seeds)`, which returns points.
+
+    Parameters
+    ----------
+    solver : object
+    problem : type
+        The quadratic program that it is asked to solve.
+
+    Examples
+    --------
+    >>> class Nothing:
+    ...     def solve(self, gram, moment, start, seeds):
+    ...         return 0.0 * start
+    >>> Given(Nothing(), BinaryQP).solve(BinaryQP([[1.0]], [1.0])).x.tolist()
+    [0.0]
+    """
+
+    solver: Any
+    problem: type[QuadraticProgram]
+
+    typical_cost = 100_000
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The name of the object, or of its class."""
+        return str(getattr(self.solver, "name", type(self.solver).__name__))
+
+    def _solve_batch(self, gram: Floats, moment: Floats, start: Floats, seeds: Seeds) -> Batch:
+        x = np.array(self.solver.solve(gram, moment, start, seeds), dtype=np.float64)
+        if x.shape != start.shape:
+            raise DataError(f"Solver '{self.name}' must return points of shape {start.shape}, got {x.shape}.")
+        self.problem.check_points(x, f"Points of solver '{self.name}'")
+        return Batch(x)

@@ -1,38 +1,36 @@
-"""From a solver's name to the solver. A name equals its file's name; the file is imported when asked for."""
+"""From a solver's name to the solver."""
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 from kolmogorov._support.validation import suggestion
 from kolmogorov.errors import ParameterError
-from kolmogorov.solvers.contract import RowSolver
+from kolmogorov.problems import BinaryQP, BoxQP, RidgeQP, SimplexQP
+from kolmogorov.solvers.binary import Auto, DiscreteMonotonic, Exhaustive, LocalSearch
+from kolmogorov.solvers.contract import Given, RowSolver
+from kolmogorov.solvers.convex import ActiveSet, Cholesky, Coordinate, FrankWolfe, Pairwise
+from kolmogorov.solvers.dual import EnhancedGradientDescent, GradientDescent, Newton, QuasiNewton
+from kolmogorov.solvers.sdr import SemidefiniteRelaxation
 
-_HOME = "kolmogorov.solvers"
-_CLASSES = {
-    "simplex": {"pairwise": "Pairwise", "frank_wolfe": "FrankWolfe", "active_set": "ActiveSet"},
-    "binary": {
-        "auto": "Auto",
-        "exhaustive": "Exhaustive",
-        "local_search": "LocalSearch",
-        "dmo": "DiscreteMonotonic",
-        "gd": "GradientDescent",
-        "enhanced_gd": "EnhancedGradientDescent",
-        "quasi_newton": "QuasiNewton",
-        "newton": "Newton",
-        "sdr": "SemidefiniteRelaxation",
-    },
-    "box": {"coordinate": "Coordinate"},
-    "ridge": {"cholesky": "Cholesky"},
+#: The solvers of each family, the usual one first.
+SOLVERS: dict[str, tuple[type[Any], ...]] = {
+    "simplex": (ActiveSet, Pairwise, FrankWolfe),
+    "binary": (
+        Auto,
+        Exhaustive,
+        LocalSearch,
+        DiscreteMonotonic,
+        GradientDescent,
+        EnhancedGradientDescent,
+        QuasiNewton,
+        Newton,
+        SemidefiniteRelaxation,
+    ),
+    "box": (Coordinate,),
+    "ridge": (Cholesky,),
 }
-#: Where each solver is, "package.module:Class".
-_TARGETS = {
-    family: {name: f"{_HOME}.{family}.{name}:{cls}" for name, cls in classes.items()}
-    for family, classes in _CLASSES.items()
-}
-#: What "auto" stands for where a family has no solver of that name.
-_USUAL = {"simplex": "active_set", "box": "coordinate", "ridge": "cholesky"}
+_PROBLEMS = {"simplex": SimplexQP, "binary": BinaryQP, "box": BoxQP, "ridge": RidgeQP}
 
 
 def usual(family: str, size: int) -> RowSolver:
@@ -43,7 +41,7 @@ def usual(family: str, size: int) -> RowSolver:
     >>> usual("simplex", 8).name, usual("simplex", 10_000).name
     ('active_set', 'pairwise')
     """
-    solver = resolve(family, _USUAL.get(family, "auto"))
+    solver = resolve(family, names(family)[0])
     most = solver.max_variables
     return solver if most is None or size <= most else resolve(family, solver.unlimited)
 
@@ -54,43 +52,52 @@ def names(family: str) -> list[str]:
     Examples
     --------
     >>> names("simplex")
-    ['pairwise', 'frank_wolfe', 'active_set']
+    ['active_set', 'pairwise', 'frank_wolfe']
     """
-    return list(_family(family))
+    return list(_named(family))
 
 
-def _family(family: str) -> dict[str, str]:
-    if family not in _TARGETS:
-        raise ParameterError(f"Unknown family {family!r}; known: {', '.join(_TARGETS)}.")
-    return _TARGETS[family]
+def _named(family: str) -> dict[str, type[Any]]:
+    if family not in SOLVERS:
+        raise ParameterError(f"Unknown family {family!r}; known: {', '.join(SOLVERS)}.")
+    return {kind.name: kind for kind in SOLVERS[family]}
 
 
-def resolve(family: str, solver: str | RowSolver, /, **options: Any) -> RowSolver:
-    """Return the solver with this name and options, or the given solver object itself.
+def resolve(family: str, solver: Any, /, **options: Any) -> RowSolver:
+    """Return the solver with this name and options, the given solver itself, or one made of any object with `solve`.
+
+    Such an object's ``solve(gram, moment, start, seeds)`` gets arrays of shape (n, D, D), (n, D), (n, D) and (n,), and
+    returns points of shape (n, D).
 
     Examples
     --------
     >>> resolve("binary", "local_search", n_starts=4)
     LocalSearch(n_starts=4, time_limit=None)
     """
-    if isinstance(solver, RowSolver):
+    known = _named(family)
+    if not isinstance(solver, str):
+        if not callable(getattr(solver, "solve", None)):
+            raise ParameterError(
+                f"A {family} solver is a name ({', '.join(known)}) or an object with a method solve(gram, moment, "
+                f"start, seeds), got {solver!r}."
+            )
         if options:
             raise ParameterError("Options go with a solver's name; a solver object already has its own.")
-        if solver.family != family:
-            raise ParameterError(f"A {family} solver is needed, got the {solver.family} solver '{solver.name}'.")
-        return solver
-    known = _family(family)
-    if not isinstance(solver, str) or solver not in known:
-        hint = suggestion(solver, known) if isinstance(solver, str) else ""
+        found = solver if isinstance(solver, RowSolver) else Given(solver, _PROBLEMS[family])
+        if found.family != family:
+            raise ParameterError(f"A {family} solver is needed, got the {found.family} solver '{found.name}'.")
+        return found
+    if solver not in known:
         raise ParameterError(
-            f"Unknown {family} solver {solver!r}; known: {', '.join(known)}, or a solver object.{hint}"
+            f"Unknown {family} solver {solver!r}; known: {', '.join(known)}, or a solver object."
+            f"{suggestion(solver, known)}"
         )
-    module, _, attribute = known[solver].partition(":")
-    cls: type[RowSolver] = getattr(import_module(module), attribute)
+    cls = known[solver]
     for option in options:
         if option not in cls.option_names():
             raise ParameterError(
                 f"Solver '{solver}' has no option '{option}'; it has: {', '.join(cls.option_names()) or 'none'}."
                 f"{suggestion(option, cls.option_names())}"
             )
-    return cls(**options)
+    made: RowSolver = cls(**options)
+    return made

@@ -371,10 +371,12 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
 
 
 def _plain(value: Any) -> Any:
-    """Turn a parameter into JSON: a solver object becomes its name and options."""
+    """Turn a parameter into JSON: a solver becomes its name and options; one from elsewhere stays there."""
     if isinstance(value, RowSolver):
         options = {name: _plain(option) for name, option in value.options().items()}
         return {"family": value.family, "solver": value.name, "options": options}
+    if hasattr(value, "solve"):
+        return "auto"
     if isinstance(value, (np.ndarray, tuple, list)):
         return np.asarray(value).tolist()
     return value.item() if isinstance(value, np.generic) else value

@@ -15,8 +15,7 @@ from kolmogorov.fitting.descent.half_step import USER_SIDE, HalfStep
 from kolmogorov.fitting.descent.objective import Objective
 from kolmogorov.fitting.descent.problem import Problem
 from kolmogorov.fitting.descent.state import State
-from kolmogorov.solvers import resolve
-from kolmogorov.solvers.simplex import active_set as active_set_module
+from kolmogorov.solvers import convex, resolve
 
 
 @given(
@@ -199,8 +198,8 @@ def test_rows_made_and_solved_in_one_call_are_the_same_bits(monkeypatch, kind):
         table = Observations.from_arrays(*of_table, weights=rng.random(table.values.size) + 0.5)
     psi = rng.choice([0.0, 1.0] if kind == "bits" else [-0.2, 0.3, 0.7, 1.2], size=(table.n_items, 4))
     theta = rng.dirichlet(np.ones(4), size=table.n_users)
-    kernel = active_set_module.active_set_rows
-    monkeypatch.setattr(active_set_module, "active_set_rows", lambda *given: (calls.append(1), kernel(*given)))
+    kernel = convex.active_set_rows
+    monkeypatch.setattr(convex, "active_set_rows", lambda *given: (calls.append(1), kernel(*given)))
     step = HalfStep(resolve("simplex", "active_set"), 2.0, np.full(4, 0.25), seed=0, sweep=1, side=USER_SIDE)
     with Threads(4) as dealer:
         apart = step.run(table.rows, psi, theta, dealer)

@@ -13,7 +13,7 @@ from kolmogorov.kernels.binary.lifting import lift
 from kolmogorov.kernels.binary.newton import hessian_times, hessian_weights
 from kolmogorov.problems import BinaryQP, Status
 from kolmogorov.solvers import names, resolve
-from kolmogorov.solvers.binary.sdr import correlation_sdp
+from kolmogorov.solvers.sdr import correlation_sdp
 
 #: Kernels that few need take longest to compile.
 pytestmark = pytest.mark.long("solvers beside the usual")

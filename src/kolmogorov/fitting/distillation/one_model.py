@@ -25,7 +25,7 @@ from kolmogorov.fitting.distillation.engine import CompletedTable, CompletionEng
 from kolmogorov.fitting.distillation.only_yes import AveragedDescents
 from kolmogorov.fitting.distillation.placement import LearnedRows, best_pull
 from kolmogorov.solvers import RowSolver, resolve
-from kolmogorov.solvers.binary.auto import EXACT_LIMIT
+from kolmogorov.solvers.binary import EXACT_LIMIT
 from kolmogorov.solvers.registry import usual
 
 #: Sweeps of a descent where nothing else is said; descents of a table, and of one with few rows, whose are short.

@@ -12,8 +12,7 @@ from kolmogorov._support.optional import require
 from kolmogorov._support.typing import Floats, Seeds
 from kolmogorov._support.validation import MOST_ROUNDS, Integer, Positive
 from kolmogorov.kernels.binary.lifting import best_rounding, lift
-from kolmogorov.solvers.contract import Batch
-from kolmogorov.solvers.families import BinarySolver
+from kolmogorov.solvers.contract import Batch, BinarySolver
 from kolmogorov.solvers.stopping import go_on, stop_cell
 
 

@@ -1,4 +1,12 @@
-"""Problems from files: the Biq Mac sparse format, and NumPy archives."""
+"""Binary quadratic programs on their own: minimise x^T S x - 2 x^T v over {0,1}^D, for any real symmetric S.
+
+Examples
+--------
+>>> from kolmogorov import bqp
+>>> solution = bqp.solve([[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0])
+>>> solution.x.tolist(), solution.value, solution.status.value
+([0.0, 1.0], -1.0, 'optimal')
+"""
 
 from __future__ import annotations
 
@@ -6,12 +14,64 @@ import os
 import zipfile
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from kolmogorov._support.optional import require
 from kolmogorov.errors import DataError, FileFormatError
-from kolmogorov.problems import BinaryQP
-from kolmogorov.problems.quadratic import MOST_VARIABLES
+from kolmogorov.problems import MOST_VARIABLES, BinaryQP, QuadraticProgram, Solution, Status, row_count
+from kolmogorov.solvers import RowSolver, resolve
+
+__all__ = ["BinaryQP", "Solution", "Status", "from_dimod", "read", "solve"]
+
+
+def solve(
+    S: ArrayLike | BinaryQP,
+    v: ArrayLike | None = None,
+    *,
+    solver: str | RowSolver = "auto",
+    start: ArrayLike | None = None,
+    random_state: Any = 0,
+    **options: Any,
+) -> Solution:
+    """Minimise x^T S x - 2 x^T v over x in {0,1}^D.
+
+    Parameters
+    ----------
+    S : array-like of shape (D, D) or BinaryQP
+        Real and symmetric, definite or not; dense or sparse. Numbers of size up to 1e100 / D^2 are accepted.
+    v : array-like of shape (D,), optional
+        Zero by default; not given with a `BinaryQP`.
+    solver : str or solver object
+        `kolmogorov.solvers.names("binary")` lists them; `docs/solvers.md` says which when.
+    start : array-like of shape (D,), optional
+        A point of the set for the solvers that start from one.
+    random_state : int, Generator or None
+        Seed of the solvers that draw random numbers.
+    **options
+        Of the solver.
+
+    Examples
+    --------
+    >>> solve([[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0], solver="enhanced_gd", gamma=100).x.tolist()
+    [0.0, 1.0]
+    """
+    # A problem on its own deserves more work than one of thousands in a sweep.
+    more = {"thorough": True} if isinstance(solver, str) and solver == "auto" else {}
+    method = resolve("binary", solver, **more, **options)
+    return method.solve(_problem(S, v), start=start, random_state=random_state)
+
+
+def _problem(S: Any, v: ArrayLike | None) -> BinaryQP:
+    if isinstance(S, BinaryQP):
+        if v is not None:
+            raise DataError("A BinaryQP has its own moment; 'v' goes with a matrix.")
+        return S
+    if isinstance(S, QuadraticProgram):
+        raise DataError(f"A BinaryQP or a matrix is expected, got a {type(S).__name__}.")
+    return BinaryQP(S, np.zeros(row_count(S)) if v is None else v)
 
 
 def read(path: str | os.PathLike[str]) -> BinaryQP:
@@ -94,3 +154,30 @@ def _read_sparse(path: Path) -> BinaryQP:
         seen.add((min(i, j), max(i, j)))
         matrix[i - 1, j - 1] = matrix[j - 1, i - 1] = value
     return BinaryQP(matrix, np.zeros(size))
+
+
+def from_dimod(bqm: Any) -> BinaryQP:
+    """Turn a dimod binary quadratic model into a problem; variables keep the order of ``bqm.variables``.
+
+    A spin model is rewritten in bits first. The value of a point is the model's energy, offset included.
+
+    Examples
+    --------
+    >>> import dimod
+    >>> problem = from_dimod(dimod.BinaryQuadraticModel({"a": -1.0}, {("a", "b"): 2.0}, 0.5, "BINARY"))
+    >>> problem.value([1, 0])
+    -0.5
+    """
+    dimod = require("dimod", extra="qubo", purpose="from_dimod")
+    if not isinstance(bqm, dimod.BinaryQuadraticModel):
+        raise DataError(f"Expected a dimod.BinaryQuadraticModel, got {type(bqm).__name__}.")
+    model = bqm.change_vartype("BINARY", inplace=False)
+    position = {variable: k for k, variable in enumerate(model.variables)}
+    if len(position) > MOST_VARIABLES:
+        raise DataError(f"A problem may have at most {MOST_VARIABLES:,} variables, this model has {len(position):,}.")
+    gram = np.zeros((len(position), len(position)))
+    for (left, right), bias in model.quadratic.items():
+        gram[position[left], position[right]] += bias / 2.0
+        gram[position[right], position[left]] += bias / 2.0
+    moment = np.array([-model.linear[variable] / 2.0 for variable in model.variables], dtype=np.float64)
+    return BinaryQP(gram, moment, float(model.offset))

@@ -1,10 +1,11 @@
-"""What the quadratic programs share: a symmetric matrix, a vector, and the value of a point."""
+"""The small problems behind every half-step, as immutable values: a quadratic program for each set, and its answer."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,6 +39,7 @@ class QuadraticProgram:
     at most 20,000.
     """
 
+    family: ClassVar[str]
     gram: Floats
     moment: Floats
     offset: float
@@ -73,11 +75,189 @@ class QuadraticProgram:
         point = self._point(x)
         return float(point @ self.gram @ point - 2.0 * (point @ self.moment)) + self.offset
 
+    @classmethod
+    def first(cls, size: int) -> Floats:
+        """Return the point from which solvers start where none is given."""
+        return np.zeros(size)
+
+    @classmethod
+    def nearest(cls, point: Floats) -> Floats:
+        """Return the point of the set nearest to one that lies between points of the set."""
+        return point
+
+    @classmethod
+    def check_points(cls, points: Floats, name: str) -> None:
+        """Raise where points are not in the set."""
+        raise NotImplementedError
+
     def _point(self, x: ArrayLike) -> Floats:
         point = real_array(x, "x", ndim=1)
         if point.size != self.size:
             raise DataError(f"'x' must have {self.size} entries, one per variable, got {point.size}.")
         return point
+
+
+class BinaryQP(QuadraticProgram):
+    """Minimise x^T gram x - 2 x^T moment over x in {0,1}^D.
+
+    Examples
+    --------
+    >>> problem = BinaryQP([[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0])
+    >>> problem.value([0, 1])
+    -1.0
+    """
+
+    family = "binary"
+
+    @classmethod
+    def nearest(cls, point: Floats) -> Floats:
+        """Return the point of the set nearest to one that lies between points of the set."""
+        return (point > 0.5).astype(np.float64)
+
+    @classmethod
+    def check_points(cls, points: Floats, name: str) -> None:
+        """Raise where points are not in the set."""
+        if not ((points == 0.0) | (points == 1.0)).all():
+            raise DataError(f"{name} must hold only 0 and 1.")
+
+
+class SimplexQP(QuadraticProgram):
+    """Minimise x^T gram x - 2 x^T moment over x >= 0, sum(x) = 1. `gram` is positive semidefinite.
+
+    Examples
+    --------
+    >>> problem = SimplexQP([[1.0, 0.0], [0.0, 1.0]], [0.5, 0.5])
+    >>> problem.value([0.5, 0.5]), problem.gap([0.5, 0.5])
+    (-0.5, 0.0)
+    """
+
+    family = "simplex"
+
+    def __init__(self, gram: ArrayLike, moment: ArrayLike, offset: float = 0.0) -> None:
+        super().__init__(gram, moment, offset)
+        least = float(np.linalg.eigvalsh(self.gram)[0])
+        if least < -1e-9 * max(float(np.abs(self.gram).max()), 1e-300):
+            raise DataError(
+                f"'gram' must be positive semidefinite for a problem on the simplex; its least eigenvalue is {least:g}."
+            )
+
+    @classmethod
+    def first(cls, size: int) -> Floats:
+        """Return the point from which solvers start where none is given."""
+        return np.full(size, 1.0 / size)
+
+    @classmethod
+    def check_points(cls, points: Floats, name: str) -> None:
+        """Raise where points are not in the set."""
+        if not (points >= 0).all() or np.abs(points.sum(axis=-1) - 1.0).max() > 1e-9:
+            raise DataError(f"{name} must be non-negative and sum to 1.")
+
+    def gap(self, x: ArrayLike) -> float:
+        """Return the Frank-Wolfe gap; value(x) lies at most twice this above the optimum."""
+        point = self._point(x)
+        gradient = self.gram @ point - self.moment
+        return float(gradient @ point - gradient.min())
+
+
+class BoxQP(QuadraticProgram):
+    """Minimise x^T gram x - 2 x^T moment over x in [0,1]^D. `gram` is positive semidefinite.
+
+    Examples
+    --------
+    >>> BoxQP([[1.0]], [0.5]).value([0.5])
+    -0.25
+    """
+
+    family = "box"
+
+    @classmethod
+    def first(cls, size: int) -> Floats:
+        """Return the point from which solvers start where none is given."""
+        return np.full(size, 0.5)
+
+    @classmethod
+    def check_points(cls, points: Floats, name: str) -> None:
+        """Raise where points are not in the set."""
+        if not ((points >= 0.0) & (points <= 1.0)).all():
+            raise DataError(f"{name} must lie in [0, 1].")
+
+
+class RidgeQP(QuadraticProgram):
+    """Minimise x^T gram x - 2 x^T moment over all x. `gram` is positive semidefinite.
+
+    Examples
+    --------
+    >>> RidgeQP([[2.0]], [1.0]).value([0.5])
+    -0.5
+    """
+
+    family = "ridge"
+
+    @classmethod
+    def check_points(cls, points: Floats, name: str) -> None:
+        """Raise where points are not in the set."""
+        if not np.isfinite(points).all():
+            raise DataError(f"{name} must be finite.")
+
+
+class Status(Enum):
+    """How much is known about a solution."""
+
+    OPTIMAL = "optimal"  #: proved to the solver's tolerance
+    FEASIBLE = "feasible"  #: a point of the set; no proof that it is the best
+    ITERATION_LIMIT = "iteration_limit"  #: stopped before the solver's own criterion was met
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A solved problem.
+
+    Attributes
+    ----------
+    x : ndarray of shape (D,)
+    value : float
+        The problem's value at `x`.
+    lower_bound : float or None
+        No point of the set has a value below this, where the solver can tell.
+    status : Status
+    seconds : float
+    iterations : int or None
+    n_evd, n_lanczos : int or None
+        Eigendecompositions that the method made, those of line searches included: full ones, and Lanczos runs. The one
+        from which `lower_bound` and `gradient_norm` are taken at the end is not among them.
+    gradient_norm : float or None
+        Norm of the dual's gradient at the end, from a full EVD.
+    nodes : int or None
+        Of a search tree.
+    phases : dict or None
+        Iterations of the enhanced gradient descent in its phases I-A, I-B, II-A, II-B.
+    dual : ndarray of shape (D + 1,) or None
+        Final dual variables.
+    trace : ndarray or None
+        With the option ``trace=True``: the dual value at the start and after every iteration.
+    dual_trace : ndarray or None
+        The dual points that belong to `trace`.
+    """
+
+    x: Floats
+    value: float
+    lower_bound: float | None
+    status: Status
+    seconds: float
+    iterations: int | None = None
+    n_evd: int | None = None
+    n_lanczos: int | None = None
+    gradient_norm: float | None = None
+    nodes: int | None = None
+    phases: dict[str, int] | None = None
+    dual: Floats | None = None
+    trace: Floats | None = None
+    dual_trace: Floats | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """Value minus lower bound, where there is a bound."""
+        return None if self.lower_bound is None else self.value - self.lower_bound
 
 
 def real_array(values: Any, name: str, ndim: int) -> Floats:

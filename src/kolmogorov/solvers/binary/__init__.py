@@ -1,1 +1,0 @@
-"""Solvers over {0,1}^D."""

@@ -1,1 +1,0 @@
-"""Solvers over the box [0,1]^D."""

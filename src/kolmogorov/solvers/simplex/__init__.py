@@ -1,1 +1,0 @@
-"""Solvers over the probability simplex."""
