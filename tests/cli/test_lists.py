@@ -43,10 +43,9 @@ def test_something_of_another_model_makes_another_model(shell, clicks, tmp_path)
     for option in (["--point"], ["--levels", "2"], ["--learn-from", "ratings"]):
         assert shell("fit", clicks, "--only-yes", "--events", 2, *option, "-q", "-o", path).exit_code == 0
         assert type(km.load(path)) is km.KolmogorovModel
-    for wrong in (["--chains", 2], ["--checkpoint", tmp_path / "c.km"]):
-        refused = shell("fit", clicks, "--only-yes", *wrong, "-o", path)
-        assert refused.exit_code == 2
-        assert wrong[0] in refused.output
+    refused = shell("fit", clicks, "--only-yes", "--chains", 2, "-o", path)
+    assert refused.exit_code == 2
+    assert "--chains" in refused.output
 
 
 def test_verbs_work_on_lists(shell, clicks, saved, tmp_path):

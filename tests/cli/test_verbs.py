@@ -343,6 +343,7 @@ def test_options_of_the_other_fit_are_refused(ratings, tmp_path):
         ("--levels", "chances", "--chains", 2): "--chains:",
         ("--learn-from", "draws", "--item-reg", 1): "--item-reg:",
         ("--learn-from", "draws", "--prior", "uniform"): "--prior:",
+        ("--learn-from", "draws", "--checkpoint", tmp_path / "c"): "--checkpoint:",
     }
     for options, named in wrong.items():
         result = run("fit", ratings, *options, "-o", tmp_path / "x.km")

@@ -306,26 +306,6 @@ def test_checkpoints_go_from_a_cluster_to_none_and_back(client, table, tmp_path)
         same(KolmogorovModel(**SMALL, checkpoint=path, execution=second).fit(table), here)
 
 
-def test_chains_that_were_under_way_go_on_as_tasks(client, table, tmp_path, monkeypatch):
-    options = {"n_events": 3, "n_chains": 2, "burn_in": 3, "n_samples": 4, "random_state": 0}
-    train, test = table.split(0.2, random_state=0)
-    whole, shown = planned(**options), []
-    whole.set_params(callback=lambda draw: shown.append(draw.rmse)).fit(train, test=test)
-
-    def stop(draw):
-        if (draw.chain, draw.sweep) == (1, 5):
-            raise KeyboardInterrupt
-
-    path = tmp_path / "c.ckpt"
-    monkeypatch.setattr("kolmogorov.sampling.checkpoint.ChainCheckpoint.pause", 0.0)
-    with pytest.raises(KeyboardInterrupt):
-        planned(**options, checkpoint=path, callback=stop).fit(train)
-    draws = []
-    rest = planned(**options, checkpoint=path, execution=Dask(client), callback=draws.append)
-    assert (rest.fit(train, test=test).posterior_.theta == whole.posterior_.theta).all()
-    assert draws[-1].rmse == pytest.approx(shown[-1])
-
-
 def test_names_of_features_do_not_outlive_their_table(client, table):
     pandas = pytest.importorskip("pandas")
     model = KolmogorovModel(**SMALL, execution=Dask(client)).fit(pandas.DataFrame({"a": [1.0, 0.0], "b": [0.0, 1.0]}))
@@ -430,19 +410,16 @@ def test_things_that_need_a_cluster_or_must_not_have_one(client, table):
 # --- chains ------------------------------------------------------------------------------------------------------
 
 
-def test_chains_on_a_cluster(client, table, tmp_path):
+def test_chains_on_a_cluster(client, table):
     options = {"n_events": 3, "n_chains": 3, "burn_in": 5, "n_samples": 3, "random_state": 0}
     train, test = table.split(0.2, random_state=0)
     here = planned(**options).fit(train)
     draws = []
-    model = planned(**options, execution=Dask(client), callback=draws.append)
-    there = model.set_params(checkpoint=tmp_path / "c.ckpt").fit(train, test=test)
+    there = planned(**options, execution=Dask(client), callback=draws.append).fit(train, test=test)
     for name in ("theta", "psi", "noise"):
         assert (getattr(here.posterior_, name) == getattr(there.posterior_, name)).all()
     assert [(draw.chain, draw.sweep) for draw in draws] == [(0, 8), (1, 8), (2, 8)]
     assert draws[-1].rmse > 0
-    again = planned(**options, checkpoint=tmp_path / "c.ckpt").fit(train)
-    assert (again.posterior_.theta == here.posterior_.theta).all()
 
 
 @pytest.fixture

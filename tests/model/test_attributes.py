@@ -131,15 +131,6 @@ def test_the_same_bits_on_any_number_of_threads(planted):
     assert (one.fitted_.item_attributes.slopes == two.fitted_.item_attributes.slopes).all()
 
 
-def test_a_checkpoint_belongs_to_its_attributes(planted, tmp_path):
-    table, path = planted.table(), tmp_path / "chains"
-    kept = km.BayesianKolmogorovModel(4, **SHORT, checkpoint=path).fit(table, items=planted.items)
-    again = km.BayesianKolmogorovModel(4, **SHORT, checkpoint=path).fit(table, items=planted.items)
-    assert (kept.fitted_.psi == again.fitted_.psi).all()
-    with pytest.raises(FileFormatError, match="another fit"):
-        km.BayesianKolmogorovModel(4, **SHORT, checkpoint=path).fit(table)
-
-
 def test_what_cannot_be_done_is_told(planted, model):
     table = planted.table()
     plain = fitted(table)

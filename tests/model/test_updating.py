@@ -137,9 +137,7 @@ def test_what_is_removed_is_gone(fitted, kind, tmp_path):
     assert bits(km.load(tmp_path / "after.km")) == bits(model)
 
 
-@pytest.mark.parametrize(
-    "kind", ["two", "chances", "rated", "rated chances", "draws", "stars", "few answers", "two levels"]
-)
+@pytest.mark.parametrize("kind", ["two", "chances", "rated", "rated chances", "draws", "stars", "two levels"])
 def test_a_correction_moves_what_it_corrects(fitted, kind):
     path, known, _ = fitted[kind]
     model = km.load(path).set_params(random_state=0)

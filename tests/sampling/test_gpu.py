@@ -72,7 +72,6 @@ def test_a_sweep_draws_what_chains_on_threads_do(table, cuda, monkeypatch, weigh
         yours = chain.sweep(state, 2, learning=False)
         assert np.array_equal(mine.psi, yours.psi)
         np.testing.assert_allclose(mine.theta, yours.theta, atol=1e-5)
-        mine.validate(table.n_users, table.n_items, 4, levels)
 
 
 def test_priors_are_learned_from_what_was_drawn(table, cuda):
@@ -131,7 +130,6 @@ def test_what_is_kept_is_what_chains_on_threads_keep(table, cuda):
             assert np.array_equal(getattr(mine, name), getattr(yours, name))
             assert getattr(mine, name).dtype == getattr(yours, name).dtype
         assert mine.priors == pytest.approx(yours.priors)
-        mine.validate(table.n_users, table.n_items, 4, LEVELS)
 
 
 def _prior_state(table, chain):
@@ -226,26 +224,6 @@ def test_a_fit_is_the_same_from_run_to_run_and_in_waves(table, cuda, monkeypatch
     assert (models[0].posterior_.levels.size == 2) is (levels == 2)
 
 
-def test_a_checkpoint_goes_on_to_the_same_draws(table, cuda, monkeypatch, tmp_path):
-    whole = planned(4, execution=cuda, **SHORT).fit(table)
-
-    def broken(draw):
-        if draw.sweep == 7:
-            raise RuntimeError("cut")
-
-    monkeypatch.setattr("kolmogorov.sampling.checkpoint.ChainCheckpoint.pause", 0.0)
-    kept = {"checkpoint": tmp_path / "chains.km", "execution": cuda, **SHORT}
-    with pytest.raises(RuntimeError, match="cut"):
-        planned(4, callback=broken, **kept).fit(table)
-    cut = kept["checkpoint"].read_bytes()
-    model = planned(4, **kept).fit(table)
-    assert np.array_equal(model.posterior_.psi, whole.posterior_.psi)
-    np.testing.assert_allclose(model.posterior_.theta, whole.posterior_.theta, atol=1e-4)
-    kept["checkpoint"].write_bytes(cut)
-    on_threads = planned(4, **kept | {"execution": None}).fit(table)
-    assert on_threads.posterior_.n_chains == 3
-
-
 @pytest.mark.parametrize("levels", [2, "chances"])
 def test_one_model_is_learned_from_draws_of_a_gpu(table, cuda, monkeypatch, levels):
     for name, size in (("SHORT_BURN_IN", 10), ("SHORT_SAMPLES", 5)):
@@ -302,7 +280,6 @@ def test_a_sweep_of_hidden_ratings_draws_what_chains_on_threads_do(cuda, monkeyp
         assert np.array_equal(mine.psi, yours.psi)
         np.testing.assert_allclose(mine.theta, yours.theta, atol=1e-4)
         np.testing.assert_allclose(mine.noise, NOISE, rtol=1e-6)
-        mine.validate(table.n_users, table.n_items, 4, HIDDEN_LEVELS)
     assert set(batch.numbers()) == {"concentration"}
 
 

@@ -32,7 +32,6 @@ def test_a_state_is_made_of_a_draw_and_its_table(kind):
     plan = Plan(n_events=3, n_chains=1, burn_in=5, n_samples=2, thin=1, n_features=3, likelihood=kind, levels=levels)
     chain = ChainSource(plan, after, pattern_features(after, 3), 7).chain(0, Threads(1))
     state = taken_up(drawn, 2, change, chain)
-    state.validate(after.n_users, after.n_items, 3, drawn.levels)
     known = change.users >= 0
     assert np.allclose(state.theta[known], drawn.theta[2][change.users[known]], atol=1e-6)
     assert np.allclose(state.psi[change.items >= 0], drawn.psi[2][change.items[change.items >= 0]])

@@ -11,7 +11,7 @@ from kolmogorov.cli.options import given_of, refuse_given
 
 #: Options of a single model, and those of its descent over ratings.
 _SINGLE = ("only_yes", "learn_from", "user_solver", "item_solver", "max_iter", "tol", "n_init")
-_OF_RATINGS = ("user_reg", "item_reg", "prior")
+_OF_RATINGS = ("user_reg", "item_reg", "prior", "checkpoint")
 _POINT = (*_SINGLE, *_OF_RATINGS)
 #: Events of one model with --only-yes: lists gain by more than can be read at a glance (benchmarks/only_yes.py).
 _LISTING_EVENTS = 48
@@ -36,7 +36,7 @@ def unfitted_model(options: dict[str, Any], **common: Any) -> Any:
 
     if _wants_lists(options, common["execution"]):
         return _lists(options, common)
-    given = common | {name: options[name] for name in ("levels", "checkpoint")}
+    given = common | {"levels": options["levels"]}
     kind: Any = KolmogorovModel
     if _wants_draws(options, common["execution"]):
         kind = BayesianKolmogorovModel
@@ -64,7 +64,6 @@ def _lists(options: dict[str, Any], common: dict[str, Any]) -> Any:
     from kolmogorov.model.lists import ListModel
 
     refuse_given(_CHAINS, "goes only with --bayes, but --only-yes fits lists")
-    refuse_given(["checkpoint"], "does not go with --only-yes, which has none, unless --point is given, too")
     given = {name: common[name] for name in ("n_events", "random_state", "n_jobs")}
     return ListModel(**{name: value for name, value in given.items() if value is not None})
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
-import os
 from collections.abc import Callable
 from typing import Any, Literal, Self
 
@@ -105,8 +103,6 @@ class BayesianKolmogorovModel(EventModel):
         Called with a `SamplingProgress` after every sweep of every chain, on a cluster after every chain; returning
         True ends sampling, at the first draw kept if there is none yet. Chains that are ended early are left out unless
         none is through.
-    checkpoint : path, optional
-        File from which a killed fit goes on.
     verbose : int
 
     Attributes
@@ -140,7 +136,6 @@ class BayesianKolmogorovModel(EventModel):
         n_jobs: int | None = -1,
         execution: Cuda | Dask | None = None,
         callback: Callable[[SamplingProgress], Any] | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_events = n_events
@@ -156,7 +151,6 @@ class BayesianKolmogorovModel(EventModel):
         self.n_jobs = n_jobs
         self.execution = execution
         self.callback = callback
-        self.checkpoint = checkpoint
         self.verbose = verbose
 
     fitted_: Posterior
@@ -205,8 +199,6 @@ class BayesianKolmogorovModel(EventModel):
             self._plan(table),
             base_seed(self.random_state),
             self._on_draw,
-            checkpoint=self.checkpoint,
-            fixed_seed=isinstance(self.random_state, numbers.Integral),
             test=None if test is None else test.rescaled(table.scale),
             max_seconds=None if self.max_seconds is None else float(self.max_seconds),
             known=TableAttributes.read(users, items, (table.users, table.items)),

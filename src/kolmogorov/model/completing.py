@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import replace
 from typing import Any
 
@@ -61,6 +60,11 @@ def completed(
 
     Where only yes is recorded descents complete the table instead. `beside` are frames of attributes.
     """
+    if model.checkpoint is not None:
+        raise ParameterError(
+            "'checkpoint' is for learning from ratings, which may take hours. Leave it out, or set "
+            "learn_from='ratings'."
+        )
     table.rows.check_intact()
     only_yes = model.unobserved != 0.0
     check_trainable(table, only_yes=only_yes)
@@ -76,11 +80,6 @@ def completed(
 
 
 def _of_only_yes(model: Any, table: Observations, keep_interrupted: bool) -> tuple[AveragedDescents, bool]:
-    if model.checkpoint is not None:
-        raise ParameterError(
-            "'checkpoint' is for chains and for learning from ratings; a table in which only yes is recorded is "
-            "completed without chains. Leave it out, or set learn_from='ratings'."
-        )
     usual = usual_weight(len(table), table.n_users * table.n_items)
     weight = usual if model.unobserved == "auto" else float(model.unobserved)
     seed = base_seed(model.random_state)
@@ -99,8 +98,6 @@ def _of_chains(
     sizes = replace(sizes, n_events=told_apart(table, sizes.n_events, sizes.n_features, model.n_jobs))
     grid = level_grid("auto", table, likelihood, sizes.n_events)
     plan = Plan(**vars(sizes), likelihood=likelihood, levels=grid)
-
-    fixed = isinstance(model.random_state, numbers.Integral)
     known = TableAttributes.read(*beside, (table.users, table.items))
-    drawing = Drawing(plan, base_seed(model.random_state), model._on_draw, model.checkpoint, fixed, known=known)
+    drawing = Drawing(plan, base_seed(model.random_state), model._on_draw, known=known)
     return drawing.run(table, execution, keep_interrupted=keep_interrupted)

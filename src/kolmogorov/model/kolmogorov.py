@@ -106,8 +106,8 @@ class KolmogorovModel(EventModel):
         From ratings: a row keeps its point where its solver finds a worse one, and a sweep that raises the objective is
         undone. False is the paper's Algorithm 4 to the letter, whose error may rise.
     checkpoint : path, optional
-        File from which a killed fit goes on, to end with the same bits as one that was never interrupted: the draws so
-        far, or from ratings the state after every sweep.
+        From ratings: file of the state after every sweep, from which a killed fit goes on, to end with the same bits as
+        one that was never interrupted.
 
     Attributes
     ----------

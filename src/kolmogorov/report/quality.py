@@ -63,7 +63,9 @@ def tested(model: Subject, fresh: Observations) -> Test | str:
         if len(whole) < FEW:
             return "There are too few observations for a test."
         train, fresh = whole.split(test_size=0.2, random_state=0, by="user" if only_yes else "entry")
-        again: Any = clone(model).set_params(random_state=0, checkpoint=None, callback=None)
+        again: Any = clone(model).set_params(random_state=0, callback=None)
+        if not again._has_draws:
+            again.set_params(checkpoint=None)
         try:
             # Of a fit that Ctrl-C ended early the page would tell a quality that is not the model's.
             model = again.fit(train) if again._has_draws else again._fit(train, keep_interrupted=False)

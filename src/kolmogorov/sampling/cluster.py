@@ -12,7 +12,7 @@ from kolmogorov.execution import Dask, Threads
 from kolmogorov.sampling.chains.running import RunningChain, swept
 from kolmogorov.sampling.chains.source import ChainSource
 from kolmogorov.sampling.chains.start import started
-from kolmogorov.sampling.chains.state import ChainState, Sample, SamplerState
+from kolmogorov.sampling.chains.state import Sample, SamplerState
 from kolmogorov.sampling.features import Features
 from kolmogorov.sampling.plan import Plan
 
@@ -32,13 +32,9 @@ class ClusterGroup:
         """Wait for the tasks; return, for each sweep that the plan keeps, the models of all chains."""
         return [list(models) for models in zip(*self._dask.gather(self._tasks), strict=True)]
 
-    def states(self) -> list[ChainState]:
-        """Return nothing: where chains end is not sent back."""
-        return []
-
 
 class ClusterGroups:
-    """Every chain that is still to run is a task from the first group on; those under way are one group."""
+    """Every chain is a task from the first group on."""
 
     def __init__(self, dask: Dask, source: ChainSource) -> None:
         self._dask, self._source = dask, source
@@ -47,33 +43,18 @@ class ClusterGroups:
     @contextmanager
     def __call__(self, progress: SamplerState) -> Iterator[ClusterGroup]:
         """Open the next group."""
-        n = len(progress.next_numbers(self._source.plan.n_chains, at_once=1))
         if self._tasks is None:
-            self._tasks = self._submitted(progress)
-        group, self._tasks = self._tasks[:n], self._tasks[n:]
-        yield ClusterGroup(self._dask, group)
+            self._tasks = self._submitted()
+        yield ClusterGroup(self._dask, [self._tasks[progress.chain]])
 
-    def _submitted(self, progress: SamplerState) -> list[Any]:
+    def _submitted(self) -> list[Any]:
         dask, source = self._dask, self._source
-        held = dask.hold("load-table", source.table), dask.hold("load-features", source.features)
-        tasks = []
-        for place, number in enumerate(range(progress.chain, source.plan.n_chains)):
-            begun = (progress.current[place], progress.sweep) if place < len(progress.current) else (None, 0)
-            tasks.append(dask.submit("sample-chain", sampled, source.plan, *held, source.seed, number, *begun))
-        return tasks
+        given = source.plan, dask.hold("load-table", source.table), dask.hold("load-features", source.features)
+        return [dask.submit("sample-chain", sampled, *given, source.seed, k) for k in range(source.plan.n_chains)]
 
 
-def sampled(
-    plan: Plan,
-    table: Observations,
-    features: Features,
-    seed: int,
-    number: int,
-    state: ChainState | None = None,
-    done: int = 0,
-) -> list[Sample]:
-    """Run one chain to its end, on one thread, from its start or from a state after some sweeps; what a task does."""
+def sampled(plan: Plan, table: Observations, features: Features, seed: int, number: int) -> list[Sample]:
+    """Run one chain to its end, on one thread; what a task does."""
     with one_blas_thread(), Threads(1) as dealer:
         chain = ChainSource(plan, table, features, seed).chain(number, dealer)
-        running = RunningChain(chain, state or started([chain], dealer)[0])
-        return swept(running, range(done + 1, plan.n_sweeps + 1), plan)
+        return swept(RunningChain(chain, started([chain], dealer)[0]), range(1, plan.n_sweeps + 1), plan)

@@ -1,4 +1,4 @@
-"""Chains from their start to their last draw, with callbacks, checkpoints and a limit of time, wherever they run."""
+"""Chains from their start to their last draw, with callbacks and a limit of time, wherever they run."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ from kolmogorov.fitted.emission import chances_of_yes, hides_ratings
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.sampling.chains.running import threaded_group
 from kolmogorov.sampling.chains.source import ChainSource, chain_kind
-from kolmogorov.sampling.chains.state import ChainState, Sample, SamplerState
-from kolmogorov.sampling.checkpoint import ChainCheckpoint
+from kolmogorov.sampling.chains.state import Sample, SamplerState
 from kolmogorov.sampling.cluster import ClusterGroups
 from kolmogorov.sampling.features import Features
 from kolmogorov.sampling.gpu import gpu_group
@@ -66,9 +65,6 @@ class ChainGroup(Protocol):
     def run(self, sweeps: range, plan: Plan) -> list[list[Sample]]:
         """Go through some sweeps; return, for each that the plan keeps, the models of all chains."""
 
-    def states(self) -> list[ChainState]:
-        """Return where they are."""
-
 
 def _groups(
     execution: Threads | Cuda | Dask, source: ChainSource
@@ -89,14 +85,13 @@ class Sampler:
     table: Observations
     features: Features
     progress: SamplerState
-    keeper: ChainCheckpoint | None
     test: Observations | None
     on_draw: Callable[[SamplingProgress], bool]
     max_seconds: float | None = None
 
     def __post_init__(self) -> None:
         self._held_out = None if self.test is None else HeldOutError(self.table, self.test, self.plan)
-        self._began = self._written = time.monotonic()
+        self._began = time.monotonic()
         self._n_groups = 0
 
     @property
@@ -127,8 +122,6 @@ class Sampler:
     def run(self, execution: Threads | Cuda | Dask) -> None:
         """Go through the chains, group by group; as many of them run side by side as the execution has room for."""
         progress = self.progress
-        for chain in progress.samples:
-            self._look(*chain)
         with execution as place:
             opened = _groups(place, ChainSource(self.plan, self.table, self.features, progress.seed))
             while progress.chain < self.plan.n_chains and self._worth_another() and not self._enough():
@@ -145,7 +138,6 @@ class Sampler:
         if progress.sweep >= self.plan.n_sweeps:
             progress.chain, progress.sweep, progress.current = progress.chain + len(group), 0, []
             self._n_groups += 1
-            self._write()
         return stopping
 
     def _sweep(self, group: ChainGroup) -> bool:
@@ -154,7 +146,6 @@ class Sampler:
         began = look = time.monotonic()
         timed = self.max_seconds is not None and progress.chain == 0
         trial = progress.sweep + _TRIAL if timed else 0
-        pause = _LOOK if self.keeper is None else min(_LOOK, self.keeper.pause)
         stride, stopping = self.plan.n_sweeps if group.unseen else 1, False
         while progress.sweep < self.plan.n_sweeps:
             last = min(progress.sweep + stride, self.plan.n_sweeps)
@@ -167,13 +158,10 @@ class Sampler:
                 if (stopping or self._left() <= 0.0) and self.kept:
                     return True
             now = time.monotonic()
-            stride = max(1, min(int(pause * len(sweeps) / max(now - look, 1e-9)), _LONGEST))
+            stride = max(1, min(int(_LOOK * len(sweeps) / max(now - look, 1e-9)), _LONGEST))
             look = now
             if last == trial:
                 self._fit_into_time((now - began) / _TRIAL)
-            if self.keeper is not None and last < self.plan.n_sweeps and now - self._written > self.keeper.pause:
-                progress.current = group.states()
-                self._write()
         return False
 
     def _take(self, index: int, kept: Iterator[list[Sample]], told: bool) -> bool:
@@ -184,7 +172,8 @@ class Sampler:
         if self.plan.keeps(index):
             for samples, sample in zip(under_way, next(kept), strict=True):
                 samples.append(sample)
-                self._look(sample)
+                if self._held_out is not None:
+                    self._held_out.add(sample)
         if not told:
             return False
         rmse = None if self._held_out is None else self._held_out.rmse
@@ -202,16 +191,6 @@ class Sampler:
             < plan.enough
         )
 
-    def _look(self, *samples: Sample) -> None:
-        if self._held_out is not None:
-            for sample in samples:
-                self._held_out.add(sample)
-
-    def _write(self) -> None:
-        if self.keeper is not None:
-            self.keeper.write(self.progress)
-        self._written = time.monotonic()
-
     # --- time -----------------------------------------------------------------------------------------------------
 
     def _left(self) -> float:
@@ -220,10 +199,7 @@ class Sampler:
     def _fit_into_time(self, seconds: float) -> None:
         """Shorten the plan to what the time left is enough for, given the seconds of a sweep."""
         begun = self.progress.sweep
-        plan = self.plan.shortened(begun + int(_RESERVE * self._left() / seconds), begun)
-        if plan is not self.plan:
-            # Another run would not come to the same draws.
-            self.plan, self.keeper = plan, None
+        self.plan = self.plan.shortened(begun + int(_RESERVE * self._left() / seconds), begun)
 
     def _worth_another(self) -> bool:
         """Whether another group can be run in the time left, if it takes as long as those before."""

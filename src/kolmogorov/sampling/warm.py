@@ -79,7 +79,7 @@ def drawn_again(posterior: Posterior, change: Change, plan: Plan, seed: int, n_j
 
 def _run(source: ChainSource, states: list[ChainState], n_jobs: int | None) -> Posterior:
     progress = SamplerState(source.seed, samples=[[] for _ in states], current=states)
-    sampler = Sampler(source.plan, source.table, source.features, progress, None, None, lambda _: False)
+    sampler = Sampler(source.plan, source.table, source.features, progress, None, lambda _: False)
     sampler.run(Threads(n_jobs))
     return checked(sampler.posterior())
 

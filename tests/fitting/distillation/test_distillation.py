@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import kolmogorov as km
 import naive
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
-from kolmogorov.errors import ConvergenceWarning, FileFormatError, ParameterError
+from kolmogorov.errors import ConvergenceWarning, ParameterError
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.point import Pull, Sweep
 from kolmogorov.fitted.posterior import Posterior
@@ -559,9 +559,10 @@ def test_ctrl_c_in_the_descents_of_only_yes_keeps_those_that_are_done():
     assert len(model.history_) > 0
 
 
-def test_a_checkpoint_of_only_yes_is_refused(tmp_path):
-    model = KolmogorovModel(3, unobserved=0.2, random_state=0, checkpoint=tmp_path / "c.km")
-    with pytest.raises(ParameterError, match="completed without chains"):
+@pytest.mark.parametrize("unobserved", [0.0, 0.2])
+def test_a_checkpoint_goes_with_ratings_alone(tmp_path, unobserved):
+    model = KolmogorovModel(3, unobserved=unobserved, random_state=0, checkpoint=tmp_path / "c.km")
+    with pytest.raises(ParameterError, match="'checkpoint' is for learning from ratings"):
         model.fit(visits())
 
 
@@ -654,41 +655,6 @@ def test_ctrl_c_in_the_descent_keeps_the_best_so_far(table):
     two = KolmogorovModel(3, **options, max_iter=2).fit(table)
     np.testing.assert_array_equal(model.theta_, two.theta_)
     assert not two.interrupted_
-
-
-class StoppedError(Exception):
-    pass
-
-
-@pytest.mark.long("chains")
-@pytest.mark.parametrize("last", [(0, 30), (0, 80), (1, 85)])
-def test_a_checkpoint_of_draws_goes_on_to_the_same_bits(table, tmp_path, monkeypatch, last):
-    monkeypatch.setattr("kolmogorov.sampling.checkpoint.ChainCheckpoint.pause", 0.0)
-    path = tmp_path / "draws.ckpt"
-
-    def stop(progress):
-        if (progress.chain, progress.sweep) == last:
-            raise StoppedError
-
-    options = {"random_state": 0, "n_jobs": 1}
-    with pytest.raises(StoppedError):
-        KolmogorovModel(3, **options, checkpoint=path, callback=stop).fit(table)
-    heard = []
-    resumed = KolmogorovModel(3, **options, checkpoint=path, callback=heard.append).fit(table)
-    whole = KolmogorovModel(3, **options).fit(table)
-    chains = [progress for progress in heard if isinstance(progress, SamplingProgress)]
-    assert 0 < len(chains) < 2 * chains[0].n_sweeps
-    np.testing.assert_array_equal(resumed.theta_, whole.theta_)
-    np.testing.assert_array_equal(resumed.psi_, whole.psi_)
-    # What was drawn serves models of any size and set: nothing is drawn again.
-    heard.clear()
-    other = KolmogorovModel(2, levels="chances", **options, checkpoint=path, callback=heard.append).fit(table)
-    assert all(isinstance(progress, Sweep) for progress in heard)
-    again = KolmogorovModel(2, levels="chances", **options).fit(table)
-    np.testing.assert_array_equal(other.theta_, again.theta_)
-    for strange, other in ((1, table), (0, table.split(0.2, random_state=0)[0])):
-        with pytest.raises(FileFormatError, match="checkpoint of another fit"):
-            KolmogorovModel(3, random_state=strange, n_jobs=1, checkpoint=path).fit(other)
 
 
 # --- what is learned from --------------------------------------------------------------------------------------------

@@ -9,10 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from helpers.forgery import forged
 from helpers.planned import planned
 from kolmogorov.data.datasets import planted
-from kolmogorov.errors import ConvergenceWarning, FileFormatError
+from kolmogorov.errors import ConvergenceWarning
 from kolmogorov.fitting.descent.engine import ThreadedEngine
 from kolmogorov.metrics import effective_size, split_rhat
 from kolmogorov.sampling.chains.start import FactorChain
@@ -78,34 +77,6 @@ def test_a_callback_watches_and_ends(ratings):
     assert model.evaluate(test)["rmse"] == pytest.approx(seen[-1].rmse, abs=1e-6)
 
 
-@pytest.fixture
-def written_always(monkeypatch):
-    """Checkpoints are written after every sweep."""
-    monkeypatch.setattr("kolmogorov.sampling.checkpoint.ChainCheckpoint.pause", 0.0)
-
-
-@pytest.mark.usefixtures("written_always")
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_killed_fit_goes_on_to_the_same_draws(ratings, model, tmp_path, n_jobs):
-    path = tmp_path / "chains.ckpt"
-
-    class Killed(Exception):
-        pass
-
-    def kill(draw):
-        if (draw.chain, draw.sweep) == (1, 25):
-            raise Killed
-
-    with pytest.raises(Killed):
-        planned(4, **SMALL, n_jobs=n_jobs, checkpoint=path, callback=kill).fit(ratings)
-    # The chains that were under way go on together, however many threads there are now.
-    resumed = planned(4, **SMALL, n_jobs=3 - n_jobs, checkpoint=path).fit(ratings)
-    assert (resumed.posterior_.theta == model.posterior_.theta).all()
-    assert (resumed.posterior_.noise == model.posterior_.noise).all()
-    with pytest.raises(FileFormatError, match="another fit"):
-        planned(5, **SMALL, checkpoint=path).fit(ratings)
-
-
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize(("levels", "owner", "name"), [("auto", FactorChain, "learn"), (2, ThreadedEngine, "sweep")])
 def test_an_interrupt_during_the_start_of_a_chain_is_not_swallowed(ratings, monkeypatch, n_jobs, levels, owner, name):
@@ -120,80 +91,6 @@ def test_an_interrupt_during_the_start_of_a_chain_is_not_swallowed(ratings, monk
     with pytest.raises(KeyboardInterrupt):
         planned(4, **SMALL | {"levels": levels}, n_jobs=n_jobs).fit(ratings)
     assert next(calls) == 4
-
-
-#: What a state holds of the priors of items and users.
-PRIORS = ("item_slopes", "item_precision", "slopes", "mean")
-
-
-def _cut(name):
-    def change(meta, arrays):
-        arrays[name] = np.ascontiguousarray(arrays[name][..., :-1])
-
-    return change
-
-
-def _put(name, number):
-    def change(meta, arrays):
-        arrays[name].flat[0] = number
-
-    return change
-
-
-HOSTILE = SMALL | {"random_state": None, "n_jobs": 2}
-
-
-@pytest.fixture(scope="module")
-def left(ratings, tmp_path_factory):
-    """What a fit that was killed has left."""
-
-    def stop(draw):
-        if draw.sweep == 25:
-            raise KeyboardInterrupt
-
-    path = tmp_path_factory.mktemp("left") / "c.ckpt"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kolmogorov.sampling.checkpoint.ChainCheckpoint.pause", 0.0)
-        with pytest.raises(KeyboardInterrupt):
-            planned(4, **HOSTILE, checkpoint=path, callback=stop).fit(ratings)
-    return path.read_bytes()
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        *(_cut(f"{name}.0") for name in ("theta", "psi", "noise", "alpha", *PRIORS)),
-        *map(_cut, ["theta0", "psi0", "noise0", "prior_draws.1"]),
-        *(_put(f"{name}.1", np.nan) for name in ("theta", "psi", "noise", "alpha", *PRIORS, "prior_draws")),
-        *(_put(name, 0.0) for name in ("noise.0", "alpha.1", "noise0")),
-        _put("theta0", np.nan),
-        _put("theta.0", 7.0),
-        _put("psi.0", 0.5),
-        _put("psi0", 2),
-        lambda meta, arrays: arrays.pop("item_slopes.1"),
-        lambda meta, arrays: meta["current"][0].update(scale=-1.0),
-        lambda meta, arrays: meta["current"][1].update(scale="x"),
-        lambda meta, arrays: meta["current"][1].update(scale=10**400),
-        lambda meta, arrays: meta["priors"][0].update(concentration=-(10**400)),
-        lambda meta, arrays: meta["current"][0].update(shape=0.0),
-        lambda meta, arrays: meta["current"][0].update(concentration=0.0),
-        lambda meta, arrays: meta.update(current=None),
-        lambda meta, arrays: meta["current"].pop(),
-        lambda meta, arrays: meta["current"].append(meta["current"][0]),
-        lambda meta, arrays: meta.update(sweep=10**9),
-        lambda meta, arrays: meta.update(sweep=2.5),
-        lambda meta, arrays: meta.update(chain=1),
-        lambda meta, arrays: meta.update(seed=None) or meta.update(chain=-1),
-        lambda meta, arrays: meta["priors"].pop(),
-        lambda meta, arrays: meta["priors"][0].update(concentration="no"),
-        lambda meta, arrays: meta["priors"][0].pop("concentration"),
-    ],
-)
-def test_a_hostile_checkpoint_is_refused(tmp_path, ratings, left, change):
-    path = tmp_path / "c.ckpt"
-    path.write_bytes(forged(left, change))
-    with pytest.raises(FileFormatError, match="malformed"):
-        planned(4, **HOSTILE, checkpoint=path).fit(ratings)
 
 
 def test_diagnostics(ratings, model):

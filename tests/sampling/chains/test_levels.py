@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.forgery import forged
 from helpers.planned import planned
 from kolmogorov import Observations
-from kolmogorov.errors import FileFormatError, ParameterError
+from kolmogorov.errors import ParameterError
 from kolmogorov.execution import Dask
 from kolmogorov.sampling.plan import Plan
 
@@ -62,88 +61,6 @@ def test_two_levels_are_those_of_the_paper_from_which_few_answers_go_astray(tabl
     assert model.posterior_.levels.tolist() == values
     assert np.unique(model.posterior_.psi).tolist() == np.float32(values).tolist()
     assert same(model, drawn(tables, likelihood, levels=2, n_jobs=2))
-
-
-@pytest.fixture
-def written_always(monkeypatch):
-    """Checkpoints are written after every sweep."""
-    monkeypatch.setattr("kolmogorov.sampling.checkpoint.ChainCheckpoint.pause", 0.0)
-
-
-class Killed(Exception):
-    pass
-
-
-def killed(tables, likelihood, path, **options):
-    """Leave the checkpoint of a fit that was killed in its sixteenth sweep, after its second draw."""
-
-    def kill(draw):
-        if (draw.chain, draw.sweep) == (1, 17):
-            raise Killed
-
-    with pytest.raises(Killed):
-        drawn(tables, likelihood, checkpoint=path, callback=kill, **options)
-
-
-@pytest.mark.usefixtures("written_always")
-@pytest.mark.parametrize("likelihood", LIKELIHOODS)
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_killed_fit_goes_on_to_the_same_draws(tables, likelihood, tmp_path, n_jobs):
-    killed(tables, likelihood, tmp_path / "c", n_jobs=n_jobs)
-    resumed = drawn(tables, likelihood, checkpoint=tmp_path / "c", n_jobs=3 - n_jobs)
-    assert same(resumed, drawn(tables, likelihood))
-    with pytest.raises(FileFormatError, match="another fit"):
-        drawn(tables, likelihood, checkpoint=tmp_path / "c", levels=2, thin=1)
-
-
-@pytest.fixture(scope="module")
-def left(tables, tmp_path_factory):
-    """What fits that were killed have left."""
-    paths = {likelihood: tmp_path_factory.mktemp("left") / "c" for likelihood in ("gaussian", "bernoulli")}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kolmogorov.sampling.checkpoint.ChainCheckpoint.pause", 0.0)
-        for likelihood, path in paths.items():
-            killed(tables, likelihood, path, n_jobs=2)
-    return {likelihood: path.read_bytes() for likelihood, path in paths.items()}
-
-
-def _cut(name):
-    def change(meta, arrays):
-        arrays[name] = np.ascontiguousarray(arrays[name][..., :-1])
-
-    return change
-
-
-def _put(name, number):
-    def change(meta, arrays):
-        arrays[name].flat[1] = number
-
-    return change
-
-
-@pytest.mark.usefixtures("written_always")
-@pytest.mark.parametrize("likelihood", ["gaussian", "bernoulli"])
-@pytest.mark.parametrize(
-    "change",
-    [
-        *(_cut(f"{name}.0") for name in ("theta", "psi", "item_slopes", "item_precision", "prior_draws")),
-        *(_put(f"{name}.1", np.nan) for name in ("theta", "psi", "item_slopes", "item_precision", "mean")),
-        *(_put(name, number) for name in ("psi.0", "psi0") for number in (99.0, 0.4321)),
-        _put("psi0", np.nan),
-        _put("item_precision.0", 1e12),
-        lambda meta, arrays: arrays.update({"item_precision.0": -arrays["item_precision.0"]}),
-        lambda meta, arrays: meta["current"][0].update(shape=1e9),
-        lambda meta, arrays: meta["current"][1].update(shape=None),
-        lambda meta, arrays: meta["priors"][0].pop("concentration"),
-        lambda meta, arrays: meta["priors"][0].update(more=1.0),
-        lambda meta, arrays: meta["current"].pop(),
-    ],
-)
-def test_a_hostile_checkpoint_is_refused(tables, left, likelihood, tmp_path, change):
-    path = tmp_path / "c"
-    path.write_bytes(forged(left[likelihood], change))
-    with pytest.raises(FileFormatError, match="malformed"):
-        drawn(tables, likelihood, checkpoint=path)
 
 
 @pytest.mark.parametrize("likelihood", ["gaussian", "bernoulli"])

@@ -121,7 +121,7 @@ _MOST_EVENTS = 16
     ),
 )
 @click.option("--test-size", type=Finite(), help="Hold out this share of the ratings and measure errors on it.")
-@click.option("--checkpoint", type=Output(), help="File to continue from after a crash.")
+@click.option("--checkpoint", type=Output(), help="Learning from ratings: file to continue from after a crash.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 @scale_options
 @reading_options

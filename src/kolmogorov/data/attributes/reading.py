@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -86,15 +85,6 @@ class TableAttributes:
 
     def __bool__(self) -> bool:
         return self.users is not None or self.items is not None
-
-    def digest(self) -> str:
-        """Return what tells these attributes from others."""
-        found = hashlib.sha256()
-        for side in (self.users, self.items):
-            if side is not None:
-                found.update(repr(side.columns).encode("utf-8", "surrogatepass"))
-                found.update(np.ascontiguousarray(side.values).tobytes())
-        return found.hexdigest()
 
 
 def block_sizes(columns: Iterable[Attribute]) -> tuple[int, ...]:

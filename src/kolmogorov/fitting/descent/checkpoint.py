@@ -1,8 +1,8 @@
-"""The state of a fit after every sweep, from which a killed fit goes on to the same bits."""
+"""The state of a descent over ratings after every sweep, from which a killed fit goes on to the same bits."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
 
@@ -23,31 +23,19 @@ class FitProgress(Generic[S]):
     seed: int
     init: int
     current: Run[S]
-    best: Run[State] | None = field(default=None)
+    best: Run[State] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """A file that always holds the last whole `FitProgress` of one particular fit.
-
-    Attributes
-    ----------
-    path : Path
-    identity : str
-        Digest of the data and of the parameters that shape the fit. A file of another fit is refused.
-    seed : int or None
-        The seed, which must be the file's; None takes up the file's, whatever it is.
-    shape : (int, int, int)
-        Users, items, events. Compiled code relies on the arrays having it.
-    binary : bool
-        Whether psi holds bits.
-    n_init : int
-        Number of descents of the fit.
-    """
+    """A file that always holds the last whole `FitProgress` of one particular fit."""
 
     path: Path
+    #: Digest of the data and of the parameters that shape the fit. A file of another fit is refused.
     identity: str
+    #: It must be the file's; None takes up the file's, whatever it is.
     seed: int | None
+    #: Users, items, events: compiled code relies on the arrays having it.
     shape: tuple[int, int, int]
     binary: bool
     n_init: int
@@ -55,13 +43,11 @@ class Checkpoint:
     def write(self, progress: FitProgress[State]) -> None:
         """Replace the file."""
         meta = {"identity": self.identity, "seed": progress.seed, "init": progress.init}
-        arrays = {}
+        arrays: dict[str, NDArray[Any]] = {}
         for name, run in (("current", progress.current), ("best", progress.best)):
             if run is not None:
+                arrays |= {f"{name}_{part}": array for part, array in vars(run.state).items()}
                 arrays[f"{name}_history"] = history_array(run.history)
-                arrays[f"{name}_theta"] = run.state.theta
-                arrays[f"{name}_psi"] = run.state.psi
-                arrays[f"{name}_centre"] = run.state.centre
         container.write(self.path, KIND, meta, arrays)
 
     def read(self) -> FitProgress[State] | None:
@@ -69,31 +55,22 @@ class Checkpoint:
         if not self.path.exists():
             return None
         contents, arrays = container.read(self.path, (KIND,))
-        check_identity(contents, self.path, self.identity, self.seed)
+        meta = contents.meta
+        if meta.get("identity") != self.identity or self.seed not in (None, meta.get("seed")):
+            raise FileFormatError(
+                f"{self.path} is the checkpoint of another fit (other data, parameters or seed). Delete it or choose "
+                "another path."
+            )
         try:
-            return self._progress(contents.meta, arrays)
+            seed, init = meta["seed"], meta["init"]
+            if type(seed) is not int or not 0 <= seed < 2**63 or type(init) is not int or not 0 <= init < self.n_init:
+                raise InvariantError("its seed or its start is not valid")
+            best = self._run("best", arrays) if "best_theta" in arrays else None
+            return FitProgress(seed, init, self._run("current", arrays), best)
         except container.DAMAGE as error:
             raise FileFormatError(f"{self.path} is malformed: {error}.") from None
 
-    def _progress(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> FitProgress[State]:
-        seed, init = meta["seed"], meta["init"]
-        if type(seed) is not int or not 0 <= seed < 2**63 or type(init) is not int or not 0 <= init < self.n_init:
-            raise InvariantError("its seed or its start is not valid")
-        runs = {}
-        for name in ("current", "best") if "best_theta" in arrays else ("current",):
-            run = Run(
-                State(arrays[f"{name}_theta"], arrays[f"{name}_psi"], arrays[f"{name}_centre"]),
-                history_of(arrays[f"{name}_history"]),
-            )
-            run.state.validate(*self.shape, binary=self.binary)
-            runs[name] = run
-        return FitProgress(seed, init, runs["current"], runs.get("best"))
-
-
-def check_identity(contents: container.Contents, path: Path, identity: str, seed: int | None) -> None:
-    """Refuse the checkpoint of another fit."""
-    if contents.meta.get("identity") != identity or seed not in (None, contents.meta.get("seed")):
-        raise FileFormatError(
-            f"{path} is the checkpoint of another fit (other data, parameters or seed). Delete it or choose another "
-            "path."
-        )
+    def _run(self, name: str, arrays: dict[str, NDArray[Any]]) -> Run[State]:
+        state = State(*(arrays[f"{name}_{part}"] for part in ("theta", "psi", "centre")))
+        state.validate(*self.shape, binary=self.binary)
+        return Run(state, history_of(arrays[f"{name}_history"]))

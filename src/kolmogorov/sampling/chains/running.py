@@ -75,10 +75,6 @@ class ThreadedGroup:
         found = self._spread(partial(swept, sweeps=sweeps, plan=plan), self._chains)
         return [list(models) for models in zip(*found, strict=True)]
 
-    def states(self) -> list[ChainState]:
-        """Return where they are."""
-        return [running.state for running in self._chains]
-
 
 @contextmanager
 def threaded_group(dealer: Threads, source: ChainSource, progress: SamplerState) -> Iterator[ThreadedGroup]:

@@ -8,18 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.invariants import (
-    LARGEST_NUMBER,
-    LEAST_NUMBER,
-    check_among,
-    check_array,
-    check_between,
-    check_bounded,
-    check_simplex,
-)
 from kolmogorov._support.typing import Floats
-from kolmogorov.errors import InvariantError
-from kolmogorov.sampling.priors import LEAST_SHAPE, MOST_SHAPE, PRIOR_DRAWS, PsiPrior, ThetaPrior
+from kolmogorov.sampling.priors import PsiPrior, ThetaPrior
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +24,6 @@ class Sample:
     psi: NDArray[Any]
     noise: NDArray[np.float32]
     priors: dict[str, float]
-
-    def validate(self, n_users: int, n_items: int, n_events: int, levels: Floats) -> None:
-        """Raise `InvariantError` where this is no model of such a table; for arrays that come from a file."""
-        _check_model(self, np.float32, n_users, n_items, n_events, levels)
-        check_between("the priors", np.array(list(self.priors.values())), LEAST_NUMBER, LARGEST_NUMBER)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,37 +42,6 @@ class ChainState:
     scale: float
     alpha: Floats
     shape: float = 3.0
-
-    def validate(self, n_users: int, n_items: int, n_events: int, levels: Floats) -> None:
-        """Raise `InvariantError` where no chain of such a table can be in this state."""
-        _check_model(self, np.float64, n_users, n_items, n_events, levels)
-        check_array("alpha", self.alpha, np.float64, (n_events,))
-        check_between("the noise's shape", np.array([self.shape]), LEAST_SHAPE, MOST_SHAPE)
-        theta, psi = self.theta_prior, self.psi_prior
-        check_array("the mean", theta.mean, np.float64, (n_events,))
-        check_array("the draws", theta.prior_draws, np.float64, (PRIOR_DRAWS, n_events))
-        check_array("the items' precision", psi.precision, np.float64, (n_events, n_events))
-        check_simplex("the mean", theta.mean)
-        check_simplex("the draws", theta.prior_draws)
-        for what, prior in (("the slopes", theta), ("the items' slopes", psi)):
-            check_array(what, prior.slopes, np.float64, (prior.features.shape[1], n_events))
-            check_bounded(what, prior.slopes)
-        for number in (self.alpha, np.array([self.scale]), np.array([theta.concentration])):
-            check_between("a prior", number, LEAST_NUMBER, LARGEST_NUMBER)
-        check_bounded("the items' precision", psi.precision)
-        if not (psi.precision == psi.precision.T).all() or np.linalg.eigvalsh(psi.precision)[0] <= 0.0:
-            raise InvariantError("the items' precision must be symmetric and positive definite")
-
-
-def _check_model(
-    model: Sample | ChainState, kind: type, n_users: int, n_items: int, n_events: int, levels: Floats
-) -> None:
-    check_array("theta", model.theta, kind, (n_users, n_events))
-    check_array("psi", model.psi, kind, (n_items, n_events))
-    check_array("the noise", model.noise, kind, (n_users,))
-    check_simplex("theta", model.theta)
-    check_among("psi", model.psi, levels.astype(kind))
-    check_between("the noise", model.noise, LEAST_NUMBER, LARGEST_NUMBER)
 
 
 @dataclass
