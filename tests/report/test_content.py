@@ -16,8 +16,7 @@ from kolmogorov.interpret.events.naming import EventItems
 from kolmogorov.metrics import simple_guesses
 from kolmogorov.report import Options, gather
 from kolmogorov.report.events import indistinct
-from kolmogorov.report.names import plurals
-from kolmogorov.report.opening.table import histogram, labels_of
+from kolmogorov.report.table import histogram, labels_of, plurals
 from kolmogorov.sampling.convergence import convergence_of
 from kolmogorov.surface.comparison import trained_on
 

@@ -19,17 +19,19 @@ from kolmogorov.interpret import PosteriorRelations, Relations
 from kolmogorov.interpret.relations.thresholds import Thresholds
 from kolmogorov.interpret.rules.counting import Counting, check_likes
 from kolmogorov.model.problem import ridges_of
-from kolmogorov.report.alerts import LITTLE, alerts
-from kolmogorov.report.events import events, indistinct
-from kolmogorov.report.model import reading, shown_model, threshold_of
-from kolmogorov.report.names import addresses, plurals, shown_names
-from kolmogorov.report.opening.example import example
-from kolmogorov.report.opening.table import data_name, table_of, today
-from kolmogorov.report.quality import FEW, quality, tested
-from kolmogorov.report.ratings import shown_users, users
-from kolmogorov.report.rules import rounded, rules_of
-from kolmogorov.report.subject import Subject
-from kolmogorov.report.weaknesses import weaknesses
+from kolmogorov.report.events import events, indistinct, reading, rounded, rules_of, shown_model, threshold_of
+from kolmogorov.report.quality import FEW, LITTLE, Subject, alerts, quality, tested, weaknesses
+from kolmogorov.report.table import (
+    addresses,
+    data_name,
+    example,
+    plurals,
+    shown_names,
+    shown_users,
+    table_of,
+    today,
+    users,
+)
 from kolmogorov.sampling.convergence import convergence_of
 from kolmogorov.surface.comparison import held_out
 

@@ -1,4 +1,4 @@
-"""What the page of a `ListModel` says, as plain data: how good its lists are, links, events, and what a guest needs."""
+"""What the page of a model of lists is filled with."""
 
 from __future__ import annotations
 
@@ -16,17 +16,48 @@ from kolmogorov.data import Observations
 from kolmogorov.data.entries.view import View
 from kolmogorov.data.table.liking import reaching
 from kolmogorov.errors import DataError, ParameterError
+from kolmogorov.fitted.base import entry_rows
 from kolmogorov.fitted.lists import FittedLists
 from kolmogorov.report.content import Options, heading
-from kolmogorov.report.events import events
-from kolmogorov.report.lists.example import list_example
-from kolmogorov.report.model import shown_model
-from kolmogorov.report.names import plurals, shown_names
-from kolmogorov.report.opening.table import data_name, table_of
-from kolmogorov.report.packing import as_text
+from kolmogorov.report.events import events, shown_model
+from kolmogorov.report.page import as_text
 from kolmogorov.report.quality import FEW, LENGTH
+from kolmogorov.report.table import data_name, plurals, shown_names, table_of
 from kolmogorov.surface.comparison import POPULARITY, held_out, popularity_scores, verdict
 from kolmogorov.surface.ranking import least_count
+
+
+def list_example(model: Any, fresh: Observations, length: int) -> dict[str, Any] | None:
+    """Take the first item of a list apart, for the user of whom most was held out.
+
+    Returns
+    -------
+    dict or None
+        The user's name, the list, steps from what everybody would get to the score, which add up to it, and whether the
+        item was among those held out. None where nothing was.
+    """
+    fitted = model.fitted_
+    users, items = entry_rows(fitted.training, fresh)
+    liked = (users >= 0) & (items >= 0) & reaching(fresh.values, fitted.likes)
+    if not liked.any():
+        return None
+    user = int(np.argmax(np.bincount(users[liked], minlength=len(fitted.users))))
+    kept = set(items[liked & (users == user)].tolist())
+    asked = fitted.users.ids.tolist()[user]
+    listed = model._asked(asked, length)["item"]
+    rows = fitted.items.encode(listed).tolist()
+    if not rows:
+        return None
+    why = model.explain(asked, listed.tolist()[0])
+    return {
+        "user": fitted.users.name(user),
+        "n_has": int(fitted.user_counts[user]),
+        "list": [[fitted.items.name(row), row in kept] for row in rows],
+        "n_held_out": len(kept),
+        "score": why.score,
+        "steps": [[name, amount] for name, amount in why.steps],
+    }
+
 
 #: In the order of use.
 SCRIPTS = ("dom.js", "data.js", "simplex.js", "fold_in.js", "search.js", "lists.js")

@@ -1,1 +1,0 @@
-"""What the page opens with: the table, and one prediction taken apart."""
