@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import kolmogorov as km
-from kolmogorov.cli.errors import INTERRUPTED
+from kolmogorov.cli.process import INTERRUPTED
 from kolmogorov.fitting.distillation.engine import CompletionEngine
 from kolmogorov.sampling.sampler import Sampler
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import kolmogorov as km
+from kolmogorov.cli.command import Input, Output, OutputFolder
 from kolmogorov.cli.display import safe_cell
-from kolmogorov.cli.file_parameters import Input, Output, OutputFolder
 
 from .conftest import every_verb
 

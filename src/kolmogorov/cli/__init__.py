@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from kolmogorov._version import __version__
-from kolmogorov.cli.errors import in_one_sentence
-from kolmogorov.cli.process import orderly_signals, plain_warnings, prepare_streams
+from kolmogorov.cli.process import in_one_sentence, orderly_signals, plain_warnings, prepare_streams
 
 _VERBS = (
     "demo",

@@ -1,30 +1,23 @@
-"""What all verbs have in common: outputs are checked first, and errors name the verb's own options."""
+"""What all verbs have in common: what they read and write is checked first, and errors name their own options."""
 
 from __future__ import annotations
 
 import os
+import stat
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from kolmogorov._support.progress import is_silent, say
-from kolmogorov.cli.errors import in_one_sentence
-from kolmogorov.cli.file_parameters import check_targets
+from kolmogorov.cli.process import flags_of, in_one_sentence
 
 F = TypeVar("F", bound=Callable[..., Any])
-#: Names in the library of what a verb calls otherwise.
-_IN_THE_LIBRARY = {
-    "events": "n_events",
-    "seed": "random_state",
-    "jobs": "n_jobs",
-    "chains": "n_chains",
-    "samples": "n_samples",
-    "top": "n",
-    "only_yes": "unobserved",
-    "folds": "k",
-}
+DATASET = "dataset:"
+STANDARD = "-"
 _FORCE = "kolmogorov.force"
 _SAFE_CELLS = "kolmogorov.safe_cells"
 _TIMER = "kolmogorov.timer"
@@ -109,19 +102,6 @@ def _check_safe_cells(context: click.Context) -> None:
         raise click.UsageError(f"--safe-cells works only with CSV, but the output is {chosen}. Add --format csv.")
 
 
-def flags_of(command: click.Command) -> dict[str, str]:
-    """Map the parameters of the library that a verb has options for to these options."""
-    flags: dict[str, str] = {}
-    for parameter in command.params:
-        if isinstance(parameter, click.Option) and parameter.name:
-            flag = max(parameter.opts, key=len)
-            flags[parameter.name] = flag
-            if parameter.secondary_opts:
-                flags[f"no {parameter.name}"] = parameter.secondary_opts[0]
-            flags[_IN_THE_LIBRARY.get(parameter.name, parameter.name)] = flag
-    return flags
-
-
 def _remember(context: click.Context, parameter: click.Parameter, value: bool) -> None:
     context.meta[f"kolmogorov.{parameter.name}"] = value
 
@@ -159,3 +139,128 @@ def wants_safe_cells() -> bool:
     """Tell whether the running verb was given --safe-cells."""
     context = click.get_current_context(silent=True)
     return bool(context and context.meta.get(_SAFE_CELLS))
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+class _File(click.Path):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse what no file system takes; the rest is for whoever opens the file."""
+        if "\0" in os.fspath(value):
+            self.fail("a path cannot hold a NUL character.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class Input(_File):
+    """A file that the verb reads: a model, ratings, "-" for standard input, a folder or pattern, dataset:NAME."""
+
+    def __init__(self, *, dir_okay: bool = False) -> None:
+        super().__init__(dir_okay=dir_okay)
+
+
+class ModelFile(Input):
+    """A model that the verb reads. Where there is none, it is said before anything else is done."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse a file that is not there."""
+        found = super().convert(value, param, ctx)
+        if not os.path.exists(found):
+            raise click.ClickException(f"There is no file {os.fspath(found)}.")
+        return found
+
+
+class DatasetName(click.types.StringParamType):
+    """The name of a dataset, whose files the verb reads."""
+
+
+class Output(_File):
+    """A file that the verb writes."""
+
+    def __init__(self) -> None:
+        super().__init__(dir_okay=False)
+
+
+class Successor(Output):
+    """A model that the verb writes, which may take the place of the one that it reads: the file is replaced whole."""
+
+
+class OutputFolder(_File):
+    """A folder into which the verb writes files of its own names."""
+
+    def __init__(self) -> None:
+        super().__init__(file_okay=False)
+
+
+def check_targets(context: click.Context) -> None:
+    """Refuse outputs that are inputs, or each other, or cannot be written; before any work."""
+    from kolmogorov._support.files import check_writable
+
+    outputs = list(_values(context, Output))
+    replaceable = {flag for flag, _ in _values(context, Successor)}
+    models = {path for _, path in _values(context, ModelFile)}
+    for flag, output in outputs:
+        for source in _sources(context):
+            if _is_same(source, output) and not (flag in replaceable and source in models):
+                where = "on standard input" if source == STANDARD else f"as {source}"
+                raise click.UsageError(
+                    f"{output} is an input of this command ({where}) and would be overwritten. "
+                    f"Choose another name for {flag}."
+                )
+        for other, taken in outputs:
+            if other < flag and os.path.realpath(taken) == os.path.realpath(output):
+                raise click.UsageError(
+                    f"{output} cannot be both {other} and {flag}. Choose another name for one of them."
+                )
+        check_writable(output)
+
+
+def _values(context: click.Context, kind: type[Any]) -> Iterator[tuple[str, str]]:
+    """Yield the given paths of a kind, with the options or arguments that they were given as."""
+    for parameter in context.command.params:
+        value = context.params.get(parameter.name or "")
+        if not isinstance(parameter.type, kind) or value is None:
+            continue
+        name = max(parameter.opts, key=len)
+        for path in value if isinstance(value, tuple) else (value,):
+            if not issubclass(kind, Output) or path != STANDARD:
+                yield name, os.fspath(path)
+
+
+def _sources(context: click.Context) -> Iterator[str]:
+    """Yield the files that the verb is going to read."""
+    for _, name in _values(context, DatasetName):
+        yield from _files_of_dataset(name)
+    for _, path in _values(context, Input):
+        if path.startswith(DATASET):
+            yield from _files_of_dataset(path.removeprefix(DATASET))
+        elif os.path.isdir(path):
+            yield from map(str, Path(path).glob("*.parquet"))
+        else:
+            yield path
+            yield from _matches(path)
+
+
+def _matches(pattern: str) -> list[str]:
+    from glob import glob, has_magic
+
+    return glob(pattern) if has_magic(pattern) else []
+
+
+def _files_of_dataset(name: str) -> Iterator[str]:
+    from kolmogorov.data.datasets.movielens import data_directories
+
+    for directory in data_directories():
+        for folder, _, files in os.walk(directory / name):
+            yield from (os.path.join(folder, file) for file in files)
+
+
+def _is_same(source: str, output: str) -> bool:
+    """Tell whether two names lead to one file; a device may be both read and written."""
+    try:
+        there = os.stat(output)
+        read = os.fstat(sys.stdin.fileno()) if source == STANDARD else os.stat(source)
+    except (OSError, ValueError, AttributeError):
+        # What is not there cannot be lost; standard input may be closed, or no file.
+        return False
+    return stat.S_ISREG(there.st_mode) and os.path.samestat(there, read)

@@ -1,4 +1,4 @@
-"""Tables, numbers and notices for a terminal, CSV and JSON for programs. Names are data: never interpreted."""
+"""Tables, numbers, bars and scores for a terminal, CSV and JSON for programs. Names are data: never interpreted."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import json
 import math
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
@@ -22,7 +23,13 @@ from rich.text import Text
 from kolmogorov._support.files import atomic_writer
 from kolmogorov._support.wording import shown
 from kolmogorov.cli.command import chosen_format, wants_safe_cells
+from kolmogorov.cli.options import is_probability
 from kolmogorov.errors import FileWriteError
+
+if TYPE_CHECKING:
+    from kolmogorov.data import Observations, Scale
+
+HELD_OUT, TRAINING = "held out", "training"
 
 #: Letters of a word of a header, or of a number, that are kept together. By judgement.
 _LONGEST = 16
@@ -200,3 +207,125 @@ def _plain(cell: Any) -> Any:
     """Return Python's own type; what is not a number becomes None, which CSV and JSON can say."""
     plain = cell.item() if hasattr(cell, "item") else cell
     return None if isinstance(plain, float) and not math.isfinite(plain) else plain
+
+
+# --- bars -------------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def counting_bar(
+    screen: Any, what: str, *, remaining: bool = False
+) -> Iterator[Callable[[int, int | None, str], None]]:
+    """Show a bar on a console; yield what moves it, a function of how many are done, of how many, and words.
+
+    Beside the words stands the time that went by, or with `remaining` the time that is left.
+    """
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    clock = TimeRemainingColumn() if remaining else TimeElapsedColumn()
+    parts = (what, BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), clock)
+    with Progress(*parts, console=screen, transient=True, disable=screen.quiet or not screen.is_terminal) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, total, words: bar.update(task, completed=done, total=total, description=words)
+
+
+class ChainSweeps:
+    """Counts the sweeps of several chains."""
+
+    def __init__(self) -> None:
+        self._done: dict[int, int] = {}
+
+    def counted(self, draw: Any) -> tuple[int, int]:
+        """Take what a chain tells of a sweep; return how many sweeps of all chains are done, and of how many."""
+        self._done[draw.chain] = draw.sweep
+        return sum(self._done.values()), draw.n_chains * draw.n_sweeps
+
+
+# --- scores -----------------------------------------------------------------------------------------------------------
+
+
+def scored(
+    model: Any, observations: Observations, name: str, k: int | None = None
+) -> tuple[dict[str, list[Any]], str | None]:
+    """Return columns with a model's errors, under `name`, and those of guesses, and a sentence if it is no better.
+
+    With `k` the scores of lists of so many items, beside the list of the most popular ones.
+    """
+    from kolmogorov.surface.comparison import POPULARITY, decisive, guess_scores, popularity_scores, verdict
+
+    if k is None:
+        scores = model.evaluate(observations, ranking=False)
+        guesses = guess_scores(model.fitted_.training, observations)
+    else:
+        scores = model.evaluate(observations, ranking=True, k=k)
+        guesses = {POPULARITY: popularity_scores(model.fitted_.training, observations, k)}
+    columns: dict[str, list[Any]] = {"score": list(scores), name: list(scores.values())}
+    columns |= {guess: [found.get(score) for score in scores] for guess, found in guesses.items()}
+    return columns, verdict(scores, guesses, decisive(scores))
+
+
+def scored_apart(
+    model: Any, observations: Observations, k: int | None = None
+) -> tuple[dict[str, list[Any]], str, str | None]:
+    """Score pairs that the model was not trained on; those that it was trained on get a column of their own.
+
+    Returns the columns, a title, and a sentence where there is something to say. Lists never hold what a user was
+    trained with, so such pairs are left out of them.
+    """
+    from kolmogorov.errors import DataError
+    from kolmogorov.surface.comparison import trained_on
+
+    trained = trained_on(model.fitted_, observations)
+    number, total = int(trained.sum()), len(observations)
+    if total and number == total:
+        if k is not None:
+            raise DataError(
+                f"The model was trained on all {total:,} ratings. Lists leave these out, so nothing can be found. Give "
+                "ratings that it was not trained on, or fit with --test-size."
+            )
+        columns, _ = scored(model, observations, TRAINING)
+        warning = "The model was trained on all of these ratings: new ones will be predicted worse."
+        return columns, f"On {total:,} ratings, all of the training data", warning
+    fresh = observations.subset(~trained) if number else observations
+    columns, sentence = scored(model, fresh, HELD_OUT, k)
+    title = f"On {len(fresh):,} ratings"
+    if number:
+        title += " that the model was not trained on"
+    if number and k is None:
+        columns = _with_training(columns, model, observations.subset(trained))
+        title += f"; 'training' is on the other {number:,}"
+    return columns, title, sentence
+
+
+def without_repeats(columns: dict[str, list[Any]], scale: Scale) -> dict[str, list[Any]]:
+    """Leave out errors in rating units, for people, where these are the errors of probabilities."""
+    if not is_probability(scale):
+        return columns
+    kept = [at for at, score in enumerate(columns["score"]) if not score.endswith("_rating")]
+    return {name: [cells[at] for at in kept] for name, cells in columns.items()}
+
+
+def show_scores(
+    model: Any, train: Observations, test: Observations | None, title: str, *, ranking: bool = False
+) -> None:
+    """Show errors, or the scores of lists of ten, with those of simple guesses beside them."""
+    k = 10 if ranking else None
+    columns, sentence = scored(model, train if test is None else test, TRAINING if test is None else HELD_OUT, k)
+    if test is not None and not ranking:
+        columns = _with_training(columns, model, train)
+    console().print(table(title, without_repeats(columns, train.scale)))
+    if sentence:
+        console().print(sentence)
+
+
+def _with_training(columns: dict[str, list[Any]], model: Any, train: Observations) -> dict[str, list[Any]]:
+    """Put the scores on training data before the others."""
+    found = model.evaluate(train, ranking=False)
+    return {"score": columns["score"], TRAINING: [found.get(score) for score in columns["score"]], **columns}

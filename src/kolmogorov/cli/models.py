@@ -1,13 +1,21 @@
-"""Models on the command line: made from the options of `fit`, or loaded from files."""
+"""Models on the command line: made from the options of `fit`, or loaded from files; and the cluster of --dask."""
 
 from __future__ import annotations
 
-from typing import Any
+import logging
+import re
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kolmogorov.cli.command import doing
 from kolmogorov.cli.options import given_of, refuse_given
+
+if TYPE_CHECKING:
+    from kolmogorov.execution import Dask
 
 #: Options of a single model, and those of its descent over ratings.
 _SINGLE = ("only_yes", "learn_from", "user_solver", "item_solver", "max_iter", "tol", "n_init")
@@ -126,3 +134,46 @@ def only_yes_in_words(model: Any, train: Any) -> str:
     chosen = model.settings_
     parts = f"links (ridge {chosen.ridge:.3g}) make {1.0 - chosen.balance:.0%} of a score, events {chosen.balance:.0%}"
     return f"{said} By lists of held-out entries, {parts}."
+
+
+def check_address(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+    """Refuse what is neither local:N nor an address, before anything is read."""
+    if text is not None and not re.fullmatch(r"local:[1-9]\d*|(tcp|tls|ws|wss)://\S+", text):
+        raise click.BadParameter(
+            f"must be local:N or the address of a scheduler such as tcp://host:8786, got {text!r}."
+        )
+    return text
+
+
+@contextmanager
+def cluster(address: str, shard_ratings: int) -> Iterator[Dask]:
+    """Connect to a scheduler, or start workers here: ``local:4`` is four processes of one thread."""
+    from kolmogorov._support.optional import require
+    from kolmogorov.errors import ExecutionError
+    from kolmogorov.execution import Dask
+
+    distributed: Any = require("distributed", extra="dask", purpose="--dask")
+    if address.startswith("local:"):
+        workers = int(address.removeprefix("local:"))
+        # Ctrl-C goes to the whole terminal. Workers that are started while it is ignored ignore it for good: the
+        # command ends by itself, keeping the best state so far, and for that it needs them.
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            local = distributed.LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=":0",
+                silence_logs=logging.CRITICAL,
+            )
+        finally:
+            signal.signal(signal.SIGINT, before)
+        with local, distributed.Client(local) as client:
+            yield Dask(client, shard_ratings=shard_ratings)
+        return
+    try:
+        client = distributed.Client(address, timeout=10)
+    except (OSError, TimeoutError) as error:
+        raise ExecutionError(f"No Dask scheduler answers at {address}: {error}.") from None
+    with client:
+        yield Dask(client, shard_ratings=shard_ratings)

@@ -1,4 +1,4 @@
-"""Options that several verbs share, and how their values become observations and models."""
+"""Options that several verbs share, and how their values become observations, attributes, ids and pairs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from kolmogorov.cli.command import doing, force_option, grouped, safe_cells_option
-from kolmogorov.cli.file_parameters import DATASET, Input, Output
+from kolmogorov.cli.command import DATASET, Input, Output, doing, force_option, grouped, safe_cells_option
 
 if TYPE_CHECKING:
-    from kolmogorov.data import Observations, Scale
+    from kolmogorov.data import Observations, Scale, Vocabulary
+    from kolmogorov.data.attributes.reading import Attributes
+    from kolmogorov.data.attributes.sheets import Side
     from kolmogorov.data.reading.options import ReadingOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -333,3 +334,81 @@ def refuse_given(names: Iterable[str], why: str) -> None:
     given = given_of(names)
     if given:
         raise click.UsageError(f"{', '.join(given)}: {why}.")
+
+
+# --- what is read beside ratings --------------------------------------------------------------------------------------
+
+
+def attribute_options(users: str, items: str) -> Callable[[F], F]:
+    """Return a decorator that adds --users and --items, each with its help."""
+    return grouped(
+        "Attributes (CSV or parquet files, one row for each id)",
+        click.option("--users", type=Input(), metavar="FILE", help=users),
+        click.option("--items", type=Input(), metavar="FILE", help=items),
+    )
+
+
+def read_attribute_files(table: Any, options: dict[str, Any], say: Any) -> dict[str, Attributes]:
+    """Read what --users and --items name beside a table, and say what was understood."""
+    from kolmogorov.data import Observations
+    from kolmogorov.data.attributes.reading import read_attributes
+
+    if options["only_yes"]:
+        refuse_given(("users", "items"), "does not go with --only-yes: attributes are for draws, and there are none")
+    if not isinstance(table, Observations):
+        refuse_given(("users", "items"), "does not go with parquet files that a cluster reads")
+    found: dict[str, Attributes] = {}
+    sides: tuple[Side, ...] = ("users", "items")
+    for side in sides:
+        if options[side] is not None:
+            doing(f"Reading {options[side]}")
+            found[side] = read_attributes(options[side], getattr(table, side), side, tell=False)
+            say.print("\n".join(found[side].lines(side)))
+    return found
+
+
+def with_newcomers(model: Any, path: str, options: dict[str, Any]) -> Any:
+    """Introduce to a model, read from `path`, whom and what --users and --items name."""
+    from kolmogorov.errors import DataError
+
+    files = {side: options[side] for side in ("users", "items") if options[side] is not None}
+    if not files:
+        return model
+    if not hasattr(model, "introduce"):
+        raise DataError(f"{path} holds a {type(model).__name__}, which knows no attributes.")
+    doing(f"Reading {' and '.join(files.values())}")
+    return model.introduce(**files)
+
+
+newcomer_options = attribute_options(
+    "New users by their attributes, in columns that the model was fitted with.", "New items by theirs."
+)
+
+
+def known_id(names: Vocabulary, text: str, what: str, unknown: str = "error") -> Any:
+    """Read an id or a title; one that the model does not know is an error that names those most like it."""
+    from kolmogorov._support.wording import advice, option
+    from kolmogorov.errors import UnknownIdError
+
+    found = names.parse(text)
+    if unknown == "error" and names.encode([found], what)[0] < 0:
+        remedy = advice("{} uses the average instead.", option("unknown", "average"))
+        alike = names.suggestion(text)
+        raise UnknownIdError(f"The model has no data on {what} {found!r}.{alike}" + remedy)
+    return found
+
+
+def pair_texts(path: str, options: ReadingOptions) -> tuple[list[str], list[str]]:
+    """Read pairs as texts, whatever they are in."""
+    from kolmogorov.data import Observations
+    from kolmogorov.data.packed.file import is_table
+    from kolmogorov.data.reading.columns import TableForm
+    from kolmogorov.data.reading.frames.arrow import is_parquet, parquet_pairs
+    from kolmogorov.data.reading.text.source import read_pairs
+
+    if is_table(path):
+        table = Observations.open(path)
+        sides = ((table.users, table.user_rows()), (table.items, table.item_rows()))
+        users, items = ([str(i) for i in names.ids[rows].tolist()] for names, rows in sides)
+        return users, items
+    return parquet_pairs(path, TableForm(options, path)) if is_parquet(path) else read_pairs(path, options)

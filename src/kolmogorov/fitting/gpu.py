@@ -57,17 +57,8 @@ _ADVICE = "Give it fewer events, or fit without execution."
 
 
 @dataclass(frozen=True, eq=False)
-class Entries:
-    """The entries of a block of rows, on the GPU: values are uint16 with a book, else float32."""
-
-    indices: Any
-    values: Any
-    weights: Any
-
-
-@dataclass(frozen=True, eq=False)
 class Block:
-    """Rows `first` to `last` of a side; row r's segments are `segments`[r - first] to [r - first + 1].
+    """Rows `first` to `last` of a side; row r's segments are `segments[r - first] to [r - first + 1].
 
     Attributes
     ----------
@@ -76,6 +67,8 @@ class Block:
     segments : int64[n + 1]
     begin, length : int64[n_segments], int32[n_segments]
         Where the entries of each segment are, counted from the block's first.
+    indices, values, weights
+        Of the entries: values are uint16 with a book, else float32.
     """
 
     first: int
@@ -84,19 +77,35 @@ class Block:
     segments: Any
     begin: Any
     length: Any
+    indices: Any
+    values: Any
+    weights: Any
 
     @classmethod
-    def of(cls, cupy: Any, indptr: NDArray[np.int64], first: int, last: int) -> Block:
-        """Cut rows into segments; a row without entries has one of none."""
-        starts = indptr[first : last + 1] - indptr[first]
+    def sent(cls, cupy: Any, view: View, first: int, last: int, book: NDArray[np.float64] | None) -> Block | None:
+        """Send rows, cut into segments; one without entries has one of none. None where a value is not in the book."""
+        part = slice(view.indptr[first], view.indptr[last])
+        values = cupy.asarray(view.values[part])
+        if book is None:
+            values = values.astype(np.float32)
+        else:
+            known = cupy.asarray(book)
+            codes = cupy.minimum(cupy.searchsorted(known, values), book.size - 1).astype(np.uint16)
+            if not bool((known[codes] == values).all()):
+                return None
+            values = codes
+        indices = cupy.asarray(view.indices[part].astype(np.int32, copy=False))
+        weights = cupy.asarray((view.weights[part] if view.weights.size else view.weights).astype(np.float32))
+        starts = view.indptr[first : last + 1] - view.indptr[first]
         counts = np.diff(starts)
         pieces = np.maximum(1, -(-counts // SEGMENT))
         ends = np.concatenate(([0], np.cumsum(pieces))).astype(np.int64)
         rows = np.repeat(np.arange(last - first), pieces)
         past = SEGMENT * (np.arange(rows.size) - ends[rows])
         length = np.minimum(counts[rows] - past, SEGMENT).astype(np.int32)
-        arrays = (ends, starts[rows] + past, length)
-        return cls(first, last, ends, *(cupy.asarray(array) for array in arrays))
+        view.forget(first, last)
+        segments, begin, length = (cupy.asarray(array) for array in (ends, starts[rows] + past, length))
+        return cls(first, last, ends, segments, begin, length, indices, values, weights)
 
     def batches(self, limit: int) -> Iterator[tuple[int, int]]:
         """Yield ranges of rows, counted from the block's first, with at most so many segments, or with one row."""
@@ -109,58 +118,27 @@ class Block:
 
 
 class GpuSide:
-    """One side of a table, which the GPU holds: blocks of rows with their entries."""
+    """One side of a table, which the GPU holds; two bytes stand for each value where there are few, by their book."""
 
     def __init__(self, cuda: Cuda, view: View) -> None:
-        self._cupy = cuda.cupy
-        self._view = view
-        self.n_rows = view.indptr.size - 1
+        self._given = cuda.cupy, view
         self.weighted = bool(view.weights.size)
-        self._blocks = [Block.of(self._cupy, view.indptr, first, last) for first, last in view.blocks(_BLOCK)]
         book = np.unique(view.values[:_LOOK])
-        sent = self._all_sent(book) if book.size <= _MOST_VALUES else None
-        #: Whether two bytes stand for each value, by the book of all different ones.
-        self.coded = sent is not None
-        self.book = self._cupy.asarray(book.astype(np.float32) if self.coded else np.zeros(1, dtype=np.float32))
-        self._entries = sent or self._all_sent(None) or []
+        blocks = self._sent(book) if book.size <= _MOST_VALUES else None
+        self.coded = blocks is not None
+        self.book = cuda.cupy.asarray(book.astype(np.float32) if self.coded else np.zeros(1, dtype=np.float32))
+        self.blocks = blocks or self._sent(None) or []
+        #: Segments of the longest row.
+        self.most_segments = max((int(np.diff(block.ends).max()) for block in self.blocks), default=1)
 
-    @property
-    def most_segments(self) -> int:
-        """Segments of the longest row."""
-        return max((int(np.diff(block.ends).max()) for block in self._blocks), default=1)
-
-    def blocks(self) -> Iterator[tuple[Block, Entries]]:
-        """Yield all rows."""
-        yield from zip(self._blocks, self._entries, strict=True)
-
-    def _all_sent(self, book: NDArray[np.float64] | None) -> list[Entries] | None:
-        """Send all blocks; None where a value is not in the book."""
+    def _sent(self, book: NDArray[np.float64] | None) -> list[Block] | None:
         found = []
-        for block in self._blocks:
-            entries = self._sent(block, book)
-            if entries is None:
+        for first, last in self._given[1].blocks(_BLOCK):
+            block = Block.sent(*self._given, first, last, book)
+            if block is None:
                 return None
-            found.append(entries)
+            found.append(block)
         return found
-
-    def _sent(self, block: Block, book: NDArray[np.float64] | None) -> Entries | None:
-        """Send a block; None where a value is not in the book."""
-        cupy, view = self._cupy, self._view
-        part = slice(view.indptr[block.first], view.indptr[block.last])
-        values = cupy.asarray(view.values[part])
-        if book is None:
-            values = values.astype(np.float32)
-        else:
-            known = cupy.asarray(book)
-            codes = cupy.minimum(cupy.searchsorted(known, values), book.size - 1).astype(np.uint16)
-            if not bool((known[codes] == values).all()):
-                return None
-            values = codes
-        indices = cupy.asarray(view.indices[part].astype(np.int32, copy=False))
-        weights = view.weights[part] if self.weighted else view.weights
-        sent = Entries(indices, values, cupy.asarray(weights.astype(np.float32)))
-        view.forget(block.first, block.last)
-        return sent
 
 
 def gpu_sides(cuda: Cuda, *views: View) -> list[GpuSide]:
@@ -242,8 +220,8 @@ def summed_batches(cuda: Cuda, side: GpuSide, factors: Any, size: int, unobserve
     kernel = cuda.kernel("rows/gram.cu", "normal_equations", D=size, P=length, **flags)
     gram = cuda.cupy.empty((most, length, length), dtype=kind)
     moment = cuda.cupy.empty((most, length), dtype=kind)
-    for block, entries in side.blocks():
-        table = (entries.indices, entries.values, side.book, entries.weights)
+    for block in side.blocks:
+        table = (block.indices, block.values, side.book, block.weights)
         for begin, end in block.batches(limit):
             start, stop = int(block.ends[begin]), int(block.ends[end])
             segments = (np.int64(stop - start), block.begin[start:stop], block.length[start:stop])

@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from kolmogorov.cli.command import Verb, safe_cells_option
-from kolmogorov.cli.file_parameters import DATASET, DatasetName, Input
+from kolmogorov.cli.command import DATASET, DatasetName, Input, Verb, safe_cells_option
 from kolmogorov.cli.options import (
     output_option,
     read_input,

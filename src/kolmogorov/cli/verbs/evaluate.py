@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kolmogorov.cli.command import Verb, chosen_format, doing
-from kolmogorov.cli.file_parameters import Input, ModelFile
+from kolmogorov.cli.command import Input, ModelFile, Verb, chosen_format, doing
 from kolmogorov.cli.options import COUNT, format_options, read_input, reading_options, refuse_given
 
 if TYPE_CHECKING:
@@ -58,8 +57,7 @@ def command(
       kolmogorov evaluate clicks.km later.csv --ranking -k 20
     """
     from kolmogorov._support.validation import Integer, check_parameters
-    from kolmogorov.cli.display import console, emit
-    from kolmogorov.cli.scores import scored_apart, without_repeats
+    from kolmogorov.cli.display import console, emit, scored_apart, without_repeats
     from kolmogorov.model.loading import load
 
     check_parameters("evaluate", {"k": k}, {"k": Integer(1)})
@@ -96,8 +94,7 @@ def _over_folds(
     import numpy as np
     from sklearn.base import clone
 
-    from kolmogorov.cli.display import emit
-    from kolmogorov.cli.scores import scored
+    from kolmogorov.cli.display import emit, scored
     from kolmogorov.surface.comparison import decisive, verdict
 
     results = []

@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kolmogorov.cli.command import Verb, chosen_format, doing
-from kolmogorov.cli.file_parameters import ModelFile
-from kolmogorov.cli.inputs.attributes import newcomer_options, with_newcomers
+from kolmogorov.cli.command import ModelFile, Verb, chosen_format, doing
 from kolmogorov.cli.models import load_with_events
-from kolmogorov.cli.options import format_options, titles_option, unknown_option
+from kolmogorov.cli.options import (
+    format_options,
+    known_id,
+    newcomer_options,
+    titles_option,
+    unknown_option,
+    with_newcomers,
+)
 
 if TYPE_CHECKING:
     from kolmogorov.interpret.events.explanation import Explanation
@@ -51,7 +56,6 @@ def command(
       kolmogorov explain model.km --user 196 --item 2001 --items new_films.csv
     """
     from kolmogorov.cli.display import console, emit, emit_object
-    from kolmogorov.cli.inputs.ids import known_id
 
     fitted_model = load_with_events(model, titles, ", which has no events to explain by.", lists=True)
     fitted_model = with_newcomers(fitted_model, model, new)

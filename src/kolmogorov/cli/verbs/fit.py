@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kolmogorov.cli.cluster import check_address, cluster
-from kolmogorov.cli.command import Verb, doing, grouped
-from kolmogorov.cli.errors import INTERRUPTED
-from kolmogorov.cli.file_parameters import Input, Output
-from kolmogorov.cli.inputs.attributes import attribute_options, read_attribute_files
+from kolmogorov.cli.command import Input, Output, Verb, doing, grouped
+from kolmogorov.cli.models import check_address, cluster
 from kolmogorov.cli.options import (
     COUNT,
     EVENTS,
     JOBS,
     Finite,
     LevelsOption,
+    attribute_options,
     output_option,
+    read_attribute_files,
     read_input,
     reading_options,
     reading_settings,
@@ -28,6 +27,7 @@ from kolmogorov.cli.options import (
     tell_source,
     titles_option,
 )
+from kolmogorov.cli.process import INTERRUPTED
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
@@ -277,7 +277,7 @@ def _time_used(model: Any, train: Any) -> str:
 
 def _fit(model: Any, train: Any, test: Observations | None, beside: dict[str, Attributes], say: Any) -> None:
     """Fit with a bar that shows chains, and an error: of draws on what is held out, of one model in training."""
-    from kolmogorov.cli.bars import ChainSweeps, counting_bar
+    from kolmogorov.cli.display import ChainSweeps, counting_bar
     from kolmogorov.cli.process import first_interrupt
     from kolmogorov.model.completing import why_ratings
 
@@ -303,9 +303,8 @@ def _fit(model: Any, train: Any, test: Observations | None, beside: dict[str, At
 
 def _results(model: Any, train: Any, test: Observations | None, say: Any) -> None:
     """Show scores, and of a single model its events."""
-    from kolmogorov.cli.display import console, table
+    from kolmogorov.cli.display import console, show_scores, table
     from kolmogorov.cli.models import only_yes_in_words
-    from kolmogorov.cli.scores import show_scores
     from kolmogorov.data import Observations
 
     if not isinstance(train, Observations):

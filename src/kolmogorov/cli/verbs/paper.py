@@ -6,8 +6,7 @@ import re
 
 import click
 
-from kolmogorov.cli.command import Verb, doing, force_option
-from kolmogorov.cli.file_parameters import OutputFolder
+from kolmogorov.cli.command import OutputFolder, Verb, doing, force_option
 
 
 @click.command("paper", cls=Verb)

@@ -6,10 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kolmogorov.cli.command import Verb, doing, force_option, safe_cells_option
-from kolmogorov.cli.file_parameters import Input, ModelFile, Output
-from kolmogorov.cli.inputs.attributes import newcomer_options, with_newcomers
-from kolmogorov.cli.options import Finite, adding, is_probability, settings_like, unknown_option
+from kolmogorov.cli.command import Input, ModelFile, Output, Verb, doing, force_option, safe_cells_option
+from kolmogorov.cli.options import (
+    Finite,
+    adding,
+    is_probability,
+    newcomer_options,
+    pair_texts,
+    settings_like,
+    unknown_option,
+    with_newcomers,
+)
 
 if TYPE_CHECKING:
     from kolmogorov.surface.ids import Unknown
@@ -76,7 +83,6 @@ def command(
       kolmogorov predict model.km pairs.csv --items new_films.csv
     """
     from kolmogorov.cli.display import emit
-    from kolmogorov.cli.inputs.pairs import pair_texts
     from kolmogorov.errors import ParameterError
     from kolmogorov.fitted.posterior import rating_interval
     from kolmogorov.model.bayesian import BayesianKolmogorovModel

@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kolmogorov.cli.command import Verb, doing
-from kolmogorov.cli.file_parameters import Input, ModelFile
-from kolmogorov.cli.inputs.attributes import newcomer_options, with_newcomers
+from kolmogorov.cli.command import Input, ModelFile, Verb, doing
 from kolmogorov.cli.options import (
     COUNT,
     format_options,
     is_probability,
+    known_id,
+    newcomer_options,
     read_input,
     reading_options,
     refuse_given,
     titles_option,
     unknown_option,
+    with_newcomers,
 )
 
 if TYPE_CHECKING:
@@ -73,7 +74,6 @@ def command(
     """
     from kolmogorov._support.validation import Integer, Optional, check_parameters
     from kolmogorov.cli.display import emit
-    from kolmogorov.cli.inputs.ids import known_id
     from kolmogorov.data.attributes.reading import ids_of
     from kolmogorov.model.loading import load
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from kolmogorov.cli.command import Verb, doing
-from kolmogorov.cli.file_parameters import Input, ModelFile
+from kolmogorov.cli.command import Input, ModelFile, Verb, doing
 from kolmogorov.cli.options import (
     Finite,
     likes_level,

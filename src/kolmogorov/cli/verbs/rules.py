@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kolmogorov.cli.command import Verb, doing
-from kolmogorov.cli.file_parameters import Input, ModelFile
-from kolmogorov.cli.inputs.ids import known_id
+from kolmogorov.cli.command import Input, ModelFile, Verb, doing
 from kolmogorov.cli.models import load_with_events
 from kolmogorov.cli.options import (
     Finite,
     format_options,
+    known_id,
     likes_level,
     read_input,
     reading_options,

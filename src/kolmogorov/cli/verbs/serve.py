@@ -6,8 +6,7 @@ import os
 
 import click
 
-from kolmogorov.cli.command import Verb, doing
-from kolmogorov.cli.file_parameters import ModelFile
+from kolmogorov.cli.command import ModelFile, Verb, doing
 from kolmogorov.cli.options import Finite, titles_option
 
 #: Addresses that only this machine can reach.

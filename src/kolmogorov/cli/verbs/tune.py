@@ -9,8 +9,7 @@ from typing import Any, Literal
 
 import click
 
-from kolmogorov.cli.command import Verb, doing
-from kolmogorov.cli.file_parameters import Input
+from kolmogorov.cli.command import Input, Verb, doing
 from kolmogorov.cli.options import (
     COUNT,
     EVENTS,
@@ -163,7 +162,7 @@ def _model(name: str, max_iter: int, jobs: int, only_yes: bool, learn_from: Lite
 @contextmanager
 def _bar(say: Any) -> Iterator[Any]:
     """Show how many trials are done and the best score; yield what `tune` is to call, and how many were done."""
-    from kolmogorov.cli.bars import counting_bar
+    from kolmogorov.cli.display import counting_bar
 
     trials: list[Any] = []
     counts: list[tuple[int, int]] = []

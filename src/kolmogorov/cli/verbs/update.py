@@ -7,10 +7,8 @@ from typing import Any
 
 import click
 
-from kolmogorov.cli.command import Verb, doing, force_option
-from kolmogorov.cli.file_parameters import Input, ModelFile, Successor
-from kolmogorov.cli.inputs.attributes import newcomer_options
-from kolmogorov.cli.options import JOBS, read_input, reading_options, settings_like
+from kolmogorov.cli.command import Input, ModelFile, Successor, Verb, doing, force_option
+from kolmogorov.cli.options import JOBS, newcomer_options, pair_texts, read_input, reading_options, settings_like
 
 
 @click.command("update", cls=Verb)
@@ -98,7 +96,6 @@ def _or_nothing(read: Callable[[], Any]) -> Any:
 def _pairs_to_remove(path: str, layout: dict[str, Any], model: Any) -> list[tuple[Any, Any]]:
     """Return the pairs of a file as ids of the model; one that it does not know stays as it is written."""
     from kolmogorov._support.progress import notice
-    from kolmogorov.cli.inputs.pairs import pair_texts
 
     told = settings_like(model.fitted_.recipe, layout, {"wide": False, "keep": None, "ignore": ()})
     texts = pair_texts(path, told)
