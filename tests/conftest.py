@@ -18,10 +18,10 @@ LONG = {
     "client": "clusters",
     "computed": "the paper's items",
 }
-#: Tests of these folders run in one process, so that no solver is compiled twice side by side.
-SOLVERS = tuple(str(Path(__file__).parent / folder) for folder in ("solvers", "bqp"))
-#: Examples of the solvers that take longest to compile.
-BESIDE = ("newton", "quasi_newton", "gd", "dmo", "sdr")
+#: Tests of this folder run in one process, so that no solver is compiled twice side by side.
+SOLVERS = str(Path(__file__).parent / "solvers")
+#: Modules of the solvers that take longest to compile.
+BESIDE = ("dual", "sdr")
 _DEFAULT_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 # What a verb says after two seconds would depend on the machine.

@@ -1,4 +1,4 @@
-"""Discrete monotonic optimisation, known optima, and units."""
+"""Discrete monotonic optimisation, known optima, units, and local search at hundreds of variables."""
 
 import csv
 
@@ -11,6 +11,7 @@ from helpers.strategies import binary_problems
 from kolmogorov import bqp
 from kolmogorov.kernels.binary.monotonic import increasing_values
 from kolmogorov.problems import BinaryQP, Status
+from kolmogorov.solvers import resolve
 
 #: Kernels that few need take longest to compile.
 pytestmark = pytest.mark.long("solvers beside the usual")
@@ -89,3 +90,14 @@ def test_large_entries_do_not_hide_small_ones():
         exact = bqp.solve(gram, moment, solver="exhaustive").value
         for name in ("dmo", "local_search"):
             assert bqp.solve(gram, moment, solver=name).value == exact
+
+
+def test_large_searches_are_never_worse_than_their_start():
+    rng = np.random.default_rng(5)
+    for scale in (1e-9, 1.0, 1e9):
+        a = rng.normal(size=(130, 130))
+        qp = BinaryQP(scale * (a + a.T), scale * rng.normal(size=130))
+        start = rng.integers(0, 2, 130).astype(float)
+        got = resolve("binary", "local_search", n_starts=1).solve(qp, start=start)
+        assert got.value <= qp.value(start)
+        assert naive.is_two_flip_optimal(qp.gram / scale, qp.moment / scale, got.x)
