@@ -25,7 +25,7 @@ from harness import Column, Table, finish, machine, movielens
 import kolmogorov as km
 from kolmogorov.execution import Threads
 from kolmogorov.fitting.distillation.engine import CompletedTable
-from kolmogorov.model.completing import completed
+from kolmogorov.model.learning import completed
 from kolmogorov.surface.ids import at_entries
 
 Weights = Callable[[Any], Any]

@@ -17,7 +17,7 @@ from planted import made
 
 import kolmogorov as km
 from kolmogorov import Observations
-from kolmogorov.model import planning
+from kolmogorov.model import learning
 from kolmogorov.sampling.chains import running
 from kolmogorov.sampling.chains.discrete import DiscreteChain
 from kolmogorov.sampling.chains.gaussian import GaussianChain
@@ -28,7 +28,7 @@ PARTS: list[tuple[Any, str, str]] = [
     (chain, name, words)
     for chain in (GaussianChain, DiscreteChain)
     for name, words in (("_psis", "psis"), ("_thetas", "thetas"), ("sweep", "whole sweeps"))
-] + [(planning, "told_apart", "number"), (running, "started", "starts"), (ProbitChain, "answers", "hidden")]
+] + [(learning, "told_apart", "number"), (running, "started", "starts"), (ProbitChain, "answers", "hidden")]
 COLUMNS = [
     Column("table"),
     Column("events", "d"),

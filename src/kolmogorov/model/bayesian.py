@@ -33,11 +33,9 @@ from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.posterior import Posterior, coverage, probability_interval, rating_interval
 from kolmogorov.fitting.distillation.attributes import with_placed, without_placed
 from kolmogorov.model.diagnostics import agreement, by_chain, for_arviz
-from kolmogorov.model.distilling import distilled, learned, placing_solvers
 from kolmogorov.model.event_model import COMMON_RULES, Auto, EventModel, lengths
 from kolmogorov.model.kolmogorov import KolmogorovModel
-from kolmogorov.model.planning import plan_of
-from kolmogorov.model.problem import is_auto
+from kolmogorov.model.learning import distilled, is_auto, learned, placing_solvers, plan_of
 from kolmogorov.sampling.convergence import convergence_of
 from kolmogorov.sampling.drawing import Drawing
 from kolmogorov.sampling.new_rows import new_psis, new_thetas

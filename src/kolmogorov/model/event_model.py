@@ -43,8 +43,8 @@ from kolmogorov.fitted.point import Fitted, Sweep
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.fitting import fold_in
 from kolmogorov.fitting.distillation import attributes
-from kolmogorov.model.distilling import placing_solvers
 from kolmogorov.model.interpretation import Interpretation
+from kolmogorov.model.learning import placing_solvers
 from kolmogorov.model.updating.method import Updating
 from kolmogorov.sampling import placement
 from kolmogorov.sampling.sampler import SamplingProgress

@@ -31,12 +31,17 @@ from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.fitting import fold_in
 from kolmogorov.fitting.descent.objective import Prior, usual_weight
 from kolmogorov.fitting.distillation.only_yes import AveragedDescents
-from kolmogorov.model import descent
-from kolmogorov.model.completing import completed, refuse_attributes, why_ratings
-from kolmogorov.model.distilling import distilled
 from kolmogorov.model.event_model import COMMON_RULES, Auto, EventModel, lengths
+from kolmogorov.model.learning import (
+    Levels,
+    completed,
+    descended,
+    distilled,
+    problem_of,
+    refuse_attributes,
+    why_ratings,
+)
 from kolmogorov.model.paper import paper_parameters
-from kolmogorov.model.problem import Levels, problem_of
 from kolmogorov.solvers import RowSolver
 from kolmogorov.surface.tables import learned_table
 
@@ -259,7 +264,7 @@ class KolmogorovModel(EventModel):
             refuse_attributes(beside, why)
             if self.learn_from == "draws":
                 notice(f"Learning from the ratings: {why}.")
-            fitted, self.interrupted_ = descent.run(self, table, execution, keep_interrupted)
+            fitted, self.interrupted_ = descended(self, table, execution, keep_interrupted)
             return self._adopt(fitted)
         cut_short = False
         if drawn is None:

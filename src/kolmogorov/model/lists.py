@@ -35,9 +35,9 @@ from kolmogorov.fitting import fold_in
 from kolmogorov.fitting.distillation.only_yes import DescentSizes, averaged_descents
 from kolmogorov.fitting.lists.choosing import Asked, chosen_settings
 from kolmogorov.fitting.lists.links import ItemTable, links_of
-from kolmogorov.model.completing import why_ratings
 from kolmogorov.model.interpretation import ListInterpretation
 from kolmogorov.model.kolmogorov import KolmogorovModel
+from kolmogorov.model.learning import why_ratings
 from kolmogorov.model.updating.method import Updating
 from kolmogorov.surface.ids import Unknown, known_part
 from kolmogorov.surface.ranking import Askers

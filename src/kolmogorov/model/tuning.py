@@ -21,8 +21,8 @@ from kolmogorov.data import Observations
 from kolmogorov.data.table.trainable import check_trainable
 from kolmogorov.errors import ConvergenceWarning, DataError, ParameterError
 from kolmogorov.fitting.descent.objective import usual_weight
-from kolmogorov.model.completing import why_ratings
 from kolmogorov.model.kolmogorov import KolmogorovModel
+from kolmogorov.model.learning import why_ratings
 from kolmogorov.surface.comparison import POPULARITY, guess_scores, popularity_scores
 from kolmogorov.surface.recommender import Recommender
 

@@ -18,7 +18,7 @@ from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.interpret import PosteriorRelations, Relations
 from kolmogorov.interpret.relations.thresholds import Thresholds
 from kolmogorov.interpret.rules.counting import Counting, check_likes
-from kolmogorov.model.problem import ridges_of
+from kolmogorov.model.learning import ridges_of
 from kolmogorov.report.events import events, indistinct, reading, rounded, rules_of, shown_model, threshold_of
 from kolmogorov.report.quality import FEW, LITTLE, Subject, alerts, quality, tested, weaknesses
 from kolmogorov.report.table import (

@@ -681,12 +681,12 @@ def test_settings_of_a_descent_over_ratings_are_said_to_ask_for_one(table, caplo
 
 
 def test_more_ratings_than_draws_are_made_of(table, caplog, monkeypatch):
-    monkeypatch.setattr("kolmogorov.model.completing.MOST_RATINGS", len(table) - 1)
+    monkeypatch.setattr("kolmogorov.model.learning.MOST_RATINGS", len(table) - 1)
     with caplog.at_level(logging.INFO, logger="kolmogorov"):
         model = KolmogorovModel(3, max_iter=2, random_state=0).fit(table)
     assert model.learned_from_ == "ratings"
     assert str(len(table) - 1) in notices(caplog)[0]
-    monkeypatch.setattr("kolmogorov.model.completing.MOST_RATINGS", len(table))
+    monkeypatch.setattr("kolmogorov.model.learning.MOST_RATINGS", len(table))
     assert KolmogorovModel(3, max_iter=2, random_state=0).fit(table).learned_from_ == "draws"
 
 

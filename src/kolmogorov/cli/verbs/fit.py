@@ -242,7 +242,7 @@ def _tables(data: str, model: Any, test_size: float | None, options: dict[str, A
 def _choice(model: Any, train: Any, by_default: bool) -> str:
     """Say in one line which model is learned, and why."""
     from kolmogorov.data import Observations
-    from kolmogorov.model.completing import why_ratings
+    from kolmogorov.model.learning import why_ratings
     from kolmogorov.model.lists import ListModel
 
     if isinstance(model, ListModel):
@@ -279,7 +279,7 @@ def _fit(model: Any, train: Any, test: Observations | None, beside: dict[str, At
     """Fit with a bar that shows chains, and an error: of draws on what is held out, of one model in training."""
     from kolmogorov.cli.display import ChainSweeps, counting_bar
     from kolmogorov.cli.process import first_interrupt
-    from kolmogorov.model.completing import why_ratings
+    from kolmogorov.model.learning import why_ratings
 
     draws, chains = model._has_draws, ChainSweeps()
     if hasattr(model, "learn_from") and why_ratings(model, train):

@@ -21,8 +21,7 @@ from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.fitting import moving as rows
 from kolmogorov.fitting.distillation.going_on import gone_on
 from kolmogorov.fitting.lists.links import ItemTable, links_of
-from kolmogorov.model.planning import plan_of
-from kolmogorov.model.problem import problem_of, quick_problem
+from kolmogorov.model.learning import plan_of, problem_of, quick_problem
 from kolmogorov.sampling.plan import likelihood_of
 from kolmogorov.sampling.warm import drawn_again, drawn_from
 from kolmogorov.solvers.registry import usual
