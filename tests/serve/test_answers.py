@@ -6,7 +6,7 @@ import pytest
 import kolmogorov as km
 from kolmogorov.errors import UnknownIdError
 from kolmogorov.serve import answers
-from kolmogorov.serve.wanted import WANTED, UnwantedError, Wanted
+from kolmogorov.serve.answers import WANTED, UnwantedError, Wanted
 
 
 @pytest.fixture(scope="module")

@@ -7,12 +7,12 @@ import httpx
 import pytest
 
 import kolmogorov as km
+from kolmogorov.serve import forms
 from kolmogorov.serve.app import app_of
-from kolmogorov.serve.forms import responses
 from kolmogorov.serve.settings import Settings
 
-QUESTIONS = {"/predict": responses.Predictions, "/recommend": responses.Lists, "/explain": responses.Explained}
-LOOKUPS = {"/similar?item=milk": responses.Neighbours, "/events": responses.Events, "/items?q=m": responses.Items}
+QUESTIONS = {"/predict": forms.Predictions, "/recommend": forms.Lists, "/explain": forms.Explained}
+LOOKUPS = {"/similar?item=milk": forms.Neighbours, "/events": forms.Events, "/items?q=m": forms.Items}
 
 
 class Client:
@@ -57,7 +57,7 @@ def test_answers_are_as_described(client, schema):
             kind.model_validate(client.post(path, json=example).json())
     for path, kind in LOOKUPS.items():
         kind.model_validate(client.get(path).json())
-    responses.Health.model_validate(client.get("/health").json())
+    forms.Health.model_validate(client.get("/health").json())
 
 
 def test_the_answers_of_lists_and_draws_are_as_described(zoo, tmp_path):
@@ -69,15 +69,15 @@ def test_the_answers_of_lists_and_draws_are_as_described(zoo, tmp_path):
         model.fit(zoo).save(tmp_path / f"{name}.km")
         client = Client(app_of(Settings(str(tmp_path / f"{name}.km"))))
         for ask in ({"users": ["gull"], "exclude_seen": False}, {"guests": [{"milk": 1, "eggs": 1}]}):
-            responses.Lists.model_validate(client.post("/recommend", json=ask).json())
+            forms.Lists.model_validate(client.post("/recommend", json=ask).json())
         why = client.post("/explain", json={"user": "gull", "item": "eggs"}).json()
-        responses.Explained.model_validate(why)
+        forms.Explained.model_validate(why)
         pair = client.post("/predict", json={"pairs": [["gull", "eggs"]]}).json()
-        responses.Predictions.model_validate(pair)
+        forms.Predictions.model_validate(pair)
 
 
 def test_every_answer_has_a_schema_whose_examples_hold(schema):
-    for kind in (*QUESTIONS.values(), *LOOKUPS.values(), responses.Health, responses.Problem):
+    for kind in (*QUESTIONS.values(), *LOOKUPS.values(), forms.Health, forms.Problem):
         for example in kind.model_config["json_schema_extra"]["examples"]:
             kind.model_validate(example)
         assert schema["components"]["schemas"][kind.__name__]["examples"]

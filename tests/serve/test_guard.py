@@ -8,10 +8,9 @@ import anyio.to_thread
 import pytest
 
 from helpers.processes import wait_until
-from kolmogorov.serve.guard import MOST_HEAD, Guard
-from kolmogorov.serve.metrics import Metrics
+from kolmogorov.serve.answers import UnwantedError, check_wanted
+from kolmogorov.serve.guard import MOST_HEAD, Guard, Metrics
 from kolmogorov.serve.settings import Settings
-from kolmogorov.serve.wanted import UnwantedError, check_wanted
 
 
 class Client:

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from kolmogorov.interpret.events.explanation import Explanation
     from kolmogorov.interpret.events.naming import Event
     from kolmogorov.interpret.pictures import Pictures
-    from kolmogorov.interpret.relations.listing import Convention
-    from kolmogorov.interpret.relations.points import Relations
+    from kolmogorov.interpret.relations.points import Convention, Relations
     from kolmogorov.report import Page
 
 
@@ -33,7 +32,7 @@ class Reading:
     _one_model: Any
 
     def _repr_html_(self) -> str:
-        from kolmogorov.interpret.events.summary import summary
+        from kolmogorov.interpret.events.naming import summary
 
         if not hasattr(self, "fitted_"):
             parameters: str = super()._repr_html_()  # type: ignore[misc]

@@ -16,7 +16,7 @@ from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.interpret import PosteriorRelations, Relations
-from kolmogorov.interpret.relations.thresholds import Thresholds
+from kolmogorov.interpret.relations.supports import Thresholds
 from kolmogorov.interpret.rules.counting import Counting, check_likes
 from kolmogorov.model.learning import ridges_of
 from kolmogorov.report.events import events, indistinct, reading, rounded, rules_of, shown_model, threshold_of

@@ -1,22 +1,65 @@
-"""What a model answers to requests, as plain data; nothing here knows of the web."""
+"""What a model answers to requests, as plain data, and whether anybody waits for it; it knows nothing of the web."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
 from kolmogorov.data import Vocabulary
-from kolmogorov.errors import DataError, UnknownIdError, UnknownIdWarning
+from kolmogorov.errors import DataError, KolmogorovError, UnknownIdError, UnknownIdWarning
 from kolmogorov.interpret.events.explanation import Explanation, explain
 from kolmogorov.interpret.lists import ListExplanation
 from kolmogorov.model.event_model import EventModel
 from kolmogorov.model.lists import ListModel
-from kolmogorov.serve.wanted import check_wanted, parts_of
 from kolmogorov.surface.ids import observations_of_several
 from kolmogorov.surface.ranking import predicted_columns
+
+
+class UnwantedError(KolmogorovError):
+    """Nobody waits for the answer any more."""
+
+
+class Wanted:
+    """Tells the thread that computes an answer whether it is still wanted."""
+
+    def __init__(self) -> None:
+        self._ended = False
+
+    def end(self) -> None:
+        """Say that nobody waits any more."""
+        self._ended = True
+
+    def check(self) -> None:
+        """Raise where nobody waits any more."""
+        if self._ended:
+            raise UnwantedError("Nobody waits for this answer.")
+
+
+#: Of the request that is being answered; a thread that answers it has it too.
+WANTED: ContextVar[Wanted | None] = ContextVar("wanted", default=None)
+
+
+def check_wanted() -> None:
+    """Raise `UnwantedError` between two parts of an answer where nobody waits for it any more."""
+    wanted = WANTED.get()
+    if wanted is not None:
+        wanted.check()
+
+
+def parts_of(count: int, size: int) -> list[slice]:
+    """Return so many things in parts of at most a size.
+
+    Examples
+    --------
+    >>> parts_of(5, 2)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 6, None)]
+    """
+    return [slice(first, first + size) for first in range(0, count, size)]
+
 
 Id = int | str
 #: Scores of users' lists, and guests, that are computed between two looks whether the answer is still wanted. Of draws

@@ -1,4 +1,4 @@
-"""The API: which path answers what."""
+"""The API: which path answers what, and what is wrong with a request, as an answer: a status and one sentence."""
 
 from __future__ import annotations
 
@@ -7,24 +7,80 @@ import contextlib
 import signal
 import threading
 from collections.abc import AsyncIterator, Callable
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import anyio.to_thread
 from fastapi import FastAPI, Query, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.exceptions import HTTPException
 
 from kolmogorov import __version__
-from kolmogorov.errors import DataError
+from kolmogorov._support.wording import worded
+from kolmogorov.errors import DataError, KolmogorovError, UnknownIdError
 from kolmogorov.serve import answers
-from kolmogorov.serve.forms import responses as said
-from kolmogorov.serve.forms.requests import MOST_LETTERS, Explain, Predict, Recommend
-from kolmogorov.serve.forms.responses import responses
-from kolmogorov.serve.guard import App, Guard
-from kolmogorov.serve.metrics import Metrics
-from kolmogorov.serve.page import page
-from kolmogorov.serve.problems import add_problems, check_lines, check_listed
+from kolmogorov.serve import forms as said
+from kolmogorov.serve.forms import MOST_LETTERS, Explain, Predict, Recommend, responses
+from kolmogorov.serve.guard import App, Guard, Metrics
 from kolmogorov.serve.served import Holder
 from kolmogorov.serve.settings import Settings
+
+#: Letters of a sentence at most.
+_LONGEST = 500
+
+
+class AskedTooMuchError(KolmogorovError):
+    """A request for more than the server gives at a time."""
+
+
+def check_listed(settings: Settings, what: str, count: int) -> None:
+    """Refuse more of something than one request may ask for."""
+    if count > settings.most_listed:
+        raise AskedTooMuchError(f"{what}: {settings.most_listed:,} at most, got {count:,}.")
+
+
+def check_lines(settings: Settings, n_lists: int, n: int) -> None:
+    """Refuse lists that have too many lines together, though each is short enough and they are few enough."""
+    if n_lists * n > settings.most_lines:
+        raise AskedTooMuchError(
+            f"users or guests times n: {settings.most_lines:,} at most, got {n_lists:,} x {n:,}. Ask for fewer of "
+            "them at a time, or for shorter lists."
+        )
+
+
+def add_problems(api: FastAPI) -> None:
+    """Have every error answered as `{"error": "..."}`."""
+
+    @api.exception_handler(HTTPException)
+    async def _(_: Request, error: HTTPException) -> JSONResponse:
+        return JSONResponse({"error": f"{error.detail}."}, error.status_code, error.headers)
+
+    @api.exception_handler(RequestValidationError)
+    async def _(request: Request, error: RequestValidationError) -> JSONResponse:
+        if request.method == "POST" and "json" not in request.headers.get("content-type", ""):
+            return JSONResponse({"error": "Send JSON, with the header Content-Type: application/json."}, 415)
+        # What was sent is not sent back: it may be anything, of any length.
+        wrong = [
+            f"{'.'.join(str(part) for part in found['loc'] if part != 'body') or 'the body'}: {found['msg']}"
+            for found in error.errors()[:3]
+        ]
+        return JSONResponse({"error": "; ".join(wrong)[:_LONGEST]}, 422)
+
+    @api.exception_handler(KolmogorovError)
+    async def _(_: Request, error: KolmogorovError) -> JSONResponse:
+        status = 404 if isinstance(error, UnknownIdError) else 422
+        # Without advice on parameters of Python, which nobody who asks over HTTP has.
+        sentence = worded(error.args[0], {}) if error.args else str(error)
+        return JSONResponse({"error": sentence[:_LONGEST]}, status)
+
+
+@cache
+def page() -> str:
+    """Return the page; it holds nothing of the model, and asks for all that it shows."""
+    return files("kolmogorov.serve").joinpath("page.html").read_text(encoding="utf-8")
+
 
 #: What a question with a body may be answered, and one without.
 _ASKED = responses(400, 401, 404, 408, 413, 415, 422, 431, 503)

@@ -13,8 +13,7 @@ from kolmogorov._support.nearest import middles, nearest
 from kolmogorov.errors import ParameterError
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.interpret import PosteriorRelations, Relations
-from kolmogorov.interpret.relations.nested import NestedSupports
-from kolmogorov.interpret.relations.thresholds import Thresholds
+from kolmogorov.interpret.relations.supports import NestedSupports, Thresholds
 from kolmogorov.interpret.rules.counting import pairs_of
 
 LEVELS = np.arange(-2, 8) / 5

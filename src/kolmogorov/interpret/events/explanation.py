@@ -1,4 +1,4 @@
-"""Why a prediction is what it is: what everybody would get, what each event changes, and the rules that lead to it."""
+"""Why a prediction is what it is: a sum over events, and rules that the user's own answers meet."""
 
 from __future__ import annotations
 
@@ -12,14 +12,50 @@ from kolmogorov._support.markup import bars, card, note, table
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.wording import shortened, shown
 from kolmogorov.data import Scale
+from kolmogorov.data.table.liking import reaching
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.interpret.events.attributes import ByAttributes, by_attributes
 from kolmogorov.interpret.events.naming import Event, EventItems
-from kolmogorov.interpret.events.reasons import Reason, reasons_for
-from kolmogorov.interpret.rules.counting import check_likes
+from kolmogorov.interpret.rules.counting import Counting, check_likes
+from kolmogorov.interpret.rules.selection import Selection, supported_rules
+from kolmogorov.interpret.rules.table import Rule
 from kolmogorov.plot import GREY, colour, waterfall
 from kolmogorov.surface.ids import Unknown, id_of, rows_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reason(Rule):
+    """A rule from something that a user is known to like to an item, counted on the training data.
+
+    Attributes
+    ----------
+    item : id
+        What the user likes; its name is the rule's antecedent.
+    value : float
+        What the user said to it, on the probability scale.
+    """
+
+    item: Any
+    value: float
+
+
+def reasons_for(fitted: Fitted, user: int, item: int, likes: float) -> tuple[Reason, ...]:
+    """Return the supported rules from what a user (row number) likes to an item, the strongest first."""
+    if user >= len(fitted.users) or item >= len(fitted.items) or not fitted.item_seen[item]:
+        return ()
+    counting = Counting.for_model(fitted, None, np.array([likes]), not fitted.training.is_binary)
+    rows = fitted.training.rows
+    part = slice(rows.indptr[user], rows.indptr[user + 1])
+    said = dict(zip(rows.indices[part].tolist(), rows.values[part].tolist(), strict=True))
+    rules = supported_rules(counting, Selection.usual(likes), fitted.item_seen, item)
+    liked = [row for row, value in said.items() if reaching(value, likes)]
+    rules = rules[(rules.consequent == item) & np.isin(rules.antecedent, liked)]
+    return tuple(
+        Reason(**vars(rule), item=fitted.items.ids[row], value=said[row])
+        for rule, row in zip(rules, rules.antecedent.tolist(), strict=True)
+    )
+
 
 #: Reasons and items of an event that are named, by judgement; and the least difference: half of what is printed last.
 _SHOWN, _ITEMS, _LITTLE = 3, 5, 0.0005

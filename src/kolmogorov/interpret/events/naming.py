@@ -1,4 +1,4 @@
-"""Events, described by the items that their people like more than everybody does, and by these people."""
+"""Events: the items that set them apart, and a summary of all of them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from kolmogorov._support.markup import bars, card, note
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.wording import shortened
 from kolmogorov.data import Vocabulary
 from kolmogorov.data.table.liking import reaching
 from kolmogorov.fitted.point import Fitted
+from kolmogorov.plot import colour
 
 #: Likes that an item counts as expecting of every event beside its own: what is rarely seen stands out in none. Chosen
 #: by benchmarks/coherence.py on a split that is not reported.
@@ -233,3 +235,37 @@ def _name(side: Vocabulary, row: int) -> str:
     """Return what a row is called: its title, or its id where that is blank."""
     name = side.name(row)
     return name if name.strip() else str(side.ids[row])
+
+
+#: Events that are named: what fits on a screen. By judgement.
+_NAMED = 12
+
+
+def summary(name: str, fitted: Fitted, settings: str) -> str:
+    """Return the events by name and share, with what they were learned from.
+
+    Parameters
+    ----------
+    name : str
+        Of the model's class.
+    fitted : Fitted
+        Of draws the one model that stands for them.
+    settings : str
+        How it was found, in words.
+    """
+    events = sorted(EventItems(fitted).events(0), key=lambda event: -event.share)
+    shown, rest = events[:_NAMED], len(events) - _NAMED
+    users, items = int(fitted.user_seen.sum()), int(fitted.item_seen.sum())
+    data = f"learned from {len(fitted.training):,} observations of {users:,} users and {items:,} items"
+    return card(
+        f"{name}: {len(events)} events",
+        note(f"{data}; {settings}"),
+        bars(
+            [event.name for event in shown],
+            [event.share for event in shown],
+            [f"{event.share:.0%}" for event in shown],
+            [colour(event.number) for event in shown],
+        ),
+        note(f"and {rest} more") if rest > 0 else "",
+        note(f"last training error (RMSE): {fitted.history[-1].rmse:.4f}") if fitted.history else "",
+    )

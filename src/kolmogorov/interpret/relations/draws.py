@@ -20,8 +20,7 @@ from kolmogorov.execution import Threads
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.interpret.relations.points import Relations
-from kolmogorov.interpret.relations.supports import complement, packed, sides_of_kind
-from kolmogorov.interpret.relations.thresholds import Thresholds
+from kolmogorov.interpret.relations.supports import Thresholds, complement, packed, sides_of_kind
 from kolmogorov.interpret.rules.counting import KINDS, Counting, Pairs, Threshold, pairs_of, turned, with_probability
 from kolmogorov.interpret.rules.selection import Selection, known_row
 from kolmogorov.interpret.rules.table import Rules

@@ -9,7 +9,7 @@ import numpy as np
 
 from kolmogorov.data import Observations
 from kolmogorov.interpret import Relations
-from kolmogorov.interpret.relations.listing import Convention
+from kolmogorov.interpret.relations.points import Convention
 from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.paper.claims import Claim, Trial
 from kolmogorov.paper.data import split

@@ -1,1 +1,0 @@
-"""What requests and answers hold: their forms, with examples."""
