@@ -24,6 +24,33 @@ def test_solve_takes_matrices_and_problems():
         km.bqp.solve(bqp.BinaryQP(S, v), v)
 
 
+@pytest.mark.parametrize("solver", ["auto", "enhanced_gd", "newton", "local_search"])
+def test_many_are_solved_as_each_would_be(solver, rng):
+    grams = [a @ a.T for a in rng.normal(size=(4, 6, 6))]
+    moments = rng.normal(size=(4, 6))
+    start = rng.integers(0, 2, size=(4, 6))
+    options = {"solver": solver, "random_state": 3}
+    for S in (grams, grams[0]):
+        many = bqp.solve_many(S, moments, start=start, **options)
+        for k, got in enumerate(many):
+            alone = bqp.solve(S[k] if S is grams else S, moments[k], start=start[k], **options)
+            for name, expected in vars(alone).items():
+                if name != "seconds":
+                    np.testing.assert_array_equal(getattr(got, name), expected)
+    assert bqp.solve_many(grams[0], np.empty((0, 6))) == []
+
+
+def test_many_problems_must_fit_together():
+    with pytest.raises(DataError, match="one for each of the 2 rows of 'v', got 3"):
+        bqp.solve_many(np.zeros((3, 2, 2)), np.zeros((2, 2)))
+    with pytest.raises(DataError, match="a row for each of the 2 rows of 'v', got 1"):
+        bqp.solve_many(np.eye(2), np.zeros((2, 2)), start=[[0, 1]])
+    with pytest.raises(DataError, match="'v' must have 2 dimension"):
+        bqp.solve_many(np.eye(2), [1.0, 2.0])
+    with pytest.raises(DataError, match="square with one row per entry"):
+        bqp.solve_many(np.eye(2), np.zeros((1, 3)))
+
+
 @pytest.mark.long("solvers beside the usual")
 def test_solve_takes_every_solver():
     S, v = [[2.0, 1.0], [1.0, 1.0]], [0.5, 1.0]

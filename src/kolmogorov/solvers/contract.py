@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, ClassVar
 
@@ -76,16 +76,17 @@ class Batch:
         """Return the batch with the bounds that were left for later."""
         return self if self.later is None else replace(self.later(self), later=None)
 
-    def solution(self, problem: QuadraticProgram, seconds: float) -> Solution:
-        """Return what is known about the first row, as the answer to a problem of its own."""
-        known: dict[str, Any] = {name: column[0] for name, column in vars(self).items() if column is not None}
+    def solution(self, problem: QuadraticProgram, seconds: float, row: int = 0) -> Solution:
+        """Return what is known about a row, as the answer to a problem of its own."""
+        columns = {name: column for name, column in vars(self).items() if column is not None and name != "later"}
+        known: dict[str, Any] = {name: column[row] for name, column in columns.items()}
         known = {name: first.item() if isinstance(first, np.generic) else first for name, first in known.items()}
         ended, proved = known.pop("converged", True), known.pop("proved", False)
         if "phases" in known:
             known["phases"] = dict(zip(PHASES, known["phases"].tolist(), strict=True))
         bound = known.pop("lower_bound") + problem.offset if "lower_bound" in known else None
         status = Status.ITERATION_LIMIT if not ended else Status.OPTIMAL if proved else Status.FEASIBLE
-        return Solution(value=problem.value(self.x[0]), lower_bound=bound, status=status, seconds=seconds, **known)
+        return Solution(value=problem.value(self.x[row]), lower_bound=bound, status=status, seconds=seconds, **known)
 
 
 class RowSolver(ABC):
@@ -151,27 +152,45 @@ class RowSolver(ABC):
         random_state : int, Generator or None
             Seed of methods that draw random numbers.
         """
-        self._check_family(problem)
+        return self.solve_many([problem], start=None if start is None else [start], random_state=random_state)[0]
 
-        self.check_size(problem.size)
-        point = self.problem.first(problem.size) if start is None else self._given_start(start, problem.size)
-        seeds = row_seeds(base_seed(random_state), 0, 0, np.zeros(1, dtype=np.int64))
+    def solve_many(
+        self, problems: Sequence[QuadraticProgram], *, start: Sequence[ArrayLike] | None = None, random_state: Any = 0
+    ) -> list[Solution]:
+        """Solve problems of one size in one call; each as `solve` would, in its share of the seconds.
+
+        Parameters
+        ----------
+        problems : sequence of SimplexQP, BinaryQP, ...
+            Of this solver's family.
+        start : sequence of array-like of shape (D,), optional
+            A point for every problem.
+        random_state : int, Generator or None
+            Seed of methods that draw random numbers, the same for all problems.
+        """
+        for problem in problems:
+            self._check_family(problem)
+        n, size = len(problems), problems[0].size
+        self.check_size(size)
+        points = [self.problem.first(size)] * n if start is None else [self._given_start(p, size) for p in start]
+        seeds = row_seeds(base_seed(random_state), 0, 0, np.zeros(n, dtype=np.int64))
 
         def work() -> tuple[Batch, float]:
             with one_blas_thread():
                 began = time.perf_counter()
-                # Kernels would be compiled again for arrays that are read-only, for half a minute: a fit's are not.
-                batch = self._solve_batch(problem.gram[None].copy(), problem.moment[None].copy(), point[None], seeds)
+                # Kernels would be compiled again for arrays that are read-only, for half a minute: copies are not.
+                gram, moment = (np.stack([getattr(p, name) for p in problems]) for name in ("gram", "moment"))
+                batch = self._solve_batch(gram, moment, np.stack(points), seeds)
                 seconds = time.perf_counter() - began
                 return batch.certified(), seconds
 
-        batch, seconds = work() if problem.size <= _MOMENTARY else interruptible(work)
+        batch, seconds = work() if size <= _MOMENTARY and n == 1 else interruptible(work)
         if not np.isfinite(batch.x).all():
             raise DataError(
                 f"Solver '{self.name}' found no finite solution: the entries of this problem differ by too many "
                 "orders of magnitude. Rescale the variables, or add a ridge to the diagonal of 'gram'."
             )
-        return batch.solution(problem, seconds)
+        return [batch.solution(problem, seconds / n, row) for row, problem in enumerate(problems)]
 
     def _given_start(self, start: ArrayLike, size: int) -> Floats:
         try:
