@@ -78,11 +78,8 @@ bench: $(VENV)/bench.stamp $(VENV)/kernels.stamp          ## run the benchmarks 
 tables: $(VENV)/dev.stamp   ## put the results of benchmarks into the docs
 	$(BIN)/python benchmarks/render.py
 
-paper: $(VENV)/bench.stamp $(VENV)/kernels.stamp   ## compute the paper's tables and figures into docs/ (up to an hour; goes on where it stopped)
-	$(BIN)/kolmogorov paper all --out docs/paper
-	sed 's#](\([a-z0-9]*\).png)#](paper/\1.png)#' docs/paper/index.md > docs/paper.md
-	$(BIN)/python benchmarks/paper.py
-	$(BIN)/python benchmarks/render.py
+paper: $(VENV)/dev.stamp $(VENV)/kernels.stamp   ## compute the paper's tables and figures into reproduce/results/ and docs/paper.md (hours)
+	$(BIN)/python -m reproduce all
 
 pictures: $(VENV)/dev.stamp $(VENV)/kernels.stamp   ## take the screenshots of the report into docs/ (needs chromium)
 	$(BIN)/python docs/pictures.py
@@ -114,7 +111,7 @@ $(VENV)/core.stamp: $(VENV)/pip.stamp pyproject.toml
 	touch $@
 
 $(VENV)/dev.stamp: $(VENV)/pip.stamp pyproject.toml
-	$(PIP) install --editable '.[pandas,polars,parquet,sdp,qubo,paper,report,plot,graph,dask]' --group dev
+	$(PIP) install --editable '.[pandas,polars,parquet,sdp,qubo,report,plot,graph,dask]' --group dev
 	touch $@
 
 $(VENV)/docs.stamp: $(VENV)/pip.stamp pyproject.toml

@@ -16,7 +16,6 @@ LONG = {
     "cuda": "kernels of GPUs",
     "browser": "the page in a browser",
     "client": "clusters",
-    "computed": "the paper's items",
 }
 #: Tests of this folder run in one process, so that no solver is compiled twice side by side.
 SOLVERS = str(Path(__file__).parent / "solvers")

@@ -60,6 +60,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(built):
         names = set(archive.namelist())
         metadata = archive.read(f"{name}.dist-info/METADATA").decode()
     assert {n for n in names if not n.startswith(f"{name}.dist-info/")} == tracked(PACKAGE)
+    assert not [n for n in names if n.startswith("reproduce")]
     assert f"{name}.dist-info/licenses/LICENSE" in names
     assert f"\nVersion: {__version__}\n" in metadata
     assert "kolmogorov/py.typed" in names
@@ -78,11 +79,13 @@ def test_the_source_distribution_can_be_built_and_tested(built):
         "Makefile",
         "CHANGELOG.md",
         "tests/naive.py",
+        "reproduce/table_4.py",
+        "reproduce/results/table_4.csv",
         "docs/model.md",
         "packaging/conda/meta.yaml",
     ):
         assert path in names
-    assert not [path for path in names if path.startswith("docs/") and (path.endswith(".png") or "/parts" in path)]
+    assert not [path for path in names if path.startswith("docs/") and path.endswith(".png")]
     assert not [path for path in names if re.search(r"__pycache__|\.nb[ci]$|\.venv|\.git/", path)]
 
 

@@ -16,7 +16,6 @@ _HOMES = {
     "KolmogorovModel": "kolmogorov.model.kolmogorov",
     "ListModel": "kolmogorov.model.lists",
     "Observations": "kolmogorov.data.table.observations",
-    "baselines": "kolmogorov.baselines",
     "bqp": "kolmogorov.bqp",
     "datasets": "kolmogorov.data.datasets",
     "errors": "kolmogorov.errors",

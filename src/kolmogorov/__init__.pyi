@@ -1,4 +1,3 @@
-from kolmogorov import baselines as baselines
 from kolmogorov import bqp as bqp
 from kolmogorov import errors as errors
 from kolmogorov import execution as execution

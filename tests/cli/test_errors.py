@@ -270,7 +270,6 @@ def test_names_of_all_kinds_are_shown_and_never_act(shell, zoo_files, tmp_path):
         shell("recommend", model, "--user", EVIL),
         shell("recommend", model, "--user", EVIL, "--unknown", "average"),
         shell("data", "export", EVIL),
-        shell("paper", EVIL),
         shell("fit", ratings, "--item-solver", EVIL, "-o", tmp_path / "m.km"),
         shell("fit", ratings, "--dask", EVIL, "-o", tmp_path / "m.km"),
         shell(EVIL),

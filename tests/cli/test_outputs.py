@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import kolmogorov as km
-from kolmogorov.cli.command import Input, Output, OutputFolder
+from kolmogorov.cli.command import Input, Output
 from kolmogorov.cli.display import safe_cell
 
 from .conftest import every_verb
@@ -37,13 +37,13 @@ def test_every_verb_is_one_and_knows_what_it_reads_and_writes():
     for names, command in every_verb():
         flags = {flag for parameter in command.params for flag in parameter.opts}
         for parameter in command.params:
-            if {"--output", "--checkpoint", "--out"} & set(parameter.opts):
-                assert isinstance(parameter.type, (Output, OutputFolder)), (names, parameter.name)
+            if {"--output", "--checkpoint"} & set(parameter.opts):
+                assert isinstance(parameter.type, Output), (names, parameter.name)
                 assert "--force" in flags, names
             elif isinstance(parameter.type, click.Path):
                 assert isinstance(parameter.type, Input) or names == ("doctor",), (names, parameter.name)
             if isinstance(parameter, click.Argument):
-                known = isinstance(parameter.type, (Input, click.Choice)) or names[0] in ("paper", "data")
+                known = isinstance(parameter.type, (Input, click.Choice)) or names[0] == "data"
                 assert known, (names, parameter.name)
         if "--output" in flags and "--format" in flags:
             assert "--safe-cells" in flags, names

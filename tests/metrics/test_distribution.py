@@ -75,11 +75,6 @@ def test_a_scale_without_steps_is_cut_into_equal_ones():
     assert got["log_score"] == pytest.approx(expected["log_score"])
 
 
-def test_models_without_events_tell_no_distributions(zoo):
-    scores = km.baselines.MatrixFactorization(2, random_state=0).fit(zoo).evaluate(zoo)
-    assert not {"log_score", "calibration"} & set(scores)
-
-
 def test_yes_and_no_keep_their_scores_beside_the_new_ones(zoo):
     got = (
         km.KolmogorovModel(4, levels="chances", learn_from="ratings", user_reg=0.3, random_state=0)

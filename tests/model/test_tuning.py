@@ -44,8 +44,6 @@ def test_other_models_and_bad_grids(zoo):
     found = km.tune(zoo, n_events=2, user_reg=(1.0, 3.0), item_reg=0.0, model=relaxed)
     assert found.model.levels == "chances"
     assert found.model.psi_.dtype == np.float64
-    factors = km.tune(zoo, model=km.baselines.MatrixFactorization(), n_factors=(1, 2), reg=1.0, folds=2)
-    assert isinstance(factors.model, km.baselines.MatrixFactorization)
     with pytest.raises(ParameterError, match="at least one value"):
         km.tune(zoo, n_events=())
 

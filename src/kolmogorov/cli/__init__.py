@@ -23,7 +23,6 @@ _VERBS = (
     "serve",
     "evaluate",
     "tune",
-    "paper",
     "data",
     "doctor",
 )

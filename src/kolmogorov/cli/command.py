@@ -185,13 +185,6 @@ class Successor(Output):
     """A model that the verb writes, which may take the place of the one that it reads: the file is replaced whole."""
 
 
-class OutputFolder(_File):
-    """A folder into which the verb writes files of its own names."""
-
-    def __init__(self) -> None:
-        super().__init__(file_okay=False)
-
-
 def check_targets(context: click.Context) -> None:
     """Refuse outputs that are inputs, or each other, or cannot be written; before any work."""
     from kolmogorov._support.files import check_writable

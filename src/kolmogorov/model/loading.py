@@ -13,9 +13,6 @@ from typing import Any
 import numpy as np
 
 from kolmogorov._support import container
-from kolmogorov.baselines.biased import BiasedFactors
-from kolmogorov.baselines.factorization import MatrixFactorization
-from kolmogorov.baselines.svdpp import SVDpp
 from kolmogorov.data.table.levels import has_two
 from kolmogorov.errors import FileFormatError, InvariantError, KolmogorovError
 from kolmogorov.fitted.files import StoredParts
@@ -29,7 +26,7 @@ from kolmogorov.sampling.levels import answerable
 from kolmogorov.solvers import resolve
 from kolmogorov.surface.recommender import NOT_STORED
 
-_MODELS = (KolmogorovModel, MatrixFactorization, SVDpp, BayesianKolmogorovModel, ListModel)
+_MODELS = (KolmogorovModel, BayesianKolmogorovModel, ListModel)
 _CLASSES: dict[str, Any] = {cls.__name__: cls for cls in _MODELS}
 
 
@@ -40,7 +37,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    KolmogorovModel, BayesianKolmogorovModel, ListModel, MatrixFactorization or SVDpp
+    KolmogorovModel, BayesianKolmogorovModel or ListModel
         Whichever was saved.
 
     Examples
@@ -82,10 +79,8 @@ def _parameters(cls: Any, stored: Any) -> dict[str, Any]:
 
 def _check_size(model: Any, fitted: Any) -> None:
     """The number of events stands in the parameters and in the arrays; later code believes either."""
-    if not isinstance(fitted, BiasedFactors) and model.n_events not in ("auto", fitted.theta.shape[-1]):
+    if model.n_events not in ("auto", fitted.theta.shape[-1]):
         raise InvariantError(f"n_events is {model.n_events}, but theta has {fitted.theta.shape[-1]} events")
-    if isinstance(fitted, BiasedFactors) and model.n_factors != fitted.user_factors.shape[-1]:
-        raise InvariantError(f"n_factors is {model.n_factors}, but there are {fitted.user_factors.shape[-1]}")
 
 
 def _check_levels(model: Any, fitted: Any) -> None:

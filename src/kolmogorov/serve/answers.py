@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kolmogorov.data import Vocabulary
-from kolmogorov.errors import DataError, KolmogorovError, UnknownIdError, UnknownIdWarning
+from kolmogorov.errors import KolmogorovError, UnknownIdError, UnknownIdWarning
 from kolmogorov.interpret.events.explanation import Explanation, explain
 from kolmogorov.interpret.lists import ListExplanation
 from kolmogorov.model.event_model import EventModel
@@ -135,10 +135,8 @@ def explained(model: Any, user: Id, item: Id, *, rules: bool = False) -> dict[st
     why: Explanation | ListExplanation
     if isinstance(model, EventModel):
         why = explain(model.fitted_, model._one_model, user_id, item_id, "error", None, with_reasons=rules)
-    elif isinstance(model, ListModel):
-        why = model.explain(user_id, item_id)
     else:
-        raise DataError(f"A {type(model).__name__} has no events to explain by.")
+        why = model.explain(user_id, item_id)
     return {
         "user": user,
         "item": item,
@@ -156,8 +154,6 @@ def similar(model: Any, item: Id, n: int) -> list[dict[str, Any]]:
 
 def events(model: Any, n_items: int = 10) -> list[dict[str, Any]]:
     """Return the events, each by its share and by what its people like more than everybody does."""
-    if not isinstance(model, (EventModel, ListModel)):
-        raise DataError(f"A {type(model).__name__} has no events.")
     return [
         {"number": event.number, "name": event.name, "share": float(event.share), "items": list(event.items)}
         for event in model.events(n_items)

@@ -297,8 +297,8 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         return Askers(ids, rows, seen, lambda part, lower: fitted.of_users(rows[part], lower), order, elsewhere)
 
     def _guests(self, observations: Observations, rank: Rank) -> Askers:
-        """Return guests and what they rated; where rows can be placed."""
-        raise DataError(f"{type(self).__name__} cannot place guests; give ids of users it was fitted to.")
+        """Return guests and what they rated."""
+        raise NotImplementedError
 
     def _placed(self, theta: Any, rank: Rank) -> Askers:
         """Return the same for thetas of guests, who are numbered from 0."""
@@ -307,8 +307,7 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
     def similar_items(self, item: Any, n: int = 10, *, min_count: int | None = None) -> Any:
         """Return the items most like one of them, which is given by its id or its title, as a data frame.
 
-        For Kolmogorov models the similarity is the population's probability of both items over that of either; for
-        factor models it is the cosine of the factors.
+        The similarity is the population's probability of both items over that of either.
 
         Returns
         -------

@@ -52,17 +52,13 @@ def command(
     """
     from kolmogorov._support.progress import notice
     from kolmogorov.cli.display import console
-    from kolmogorov.errors import DataError
     from kolmogorov.model.loading import load
-    from kolmogorov.model.updating.method import Updating
 
     new = {side: layout.pop(side) for side in ("users", "items")}
     if data is None and remove is None and not forget and not any(new.values()):
         raise click.UsageError("Give DATA, --remove or --forget, or new --users or --items.")
     doing(f"Loading {model}")
     fitted_model: Any = load(model)
-    if Updating not in type(fitted_model).__mro__:
-        raise DataError(f"{model} holds a {type(fitted_model).__name__}, which cannot be updated. Fit it again.")
     fitted_model.set_params(random_state=seed, n_jobs=jobs)
     ratings = None if data is None else _or_nothing(lambda: read_input(data, layout, like=fitted_model.fitted_))
     users = [fitted_model.users_.parse(name) for name in forget] or None

@@ -1,1 +1,0 @@
-"""What the paper proves: its lemmas computed, and errors found."""
