@@ -12,8 +12,7 @@ from kolmogorov.cli.command import DATASET, Input, Output, doing, force_option, 
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations, Scale, Vocabulary
-    from kolmogorov.data.attributes.reading import Attributes
-    from kolmogorov.data.attributes.sheets import Side
+    from kolmogorov.data.attributes.reading import Attributes, Side
     from kolmogorov.data.reading.options import ReadingOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -258,7 +257,7 @@ def read_input(path: str, options: Mapping[str, Any], *, like: Any = None) -> Ob
     one that it was learned from, and ratings are put on its scale.
     """
     from kolmogorov.data import Observations, datasets, read_ratings
-    from kolmogorov.data.packed.file import is_table
+    from kolmogorov.data.packed.table import is_table
     from kolmogorov.data.ratings import read_as_told
 
     doing("Reading standard input" if path == "-" else f"Reading {path}")
@@ -401,7 +400,7 @@ def known_id(names: Vocabulary, text: str, what: str, unknown: str = "error") ->
 def pair_texts(path: str, options: ReadingOptions) -> tuple[list[str], list[str]]:
     """Read pairs as texts, whatever they are in."""
     from kolmogorov.data import Observations
-    from kolmogorov.data.packed.file import is_table
+    from kolmogorov.data.packed.table import is_table
     from kolmogorov.data.reading.columns import TableForm
     from kolmogorov.data.reading.frames.arrow import is_parquet, parquet_pairs
     from kolmogorov.data.reading.text.source import read_pairs

@@ -11,7 +11,7 @@ from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.ids.encoder import IdEncoder
 from kolmogorov.data.numbers.notation import Notation, text_of
 from kolmogorov.data.numbers.reader import NumberReader, looks_like_number
-from kolmogorov.data.numbers.scaling import ScaleRequest
+from kolmogorov.data.numbers.scale import ScaleRequest
 from kolmogorov.data.reading.opening import sources_of
 from kolmogorov.data.reading.options import Column, ReadingOptions, taking
 from kolmogorov.data.reading.shape import RowSource

@@ -13,10 +13,9 @@ from kolmogorov._support.validation import byte_count
 from kolmogorov.data.numbers.scale import Scale
 from kolmogorov.data.packed.packing import BYTES_PER_RECORD, Tell, pack_parts, pack_sources
 from kolmogorov.data.reading.gathering import TableParts, gathered
-from kolmogorov.data.reading.opening import sources_of
+from kolmogorov.data.reading.opening import sources_of, texts_of, titled
 from kolmogorov.data.reading.options import ReadingKeywords, ReadingOptions, taking
 from kolmogorov.data.reading.source import Source
-from kolmogorov.data.reading.titles import texts_of, titled
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.data.table.trainable import check_any
 from kolmogorov.errors import FileWriteError, ParameterError

@@ -20,8 +20,7 @@ from kolmogorov._support.optional import require
 from kolmogorov.data.entries.entries import Duplicates, Entries, duplicate, nothing_there
 from kolmogorov.data.entries.view import View, row_blocks, transposed
 from kolmogorov.data.ids.vocabulary import Vocabulary
-from kolmogorov.data.numbers.scale import Scale
-from kolmogorov.data.numbers.scaling import Extent
+from kolmogorov.data.numbers.scale import Extent, Scale
 from kolmogorov.data.packed.table import read_rows
 from kolmogorov.data.reading.columns import TableForm, pick_columns
 from kolmogorov.data.reading.frames.arrow import ParquetSource, is_parquet, opened_parquet

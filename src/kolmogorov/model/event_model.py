@@ -33,10 +33,9 @@ from kolmogorov._support.validation import (
     check_parameters,
 )
 from kolmogorov.data import Observations
-from kolmogorov.data.attributes.reading import Newcomers, described
-from kolmogorov.data.attributes.sheets import Side, is_frame
+from kolmogorov.data.attributes.reading import Newcomers, Side, described, is_frame
 from kolmogorov.data.entries.view import View
-from kolmogorov.data.numbers.weights import LARGEST_WEIGHT
+from kolmogorov.data.numbers.scale import LARGEST_WEIGHT
 from kolmogorov.errors import DataError
 from kolmogorov.execution import Cuda, Dask
 from kolmogorov.fitted.point import Fitted, Sweep

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
-from kolmogorov.data.attributes.sheets import is_frame
+from kolmogorov.data.attributes.reading import is_frame
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.surface.ids import Unknown
 

@@ -11,8 +11,14 @@ from sklearn.utils.validation import check_non_negative, validate_data
 from kolmogorov._support.progress import warn
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.numbers.columns import refuse_containers
-from kolmogorov.data.reading.frames.arraylike import NotNumbersError, cells_of, floats_of, refuse_two_scales
-from kolmogorov.data.reading.frames.long_format import named_roles, refuse_long_frame
+from kolmogorov.data.reading.frames.arraylike import (
+    NotNumbersError,
+    cells_of,
+    floats_of,
+    named_roles,
+    refuse_long_frame,
+    refuse_two_scales,
+)
 from kolmogorov.data.reading.frames.native import frame_of
 from kolmogorov.data.table.trainable import check_any, check_trainable
 from kolmogorov.errors import DataError, KolmogorovWarning

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kolmogorov.data.attributes.reading import TableAttributes, read_attributes
-from kolmogorov.data.attributes.sheets import sheet_of
+from kolmogorov.data.attributes.reading import TableAttributes, read_attributes, sheet_of
 from kolmogorov.data.ids.vocabulary import Vocabulary
 from kolmogorov.errors import DataError
 

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from kolmogorov import read_ratings
 from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.data.reading.text.file import TextFile
-from kolmogorov.data.reading.text.layout import recognise
-from kolmogorov.data.reading.text.source import text_columns
+from kolmogorov.data.reading.text.source import recognise, text_columns
 from kolmogorov.errors import DataError
 
 HEADER = "user,item,rating\n"

@@ -11,7 +11,7 @@ import naive
 from helpers.strategies import tables
 from kolmogorov import Observations
 from kolmogorov.data import Scale, Vocabulary
-from kolmogorov.data.entries.ordering import counting_order
+from kolmogorov.data.entries.view import counting_order
 from kolmogorov.data.table.liking import least_like
 from kolmogorov.errors import DataError, ParameterError
 

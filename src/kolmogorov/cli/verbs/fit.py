@@ -163,7 +163,7 @@ def command(
     from kolmogorov._support.progress import silence
     from kolmogorov.cli.display import console
     from kolmogorov.cli.models import unfitted_model
-    from kolmogorov.data.table.split import check_share
+    from kolmogorov.data.table.observations import check_share
 
     if output == "-":
         raise click.UsageError("A model is written to a file, not to standard output.")

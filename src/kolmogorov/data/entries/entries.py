@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.wording import advice, option
-from kolmogorov.data.entries.ordering import counting_order
-from kolmogorov.data.entries.view import View
-from kolmogorov.data.numbers.weights import ACCEPTED_WEIGHTS, outside_weight_bounds
+from kolmogorov.data.entries.view import View, counting_order
+from kolmogorov.data.numbers.scale import ACCEPTED_WEIGHTS, outside_weight_bounds
 from kolmogorov.errors import DataError
 
 Duplicates = Literal["error", "mean", "last"]

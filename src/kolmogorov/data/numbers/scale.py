@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.wording import named
+from kolmogorov._support.validation import is_finite
+from kolmogorov._support.wording import Message, Option, advice, named, option, said
+from kolmogorov.data.numbers.columns import Place
 from kolmogorov.errors import DataError, ParameterError
 
 #: The ends of a scale are not further from 0 than this, and not closer to each other than the other: between them
 #: ratings, probabilities and their squares stay far from where floating-point numbers overflow or vanish. By judgement.
 FURTHEST_END, SHORTEST_SPAN = 1e100, 1e-100
+#: Weights outside are refused. Sums of squares of larger ones overflow, and draws that count trials never end; smaller
+#: ones vanish beside the others. By judgement.
+LEAST_WEIGHT, LARGEST_WEIGHT = 1e-9, 1e9
+#: The same in words, for error messages.
+ACCEPTED_WEIGHTS = f"weights from {LEAST_WEIGHT:g} to {LARGEST_WEIGHT:g} are accepted"
 
 
 @dataclass(frozen=True)
@@ -84,3 +93,126 @@ def size_fault(low: float, high: float) -> str:
     if 0.0 < high - low < SHORTEST_SPAN:
         return f"do not make a scale: its ends must be at least {SHORTEST_SPAN:g} apart."
     return ""
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How far ratings reach, and whether some lie between the halves of whole numbers, as those of a slider do."""
+
+    low: float = np.inf
+    high: float = -np.inf
+    continuous: bool = False
+
+    def joined(self, other: Extent) -> Extent:
+        """Return the extent of both together."""
+        return Extent(min(self.low, other.low), max(self.high, other.high), self.continuous or other.continuous)
+
+
+@dataclass(frozen=True)
+class ScaleRequest:
+    """What is said about the scale before any rating is seen: the ends as far as they are given, and `scaling`.
+
+    Examples
+    --------
+    >>> ScaleRequest(maximum=5).check(np.array([4.0, 6.0]), None, lambda position: f"line {position + 1}")
+    Traceback (most recent call last):
+    kolmogorov.errors.DataError: line 2: value must be at most the maximum 5, got 6. Give the right 'maximum' or drop
+    the entry.
+    """
+
+    minimum: float | None = None
+    maximum: float | None = None
+    scaling: str = "auto"
+
+    def __post_init__(self) -> None:
+        for name, end in (("minimum", self.minimum), ("maximum", self.maximum)):
+            if end is not None and (isinstance(end, bool) or not isinstance(end, numbers.Real)):
+                raise ParameterError(named(name) + f" must be a number or None, got {end!r}.")
+            if end is not None and not is_finite(end):
+                raise ParameterError(named(name) + f" must be a finite number, got {str(end)[:40]}.")
+        if self.scaling == "max" and self.minimum not in (None, 0, 0.0):
+            minmax, plain = (said(option("scaling", word)) for word in ("minmax", "max"))
+            raise ParameterError(named("minimum") + " goes with " + minmax + "; with " + plain + " it is 0.")
+        if self._low is not None and self.maximum is not None:
+            Scale(self._low, float(self.maximum))
+
+    @property
+    def _low(self) -> float | None:
+        """The lower end where it is known before any rating."""
+        if self.minimum is not None:
+            return float(self.minimum)
+        # Who gives the upper end alone means p = r / maximum.
+        return 0.0 if self.scaling == "max" or (self.scaling == "auto" and self.maximum is not None) else None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the ratings decide where the scale begins."""
+        return self.scaling == "auto" and self.minimum is None and self.maximum is None
+
+    def check(self, ratings: Floats, weights: Floats | None, place: Place) -> Extent:
+        """Refuse numbers that cannot be ratings or weights; return how far the ratings reach.
+
+        There must be at least one. Those that are in order are looked at as a whole, which is quick.
+        """
+        low, high = float(ratings.min()), float(ratings.max())
+        if not (np.isfinite(low) and np.isfinite(high)):
+            _refuse(~np.isfinite(ratings), ratings, place, "value", "must be finite, got {:g}.")
+        if self._low is not None and low < self._low:
+            remedy = "" if self._low else advice("For ratings below zero give {}.", option("minimum"))
+            demand = f"be at least the minimum {self._low:g}" if self._low else "not be negative"
+            _refuse(ratings < self._low, ratings, place, "value", f"must {demand}, got {{:g}}.", remedy)
+        if self.maximum is not None and high > self.maximum:
+            remedy = advice("Give the right {} or drop the entry.", Option("maximum", "'maximum'"))
+            demand = f"must be at most the maximum {self.maximum:g}, got {{:g}}."
+            _refuse(ratings > self.maximum, ratings, place, "value", demand, remedy)
+        if weights is not None and not (weights.min() >= LEAST_WEIGHT and weights.max() <= LARGEST_WEIGHT):
+            wrong = ~(np.isfinite(weights) & (weights > 0))
+            _refuse(wrong, weights, place, "weight", f"must be positive, got {{:g}}; {ACCEPTED_WEIGHTS}.")
+            demand = f"is too small or too large, got {{:g}}; {ACCEPTED_WEIGHTS}."
+            _refuse(outside_weight_bounds(weights), weights, place, "weight", demand)
+        # Halving and doubling are exact, so that this tells half stars from all else; it overflows to no whole number.
+        with np.errstate(over="ignore", invalid="ignore"):
+            continuous = self.is_open and bool((np.rint(2.0 * ratings) != 2.0 * ratings).any())
+        return Extent(low, high, continuous)
+
+    def scale_between(self, extent: Extent) -> Scale:
+        """Return the scale of ratings that were checked and reach so far.
+
+        What was left open is filled in. `maximum` becomes the largest rating, or 1 where none exceeds 1, since such
+        values already are probabilities. `minimum` is 0 for stars, which are whole or half numbers, and the smallest
+        rating where some are negative, where some lie between, or where it is asked for.
+
+        Examples
+        --------
+        >>> found = [Extent(1.0, 4.0), Extent(-2.0, 4.0), Extent(0.1, 0.7, continuous=True)]
+        >>> [str(ScaleRequest().scale_between(extent)) for extent in found]
+        ['p = r / 4', 'p = (r + 2) / 6', 'p = r']
+        >>> str(ScaleRequest(scaling="minmax").scale_between(Extent(1.0, 4.0)))
+        'p = (r - 1) / 3'
+        """
+        low, high = extent.low, extent.high
+        stars = self.is_open and low >= 0.0 and (high <= 1.0 or not extent.continuous)
+        bottom = 0.0 if stars else low if self._low is None else self._low
+        top = high if self.maximum is None else float(self.maximum)
+        if self.maximum is None:
+            if bottom == 0.0 and self.scaling != "minmax":
+                top = max(top, 1.0)
+            elif top <= bottom:
+                # Far from 0 one more is no more.
+                top = bottom + max(1.0, float(np.spacing(abs(bottom))))
+        if (self._low is None or self.maximum is None) and (fault := size_fault(bottom, top)):
+            raise DataError(f"The ratings, which reach from {low:g} to {high:g}, {fault}")
+        return Scale(bottom, top)
+
+
+def _refuse(
+    wrong: NDArray[np.bool_], found: Floats, place: Place, what: str, demand: str, remedy: str | Message = ""
+) -> None:
+    if wrong.any():
+        position = int(np.argmax(wrong))
+        raise DataError(f"{place(position)}: {what} {demand.format(found[position])}" + remedy)
+
+
+def outside_weight_bounds(weights: Floats) -> NDArray[np.bool_]:
+    """Tell which weights are smaller or larger than is accepted."""
+    return ~((weights >= LEAST_WEIGHT) & (weights <= LARGEST_WEIGHT))

@@ -16,8 +16,7 @@ from kolmogorov.data.entries.view import View
 from kolmogorov.data.ids.encoder import IdEncoder
 from kolmogorov.data.ids.vocabulary import Vocabulary
 from kolmogorov.data.numbers.columns import Place, in_array
-from kolmogorov.data.numbers.scale import Scale
-from kolmogorov.data.numbers.scaling import Extent
+from kolmogorov.data.numbers.scale import Extent, Scale
 from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.data.reading.provenance import MOST_POINTS, Provenance, points_of
 from kolmogorov.data.reading.shape import RowSource

@@ -16,7 +16,7 @@ from kolmogorov._support.validation import Boolean, Either, OneOf, Requirement, 
 from kolmogorov._support.wording import named
 from kolmogorov.data.entries.entries import Duplicates
 from kolmogorov.data.numbers.notation import Notation
-from kolmogorov.data.numbers.scaling import ScaleRequest
+from kolmogorov.data.numbers.scale import ScaleRequest
 from kolmogorov.errors import ParameterError
 
 #: A column by its name or by its position from 0; None lets the reader choose, and means no weight.

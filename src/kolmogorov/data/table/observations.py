@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.markup import bars, card, note
 from kolmogorov._support.optional import to_frame
+from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
+from kolmogorov._support.validation import Integer, OneOf, check_parameters
+from kolmogorov._support.wording import named
+from kolmogorov.data.entries.entries import nothing_there
 from kolmogorov.data.entries.view import View, filled, fingerprint_of, transposed
 from kolmogorov.data.ids.vocabulary import Vocabulary
 from kolmogorov.data.numbers.scale import Scale
@@ -20,16 +27,16 @@ from kolmogorov.data.packed.packing import packed_subset
 from kolmogorov.data.packed.table import PackedTable, open_table
 from kolmogorov.data.reading.frames.arraylike import dense_cells, sparse_cells
 from kolmogorov.data.reading.gathering import gathered, of_cells
-from kolmogorov.data.reading.opening import frame_source
+from kolmogorov.data.reading.opening import frame_source, titled
 from kolmogorov.data.reading.options import ArrayKeywords, NamedFrameKeywords, ReadingOptions, taking
 from kolmogorov.data.reading.provenance import Provenance
 from kolmogorov.data.reading.source import ArraySource
-from kolmogorov.data.reading.titles import titled
-from kolmogorov.data.table.card import observations_card, observations_columns, size_in_words
-from kolmogorov.data.table.split import By, entries_held_out, fold_numbers
-from kolmogorov.errors import DataError
+from kolmogorov.errors import DataError, ParameterError
 
 _PARTS = ("users", "items", "rows", "scale", "source")
+#: Values that are told apart; more are put into ten bins. By judgement.
+_TOLD_APART = 12
+By = Literal["entry", "user", "leave_one_out"]
 
 
 class Observations:
@@ -344,3 +351,105 @@ def _reopened(path: Path, fingerprint: str, names: tuple[Vocabulary, Vocabulary]
     table = open_table(path, verify=False, fingerprint=fingerprint)
     users, items = names or (table.users, table.items)
     return Observations(users, items, table.rows, table.header.scale, table.header.source, packed=table)
+
+
+def size_in_words(observations: Any) -> str:
+    """Say in one line how many observations there are, and on which scale."""
+    n_users, n_items = observations.n_users, observations.n_items
+    share = 100.0 * len(observations) / max(n_users * n_items, 1)
+    weighted = ", weighted" if observations.weights is not None else ""
+    return (
+        f"Observations: {len(observations):,} of {n_users:,} users × {n_items:,} items ({share:.1f}% observed), "
+        f"{observations.scale}{weighted}"
+    )
+
+
+def observations_card(about: str, rows: View, columns: View, scale: Scale) -> str:
+    """Return HTML of a table of which this is said, line by line."""
+    said = about.removeprefix("Observations: ").splitlines()
+    return card("Observations", *map(note, said), *_histogram(rows, columns, scale))
+
+
+def _histogram(rows: View, columns: View, scale: Scale) -> list[str]:
+    """Return bars, and a note on how many entries users and items have; nothing for an empty table."""
+    n_entries = rows.values.size
+    if not n_entries:
+        return []
+    found, counts = np.unique(rows.values.round(9), return_counts=True)
+    labels = [f"{scale.rating(value):g}" for value in found.tolist()]
+    if found.size > _TOLD_APART:
+        counts, ends = np.histogram(rows.values, bins=10, range=(0.0, 1.0))
+        edges = [f"{scale.rating(end):g}" for end in ends.tolist()]
+        labels = [f"{low} to {high}" for low, high in pairwise(edges)]
+    shares = [f"{count:,} ({count / n_entries:.0%})" for count in counts.tolist()]
+    busy = [int(np.median(view.counts[view.counts > 0])) for view in (rows, columns)]
+    return [bars(labels, counts.tolist(), shares), note(f"median: {busy[0]:,} of a user, {busy[1]:,} of an item")]
+
+
+def observations_columns(observations: Any) -> dict[str, Any]:
+    """Return the columns of the frame that observations are as a list of ratings."""
+    columns = {
+        "user": observations.users.ids[observations.user_rows()],
+        "item": observations.items.ids[observations.item_rows()],
+        "value": observations.values,
+        "rating": observations.scale.rating(observations.values),
+    }
+    return columns if observations.weights is None else columns | {"weight": observations.weights}
+
+
+def entries_held_out(rows: View, test_size: float, random_state: Any, by: By) -> NDArray[np.bool_]:
+    """Choose the entries to hold out, as `Observations.split` describes it."""
+    check_parameters("split", {"by": by}, {"by": OneOf(("entry", "user", "leave_one_out"))})
+    if by == "entry":
+        return _holdout(rows.values.size, test_size, random_state)
+    return _holdout_of_each(rows.indptr, None if by == "leave_one_out" else test_size, random_state)
+
+
+def _holdout(n: int, test_size: float, random_state: Any) -> NDArray[np.bool_]:
+    """Choose round(test_size * n) of n entries at random."""
+    check_share(test_size)
+    if not n:
+        raise nothing_there("to split")
+    n_test = round(test_size * n)
+    if not 0 < n_test < n:
+        raise DataError(f"A test share of {test_size:g} of {n} observation(s) leaves one part empty.")
+    chosen = np.zeros(n, dtype=bool)
+    chosen[generator(random_state).permutation(n)[:n_test]] = True
+    return chosen
+
+
+def _holdout_of_each(indptr: NDArray[np.int64], test_size: float | None, random_state: Any) -> NDArray[np.bool_]:
+    """Choose a share of every row's entries at random, and never all; without a share one of each."""
+    counts = np.diff(indptr)
+    if test_size is not None:
+        check_share(test_size)
+    if not indptr[-1]:
+        raise nothing_there("to split")
+    wanted = np.minimum(1 if test_size is None else np.round(test_size * counts), counts - 1).clip(0)
+    if not wanted.any():
+        raise DataError("No user has enough observations to hold some out and keep others; the test part is empty.")
+    owner = np.repeat(np.arange(counts.size), counts)
+    # In each row the entries that come last in this order are held out.
+    order = np.lexsort((generator(random_state).random(owner.size), owner))
+    place = np.empty(owner.size, dtype=np.int64)
+    place[order] = np.arange(owner.size)
+    chosen: NDArray[np.bool_] = indptr[1:][owner] - place <= wanted[owner]
+    return chosen
+
+
+def check_share(test_size: Any) -> None:
+    """Refuse what is no share of the entries."""
+    if not isinstance(test_size, numbers.Real) or not 0.0 < float(test_size) < 1.0:
+        raise ParameterError(named("test_size") + f" must be a share between 0 and 1, got {test_size!r}.")
+
+
+def fold_numbers(n: int, k: int, random_state: Any) -> NDArray[Any]:
+    """Deal n entries into k random parts of nearly equal size; return each entry's part."""
+    check_parameters("folds", {"k": k}, {"k": Integer(2)})
+    if not n:
+        raise nothing_there("to deal into folds")
+    if n < k:
+        raise DataError(f"{n} observation(s) cannot be dealt into {k} folds.")
+    part = np.empty(n, dtype=np.uint8 if k < 256 else np.int64)
+    part[generator(random_state).permutation(n)] = np.arange(n) % k
+    return part

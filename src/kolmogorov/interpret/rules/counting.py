@@ -15,7 +15,6 @@ from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import check_parameters
 from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.data.entries.view import View
-from kolmogorov.data.table.blanks import has_only_yes, with_noes
 from kolmogorov.errors import DataError
 from kolmogorov.fitted.base import Trained
 from kolmogorov.interpret.rules.conjunctions import MOST_ANTECEDENTS, Conjunctions
@@ -49,6 +48,8 @@ _KEPT, _MOST_KEPT = "counting", 4
 
 
 # --- pairs of statements about items, of which relations and rules are made -------------------------------------------
+#: Cells of a table that is filled to count in it, at most: some hundred megabytes. By judgement.
+_MOST_CELLS = 20_000_000
 
 
 def pairs_of(antecedent: Rows, consequent: Rows, antecedent_at: Any = 0, consequent_at: Any = 0) -> Pairs:
@@ -326,3 +327,39 @@ def lower_bound(rate: Floats, count: Rows) -> Floats:
     spread = z * np.sqrt(rate * (1 - rate) / count + z * z / (4.0 * count * count))
     bound: Floats = (rate + z * z / (2.0 * count) - spread) / (1 + z * z / count)
     return bound
+
+
+def has_only_yes(table: Observations) -> bool:
+    """Tell whether a table records nothing but yes."""
+    return bool((table.values == 1.0).all())
+
+
+def with_noes(observations: Observations, training: Observations) -> Observations | None:
+    """Return a table with its blanks as noes; None where it has too many cells.
+
+    Users without any yes in the table are left out: nobody knows that they were asked. So are blanks for which the
+    training data have a yes.
+
+    Examples
+    --------
+    >>> yes = Observations.from_arrays(["ann", "ann", "bob"], ["tea", "rum", "rum"], [1, 1, 1])
+    >>> with_noes(yes.subset(yes.user_rows() == 1), yes).values.tolist()
+    [1.0, 0.0]
+    >>> with_noes(yes.subset(np.array([True, False, False])), yes).values.tolist()
+    [1.0]
+    """
+    n_users, n_items = observations.n_users, observations.n_items
+    if n_users * n_items > _MOST_CELLS:
+        return None
+    kept = np.zeros((n_users, n_items), dtype=bool)
+    kept[observations.rows.counts > 0] = True
+    if training is not observations:
+        users, items = (
+            np.append(there.translate(here), -1)
+            for there, here in ((observations.users, training.users), (observations.items, training.items))
+        )
+        rows, columns = users[training.user_rows()], items[training.item_rows()]
+        both = (rows >= 0) & (columns >= 0)
+        kept[rows[both], columns[both]] = False
+        kept[observations.user_rows(), observations.item_rows()] = True
+    return observations.filled().subset(kept.ravel())

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.nearest import nearest
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.entries.ordering import counting_order
+from kolmogorov.data.entries.view import counting_order
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.posterior import on_grid

@@ -6,20 +6,52 @@ at its top that goes on beyond all measure is an error. A compressed file of som
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import csv
+import gzip
 import io
+import lzma
 import os
+import re
+import shutil
+import struct
 import sys
+import tempfile
+import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import IO, Any, BinaryIO, cast
 
 from kolmogorov._support.wording import advice, option
-from kolmogorov.data.reading.text.compression import DAMAGE, decompressed
-from kolmogorov.data.reading.text.encoding import AUTO, LOOKED_AT, guessed_encoding
 from kolmogorov.errors import DataError, EmptyDataError
 
+#: What a compressed stream raises where it is broken, when it is opened or later.
+DAMAGE = (gzip.BadGzipFile, lzma.LZMAError, zipfile.BadZipFile, zlib.error, EOFError, OSError)
+# A crafted archive can have a wrong number, name or offset anywhere in its directory.
+_BROKEN_ARCHIVE = (
+    zipfile.BadZipFile,
+    RuntimeError,
+    ValueError,
+    IndexError,
+    OverflowError,
+    struct.error,
+    zlib.error,
+    EOFError,
+)
+AUTO = "auto"
+WINDOWS = "cp1252"
+#: Bytes that are looked at. By judgement: a fraction of a second, packed or not.
+LOOKED_AT = 1 << 22
+_HIGH = re.compile(rb"[\x80-\xff]+")
+_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0e-\x19\x1b-\x1f]")
+_LETTERS = "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝßàáâãäåæçèéêëìíîïñòóôõöøùúûüýŒœŠšŽžŸ"
+_USUAL = (_LETTERS + "€…‘’“”–—\xa0©®°´·«»§²³½¼¿¡ªº£™").encode(WINDOWS)
+#: Letters with accents that follow each other, at most; words of Cyrillic or Greek have more. By judgement.
+_LONGEST_RUN = 3
+#: Of a hundred such bytes so many are letters or signs that people write. By judgement.
+_MOSTLY = 95
 WHITESPACE = "whitespace"
 #: Characters of a line, and of a record that goes over several lines, at most. By judgement, as are the limits below.
 LONGEST_LINE = 16_000_000
@@ -29,6 +61,73 @@ MOST_BLANK_LINES = 100_000
 _BLOCK = 1 << 16
 #: Between two looks at how much was read for them lie so many records, or one for so many characters of the limit.
 _MOST_RECORDS, _CHARACTERS = 64, 250_000
+
+
+def decompressed(raw: BinaryIO, name: str) -> io.BufferedReader:
+    """Look at the first bytes and unwrap what they announce."""
+    source = cast("io.BufferedReader", raw)
+    magic = source.peek(6)[:6]
+    if magic.startswith(b"\x1f\x8b"):
+        return io.BufferedReader(cast("io.RawIOBase", gzip.GzipFile(fileobj=source)))
+    if magic.startswith(b"\xfd7zXZ\0"):
+        return io.BufferedReader(cast("io.RawIOBase", lzma.LZMAFile(source)))
+    if magic.startswith(b"BZh"):
+        return io.BufferedReader(cast("io.RawIOBase", bz2.BZ2File(source)))
+    if magic.startswith(b"PK\x03\x04"):
+        return _only_member(source if source.seekable() else _on_disk(source), name)
+    return source
+
+
+def _only_member(source: IO[bytes], name: str) -> io.BufferedReader:
+    """Open the file in an archive that holds one."""
+    try:
+        archive = zipfile.ZipFile(source)
+        members = [member for member in archive.infolist() if not member.is_dir()]
+        if len(members) == 1:
+            return io.BufferedReader(cast("io.RawIOBase", archive.open(members[0])))
+    # NotImplementedError is what a feature or a method that Python's reader lacks ends in; it is a RuntimeError.
+    except _BROKEN_ARCHIVE as error:
+        raise DataError(
+            f"{name} cannot be decompressed: {error}. Unpack it with another program, and give the file that was in it."
+        ) from None
+    shown = ", ".join(repr(member.filename) for member in members[:5]) + (", ..." if len(members) > 5 else "")
+    raise DataError(f"{name} must hold exactly one file, it holds {len(members)}{': ' + shown if members else ''}.")
+
+
+def _on_disk(source: IO[bytes]) -> IO[bytes]:
+    """Copy what can be read once only: the directory of an archive is at its end."""
+    copy = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the archive that reads it
+    shutil.copyfileobj(source, copy)
+    copy.seek(0)
+    return copy
+
+
+def guessed_encoding(start: bytes, *, whole: bool = True) -> str:
+    """Return the encoding of a text by its first bytes, or all of them; UTF-8 where nothing speaks for another.
+
+    Examples
+    --------
+    >>> [guessed_encoding("Zoë".encode(encoding)) for encoding in ("utf-8", "latin-1", "utf-16")]
+    ['utf-8', 'cp1252', 'utf-16']
+    """
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    try:
+        # The last character of a part may be cut.
+        codecs.getincrementaldecoder("utf-8")().decode(start, whole)
+    except UnicodeDecodeError:
+        return WINDOWS if _is_western(start) else "utf-8"
+    return "utf-8"
+
+
+def _is_western(text: bytes) -> bool:
+    """Tell whether bytes beyond ASCII are those of accents and signs in a text of the West."""
+    if _CONTROL.search(text):
+        return False
+    runs = _HIGH.findall(text)
+    high = b"".join(runs)
+    usual = len(high) - len(high.translate(None, _USUAL))
+    return max(map(len, runs)) <= _LONGEST_RUN and 100 * usual >= _MOSTLY * len(high)
 
 
 class TextFile:
