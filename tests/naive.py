@@ -639,55 +639,12 @@ def answer_logs(posterior, users, items, answers):
     return found
 
 
-def event_chances(row, logs, log_shares, sharpness=1.0):
-    """The probability of each event of a row whose answers all come from one; -1 is no answer."""
-    weights = list(log_shares)
-    for d in range(len(weights)):
-        weights[d] += sum(logs[i, d, a] for i, a in enumerate(row) if a >= 0)
-    return softmax(sharpness * np.array(weights))
-
-
-def drawn_chances(answers, events, prior, n_events, state, gamma):
-    """One item's chances in every event, from the same random numbers as the kernel takes."""
-    drawn = np.empty((n_events, len(prior)))
-    for d in range(n_events):
-        for a in range(len(prior)):
-            times = sum(1 for answer, event in zip(answers, events, strict=True) if (answer, event) == (a, d))
-            state, drawn[d, a] = gamma(np.uint64(state), prior[a] + times)
-    return drawn / drawn.sum(axis=1, keepdims=True)
-
-
 def steps(theta, left, ridge=3.0):
     """Return the mean of what is left in each event, with so many rows of 0 added to each."""
     size = theta.shape[1]
     return np.linalg.lstsq(np.vstack([theta, np.sqrt(ridge) * np.eye(size)]), np.r_[left, np.zeros(size)], rcond=None)[
         0
     ]
-
-
-def left_out_smooth(others, left, ridge):
-    """What a normal process says of each row given all but itself; rows are alike by their distance in deviations."""
-    spread = others.std(axis=0)
-
-    def alike(a, b):
-        return np.exp(-np.mean(((a - b) / spread) ** 2) / 2)
-
-    out = np.empty(left.size)
-    for row in range(left.size):
-        rest = [k for k in range(left.size) if k != row]
-        gram = np.array([[alike(others[a], others[b]) + ridge * (a == b) for b in rest] for a in rest])
-        out[row] = np.array([alike(others[row], others[k]) for k in rest]) @ np.linalg.solve(gram, left[rest])
-    return out
-
-
-def left_out_steps(events, left):
-    """Return what the other rows say of each row, by fitting anew without it; means over draws."""
-    found = np.zeros(left.size)
-    for theta in events:
-        for row in range(left.size):
-            rest = np.arange(left.size) != row
-            found[row] += theta[row] @ steps(theta[rest], left[rest]) / len(events)
-    return found
 
 
 def expected_column(thetas, slopes, values):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from kolmogorov._support.validation import (
 )
 from kolmogorov.data.attributes.reading import Newcomers, TableAttributes
 from kolmogorov.data.entries.view import View
+from kolmogorov.data.table.changes import Change
 from kolmogorov.data.table.levels import Levels, LevelsRequirement
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.data.table.trainable import check_any
@@ -36,11 +38,13 @@ from kolmogorov.model.diagnostics import agreement, by_chain, for_arviz
 from kolmogorov.model.event_model import COMMON_RULES, Auto, EventModel, lengths
 from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.model.learning import distilled, is_auto, learned, placing_solvers, plan_of
+from kolmogorov.model.updating import seed_for
 from kolmogorov.sampling.convergence import convergence_of
 from kolmogorov.sampling.drawing import Drawing
 from kolmogorov.sampling.new_rows import new_psis, new_thetas
 from kolmogorov.sampling.plan import Plan
 from kolmogorov.sampling.sampler import SamplingProgress
+from kolmogorov.sampling.warm import drawn_again
 from kolmogorov.surface.ids import Unknown, pair_rows
 from kolmogorov.surface.recommender import Output
 from kolmogorov.surface.tables import learnable
@@ -343,6 +347,25 @@ class BayesianKolmogorovModel(EventModel):
         """
         check_is_fitted(self)
         return for_arviz(self.fitted_, observations, max_entries)
+
+    def _moved(self, fitted: Posterior, change: Change) -> Posterior:
+        table, other = change.after, "Fit a model to all ratings instead."
+        if fitted.likelihood == "bernoulli" and not table.is_binary:
+            raise DataError(f"The draws are of yes and no, and the new ratings are others. {other}")
+        least = 1.0 if table.weights is None else float(table.weights.min())
+        if fitted.unobserved and fitted.unobserved >= least:
+            raise DataError(
+                f"What was not observed weighs {fitted.unobserved:g} in the draws, and a new rating weighs {least:g}, "
+                f"which must be more. {other}"
+            )
+        plan = self._plan(table, learned=False)
+        if plan.likelihood != fitted.likelihood:
+            raise DataError(
+                f"The draws are of likelihood '{fitted.likelihood}', which does not go with the new ratings. {other}"
+            )
+        plan = replace(plan, n_events=fitted.n_events, levels=fitted.levels, unobserved=fitted.unobserved)
+        notice(f"Fitting the {fitted.n_chains} chains again, each from its last draw.")
+        return drawn_again(fitted, change, plan, seed_for(self, table), self.n_jobs)
 
     def _new_thetas(self, view: View) -> Floats:
         return new_thetas(self.fitted_, view, self.n_jobs)

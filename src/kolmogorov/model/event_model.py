@@ -44,7 +44,7 @@ from kolmogorov.fitting import fold_in
 from kolmogorov.fitting.distillation import attributes
 from kolmogorov.model.interpretation import Interpretation
 from kolmogorov.model.learning import placing_solvers
-from kolmogorov.model.updating.method import Updating
+from kolmogorov.model.updating import Updating
 from kolmogorov.sampling import placement
 from kolmogorov.sampling.sampler import SamplingProgress
 from kolmogorov.surface.ids import Unknown, known_part, pair_rows

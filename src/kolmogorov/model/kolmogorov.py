@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
 from numpy.typing import NDArray
@@ -23,13 +24,15 @@ from kolmogorov._support.validation import (
     check_parameters,
 )
 from kolmogorov.data.entries.view import View
+from kolmogorov.data.table.changes import Change
 from kolmogorov.data.table.liking import liked
 from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.fitted.base import read_only
 from kolmogorov.fitted.point import Fitted, Sweep
 from kolmogorov.fitted.posterior import Posterior
-from kolmogorov.fitting import fold_in
+from kolmogorov.fitting import fold_in, moving
 from kolmogorov.fitting.descent.objective import Prior, usual_weight
+from kolmogorov.fitting.distillation.going_on import gone_on
 from kolmogorov.fitting.distillation.only_yes import AveragedDescents
 from kolmogorov.model.event_model import COMMON_RULES, Auto, EventModel, lengths
 from kolmogorov.model.learning import (
@@ -38,13 +41,20 @@ from kolmogorov.model.learning import (
     descended,
     distilled,
     problem_of,
+    quick_problem,
     refuse_attributes,
     why_ratings,
 )
 from kolmogorov.model.paper import paper_parameters
+from kolmogorov.model.updating import seed_for
+from kolmogorov.sampling.plan import likelihood_of
+from kolmogorov.sampling.warm import drawn_from
 from kolmogorov.solvers import RowSolver
 from kolmogorov.surface.tables import learned_table
 
+#: The share of a table's ratings that must change, in one update or in several, for chains to go over it; by
+#: judgement. Below, only rows move.
+_SWEPT = 0.01
 _RULES: dict[str, Requirement] = COMMON_RULES | {
     "levels": OneOf((2, "chances")),
     "learn_from": OneOf(("draws", "ratings")),
@@ -322,6 +332,19 @@ class KolmogorovModel(EventModel):
             return self
         model = KolmogorovModel(self.fitted_.n_events, random_state=self.random_state, n_jobs=self.n_jobs)
         return model.fit(liked(self.fitted_.training, likes))
+
+    def _moved(self, fitted: Fitted, change: Change) -> Fitted:
+        problem = problem_of(self, fitted.n_events)
+        solvers = problem.user_solver, problem.item_solver
+        found = moving.moved(fitted, change, solvers, self.unobserved_, self.n_jobs)
+        # Of yes and no, chains as short bring nothing.
+        swept = found.n_changed >= _SWEPT * len(found.training) and likelihood_of(found.training) == "gaussian"
+        if fitted.learned_from == "ratings" or self.unobserved_ or not swept:
+            return found
+        seed = seed_for(self, change.after)
+        drawn = drawn_from(found, change.after, seed, self.n_jobs)
+        found = gone_on(found, drawn, quick_problem(self, fitted.n_events), seed, self.n_jobs)
+        return replace(found, n_changed=0)
 
     def _new_thetas(self, view: View) -> Floats:
         solver = problem_of(self, self.fitted_.n_events).user_solver

@@ -27,18 +27,21 @@ from kolmogorov._support.validation import (
 )
 from kolmogorov.data import Observations
 from kolmogorov.data.entries.view import View
+from kolmogorov.data.table.changes import Change
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.base import by_users, checked
+from kolmogorov.fitted.links import Links
 from kolmogorov.fitted.lists import FittedLists, ListSettings
 from kolmogorov.fitted.point import Fitted, Sweep
-from kolmogorov.fitting import fold_in
+from kolmogorov.fitting import fold_in, moving
 from kolmogorov.fitting.distillation.only_yes import DescentSizes, averaged_descents
 from kolmogorov.fitting.lists.choosing import Asked, chosen_settings
 from kolmogorov.fitting.lists.links import ItemTable, links_of
 from kolmogorov.model.interpretation import ListInterpretation
 from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.model.learning import why_ratings
-from kolmogorov.model.updating.method import Updating
+from kolmogorov.model.updating import Updating
+from kolmogorov.solvers.registry import usual
 from kolmogorov.surface.ids import Unknown, known_part
 from kolmogorov.surface.ranking import Askers
 from kolmogorov.surface.recommender import Rank, Recommender
@@ -161,9 +164,7 @@ class ListModel(ListInterpretation, Updating, Recommender):
         asked = Asked(*(_given(getattr(self, name)) for name in ("ridge", "growth", "unobserved", "balance")))
         with one_blas_thread(), Threads(self.n_jobs) as dealer:
             settings = chosen_settings(table, asked, partial(self._learned_events, seed=seed), seed, dealer)
-            items = ItemTable.of(table.rows, table.n_items)
-            ridges = items.ridges(settings.ridge, settings.growth)
-            links = links_of(items, ridges, self.neighbours, dealer)
+            links = self._links(table, settings, dealer)
         events = self._learned_events(table, settings.unobserved, seed)
         fitted = FittedLists(links, events, settings)
         return self._adopt(checked(fitted, "A larger 'ridge' may help."))
@@ -228,6 +229,18 @@ class ListModel(ListInterpretation, Updating, Recommender):
         return super().evaluate(observations, ranking=ranking, k=k, likes=likes, unknown=unknown)
 
     # --- inside -----------------------------------------------------------------------------------------
+
+    def _moved(self, fitted: FittedLists, change: Change) -> FittedLists:
+        settings, size = fitted.settings, fitted.events.n_events
+        solvers = usual("simplex", size), usual("box", size)
+        events = moving.moved(fitted.events, change, solvers, settings.unobserved, self.n_jobs)
+        with one_blas_thread(), Threads(self.n_jobs) as dealer:
+            links = self._links(change.after, settings, dealer)
+        return checked(FittedLists(links, events, settings), "A larger 'ridge' may help.")
+
+    def _links(self, table: Observations, settings: ListSettings, dealer: Threads) -> Links:
+        items = ItemTable.of(table.rows, table.n_items)
+        return links_of(items, items.ridges(settings.ridge, settings.growth), self.neighbours, dealer)
 
     def _guests(self, observations: Observations, rank: Rank) -> Askers:
         known = known_part(self.fitted_, observations.rescaled(self.fitted_.scale))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from kolmogorov._support.progress import warn
-from kolmogorov.data.table.changes import changed
+from kolmogorov._support.seeds import base_seed
+from kolmogorov.data.table.changes import Change, changed
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.data.table.trainable import check_trainable
 from kolmogorov.errors import DataError, UnknownIdWarning
-from kolmogorov.model.updating.kinds import moved
 from kolmogorov.surface.ids import pair_frame
 
 
@@ -20,6 +22,8 @@ class Updating:
     """Adds `update` to a model."""
 
     fitted_: Any
+    #: Returns what was learned after a change of its table.
+    _moved: Callable[[Any, Change], Any]
 
     def update(
         self,
@@ -84,7 +88,7 @@ class Updating:
         if change.is_empty:
             return self if fitted is self.fitted_ else self._adopt(fitted)  # type: ignore[attr-defined,no-any-return]
         check_trainable(change.after, only_yes=bool(getattr(self, "_is_only_yes", False)))
-        adopted: Self = self._adopt(moved(fitted, self, change))  # type: ignore[attr-defined]
+        adopted: Self = self._adopt(self._moved(fitted, change))  # type: ignore[attr-defined]
         # Names of columns that scikit-learn noted at `fit` are no longer those of the items.
         vars(self).pop("feature_names_in_", None)
         return adopted
@@ -115,3 +119,9 @@ def _pairs(given: Any) -> tuple[Any, Any]:
 def _list_of(given: Any) -> list[Any]:
     """Return ids as a list; a single one is one of its own."""
     return [given] if np.ndim(given) == 0 else list(given)
+
+
+def seed_for(model: Any, table: Observations) -> int:
+    """Return a seed for this table: one update after another must not meet the same random numbers again."""
+    text = f"{base_seed(model.random_state)} {table.fingerprint()}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1

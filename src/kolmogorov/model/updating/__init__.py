@@ -1,1 +1,0 @@
-"""Models that go on learning: what new, corrected and removed entries make of them."""
