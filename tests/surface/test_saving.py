@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from helpers.forgery import assembled, closed, forged, parts_of
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, load, pack
 from kolmogorov._support import container
-from kolmogorov._support.container import writing
 from kolmogorov.errors import FileFormatError, ParameterError
 from kolmogorov.solvers import resolve
 
@@ -234,7 +233,7 @@ def test_a_failed_save_leaves_the_old_file(saved, tmp_path, monkeypatch):
         def update(self, block):
             raise BrokenError
 
-    monkeypatch.setattr(writing.hashlib, "sha256", Digest)
+    monkeypatch.setattr(container.hashlib, "sha256", Digest)
     with pytest.raises(BrokenError):
         model.save(path)
     monkeypatch.undo()
