@@ -133,14 +133,6 @@ def test_all_is_everything_that_the_library_can_do():
     assert set(re.search(r"\[(.*)\]", everything)[1].split(",")) == set(extras) - {"all", "docs", "bench"}
 
 
-def test_addresses_of_the_project_stand_in_one_place():
-    urls = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["urls"]
-    assert {"Homepage", "Documentation", "Source", "Issues", "Changelog"} <= set(urls)
-    for name in ("mkdocs.yml", "CITATION.cff", "README.md", "packaging/conda/meta.yaml"):
-        text = (ROOT / name).read_text("utf-8")
-        assert not [url for url in urls.values() if url in text], name
-
-
 def test_the_change_log_begins_with_this_version():
     titles = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
     assert titles[0] in (__version__, "Unreleased")

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,8 +12,6 @@ import kolmogorov as km
 from kolmogorov.cli.process import INTERRUPTED
 from kolmogorov.fitting.distillation.engine import CompletionEngine
 from kolmogorov.sampling.sampler import Sampler
-
-OLDER = sorted((Path(__file__).parents[1] / "files").glob("*/*.km"))
 
 
 @pytest.fixture(scope="module")
@@ -159,25 +156,6 @@ def test_draws_are_tuned_by_their_events_alone(shell, stars):
 
 
 # --- older files --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("path", OLDER, ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_models_of_older_versions_are_refused_in_one_sentence(shell, path, tmp_path):
-    assert len(OLDER) >= 4
-    out = tmp_path / "out"
-    for verb in (
-        ("predict", path, "-o", out),
-        ("recommend", path, "--user", "dolphin", "--format", "csv", "-o", out),
-        ("explain", path, "--user", "dolphin", "--item", "milk"),
-        ("rules", path),
-        ("report", path, "-o", out),
-        ("evaluate", path, "dataset:zoo"),
-    ):
-        result = shell(*verb, stdin="dolphin,milk\n")
-        assert result.exit_code == 1
-        said = f"Error: {path} was written by kolmogorov 0.2.0 or earlier, whose models this release does not read."
-        assert " ".join(result.output.split()) == f"{said} Fit again."
-        assert not out.exists()
 
 
 @pytest.mark.parametrize(("kind", "name", "count"), [(Sampler, "_take", 60), (CompletionEngine, "sweep", 2)])

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 
-import click
 import numpy as np
 import pytest
 
@@ -33,20 +32,11 @@ WRITING = {
 }
 
 
-def test_every_verb_is_one_and_knows_what_it_reads_and_writes():
+def test_every_verb_that_writes_is_tested_here():
     for names, command in every_verb():
         flags = {flag for parameter in command.params for flag in parameter.opts}
-        for parameter in command.params:
-            if {"--output", "--checkpoint"} & set(parameter.opts):
-                assert isinstance(parameter.type, Output), (names, parameter.name)
-                assert "--force" in flags, names
-            elif isinstance(parameter.type, click.Path):
-                assert isinstance(parameter.type, Input) or names == ("doctor",), (names, parameter.name)
-            if isinstance(parameter, click.Argument):
-                known = isinstance(parameter.type, (Input, click.Choice)) or names[0] == "data"
-                assert known, (names, parameter.name)
-        if "--output" in flags and "--format" in flags:
-            assert "--safe-cells" in flags, names
+        assert "--force" in flags or not {"--output", "--checkpoint"} & flags, names
+        assert "--safe-cells" in flags or not {"--output", "--format"} <= flags, names
     writing = {" ".join(names) for names, command in every_verb() if any(p.name == "output" for p in command.params)}
     assert writing == {name.removesuffix(" checkpoint").removesuffix(" one") for name in WRITING} | {"data export"}
 

@@ -93,17 +93,8 @@ def test_the_same_seed_gives_the_same_bits_on_any_number_of_threads(events):
 @given(tables(trainable=True), st.sampled_from(["mean", "uniform"]), st.integers(0, 100))
 @settings(max_examples=30)
 def test_the_training_objective_never_rises(table, prior, seed):
-    model = KolmogorovModel(
-        4,
-        learn_from="ratings",
-        user_reg=1.0,
-        item_reg=0.05,
-        prior=prior,
-        tol=0,
-        max_iter=15,
-        random_state=seed,
-        n_jobs=1,
-    )
+    options = {"learn_from": "ratings", "user_reg": 1.0, "item_reg": 0.05, "tol": 0, "max_iter": 15, "n_jobs": 1}
+    model = KolmogorovModel(4, prior=prior, random_state=seed, **options)
     history = [sweep.objective for sweep in model.fit(table).history_]
     assert all(later <= earlier for earlier, later in itertools.pairwise(history))
 

@@ -70,24 +70,10 @@ def test_the_objective_is_that_of_the_full_table_and_never_rises(table, size, un
             before = record.objective
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        {},
-        {"levels": "chances"},
-        {"levels": "chances", "item_reg": 0.7},
-    ],
-)
+@pytest.mark.parametrize("more", [{}, {"levels": "chances"}, {"levels": "chances", "item_reg": 0.7}])
 def test_a_fit_is_that_of_the_full_table(more, visits):
-    settings = {
-        "n_events": 3,
-        "learn_from": "ratings",
-        "user_reg": 2.0,
-        "random_state": 0,
-        "max_iter": 5,
-        "tol": 0.0,
-        **more,
-    }
+    options = {"learn_from": "ratings", "user_reg": 2.0, "random_state": 0, "max_iter": 5, "tol": 0.0}
+    settings = {"n_events": 3, **options, **more}
     sparse = km.KolmogorovModel(unobserved=0.2, **settings).fit(visits)
     dense = km.KolmogorovModel(**settings).fit(full(visits, 0.2))
     np.testing.assert_allclose(sparse.theta_, dense.theta_, atol=1e-8)
