@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import kolmogorov as km
-from kolmogorov.cli.command import Input, Output
 from kolmogorov.cli.display import safe_cell
 
 from .conftest import every_verb

@@ -144,7 +144,6 @@ def test_rules_are_a_tidy_frame_by_strength(zoo, model):
     pytest.importorskip("pandas", reason="the default frame is pandas'")
     train, test = zoo.split(test_size=0.3, random_state=1)
     frame = model.relations().rules(test, supported=False).to_frame()
-    assert {"antecedents", "consequents", "support", "confidence", "lift"} <= set(frame.columns)
     assert (frame["strength"].diff().dropna() <= 1e-12).all()
     assert ((frame["p_adjusted"] >= frame["p_value"]) & (frame["p_adjusted"] <= 1)).all()
     few = model.relations().rules(test, supported=False, min_support=5, min_lift=1.2, max_rules=4).to_frame()
