@@ -17,11 +17,10 @@ import kolmogorov as km
 from kolmogorov import BayesianKolmogorovModel, Observations
 from kolmogorov._support.seeds import generator
 from kolmogorov.execution import Cuda, Threads
-from kolmogorov.sampling.chains.chain import PRIORS
+from kolmogorov.sampling.chains.chain import PRIORS, ChainState
 from kolmogorov.sampling.chains.gaussian import GaussianChain
-from kolmogorov.sampling.chains.source import ChainSource
+from kolmogorov.sampling.chains.running import ChainSource
 from kolmogorov.sampling.chains.start import plain_start, started
-from kolmogorov.sampling.chains.state import ChainState
 from kolmogorov.sampling.features import pattern_features
 from kolmogorov.sampling.gpu import GpuChains
 from kolmogorov.sampling.plan import Plan

@@ -20,8 +20,7 @@ from kolmogorov import Observations
 from kolmogorov.model import learning
 from kolmogorov.sampling.chains import running
 from kolmogorov.sampling.chains.discrete import DiscreteChain
-from kolmogorov.sampling.chains.gaussian import GaussianChain
-from kolmogorov.sampling.chains.probit import ProbitChain
+from kolmogorov.sampling.chains.gaussian import GaussianChain, ProbitChain
 
 #: What is timed: where a function is looked up, its name, and what its seconds are called.
 PARTS: list[tuple[Any, str, str]] = [

@@ -426,7 +426,7 @@ def test_chains_on_a_cluster(client, table):
 def shorter(monkeypatch):
     """Chains that complete a table are shorter than usual."""
     for name, size in (("SHORT_BURN_IN", 10), ("SHORT_SAMPLES", 5)):
-        monkeypatch.setattr(f"kolmogorov.sampling.sizes.{name}", size)
+        monkeypatch.setattr(f"kolmogorov.sampling.plan.{name}", size)
 
 
 @pytest.mark.usefixtures("shorter")

@@ -13,7 +13,7 @@ from kolmogorov.data.datasets import planted
 from kolmogorov.data.entries.view import View
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.execution import Threads
-from kolmogorov.sampling.drawing import Drawing
+from kolmogorov.sampling import sampler
 from kolmogorov.sampling.levels import NEARLY_SURE
 
 SMALL = {"levels": 2, "n_chains": 2, "burn_in": 20, "n_samples": 6, "random_state": 0}
@@ -22,7 +22,7 @@ SMALL = {"levels": 2, "n_chains": 2, "burn_in": 20, "n_samples": 6, "random_stat
 def drawn(model, table, concentration):
     """Draw as a model would, with a prior of users that is fixed."""
     plan = replace(model._plan(table), concentration=concentration)
-    return Drawing(plan, 0, lambda progress: False).run(table, Threads(1))[0]
+    return sampler.drawn(plan, table, 0, Threads(1), lambda progress: False)[0]
 
 
 def spread_of(posterior):

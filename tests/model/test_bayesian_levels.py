@@ -12,7 +12,7 @@ from kolmogorov.data.entries.view import View
 from kolmogorov.errors import DataError, FileFormatError, ParameterError
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.posterior import answer_interval
-from kolmogorov.sampling.drawing import Drawing
+from kolmogorov.sampling import sampler
 
 SMALL = {"n_chains": 2, "burn_in": 30, "n_samples": 5, "random_state": 0}
 STARS = np.arange(1, 6) / 5
@@ -212,7 +212,7 @@ def test_weights_are_repeated_answers(tables):
     for table in (plain, heavy):
         model = BayesianKolmogorovModel(3, likelihood="bernoulli", **SMALL)
         plan = replace(model._plan(table), concentration=3.0)
-        drawn, _ = Drawing(plan, 0, lambda progress: False).run(table, Threads(1))
+        drawn, _ = sampler.drawn(plan, table, 0, Threads(1), lambda progress: False)
         spread.append(drawn.moments(*rows_of(table))[1].mean())
     assert spread[1] < 0.8 * spread[0]
     half = Observations(

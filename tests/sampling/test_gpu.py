@@ -11,8 +11,7 @@ from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.execution import Cuda, Threads
 from kolmogorov.kernels.draws.hidden import NOISE
 from kolmogorov.sampling import gpu
-from kolmogorov.sampling.chains.gaussian import GaussianChain
-from kolmogorov.sampling.chains.probit import ProbitChain
+from kolmogorov.sampling.chains.gaussian import GaussianChain, ProbitChain
 from kolmogorov.sampling.chains.start import started
 from kolmogorov.sampling.features import pattern_features
 from kolmogorov.sampling.gpu import GpuChains
@@ -227,7 +226,7 @@ def test_a_fit_is_the_same_from_run_to_run_and_in_waves(table, cuda, monkeypatch
 @pytest.mark.parametrize("levels", [2, "chances"])
 def test_one_model_is_learned_from_draws_of_a_gpu(table, cuda, monkeypatch, levels):
     for name, size in (("SHORT_BURN_IN", 10), ("SHORT_SAMPLES", 5)):
-        monkeypatch.setattr(f"kolmogorov.sampling.sizes.{name}", size)
+        monkeypatch.setattr(f"kolmogorov.sampling.plan.{name}", size)
     seen = []
     options = {"levels": levels, "random_state": 0, "execution": cuda}
     model = KolmogorovModel(3, callback=seen.append, **options).fit(table)

@@ -6,7 +6,7 @@ import pytest
 import kolmogorov as km
 from kolmogorov.data.table.changes import changed
 from kolmogorov.execution import Threads
-from kolmogorov.sampling.chains.source import ChainSource
+from kolmogorov.sampling.chains.running import ChainSource
 from kolmogorov.sampling.features import pattern_features
 from kolmogorov.sampling.levels import level_grid
 from kolmogorov.sampling.plan import Plan

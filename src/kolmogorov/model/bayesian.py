@@ -40,10 +40,9 @@ from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.model.learning import distilled, is_auto, learned, placing_solvers, plan_of
 from kolmogorov.model.updating import seed_for
 from kolmogorov.sampling.convergence import convergence_of
-from kolmogorov.sampling.drawing import Drawing
 from kolmogorov.sampling.new_rows import new_psis, new_thetas
 from kolmogorov.sampling.plan import Plan
-from kolmogorov.sampling.sampler import SamplingProgress
+from kolmogorov.sampling.sampler import SamplingProgress, drawn
 from kolmogorov.sampling.warm import drawn_again
 from kolmogorov.surface.ids import Unknown, pair_rows
 from kolmogorov.surface.recommender import Output
@@ -197,17 +196,18 @@ class BayesianKolmogorovModel(EventModel):
             if not isinstance(test, Observations):
                 raise DataError(f"'test' must be Observations, got {type(test).__name__}.")
             check_any(test, "to test on")
-        drawing = Drawing(
+        found, _ = drawn(
             self._plan(table),
+            table,
             base_seed(self.random_state),
+            self.execution or Threads(self.n_jobs),
             self._on_draw,
             test=None if test is None else test.rescaled(table.scale),
             max_seconds=None if self.max_seconds is None else float(self.max_seconds),
             known=TableAttributes.read(users, items, (table.users, table.items)),
         )
-        drawn, _ = drawing.run(table, self.execution or Threads(self.n_jobs))
-        self._adopt(drawn)
-        notice(f"{drawn.psi.shape[-1]} events, {convergence_of(drawn).line}")
+        self._adopt(found)
+        notice(f"{found.n_events} events, {convergence_of(found).line}")
         return self
 
     @property

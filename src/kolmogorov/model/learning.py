@@ -36,10 +36,9 @@ from kolmogorov.fitting.distillation.one_model import SWEEPS, Distillation, quic
 from kolmogorov.fitting.distillation.only_yes import AveragedDescents, averaged_descents
 from kolmogorov.fitting.gpu import gpu_engine
 from kolmogorov.sampling.chains.event_count import told_apart
-from kolmogorov.sampling.drawing import Drawing
 from kolmogorov.sampling.levels import hides, level_grid
-from kolmogorov.sampling.plan import Plan, likelihood_of, settled_weight
-from kolmogorov.sampling.sizes import short, suited
+from kolmogorov.sampling.plan import Plan, likelihood_of, settled_weight, short, suited
+from kolmogorov.sampling.sampler import drawn
 from kolmogorov.solvers import RowSolver, resolve
 from kolmogorov.solvers.registry import usual
 
@@ -205,15 +204,15 @@ def completed(
     table.rows.check_intact()
     only_yes = model.unobserved != 0.0
     check_trainable(table, only_yes=only_yes)
-    drawn: Posterior | AveragedDescents
+    found: Posterior | AveragedDescents
     if only_yes:
         refuse_attributes(beside, "a table in which only yes is recorded is completed without chains")
-        drawn, interrupted = _of_only_yes(model, table, keep_interrupted)
+        found, interrupted = _of_only_yes(model, table, keep_interrupted)
     else:
-        drawn, interrupted = _of_chains(model, table, execution, keep_interrupted, beside)
+        found, interrupted = _of_chains(model, table, execution, keep_interrupted, beside)
     if interrupted:
         warn("Interrupted while the table was completed; what was done so far is used.", ConvergenceWarning)
-    return drawn, interrupted
+    return found, interrupted
 
 
 def _of_only_yes(model: Any, table: Observations, keep_interrupted: bool) -> tuple[AveragedDescents, bool]:
@@ -236,8 +235,8 @@ def _of_chains(
     grid = level_grid("auto", table, likelihood, sizes.n_events)
     plan = Plan(**vars(sizes), likelihood=likelihood, levels=grid)
     known = TableAttributes.read(*beside, (table.users, table.items))
-    drawing = Drawing(plan, base_seed(model.random_state), model._on_draw, known=known)
-    return drawing.run(table, execution, keep_interrupted=keep_interrupted)
+    seed = base_seed(model.random_state)
+    return drawn(plan, table, seed, execution, model._on_draw, known=known, keep_interrupted=keep_interrupted)
 
 
 def distilled(model: Any, drawn: Posterior | AveragedDescents, keep_interrupted: bool) -> tuple[Fitted, bool]:

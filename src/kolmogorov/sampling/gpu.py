@@ -19,13 +19,10 @@ from kolmogorov.execution import Cuda, Threads
 from kolmogorov.fitted.posterior import STEPS
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.hidden import NOISE
-from kolmogorov.sampling.chains.chain import PRIORS, USER_ROUNDS
-from kolmogorov.sampling.chains.gaussian import ROUNDS, GaussianChain, corrected
-from kolmogorov.sampling.chains.probit import HIDDEN, ProbitChain
-from kolmogorov.sampling.chains.running import swept
-from kolmogorov.sampling.chains.source import ChainSource
+from kolmogorov.sampling.chains.chain import PRIORS, USER_ROUNDS, ChainState, Sample
+from kolmogorov.sampling.chains.gaussian import HIDDEN, ROUNDS, GaussianChain, ProbitChain, corrected
+from kolmogorov.sampling.chains.running import ChainSource, swept
 from kolmogorov.sampling.chains.start import started
-from kolmogorov.sampling.chains.state import ChainState, Sample, SamplerState
 from kolmogorov.sampling.gpu_priors import (
     Described,
     Generators,
@@ -376,14 +373,14 @@ def _squares(rows: View) -> Floats:
 
 
 @contextmanager
-def gpu_group(cuda: Cuda, source: ChainSource, progress: SamplerState) -> Iterator[GpuChains]:
+def gpu_group(cuda: Cuda, source: ChainSource, number: int) -> Iterator[GpuChains]:
     """Open as many chains as the GPU's memory holds; they start on the host, on all its threads."""
     with Threads(-1) as dealer:
-        first = source.chain(progress.chain, dealer)
+        first = source.chain(number, dealer)
         if not isinstance(first, GaussianChain):
             raise ParameterError("Of these draws there are none on a GPU. Leave 'execution' out.")
-        numbers = progress.next_numbers(source.plan.n_chains, at_once=fitting_chains(cuda, first))
-        chains: list[Any] = [first, *(source.chain(number, dealer) for number in numbers[1:])]
-        states = progress.current or started(chains, dealer)
+        n = min(fitting_chains(cuda, first), source.plan.n_chains - number)
+        chains: list[Any] = [first, *(source.chain(number + k, dealer) for k in range(1, n))]
+        states = started(chains, dealer)
     with cuda.guarded("Run fewer chains at once: execution=Cuda(memory=...) with less than is free."):
         yield GpuChains(cuda, chains, states)

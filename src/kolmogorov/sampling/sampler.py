@@ -1,4 +1,4 @@
-"""Chains from their start to their last draw, with callbacks and a limit of time, wherever they run."""
+"""From a table and a plan to draws: chains from their start to their last draw, wherever they run, with callbacks."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 
+from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
+from kolmogorov.data.attributes.reading import TableAttributes
 from kolmogorov.execution import Cuda, Dask, Threads
-from kolmogorov.fitted.base import by_users, entry_rows
+from kolmogorov.fitted.base import by_users, checked, entry_rows
 from kolmogorov.fitted.emission import chances_of_yes, hides_ratings
 from kolmogorov.fitted.posterior import Posterior
-from kolmogorov.sampling.chains.running import threaded_group
-from kolmogorov.sampling.chains.source import ChainSource, chain_kind
-from kolmogorov.sampling.chains.state import Sample, SamplerState
-from kolmogorov.sampling.cluster import ClusterGroups
-from kolmogorov.sampling.features import Features
+from kolmogorov.sampling.chains.chain import ChainState, Sample
+from kolmogorov.sampling.chains.running import ChainGroup, ChainSource, ClusterGroups, chain_kind, threaded_group
+from kolmogorov.sampling.features import pattern_features
 from kolmogorov.sampling.gpu import gpu_group
+from kolmogorov.sampling.placement import attributed
 from kolmogorov.sampling.plan import LOOKS, Plan
 
 #: Seconds that chains are left to themselves, about, and sweeps at most: what a callback waits for. By judgement.
@@ -54,55 +54,66 @@ class SamplingProgress:
     rmse: float | None
 
 
-class ChainGroup(Protocol):
-    """Some chains, all after the same number of sweeps."""
+def drawn(
+    plan: Plan,
+    table: Observations,
+    seed: int,
+    execution: Threads | Cuda | Dask,
+    on_draw: Callable[[SamplingProgress], bool],
+    *,
+    known: TableAttributes | None = None,
+    test: Observations | None = None,
+    max_seconds: float | None = None,
+    keep_interrupted: bool = False,
+) -> tuple[Posterior, bool]:
+    """Return draws, and whether Ctrl-C ended them early, which some must have been kept to survive.
 
-    #: Whether nothing is seen of them before their last sweep.
-    unseen: bool
-
-    def __len__(self) -> int: ...
-
-    def run(self, sweeps: range, plan: Plan) -> list[list[Sample]]:
-        """Go through some sweeps; return, for each that the plan keeps, the models of all chains."""
-
-
-def _groups(
-    execution: Threads | Cuda | Dask, source: ChainSource
-) -> Callable[[SamplerState], AbstractContextManager[ChainGroup]]:
-    """Return what opens the next group: of chains that are under way, if there are any, or else of those to come."""
-    if isinstance(execution, Dask):
-        return ClusterGroups(execution, source)
-    if isinstance(execution, Cuda):
-        return partial(gpu_group, execution, source)
-    return partial(threaded_group, execution, source)
+    `on_draw` is told of every sweep and may end the drawing. `test` are held-out data on the table's scale, `known`
+    attributes of its users and items.
+    """
+    interrupted, known = False, known or TableAttributes()
+    with one_blas_thread():
+        features = pattern_features(table, plan.n_features).with_attributes(known)
+        sampler = Sampler(ChainSource(plan, table, features, seed), on_draw, test, max_seconds)
+        try:
+            sampler.run(execution)
+        except KeyboardInterrupt:
+            if not keep_interrupted or not sampler.kept:
+                raise
+            interrupted = True
+        posterior = checked(sampler.posterior())
+        return attributed(posterior, known) if known else posterior, interrupted
 
 
 @dataclass
 class Sampler:
-    """One run over all chains, from where `progress` is; `on_draw` is told every sweep and may end it."""
+    """One run over all chains; `on_draw` is told of every sweep and may end it.
 
-    plan: Plan
-    table: Observations
-    features: Features
-    progress: SamplerState
-    test: Observations | None
+    Chains begin in `states`, one of each, or where chains of their table do. Draws are by chain: `n_through` of them
+    are through, the others are under way and have as many each.
+    """
+
+    source: ChainSource
     on_draw: Callable[[SamplingProgress], bool]
+    test: Observations | None = None
     max_seconds: float | None = None
+    states: list[ChainState] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.plan, self.table = self.source.plan, self.source.table
+        self.samples: list[list[Sample]] = []
+        self.n_through = self._n_groups = 0
         self._held_out = None if self.test is None else HeldOutError(self.table, self.test, self.plan)
         self._began = time.monotonic()
-        self._n_groups = 0
 
     @property
     def kept(self) -> bool:
         """Whether there are any draws."""
-        return any(self.progress.samples)
+        return any(self.samples)
 
     def posterior(self) -> Posterior:
         """Return the draws kept. Chains that were ended early are left out, unless no other is through."""
-        progress = self.progress
-        chains = progress.samples[: progress.chain] if progress.chain else progress.samples
+        chains = self.samples[: self.n_through] if self.n_through else self.samples
         # Ctrl-C may come between the draws of chains that run side by side.
         least = min(map(len, chains))
         samples = [sample for chain in chains for sample in chain[:least]]
@@ -121,54 +132,53 @@ class Sampler:
 
     def run(self, execution: Threads | Cuda | Dask) -> None:
         """Go through the chains, group by group; as many of them run side by side as the execution has room for."""
-        progress = self.progress
         with execution as place:
-            opened = _groups(place, ChainSource(self.plan, self.table, self.features, progress.seed))
-            while progress.chain < self.plan.n_chains and self._worth_another() and not self._enough():
-                if self._run_group(opened(progress)):
+            opened = self._groups(place)
+            while self.n_through < self.plan.n_chains and self._worth_another() and not self._enough():
+                with opened(self.n_through) as group:
+                    self.samples += [[] for _ in range(len(group))]
+                    last, stopping = self._sweep(group)
+                if last >= self.plan.n_sweeps:
+                    self.n_through += len(group)
+                    self._n_groups += 1
+                if stopping:
                     return
 
-    def _run_group(self, opened: AbstractContextManager[ChainGroup]) -> bool:
-        """Run a group to its last draw; tell whether sampling is to end then or ended before."""
-        progress = self.progress
-        with opened as group:
-            if not progress.current:
-                progress.samples += [[] for _ in range(len(group))]
-            stopping = self._sweep(group)
-        if progress.sweep >= self.plan.n_sweeps:
-            progress.chain, progress.sweep, progress.current = progress.chain + len(group), 0, []
-            self._n_groups += 1
-        return stopping
+    def _groups(self, place: Threads | Cuda | Dask) -> Callable[[int], AbstractContextManager[ChainGroup]]:
+        """Return what opens the next group of chains, from that of a number on."""
+        if isinstance(place, Dask):
+            return ClusterGroups(place, self.source)
+        if isinstance(place, Cuda):
+            return partial(gpu_group, place, self.source)
+        return partial(threaded_group, place, self.source, self.states)
 
-    def _sweep(self, group: ChainGroup) -> bool:
-        """Sweep a group until its last draw; tell whether sampling is to end, which may be before that."""
-        progress = self.progress
+    def _sweep(self, group: ChainGroup) -> tuple[int, bool]:
+        """Sweep a group until its last draw; return the last sweep and whether sampling is to end, maybe before."""
         began = look = time.monotonic()
-        timed = self.max_seconds is not None and progress.chain == 0
-        trial = progress.sweep + _TRIAL if timed else 0
-        stride, stopping = self.plan.n_sweeps if group.unseen else 1, False
-        while progress.sweep < self.plan.n_sweeps:
-            last = min(progress.sweep + stride, self.plan.n_sweeps)
-            if progress.sweep < trial < last:
+        trial = _TRIAL if self.max_seconds is not None and self.n_through == 0 else 0
+        done, stride, stopping = 0, self.plan.n_sweeps if group.unseen else 1, False
+        while done < self.plan.n_sweeps:
+            last = min(done + stride, self.plan.n_sweeps)
+            if done < trial < last:
                 last = trial
-            sweeps = range(progress.sweep + 1, last + 1)
+            sweeps = range(done + 1, last + 1)
             kept = iter(group.run(sweeps, self.plan))
             for index in sweeps:
                 stopping = self._take(index, kept, index == last or not group.unseen) or stopping
                 if (stopping or self._left() <= 0.0) and self.kept:
-                    return True
+                    return index, True
             now = time.monotonic()
             stride = max(1, min(int(_LOOK * len(sweeps) / max(now - look, 1e-9)), _LONGEST))
-            look = now
+            look, done = now, last
             if last == trial:
-                self._fit_into_time((now - began) / _TRIAL)
-        return False
+                # What the time left is enough for, given the seconds of a sweep.
+                n_sweeps = done + int(_RESERVE * self._left() * _TRIAL / (now - began))
+                self.plan = self.plan.shortened(n_sweeps, done)
+        return done, stopping
 
     def _take(self, index: int, kept: Iterator[list[Sample]], told: bool) -> bool:
         """Take over what a group kept of a sweep, and tell of it; return whether sampling is to end."""
-        progress = self.progress
-        progress.sweep = index
-        under_way = progress.samples[progress.chain :]
+        under_way = self.samples[self.n_through :]
         if self.plan.keeps(index):
             for samples, sample in zip(under_way, next(kept), strict=True):
                 samples.append(sample)
@@ -178,28 +188,20 @@ class Sampler:
             return False
         rmse = None if self._held_out is None else self._held_out.rmse
         sizes = (self.plan.n_chains, self.plan.n_sweeps)
-        said = [self.on_draw(SamplingProgress(progress.chain + k, index, *sizes, rmse)) for k in range(len(under_way))]
+        said = [self.on_draw(SamplingProgress(self.n_through + k, index, *sizes, rmse)) for k in range(len(under_way))]
         return any(said)
 
     def _enough(self) -> bool:
         """Whether the average of the chains has settled: more of them would hardly take anything off its error."""
-        plan, n_chains = self.plan, self.progress.chain
+        plan, n_chains = self.plan, self.n_through
         if not plan.enough or n_chains not in LOOKS:
             return False
-        return (
-            averaging_left(self.table, self.progress.samples[:n_chains], hides_ratings(plan.likelihood, plan.levels))
-            < plan.enough
-        )
+        return averaging_left(self.table, self.samples, hides_ratings(plan.likelihood, plan.levels)) < plan.enough
 
     # --- time -----------------------------------------------------------------------------------------------------
 
     def _left(self) -> float:
         return math.inf if self.max_seconds is None else self.max_seconds - (time.monotonic() - self._began)
-
-    def _fit_into_time(self, seconds: float) -> None:
-        """Shorten the plan to what the time left is enough for, given the seconds of a sweep."""
-        begun = self.progress.sweep
-        self.plan = self.plan.shortened(begun + int(_RESERVE * self._left() / seconds), begun)
 
     def _worth_another(self) -> bool:
         """Whether another group can be run in the time left, if it takes as long as those before."""

@@ -24,17 +24,15 @@ from kolmogorov.fitted.attributes import Attributed, carried, moved_rows
 from kolmogorov.fitted.base import checked
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.posterior import Posterior
-from kolmogorov.sampling.chains.chain import START, Chain
-from kolmogorov.sampling.chains.source import ChainSource
+from kolmogorov.sampling.chains.chain import START, Chain, ChainState
+from kolmogorov.sampling.chains.running import ChainSource
 from kolmogorov.sampling.chains.start import plain_start
-from kolmogorov.sampling.chains.state import ChainState, SamplerState
 from kolmogorov.sampling.features import pattern_features
 from kolmogorov.sampling.levels import level_grid
 from kolmogorov.sampling.placement import attributed
-from kolmogorov.sampling.plan import Plan
+from kolmogorov.sampling.plan import Plan, short
 from kolmogorov.sampling.priors import PsiPrior
 from kolmogorov.sampling.sampler import Sampler
-from kolmogorov.sampling.sizes import short
 
 #: Sweeps before the first that is kept, those that are kept, and the share of equal shares in a theta at the start:
 #: those of a model lie near the edges of the simplex, and chains further inside. Chosen on two splits of MovieLens
@@ -78,8 +76,7 @@ def drawn_again(posterior: Posterior, change: Change, plan: Plan, seed: int, n_j
 
 
 def _run(source: ChainSource, states: list[ChainState], n_jobs: int | None) -> Posterior:
-    progress = SamplerState(source.seed, samples=[[] for _ in states], current=states)
-    sampler = Sampler(source.plan, source.table, source.features, progress, None, lambda _: False)
+    sampler = Sampler(source, lambda _: False, states=states)
     sampler.run(Threads(n_jobs))
     return checked(sampler.posterior())
 

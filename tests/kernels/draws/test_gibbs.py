@@ -14,7 +14,7 @@ from kolmogorov.kernels.draws.gibbs import (
     gamma,
     truncated_normal,
 )
-from kolmogorov.sampling.chains.dirichlet import redrawn_alpha
+from kolmogorov.sampling.chains.discrete import redrawn_alpha
 
 
 def seeds(n):

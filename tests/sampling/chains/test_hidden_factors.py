@@ -6,7 +6,7 @@ import naive
 from kolmogorov import Observations
 from kolmogorov.execution import Threads
 from kolmogorov.kernels.draws.hidden import NOISE
-from kolmogorov.sampling.chains.probit import ProbitChain
+from kolmogorov.sampling.chains.gaussian import ProbitChain
 from kolmogorov.sampling.chains.start import HiddenFactorChain, settled_factors
 from kolmogorov.sampling.features import Features
 from kolmogorov.sampling.levels import level_grid

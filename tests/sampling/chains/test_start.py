@@ -17,8 +17,8 @@ from kolmogorov.sampling.chains.gaussian import GaussianChain
 from kolmogorov.sampling.chains.start import FactorChain, Factors, settled_factors
 from kolmogorov.sampling.features import Features
 from kolmogorov.sampling.levels import rating_levels
+from kolmogorov.sampling.plan import short, suited
 from kolmogorov.sampling.priors import PsiPrior, ThetaPrior
-from kolmogorov.sampling.sizes import short, suited
 
 
 def low_rank(seed, n_users=120, n_items=60, noise=0.02):
@@ -140,7 +140,7 @@ def test_short_chains_complete_a_table_and_their_draws_find_room(monkeypatch):
     usual, few = suited(table, answers=False), short(table)
     assert (few.n_events, few.n_features) == (usual.n_events, usual.n_features)
     assert few.n_chains * (few.burn_in + few.n_samples * few.thin) < usual.n_chains * usual.burn_in
-    monkeypatch.setattr("kolmogorov.sampling.sizes.SHORT_ROOM", 6 * few.n_chains * few.n_events * 340)
+    monkeypatch.setattr("kolmogorov.sampling.plan.SHORT_ROOM", 6 * few.n_chains * few.n_events * 340)
     assert short(table) == replace(few, n_samples=6)
-    monkeypatch.setattr("kolmogorov.sampling.sizes.SHORT_ROOM", 1)
+    monkeypatch.setattr("kolmogorov.sampling.plan.SHORT_ROOM", 1)
     assert short(table) == replace(few, n_samples=5)

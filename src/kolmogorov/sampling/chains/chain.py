@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -17,7 +18,6 @@ from kolmogorov.data.table.observations import Observations
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.posterior import on_grid
 from kolmogorov.fitting.descent.half_step import USER_SIDE
-from kolmogorov.sampling.chains.state import ChainState, Sample
 from kolmogorov.sampling.features import Features
 from kolmogorov.sampling.priors import PsiPrior, ThetaPrior
 
@@ -39,18 +39,48 @@ def psi_variance(*, noisy: bool = False, hidden: bool = False) -> float:
     return 0.5 if hidden else 0.01 if noisy else 0.1
 
 
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """What is kept of a state: the model itself.
+
+    `theta` lies on the grid of `fitted.posterior`, psi on the levels. `priors` are numbers on which chains that have
+    settled agree.
+    """
+
+    theta: NDArray[np.float32]
+    psi: NDArray[Any]
+    noise: NDArray[np.float32]
+    priors: dict[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class ChainState:
+    """One state of a chain. Arrays are never changed in place.
+
+    `noise`, the variance of each user's answers, has a prior with a `scale` and a `shape`; with yes/no data neither is
+    used, and theta has a Dirichlet prior with `alpha` instead of `theta_prior`.
+    """
+
+    theta: Floats
+    psi: Floats
+    noise: Floats
+    psi_prior: PsiPrior
+    theta_prior: ThetaPrior
+    scale: float
+    alpha: Floats
+    shape: float = 3.0
+
+
 class Chain(ABC):
     """Draws from the posterior given one table, by Gibbs sampling.
 
     The priors of theta and psi know `features`. The `concentration` of theta's prior is a precision
-    with noise, the sum of the Dirichlet's parameters with yes/no data; None learns it. The seed and the number of a
-    sweep fix every random number.
+    with noise, the sum of the Dirichlet's parameters with yes/no data; None learns it. An entry that was not observed
+    weighs `unobserved`, as an answer of 0. The seed and the number of a sweep fix every random number.
     """
 
     #: Variances are InverseGamma(noise_shape, scale); the scale is Gamma(1, noise_rate), the rate in units of the data.
     noise_shape = 3.0
-    #: What an entry that was not observed weighs, as an answer of 0.
-    unobserved = 0.0
     #: The numbers of the priors on which chains should agree.
     prior_names: ClassVar[tuple[str, ...]]
 
@@ -64,11 +94,13 @@ class Chain(ABC):
         seed: int,
         dealer: Threads,
         levels: Floats,
+        unobserved: float = 0.0,
     ) -> None:
         self.observations = observations
         self.features = features
         self.n_events = n_events
         self.concentration = concentration
+        self.unobserved = unobserved
         self.seed = seed
         self.dealer = dealer
         self.levels = levels

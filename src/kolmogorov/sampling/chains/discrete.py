@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -12,12 +13,15 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.fitted.emission import Emission
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.emissions import draw_emissions, draw_emitted
-from kolmogorov.sampling.chains.chain import LEVEL_COST, PRIORS, Chain, Codes
-from kolmogorov.sampling.chains.dirichlet import redrawn_alpha
-from kolmogorov.sampling.chains.state import ChainState
+from kolmogorov.sampling.chains.chain import LEVEL_COST, PRIORS, Chain, ChainState, Codes
 
 #: Sweeps in which the Dirichlet prior of theta stays as it starts. By judgement.
 HELD = 30
+#: alpha_d ~ Exponential(rate), by judgement: wide.
+RATE = 0.1
+#: Sizes of the proposals on the log scale, each used once a sweep: long ones for few users, short ones for many.
+#: By judgement.
+_STEPS = (2.0, 0.5, 0.12, 0.03)
 
 
 class DiscreteChain(Chain):
@@ -25,9 +29,9 @@ class DiscreteChain(Chain):
 
     prior_names = ("concentration",)
 
-    def __init__(self, *given: Any, emission: Emission, **options: Any) -> None:
+    def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
-        self.emission = emission
+        self.emission = emission = Emission.of_chances(self.levels)
         self._by_rows, self._by_columns = (
             emission.codes(view.values) for view in (self.observations.rows, self.observations.columns)
         )
@@ -83,3 +87,64 @@ class DiscreteChain(Chain):
 
         self.dealer.deal(share, len(theta), 1, rows.indptr, LEVEL_COST * self.n_events)
         return theta
+
+
+def redrawn_alpha(alpha: Floats, theta: Floats, rng: np.random.Generator, *, total_fixed: bool = False) -> Floats:
+    """Take Metropolis steps for alpha given the thetas of the users observed, which enter by their logarithms.
+
+    With `total_fixed` mass moves between pairs of events and the sum stays; otherwise each alpha_d moves, and then all
+    of them by one factor.
+    """
+    logs, n, current = np.log(np.maximum(theta, 1e-300)).sum(axis=0).tolist(), len(theta), alpha.tolist()
+    for step in _STEPS:
+        if total_fixed:
+            _move_between_pairs(current, logs, n, step, rng)
+        else:
+            _move_each(current, logs, n, step, rng)
+            _move_all(current, logs, n, step, rng)
+    return np.array(current)
+
+
+def _move_each(alpha: list[float], logs: list[float], n: int, step: float, rng: np.random.Generator) -> None:
+    total = sum(alpha)
+    for d, old in enumerate(alpha):
+        new = old * math.exp(step * rng.standard_normal())
+        change = n * (math.lgamma(total + new - old) - math.lgamma(total) - math.lgamma(new) + math.lgamma(old))
+        # The last term is the Jacobian of a step on the log scale.
+        change += (new - old) * (logs[d] - RATE) + math.log(new / old)
+        if _accepted(change, rng):
+            alpha[d] = new
+            total += new - old
+
+
+def _move_all(alpha: list[float], logs: list[float], n: int, step: float, rng: np.random.Generator) -> None:
+    total = sum(alpha)
+    factor = math.exp(step * rng.standard_normal())
+    change = n * (math.lgamma(factor * total) - math.lgamma(total)) + len(alpha) * math.log(factor)
+    for old, log in zip(alpha, logs, strict=True):
+        change += n * (math.lgamma(old) - math.lgamma(factor * old)) + (factor - 1.0) * old * (log - RATE)
+    if _accepted(change, rng):
+        alpha[:] = [factor * old for old in alpha]
+
+
+def _move_between_pairs(alpha: list[float], logs: list[float], n: int, step: float, rng: np.random.Generator) -> None:
+    """Given their sum, exponential alphas are uniform: only the likelihood and the Jacobian of the logit count."""
+    size = len(alpha)
+    for d in range(size - 1):
+        e = int(rng.integers(d + 1, size))
+        both = alpha[d] + alpha[e]
+        share = alpha[d] / both
+        odds = math.log(share / (1.0 - share)) + step * rng.standard_normal()
+        fresh = 1.0 / (1.0 + math.exp(-odds))
+        new, rest = both * fresh, both * (1.0 - fresh)
+        if min(new, rest) <= 0.0:
+            continue
+        change = n * (math.lgamma(alpha[d]) - math.lgamma(new) + math.lgamma(alpha[e]) - math.lgamma(rest))
+        change += (new - alpha[d]) * logs[d] + (rest - alpha[e]) * logs[e]
+        change += math.log(fresh * (1.0 - fresh)) - math.log(share * (1.0 - share))
+        if _accepted(change, rng):
+            alpha[d], alpha[e] = new, rest
+
+
+def _accepted(change: float, rng: np.random.Generator) -> bool:
+    return math.log(rng.random()) < change

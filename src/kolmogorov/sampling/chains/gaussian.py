@@ -1,4 +1,4 @@
-"""Chains over models of ratings: what a model says, and normal noise around it."""
+"""Chains over models of ratings, what a model says and normal noise around it, and of yes and no, where these hide."""
 
 from __future__ import annotations
 
@@ -8,20 +8,25 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kolmogorov._support.seeds import generator
+from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.entries.view import View
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.gaussian import draw_psis, draw_thetas
+from kolmogorov.kernels.draws.hidden import NOISE, draw_hidden
 from kolmogorov.kernels.rows.products import residual_squares
-from kolmogorov.sampling.chains.chain import LEVEL_COST, PRIORS, USER_ROUNDS, Chain, Codes, psi_variance
-from kolmogorov.sampling.chains.state import ChainState
+from kolmogorov.sampling.chains.chain import LEVEL_COST, PRIORS, USER_ROUNDS, Chain, ChainState, Codes, psi_variance
 from kolmogorov.sampling.priors import NoisePrior, redrawn_shape, stepped
 
 #: How often a sweep goes over an item's levels. By judgement.
 ROUNDS = 2
 #: What the moves between a user's events take, in observations; how rows are dealt to threads, no result.
 _THETA_COST = 400
+#: The first random stream of hidden ratings, by users; the next are those by items. Beside those of users, items, the
+#: start and the priors.
+HIDDEN = 5
+#: What the draw of a hidden rating takes, in multiplications; how rows are dealt to threads, no result.
+_HIDDEN_COST = 64
 
 
 class GaussianChain(Chain):
@@ -32,9 +37,9 @@ class GaussianChain(Chain):
 
     prior_names: ClassVar[tuple[str, ...]] = ("concentration", "noise", "noise_shape")
 
-    def __init__(self, *given: Any, unobserved: float = 0.0, **options: Any) -> None:
+    def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
-        self.unobserved = unobserved
+        unobserved = self.unobserved
         self.psi_variance = psi_variance(noisy=not unobserved)
         if unobserved:
             self.seen_users, self.seen_items = np.ones_like(self.seen_users), np.ones_like(self.seen_items)
@@ -124,6 +129,42 @@ class GaussianChain(Chain):
             residual_squares(*nothing, theta, psi, 0, len(theta), said)
             squares = squares + self.unobserved * np.maximum(((theta @ (psi.T @ psi)) * theta).sum(axis=1) - said, 0.0)
         return squares, self.mass
+
+
+class ProbitChain(GaussianChain):
+    """The chance of a yes is that of a rating above one half: theta_u . psi_i plus normal noise of a fixed variance.
+
+    A sweep draws the ratings behind the answers (Albert and Chib 1993), and then goes over them as over any others.
+    """
+
+    prior_names: ClassVar[tuple[str, ...]] = ("concentration",)
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.psi_variance = psi_variance(hidden=True)
+
+    def priors(self, state: ChainState) -> dict[str, float]:
+        """Return the concentration of theta, fixed after burn-in."""
+        return {"concentration": state.theta_prior.concentration}
+
+    def answers(self, state: ChainState, index: int) -> tuple[ChainState, View, View]:
+        """Draw the ratings behind all answers."""
+        rows, columns = self.observations.rows, self.observations.columns
+        n_users, ratings = len(state.theta), np.empty(rows.values.size)
+        seeds = row_seeds(self.seed, index, HIDDEN + USER_SIDE, np.arange(n_users))
+        given = (rows.indptr, rows.indices, rows.values, rows.weights, state.theta, state.psi)
+
+        def share(first: int, last: int) -> None:
+            draw_hidden(*given, seeds[first:last], first, last, ratings)
+
+        self.dealer.deal(share, n_users, 1, rows.indptr, _HIDDEN_COST + self.n_events)
+        by_items = View(columns.indptr, columns.indices, ratings[self.by_items], columns.weights)
+        state = replace(state, noise=np.full(n_users, NOISE))
+        return state, View(rows.indptr, rows.indices, ratings, rows.weights), by_items
+
+    def noise_redrawn(self, state: ChainState, rows: View, rng: np.random.Generator) -> ChainState:
+        """Leave the noise as it is: what is hidden has no scale of its own."""
+        return state
 
 
 def prior_with_noes(centre: Floats, pull: Floats, noes: Floats) -> tuple[Floats, Floats]:

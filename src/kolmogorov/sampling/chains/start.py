@@ -24,9 +24,8 @@ from kolmogorov.fitting.descent.problem import Problem
 from kolmogorov.kernels.draws.hidden import NOISE, draw_hidden
 from kolmogorov.kernels.draws.normals import draw_normals, leave_first
 from kolmogorov.kernels.rows.products import residual_squares
-from kolmogorov.sampling.chains.chain import START, Chain
-from kolmogorov.sampling.chains.probit import HIDDEN, ProbitChain
-from kolmogorov.sampling.chains.state import ChainState
+from kolmogorov.sampling.chains.chain import START, Chain, ChainState
+from kolmogorov.sampling.chains.gaussian import HIDDEN, ProbitChain
 from kolmogorov.sampling.priors import PsiPrior
 from kolmogorov.solvers import resolve
 
