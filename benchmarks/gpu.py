@@ -22,12 +22,9 @@ import kolmogorov as km
 from kolmogorov import Observations
 from kolmogorov.data.entries.view import View
 from kolmogorov.execution import Cuda, Threads
-from kolmogorov.fitting.descent.engine import ThreadedEngine
-from kolmogorov.fitting.descent.equations import Partners
-from kolmogorov.fitting.descent.half_step import USER_SIDE, HalfStep
-from kolmogorov.fitting.descent.objective import Objective, UserTotals, squares_of
-from kolmogorov.fitting.descent.problem import Problem
-from kolmogorov.fitting.descent.state import State
+from kolmogorov.fitting.descent.engine import State, ThreadedEngine
+from kolmogorov.fitting.descent.half_step import USER_SIDE, HalfStep, Partners
+from kolmogorov.fitting.descent.objective import Objective, Problem, UserTotals, squares_of
 from kolmogorov.fitting.gpu import GpuEngine, row_length, summed_batches
 from kolmogorov.solvers import resolve
 

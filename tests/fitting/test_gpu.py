@@ -8,8 +8,7 @@ from kolmogorov import Observations
 from kolmogorov.errors import ExecutionError, MissingExtraError, ParameterError
 from kolmogorov.execution import Cuda, Threads
 from kolmogorov.fitting.descent.engine import ThreadedEngine
-from kolmogorov.fitting.descent.objective import Objective
-from kolmogorov.fitting.descent.problem import Problem
+from kolmogorov.fitting.descent.objective import Objective, Problem
 from kolmogorov.fitting.gpu import GpuEngine
 from kolmogorov.solvers import resolve
 

@@ -8,8 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import kolmogorov as km
 from helpers.forgery import forged
 from kolmogorov.errors import DataError, FileFormatError, ParameterError, UnknownIdError
-from kolmogorov.fitting.lists.choosing import Asked, chosen_settings
-from kolmogorov.fitting.lists.judging import Judge
+from kolmogorov.fitting.lists.choosing import Asked, Judge, chosen_settings
 
 
 def bought(n_users=300, n_games=25, seed=0):

@@ -27,12 +27,9 @@ from kolmogorov.data import Observations
 from kolmogorov.data.table.trainable import check_trainable
 from kolmogorov.execution import Dask, DistributedTable, Threads, distributed_table
 from kolmogorov.execution.shards import Shard
-from kolmogorov.fitting.descent.engine import RatingsEngine
-from kolmogorov.fitting.descent.equations import Partners
-from kolmogorov.fitting.descent.half_step import HalfStep
-from kolmogorov.fitting.descent.objective import Mass, Objective, UserTotals
-from kolmogorov.fitting.descent.problem import Problem
-from kolmogorov.fitting.descent.state import State
+from kolmogorov.fitting.descent.engine import RatingsEngine, State
+from kolmogorov.fitting.descent.half_step import HalfStep, Partners
+from kolmogorov.fitting.descent.objective import Mass, Objective, Problem, UserTotals
 
 # Numbers by judgement.
 #: Blocks of items that are under way at once, for each thread of the cluster, and at most; and items of a block at

@@ -14,8 +14,7 @@ from kolmogorov.data.entries.view import View
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.point import Fitted, Pull
-from kolmogorov.fitting.descent.equations import Partners
-from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE, solved_rows
+from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE, Partners, solved_rows
 from kolmogorov.solvers import RowSolver
 
 Side = Literal["auto", "users", "items"]

@@ -23,12 +23,9 @@ from kolmogorov.data.table.observations import Observations
 from kolmogorov.data.table.trainable import check_trainable
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.execution import Cuda
-from kolmogorov.fitting.descent.engine import TableEngine
-from kolmogorov.fitting.descent.equations import packed_bits
-from kolmogorov.fitting.descent.half_step import HalfStep
-from kolmogorov.fitting.descent.objective import UserTotals
-from kolmogorov.fitting.descent.problem import Problem
-from kolmogorov.fitting.descent.state import State
+from kolmogorov.fitting.descent.engine import State, TableEngine
+from kolmogorov.fitting.descent.half_step import HalfStep, packed_bits
+from kolmogorov.fitting.descent.objective import Problem, UserTotals
 
 # Numbers by judgement.
 #: Entries of a row that one warp sums; longer rows are cut into segments.

@@ -24,8 +24,7 @@ from kolmogorov.execution import Threads
 from kolmogorov.fitted.attributes import placed_rows
 from kolmogorov.fitted.base import by_users, checked
 from kolmogorov.fitted.point import Fitted, Pull
-from kolmogorov.fitting.descent.equations import Partners
-from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE, solved_rows
+from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE, Partners, solved_rows
 from kolmogorov.solvers import RowSolver
 
 #: How often items are moved and then users, after users were moved first: new ones may know each other. By judgement.

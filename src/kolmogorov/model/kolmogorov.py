@@ -32,7 +32,7 @@ from kolmogorov.fitted.point import Fitted, Sweep
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.fitting import fold_in, moving
 from kolmogorov.fitting.descent.objective import Prior, usual_weight
-from kolmogorov.fitting.distillation.going_on import gone_on
+from kolmogorov.fitting.distillation.one_model import gone_on
 from kolmogorov.fitting.distillation.only_yes import AveragedDescents
 from kolmogorov.model.event_model import COMMON_RULES, Auto, EventModel, lengths
 from kolmogorov.model.learning import (

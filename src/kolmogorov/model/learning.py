@@ -26,11 +26,9 @@ from kolmogorov.fitted.base import by_users, checked, item_counts
 from kolmogorov.fitted.point import Fitted, Pull
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.fitting.cluster import sharded_engine
-from kolmogorov.fitting.descent.checkpoint import Checkpoint
 from kolmogorov.fitting.descent.engine import RatingsEngine, threaded_engine
-from kolmogorov.fitting.descent.multi_start import MultiStart
-from kolmogorov.fitting.descent.objective import Mass, Objective, usual_weight
-from kolmogorov.fitting.descent.problem import Problem
+from kolmogorov.fitting.descent.multi_start import Checkpoint, MultiStart
+from kolmogorov.fitting.descent.objective import Mass, Objective, Problem, usual_weight
 from kolmogorov.fitting.distillation.attributes import with_placed, without_placed
 from kolmogorov.fitting.distillation.one_model import SWEEPS, Distillation, quick_solver, usual_events, usual_starts
 from kolmogorov.fitting.distillation.only_yes import AveragedDescents, averaged_descents

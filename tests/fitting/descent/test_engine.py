@@ -10,11 +10,9 @@ import naive
 from helpers.strategies import tables
 from kolmogorov import KolmogorovModel, Observations, datasets
 from kolmogorov.execution import Threads
-from kolmogorov.fitting.descent.engine import ThreadedEngine
+from kolmogorov.fitting.descent.engine import State, ThreadedEngine
 from kolmogorov.fitting.descent.half_step import USER_SIDE, HalfStep
-from kolmogorov.fitting.descent.objective import Objective
-from kolmogorov.fitting.descent.problem import Problem
-from kolmogorov.fitting.descent.state import State
+from kolmogorov.fitting.descent.objective import Objective, Problem
 from kolmogorov.solvers import convex, resolve
 
 

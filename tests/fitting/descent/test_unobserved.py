@@ -14,9 +14,8 @@ from kolmogorov import Observations
 from kolmogorov.errors import ParameterError
 from kolmogorov.execution import Threads
 from kolmogorov.fitting.descent.engine import ThreadedEngine
-from kolmogorov.fitting.descent.equations import Partners
-from kolmogorov.fitting.descent.objective import Objective, usual_weight
-from kolmogorov.fitting.descent.problem import Problem
+from kolmogorov.fitting.descent.half_step import Partners
+from kolmogorov.fitting.descent.objective import Objective, Problem, usual_weight
 from kolmogorov.solvers import resolve
 
 WEIGHTS = st.sampled_from([0.01, 0.3, 1.0, 2.5])

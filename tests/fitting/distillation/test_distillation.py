@@ -17,15 +17,12 @@ from kolmogorov.execution import Threads
 from kolmogorov.fitted.point import Pull, Sweep
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
-from kolmogorov.fitting.descent.objective import Objective
-from kolmogorov.fitting.descent.problem import Problem
+from kolmogorov.fitting.descent.objective import Objective, Problem
 from kolmogorov.fitting.distillation import one_model as distilled
-from kolmogorov.fitting.distillation import only_yes, placement
-from kolmogorov.fitting.distillation.completion import Completion, _YesTable
-from kolmogorov.fitting.distillation.engine import CompletedTable, CompletionEngine
-from kolmogorov.fitting.distillation.one_model import Distillation, usual_events
+from kolmogorov.fitting.distillation import only_yes
+from kolmogorov.fitting.distillation.engine import CompletedTable, Completion, CompletionEngine, _YesTable
+from kolmogorov.fitting.distillation.one_model import Distillation, LearnedRows, best_pull, usual_events
 from kolmogorov.fitting.distillation.only_yes import averaged_descents
-from kolmogorov.fitting.distillation.placement import LearnedRows, best_pull
 from kolmogorov.sampling.sampler import SamplingProgress
 from kolmogorov.solvers import names, resolve
 from kolmogorov.surface.comparison import popularity_scores
@@ -424,7 +421,7 @@ def test_the_pull_is_the_best_of_those_that_are_tried(family, unobserved):
         np.testing.assert_allclose(found.centre, side.rows[seen].mean(axis=0))
         np.testing.assert_array_equal(found.strength, found.strength.T)
         assert np.linalg.eigvalsh(found.strength)[0] > 0
-        tried = list(placement._pulls(found.centre, side.rows[seen]))
+        tried = list(distilled._pulls(found.centre, side.rows[seen]))
         assert any(np.array_equal(found.strength, pull.strength) for pull in tried)
         least = min(distance(side, pull, unobserved) for pull in tried)
         assert distance(side, found, unobserved) <= least * (1 + 1e-4) + 1e-9

@@ -13,8 +13,15 @@ from kolmogorov.errors import DataError, InvariantError
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.links import DenseLinks, SparseLinks
 from kolmogorov.fitting.lists import links as made
-from kolmogorov.fitting.lists.inverse import invert
-from kolmogorov.fitting.lists.links import ItemTable, closed_form, from_neighbours, gram_of, lacking_memory, links_of
+from kolmogorov.fitting.lists.links import (
+    ItemTable,
+    closed_form,
+    from_neighbours,
+    gram_of,
+    invert,
+    lacking_memory,
+    links_of,
+)
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -10,20 +10,61 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.invariants import check_array, check_between, check_bits, check_simplex
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.data.table.trainable import check_trainable
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.point import Sweep
 from kolmogorov.fitting.descent.half_step import HalfStep
-from kolmogorov.fitting.descent.objective import Mass, UserTotals, squares_of
-from kolmogorov.fitting.descent.problem import Problem
-from kolmogorov.fitting.descent.state import S, State
+from kolmogorov.fitting.descent.objective import Mass, Problem, UserTotals, squares_of
+
+#: What an engine keeps between two sweeps: a `State`, or what stands for one where theta is on other machines.
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """The factors between two sweeps. Arrays are never changed in place.
+
+    Supports are kept as floats because the normal equations multiply them. The centre is what theta was shrunk to when
+    it was last updated.
+    """
+
+    theta: Floats
+    psi: Floats
+    centre: Floats
+
+    def validate(self, n_users: int, n_items: int, n_events: int, *, binary: bool) -> None:
+        """Raise `InvariantError` where the arrays are not factors of such a table; for arrays that come from a file."""
+        check_array("theta", self.theta, np.float64, (n_users, n_events))
+        check_array("psi", self.psi, np.float64, (n_items, n_events))
+        check_array("the centre", self.centre, np.float64, (n_events,))
+        check_simplex("theta", self.theta)
+        check_simplex("the centre", self.centre)
+        if binary:
+            check_bits("psi", self.psi)
+        check_between("psi", self.psi, 0.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Run(Generic[S]):
+    """One descent: where it is, how it came there, and whether Ctrl-C ended it."""
+
+    state: S
+    history: tuple[Sweep, ...] = ()
+    interrupted: bool = False
+
+    @property
+    def objective(self) -> float:
+        """The objective reached; infinite before the first sweep."""
+        return self.history[-1].objective if self.history else float("inf")
 
 
 class Engine(Protocol[S]):

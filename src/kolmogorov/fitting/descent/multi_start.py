@@ -4,17 +4,81 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Generic
 
 import numpy as np
+from numpy.typing import NDArray
 
+from kolmogorov._support import container
 from kolmogorov._support.progress import says_stop, warn
 from kolmogorov._support.seeds import generator, row_seeds
-from kolmogorov.errors import ConvergenceWarning
-from kolmogorov.fitted.point import Sweep
-from kolmogorov.fitting.descent.checkpoint import Checkpoint, FitProgress
-from kolmogorov.fitting.descent.engine import Engine
-from kolmogorov.fitting.descent.state import Run, S, State
+from kolmogorov.errors import ConvergenceWarning, FileFormatError, InvariantError
+from kolmogorov.fitted.point import Sweep, history_array, history_of
+from kolmogorov.fitting.descent.engine import Engine, Run, S, State
+
+KIND = "checkpoint"
+
+
+@dataclass(frozen=True, eq=False)
+class FitProgress(Generic[S]):
+    """A fit under way: its seed, the descent in hand (`init` counts them from 0) and the best finished one."""
+
+    seed: int
+    init: int
+    current: Run[S]
+    best: Run[State] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """A file that always holds the last whole `FitProgress` of one particular fit."""
+
+    path: Path
+    #: Digest of the data and of the parameters that shape the fit. A file of another fit is refused.
+    identity: str
+    #: It must be the file's; None takes up the file's, whatever it is.
+    seed: int | None
+    #: Users, items, events: compiled code relies on the arrays having it.
+    shape: tuple[int, int, int]
+    binary: bool
+    n_init: int
+
+    def write(self, progress: FitProgress[State]) -> None:
+        """Replace the file."""
+        meta = {"identity": self.identity, "seed": progress.seed, "init": progress.init}
+        arrays: dict[str, NDArray[Any]] = {}
+        for name, run in (("current", progress.current), ("best", progress.best)):
+            if run is not None:
+                arrays |= {f"{name}_{part}": array for part, array in vars(run.state).items()}
+                arrays[f"{name}_history"] = history_array(run.history)
+        container.write(self.path, KIND, meta, arrays)
+
+    def read(self) -> FitProgress[State] | None:
+        """Return the state to go on from, or None where there is no file yet."""
+        if not self.path.exists():
+            return None
+        contents, arrays = container.read(self.path, (KIND,))
+        meta = contents.meta
+        if meta.get("identity") != self.identity or self.seed not in (None, meta.get("seed")):
+            raise FileFormatError(
+                f"{self.path} is the checkpoint of another fit (other data, parameters or seed). Delete it or choose "
+                "another path."
+            )
+        try:
+            seed, init = meta["seed"], meta["init"]
+            if type(seed) is not int or not 0 <= seed < 2**63 or type(init) is not int or not 0 <= init < self.n_init:
+                raise InvariantError("its seed or its start is not valid")
+            best = self._run("best", arrays) if "best_theta" in arrays else None
+            return FitProgress(seed, init, self._run("current", arrays), best)
+        except container.DAMAGE as error:
+            raise FileFormatError(f"{self.path} is malformed: {error}.") from None
+
+    def _run(self, name: str, arrays: dict[str, NDArray[Any]]) -> Run[State]:
+        state = State(*(arrays[f"{name}_{part}"] for part in ("theta", "psi", "centre")))
+        state.validate(*self.shape, binary=self.binary)
+        return Run(state, history_of(arrays[f"{name}_history"]))
+
 
 # Places of the random streams that do not belong to a sweep.
 _START, _INIT = 1, 2

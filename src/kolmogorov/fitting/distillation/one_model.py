@@ -1,32 +1,101 @@
-"""From many models to one: the completed table, the descent over it, and what new rows and answers need."""
+"""From many models to one: the completed table, the descent over it, and how new rows are placed in what is learned.
+
+Nobody tells such a model how strongly a new user is to be drawn to the population. The users that it knows do: placed
+again from their own ratings, as if they were new, they should come out where they are. The pull is the one under
+which they do so best; likewise for items.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kolmogorov._support.threads import one_blas_thread
-from kolmogorov._support.typing import Floats
+from kolmogorov._support.typing import Floats, Rows
+from kolmogorov.data.entries.view import View
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.attributes import Placing
 from kolmogorov.fitted.base import Trained, by_users, checked
-from kolmogorov.fitted.point import Fitted, Sweep
+from kolmogorov.fitted.point import Fitted, Pull, Sweep
 from kolmogorov.fitted.posterior import Posterior
+from kolmogorov.fitting.descent.engine import State
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.fitting.descent.multi_start import MultiStart
-from kolmogorov.fitting.descent.problem import Problem
-from kolmogorov.fitting.descent.state import State
+from kolmogorov.fitting.descent.objective import Problem
 from kolmogorov.fitting.distillation.attributes import placing_of
 from kolmogorov.fitting.distillation.engine import CompletedTable, CompletionEngine
 from kolmogorov.fitting.distillation.only_yes import AveragedDescents
-from kolmogorov.fitting.distillation.placement import LearnedRows, best_pull
+from kolmogorov.fitting.fold_in import placed
 from kolmogorov.solvers import RowSolver, resolve
 from kolmogorov.solvers.binary import EXACT_LIMIT
 from kolmogorov.solvers.registry import usual
+
+# Numbers by judgement; `benchmarks/one_model.py placed` shows what comes of them.
+#: Rows that are placed again.
+_ROWS = 400
+#: Strengths that are tried: equal in all directions, in ratings; and the more where rows differ less, as shares of the
+#: inverse of their covariance.
+_EVEN = np.geomspace(0.03, 100.0, 8)
+_SHAPED = np.geomspace(0.001, 1.0, 13)
+#: The least variance of rows in any direction, as a share of the usual one.
+_LEAST = 1e-2
+#: Rows that differ by less are the same but for rounding, and their spread says nothing.
+_NO_SPREAD = 1e-12
+
+
+class LearnedRows(NamedTuple):
+    """Rows of one side as they were learned, their observations, and the partners that they were learned with.
+
+    Differences of predictions count by the partners' weights; `number` is `USER_SIDE` or `ITEM_SIDE`.
+    """
+
+    rows: Floats
+    view: View
+    factors: Floats
+    weights: Floats
+    solver: RowSolver
+    number: int
+
+
+def best_pull(side: LearnedRows, unobserved: float, n_jobs: int | None, most_rows: int = _ROWS) -> Pull:
+    """Return the pull under which some rows, placed again from their observations, predict most as they did."""
+    seen = np.flatnonzero(side.view.counts > 0)
+    centre = side.rows[seen].mean(axis=0)
+    chosen = np.unique(seen[np.linspace(0, seen.size - 1, min(seen.size, most_rows)).round().astype(np.int64)])
+    view, rows = _part(side.view, chosen), side.rows[chosen]
+    gram = (side.factors * side.weights[:, None]).T @ side.factors
+
+    def distance(pull: Pull) -> float:
+        away = placed(view, side.factors, pull, side.solver, side.number, unobserved, n_jobs) - rows
+        return float(((away @ gram) * away).sum())
+
+    return min(_pulls(centre, side.rows[seen]), key=distance)
+
+
+def _pulls(centre: Floats, rows: Floats) -> Iterator[Pull]:
+    """Yield those that are tried."""
+    covariance = np.cov(rows.T, bias=True).reshape(centre.size, centre.size)
+    usual = float(np.trace(covariance)) / centre.size
+    for ridge in _EVEN:
+        yield Pull.even(centre, ridge)
+    if usual > _NO_SPREAD:
+        inverse = np.linalg.inv(covariance + _LEAST * usual * np.eye(centre.size))
+        for share in _SHAPED:
+            yield Pull(centre, share * (inverse + inverse.T) / 2.0)
+
+
+def _part(view: View, rows: Rows) -> View:
+    """Return some rows of a view, as a view of their own."""
+    mask = np.zeros(view.counts.size, dtype=bool)
+    mask[rows] = True
+    kept = view.chosen(np.repeat(mask, view.counts))
+    indptr = np.concatenate(([0], np.cumsum(view.counts[rows]))).astype(np.int64)
+    return View(indptr, kept.indices, kept.values, kept.weights)
+
 
 #: Sweeps of a descent where nothing else is said; descents of a table, and of one with few rows, whose are short.
 #: By judgement, as are the numbers below.
@@ -169,3 +238,25 @@ def usual_events(n_ratings: int, n_users: int, n_items: int) -> int:
     """
     wanted = round(10.0 * (max(n_ratings, 1) / 2_000.0) ** 0.25)
     return int(np.clip(wanted, 1, max(1, min(16, n_users, n_items))))
+
+
+#: Sweeps, from a model that is near; by judgement.
+_SWEEPS = 3
+
+
+def gone_on(fitted: Fitted, drawn: Posterior, problem: Problem, seed: int, n_jobs: int | None) -> Fitted:
+    """Return the model nearby that is nearest to what draws of the same users and items say on average.
+
+    Of the problem the row solvers are used. Events keep their numbers; pulls stay as they are.
+    """
+    with one_blas_thread(), Threads(n_jobs) as dealer:
+        engine = CompletionEngine(problem, CompletedTable.of(drawn), dealer)
+        state = State(fitted.theta, fitted.psi.astype(np.float64), fitted.population)
+        for index in range(1, _SWEEPS + 1):
+            state, sweep = engine.sweep(state, index, seed)
+    theta, psi = state.theta.copy(), state.psi.astype(fitted.psi.dtype)
+    theta[~fitted.user_seen] = theta[fitted.user_seen].mean(axis=0)
+    # Nobody has answered for those whom attributes place.
+    users, items = fitted.user_known & ~fitted.user_seen, fitted.item_known & ~fitted.item_seen
+    theta[users], psi[items] = fitted.theta[users], fitted.psi[items]
+    return checked(replace(fitted, theta=theta, psi=psi, noise=drawn.answer_variance + sweep.rmse**2))

@@ -21,11 +21,9 @@ from kolmogorov.data.table.observations import Observations
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.base import Counted, Factors
 from kolmogorov.fitted.point import Sweep
-from kolmogorov.fitting.descent.engine import threaded_engine
+from kolmogorov.fitting.descent.engine import Run, State, threaded_engine
 from kolmogorov.fitting.descent.multi_start import MultiStart
-from kolmogorov.fitting.descent.objective import Objective
-from kolmogorov.fitting.descent.problem import Problem
-from kolmogorov.fitting.descent.state import Run, State
+from kolmogorov.fitting.descent.objective import Objective, Problem
 from kolmogorov.solvers import resolve
 
 #: Ridges on theta and on values, by turns: tables of few yeses and of many do best with one or the other, and most with

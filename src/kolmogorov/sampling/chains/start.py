@@ -19,8 +19,7 @@ from kolmogorov.execution import Threads
 from kolmogorov.fitting.descent.engine import ThreadedEngine
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.fitting.descent.multi_start import MultiStart
-from kolmogorov.fitting.descent.objective import Objective
-from kolmogorov.fitting.descent.problem import Problem
+from kolmogorov.fitting.descent.objective import Objective, Problem
 from kolmogorov.kernels.draws.hidden import NOISE, draw_hidden
 from kolmogorov.kernels.draws.normals import draw_normals, leave_first
 from kolmogorov.kernels.rows.products import residual_squares
