@@ -283,6 +283,6 @@ def test_a_sweep_of_hidden_ratings_draws_what_chains_on_threads_do(cuda, monkeyp
 
 
 def test_draws_that_a_gpu_does_not_make_are_refused(cuda):
-    model = planned(4, likelihood="categorical", execution=cuda, **SHORT)
+    model = planned(4, likelihood="bernoulli", levels=2, execution=cuda, **SHORT)
     with pytest.raises(ParameterError, match="none on a GPU. Leave 'execution' out"):
         model.fit(_answers(weighted=False))
