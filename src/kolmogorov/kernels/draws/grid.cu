@@ -1,4 +1,4 @@
-// Draws on a grid; what `sampling/grid.on_grid` does. One thread a row of D events, in multiples of 1 / `steps`.
+// Draws on a grid; what `fitted/posterior.on_grid` does. One thread a row of D events, in multiples of 1 / `steps`.
 extern "C" __global__ void put_on_grid(const float* theta, long long n_rows, double steps, float* out) {
     const long long row = blockIdx.x * (long long)blockDim.x + threadIdx.x;
     if (row >= n_rows) return;
