@@ -1,18 +1,14 @@
 """The command as a process that is stopped."""
 
 import os
-import re
 import signal
 import subprocess
 import tomllib
-from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
 
 from helpers.processes import PATIENCE, tool, wait_until
-from kolmogorov._support import optional
 
 
 class Packing:
@@ -56,33 +52,6 @@ def test_the_doctor_knows_every_extra(shell):
     output = shell("doctor", env={"COLUMNS": "200"}).output
     for extra in declared():
         assert f"extra {extra} " in output
-
-
-def suits_this_python(requirement):
-    return "python_version" not in str(requirement.marker) or requirement.marker.evaluate()
-
-
-def test_extras_come_from_the_metadata_or_from_the_sources(monkeypatch):
-    lines = {name: lines for name, lines in declared().items() if name != "all"}
-    wanted = {name: [Requirement(line) for line in some] for name, some in lines.items()}
-    expected = {name: {one.name for one in some if suits_this_python(one)} for name, some in wanted.items()}
-    found = optional.extras()
-    assert set(found) == {*expected, "all"}
-    assert {name: set(packages) for name, packages in found.items() if name != "all"} == expected
-    wanted = re.search(r"\[(.*)\]", declared()["all"][0])[1].split(",")
-    assert set(expected) - set(wanted) == {"docs", "bench"}
-    assert set(found["all"]) == set().union(*(expected[name] for name in wanted))
-
-    def absent(name):
-        raise PackageNotFoundError(name)
-
-    monkeypatch.setattr(optional, "metadata", absent)
-    assert {name: set(packages) for name, packages in optional.extras().items()} == {
-        name: set(packages) for name, packages in found.items()
-    }
-    assert optional.missing(["numpy", "no-such-package"]) == ["no-such-package"]
-    monkeypatch.setattr(optional, "__file__", "/nowhere/at/all/optional.py")
-    assert optional.extras() == {}
 
 
 @pytest.mark.long("clusters")

@@ -175,11 +175,10 @@ def environment():
     return {**os.environ, "PYTHONIOENCODING": "ascii", "COLUMNS": "200"}
 
 
-def test_it_runs_as_a_process_in_a_plain_terminal():
-    result = subprocess.run(
-        [sys.executable, "-m", "kolmogorov", "demo"], capture_output=True, env=environment(), check=True
-    )
-    assert b" ? " in result.stdout
+def test_it_runs_as_a_process_in_a_plain_terminal(model):
+    command = [sys.executable, "-m", "kolmogorov", "explain", model, "--user", "dove", "--item", "eggs"]
+    result = subprocess.run(command, capture_output=True, env=environment(), check=True)
+    assert b"eggs" in result.stdout
     assert result.stdout.isascii()
 
 

@@ -375,8 +375,6 @@ def test_title_and_subtitle_are_the_name_of_the_data_and_the_date(model, zoo, tm
     nameless = Observations.from_dense(np.eye(6))
     fitted = KolmogorovModel(2, learn_from="ratings", random_state=0).fit(nameless)
     assert gather(fitted, None, Options())["title"] == "Kolmogorov model"
-    (tmp_path / "my.films.csv").write_text("user,item,rating\na,x,1\na,y,0\nb,x,0\nb,y,1\n", encoding="utf-8")
-    assert gather(fitted, read_ratings(tmp_path / "my.films.csv"), Options())["title"] == "my"
 
 
 @pytest.mark.parametrize(("values", "bins"), [(np.arange(1, 6), 5), (np.linspace(-10, 10, 400), 10)])

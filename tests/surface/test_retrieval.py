@@ -123,31 +123,6 @@ class Shifted:
         return getattr(self._fitted, name)
 
 
-def test_the_same_as_implicit(halves):
-    evaluation = pytest.importorskip("implicit.evaluation", reason="the extra 'bench' is not installed")
-    sparse = pytest.importorskip("scipy.sparse")
-    train, test = halves
-    model = km.KolmogorovModel(8, random_state=0).fit(train)
-    liked = test.subset(test.values >= 0.6)
-
-    class Lists:
-        def recommend(self, ids, user_items, N):
-            users = np.asarray(ids).astype(np.int64)
-            lists = np.empty((len(users), N), dtype=np.int64)
-            rows, counts = train.rows, model.fitted_.item_counts
-            best_items(model.fitted_.of_users(users), users, rows.indptr, rows.indices, counts, 0, lists)
-            return lists.astype(np.int32), np.zeros_like(lists, dtype=np.float32)
-
-    def matrix(table):
-        shape = table.n_users, table.n_items
-        return sparse.csr_matrix((np.ones(len(table)), (table.user_rows(), table.item_rows())), shape)
-
-    theirs = evaluation.ranking_metrics_at_k(Lists(), matrix(train), matrix(liked), K=10, show_progress=False)
-    ours = model.evaluate(test, ranking=True, k=10, likes=0.6)
-    assert ours["ndcg"] == pytest.approx(theirs["ndcg"], abs=1e-6)
-    assert ours["map"] == pytest.approx(theirs["map"], abs=1e-6)
-
-
 def test_threads_change_nothing(halves):
     train, test = halves
     model = km.KolmogorovModel(4, random_state=0, n_jobs=1).fit(train)
