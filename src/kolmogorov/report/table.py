@@ -201,7 +201,7 @@ def _most_telling(fitted: Fitted, users: Rows, items: Rows) -> int:
 #: Ratings on a page, at most: a few megabytes. Users with fewest are left out until they fit. By judgement.
 _MOST = 1_500_000
 #: Distinct values, with one bit more in a byte each; where there are more, they are rounded to hundredths.
-_VALUES = 100
+_DISTINCT = 100
 
 
 def shown_users(trained: Trained, max_users: int) -> Rows:
@@ -252,6 +252,6 @@ def _gaps(user: Rows, item: Rows) -> Rows:
 def _coded(value: Floats) -> tuple[list[float], Rows]:
     _, first, codes = np.unique(value.round(6), return_index=True, return_inverse=True)
     values = value[first]
-    if len(values) > _VALUES:
+    if len(values) > _DISTINCT:
         values, codes = np.unique(value.round(2), return_inverse=True)
     return values.tolist(), codes.astype(np.int64)
