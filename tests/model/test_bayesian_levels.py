@@ -293,15 +293,15 @@ def test_wrong_parameters_are_told(tables, options, words):
         BayesianKolmogorovModel(**options).fit(tables["gaussian"])
 
 
-@pytest.mark.parametrize("levels", [(0.02, 0.3, 0.7, 0.98), (0.0, 0.5, 1.0), (-0.5, 0.2, 0.8, 1.2)])
-def test_chances_may_be_given_and_no_answer_is_impossible(tables, levels):
-    """Inside [0, 1] levels are chances, and an event is drawn behind each answer; beyond they are hidden ratings."""
+@pytest.mark.parametrize("levels", [2, (-0.5, 0.2, 0.8, 1.2)])
+def test_levels_of_yes_and_no_are_two_or_of_hidden_ratings_and_no_answer_is_impossible(tables, levels):
     table = tables["bernoulli"]
     model = BayesianKolmogorovModel(3, levels=levels, **SMALL).fit(table)
-    hidden = levels[0] < 0.0
-    assert np.isin(model.posterior_.psi, np.float32(levels if hidden else np.clip(levels, 0.01, 0.99))).all()
+    assert np.isin(model.posterior_.psi, np.float32((0.01, 0.99) if levels == 2 else levels)).all()
     draws = np.einsum("kud,kid->kui", model.posterior_.theta.astype(float), model.posterior_.psi.astype(float))
-    expected = (naive.chance_of_yes(draws) if hidden else draws).mean(axis=0)[rows_of(table)]
+    expected = (draws if levels == 2 else naive.chance_of_yes(draws)).mean(axis=0)[rows_of(table)]
     np.testing.assert_allclose(model.predict(table), expected, atol=1e-6)
     assert ((expected > 0.0) & (expected < 1.0)).all()
     assert model.evaluate(table)["log_loss"] < 0.6
+    with pytest.raises(ParameterError, match="levels are 'auto', 2, or those of hidden ratings"):
+        BayesianKolmogorovModel(3, levels=(0.1, 0.5, 0.9), **SMALL).fit(table)

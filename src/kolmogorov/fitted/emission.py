@@ -1,39 +1,18 @@
-"""The chance of a yes in an event in which an item has one of its levels."""
+"""Yes and no behind what draws say: the chance of a yes in an event, or of a hidden rating above one half."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from kolmogorov._support.nearest import nearest
 from kolmogorov._support.typing import Floats
 from kolmogorov.kernels.draws.hidden import NOISE
 
-
-@dataclass(frozen=True, eq=False)
-class Emission:
-    """Answers, and their chances where an item has each of its levels."""
-
-    #: [R], on the probability scale, increasing.
-    answers: Floats
-    #: [L, R]
-    chances: Floats
-    #: [L], where a level stands in the items' normal prior.
-    position: Floats
-
-    @classmethod
-    def of_chances(cls, chances: Floats) -> Emission:
-        """Answers are yes or no: a level is the chance of a yes, and its place its log odds."""
-        table = np.column_stack([1.0 - chances, chances])
-        odds = np.log(chances) - np.log1p(-chances)
-        return cls(np.array([0.0, 1.0]), table, 0.5 + odds / 8.0)
-
-    def codes(self, values: Floats) -> NDArray[np.uint8]:
-        """Return the place of each observed value among the answers."""
-        return nearest(values, self.answers)
+#: The paper's two levels where answers are yes and no: one answer in a hundred goes against its event. By judgement.
+NEARLY_SURE = np.array([0.01, 0.99])
+#: The chances of a no and of a yes at either level, and where these stand in the items' normal prior: by log odds.
+CHANCES = np.column_stack([1.0 - NEARLY_SURE, NEARLY_SURE])
+POSITION = 0.5 + (np.log(NEARLY_SURE) - np.log1p(-NEARLY_SURE)) / 8.0
 
 
 def hides_ratings(likelihood: str, levels: Floats) -> bool:

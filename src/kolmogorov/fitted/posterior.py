@@ -27,7 +27,7 @@ from kolmogorov.errors import InvariantError
 from kolmogorov.execution.threads import Threads, deal_pairs
 from kolmogorov.fitted.attributes import Attributed, Side, with_centres
 from kolmogorov.fitted.base import Factors, Trained
-from kolmogorov.fitted.emission import chances_of_yes, hides_ratings
+from kolmogorov.fitted.emission import NEARLY_SURE, chances_of_yes, hides_ratings
 from kolmogorov.fitted.files import Parts, StoredParts, check_levels, training_arrays
 from kolmogorov.fitted.point import overlap
 from kolmogorov.kernels.draws.averages import (
@@ -332,6 +332,8 @@ class Posterior(Trained):
             raise InvariantError("the weight of what was not observed must lie below all weights")
         if self.likelihood == "bernoulli" and not self.training.is_binary:
             raise InvariantError("the likelihood 'bernoulli' goes with yes and no")
+        if self.likelihood == "bernoulli" and not self.hidden and not np.array_equal(self.levels, NEARLY_SURE):
+            raise InvariantError("the levels must be those of hidden ratings, or the two of yes and no")
         check_levels(self.levels)
 
 

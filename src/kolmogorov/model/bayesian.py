@@ -72,7 +72,8 @@ class BayesianKolmogorovModel(EventModel):
     levels : "auto", 2 or sequence of float
         The values that an item may take in an event, on the probability scale; 2 is the paper's model, in which it
         happens or not. "auto" takes, for ratings, a grid that reaches at least one scale beyond either end, and for 0/1
-        data those of ratings that are hidden: a yes is one that lies, with noise, above one half.
+        data those of ratings that are hidden: a yes is one that lies, with noise, above one half. For 0/1 data a list
+        must be of such ratings, and reach below 0 or above 1.
     likelihood : {"auto", "gaussian", "bernoulli"}
         Answers with normal noise, of a variance that depends on the user, or yes and no. "auto" takes "bernoulli" for
         0/1 data and "gaussian" for others.

@@ -18,6 +18,7 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.wording import named
 from kolmogorov.data.attributes.reading import TableAttributes
+from kolmogorov.data.table.levels import has_two
 from kolmogorov.data.table.observations import Observations
 from kolmogorov.data.table.trainable import check_trainable
 from kolmogorov.errors import ConvergenceWarning, DataError, ParameterError
@@ -34,7 +35,7 @@ from kolmogorov.fitting.distillation.one_model import SWEEPS, Distillation, quic
 from kolmogorov.fitting.distillation.only_yes import AveragedDescents, averaged_descents
 from kolmogorov.fitting.gpu import gpu_engine
 from kolmogorov.sampling.chains.event_count import told_apart
-from kolmogorov.sampling.levels import hides, level_grid
+from kolmogorov.sampling.levels import level_grid
 from kolmogorov.sampling.plan import Plan, likelihood_of, settled_weight, short, suited
 from kolmogorov.sampling.sampler import drawn
 from kolmogorov.solvers import RowSolver, resolve
@@ -115,7 +116,7 @@ def plan_of(model: Any, table: Observations, *, learned: bool) -> Plan:
     """Return what `fit` samples of a table; a number of events that is left open is a guess unless it is `learned`."""
     likelihood = _likelihood(model, table)
     # An event is drawn behind each answer but where a rating is.
-    answers, only_yes = likelihood != "gaussian" and not hides(model.levels, likelihood), model.unobserved != 0.0
+    answers, only_yes = likelihood != "gaussian" and has_two(model.levels), model.unobserved != 0.0
     timed = model.max_seconds is not None
     given = {name: getattr(model, name) for name in ("n_events", "n_chains", "burn_in", "n_samples", "n_features")}
     sizes = replace(

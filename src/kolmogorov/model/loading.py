@@ -15,6 +15,7 @@ import numpy as np
 from kolmogorov._support import container
 from kolmogorov.data.table.levels import has_two
 from kolmogorov.errors import FileFormatError, InvariantError, KolmogorovError
+from kolmogorov.fitted.emission import NEARLY_SURE
 from kolmogorov.fitted.files import StoredParts
 from kolmogorov.fitted.lists import FittedLists
 from kolmogorov.fitted.point import Fitted
@@ -22,7 +23,6 @@ from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.model.bayesian import BayesianKolmogorovModel
 from kolmogorov.model.kolmogorov import KolmogorovModel
 from kolmogorov.model.lists import ListModel
-from kolmogorov.sampling.levels import answerable
 from kolmogorov.solvers import resolve
 from kolmogorov.surface.recommender import NOT_STORED
 
@@ -92,9 +92,7 @@ def _check_levels(model: Any, fitted: Any) -> None:
     if isinstance(asked, str) or not isinstance(fitted, Posterior):
         return
     if has_two(asked):
-        asked = (0.0, 1.0)
-    if fitted.likelihood != "gaussian":
-        asked = answerable(np.asarray(asked, dtype=np.float64))
+        asked = (0.0, 1.0) if fitted.likelihood == "gaussian" else NEARLY_SURE
     if not np.array_equal(asked, fitted.levels):
         raise InvariantError("the parameter levels and the levels of the items do not belong together")
 

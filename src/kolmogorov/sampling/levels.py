@@ -9,10 +9,9 @@ import numpy as np
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
 from kolmogorov.data.table.levels import MOST_LEVELS, Levels, has_two, step_of
-from kolmogorov.fitted.emission import hides_ratings
+from kolmogorov.errors import ParameterError
+from kolmogorov.fitted.emission import NEARLY_SURE, hides_ratings
 
-#: Between which chances lie where answers are yes and no: one in a hundred goes against its event. By judgement.
-NEARLY_SURE = (0.01, 0.99)
 #: Levels of ratings that are hidden behind yes and no, which nothing bounds: as many as a file holds. By judgement.
 _HIDDEN = np.arange(-29, 34) / 4.0
 #: How far levels lie at least beyond either end of the scale, in scales; `benchmarks/accuracy.py choices` tries less.
@@ -26,28 +25,18 @@ _FINENESS = 4
 
 def level_grid(levels: Levels, table: Observations, likelihood: str, n_events: int) -> Floats:
     """Return the levels that chains draw from; the paper's two are 0 and 1, or nearly so with yes and no."""
+    noisy = likelihood == "gaussian"
     if isinstance(levels, str):
-        return rating_levels(table, n_events) if likelihood == "gaussian" else _HIDDEN
-    grid = np.array([0.0, 1.0]) if has_two(levels) else np.asarray(levels, dtype=np.float64)
-    return grid if likelihood == "gaussian" else answerable(grid)
-
-
-def hides(levels: Levels, likelihood: str) -> bool:
-    """Tell whether levels are those of ratings that are hidden behind yes and no."""
-    if isinstance(levels, str):
-        return likelihood == "bernoulli"
-    return not has_two(levels) and hides_ratings(likelihood, np.asarray(levels, dtype=np.float64))
-
-
-def answerable(grid: Floats) -> Floats:
-    """Return levels for yes and no: where they are chances, no answer is impossible.
-
-    Examples
-    --------
-    >>> answerable(np.array([0.0, 0.5, 1.0])).tolist()
-    [0.01, 0.5, 0.99]
-    """
-    return grid if hides_ratings("bernoulli", grid) else np.unique(np.clip(grid, *NEARLY_SURE))
+        return rating_levels(table, n_events) if noisy else _HIDDEN
+    if has_two(levels):
+        return np.array([0.0, 1.0]) if noisy else NEARLY_SURE
+    grid = np.asarray(levels, dtype=np.float64)
+    if not noisy and not hides_ratings(likelihood, grid):
+        raise ParameterError(
+            f"Where answers are yes and no, levels are 'auto', 2, or those of hidden ratings, which reach below 0 or "
+            f"above 1; got {grid[0]:g} to {grid[-1]:g}."
+        )
+    return grid
 
 
 def rating_levels(table: Observations, n_events: int) -> Floats:

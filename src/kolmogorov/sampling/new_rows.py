@@ -13,7 +13,7 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.entries.view import View
 from kolmogorov.execution import Threads
-from kolmogorov.fitted.emission import Emission
+from kolmogorov.fitted.emission import CHANCES, POSITION
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.emissions import draw_emissions, settle_emitted
@@ -76,15 +76,14 @@ def _hiding_thetas(posterior: Posterior, k: int, view: View, population: Floats,
 
 def _answering_thetas(posterior: Posterior, k: int, view: View, population: Floats, dealer: Threads) -> Floats:
     alpha = concentration(posterior, k, population) * population
-    emission = Emission.of_chances(posterior.levels)
-    table = (view.indptr, view.indices, emission.codes(view.values), view.weights)
+    table = (view.indptr, view.indices, (view.values > 0.5).astype(np.uint8), view.weights)
     codes = _codes(posterior, k)
     seeds = row_seeds(k, 0, USER_SIDE, np.arange(_ANSWER_SWEEPS))
     theta = np.tile(population, (view.counts.size, 1))
     found = np.empty_like(theta)
 
     def share(first: int, last: int) -> None:
-        settle_emitted(*table, codes, emission.chances, theta, alpha, seeds, _LAST_ANSWERS, first, last, found)
+        settle_emitted(*table, codes, CHANCES, theta, alpha, seeds, _LAST_ANSWERS, first, last, found)
 
     dealer.deal(share, len(theta), 1, view.indptr, 16 * _ANSWER_SWEEPS * population.size)
     return found
@@ -141,7 +140,7 @@ def _new_psis(posterior: Posterior, view: View, k: int) -> NDArray[Any]:
     """Draw psis around the mean item of the draw, as far off as its items are from it."""
     n = view.counts.size
     noisy, hidden = posterior.likelihood == "gaussian", posterior.hidden
-    position = posterior.levels if noisy or hidden else Emission.of_chances(posterior.levels).position
+    position = posterior.levels if noisy or hidden else POSITION
     known = position[_codes(posterior, k)[posterior.item_seen]]
     usual = psi_variance(noisy=noisy and not posterior.unobserved, hidden=hidden)
     prior = (np.tile(known.mean(axis=0), (n, 1)), usual_precision(known - known.mean(axis=0), usual))
@@ -173,9 +172,8 @@ def _hiding_psis(posterior: Posterior, k: int, view: View, start: Codes, prior: 
 
 
 def _answering_psis(posterior: Posterior, k: int, view: View, start: Codes, prior: tuple[Floats, Floats]) -> Codes:
-    theta, emission = _theta(posterior, k), Emission.of_chances(posterior.levels)
-    answers = (view.indptr, view.indices, emission.codes(view.values), view.weights)
-    given = (emission.chances, emission.position, *prior)
+    theta, given = _theta(posterior, k), (CHANCES, POSITION, *prior)
+    answers = (view.indptr, view.indices, (view.values > 0.5).astype(np.uint8), view.weights)
 
     def sweep(codes: Codes, seeds: NDArray[np.uint64], last: int, out: Codes) -> None:
         draw_emissions(*answers, theta, codes, *given, seeds, 0, last, out)

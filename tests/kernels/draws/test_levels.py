@@ -9,7 +9,6 @@ from scipy.special import ndtri
 
 import naive
 from kolmogorov._support.seeds import row_seeds
-from kolmogorov.fitted.emission import Emission
 from kolmogorov.kernels.draws.averages import answer_shares, low_quantile, mixture_quantile
 from kolmogorov.kernels.draws.emissions import draw_emissions, draw_emitted, settle_emitted
 from kolmogorov.kernels.draws.gaussian import draw_level, draw_psis, draw_spaced, draw_thetas, equal_step
@@ -100,19 +99,20 @@ def test_values_have_their_exact_distribution(rng, grid):
 
 
 def test_values_behind_answers_have_their_exact_distribution(rng):
-    emission, size = Emission.of_chances(np.array([0.1, 0.4, 0.9])), 2
+    chance = np.array([0.1, 0.4, 0.9])
+    emission, position, size = np.column_stack([1.0 - chance, chance]), np.array([0.2, 0.45, 0.8]), 2
     theta = rng.dirichlet(np.ones(size), 6)
-    answers = rng.integers(len(emission.answers), size=6).astype(np.uint8)
+    answers = rng.integers(2, size=6).astype(np.uint8)
     times = rng.integers(1, 4, 6).astype(float)
     centre, pull = rng.random(size), precision_matrix(rng, size)
     codes, out = np.zeros((N, size), dtype=np.uint8), np.empty((N, size), dtype=np.uint8)
-    prior = (emission.position, np.tile(centre, (N, 1)), pull)
+    prior = (position, np.tile(centre, (N, 1)), pull)
     for sweep in range(25):
-        draw_emissions(*copies(answers, times), theta, codes, emission.chances, *prior, seeds(sweep), 0, N, out)
+        draw_emissions(*copies(answers, times), theta, codes, emission, *prior, seeds(sweep), 0, N, out)
         codes = out.copy()
-    given_ = (emission.chances, emission.position, centre, pull)
+    given_ = (emission, position, centre, pull)
     expected = naive.emission_distribution(theta, answers, times, *given_)
-    assert agree(places(codes, len(emission.chances)), expected)
+    assert agree(places(codes, len(emission)), expected)
 
 
 def test_thetas_have_their_exact_distribution(rng):

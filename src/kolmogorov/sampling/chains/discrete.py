@@ -1,4 +1,4 @@
-"""Chains over models of yes and no: each answer comes from an event of its own."""
+"""Chains over models of yes and no with the paper's two levels: each answer comes from an event of its own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
-from kolmogorov.fitted.emission import Emission
+from kolmogorov.fitted.emission import CHANCES, POSITION
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.emissions import draw_emissions, draw_emitted
 from kolmogorov.sampling.chains.chain import LEVEL_COST, PRIORS, Chain, ChainState, Codes
@@ -25,21 +25,19 @@ _STEPS = (2.0, 0.5, 0.12, 0.03)
 
 
 class DiscreteChain(Chain):
-    """Answers are one of a few: an event is drawn from theta_u, and in it the item's level gives each its chance."""
+    """Of each answer an event is drawn from theta_u, in which the item happens or not: nearly surely a yes, or a no."""
 
     prior_names = ("concentration",)
 
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
-        self.emission = emission = Emission.of_chances(self.levels)
-        self._by_rows, self._by_columns = (
-            emission.codes(view.values) for view in (self.observations.rows, self.observations.columns)
-        )
+        sides = self.observations.rows, self.observations.columns
+        self._by_rows, self._by_columns = ((view.values > 0.5).astype(np.uint8) for view in sides)
 
     @property
     def positions(self) -> Floats:
-        """Where the levels stand in the items' normal prior: of chances, by their log odds."""
-        return self.emission.position
+        """Where the levels stand in the items' normal prior: by their log odds."""
+        return POSITION
 
     def priors(self, state: ChainState) -> dict[str, float]:
         """Return the concentration of theta: the sum of its Dirichlet prior's parameters."""
@@ -58,16 +56,16 @@ class DiscreteChain(Chain):
             alpha = redrawn_alpha(alpha, theta[self.seen_users], rng, total_fixed=fixed)
         prior = state.psi_prior
         if learning:
-            prior = prior.learned(self.emission.position[fresh], self.seen_items, self.psi_variance, rng)
+            prior = prior.learned(POSITION[fresh], self.seen_items, self.psi_variance, rng)
         return replace(state, theta=theta, psi=self.decoded(fresh), psi_prior=prior, alpha=alpha)
 
     def _psis(self, state: ChainState, index: int) -> Codes:
-        columns, answers, emission = self.observations.columns, self._by_columns, self.emission
+        columns, answers = self.observations.columns, self._by_columns
         codes = self.codes(state.psi)
         fresh, seeds = np.empty_like(codes), self.row_seeds(index, ITEM_SIDE)
         normal = (state.psi_prior.centre, state.psi_prior.precision)
         table = (columns.indptr, columns.indices, answers, columns.weights)
-        given = (state.theta, codes, emission.chances, emission.position, *normal)
+        given = (state.theta, codes, CHANCES, POSITION, *normal)
 
         def share(first: int, last: int) -> None:
             draw_emissions(*table, *given, seeds[first:last], first, last, fresh)
@@ -77,12 +75,12 @@ class DiscreteChain(Chain):
         return fresh
 
     def _thetas(self, state: ChainState, codes: Codes, index: int) -> Floats:
-        rows, emission, now = self.observations.rows, self.emission, state.theta
+        rows, now = self.observations.rows, state.theta
         theta, seeds = np.empty_like(now), self.row_seeds(index, USER_SIDE)
         table = (rows.indptr, rows.indices, self._by_rows, rows.weights)
 
         def share(first: int, last: int) -> None:
-            given = (codes, emission.chances, now, state.alpha, seeds[first:last])
+            given = (codes, CHANCES, now, state.alpha, seeds[first:last])
             draw_emitted(*table, *given, first, last, theta)
 
         self.dealer.deal(share, len(theta), 1, rows.indptr, LEVEL_COST * self.n_events)
