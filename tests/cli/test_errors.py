@@ -242,7 +242,6 @@ def test_unknown_ids(shell, zoo_files):
 # --- names that would act ----------------------------------------------------------------------------------------
 
 EVIL = "x\x1b[31m\u202e\n[red]y"
-ESCAPED = "x\\x1b[31m\\u202e\\n[red]y"
 
 
 def acts(text):

@@ -406,9 +406,9 @@ def large_page(tmp_path_factory):
     """Four thousand items with long titles, and many supports."""
     rng = np.random.default_rng(0)
     psi = rng.random((4000, 12)) < rng.random((4000, 1))
-    theta = rng.dirichlet(np.full(12, 0.2), 2500)
-    users = np.repeat(np.arange(2500), 240)
-    items = np.concatenate([rng.choice(4000, 240, replace=False) for _ in range(2500)])
+    theta = rng.dirichlet(np.full(12, 0.2), 500)
+    users = np.repeat(np.arange(500), 240)
+    items = np.concatenate([rng.choice(4000, 240, replace=False) for _ in range(500)])
     values = (rng.random(len(users)) < np.einsum("nd,nd->n", theta[users], psi[items])).astype(float)
     titles = np.array([f"{'=' if k % 7 == 0 else ''}A title of item {k:04d} " + "that goes on and on " * 15 for k in range(4000)], dtype=object)  # fmt: skip
     model = KolmogorovModel(12, learn_from="ratings", user_reg=1.0, max_iter=2, random_state=0)

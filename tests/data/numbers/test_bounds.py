@@ -28,11 +28,6 @@ def written(path, values, weights):
     return path
 
 
-def written_parquet(path, values, weights):
-    frame(values, weights).to_parquet(path)
-    return path
-
-
 def part_of(pandas):
     return FrameSource(frame_of(pandas), TableForm(ReadingOptions(**COLUMNS), exact=True))
 
@@ -65,16 +60,9 @@ def test_weights_inside_the_bounds_are_accepted(tmp_path, way, weight):
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("weight", [LEAST_WEIGHT / 2, LARGEST_WEIGHT * 2, 1e308, 5e-324])
+@pytest.mark.parametrize("weight", [LEAST_WEIGHT / 2, LARGEST_WEIGHT * 2, 1e308, 5e-324, 0.0, -1.0, np.inf])
 def test_weights_outside_the_bounds_are_named(tmp_path, way, weight):
-    with pytest.raises(DataError, match=r"(entry|row|line|cell) .*weight is too small or too large.*1e-09 to 1e\+09"):
-        WAYS[way](tmp_path, [5.0, 3.0, 1.0], [1.0, weight, 1.0])
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("weight", [0.0, -1.0, np.inf])
-def test_weights_that_are_none_are_named(tmp_path, way, weight):
-    with pytest.raises(DataError, match=r"(entry|row|line|cell) .*weight must be positive, got .*1e-09 to 1e\+09"):
+    with pytest.raises(DataError, match=r"(entry|row|line|cell) .*weight .*1e-09 to 1e\+09"):
         WAYS[way](tmp_path, [5.0, 3.0, 1.0], [1.0, weight, 1.0])
 
 
