@@ -335,7 +335,7 @@ class BayesianKolmogorovModel(EventModel):
         return agreement(by_chain(self.fitted_, observations, max_entries))
 
     def to_arviz(self, observations: Observations, max_entries: int = 1000) -> Any:
-        """Return draws, answers and their log likelihood for ArviZ (extra `arviz`): from its version 1 a DataTree.
+        """Return draws, answers and their log likelihood for ArviZ (extra `arviz`): a DataTree.
 
         Its groups are `posterior`, `posterior_predictive`, `log_likelihood`, `observed_data` and `constant_data`, which
         says how many answers of each user and item were learned from. Entries have the coordinates `of_user` and

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -58,8 +57,8 @@ def for_arviz(posterior: Posterior, observations: Observations, max_entries: int
 
     Along `entry` there are the coordinates `of_user` and `of_item`.
     """
-    # Where Python is too old for version 1 as a whole, its parts do.
-    name = "arviz" if installed("arviz") or not installed("arviz_base") else "arviz_base"
+    # The part of version 1 that makes data, which Python 3.11 has as well.
+    name = "arviz_base" if installed("arviz_base") else "arviz"
     arviz = require(name, extra="arviz", purpose="posterior plots")
     groups = groups_of(posterior, observations, max_entries)
     whose = {"of_user": observations.users.ids[observations.user_rows()[:max_entries]]}
@@ -67,11 +66,8 @@ def for_arviz(posterior: Posterior, observations: Observations, max_entries: int
     names = {"entry": [f"{user}, {item}" for user, item in zip(*whose.values(), strict=True)]}
     names |= {"user": posterior.users.ids[posterior.user_seen].tolist()}
     names |= {"item": posterior.items.ids[posterior.item_seen].tolist()}
-    given = {"coords": names, "dims": _DIMENSIONS}
-    # Version 1 takes groups in one dictionary, those before it by their names.
-    if "posterior" in signature(arviz.from_dict).parameters:
-        return arviz.from_dict(**groups, **given).map(partial(_named, whose=whose))
-    return arviz.from_dict(groups, **given).map_over_datasets(partial(_named, whose=whose))
+    found = arviz.from_dict(groups, coords=names, dims=_DIMENSIONS)
+    return found.map_over_datasets(partial(_named, whose=whose))
 
 
 def _named(group: Any, whose: dict[str, Any]) -> Any:

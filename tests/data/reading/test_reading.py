@@ -25,6 +25,7 @@ from kolmogorov.data.numbers.reader import NumberReader
 from kolmogorov.data.reading.gathering import gathered
 from kolmogorov.data.reading.options import DEFAULTS, ReadingOptions
 from kolmogorov.data.reading.text.source import TextSource
+from kolmogorov.data.reading.wide import WideShape
 from kolmogorov.errors import DataError, KolmogorovError, ParameterError
 from kolmogorov.execution import distributed_table
 
@@ -492,6 +493,12 @@ def test_wide_tables_of_words_with_marks(read):
     assert naive.cells(read("ann,5,\nbob,,2\n", header=False, wide=True)) == {("ann", 0): 1.0, ("bob", 1): 0.4}
     each = read("who,tea,rum\nann,yes,true\nbob,no,false\n", wide=True)
     assert sorted(naive.cells(each).values()) == [0.0, 0.0, 1.0, 1.0]
+
+
+def test_wide_tables_with_many_columns_are_read_in_few_rows():
+    names = [["id", *range(n)] for n in (1, 1000, 900_000)]
+    shapes = [WideShape(some, 0, ReadingOptions(), as_text=True, source="table") for some in names]
+    assert all(shape.most_rows * len(some) <= 2**20 + len(some) for shape, some in zip(shapes, names, strict=True))
 
 
 SURVEY = "Name,Age,Smokes,Likes jazz\nann,31,yes,no\nbob,64,no,yes\ncy,25,yes,\n"
