@@ -26,8 +26,7 @@ from kolmogorov.model.lists import ListModel
 from kolmogorov.solvers import resolve
 from kolmogorov.surface.recommender import NOT_STORED
 
-_MODELS = (KolmogorovModel, BayesianKolmogorovModel, ListModel)
-_CLASSES: dict[str, Any] = {cls.__name__: cls for cls in _MODELS}
+_CLASSES: dict[str, Any] = {cls.__name__: cls for cls in (KolmogorovModel, BayesianKolmogorovModel, ListModel)}
 
 
 def load(path: str | os.PathLike[str]) -> Any:
