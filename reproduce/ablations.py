@@ -75,7 +75,8 @@ def roundings(quick: bool = False) -> Tables:
             chosen = np.sort(np.random.default_rng(0).permutation(len(moment))[: 8 if quick else 40])
 
             def value(method: Any, gram: Any = gram[chosen], moment: Any = moment[chosen]) -> float:
-                return mean(bqp.solve_many(gram, moment, solver=method), "value") or 0.0
+                problems = enumerate(zip(gram, moment, strict=True))
+                return mean([bqp.solve(*one, solver=method, random_state=k) for k, one in problems], "value") or 0.0
 
             values = {n: value(solver("enhanced_gd", screened=True, n_draws=n)) for n in DRAWS}
             best = min(*values.values(), value("auto"))
