@@ -32,7 +32,7 @@ from harness import Column, Table, data_folder, finish, kept, machine, movielens
 from scipy import sparse
 
 import kolmogorov as km
-from kolmogorov.data.attributes.reading import TableAttributes
+from kolmogorov.data.attributes import TableAttributes
 from kolmogorov.data.datasets.movielens import official_folds
 from kolmogorov.fitted.base import entry_rows
 from kolmogorov.metrics import simple_guesses

@@ -20,7 +20,7 @@ from harness import Column, Table, finish, machine, movielens
 
 import kolmogorov as km
 from kolmogorov import Observations
-from kolmogorov.data.entries.view import View
+from kolmogorov.data.view import View
 from kolmogorov.execution import Cuda, Threads
 from kolmogorov.fitting.descent.engine import State, ThreadedEngine
 from kolmogorov.fitting.descent.half_step import USER_SIDE, HalfStep, Partners

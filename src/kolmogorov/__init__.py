@@ -15,7 +15,7 @@ _HOMES = {
     "KolmogorovImputer": "kolmogorov.model.imputer",
     "KolmogorovModel": "kolmogorov.model.kolmogorov",
     "ListModel": "kolmogorov.model.lists",
-    "Observations": "kolmogorov.data.table.observations",
+    "Observations": "kolmogorov.data.observations",
     "bqp": "kolmogorov.bqp",
     "datasets": "kolmogorov.data.datasets",
     "errors": "kolmogorov.errors",

@@ -10,7 +10,7 @@ from scipy import stats
 import naive
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations
 from kolmogorov.data.datasets import planted
-from kolmogorov.data.entries.view import View
+from kolmogorov.data.view import View
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.execution import Threads
 from kolmogorov.sampling import sampler

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kolmogorov as km
-from kolmogorov.data.table.changes import changed
+from kolmogorov.data.changes import changed
 from kolmogorov.execution import Threads
 from kolmogorov.sampling.chains.running import ChainSource
 from kolmogorov.sampling.features import pattern_features

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import kolmogorov as km
 import naive
 from kolmogorov import Observations
-from kolmogorov.data.entries.view import View
+from kolmogorov.data.view import View
 from kolmogorov.errors import DataError, ParameterError, UnknownIdWarning
 from kolmogorov.kernels.ranking import best_items, list_scores
 from kolmogorov.metrics import SimpleGuesses, evaluate

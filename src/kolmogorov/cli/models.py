@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from kolmogorov.execution import Dask
 
 #: Options of a single model, and those of its descent over ratings.
-_SINGLE = ("only_yes", "learn_from", "user_solver", "item_solver", "max_iter", "tol", "n_init")
+_SINGLE = ("implicit", "learn_from", "user_solver", "item_solver", "max_iter", "tol", "n_init")
 _OF_RATINGS = ("user_reg", "item_reg", "prior", "checkpoint")
 _POINT = (*_SINGLE, *_OF_RATINGS)
-#: Events of one model with --only-yes: lists gain by more than can be read at a glance (benchmarks/only_yes.py).
+#: Events of one model with --implicit: lists gain by more than can be read at a glance (benchmarks/only_yes.py).
 _LISTING_EVENTS = 48
 #: Options of chains, and the parameters of the model that they are.
 _CHAINS = {
@@ -50,10 +50,10 @@ def unfitted_model(options: dict[str, Any], **common: Any) -> Any:
         kind = BayesianKolmogorovModel
         given |= {parameter: options[name] for name, parameter in _CHAINS.items()}
     else:
-        given |= {name: options[name] for name in _POINT if name != "only_yes"}
+        given |= {name: options[name] for name in _POINT if name != "implicit"}
         given["learn_from"] = _learnt_from(options["learn_from"])
-        given["unobserved"] = "auto" if options["only_yes"] else 0.0
-        if options["only_yes"]:
+        given["unobserved"] = "auto" if options["implicit"] else 0.0
+        if options["implicit"]:
             given["n_events"] = _LISTING_EVENTS if given["n_events"] is None else given["n_events"]
             if given["levels"] is None and given["learn_from"] == "draws":
                 given["levels"] = "chances"
@@ -62,16 +62,16 @@ def unfitted_model(options: dict[str, Any], **common: Any) -> Any:
 
 def _wants_lists(options: dict[str, Any], execution: Any) -> bool:
     """Tell whether lists are learned: of only-yes data, unless something of another model is asked for."""
-    others = [name for name in _POINT if name != "only_yes"]
+    others = [name for name in _POINT if name != "implicit"]
     other = given_of([*others, "levels"]) or options["bayes"] is not None or execution is not None
-    return bool(options["only_yes"] and not other)
+    return bool(options["implicit"] and not other)
 
 
 def _lists(options: dict[str, Any], common: dict[str, Any]) -> Any:
     """Make a model of lists."""
     from kolmogorov.model.lists import ListModel
 
-    refuse_given(_CHAINS, "goes only with --bayes, but --only-yes fits lists")
+    refuse_given(_CHAINS, "goes only with --bayes, but --implicit fits lists")
     given = {name: common[name] for name in ("n_events", "random_state", "n_jobs")}
     return ListModel(**{name: value for name, value in given.items() if value is not None})
 

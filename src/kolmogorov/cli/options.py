@@ -12,8 +12,8 @@ from kolmogorov.cli.command import DATASET, Input, Output, doing, force_option, 
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations, Scale, Vocabulary
-    from kolmogorov.data.attributes.reading import Attributes, Side
-    from kolmogorov.data.reading.options import ReadingOptions
+    from kolmogorov.data.attributes import Attributes, Side
+    from kolmogorov.data.read import Reading
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -167,8 +167,8 @@ READING: dict[str, Callable[[Any], Any]] = {
         callback=_columns,
         help="With --wide: columns that are no items, such as an age. May be repeated.",
     ),
-    "only_yes": click.option(
-        "--only-yes",
+    "implicit": click.option(
+        "--implicit",
         is_flag=True,
         help="Every line is a yes (clicks, purchases); no column of values is needed. All else counts as a no of small "
         "weight.",
@@ -186,9 +186,9 @@ READING: dict[str, Callable[[Any], Any]] = {
         type=click.Choice(["auto", ".", ","]),
         default="auto",
         show_default=True,
-        help="What stands before decimals.",
+        help="Decimal separator.",
     ),
-    "thousands": click.option("--thousands", metavar="CHAR", help="What stands between thousands."),
+    "thousands": click.option("--thousands", metavar="CHAR", help="Separator of thousands."),
     "maximum": click.option(
         "--maximum", type=Finite(), help="Rating that means probability 1.  [default: largest seen]"
     ),
@@ -202,6 +202,13 @@ READING: dict[str, Callable[[Any], Any]] = {
         show_default=True,
         help="p = r / maximum, or p = (r - minimum) / (maximum - minimum), as for negative ratings.",
     ),
+    "scale": click.option(
+        "--scale",
+        type=click.Choice(["table", "column"]),
+        default="table",
+        show_default=True,
+        help="With --wide: one scale, or each column between its own ends.",
+    ),
     "titles": click.option(
         "--titles",
         type=Input(),
@@ -209,7 +216,7 @@ READING: dict[str, Callable[[Any], Any]] = {
         help="What the items are called: two columns, id and title, separated by commas, tabs, | or ::.",
     ),
 }
-_OF_SCALES = ("maximum", "minimum", "scaling")
+_OF_SCALES = ("maximum", "minimum", "scaling", "scale")
 
 
 def adding(*names: str) -> Callable[[F], F]:
@@ -257,7 +264,7 @@ def read_input(path: str, options: Mapping[str, Any], *, like: Any = None) -> Ob
     one that it was learned from, and ratings are put on its scale.
     """
     from kolmogorov.data import Observations, datasets, read_ratings
-    from kolmogorov.data.packed.table import is_table
+    from kolmogorov.data.packed import is_table
     from kolmogorov.data.ratings import read_as_told
 
     doing("Reading standard input" if path == "-" else f"Reading {path}")
@@ -274,15 +281,15 @@ def read_input(path: str, options: Mapping[str, Any], *, like: Any = None) -> Ob
 
 def settings_like(
     recipe: Mapping[str, Any], options: Mapping[str, Any], more: Mapping[str, Any] | None = None
-) -> ReadingOptions:
+) -> Reading:
     """Return how to read a file by the recipe of another; options of the command line go first."""
-    from kolmogorov.data.reading.options import ReadingOptions
+    from kolmogorov.data.read import Reading
 
     context = click.get_current_context()
     by_default = click.core.ParameterSource.DEFAULT
     told = reading_settings(options)
     asked = {name: told[name] for name in told if context.get_parameter_source(name) is not by_default}
-    return ReadingOptions.of_recipe(recipe, asked | dict(more or {}))
+    return Reading.of_recipe(recipe, asked | dict(more or {}))
 
 
 def tell_source(say: Any, table: Observations) -> None:
@@ -350,10 +357,10 @@ def attribute_options(users: str, items: str) -> Callable[[F], F]:
 def read_attribute_files(table: Any, options: dict[str, Any], say: Any) -> dict[str, Attributes]:
     """Read what --users and --items name beside a table, and say what was understood."""
     from kolmogorov.data import Observations
-    from kolmogorov.data.attributes.reading import read_attributes
+    from kolmogorov.data.attributes import read_attributes
 
-    if options["only_yes"]:
-        refuse_given(("users", "items"), "does not go with --only-yes: attributes are for draws, and there are none")
+    if options["implicit"]:
+        refuse_given(("users", "items"), "does not go with --implicit: attributes are for draws, and there are none")
     if not isinstance(table, Observations):
         refuse_given(("users", "items"), "does not go with parquet files that a cluster reads")
     found: dict[str, Attributes] = {}
@@ -397,17 +404,13 @@ def known_id(names: Vocabulary, text: str, what: str, unknown: str = "error") ->
     return found
 
 
-def pair_texts(path: str, options: ReadingOptions) -> tuple[list[str], list[str]]:
+def pair_texts(path: str, options: Reading) -> tuple[list[str], list[str]]:
     """Read pairs as texts, whatever they are in."""
     from kolmogorov.data import Observations
-    from kolmogorov.data.packed.table import is_table
-    from kolmogorov.data.reading.columns import TableForm
-    from kolmogorov.data.reading.frames.arrow import is_parquet, parquet_pairs
-    from kolmogorov.data.reading.text.source import read_pairs
+    from kolmogorov.data.packed import is_table
+    from kolmogorov.data.read import read_pairs
 
     if is_table(path):
         table = Observations.open(path)
-        sides = ((table.users, table.user_rows()), (table.items, table.item_rows()))
-        users, items = ([str(i) for i in names.ids[rows].tolist()] for names, rows in sides)
-        return users, items
-    return parquet_pairs(path, TableForm(options, path)) if is_parquet(path) else read_pairs(path, options)
+        return table.users.ids[table.user_rows()].tolist(), table.items.ids[table.item_rows()].tolist()
+    return read_pairs(path, options)

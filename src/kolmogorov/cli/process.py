@@ -5,13 +5,16 @@ A mistake ends in one sentence that says what to do, and a status.
 
 from __future__ import annotations
 
+import ast
 import os
+import re
+import shlex
 import signal
 import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,6 +28,11 @@ DEBUG = "KOLMOGOROV_DEBUG"
 INTERRUPTED = 130
 #: Newer versions of click raise the help that was asked for by saying nothing.
 _HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
+#: A parameter with its value, as Python writes it; values that a sentence shows are short.
+_NAMED = re.compile(
+    r"(?<![\w.])([a-z_]+)=(True|False|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\[[^\]]*\]|\{[^}]*\}|-?\d+(?:\.\d+)?)?"
+)
+_LONGEST = 2_000
 #: Names in the library of what a verb calls otherwise.
 _IN_THE_LIBRARY = {
     "events": "n_events",
@@ -33,7 +41,7 @@ _IN_THE_LIBRARY = {
     "chains": "n_chains",
     "samples": "n_samples",
     "top": "n",
-    "only_yes": "unobserved",
+    "implicit": "unobserved",
     "folds": "k",
 }
 
@@ -82,12 +90,43 @@ def in_one_sentence(flags: Flags = None) -> Iterator[None]:
 
 def _sentence(error: BaseException, flags: Flags) -> str:
     if isinstance(error, KolmogorovError):
-        return worded(error.args[0], flags) if error.args else str(error)
+        return in_flags(worded(error.args[0], flags), flags or {}) if error.args else str(error)
     if isinstance(error, MemoryError):
         return _out_of_memory(error, flags)
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     return _unforeseen(error)
+
+
+def _read(text: str) -> Any:
+    """Return a value as the shell writes it: lists and maps joined by commas."""
+    if text.startswith("{"):
+        return ",".join(f"{word}={number}" for _, word, number in re.findall(r"(['\"])(.*?)\1: ([\w.-]+)", text))
+    try:
+        value = ast.literal_eval(text) if text and len(text) < _LONGEST else None
+    except (ValueError, SyntaxError):
+        return None
+    return ",".join(map(str, value)) if isinstance(value, list) else value
+
+
+def in_flags(sentence: str, flags: Mapping[str, str]) -> str:
+    """Write parameters of Python that a sentence names, such as missing='NA', as the flags of a verb.
+
+    Examples
+    --------
+    >>> in_flags("Say missing='n a', header=False or map={'yes': 1}.", {"missing": "--missing", "map": "--map"})
+    "Say --missing 'n a', header=False or --map yes=1."
+    """
+
+    def flag_of(found: re.Match[str]) -> str:
+        name, text = found[1], found[2] or ""
+        value = _read(text)
+        flag = flags.get(f"no {name}") if value is False else flags.get(name)
+        if flag is None:
+            return found[0]
+        return flag if value is None or isinstance(value, bool) else f"{flag} {shlex.quote(str(value))}"
+
+    return _NAMED.sub(flag_of, sentence)
 
 
 def _out_of_memory(error: MemoryError, flags: Flags) -> str:

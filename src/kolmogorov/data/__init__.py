@@ -1,8 +1,13 @@
-"""Data in: observed entries, the names of users and items, readers, datasets, splits."""
+"""Data in: observed entries, the ids of users and items, readers, datasets.
 
-from kolmogorov.data.ids.vocabulary import Vocabulary
-from kolmogorov.data.numbers.scale import Scale
+`sources` turns files and frames into Arrow batches; `columns` tells which column is what, `values` what its cells mean;
+`read` makes entries of them; `view` holds entries in one order, `vocabulary` ids, `scale` the map from ratings to
+probabilities; `observations` is all of it together, `packed` the same in mapped files, `changes` before and after.
+"""
+
+from kolmogorov.data.observations import Observations
 from kolmogorov.data.ratings import pack, read_ratings
-from kolmogorov.data.table.observations import Observations
+from kolmogorov.data.scale import Scale
+from kolmogorov.data.vocabulary import Vocabulary
 
 __all__ = ["Observations", "Scale", "Vocabulary", "pack", "read_ratings"]

@@ -2,69 +2,58 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.data.ids.encoder import IdEncoder
-from kolmogorov.data.numbers.notation import Notation, text_of
-from kolmogorov.data.numbers.reader import NumberReader, looks_like_number
-from kolmogorov.data.numbers.scale import ScaleRequest
-from kolmogorov.data.reading.opening import sources_of
-from kolmogorov.data.reading.options import Column, ReadingOptions, taking
-from kolmogorov.data.reading.shape import RowSource
-from kolmogorov.data.reading.source import Source
-from kolmogorov.data.table.observations import Observations
+from kolmogorov._support.typing import Floats
+from kolmogorov.data.observations import Observations
+from kolmogorov.data.read import IdColumn, Reading, cell_codes, has_header, list_columns, wide_columns
+from kolmogorov.data.scale import ScaleRequest
+from kolmogorov.data.sources import TextSource, is_table, sources_of
+from kolmogorov.data.values import BLANK_WORDS, PAIR_OF, UnreadableError, looks_like_number, numbers_of, text_of
+from kolmogorov.data.vocabulary import Coder, Vocabulary
 from kolmogorov.errors import DataError
 
-#: Different words that a question may be answered with, by judgement.
+#: Different words that a question may be answered with.
 MOST_ANSWERS = 256
 
 
-class AnswerKeywords(TypedDict, total=False):
-    """Options of files of answers: those of `read_ratings` that concern single questions."""
-
-    user: Column
-    item: Column
-    value: Column
-    minimum: float | None
-    maximum: float | None
-    sep: str
-    header: bool | str
-    wide: bool
-    keep: Any
-    ignore: Any
-    missing: Any
-    encoding: str
-
-
-@taking(AnswerKeywords)
-def read_answers(source: Any, **options: Unpack[AnswerKeywords]) -> Observations:
+def read_answers(
+    source: Any,
+    *,
+    user: str | int | None = None,
+    item: str | int | None = None,
+    value: str | int | None = None,
+    sep: str = "auto",
+    header: bool | str = "auto",
+    wide: bool = False,
+    keep: Any = None,
+    ignore: Any = (),
+    missing: Any = (),
+    several: str | None = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    encoding: str = "auto",
+) -> Observations:
     """Read files, or other sources, of (user, question, answer) records, where each question is on a scale of its own.
 
-    A question that is answered with numbers, or with yes and no, is one item, on its own scale from 0 to 1. One that is
-    answered with other words, which have no order, is an item for each answer: ``colour = red`` is 1 for those who say
-    red, 0 for those who say something else, and unknown of those who say nothing.
+    A question that is answered with numbers, with yes and no, or in a column of ordered categories, is one item, on its
+    own scale from 0 to 1. One that is answered with other words, which have no order, is an item for each answer:
+    ``colour = red`` is 1 for those who say red, 0 for those who say something else, and unknown of those who say nothing.
 
     Parameters
     ----------
-    source : path, data frame, Arrow stream or cursor, or several of them
-    user, item, value : str or int, optional
-        Columns by name or by position from 0, as in `read_ratings`. A list without usual names needs them, or
-        ``header=False``, so that no answer is taken for a header.
+    source : path, data frame or Arrow stream, or several of them
+    user, item, value, sep, header, wide, keep, ignore, encoding
+        As in `read_ratings`. A list without usual names needs its columns named, or ``header=False``.
+    missing : str, number, or several of them
+        What stands for a missing answer, beside nothing.
+    several : str, optional
+        What separates several answers in one cell, as in ``Python;SQL``: each is an item of yes and no.
     minimum, maximum : float, optional
         Ends of the scale of all questions with numbers beyond 0 to 1. By default each has its own, as `read_ratings`
         would find it.
-    sep, header, encoding
-        Of text files, as in `read_ratings`.
-    wide : bool
-        Whether there is one row for each user and one column for each question, with its name in the header.
-    keep, ignore : str, int, or several of them, optional
-        Of a wide table: the columns that are questions, or those that are none.
-    missing : str, number, or several of them
-        What stands for a missing answer, beside nothing.
 
     Returns
     -------
@@ -82,91 +71,137 @@ def read_answers(source: Any, **options: Unpack[AnswerKeywords]) -> Observations
     >>> answers.to_frame("pandas").query("user == 'ann'")["value"].tolist()
     [0.0, 1.0, 0.75, 0.0]
     """
-    told = ReadingOptions(**options)
-    users, questions, rows, columns, labels = _gathered(sources_of(source, told), told)
-    order = np.lexsort((rows, columns))
-    parts = np.split(order, np.flatnonzero(np.diff(columns[order])) + 1)
-    request = ScaleRequest(told.minimum, told.maximum)
-    names: list[str] = []
-    found: list[tuple[Rows, Rows, Floats]] = []
-    for part in parts:
-        question = str(questions[columns[part[0]]])
-        own, given = _once(rows[part], labels[part], users, question)
-        values = _numbers(given, question, told.notation.missing, request)
-        if values is None:
-            words, codes = np.unique(given, return_inverse=True)
-            if words.size > MOST_ANSWERS:
+    given = dict(locals())
+    source, several = given.pop("source"), given.pop("several")
+    told = Reading(**given)
+    users, questions = IdColumn("user"), _Questions()
+    frame = is_table(source)
+    for table in sources_of(source, sep=sep, encoding=encoding):
+        if isinstance(table, TextSource) and has_header(table, told):
+            table.take_header()
+        _read(table, told, users, questions, frame)
+    request = ScaleRequest(minimum, maximum)
+    keys, names, values = questions.entries(told, request, several)
+    ids, rows = users.finish(keys)
+    items, columns = Vocabulary.index(names[0], "item")
+    return Observations.of_rows(Vocabulary(ids), rows, items, columns[names[1]], values, Reading(maximum=1))
+
+
+class _Questions(dict[str, tuple[list[Any], list[Any], dict[str, float]]]):
+    """Of each question who answered it, with what, and the order of its answers where they have one."""
+
+    def __missing__(self, name: str) -> tuple[list[Any], list[Any], dict[str, float]]:
+        self[name] = found = ([], [], {})
+        return found
+
+    def entries(self, told: Reading, request: ScaleRequest, several: str | None) -> tuple[Any, Any, Floats]:
+        """Return the users of all entries, the names of items and which of them each entry is about, and the values."""
+        names = Coder()
+        keys, items, values = [], [], []
+        for question, (who, texts, order) in sorted(self.items()):
+            own, said = _once(np.concatenate(who), np.concatenate(texts), question)
+            if not own.size:
+                continue
+            if several is None:
+                numbers = _numbers(said, order, question, told, request)
+                if numbers is not None:
+                    keys.append(own)
+                    items.append(np.full(own.size, names[question]))
+                    values.append(numbers)
+                    continue
+            answers = [[t.strip() for t in text.split(several)] if several else [text] for text in said.tolist()]
+            words = sorted({word for some in answers for word in some if word})
+            if len(words) > MOST_ANSWERS:
                 raise DataError(
-                    f"{question!r} has {words.size:,} different answers, and a question may have {MOST_ANSWERS}. Join "
-                    "rare ones, or leave it out: ignore=..."
+                    f"{question!r} has {len(words):,} different answers, and a question may have {MOST_ANSWERS}. Join "
+                    f"rare ones, or leave it out with ignore={question!r}."
                 )
-            names += [f"{question} = {word}" for word in words]
-            items = np.tile(np.arange(len(names) - words.size, len(names)), own.size)
-            values = (codes[:, None] == np.arange(words.size)).astype(np.float64).ravel()
-            own = np.repeat(own, words.size)
-        else:
-            names.append(question)
-            items = np.full(own.size, len(names) - 1)
-        found.append((own, items, values))
-    own, items, values = (np.concatenate(part) for part in zip(*found, strict=True))
-    return Observations.from_arrays(users[own], np.array(names, dtype=object)[items], values, maximum=1)
+            columns = np.array([names[f"{question} = {word}"] for word in words])
+            keys.append(np.repeat(own, columns.size))
+            items.append(np.tile(columns, own.size))
+            values.append(np.array([float(word in some) for some in answers for word in words]))
+        if not keys:
+            raise DataError("Every answer is missing. Nothing is left to read.")
+        return np.concatenate(keys), (list(names), np.concatenate(items)), np.concatenate(values)
 
 
-def _gathered(
-    sources: list[Source], told: ReadingOptions
-) -> tuple[NDArray[Any], NDArray[Any], Rows, Rows, NDArray[Any]]:
-    """Return the ids of both sides, and of every answer that is not missing its row, its question and its text."""
-    encoders = IdEncoder("user"), IdEncoder("item")
-    keys: tuple[list[NDArray[Any]], list[NDArray[Any]]] = ([], [])
-    texts: list[str] = []
-    for source in sources:
-        if not isinstance(source, RowSource):
-            raise DataError(f"Expected a table of answers, got {type(source).__name__}.")
-        for chunk in source.answers():
-            for encoder, read, side in zip(encoders, keys, (chunk.users, chunk.items), strict=True):
-                read.append(encoder.read(side, chunk.place))
-            texts += map(_text, chunk.cells)
+def _read(table: Any, told: Reading, users: IdColumn, questions: _Questions, frame: bool) -> None:
     marks = {"", *told.notation.missing}
-    known = np.array([text not in marks for text in texts], dtype=bool)
-    if not known.any():
-        raise DataError("Every answer is missing. Nothing is left to read.")
-    ids = [encoder.finish() for encoder in encoders]
-    places = [e.row_numbers(np.concatenate(k)).astype(np.int64)[known] for e, k in zip(encoders, keys, strict=True)]
-    return ids[0], ids[1], places[0], places[1], np.array(texts, dtype=object)[known]
+    gone = frozenset(mark for mark in told.notation.missing if mark.casefold() in BLANK_WORDS)
+    first = 0
+    if told.wide:
+        user, at, names = wide_columns(table, told, frame)
+        for arrays in table.batches([user, *at]):
+            own = users.read(arrays[0], lambda row, first=first: table.place(first + row), gone)
+            for name, array in zip(names, arrays[1:], strict=True):
+                _note(questions[name], own, array, marks)
+            first += own.size
+        return
+    at, guessed = list_columns(table, told, frame)
+    if guessed and table.named:
+        shown = ", ".join(repr(table.names[at[role]]) for role in at)
+        raise DataError(
+            f"{table.name}: is the first line a header, with the columns {shown}? If so, name them with user=, item= and "
+            "value=. If not, say header=False. If every column is a question, say wide=True."
+        )
+    for arrays in table.batches([at["user"], at["item"], at["value"]]):
+        own = users.read(arrays[0], lambda row, first=first: table.place(first + row), gone)
+        items = IdColumn("item")
+        which = items.read(arrays[1], lambda row, first=first: table.place(first + row), gone)
+        for number, name in enumerate(items.texts):
+            rows = np.flatnonzero(which == number)
+            _note(questions[name], own[rows], arrays[2].take(rows), marks)
+        first += own.size
 
 
-def _once(rows: Rows, labels: NDArray[Any], users: NDArray[Any], question: str) -> tuple[Rows, list[str]]:
-    """Return rows, which are in order, without those that say the same again; two answers of one user are refused."""
-    again = np.flatnonzero(np.diff(rows) == 0)
-    for place in again:
-        if labels[place] != labels[place + 1]:
-            raise DataError(
-                f"User {users[rows[place]]!r} answers {question!r} with {labels[place][:40]!r} and with "
-                f"{labels[place + 1][:40]!r}. Leave one answer."
-            )
-    return np.delete(rows, again), np.delete(labels, again).tolist()
+def _note(question: tuple[list[Any], list[Any], dict[str, float]], own: Any, cells: Any, marks: set[str]) -> None:
+    """Take some answers to a question, without those that are missing."""
+    coder = Coder()
+    codes = cell_codes(coder, cells)
+    texts = np.array([*("" if cell != cell else text_of(cell) for cell in coder), ""], dtype=object)
+    kept = ~np.isin(texts, list(marks))[codes] & (own >= 0)
+    question[0].append(own[kept])
+    question[1].append(texts[codes][kept])
+    if getattr(cells.type, "ordered", False):
+        words = [text_of(text) for text in cells.dictionary.to_pylist()]
+        if not all(looks_like_number(word) or word.casefold() in PAIR_OF for word in words):
+            question[2].update({word: float(k) for k, word in enumerate(words, start=1)})
 
 
-def _numbers(labels: list[str], question: str, missing: tuple[str, ...], request: ScaleRequest) -> Floats | None:
-    """Return the answers to a question from 0 to 1 where they are numbers, or yes and no; None where they are words."""
+def _once(own: Any, said: Any, question: str) -> tuple[Any, Any]:
+    """Return answers without those that say the same again; two answers of one user are refused."""
+    order = np.argsort(own, kind="stable")
+    own, said = own[order], said[order]
+    again = np.flatnonzero(np.diff(own) == 0)
+    if differ := next((k for k in again.tolist() if said[k] != said[k + 1]), None):
+        raise DataError(
+            f"A user answers {question!r} with {said[differ][:40]!r} and with {said[differ + 1][:40]!r}. Leave one answer."
+        )
+    return np.delete(own, again), np.delete(said, again)
+
+
+def _numbers(said: Any, order: dict[str, float], question: str, told: Reading, request: ScaleRequest) -> Floats | None:
+    """Return the answers to a question from 0 to 1 where they have an order; None where they are words."""
+    texts, codes = np.unique(said.astype(str), return_inverse=True)
+    try:
+        table = (
+            np.array([order[text] for text in texts]) if order else numbers_of(texts.tolist(), told.notation).numbers
+        )
+    except UnreadableError as error:
+        # A stray word among numbers is rather one for what is missing.
+        if 2 * sum(looks_like_number(text) for text in said.tolist()) > said.size:
+            raise DataError(f"Question {question!r}: an answer {error}") from None
+        return None
+    values = table[codes]
+    if values.min() >= 0.0 and values.max() <= 1.0:
+        return values
 
     def place(offset: int) -> str:
         return f"question {question!r}"
 
-    try:
-        values = NumberReader(Notation(missing=missing)).read(labels, place)
-    except DataError:
-        # A stray word among numbers is rather one for what is missing.
-        if 2 * sum(map(looks_like_number, labels)) > len(labels):
-            raise
-        return None
-    if values.min() >= 0.0 and values.max() <= 1.0:
-        return values
-    return request.scale_between(request.check(values, None, place)).probability(values)
-
-
-def _text(cell: Any) -> str:
-    """Return an answer as a file would hold it, empty where it is missing: None, nan, NA."""
-    if cell is None or type(cell).__name__ in ("NAType", "NaTType") or (isinstance(cell, float) and cell != cell):
-        return ""
-    return text_of(cell)
+    if order:
+        return (
+            ScaleRequest(1.0, float(len(order))).scale_between(request.check(values, None, place)).probability(values)
+        )
+    found: Floats = request.scale_between(request.check(values, None, place)).probability(values)
+    return found

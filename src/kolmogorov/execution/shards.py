@@ -11,23 +11,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import attrgetter, getitem
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.optional import require
-from kolmogorov.data.entries.entries import Duplicates, Entries, duplicate, nothing_there
-from kolmogorov.data.entries.view import View, row_blocks, transposed
-from kolmogorov.data.ids.vocabulary import Vocabulary
-from kolmogorov.data.numbers.scale import Extent, Scale
-from kolmogorov.data.packed.table import read_rows
-from kolmogorov.data.reading.columns import TableForm, pick_columns
-from kolmogorov.data.reading.frames.arrow import ParquetSource, is_parquet, opened_parquet
-from kolmogorov.data.reading.gathering import Intake
-from kolmogorov.data.reading.options import ReadingOptions, TableKeywords, taking
-from kolmogorov.data.reading.source import Source
-from kolmogorov.data.table.observations import Observations
+from kolmogorov.data.columns import pick_columns
+from kolmogorov.data.observations import Observations
+from kolmogorov.data.packed import read_rows
+from kolmogorov.data.read import IdColumn, Part, Reading, part_of
+from kolmogorov.data.scale import Extent, Scale
+from kolmogorov.data.sources import parquet_source, row_groups
+from kolmogorov.data.view import Duplicates, Entries, View, duplicate, nothing_there, row_blocks, transposed
+from kolmogorov.data.vocabulary import Vocabulary, in_order
 from kolmogorov.errors import DataError
 from kolmogorov.execution.dask import Dask
 
@@ -125,8 +121,7 @@ def is_distributed(source: Any) -> bool:
     return isinstance(source, (list, tuple)) and any(isinstance(part, (str, os.PathLike)) for part in source)
 
 
-@taking(TableKeywords)
-def distributed_table(dask: Dask, source: Any, **options: Unpack[TableKeywords]) -> DistributedTable:
+def distributed_table(dask: Dask, source: Any, **options: Any) -> DistributedTable:
     """Shard a table; nothing is loaded before it is needed, but for the ids of files.
 
     Parameters
@@ -144,7 +139,7 @@ def distributed_table(dask: Dask, source: Any, **options: Unpack[TableKeywords])
     After a fit the ratings of files are brought to the client, where the model keeps them; those of a packed table stay
     in it. A checkpoint of files goes with one size of shards.
     """
-    told = ReadingOptions(**options)
+    told = Reading(**options)
     if isinstance(source, DistributedTable):
         if source.dask.client is not dask.client:
             raise DataError("This table is in another cluster.")
@@ -154,7 +149,7 @@ def distributed_table(dask: Dask, source: Any, **options: Unpack[TableKeywords])
     if isinstance(source, (str, os.PathLike)):
         source = [source]
     if isinstance(source, (list, tuple)) and source and all(isinstance(p, (str, os.PathLike)) for p in source):
-        return _of_parts(dask, _parquet_parts(dask, source, told), told)
+        return _of_parts(dask, *_parquet_parts(dask, source, told))
     raise DataError(f"On a cluster a fit takes Observations or parquet files, got {type(source).__name__}.")
 
 
@@ -172,50 +167,45 @@ def _of_observations(dask: Dask, table: Observations) -> DistributedTable:
     return DistributedTable(table.users, table.items, table.scale, bounds, shards, seen, table, digest, dask)
 
 
-def _of_parts(dask: Dask, parts: Sequence[ParquetSource], options: ReadingOptions) -> DistributedTable:
+def _of_parts(dask: Dask, parts: Sequence[tuple[str, int]], told: Reading) -> DistributedTable:
     """Count the ids of all parts, then deal every part to the shards."""
     if not parts:
         raise nothing_there("here")
-    found = dask.gather([dask.submit("count-ids", part_summary, part, options) for part in parts])
-    users, items = _union([c.users for c in found], "user"), _union([c.items for c in found], "item")
+    found = dask.gather([dask.submit("count-ids", part_summary, part, told) for part in parts])
+    users, items = (Vocabulary(in_order(set().union(*(c.ids[side] for c in found)))) for side in (0, 1))
     counts = np.zeros(len(users), dtype=np.int64)
     for c in found:
-        counts[users.encode(c.users.ids)] += c.user_counts
-    scale = options.scale_request.scale_between(reduce(Extent.joined, (c.extent for c in found)))
+        counts[users.rows_of(c.ids[0])] += c.user_counts
+    scale = told.request.scale_between(reduce(Extent.joined, (c.extent for c in found)))
     bounds = list(row_blocks(np.concatenate(([0], np.cumsum(counts))), dask.shard_ratings))
     starts = np.array([first for first, _ in bounds])
     names = dask.hold("share-ids", (users, items))
-    heaps = [dask.submit("deal-part", dealt_part, part, names, starts, scale) for part in parts]
+    heaps = [dask.submit("deal-part", dealt_part, part, told, names, starts, scale) for part in parts]
     shards = []
     for number, (first, last) in enumerate(bounds):
         pieces = [dask.submit("pick-piece", getitem, heap, number) for heap in heaps]
-        task = (_of_pieces, first, last, names, options.duplicates, *pieces)
+        task = (_of_pieces, first, last, names, told.duplicates, *pieces)
         shards.append(dask.submit("load-shard", *task, place=number / len(bounds)))
     digests = dask.gather([dask.submit("digest-shard", Shard.fingerprint, shard) for shard in shards])
     digest = hashlib.sha256(repr((len(users), len(items), str(scale), digests)).encode()).hexdigest()
     return DistributedTable(users, items, scale, bounds, shards, counts > 0, None, digest, dask)
 
 
-def _parquet_parts(dask: Dask, paths: Sequence[Any], options: ReadingOptions) -> list[ParquetSource]:
-    """Return a source for each row group; the columns are those of the first file."""
-    require("pyarrow", extra="parquet", purpose="Reading parquet files")
+def _parquet_parts(dask: Dask, paths: Sequence[Any], told: Reading) -> tuple[list[tuple[str, int]], Reading]:
+    """Return the row groups of all files, and how to read them: the columns are those of the first file."""
     for path in paths:
-        if not is_parquet(path):
+        if not str(path).endswith((".parquet", ".pq")):
             raise DataError(f"On a cluster files must be parquet, got {path}. Pack others with kolmogorov.pack first.")
     files = dask.gather([dask.submit("look-at-parquet", _layout, str(path)) for path in paths])
     names = files[0][0]
-    columns: dict[str, Any] = {role: names[at] for role, at in pick_columns(names, options, str(paths[0])).items()}
-    exact = replace(options, **columns)
+    found = pick_columns(names, told.asked, str(paths[0]), by_place=False)
+    columns: dict[str, Any] = {role: names[at] for role, at in found.items()}
     for path, (held, _) in zip(paths, files, strict=True):
         for name in columns.values():
             if name not in held:
                 raise DataError(f"{path} has no column {name!r}, which {paths[0]} has.")
-    return [
-        ParquetSource(str(path), TableForm(exact, str(path), exact=True), number)
-        for path, (_, counts) in zip(paths, files, strict=True)
-        for number, count in enumerate(counts)
-        if count
-    ]
+    parts = [(str(p), k) for p, (_, counts) in zip(paths, files, strict=True) for k, n in enumerate(counts) if n]
+    return parts, replace(told, **columns)
 
 
 # --- what tasks call ---------------------------------------------------------------------------------------------
@@ -239,30 +229,33 @@ def _of_rows(rows: View, n_items: int, first: int) -> Shard:
 class PartSummary:
     """What one part of a table holds: its ids with how often users occur, and how far its ratings reach."""
 
-    users: Vocabulary
+    ids: tuple[list[str], list[str]]
     user_counts: NDArray[np.int64]
-    items: Vocabulary
     extent: Extent
 
 
-def part_summary(part: Source, options: ReadingOptions) -> PartSummary:
+def _read(part: tuple[str, int], told: Reading) -> tuple[Part, IdColumn, IdColumn]:
+    """Read a row group."""
+    users, items = IdColumn("user"), IdColumn("item")
+    return part_of(parquet_source(*part), told, users, items, frame=True), users, items
+
+
+def part_summary(part: tuple[str, int], told: Reading) -> PartSummary:
     """Look at one part of a table, and check its ratings and weights."""
-    intake = Intake([part], options)
-    entries = Entries.joined(intake)
-    users, items = intake.finish()
-    counts = np.bincount(intake.encoded(entries).own, minlength=len(users))
-    return PartSummary(users, counts, items, intake.extent)
+    found, users, items = _read(part, told)
+    extent = told.request.check(found.ratings, found.weights if found.weights.size else None, found.place)
+    counts = np.bincount(found.users, minlength=len(users.texts))
+    return PartSummary((list(users.texts), list(items.texts)), counts, extent)
 
 
-def dealt_part(part: Source, names: Names, starts: NDArray[np.int64], scale: Scale) -> list[Entries]:
+def dealt_part(
+    part: tuple[str, int], told: Reading, names: Names, starts: NDArray[np.int64], scale: Scale
+) -> list[Entries]:
     """Deal one part of a table, which was looked at before, to the shards that begin at the users `starts`."""
-    intake = Intake([part], ReadingOptions(scaling="minmax"))
-    entries = Entries.joined(intake)
-    own_users, own_items = intake.finish()
-    entries = intake.encoded(entries)
-    own = names[0].encode(own_users.ids)[entries.own]
-    partner = names[1].encode(own_items.ids).astype(np.int32)[entries.partner]
-    entries = Entries(own, partner, scale.probability(entries.values), entries.weights)
+    found, users, items = _read(part, told)
+    own = names[0].rows_of(users.texts)[found.users]
+    partner = names[1].rows_of(items.texts).astype(np.int32)[found.items]
+    entries = Entries(own, partner, scale.probability(found.ratings), found.weights)
     return list(entries.dealt(np.searchsorted(starts, own, side="right") - 1, len(starts)))
 
 
@@ -284,14 +277,4 @@ def _layout(path: str) -> tuple[list[str], list[int]]:
     """Return the names of the columns, and the number of rows of each row group."""
     if not os.path.exists(path):
         raise DataError(f"There is no file {path}. Workers must see files under the same path.")
-    with opened_parquet(path) as file:
-        about = file.metadata
-        return list(file.schema_arrow.names), [about.row_group(k).num_rows for k in range(file.num_row_groups)]
-
-
-def _union(parts: list[Vocabulary], what: str) -> Vocabulary:
-    if len({part.holds_strings for part in parts}) > 1:
-        raise DataError(f"The {what} ids are integers in some parts of the table and texts in others.")
-    if not parts[0].holds_strings:
-        return Vocabulary(np.unique(np.concatenate([part.ids for part in parts])))
-    return Vocabulary(np.array(sorted(set().union(*(part.ids.tolist() for part in parts))), dtype=object))
+    return parquet_source(path).names, row_groups(path)

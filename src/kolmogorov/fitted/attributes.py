@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.invariants import check_array, check_bounded
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.data.attributes.encoding import Attribute
-from kolmogorov.data.attributes.reading import block_sizes
+from kolmogorov.data.attributes import Attribute, block_sizes
 from kolmogorov.errors import InvariantError
 from kolmogorov.fitted.files import Parts, StoredParts
 

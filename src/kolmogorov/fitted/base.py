@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations, Scale, Vocabulary
-from kolmogorov.data.table.liking import least_like
+from kolmogorov.data.liking import least_like
 from kolmogorov.errors import FitError, InvariantError
 from kolmogorov.fitted.attributes import Placed, placed_rows
 from kolmogorov.fitted.files import Parts, StoredParts

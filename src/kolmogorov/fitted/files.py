@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations, Scale, Vocabulary
-from kolmogorov.data.entries.view import View
-from kolmogorov.data.reading.provenance import Provenance
+from kolmogorov.data.provenance import Provenance
 from kolmogorov.data.table.levels import LevelsRequirement
+from kolmogorov.data.view import View
 from kolmogorov.errors import InvariantError
 
 Parts = tuple[dict[str, Any], dict[str, NDArray[Any]]]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.invariants import check_array, check_bounded, check_indices, check_indptr
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.data.entries.view import View
+from kolmogorov.data.view import View
 from kolmogorov.errors import InvariantError
 from kolmogorov.fitted.files import StoredParts
 from kolmogorov.kernels.lists.scores import (

@@ -9,7 +9,7 @@ import numpy as np
 
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
-from kolmogorov.data.entries.view import View
+from kolmogorov.data.view import View
 from kolmogorov.errors import InvariantError
 from kolmogorov.fitted.base import Trained
 from kolmogorov.fitted.files import Parts, StoredParts

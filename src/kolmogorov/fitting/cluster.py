@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
-from kolmogorov.data.table.trainable import check_trainable
+from kolmogorov.data.trainable import check_trainable
 from kolmogorov.execution import Dask, DistributedTable, Threads, distributed_table
 from kolmogorov.execution.shards import Shard
 from kolmogorov.fitting.descent.engine import RatingsEngine, State

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov.data import Observations, Vocabulary
-from kolmogorov.data.entries.view import View
+from kolmogorov.data.view import View
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.point import Fitted, Pull

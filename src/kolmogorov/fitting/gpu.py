@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.seeds import half_step_seed
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.entries.view import View
-from kolmogorov.data.table.observations import Observations
-from kolmogorov.data.table.trainable import check_trainable
+from kolmogorov.data.observations import Observations
+from kolmogorov.data.trainable import check_trainable
+from kolmogorov.data.view import View
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.execution import Cuda
 from kolmogorov.fitting.descent.engine import State, TableEngine

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.data.entries.entries import Entries, duplicate
-from kolmogorov.data.entries.view import View
-from kolmogorov.data.table.changes import Change
+from kolmogorov.data.changes import Change
+from kolmogorov.data.view import Entries, View, duplicate
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.attributes import placed_rows
 from kolmogorov.fitted.base import by_users, checked

@@ -12,7 +12,7 @@ from kolmogorov._support.markup import bars, card, note
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.wording import shown
-from kolmogorov.data.entries.view import View
+from kolmogorov.data.view import View
 from kolmogorov.errors import DataError
 from kolmogorov.fitted.lists import FittedLists
 from kolmogorov.fitting import fold_in

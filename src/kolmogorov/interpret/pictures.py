@@ -68,7 +68,7 @@ class Pictures:
         order = np.lexsort((-theta.max(axis=1), theta.argmax(axis=1)))
         rows = rows[order]
         names = [fitted.users.name(row) for row in rows.tolist()]
-        named = fitted.users.holds_strings or fitted.users.labels is not None
+        named = fitted.users.are_names
         events = [", ".join(event.users) if named else event.name for event in self._events]
         return user_bars(names, theta[order], events, ax)
 

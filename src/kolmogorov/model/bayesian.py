@@ -23,12 +23,12 @@ from kolmogorov._support.validation import (
     Word,
     check_parameters,
 )
-from kolmogorov.data.attributes.reading import Newcomers, TableAttributes
-from kolmogorov.data.entries.view import View
-from kolmogorov.data.table.changes import Change
+from kolmogorov.data.attributes import Newcomers, TableAttributes
+from kolmogorov.data.changes import Change
+from kolmogorov.data.observations import Observations
 from kolmogorov.data.table.levels import Levels, LevelsRequirement
-from kolmogorov.data.table.observations import Observations
-from kolmogorov.data.table.trainable import check_any
+from kolmogorov.data.trainable import check_any
+from kolmogorov.data.view import View
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.fitted.point import Fitted

@@ -11,8 +11,8 @@ from scipy.special import xlog1py, xlogy
 from kolmogorov import metrics
 from kolmogorov._support.optional import installed, require
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.data.table.observations import Observations
-from kolmogorov.data.table.trainable import check_any
+from kolmogorov.data.observations import Observations
+from kolmogorov.data.trainable import check_any
 from kolmogorov.errors import DataError
 from kolmogorov.fitted.emission import chances_of_yes
 from kolmogorov.fitted.posterior import Posterior

@@ -33,9 +33,10 @@ from kolmogorov._support.validation import (
     check_parameters,
 )
 from kolmogorov.data import Observations
-from kolmogorov.data.attributes.reading import Newcomers, Side, described, is_frame
-from kolmogorov.data.entries.view import View
-from kolmogorov.data.numbers.scale import LARGEST_WEIGHT
+from kolmogorov.data.attributes import Newcomers, Side, described
+from kolmogorov.data.scale import LARGEST_WEIGHT
+from kolmogorov.data.sources import is_table
+from kolmogorov.data.view import View
 from kolmogorov.errors import DataError
 from kolmogorov.execution import Cuda, Dask
 from kolmogorov.fitted.point import Fitted, Sweep
@@ -261,10 +262,10 @@ class EventModel(Interpretation, Updating, TransformerMixin, Recommender):  # ty
         Without frames that is this model itself, and what was asked.
         """
         check_is_fitted(self)
-        if items is None or not (is_frame(users) or is_frame(items)):
+        if items is None or not (is_table(users) or is_table(items)):
             return self, users, items
-        new_users = self._described(users, "users") if is_frame(users) else None
-        new_items = self._described(items, "items") if is_frame(items) else None
+        new_users = self._described(users, "users") if is_table(users) else None
+        new_items = self._described(items, "items") if is_table(items) else None
         users = users if new_users is None else new_users.ids.ids[new_users.order]
         items = items if new_items is None else new_items.ids.ids[new_items.order]
         return self._knowing(new_users, new_items), users, items
@@ -324,10 +325,10 @@ class EventModel(Interpretation, Updating, TransformerMixin, Recommender):  # ty
         """
         options: dict[str, Any] = {"guest": guest, "theta": theta, "exclude_seen": exclude_seen}
         options |= {"min_count": min_count, "rank": rank, "unknown": unknown}
-        if items is None and not is_frame(users):
+        if items is None and not is_table(users):
             return super().recommend(users, n, **options)
         check_is_fitted(self)
-        new = self._described(users, "users") if is_frame(users) else None
+        new = self._described(users, "users") if is_table(users) else None
         model = self._knowing(new, self._described(items, "items"))
         return model.recommend(users if new is None else new.ids.ids[new.order], n, **options)
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import FLOAT_DTYPES, check_is_fitted, validate_dat
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import Either, Integer, OneOf, Requirement, Word, check_parameters
-from kolmogorov.data.table.observations import Observations
+from kolmogorov.data.observations import Observations
 from kolmogorov.errors import DataError
 from kolmogorov.model.bayesian import BayesianKolmogorovModel
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
-from kolmogorov.data.attributes.reading import is_frame
+from kolmogorov.data.sources import is_table
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.surface.ids import Unknown
 
@@ -135,11 +135,11 @@ class Interpretation(Reading):
         from kolmogorov.interpret.events.explanation import explain
 
         check_is_fitted(self)
-        if is_frame(user) or is_frame(item):
+        if is_table(user) or is_table(item):
             model, users, items = self._met(user, item)
-            if (is_frame(user) and len(users) != 1) or (is_frame(item) and len(items) != 1):
+            if (is_table(user) and len(users) != 1) or (is_table(item) and len(items) != 1):
                 raise DataError("explain takes one user and one item: a data frame must have one row.")
-            one = [side[0] if is_frame(given) else side for side, given in ((users, user), (items, item))]
+            one = [side[0] if is_table(given) else side for side, given in ((users, user), (items, item))]
             return model.explain(*one, unknown=unknown, likes=likes)  # type: ignore[no-any-return]
         return explain(self.fitted_, self._one_model, user, item, unknown, likes)
 

@@ -23,9 +23,9 @@ from kolmogorov._support.validation import (
     Word,
     check_parameters,
 )
-from kolmogorov.data.entries.view import View
-from kolmogorov.data.table.changes import Change
-from kolmogorov.data.table.liking import liked
+from kolmogorov.data.changes import Change
+from kolmogorov.data.liking import liked
+from kolmogorov.data.view import View
 from kolmogorov.errors import ParameterError
 from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.fitted.base import read_only

@@ -17,10 +17,10 @@ from kolmogorov._support.seeds import base_seed, row_seeds
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.wording import named
-from kolmogorov.data.attributes.reading import TableAttributes
+from kolmogorov.data.attributes import TableAttributes
+from kolmogorov.data.observations import Observations
 from kolmogorov.data.table.levels import has_two
-from kolmogorov.data.table.observations import Observations
-from kolmogorov.data.table.trainable import check_trainable
+from kolmogorov.data.trainable import check_trainable
 from kolmogorov.errors import ConvergenceWarning, DataError, ParameterError
 from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.fitted.base import by_users, checked, item_counts

@@ -26,8 +26,8 @@ from kolmogorov._support.validation import (
     Word,
 )
 from kolmogorov.data import Observations
-from kolmogorov.data.entries.view import View
-from kolmogorov.data.table.changes import Change
+from kolmogorov.data.changes import Change
+from kolmogorov.data.view import View
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.base import by_users, checked
 from kolmogorov.fitted.links import Links

@@ -18,7 +18,7 @@ from kolmogorov._support.progress import says_stop, warn
 from kolmogorov._support.seeds import base_seed
 from kolmogorov._support.validation import Integer, Optional, Positive, Requirement, check_parameters, suggestion
 from kolmogorov.data import Observations
-from kolmogorov.data.table.trainable import check_trainable
+from kolmogorov.data.trainable import check_trainable
 from kolmogorov.errors import ConvergenceWarning, DataError, ParameterError
 from kolmogorov.fitting.descent.objective import usual_weight
 from kolmogorov.model.kolmogorov import KolmogorovModel

@@ -13,8 +13,8 @@ from kolmogorov._support.progress import notice
 from kolmogorov._support.typing import Rows
 from kolmogorov._support.validation import Integer, check_parameters
 from kolmogorov.data import Observations
-from kolmogorov.data.entries.view import View
-from kolmogorov.data.table.liking import reaching
+from kolmogorov.data.liking import reaching
+from kolmogorov.data.view import View
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.fitted.base import entry_rows
 from kolmogorov.fitted.lists import FittedLists

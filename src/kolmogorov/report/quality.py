@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
-from kolmogorov.data.table.liking import reaching
+from kolmogorov.data.liking import reaching
 from kolmogorov.errors import DataError, FitError, ParameterError
 from kolmogorov.fitted.base import Trained, entry_rows
 from kolmogorov.fitted.point import Fitted

@@ -10,7 +10,7 @@ import numpy as np
 
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations, Vocabulary
-from kolmogorov.data.reading.provenance import Provenance
+from kolmogorov.data.provenance import Provenance
 from kolmogorov.errors import ParameterError
 from kolmogorov.fitted.base import Trained, entry_rows
 from kolmogorov.fitted.point import Fitted

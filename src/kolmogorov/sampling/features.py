@@ -11,7 +11,7 @@ from scipy.sparse.linalg import svds
 
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
-from kolmogorov.data.attributes.reading import TableAttributes
+from kolmogorov.data.attributes import TableAttributes
 from kolmogorov.sampling.priors import Blocks
 
 #: A table of which more is observed says nothing by its pattern. By judgement.

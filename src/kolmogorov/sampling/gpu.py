@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.nearest import nearest
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.entries.view import View
+from kolmogorov.data.view import View
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.execution import Cuda, Threads
 from kolmogorov.fitted.posterior import STEPS

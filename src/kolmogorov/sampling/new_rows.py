@@ -11,7 +11,7 @@ from kolmogorov._support.nearest import nearest
 from kolmogorov._support.seeds import mixed, row_seeds
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.entries.view import View
+from kolmogorov.data.view import View
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.emission import CHANCES, POSITION
 from kolmogorov.fitted.posterior import Posterior

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.nearest import nearest
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.data.attributes.reading import Attributes, Newcomers, TableAttributes
-from kolmogorov.data.ids.vocabulary import Vocabulary
-from kolmogorov.data.table.changes import with_ids
+from kolmogorov.data.attributes import Attributes, Newcomers, TableAttributes
+from kolmogorov.data.changes import with_ids
+from kolmogorov.data.vocabulary import Vocabulary
 from kolmogorov.fitted.attributes import Attributed, carried, moved_rows
 from kolmogorov.fitted.base import by_users, checked
 from kolmogorov.fitted.posterior import Posterior, on_grid

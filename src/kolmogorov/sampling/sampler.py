@@ -14,7 +14,7 @@ import numpy as np
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
-from kolmogorov.data.attributes.reading import TableAttributes
+from kolmogorov.data.attributes import TableAttributes
 from kolmogorov.execution import Cuda, Dask, Threads
 from kolmogorov.fitted.base import by_users, checked, entry_rows
 from kolmogorov.fitted.emission import chances_of_yes, hides_ratings

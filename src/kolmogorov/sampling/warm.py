@@ -16,9 +16,9 @@ from kolmogorov._support.nearest import nearest
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.data.attributes.reading import Attributes, TableAttributes
-from kolmogorov.data.table.changes import Change
-from kolmogorov.data.table.observations import Observations
+from kolmogorov.data.attributes import Attributes, TableAttributes
+from kolmogorov.data.changes import Change
+from kolmogorov.data.observations import Observations
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.attributes import Attributed, carried, moved_rows
 from kolmogorov.fitted.base import checked

@@ -226,7 +226,7 @@ def _or_nothing(vocabulary: Vocabulary, given: Id) -> Any:
     try:
         return id_in(vocabulary, given)
     except UnknownIdError:
-        return "\0" if vocabulary.holds_strings else -(2**62)
+        return "\0"
 
 
 def _knows(items: Vocabulary, key: Id) -> bool:

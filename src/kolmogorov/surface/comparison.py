@@ -11,7 +11,7 @@ from kolmogorov import metrics
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
-from kolmogorov.data.table.liking import least_like, reaching
+from kolmogorov.data.liking import least_like, reaching
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.base import Trained, entry_rows, item_counts
 from kolmogorov.kernels.ranking import best_items

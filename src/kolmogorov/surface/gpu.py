@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.data.entries.view import View
+from kolmogorov.data.view import View
 from kolmogorov.execution import Cuda
 from kolmogorov.fitted.base import Trained
 

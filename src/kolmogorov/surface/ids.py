@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from kolmogorov._support.progress import warn
@@ -14,14 +15,11 @@ from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import OneOf, check_parameters
 from kolmogorov._support.wording import advice, option
 from kolmogorov.data import Observations, Vocabulary
-from kolmogorov.data.ids.columns import normalise_ids
-from kolmogorov.data.numbers.columns import refuse_containers
-from kolmogorov.data.numbers.notation import Notation
-from kolmogorov.data.numbers.reader import NumberReader
-from kolmogorov.data.reading.columns import usual_columns
-from kolmogorov.data.reading.frames.native import frame_of
-from kolmogorov.data.reading.gathering import coded
-from kolmogorov.data.reading.options import ReadingOptions
+from kolmogorov.data.columns import usual_columns
+from kolmogorov.data.observations import numbers_in
+from kolmogorov.data.read import Reading
+from kolmogorov.data.sources import frame_source
+from kolmogorov.data.vocabulary import one_dimensional
 from kolmogorov.errors import DataError, UnknownIdError, UnknownIdWarning
 from kolmogorov.fitted.base import Trained
 
@@ -31,7 +29,7 @@ PREDICTION = "prediction"
 
 @dataclass(frozen=True, eq=False)
 class PairFrame:
-    """A frame as narwhals sees it, and the ids of the user and of the item in each of its rows."""
+    """A frame, and the ids of the user and of the item in each of its rows."""
 
     frame: Any
     users: NDArray[Any]
@@ -39,14 +37,16 @@ class PairFrame:
 
     def appended(self, numbers: Floats) -> Any:
         """Return the frame with a column of predictions, as what it came; its other columns stay what they are."""
-        import narwhals as nw
+        if hasattr(self.frame, "assign"):
+            return self.frame.assign(**{PREDICTION: numbers})
+        if hasattr(self.frame, "with_columns"):
+            import polars
 
-        column = nw.new_series(PREDICTION, numbers, nw.Float64(), backend=self.frame.implementation)
-        native = nw.to_native(self.frame)
-        if hasattr(native, "assign") and hasattr(native, "index"):
-            # pandas would align by the labels of rows, which need not be distinct.
-            return native.assign(**{PREDICTION: numbers})
-        return nw.to_native(self.frame.with_columns(column))
+            return self.frame.with_columns(polars.Series(PREDICTION, numbers))
+        table = pa.table(self.frame)
+        place = table.schema.get_field_index(PREDICTION)
+        column = pa.array(numbers)
+        return table.append_column(PREDICTION, column) if place < 0 else table.set_column(place, PREDICTION, column)
 
 
 def pair_frame(raw: Any) -> PairFrame | None:
@@ -58,13 +58,16 @@ def pair_frame(raw: Any) -> PairFrame | None:
     >>> pair_frame(pd.DataFrame({"movieId": [7], "userId": ["ann"]})).users.tolist()
     ['ann']
     """
-    frame = frame_of(raw)
-    if frame is None:
+    if hasattr(raw, "collect_schema") and hasattr(raw, "collect"):
+        raw = raw.collect()
+    source = frame_source(raw)
+    usual = {} if source is None else usual_columns(source.names)
+    if source is None or not {"user", "item"} <= usual.keys():
         return None
-    usual = usual_columns(frame.columns)
-    if "user" not in usual or "item" not in usual:
-        return None
-    return PairFrame(frame, *(frame[:, usual[side]].to_numpy() for side in ("user", "item")))
+    found = list(source.batches([usual["user"], usual["item"]]))
+    sides = [pa.chunked_array([batch[side] for batch in found]) if found else pa.array([]) for side in (0, 1)]
+    texts = [side.cast(pa.string()) if pa.types.is_dictionary(side.type) else side for side in sides]
+    return PairFrame(raw, *(side.to_numpy(zero_copy_only=False) for side in texts))
 
 
 Unknown = Literal["average", "ignore", "error"]
@@ -178,9 +181,7 @@ def _listed(ids: Any, chosen: Any) -> list[Any]:
 
 def id_of(vocabulary: Vocabulary, given: Any, what: str) -> Any:
     """Return the id of something given by it or by its title; what is neither is returned as it came."""
-    if not isinstance(given, str) or vocabulary.labels is None:
-        return given
-    if vocabulary.holds_strings and vocabulary.encode([given], what)[0] >= 0:
+    if not isinstance(given, str) or vocabulary.labels is None or vocabulary.encode([given], what)[0] >= 0:
         return given
     same = vocabulary.titled(given)
     if len(same) > 1:
@@ -233,11 +234,10 @@ def _sides(known: Trained, observations: Observations, unknown: Unknown) -> tupl
 def _ids(raw: Any, what: str) -> tuple[NDArray[Any], bool]:
     """Return ids as an array, and whether a single one was given."""
     if not isinstance(raw, str):
-        refuse_containers(raw, f"{what} ids must be an id or an array of ids")
-    if isinstance(raw, (list, tuple)) or np.ndim(raw):
-        return normalise_ids(raw, what), False
-    single = raw.item() if isinstance(raw, (np.ndarray, np.generic)) else raw
-    return normalise_ids([single], what), True
+        if raw is None or not np.isscalar(raw):
+            return one_dimensional(raw, f"{what} ids"), False
+        raw = raw.item() if isinstance(raw, np.generic) else raw
+    return one_dimensional([raw], f"{what} ids"), True
 
 
 def at_entries(fitted: Trained, observations: Observations, unknown: Unknown = "ignore") -> Floats:
@@ -282,7 +282,7 @@ def _observed(known: Trained, guests: Sequence[Any], names: Vocabulary) -> Obser
         return repr(chosen[position][1])
 
     given = np.array([guests[number][key] for number, key, _ in chosen], dtype=object)
-    values = NumberReader(Notation(), fixed=True).of_array(given, place)
+    values = numbers_in(given, "value", place)
     outside = ~((values >= scale.minimum) & (values <= scale.maximum))
     if outside.any():
         at = int(np.argmax(outside))
@@ -290,8 +290,8 @@ def _observed(known: Trained, guests: Sequence[Any], names: Vocabulary) -> Obser
             f"{place(at)}: ratings lie between {scale.minimum:g} and {scale.maximum:g} here, got {values[at]:g}."
         )
     own, items = (np.array([one[side] for one in chosen], dtype=np.int64) for side in (0, 2))
-    options = ReadingOptions(minimum=scale.minimum, maximum=scale.maximum, scaling="minmax")
-    return Observations(*coded(names, own, known.items, items, values, options, place=place))
+    options = Reading(minimum=scale.minimum, maximum=scale.maximum, scaling="minmax")
+    return Observations.of_rows(names, own, known.items, items, values, options, place=place)
 
 
 def _rows_of(known: Trained, ratings: Any) -> list[tuple[Any, int]]:
@@ -310,11 +310,7 @@ def _row_of(items: Vocabulary, key: Any) -> int:
     whole = isinstance(key, (int, np.integer)) and not isinstance(key, bool)
     if not whole and not isinstance(key, str):
         raise DataError(f"A guest's items are ids or titles, got {key!r}.")
-    if items.holds_strings:
-        row = int(items.encode([str(key)])[0])
-    else:
-        number = key if whole else int(key) if key.isascii() and key.isdecimal() and len(key) < 19 else None
-        row = -1 if number is None else int(items.encode([number])[0])
+    row = int(items.encode([key])[0])
     if row >= 0 or not isinstance(key, str):
         return row
     named = id_of(items, key, "item")

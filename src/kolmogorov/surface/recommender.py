@@ -18,7 +18,7 @@ from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import Boolean, Integer, OneOf, Optional, Real, Requirement, check_parameters
 from kolmogorov.data import Observations, Scale, Vocabulary
-from kolmogorov.data.entries.view import View
+from kolmogorov.data.view import View
 from kolmogorov.errors import DataError
 from kolmogorov.fitted.base import Trained
 from kolmogorov.solvers import RowSolver

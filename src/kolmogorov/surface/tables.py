@@ -10,17 +10,11 @@ from sklearn.utils.validation import check_non_negative, validate_data
 
 from kolmogorov._support.progress import warn
 from kolmogorov.data import Observations, Vocabulary
-from kolmogorov.data.numbers.columns import refuse_containers
-from kolmogorov.data.reading.frames.arraylike import (
-    NotNumbersError,
-    cells_of,
-    floats_of,
-    named_roles,
-    refuse_long_frame,
-    refuse_two_scales,
-)
-from kolmogorov.data.reading.frames.native import frame_of
-from kolmogorov.data.table.trainable import check_any, check_trainable
+from kolmogorov.data.columns import usual_columns
+from kolmogorov.data.observations import NotNumbersError, dense_of
+from kolmogorov.data.read import refuse_list, refuse_scales
+from kolmogorov.data.sources import is_table
+from kolmogorov.data.trainable import check_any, check_trainable
 from kolmogorov.errors import DataError, KolmogorovWarning
 from kolmogorov.execution import Dask, DistributedTable
 from kolmogorov.execution.shards import is_distributed
@@ -36,10 +30,10 @@ def table_of(model: Any, X: Any, *, reset: bool) -> Observations:
         return X if reset else X.rescaled(model.fitted_.scale)
     if isinstance(X, DistributedTable):
         raise DataError("This table is in a cluster; fit it with execution=kolmogorov.execution.Dask(client).")
-    if reset and (roles := named_roles(X)) is not None:
+    if reset and is_table(X) and {"user", "item"} <= usual_columns(_names(X)).keys():
         if hasattr(model, "feature_names_in_"):
             del model.feature_names_in_
-        return Observations.from_frame(X, *roles)
+        return Observations.from_frame(X)
     X = _arraylike(X, getattr(model, "feature_names_in_", None) if not reset else None)
     try:
         table = validate_data(
@@ -57,8 +51,8 @@ def table_of(model: Any, X: Any, *, reset: bool) -> Observations:
     sparse = hasattr(table, "tocoo")
     make = Observations.from_scipy if sparse else Observations.from_dense
     if reset:
-        if not sparse and (frame := frame_of(X)) is not None:
-            refuse_two_scales(frame.columns, table)
+        if not sparse and is_table(X):
+            refuse_scales("The frame", _names(X), list(table.T), [False] * table.shape[1])
         observations = make(table)
         index, columns = (getattr(X, name, None) if hasattr(X, "iloc") else None for name in ("index", "columns"))
         users, items = _labels(index, "row"), _labels(columns, "column")
@@ -105,18 +99,17 @@ def _arraylike(X: Any, known_columns: Any) -> Any:
     """Refuse what is no table, and keep what scikit-learn would lose: masks, and that a frame is a list of ratings."""
     if isinstance(X, (str, os.PathLike)):
         raise DataError(f"Expected a table, got the text {str(X)!r}. Read files with kolmogorov.read_ratings.")
-    refuse_containers(X, _EXPECTED)
     if hasattr(X, "tocoo"):
         return X
-    frame = frame_of(X)
-    if frame is None:
-        return floats_of(X)
+    array = dense_of(X)
     # A frame with the columns that were learned from is a table, whatever they are called.
-    if known_columns is None or list(known_columns) != list(frame.columns):
-        refuse_long_frame(frame)
-    if not all(frame[:, place].dtype.is_numeric() for place in range(frame.shape[1])):
-        cells_of(frame)  # which has a sentence for what is no number
-    return X
+    if known_columns is None or not is_table(X) or list(known_columns) != _names(X):
+        refuse_list(array)
+    return X if is_table(X) else array
+
+
+def _names(frame: Any) -> list[Any]:
+    return list(getattr(frame, "column_names", None) or frame.columns)
 
 
 def _labels(index: Any, what: str) -> Vocabulary | None:
@@ -126,7 +119,7 @@ def _labels(index: Any, what: str) -> Vocabulary | None:
     labels = np.asarray(index)
     if labels.dtype.kind in "iu":
         if (labels[1:] > labels[:-1]).all():
-            return Vocabulary(labels.astype(np.int64))
+            return Vocabulary(map(str, labels.tolist()))
         warn(
             f"The {what} labels of the frame are integers out of order and are not used as ids: {what}s are numbered "
             "from 0. Sort the frame, or make the labels strings.",
@@ -134,5 +127,5 @@ def _labels(index: Any, what: str) -> Vocabulary | None:
         )
         return None
     if all(isinstance(label, str) for label in labels.tolist()):
-        return Vocabulary(labels.astype(object))
+        return Vocabulary(labels.tolist())
     return None

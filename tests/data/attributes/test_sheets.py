@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kolmogorov.data.attributes.reading import TableAttributes, read_attributes, sheet_of
-from kolmogorov.data.ids.vocabulary import Vocabulary
+from kolmogorov.data.attributes import TableAttributes, read_attributes, sheet_of
+from kolmogorov.data.vocabulary import Vocabulary
 from kolmogorov.errors import DataError
 
 FRAME = pd.DataFrame({"year": [1990, 1995, None, 2001] * 3, "film": range(12), "genres": ["Drama|War", "War"] * 6})

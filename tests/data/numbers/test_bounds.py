@@ -7,12 +7,12 @@ import scipy.sparse as sp
 
 from kolmogorov import Observations, pack, read_ratings
 from kolmogorov.data import Scale
-from kolmogorov.data.ids.vocabulary import Vocabulary
-from kolmogorov.data.numbers.scale import FURTHEST_END, LARGEST_WEIGHT, LEAST_WEIGHT, SHORTEST_SPAN
+from kolmogorov.data.vocabulary import Vocabulary
+from kolmogorov.data.scale import FURTHEST_END, LARGEST_WEIGHT, LEAST_WEIGHT, SHORTEST_SPAN
 from kolmogorov.data.reading.columns import TableForm
 from kolmogorov.data.reading.frames.native import frame_of
 from kolmogorov.data.reading.frames.sources import FrameSource
-from kolmogorov.data.reading.options import ReadingOptions
+from kolmogorov.data.read import Reading
 from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.execution.shards import dealt_part, part_summary
 
@@ -29,12 +29,12 @@ def written(path, values, weights):
 
 
 def part_of(pandas):
-    return FrameSource(frame_of(pandas), TableForm(ReadingOptions(**COLUMNS), exact=True))
+    return FrameSource(frame_of(pandas), TableForm(Reading(**COLUMNS), exact=True))
 
 
 def dealt_out(values, weights):
     part = part_of(frame(values, weights))
-    found = part_summary(part, ReadingOptions())
+    found = part_summary(part, Reading())
     return dealt_part(part, (found.users, found.items), np.array([0]), Scale(0.0, 5.0))
 
 
@@ -115,8 +115,8 @@ def test_neighbouring_numbers_make_a_scale():
 def test_parts_of_frames_name_their_rows():
     part = frame([5.0, np.inf, 1.0], [1.0, 1.0, 1.0])
     with pytest.raises(DataError, match="^row 1: value must be finite, got inf"):
-        part_summary(part_of(part), ReadingOptions())
-    assert isinstance(part_summary(part_of(part[:1]), ReadingOptions()).users, Vocabulary)
+        part_summary(part_of(part), Reading())
+    assert isinstance(part_summary(part_of(part[:1]), Reading()).users, Vocabulary)
 
 
 def test_an_id_may_end_in_a_character_that_numpy_cuts_off():

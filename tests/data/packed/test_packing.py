@@ -22,10 +22,10 @@ import kolmogorov as km
 from helpers.forgery import forged, parts_of
 from kolmogorov import Observations, read_ratings
 from kolmogorov.data.datasets import planted
-from kolmogorov.data.packed.packing import pack_sources, packed_subset
-from kolmogorov.data.packed.table import open_table
+from kolmogorov.data.packed import pack_sources, packed_subset
+from kolmogorov.data.packed import open_table
 from kolmogorov.data.reading.opening import sources_of
-from kolmogorov.data.reading.options import ReadingOptions
+from kolmogorov.data.read import Reading
 from kolmogorov.data.reading.text.source import TextSource
 from kolmogorov.errors import DataError, FileFormatError, FileWriteError, ParameterError
 
@@ -45,7 +45,7 @@ def same(a, b):
 
 def packed_in_buckets(source, out, limit=3, **options):
     """Pack with buckets of a few records, so that small files go through many."""
-    told = ReadingOptions(**options)
+    told = Reading(**options)
     pack_sources(sources_of(source, told), out, told, limit)
     return Observations.open(out)
 
@@ -404,7 +404,7 @@ def test_a_chunk_with_one_rating_only(tmp_path):
     path.write_text("a,x,5\nb,x,5\nc,x,1\nd,y,2\n")
 
     def packed(**rules):
-        pack_sources([TextSource(path, ReadingOptions(), chunk=2)], out, ReadingOptions(**rules), 1000)
+        pack_sources([TextSource(path, Reading(), chunk=2)], out, Reading(**rules), 1000)
         return Observations.open(out)
 
     for options in ({"maximum": 5}, {}, {"minimum": 0}):

@@ -23,7 +23,7 @@ from kolmogorov import Observations, pack, read_ratings
 from kolmogorov.data.numbers.notation import Notation
 from kolmogorov.data.numbers.reader import NumberReader
 from kolmogorov.data.reading.gathering import gathered
-from kolmogorov.data.reading.options import DEFAULTS, ReadingOptions
+from kolmogorov.data.read import DEFAULTS, Reading
 from kolmogorov.data.reading.text.source import TextSource
 from kolmogorov.data.reading.wide import WideShape
 from kolmogorov.errors import DataError, KolmogorovError, ParameterError
@@ -368,9 +368,9 @@ def test_lines_are_counted_over_chunks(tmp_path):
     path = tmp_path / "r.csv"
     path.write_text(HEADER + "".join(f"{k},0,1\n" for k in range(10)) + "4,0,1\n")
     with pytest.raises(DataError, match=r"line 12: duplicate .*line 6\)"):
-        gathered([TextSource(path, ReadingOptions(), chunk=3)], ReadingOptions())
+        gathered([TextSource(path, Reading(), chunk=3)], Reading())
     rows = [f"u{k},{'' if k % 2 else k % 5 + 1},{k % 3 + 1}" for k in range(20)]
-    content, options = "\n".join(["id,a,b", *rows]), ReadingOptions(wide=True)
+    content, options = "\n".join(["id,a,b", *rows]), Reading(wide=True)
     path.write_text(content)
     assert len(Observations(*gathered([TextSource(path, options, chunk=3)], options))) == 30
     path.write_text(content + "\nu4,1,\n")
@@ -497,7 +497,7 @@ def test_wide_tables_of_words_with_marks(read):
 
 def test_wide_tables_with_many_columns_are_read_in_few_rows():
     names = [["id", *range(n)] for n in (1, 1000, 900_000)]
-    shapes = [WideShape(some, 0, ReadingOptions(), as_text=True, source="table") for some in names]
+    shapes = [WideShape(some, 0, Reading(), as_text=True, source="table") for some in names]
     assert all(shape.most_rows * len(some) <= 2**20 + len(some) for shape, some in zip(shapes, names, strict=True))
 
 
@@ -590,12 +590,12 @@ def test_frames_and_arrays_do_not_take_what_concerns_files():
 
 
 def test_options_are_kept_as_plain_values(tmp_path):
-    told = ReadingOptions(
+    told = Reading(
         user="who", value=2, map={True: 1, "No": 0}, missing=["NA", 9], maximum=1, titles={1: "x"}, header=False
     )
     kept = json.loads(json.dumps(told.to_dict()))
     assert (kept["map"], kept["missing"]) == ({"true": 1.0, "no": 0.0}, ["NA", "9"])
-    again = ReadingOptions(**kept)
+    again = Reading(**kept)
     assert again.to_dict() == kept
     assert (again.notation, again.scale_request) == (told.notation, told.scale_request)
-    assert ReadingOptions().to_dict() == {}
+    assert Reading().to_dict() == {}

@@ -18,7 +18,7 @@ from kolmogorov.data.reading.frames.arrow import ArrowSource
 from kolmogorov.data.reading.frames.native import frame_of
 from kolmogorov.data.reading.frames.sources import FrameSource
 from kolmogorov.data.reading.gathering import gathered
-from kolmogorov.data.reading.options import ReadingOptions
+from kolmogorov.data.read import Reading
 from kolmogorov.errors import DataError
 
 COLUMNS = {"user": ["bo", "ann", "bo", "cy"], "item": [3, 1, 1, 3], "value": [5.0, 0.0, 2.5, 1.0]}
@@ -98,7 +98,7 @@ def test_a_stream_is_never_there_as_a_whole():
             yield pa.record_batch({"user": [number], "item": [1], "value": [1.0]})
 
     schema = pa.schema({"user": pa.int64(), "item": pa.int64(), "value": pa.float64()})
-    chunks = ArrowSource(pa.RecordBatchReader.from_batches(schema, batches()), TableForm(ReadingOptions())).chunks()
+    chunks = ArrowSource(pa.RecordBatchReader.from_batches(schema, batches()), TableForm(Reading())).chunks()
     for number, chunk in enumerate(chunks):
         assert made == list(range(number + 1))
         assert chunk.users.tolist() == [number]
@@ -108,10 +108,10 @@ def test_a_stream_is_never_there_as_a_whole():
 def test_the_size_of_batches_does_not_matter(size):
     whole = Observations.from_frame(pd.DataFrame(COLUMNS))
     for source in (
-        FrameSource(frame_of(pd.DataFrame(COLUMNS)), TableForm(ReadingOptions()), batch=size),
-        ArrowSource(pa.table(COLUMNS), TableForm(ReadingOptions()), batch=size),
+        FrameSource(frame_of(pd.DataFrame(COLUMNS)), TableForm(Reading()), batch=size),
+        ArrowSource(pa.table(COLUMNS), TableForm(Reading()), batch=size),
     ):
-        assert Observations(*gathered([source], ReadingOptions())).fingerprint() == whole.fingerprint()
+        assert Observations(*gathered([source], Reading())).fingerprint() == whole.fingerprint()
 
 
 @EVERY_WAY

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kolmogorov import read_ratings
-from kolmogorov.data.reading.options import ReadingOptions
+from kolmogorov.data.read import Reading
 from kolmogorov.data.reading.text.file import TextFile
 from kolmogorov.data.reading.text.source import recognise, text_columns
 from kolmogorov.errors import DataError
@@ -35,7 +35,7 @@ WRAPPINGS = {"plain": bytes, "gz": gzip.compress, "xz": lzma.compress, "bz2": bz
 
 def rows(path, longest_line, encoding="utf-8", separator="auto"):
     with TextFile(path, encoding, longest_line=longest_line) as file:
-        layout = recognise(file, ReadingOptions(sep=separator))
+        layout = recognise(file, Reading(sep=separator))
         return [row for columns, _ in text_columns(file, layout) for row in zip(*columns, strict=True)]
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kolmogorov.data import Observations
-from kolmogorov.data.table.changes import changed
+from kolmogorov.data.changes import changed
 from kolmogorov.errors import DataError
 
 PAIRS = st.dictionaries(st.tuples(st.integers(0, 5), st.integers(0, 5)), st.integers(0, 5), min_size=1, max_size=20)

@@ -5,7 +5,7 @@ import pytest
 
 import kolmogorov as km
 from kolmogorov import Observations
-from kolmogorov.data.table.trainable import check_trainable
+from kolmogorov.data.trainable import check_trainable
 from kolmogorov.errors import DataError
 
 MODELS = {

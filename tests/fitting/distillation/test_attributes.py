@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive
-from kolmogorov.data.attributes.encoding import Attribute
-from kolmogorov.data.table.changes import with_ids, without_ids
-from kolmogorov.data.table.observations import Observations
+from kolmogorov.data.attributes import Attribute
+from kolmogorov.data.changes import with_ids, without_ids
+from kolmogorov.data.observations import Observations
 from kolmogorov.fitted.attributes import Attributed
 from kolmogorov.fitting.distillation.attributes import placing_of
 

@@ -8,7 +8,7 @@ from sklearn.linear_model import Ridge
 
 import naive
 from kolmogorov._support.threads import one_blas_thread
-from kolmogorov.data.entries.view import View
+from kolmogorov.data.view import View
 from kolmogorov.errors import DataError, InvariantError
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.links import DenseLinks, SparseLinks

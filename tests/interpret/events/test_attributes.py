@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kolmogorov.data.attributes.encoding import Attribute
+from kolmogorov.data.attributes import Attribute
 from kolmogorov.fitted.attributes import Placing
 from kolmogorov.interpret.events.attributes import by_attributes, event_attributes, telling_attributes
 

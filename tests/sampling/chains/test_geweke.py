@@ -9,7 +9,7 @@ import naive
 from helpers.geweke import scores_of
 from kolmogorov import Observations
 from kolmogorov._support.nearest import nearest
-from kolmogorov.data.entries.view import View
+from kolmogorov.data.view import View
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.emission import CHANCES, NEARLY_SURE, POSITION
 from kolmogorov.sampling import priors as priors_module

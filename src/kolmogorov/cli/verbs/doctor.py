@@ -58,7 +58,7 @@ def _facts() -> dict[str, str]:
     from kolmogorov.data.datasets.movielens import data_directories
 
     facts = {"kolmogorov": __version__, "Python": sys.version.split()[0], "platform": platform.platform()}
-    for package in ("numpy", "scipy", "numba", "scikit-learn", "threadpoolctl", "narwhals", "click", "rich"):
+    for package in ("numpy", "scipy", "numba", "scikit-learn", "threadpoolctl", "pyarrow", "click", "rich"):
         try:
             facts[package] = version(package)
         except PackageNotFoundError:

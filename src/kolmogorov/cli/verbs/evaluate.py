@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     "--ranking/--errors",
     default=None,
     help="Rank all items for every user and find those they like, or measure errors.  [default: --ranking for models "
-    "of fit --only-yes, else --errors]",
+    "of fit --implicit, else --errors]",
 )
 @click.option("-k", "k", default=10, show_default=True, type=COUNT, help="Length of the lists.")
 @click.option("--folds", type=click.IntRange(2), help="Refit the model's settings on k folds of DATA and test on each.")

@@ -31,7 +31,7 @@ from kolmogorov.cli.process import INTERRUPTED
 
 if TYPE_CHECKING:
     from kolmogorov.data import Observations
-    from kolmogorov.data.attributes.reading import Attributes
+    from kolmogorov.data.attributes import Attributes
 
 #: Events that are listed after a fit.
 _MOST_EVENTS = 16
@@ -43,14 +43,14 @@ _MOST_EVENTS = 16
 @click.option(
     "--events",
     type=EVENTS,
-    help="Number of elementary events.  [default: by the size of the table; 48 with --only-yes --point]",
+    help="Number of elementary events.  [default: by the size of the table; 48 with --implicit --point]",
 )
 @click.option(
     "--levels",
     type=LevelsOption(),
     metavar="2|chances|auto|V,V,...",
     help="What an item may be in an event: 2 (it happens or not), chances (any number from 0 to 1; one model), or of "
-    "draws auto or a grid on the scale from 0 to 1.  [default: 2; auto for draws, chances with --only-yes --point]",
+    "draws auto or a grid on the scale from 0 to 1.  [default: 2; auto for draws, chances with --implicit --point]",
 )
 @click.option(
     "--bayes/--point",
@@ -154,7 +154,7 @@ def command(
       kolmogorov fit u.data --maximum 5 --test-size 0.2 -o ml.km
       kolmogorov fit u.data --maximum 5 --bayes --max-seconds 60 -o ml.km
       kolmogorov fit ratings.csv --users users.csv --items films.csv -o model.km
-      kolmogorov fit clicks.csv --only-yes --test-size 0.2 -o clicks.km
+      kolmogorov fit clicks.csv --implicit --test-size 0.2 -o clicks.km
       kolmogorov fit table.kmt --dask local:4 -o model.km
       kolmogorov fit table.kmt --gpu --point --events 16 -o model.km
       kolmogorov fit votes.csv --map yes=1,abstain=0.5,no=0 --missing absent --titles motions.csv -o votes.km
@@ -163,7 +163,7 @@ def command(
     from kolmogorov._support.progress import silence
     from kolmogorov.cli.display import console
     from kolmogorov.cli.models import unfitted_model
-    from kolmogorov.data.table.observations import check_share
+    from kolmogorov.data.observations import check_share
 
     if output == "-":
         raise click.UsageError("A model is written to a file, not to standard output.")
@@ -222,21 +222,24 @@ def _gpu() -> Any:
 
 def _tables(data: str, model: Any, test_size: float | None, options: dict[str, Any], say: Any) -> tuple[Any, Any]:
     """Return what to learn from, and what is held out; parquet files for a cluster are read by its workers."""
-    from kolmogorov.data.reading.frames.arrow import is_parquet
-    from kolmogorov.data.reading.options import TableKeywords
     from kolmogorov.execution import Dask, distributed_table
 
-    if isinstance(model.execution, Dask) and not model._has_draws and test_size is None and is_parquet(data):
+    if (
+        isinstance(model.execution, Dask)
+        and not model._has_draws
+        and test_size is None
+        and data.endswith((".parquet", ".pq"))
+    ):
         from glob import glob
 
         refuse_given(["wide", "keep", "ignore", "titles"], "does not go with parquet files that a cluster reads")
-        told = reading_settings(options, TableKeywords.__annotations__)
+        told = {k: v for k, v in reading_settings(options).items() if k not in ("wide", "keep", "ignore", "titles")}
         return distributed_table(model.execution, sorted(glob(data)) or [data], **told), None
     table = read_input(data, options)
     tell_source(say, table)
     if test_size is None:
         return table, None
-    return table.split(test_size, random_state=model.random_state, by="user" if options["only_yes"] else "entry")
+    return table.split(test_size, random_state=model.random_state, by="user" if options["implicit"] else "entry")
 
 
 def _choice(model: Any, train: Any, by_default: bool) -> str:

@@ -70,7 +70,7 @@ def command(
 ) -> None:
     """Predict the rating of every (user, item) pair in PAIRS.
 
-    Writes CSV with the probability and the rating of each pair; a model of `fit --only-yes` has a score instead.
+    Writes CSV with the probability and the rating of each pair; a model of `fit --implicit` has a score instead.
 
     PAIRS is text as `fit` takes it, parquet, or a packed table; all columns but the user's and the item's are ignored.
 

@@ -74,7 +74,7 @@ def command(
     """
     from kolmogorov._support.validation import Integer, Optional, check_parameters
     from kolmogorov.cli.display import emit
-    from kolmogorov.data.attributes.reading import ids_of
+    from kolmogorov.data.attributes import ids_of
     from kolmogorov.model.loading import load
 
     check_parameters(

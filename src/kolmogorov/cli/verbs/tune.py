@@ -93,7 +93,7 @@ def command(
     levels: tuple[Any, ...],
     user_reg: list[float] | None,
     item_reg: list[float] | None,
-    only_yes: bool,
+    implicit: bool,
     folds: int,
     max_seconds: float | None,
     max_iter: int,
@@ -124,9 +124,9 @@ def command(
     check_parameters("tune", {"k": folds, "max_seconds": max_seconds}, limits)
 
     if model == "draws":
-        refuse_given(("user_reg", "item_reg", "max_iter", "only_yes"), "does not go with --model draws")
+        refuse_given(("user_reg", "item_reg", "max_iter", "implicit"), "does not go with --model draws")
     say = console(stderr=True)
-    observations = read_input(data, options | {"only_yes": only_yes})
+    observations = read_input(data, options | {"implicit": implicit})
     tell_source(say, observations)
     doing(None if say.is_terminal else "Comparing settings")
     grid: dict[str, Any] = {"n_events": events, "levels": levels or None, "user_reg": user_reg, "item_reg": item_reg}
@@ -134,7 +134,7 @@ def command(
         found = tune(
             observations,
             folds=folds,
-            model=_model(model, max_iter, jobs, only_yes, "ratings" if user_reg or item_reg else "draws"),
+            model=_model(model, max_iter, jobs, implicit, "ratings" if user_reg or item_reg else "draws"),
             random_state=seed,
             refit=output is not None,
             max_seconds=max_seconds,
@@ -149,13 +149,13 @@ def command(
         say.print(f"Best setting refitted and written to {shown(output)}")
 
 
-def _model(name: str, max_iter: int, jobs: int, only_yes: bool, learn_from: Literal["draws", "ratings"]) -> Any:
+def _model(name: str, max_iter: int, jobs: int, implicit: bool, learn_from: Literal["draws", "ratings"]) -> Any:
     from kolmogorov.model.bayesian import BayesianKolmogorovModel
     from kolmogorov.model.kolmogorov import KolmogorovModel
 
     if name == "draws":
         return BayesianKolmogorovModel(n_jobs=jobs)
-    unobserved: Any = "auto" if only_yes else 0.0
+    unobserved: Any = "auto" if implicit else 0.0
     return KolmogorovModel(learn_from=learn_from, max_iter=max_iter, n_jobs=jobs, unobserved=unobserved)
 
 

@@ -15,8 +15,8 @@ from typing import Any
 from kolmogorov._support.validation import suggestion
 from kolmogorov.data.datasets import movielens, tables
 from kolmogorov.data.datasets.tables import Planted, planted
-from kolmogorov.data.reading.provenance import Provenance
-from kolmogorov.data.table.observations import Observations
+from kolmogorov.data.observations import Observations
+from kolmogorov.data.provenance import Provenance
 from kolmogorov.errors import ParameterError
 
 #: Every dataset: the function that makes it, and a line about it.

@@ -13,10 +13,9 @@ import zipfile
 from pathlib import Path
 
 from kolmogorov._support.progress import notice
+from kolmogorov.data.observations import Observations
 from kolmogorov.data.ratings import read_ratings
-from kolmogorov.data.reading.gathering import coded
-from kolmogorov.data.reading.options import ReadingOptions
-from kolmogorov.data.table.observations import Observations
+from kolmogorov.data.read import Reading
 from kolmogorov.errors import DataError
 
 LICENCE = (
@@ -68,8 +67,8 @@ def _over(whole: Observations, path: Path) -> Observations:
     part = read_ratings(path, header=False, maximum=whole.scale.maximum)
     users = whole.users.encode(part.users.ids)[part.user_rows()]
     items = whole.items.encode(part.items.ids)[part.item_rows()]
-    ratings, options = part.scale.rating(part.values), ReadingOptions(maximum=whole.scale.maximum)
-    return Observations(*coded(whole.users, users, whole.items, items, ratings, options))
+    ratings, told = part.scale.rating(part.values), Reading(maximum=whole.scale.maximum)
+    return Observations.of_rows(whole.users, users, whole.items, items, ratings, told)
 
 
 def cache_directory() -> Path:

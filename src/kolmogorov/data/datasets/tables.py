@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import Integer, Optional, Real, Requirement, check_parameters
-from kolmogorov.data.ids.vocabulary import Vocabulary
-from kolmogorov.data.reading.gathering import coded
-from kolmogorov.data.reading.options import ReadingOptions
-from kolmogorov.data.reading.provenance import Provenance, TableLayout
-from kolmogorov.data.table.observations import Observations
+from kolmogorov.data.observations import Observations
+from kolmogorov.data.provenance import Provenance, TableLayout
+from kolmogorov.data.read import Reading
+from kolmogorov.data.vocabulary import Vocabulary
 
 #: Who made a table, and under which licence it is given on; the page of a model says it.
 CREDITS = {
@@ -187,8 +186,9 @@ def planted(
     elif noise:
         probabilities = np.clip(probabilities + noise * rng.standard_normal(chosen.size), 0.0, 1.0)
     everybody, everything = Vocabulary.range(n_users), Vocabulary.range(n_items)
-    observed = coded(everybody, users, everything, items, np.clip(probabilities, 0, 1), ReadingOptions(maximum=1))
-    return Planted(Observations(*observed), theta, psi)
+    values = np.clip(probabilities, 0, 1)
+    observed = Observations.of_rows(everybody, users, everything, items, values, Reading(maximum=1))
+    return Planted(observed, theta, psi)
 
 
 def _cells(rng: np.random.Generator, cells: int, wanted: int | None) -> NDArray[np.int64]:

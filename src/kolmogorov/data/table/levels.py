@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kolmogorov.data.table.observations import Observations
+from kolmogorov.data.observations import Observations
 
 Levels = int | Sequence[float] | Literal["auto"]
 #: An item's value in an event is kept as one byte; a reach of ten scales either way is beyond all use. By judgement.

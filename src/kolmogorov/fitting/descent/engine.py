@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.invariants import check_array, check_between, check_bits, check_simplex
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.table.observations import Observations
-from kolmogorov.data.table.trainable import check_trainable
+from kolmogorov.data.observations import Observations
+from kolmogorov.data.trainable import check_trainable
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.point import Sweep
 from kolmogorov.fitting.descent.half_step import HalfStep

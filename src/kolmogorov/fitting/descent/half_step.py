@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.entries.view import View
+from kolmogorov.data.view import View
 from kolmogorov.execution import Threads
 from kolmogorov.kernels.rows.gram import binary_normal_equations, normal_equations
 from kolmogorov.kernels.rows.quadratic import batch_values, keep_better

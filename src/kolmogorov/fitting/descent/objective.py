@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.entries.view import View
+from kolmogorov.data.view import View
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE, HalfStep
 from kolmogorov.solvers import RowSolver
 

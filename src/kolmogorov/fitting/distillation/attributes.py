@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.data.attributes.reading import Newcomers
-from kolmogorov.data.ids.vocabulary import Vocabulary
-from kolmogorov.data.table.changes import with_ids, without_ids
-from kolmogorov.data.table.observations import Observations
+from kolmogorov.data.attributes import Newcomers
+from kolmogorov.data.changes import with_ids, without_ids
+from kolmogorov.data.observations import Observations
+from kolmogorov.data.vocabulary import Vocabulary
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.attributes import Attributed, Placing, placed_rows
 from kolmogorov.fitted.base import by_users, checked

@@ -24,7 +24,7 @@ from sklearn.cluster import KMeans
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.threads import one_thread
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.table.observations import Observations
+from kolmogorov.data.observations import Observations
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.base import Factors, Trained
 from kolmogorov.fitted.emission import chances_of_yes

@@ -15,8 +15,8 @@ import numpy as np
 
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.data.entries.view import View
-from kolmogorov.data.table.observations import Observations
+from kolmogorov.data.observations import Observations
+from kolmogorov.data.view import View
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.attributes import Placing
 from kolmogorov.fitted.base import Trained, by_users, checked

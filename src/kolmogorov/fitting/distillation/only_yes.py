@@ -17,7 +17,7 @@ from kolmogorov._support.progress import says_stop
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.table.observations import Observations
+from kolmogorov.data.observations import Observations
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.base import Counted, Factors
 from kolmogorov.fitted.point import Sweep

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.data.entries.view import View
-from kolmogorov.data.table.observations import Observations
+from kolmogorov.data.observations import Observations
+from kolmogorov.data.view import View
 from kolmogorov.errors import DataError
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.lists import ListSettings

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.progress import notice
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.entries.view import View, transposed
+from kolmogorov.data.view import View, transposed
 from kolmogorov.errors import DataError
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.links import DenseLinks, Links, SparseLinks

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.attributes.encoding import Attribute
+from kolmogorov.data.attributes import Attribute
 from kolmogorov.fitted.attributes import Placing, Side
 from kolmogorov.fitted.point import Fitted
 

@@ -12,7 +12,7 @@ from kolmogorov._support.markup import bars, card, note, table
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.wording import shortened, shown
 from kolmogorov.data import Scale
-from kolmogorov.data.table.liking import reaching
+from kolmogorov.data.liking import reaching
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.interpret.events.attributes import ByAttributes, by_attributes
@@ -315,7 +315,7 @@ def explain(
 
 def _named_events(read: Fitted) -> list[Event]:
     """Return the events by what names them; they are kept, since naming goes over the whole table."""
-    named = _SHOWN if read.users.holds_strings or read.users.labels is not None else 0
+    named = _SHOWN if read.users.are_names else 0
     found: list[Event] = read.kept.get("named events") or EventItems(read).events(_ITEMS, n_users=named)
     read.kept["named events"] = found
     return found

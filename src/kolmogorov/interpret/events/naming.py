@@ -14,7 +14,7 @@ from kolmogorov._support.markup import bars, card, note
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.wording import shortened
 from kolmogorov.data import Vocabulary
-from kolmogorov.data.table.liking import reaching
+from kolmogorov.data.liking import reaching
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.plot import colour
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import check_parameters
 from kolmogorov.data import Observations, Scale, Vocabulary
-from kolmogorov.data.entries.view import View
+from kolmogorov.data.view import View
 from kolmogorov.errors import DataError
 from kolmogorov.fitted.base import Trained
 from kolmogorov.interpret.rules.conjunctions import MOST_ANTECEDENTS, Conjunctions

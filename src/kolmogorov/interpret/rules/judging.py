@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, gammaincc, ndtr
 
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.data.entries.view import View, counting_order
+from kolmogorov.data.view import View, counting_order
 from kolmogorov.execution import Threads
 from kolmogorov.kernels.sets.readiness import (
     compare_pairs,

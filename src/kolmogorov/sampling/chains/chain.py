@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from kolmogorov._support.nearest import nearest
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.entries.view import counting_order
-from kolmogorov.data.table.observations import Observations
+from kolmogorov.data.observations import Observations
+from kolmogorov.data.view import counting_order
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.posterior import on_grid
 from kolmogorov.fitting.descent.half_step import USER_SIDE

@@ -10,7 +10,7 @@ import numpy as np
 
 from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.entries.view import View
+from kolmogorov.data.view import View
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE
 from kolmogorov.kernels.draws.gaussian import draw_psis, draw_thetas
 from kolmogorov.kernels.draws.hidden import NOISE, draw_hidden

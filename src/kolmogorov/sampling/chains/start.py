@@ -14,7 +14,7 @@ import numpy as np
 from kolmogorov._support.nearest import nearest
 from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.entries.view import View
+from kolmogorov.data.view import View
 from kolmogorov.execution import Threads
 from kolmogorov.fitting.descent.engine import ThreadedEngine
 from kolmogorov.fitting.descent.half_step import ITEM_SIDE, USER_SIDE

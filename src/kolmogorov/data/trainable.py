@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kolmogorov._support.wording import Option, advice, option
-from kolmogorov.data.entries.entries import nothing_there
-from kolmogorov.data.numbers.scale import Scale
+from kolmogorov.data.scale import Scale
+from kolmogorov.data.view import nothing_there
 from kolmogorov.errors import DataError
-
-#: What unobserved entries weigh; in the shell it is a flag without a value.
-_UNOBSERVED = Option("unobserved", "unobserved='auto' of KolmogorovModel")
 
 
 class Measured(Protocol):
@@ -49,18 +45,14 @@ def check_trainable(table: Measured, *, only_yes: bool = False) -> None:
         raise DataError(
             f"Only yes is recorded: every observation has the value {table.scale.maximum:g}, the maximum of its scale, "
             "and so a model would predict yes for everything. Fill in zeros for what is known not to have happened."
-            + advice("With {} everything else counts as a no of small weight.", _UNOBSERVED)
-            + advice("If the scale goes further, give its end with {}.", option("maximum"))
+            " With unobserved='auto' of KolmogorovModel everything else counts as a no of small weight. If the scale goes "
+            "further, give its end with maximum=."
         )
     if low == high == 0.0:
         raise DataError(
             f"Only no is recorded: every observation has the value {table.scale.minimum:g}, the minimum of its scale, "
             "and so a model would predict no for everything. Add observations of what did happen."
-            + advice(
-                "If the scale goes further, give its end with {} and {}.",
-                option("minimum"),
-                option("scaling", "minmax"),
-            )
+            " If the scale goes further, give its end with minimum= and scaling='minmax'."
         )
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.reading.options import ReadingOptions
 from kolmogorov.errors import InvariantError
 
 #: Names of columns and words that a sentence lists.
@@ -91,6 +90,10 @@ class Provenance:
         """
         known = cls(TableLayout("arrays", {})) if source is None else source
         return replace(known, name=name, credit=credit)
+
+    def kept(self, n_entries: int) -> Provenance:
+        """Return the same of a table in which so many records are left of all that were read."""
+        return replace(self, n_repeats=self.n_records - n_entries)
 
     def label(self, rating: float) -> str | None:
         """Return the word that a rating was read from, or None; of several words the first.
@@ -174,7 +177,9 @@ class Provenance:
         if not all(type(number) in (int, float) and np.isfinite(number) for number in stored["words"].values()):
             raise InvariantError("words of the source must have finite numbers")
         # The next file is read by it.
-        ReadingOptions.of_recipe(stored["recipe"], {})
+        from kolmogorov.data.read import Reading
+
+        Reading.of_recipe(stored["recipe"], {})
         layout = {name: stored[name] for name in of_layout} | {"ignored": tuple(stored["ignored"])}
         return cls(TableLayout(**layout), **{name: stored[name] for name in own})
 

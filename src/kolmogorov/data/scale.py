@@ -1,8 +1,9 @@
-"""The map between rating units and probabilities."""
+"""The map between rating units and probabilities, and which ratings and weights are accepted."""
 
 from __future__ import annotations
 
 import numbers
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,18 +12,25 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import is_finite
-from kolmogorov._support.wording import Message, Option, advice, named, option, said
-from kolmogorov.data.numbers.columns import Place
 from kolmogorov.errors import DataError, ParameterError
 
-#: The ends of a scale are not further from 0 than this, and not closer to each other than the other: between them
-#: ratings, probabilities and their squares stay far from where floating-point numbers overflow or vanish. By judgement.
-FURTHEST_END, SHORTEST_SPAN = 1e100, 1e-100
+#: Words where an entry is to be found, in error messages: "ratings.csv, line 12".
+Place = Callable[[int], str]
 #: Weights outside are refused. Sums of squares of larger ones overflow, and draws that count trials never end; smaller
 #: ones vanish beside the others. By judgement.
 LEAST_WEIGHT, LARGEST_WEIGHT = 1e-9, 1e9
 #: The same in words, for error messages.
 ACCEPTED_WEIGHTS = f"weights from {LEAST_WEIGHT:g} to {LARGEST_WEIGHT:g} are accepted"
+
+
+def outside_weight_bounds(weights: Floats) -> NDArray[np.bool_]:
+    """Tell which weights are smaller or larger than is accepted."""
+    return ~((weights >= LEAST_WEIGHT) & (weights <= LARGEST_WEIGHT))
+
+
+#: The ends of a scale are not further from 0 than this, and not closer to each other than the other: between them
+#: ratings, probabilities and their squares stay far from where floating-point numbers overflow or vanish. By judgement.
+FURTHEST_END, SHORTEST_SPAN = 1e100, 1e-100
 
 
 @dataclass(frozen=True)
@@ -43,12 +51,10 @@ class Scale:
     def __post_init__(self) -> None:
         if not (np.isfinite(self.minimum) and np.isfinite(self.maximum) and self.maximum > self.minimum):
             raise ParameterError(
-                named("maximum") + " must be a finite number above " + named("minimum") + ", got minimum "
-                f"{self.minimum:g} and maximum {self.maximum:g}."
+                f"maximum must be a finite number above minimum, got {self.maximum:g} and minimum {self.minimum:g}."
             )
         if fault := size_fault(self.minimum, self.maximum):
-            ends = named("minimum") + f" {self.minimum:g} and " + named("maximum") + f" {self.maximum:g} "
-            raise ParameterError(ends + fault)
+            raise ParameterError(f"minimum {self.minimum:g} and maximum {self.maximum:g} {fault}")
 
     @property
     def span(self) -> float:
@@ -116,7 +122,7 @@ class ScaleRequest:
     --------
     >>> ScaleRequest(maximum=5).check(np.array([4.0, 6.0]), None, lambda position: f"line {position + 1}")
     Traceback (most recent call last):
-    kolmogorov.errors.DataError: line 2: value must be at most the maximum 5, got 6. Give the right 'maximum' or drop
+    kolmogorov.errors.DataError: line 2: value must be at most the maximum 5, got 6. Give the right maximum= or drop
     the entry.
     """
 
@@ -127,12 +133,11 @@ class ScaleRequest:
     def __post_init__(self) -> None:
         for name, end in (("minimum", self.minimum), ("maximum", self.maximum)):
             if end is not None and (isinstance(end, bool) or not isinstance(end, numbers.Real)):
-                raise ParameterError(named(name) + f" must be a number or None, got {end!r}.")
+                raise ParameterError(f"{name} must be a number or None, got {end!r}.")
             if end is not None and not is_finite(end):
-                raise ParameterError(named(name) + f" must be a finite number, got {str(end)[:40]}.")
+                raise ParameterError(f"{name} must be a finite number, got {str(end)[:40]}.")
         if self.scaling == "max" and self.minimum not in (None, 0, 0.0):
-            minmax, plain = (said(option("scaling", word)) for word in ("minmax", "max"))
-            raise ParameterError(named("minimum") + " goes with " + minmax + "; with " + plain + " it is 0.")
+            raise ParameterError("minimum goes with scaling='minmax'; with scaling='max' it is 0.")
         if self._low is not None and self.maximum is not None:
             Scale(self._low, float(self.maximum))
 
@@ -158,11 +163,11 @@ class ScaleRequest:
         if not (np.isfinite(low) and np.isfinite(high)):
             _refuse(~np.isfinite(ratings), ratings, place, "value", "must be finite, got {:g}.")
         if self._low is not None and low < self._low:
-            remedy = "" if self._low else advice("For ratings below zero give {}.", option("minimum"))
+            remedy = "" if self._low else " For ratings below zero give minimum=."
             demand = f"be at least the minimum {self._low:g}" if self._low else "not be negative"
             _refuse(ratings < self._low, ratings, place, "value", f"must {demand}, got {{:g}}.", remedy)
         if self.maximum is not None and high > self.maximum:
-            remedy = advice("Give the right {} or drop the entry.", Option("maximum", "'maximum'"))
+            remedy = " Give the right maximum= or drop the entry."
             demand = f"must be at most the maximum {self.maximum:g}, got {{:g}}."
             _refuse(ratings > self.maximum, ratings, place, "value", demand, remedy)
         if weights is not None and not (weights.min() >= LEAST_WEIGHT and weights.max() <= LARGEST_WEIGHT):
@@ -205,14 +210,7 @@ class ScaleRequest:
         return Scale(bottom, top)
 
 
-def _refuse(
-    wrong: NDArray[np.bool_], found: Floats, place: Place, what: str, demand: str, remedy: str | Message = ""
-) -> None:
+def _refuse(wrong: NDArray[np.bool_], found: Floats, place: Place, what: str, demand: str, remedy: str = "") -> None:
     if wrong.any():
         position = int(np.argmax(wrong))
         raise DataError(f"{place(position)}: {what} {demand.format(found[position])}" + remedy)
-
-
-def outside_weight_bounds(weights: Floats) -> NDArray[np.bool_]:
-    """Tell which weights are smaller or larger than is accepted."""
-    return ~((weights >= LEAST_WEIGHT) & (weights <= LARGEST_WEIGHT))

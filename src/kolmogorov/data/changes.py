@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.data.entries.entries import Entries, duplicate
-from kolmogorov.data.entries.view import View
-from kolmogorov.data.ids.vocabulary import Vocabulary
-from kolmogorov.data.table.observations import Observations
+from kolmogorov.data.observations import Observations
+from kolmogorov.data.view import Entries, View, duplicate
+from kolmogorov.data.vocabulary import Vocabulary, in_order
 from kolmogorov.errors import DataError
 
 
@@ -119,7 +118,7 @@ def with_ids(table: Observations, users: Vocabulary, items: Vocabulary) -> tuple
     >>> table = Observations.from_arrays([1, 3], [7, 8], [1, 0])
     >>> more, users, _ = with_ids(table, Vocabulary.of([2, 3]), Vocabulary.of([8]))
     >>> more.users.ids.tolist(), users.tolist()
-    ([1, 2, 3], [0, -1, 1])
+    (['1', '2', '3'], [0, -1, 1])
     """
     kept = np.ones(len(table), dtype=bool)
     sides = [
@@ -129,8 +128,7 @@ def with_ids(table: Observations, users: Vocabulary, items: Vocabulary) -> tuple
     rows = table.subset(~kept).rows
     none = View(np.zeros(len(users) + 1, dtype=np.int64), rows.indices, rows.values, rows.weights)
     nothing = Observations(users, items, none, table.scale)
-    found = _joined(table, nothing, kept, sides)
-    return found, sides[0].before, sides[1].before
+    return _joined(table, nothing, kept, sides), sides[0].before, sides[1].before
 
 
 def without_ids(table: Observations, users: NDArray[np.bool_], items: NDArray[np.bool_]) -> Observations:
@@ -140,19 +138,14 @@ def without_ids(table: Observations, users: NDArray[np.bool_], items: NDArray[np
     --------
     >>> table = Observations.from_arrays([1, 3], [7, 8], [1, 0]).subset([True, False])
     >>> without_ids(table, np.array([False, True]), np.array([False, False])).users.ids.tolist()
-    [1]
+    ['1']
     """
     rows, counts = table.rows, table.rows.counts
     indptr = np.concatenate([[0], np.cumsum(counts[~users])]).astype(np.int64)
     indices = (np.cumsum(~items) - 1)[rows.indices].astype(rows.indices.dtype)
-    sides = (_chosen(table.users, ~users), _chosen(table.items, ~items))
+    sides = (table.users.chosen(~users), table.items.chosen(~items))
     view = View(indptr, indices, rows.values, rows.weights)
     return table.over(users=sides[0], items=sides[1], rows=view)
-
-
-def _chosen(vocabulary: Vocabulary, chosen: NDArray[np.bool_]) -> Vocabulary:
-    labels = vocabulary.labels
-    return Vocabulary(vocabulary.ids[chosen], None if labels is None else labels[chosen])
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,29 +175,20 @@ def _side(
     has[known[present & (known >= 0)]] = True
     stays = has | ~(had if leaving is None else had | leaving)
     strangers = np.flatnonzero(present & (known < 0))
-    ids = np.concatenate([old.ids[stays], _alike(old, new.ids[strangers], what)])
-    labels = None
+    ids = [*old.ids[stays].tolist(), *new.ids[strangers].tolist()]
+    names = None
     if old.labels is not None:
-        labels = np.concatenate([old.labels[stays], [new.name(row) for row in strangers.tolist()]])
-    in_order = len(old) < 2 or bool((old.ids[1:] > old.ids[:-1]).all())
-    order = np.argsort(ids, kind="stable") if in_order else np.arange(len(ids))
+        names = np.array([*old.labels[stays].tolist(), *map(new.name, strangers.tolist())], dtype=object)
+    sorted_before = old.ids.tolist() == in_order(old.ids.tolist())
+    row_of = {text: row for row, text in enumerate(in_order(ids))}
+    order = np.argsort([row_of[text] for text in ids], kind="stable") if sorted_before else np.arange(len(ids))
     before = np.concatenate([np.flatnonzero(stays), np.full(strangers.size, -1)])[order].astype(np.int64)
     now = _inverse(before, len(old))
     added = np.full(len(new), -1, dtype=np.int64)
     added[known >= 0] = now[known[known >= 0]]
     added[strangers] = _inverse(order, len(order))[int(stays.sum()) :]
-    return _Side(Vocabulary(ids[order], None if labels is None else labels[order]), before, now, added)
-
-
-def _alike(old: Vocabulary, ids: NDArray[Any], what: str) -> NDArray[Any]:
-    """Return new ids as the old ones are: texts, or integers."""
-    if (ids.dtype == object) == old.holds_strings:
-        return ids
-    if old.holds_strings:
-        return np.array([str(i) for i in ids.tolist()], dtype=object)
-    if ids.size:
-        raise DataError(f"{what} ids of the model are integers, got the new one {ids[0]!r}. Give integers.")
-    return np.empty(0, dtype=np.int64)
+    vocabulary = Vocabulary([ids[k] for k in order.tolist()], None if names is None else names[order])
+    return _Side(vocabulary, before, now, added)
 
 
 def _gone(

@@ -1,44 +1,22 @@
-"""The observed entries of a table in one order. A stored zero is an observation."""
+"""Observed entries: a view is a table in one order; entries are aligned arrays that become one."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kolmogorov._support.invariants import check_array, check_between, check_indices, check_indptr
 from kolmogorov._support.typing import Floats
-from kolmogorov.data.numbers.scale import LARGEST_WEIGHT, LEAST_WEIGHT, Scale
+from kolmogorov.data.scale import ACCEPTED_WEIGHTS, LARGEST_WEIGHT, LEAST_WEIGHT, Scale, outside_weight_bounds
+from kolmogorov.errors import DataError
 
 #: Entries that are looked at together where a table is gone through block by block: 8 MB of values. By judgement.
 BLOCK = 1 << 20
-
-
-def counting_order(codes: NDArray[Any], n_codes: int) -> NDArray[Any]:
-    """Return the stable sorting permutation of integers in [0, n_codes).
-
-    SciPy's conversion of a matrix with one entry per row from row order to column order is a counting
-    sort in compiled code, and all that is needed here.
-
-    Examples
-    --------
-    >>> counting_order(np.array([2, 0, 2, 1]), 3).tolist()
-    [1, 3, 0, 2]
-    """
-    from scipy.sparse import csr_array
-
-    index = np.int32 if max(codes.size, n_codes) < 2**31 else np.int64
-    starts = np.arange(codes.size + 1, dtype=index)
-    table = csr_array(
-        (np.empty(codes.size, dtype=np.int8), codes.astype(index, copy=False), starts),
-        shape=(codes.size, max(n_codes, 1)),
-    )
-    order: NDArray[Any] = table.tocsc().indices
-    return order
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,3 +156,116 @@ def filled(view: View, n_columns: int) -> View:
     values[view.owners(0, n_rows).astype(np.int64) * n_columns + view.indices] = view.values
     indices = np.tile(np.arange(n_columns, dtype=np.int32), n_rows)
     return View(np.arange(n_rows + 1, dtype=np.int64) * n_columns, indices, values, np.empty(0))
+
+
+Duplicates = Literal["error", "mean", "last"]
+#: Makes the error for two entries, by their positions, that are about the same pair.
+Complaint = Callable[[int, int], DataError]
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """Aligned arrays, one element for each observation."""
+
+    #: Row numbers of the side by which entries are sorted, and of the other side.
+    own: NDArray[Any]
+    partner: NDArray[Any]
+    values: Floats
+    #: Empty where every observation weighs one.
+    weights: Floats
+
+    @classmethod
+    def joined(cls, parts: Iterable[Entries]) -> Entries:
+        """Put entries behind each other."""
+        found = list(parts)
+        if len(found) == 1:
+            return found[0]
+        arrays = ([getattr(part, name) for part in found] for name in ("own", "partner", "values", "weights"))
+        own, partner, values, weights = (np.concatenate(array) for array in arrays)
+        return cls(own, partner, values, weights)
+
+    def dealt(self, heap: NDArray[Any], n_heaps: int) -> Iterator[Entries]:
+        """Yield the entries of each heap, in their order; `heap` gives every entry's."""
+        entries = self.taken(counting_order(heap, n_heaps))
+        ends = np.cumsum(np.bincount(heap, minlength=n_heaps)).tolist()
+        return (entries.taken(slice(first, last)) for first, last in zip([0, *ends[:-1]], ends, strict=True))
+
+    def view(self, n_rows: int) -> View:
+        """Return sorted entries as a view of so many rows."""
+        indptr = np.concatenate(([0], np.cumsum(np.bincount(self.own, minlength=n_rows)))).astype(np.int64)
+        return View(indptr, self.partner, self.values, self.weights)
+
+    def taken(self, chosen: Any) -> Entries:
+        """Return the chosen entries, by mask, slice or position."""
+        weights = self.weights[chosen] if self.weights.size else self.weights
+        return Entries(self.own[chosen], self.partner[chosen], self.values[chosen], weights)
+
+    def sorted(self, n_own: int, n_partner: int, duplicates: Duplicates, complain: Complaint) -> Entries:
+        """Order by both sides in linear time (two stable passes), and merge duplicates or complain about the first."""
+        order = counting_order(self.partner, n_partner)
+        order = order[counting_order(self.own[order], n_own)]
+        entries = self.taken(order)
+        repeats = (entries.own[1:] == entries.own[:-1]) & (entries.partner[1:] == entries.partner[:-1])
+        if not repeats.any():
+            return entries
+        if duplicates == "error":
+            k = int(np.argmax(repeats))
+            raise complain(int(order[k]), int(order[k + 1]))
+        return entries._merged(repeats, duplicates)
+
+    def _merged(self, repeats: NDArray[np.bool_], duplicates: Duplicates) -> Entries:
+        first = np.concatenate(([True], ~repeats))
+        if duplicates == "last":
+            return self.taken(np.concatenate((~repeats, [True])))
+        starts = np.flatnonzero(first)
+        mass = self.weights if self.weights.size else np.ones(self.values.size)
+        total = np.add.reduceat(mass, starts)
+        if self.weights.size and (wrong := outside_weight_bounds(total)).any():
+            raise DataError(
+                f"The weights of one repeated pair add up to {total[np.argmax(wrong)]:g}; {ACCEPTED_WEIGHTS}. "
+                "Make all weights smaller by the same factor."
+            )
+        # The mean of equal numbers may leave [0, 1] by rounding.
+        mean = np.clip(np.add.reduceat(mass * self.values, starts) / total, 0.0, 1.0)
+        # What came once stays as it is, to the last bit.
+        alone = np.diff(np.append(starts, self.values.size)) == 1
+        mean[alone] = self.values[starts[alone]]
+        weights = total if self.weights.size else self.weights
+        return Entries(self.own[first], self.partner[first], mean, weights)
+
+
+def duplicate(user: Any, item: Any, first: str, second: str) -> DataError:
+    """Word the error for a pair that was rated in two places, whose common file is named once."""
+    first = first.removeprefix(second.rpartition(", ")[0] + ", ")
+    return DataError(
+        f"{second}: duplicate rating of user {user!r} and item {item!r} (first at {first})."
+        " Pass duplicates='mean' or duplicates='last' to merge them."
+    )
+
+
+def nothing_there(purpose: str) -> DataError:
+    """Word the error for a table without entries."""
+    return DataError(f"There are no observations {purpose}; at least one (user, item, value) is needed.")
+
+
+def counting_order(codes: NDArray[Any], n_codes: int) -> NDArray[Any]:
+    """Return the stable sorting permutation of integers in [0, n_codes).
+
+    SciPy's conversion of a matrix with one entry per row from row order to column order is a counting
+    sort in compiled code, and all that is needed here.
+
+    Examples
+    --------
+    >>> counting_order(np.array([2, 0, 2, 1]), 3).tolist()
+    [1, 3, 0, 2]
+    """
+    from scipy.sparse import csr_array
+
+    index = np.int32 if max(codes.size, n_codes) < 2**31 else np.int64
+    starts = np.arange(codes.size + 1, dtype=index)
+    table = csr_array(
+        (np.empty(codes.size, dtype=np.int8), codes.astype(index, copy=False), starts),
+        shape=(codes.size, max(n_codes, 1)),
+    )
+    order: NDArray[Any] = table.tocsc().indices
+    return order

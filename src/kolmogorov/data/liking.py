@@ -1,4 +1,4 @@
-"""What a like is: from which rating on an answer counts as a yes."""
+"""What counts as a yes: ratings from which on people like a thing, and blanks that are noes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from kolmogorov.data.entries.view import View
-from kolmogorov.data.numbers.scale import Scale
-from kolmogorov.data.table.observations import Observations
+from kolmogorov.data.observations import Observations
+from kolmogorov.data.scale import Scale
+from kolmogorov.data.view import View
 
 #: At most this share of all ratings are likes: about half. By judgement; on MovieLens it makes 4 of 5 stars a like.
 _HALF = 0.6

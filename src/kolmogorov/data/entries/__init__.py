@@ -1,1 +1,0 @@
-"""Observed entries as arrays: as they come in, sorted, and by row."""

@@ -1,1 +1,0 @@
-"""Numbers: how ratings and weights are written, which are accepted, and the scale between ratings and probabilities."""

@@ -1,0 +1,608 @@
+"""The observed entries of a table, by users and by items, with their ids and their scale."""
+
+from __future__ import annotations
+
+import numbers
+import os
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kolmogorov._support.markup import bars, card, note
+from kolmogorov._support.optional import to_frame
+from kolmogorov._support.seeds import generator
+from kolmogorov._support.typing import Floats
+from kolmogorov.data.packed import PackedTable, open_table, packed_subset
+from kolmogorov.data.provenance import Provenance
+from kolmogorov.data.read import Reading, Table, gathered
+from kolmogorov.data.scale import Place, Scale
+from kolmogorov.data.sources import columns_of, frame_source, is_table, sources_of
+from kolmogorov.data.values import Notation, UnreadableError, numbers_of
+from kolmogorov.data.view import Entries, View, duplicate, filled, fingerprint_of, nothing_there, transposed
+from kolmogorov.data.vocabulary import Vocabulary, in_array, one_dimensional
+from kolmogorov.errors import DataError, ParameterError
+
+By = Literal["entry", "user", "leave_one_out"]
+_PARTS = ("users", "items", "rows", "scale", "source")
+#: Values that a card tells apart; more are put into ten bins.
+_TOLD_APART = 12
+
+
+class NotNumbersError(DataError, TypeError):
+    """A cell that no number can be made of; scikit-learn's conventions ask for a TypeError."""
+
+
+class Observations:
+    """Observed entries of a table of users and items, with their ids and their scale. Immutable.
+
+    Made by its class methods, `kolmogorov.read_ratings`, `kolmogorov.pack` or `kolmogorov.datasets.load`.
+
+    Attributes
+    ----------
+    users, items : Vocabulary
+        Ids are texts.
+    rows, columns : View
+        The entries by users and by items.
+    scale : Scale
+        Maps values in [0, 1] back to rating units.
+    source : Provenance or None
+        What was understood of the file or frame that they were read from: columns, words, what is missing.
+
+    Examples
+    --------
+    >>> obs = Observations.from_arrays(["ann", "ann", "bob"], ["tea", "rum", "tea"], [5, 1, 4], maximum=5)
+    >>> len(obs), obs.rows.values.tolist()
+    (3, [0.2, 1.0, 0.8])
+    """
+
+    users: Vocabulary
+    items: Vocabulary
+    rows: View
+    scale: Scale
+    source: Provenance | None
+    _packed: PackedTable | None
+
+    def __init__(
+        self,
+        users: Vocabulary,
+        items: Vocabulary,
+        rows: View,
+        scale: Scale,
+        source: Provenance | None = None,
+        *,
+        packed: PackedTable | None = None,
+    ) -> None:
+        self.__dict__.update(users=users, items=items, rows=rows, scale=scale, source=source, _packed=packed)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"Observations are immutable; make new ones instead of setting '{name}'.")
+
+    # --- ways in ----------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_arrays(cls, users: Any, items: Any, values: Any, *, weights: Any = None, **options: Any) -> Observations:
+        """Make observations of aligned arrays.
+
+        Parameters
+        ----------
+        users, items : array-like of str or int
+        values : array-like of float
+            In rating units.
+        weights : array-like of float, optional
+            From 1e-9 to 1e9; an empirical probability from n trials weighs n.
+        **options
+            `minimum`, `maximum`, `scaling` and `duplicates`, as in `kolmogorov.read_ratings`.
+
+        Examples
+        --------
+        >>> Observations.from_arrays([1, 1, 2], [10, 20, 10], [3, 5, 0])
+        Observations: 3 of 2 users × 2 items (75.0% observed), p = r / 5
+        """
+        told = Reading(**options)
+        names = [Vocabulary.index(raw, what) for raw, what in ((users, "user"), (items, "item"))]
+        return cls.of_rows(*names[0], *names[1], values, told, weights)
+
+    @classmethod
+    def of_rows(
+        cls,
+        users: Vocabulary,
+        own: NDArray[Any],
+        items: Vocabulary,
+        partner: NDArray[Any],
+        values: Any,
+        told: Reading | None = None,
+        weights: Any = None,
+        place: Place = in_array,
+    ) -> Observations:
+        """Make observations of users and items that are row numbers already."""
+        told = Reading() if told is None else told
+        ratings = numbers_in(values, "value", place)
+        mass = np.empty(0) if weights is None else numbers_in(weights, "weight", place)
+        sizes = {"users": own.size, "items": partner.size, "values": ratings.size}
+        sizes |= {} if weights is None else {"weights": mass.size}
+        if len(set(sizes.values())) > 1:
+            counts = ", ".join(f"{count} {name}" for name, count in sizes.items())
+            raise DataError(f"Arrays must have one entry per observation, got {counts}.")
+        if not ratings.size:
+            raise nothing_there("here")
+        extent = told.request.check(ratings, mass if mass.size else None, place)
+        entries = Entries(own, partner, ratings, mass)
+        return cls.assembled(users, items, entries, told.request.scale_between(extent), told.merging, place)
+
+    @classmethod
+    def assembled(
+        cls, users: Vocabulary, items: Vocabulary, entries: Entries, scale: Scale, merging: Any, place: Place
+    ) -> Observations:
+        """Sort checked ratings by row numbers, and put them on their scale."""
+
+        def complain(first: int, second: int) -> DataError:
+            pair = users.ids.item(entries.own[first]), items.ids.item(entries.partner[first])
+            return duplicate(*pair, place(first), place(second))
+
+        kinds = [np.int32 if len(names) < 2**31 else np.int64 for names in (users, items)]
+        found = Entries(
+            entries.own.astype(kinds[0], copy=False),
+            entries.partner.astype(kinds[1], copy=False),
+            scale.probability(entries.values),
+            entries.weights,
+        ).sorted(len(users), len(items), merging, complain)
+        return cls(users, items, found.view(len(users)), scale)
+
+    @classmethod
+    def of_table(cls, table: Table, told: Reading) -> Observations:
+        """Make observations of what was read."""
+        users, items = Vocabulary(table.users), Vocabulary(table.items)
+        found = cls.assembled(users, items, table.entries, table.scale, told.merging, table.place)
+        named = items.with_labels(table.titles) if table.titles else items
+        return found.over(items=named, source=table.about.kept(len(found)))
+
+    @classmethod
+    def from_frame(
+        cls, frame: Any, user: Any = None, item: Any = None, value: Any = None, **options: Any
+    ) -> Observations:
+        """Make observations of the columns of a data frame or of an Arrow stream.
+
+        Parameters
+        ----------
+        frame : data frame or Arrow stream
+            Of any library that speaks Arrow: pandas, polars, pyarrow, a DuckDB relation.
+        user, item, value : str
+            Column names; by default the usual ones, such as user_id, movie and rating.
+        **options
+            Those of `kolmogorov.read_ratings`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"by": ["ann", "bob"], "drink": ["tea", "tea"], "stars": [5, 4]})
+        >>> print(Observations.from_frame(frame, "by", "drink", "stars", maximum=5))
+        Observations: 2 of 2 users × 1 items (100.0% observed), p = r / 5
+        """
+        told = Reading(user=user, item=item, value=value, **options)
+        source = frame_source(frame, "The frame")
+        if source is None:
+            raise DataError(
+                f"Expected a data frame or an Arrow stream, got {type(frame).__name__}. For arrays use from_arrays, "
+                "from_scipy or from_dense."
+            )
+        return cls.of_table(gathered([source], told, frame=True), told)
+
+    @classmethod
+    def from_scipy(cls, matrix: Any, *, weights: Any = None, **options: Any) -> Observations:
+        """Make observations of a SciPy sparse matrix or array: what is stored is observed, zeros included.
+
+        Rows are users. `weights` has one entry for each that is stored; other options are those of `from_arrays`.
+        """
+        from scipy.sparse import issparse
+
+        if not issparse(matrix) or matrix.ndim != 2:
+            raise DataError(f"Expected a two-dimensional SciPy sparse matrix or array, got {type(matrix).__name__}.")
+        if matrix.format in ("dia", "bsr"):
+            raise DataError(
+                f"The format '{matrix.format}' does not tell stored zeros from padding. Convert the matrix to csr."
+            )
+        table = matrix.tocoo()
+        return cls._of_cells(table.row, table.col, table.data, table.shape, weights, options)
+
+    @classmethod
+    def from_dense(cls, table: Any, *, weights: Any = None, **options: Any) -> Observations:
+        """Make observations of a two-dimensional array, or of a wide frame of numbers.
+
+        Rows are users, columns are items. NaN, None, masked cells and the empty cells of a frame are missing.
+        `weights` has one entry for each observed cell.
+
+        Examples
+        --------
+        >>> Observations.from_dense([[0.8, 0.4], [float("nan"), 0.6]])
+        Observations: 3 of 2 users × 2 items (75.0% observed), p = r
+        """
+        array = dense_of(table)
+        row, column = np.nonzero(~np.isnan(array))
+        if not row.size:
+            raise DataError("There are no observations: every cell of the table is NaN or there are no cells.")
+        return cls._of_cells(row, column, array[row, column], array.shape, weights, options)
+
+    @classmethod
+    def _of_cells(
+        cls, row: Any, column: Any, values: Any, shape: Any, weights: Any, options: Mapping[str, Any]
+    ) -> Observations:
+        def place(position: int) -> str:
+            return f"cell ({row[position]}, {column[position]})"
+
+        names = Vocabulary.range(shape[0]), Vocabulary.range(shape[1])
+        return cls.of_rows(names[0], row, names[1], column, values, Reading(**options), weights, place)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], verify: bool = True) -> Observations:
+        """Map a packed table, made by `kolmogorov.pack`, into memory; it may be larger than that.
+
+        With `verify` digests are compared, which reads the files once. What compiled code relies on is checked in any
+        case.
+        """
+        table = open_table(path, verify)
+        return cls(table.users, table.items, table.rows, table.scale, table.source, packed=table)
+
+    # --- what there is ----------------------------------------------------------------------------------------------
+
+    @property
+    def n_users(self) -> int:
+        """Number of users, observed or not."""
+        return len(self.users)
+
+    @property
+    def n_items(self) -> int:
+        """Number of items, observed or not."""
+        return len(self.items)
+
+    @property
+    def values(self) -> Floats:
+        """The observed values in [0, 1], by users and then by items."""
+        return self.rows.values
+
+    @property
+    def weights(self) -> Floats | None:
+        """The weights in the order of `values`, or None where every observation weighs one."""
+        return self.rows.weights if self.rows.weights.size else None
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether every value is 0 or 1."""
+        return self.rows.is_binary() if self._packed is None else self._packed.binary
+
+    @property
+    def path(self) -> Path | None:
+        """The packed table that the entries lie in, or None where they are in memory."""
+        return None if self._packed is None else self._packed.path
+
+    @cached_property
+    def columns(self) -> View:
+        """The entries by items; made at first use and kept."""
+        return transposed(self.rows, self.n_items) if self._packed is None else self._packed.columns
+
+    @property
+    def seen_items(self) -> NDArray[np.bool_]:
+        """Which items have entries."""
+        return self.rows.seen_partners(self.n_items) if self._packed is None else self.columns.counts > 0
+
+    def extent(self) -> tuple[float, float] | None:
+        """Return the smallest and the largest value in [0, 1], or None where there are no entries."""
+        return self.rows.extent()
+
+    def user_rows(self) -> NDArray[Any]:
+        """Return the user's row number of each entry, in the order of `values`."""
+        return self.rows.owners(0, self.n_users)
+
+    def item_rows(self) -> NDArray[Any]:
+        """Return the item's row number of each entry, in the order of `values`."""
+        return self.rows.indices
+
+    def __len__(self) -> int:
+        return self.values.size
+
+    def __str__(self) -> str:
+        share = 100.0 * len(self) / max(self.n_users * self.n_items, 1)
+        return (
+            f"Observations: {len(self):,} of {self.n_users:,} users × {self.n_items:,} items ({share:.1f}% observed), "
+            f"{self.scale}{', weighted' if self.weights is not None else ''}"
+        )
+
+    def __repr__(self) -> str:
+        return "\n".join([str(self), *(self.source.lines() if self.source else [])])
+
+    def _repr_html_(self) -> str:
+        """Show the size, and how often each value was observed."""
+        said = repr(self).removeprefix("Observations: ").splitlines()
+        return card("Observations", *map(note, said), *self._histogram())
+
+    def _histogram(self) -> list[str]:
+        if not len(self):
+            return []
+        found, counts = np.unique(self.values.round(9), return_counts=True)
+        labels = [f"{self.scale.rating(value):g}" for value in found.tolist()]
+        if found.size > _TOLD_APART:
+            counts, ends = np.histogram(self.values, bins=10, range=(0.0, 1.0))
+            edges = [f"{self.scale.rating(end):g}" for end in ends.tolist()]
+            labels = [f"{low} to {high}" for low, high in pairwise(edges)]
+        shares = [f"{count:,} ({count / len(self):.0%})" for count in counts.tolist()]
+        busy = [int(np.median(view.counts[view.counts > 0])) for view in (self.rows, self.columns)]
+        return [bars(labels, counts.tolist(), shares), note(f"median: {busy[0]:,} of a user, {busy[1]:,} of an item")]
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return a data frame with columns user, item, value (in [0, 1]), rating, and weight if there is one.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            The first of them that is installed by default.
+        """
+        columns = {
+            "user": self.users.ids[self.user_rows()],
+            "item": self.items.ids[self.item_rows()],
+            "value": self.values,
+            "rating": self.scale.rating(self.values),
+        }
+        return to_frame(columns if self.weights is None else columns | {"weight": self.weights}, backend)
+
+    def fingerprint(self) -> str:
+        """Return a digest of everything a fit depends on."""
+        if self._packed is not None:
+            return self._packed.fingerprint
+        return fingerprint_of(self.n_users, self.n_items, self.scale, self.rows.digests())
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        if self._packed is None:
+            return super().__reduce__()
+        # Another process maps the same file; titles may have been given since.
+        known = self.users is self._packed.users and self.items is self._packed.items
+        return _reopened, (self._packed.path, self.fingerprint(), None if known else (self.users, self.items))
+
+    # --- others made of it ------------------------------------------------------------------------------------------
+
+    def with_titles(self, items: Any = None, users: Any = None) -> Observations:
+        """Return the same observations, whose items or users are called something.
+
+        Tables, rules, explanations and reports show titles then; predictions are still asked for by ids.
+
+        Parameters
+        ----------
+        items, users : dict, data frame or path, optional
+            Ids with their titles: a dictionary, or two columns. A file may be separated by commas, tabs, semicolons,
+            ``|`` or ``::``, with or without a header; columns are found by their usual names, or are the first two.
+
+        Examples
+        --------
+        >>> obs = Observations.from_arrays([1, 2], [50, 50], [5, 4])
+        >>> obs.with_titles(items={50: "Star Wars (1977)"}).items.name(0)
+        'Star Wars (1977)'
+        """
+        from kolmogorov.data.titles import titled
+
+        if items is None and users is None:
+            return self
+        called = titled(self.users, users, "user"), titled(self.items, items, "item")
+        return self.over(users=called[0], items=called[1], packed=self._packed)
+
+    def over(self, **parts: Any) -> Observations:
+        """Return observations with other parts, by the names of what observations are made of; the rest stays."""
+        return Observations(**({name: vars(self)[name] for name in _PARTS} | parts))
+
+    def rescaled(self, scale: Scale) -> Observations:
+        """Return the same ratings as probabilities on another scale; they must fit into it."""
+        if scale == self.scale:
+            return self
+        view = View(self.rows.indptr, self.rows.indices, self.scale.converted(self.values, scale), self.rows.weights)
+        return self.over(rows=view, scale=scale)
+
+    def subset(self, chosen: NDArray[np.bool_]) -> Observations:
+        """Keep the chosen entries (a mask in the order of `values`); ids and scale stay.
+
+        Those of a packed table go to another one under the temporary directory, which is deleted when it is not used.
+        """
+        if np.shape(chosen) != self.values.shape or np.asarray(chosen).dtype != bool:
+            raise DataError(f"'chosen' must be a boolean mask with one entry per observation ({len(self)}).")
+        if self._packed is not None and np.any(chosen):
+            part = packed_subset(self._packed, np.asarray(chosen))
+            return self.over(rows=part.rows, packed=part)
+        return self.over(rows=self.rows.chosen(np.asarray(chosen)))
+
+    def filled(self) -> Observations:
+        """Return the whole table: what was not observed is a no, as are its values of 0.
+
+        For counting rules where only yes is recorded. It is as large as the table has cells; to fit a model to such
+        data use its parameter `unobserved` instead.
+
+        Examples
+        --------
+        >>> Observations.from_arrays(["ann", "bob"], ["tea", "rum"], [1, 1]).filled().values.reshape(2, 2)
+        array([[0., 1.],
+               [1., 0.]])
+        """
+        return Observations(self.users, self.items, filled(self.rows, self.n_items), self.scale)
+
+    def split(
+        self, test_size: float = 0.2, random_state: Any = None, *, by: By = "entry"
+    ) -> tuple[Observations, Observations]:
+        """Hold out some of the entries: (train, test), with the same ids on both sides.
+
+        Parameters
+        ----------
+        test_size : float
+            Share of the entries to hold out.
+        random_state : int, Generator, RandomState or None
+        by : {"entry", "user", "leave_one_out"}
+            Entries at random; a share of every user's entries; one entry of every user (`test_size` is not used). A
+            user with one entry keeps it.
+
+        Examples
+        --------
+        >>> obs = Observations.from_dense([[1, 0], [0, 1], [1, 1]])
+        >>> train, test = obs.split(test_size=1/3, random_state=0)
+        >>> len(train), len(test)
+        (4, 2)
+        """
+        if by not in ("entry", "user", "leave_one_out"):
+            raise ParameterError(f"by must be 'entry', 'user' or 'leave_one_out', got {by!r}.")
+        check_share(test_size)
+        if not len(self):
+            raise nothing_there("to split")
+        draws = generator(random_state)
+        if by == "entry":
+            n_test = round(test_size * len(self))
+            if not 0 < n_test < len(self):
+                raise DataError(f"A test share of {test_size:g} of {len(self)} observation(s) leaves one part empty.")
+            chosen = np.zeros(len(self), dtype=bool)
+            chosen[draws.permutation(len(self))[:n_test]] = True
+        else:
+            chosen = held_out_of_each(self.rows.indptr, None if by == "leave_one_out" else test_size, draws)
+        return self.subset(~chosen), self.subset(chosen)
+
+    def folds(self, k: int = 5, random_state: Any = None) -> Iterator[tuple[Observations, Observations]]:
+        """Yield k pairs (train, test) in which every entry is tested once."""
+        part = fold_numbers(len(self), k, random_state)
+        return ((self.subset(part != fold), self.subset(part == fold)) for fold in range(k))
+
+
+def _reopened(path: Path, fingerprint: str, names: tuple[Vocabulary, Vocabulary] | None) -> Observations:
+    table = open_table(path, verify=False, fingerprint=fingerprint)
+    users, items = names or (table.users, table.items)
+    return Observations(users, items, table.rows, table.scale, table.source, packed=table)
+
+
+def held_out_of_each(indptr: NDArray[np.int64], share: float | None, draws: Any) -> NDArray[np.bool_]:
+    """Choose a share of every row's entries at random, and never all; without a share one of each."""
+    counts = np.diff(indptr)
+    wanted = np.minimum(1 if share is None else np.round(share * counts), counts - 1).clip(0)
+    if not wanted.any():
+        raise DataError("No user has enough observations to hold some out and keep others; the test part is empty.")
+    owner = np.repeat(np.arange(counts.size), counts)
+    # In each row the entries that come last in this order are held out.
+    order = np.lexsort((draws.random(owner.size), owner))
+    place = np.empty(owner.size, dtype=np.int64)
+    place[order] = np.arange(owner.size)
+    chosen: NDArray[np.bool_] = indptr[1:][owner] - place <= wanted[owner]
+    return chosen
+
+
+def check_share(test_size: Any) -> None:
+    """Refuse what is no share of the entries."""
+    if not isinstance(test_size, numbers.Real) or not 0.0 < float(test_size) < 1.0:
+        raise ParameterError(f"test_size must be a share between 0 and 1, got {test_size!r}.")
+
+
+def fold_numbers(n: int, k: int, random_state: Any) -> NDArray[Any]:
+    """Deal n entries into k random parts of nearly equal size; return each entry's part."""
+    if not isinstance(k, numbers.Integral) or k < 2:
+        raise ParameterError(f"k must be a whole number of at least 2, got {k!r}.")
+    if n < k:
+        raise DataError(f"{n} observation(s) cannot be dealt into {k} folds.")
+    part = np.empty(n, dtype=np.uint8 if k < 256 else np.int64)
+    part[generator(random_state).permutation(n)] = np.arange(n) % k
+    return part
+
+
+# --- arrays that people hand in ---------------------------------------------------------------------------------------
+
+
+def numbers_in(raw: Any, what: str, place: Place) -> Floats:
+    """Return a one-dimensional array of numbers, or of texts that are numbers or yes and no."""
+    array = one_dimensional(raw, f"The {what}s")
+    _refuse_kind(array, f"The {what}s")
+    if array.dtype.kind in "UTO" and any(isinstance(cell, str) for cell in array.tolist()):
+        try:
+            texts, codes = np.unique([str(cell) for cell in array.tolist()], return_inverse=True)
+            first = np.argsort([int(np.argmax(codes == k)) for k in range(texts.size)])
+            found = numbers_of([str(texts[k]) for k in first], Notation())
+            table = np.empty(texts.size)
+            table[first] = found.numbers
+            return table[codes]
+        except UnreadableError as error:
+            raise DataError(f"{place(int(np.argmax(codes == first[error.at])))}: {what} {error}") from None
+    try:
+        numbers_ = array.astype(np.float64, copy=False)
+    except (TypeError, ValueError):
+        at, cell = _first_no_number(array)
+        raise DataError(f"{place(at)}: {what} must be a number, got {cell!r}.") from None
+    if np.isnan(numbers_).any():
+        at = int(np.argmax(np.isnan(numbers_)))
+        raise DataError(f"{place(at)}: {what} must be finite, got {array[at]}.")
+    return numbers_
+
+
+def dense_of(raw: Any) -> Floats:
+    """Return a table as floats; NaN, None, masked cells and the empty cells of data frames become NaN.
+
+    Examples
+    --------
+    >>> dense_of(np.ma.masked_equal([[1, 9], [0, 1]], 9))
+    array([[ 1., nan],
+           [ 0.,  1.]])
+    """
+    if is_table(raw):
+        return _cells_of(raw)
+    expected = "Expected a table of numbers with one row per user and one column per item, and NaN for missing entries"
+    if raw is None or isinstance(raw, (str, bytes, Iterator, Mapping, set)) or np.isscalar(raw):
+        raise DataError(f"{expected}, got {'None' if raw is None else f'a {type(raw).__name__}'}.")
+    if isinstance(raw, np.ma.MaskedArray):
+        hidden = np.ma.getmaskarray(raw)
+        array = np.full(raw.shape, np.nan)
+        _refuse_kind(raw.data, "The cells of the table")
+        array[~hidden] = raw.data[~hidden].astype(np.float64)
+        return array
+    try:
+        cells = np.asarray(raw)
+        _refuse_kind(cells, "The cells of the table")
+        array = cells.astype(np.float64, copy=False)
+    except DataError:
+        raise
+    except (TypeError, ValueError) as error:
+        kind = NotNumbersError if isinstance(error, TypeError) else DataError
+        raise kind(f"{expected}: {str(error).rstrip('.')}.") from None
+    if array.ndim != 2:
+        raise DataError(f"Expected a two-dimensional array (users × items), got shape {array.shape}.")
+    return array
+
+
+def _cells_of(frame: Any) -> Floats:
+    """Return the cells of a wide frame of numbers."""
+    source, columns = columns_of(frame)
+    array = np.full((len(columns[0]) if columns else 0, len(columns)), np.nan)
+    for at, (name, column) in enumerate(zip(source.names, columns, strict=True)):
+        try:
+            array[:, at] = pa.array(column, pa.float64(), from_pandas=True).to_numpy(zero_copy_only=False)
+        except (pa.ArrowException, TypeError, ValueError):
+            cell = next(
+                cell for cell in column if isinstance(cell, str) or not isinstance(cell, (numbers.Real, type(None)))
+            )
+            raise NotNumbersError(
+                f"Expected a table of numbers; column {name!r} holds {cell!r}. kolmogorov.read_ratings(df, wide=True) "
+                "takes the first column, or an index of texts, for the users, and reads words such as yes and no."
+            ) from None
+    return array
+
+
+def _refuse_kind(array: NDArray[Any], what: str) -> None:
+    kinds = {"c": "complex ones (Complex data not supported)", "m": "durations", "M": "dates", "V": "records"}
+    if array.dtype.kind in kinds:
+        raise DataError(f"{what} must be real numbers, got {kinds[array.dtype.kind]}.")
+
+
+def _first_no_number(array: NDArray[Any]) -> tuple[int, Any]:
+    for position, cell in enumerate(array.ravel().tolist()):
+        try:
+            float(cell)
+        except (TypeError, ValueError):
+            return position, cell
+    return 0, None
+
+
+def read(source: Any, told: Reading) -> Observations:
+    """Read sources as told."""
+    frame = is_table(source) or (isinstance(source, (list, tuple)) and any(map(is_table, source)))
+    found = sources_of(source, sep=told.sep, encoding=told.encoding)
+    return Observations.of_table(gathered(found, told, frame=frame), told)

@@ -1,0 +1,377 @@
+"""Packed tables: a folder of Arrow files with the entries in both orders, mapped into memory instead of read.
+
+::
+
+    table.json                 sizes, scale, what was understood, a digest of everything a fit depends on
+    users.arrow, items.arrow   ids, and titles if there are any
+    rows.arrow, columns.arrow  indices, values and maybe weights, in one batch each
+    rows_ends.arrow, columns_ends.arrow    where each row begins
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import secrets
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import ipc
+
+from kolmogorov._support.invariants import check_between, check_indices, check_indptr
+from kolmogorov._support.seeds import mixed
+from kolmogorov._support.typing import Floats
+from kolmogorov.data.provenance import Provenance
+from kolmogorov.data.scale import LARGEST_WEIGHT, LEAST_WEIGHT, Scale
+from kolmogorov.data.view import View, counting_order, fingerprint_of
+from kolmogorov.data.vocabulary import Vocabulary
+from kolmogorov.errors import FileFormatError, FileWriteError, InvariantError, KolmogorovError
+
+_TYPES: dict[str, tuple[pa.DataType, Any]] = {
+    "indptr": (pa.int64(), np.int64),
+    "indices": (pa.int32(), np.int32),
+    "values": (pa.float64(), np.float64),
+    "weights": (pa.float64(), np.float64),
+}
+#: What `table.json` says, by type.
+_FIELDS: dict[str, type] = {"n_users": int, "n_items": int, "n_entries": int, "binary": bool, "fingerprint": str}
+
+
+class MappedView(View):
+    """A view whose entries lie in a mapped file; pages that were read can be let go again."""
+
+    def __init__(self, path: Path, mapping: mmap.mmap, indptr: NDArray[np.int64], parts: Mapping[str, Any]) -> None:
+        super().__init__(indptr, **{name: parts.get(name, np.empty(0)) for name in ("indices", "values", "weights")})
+        start = np.frombuffer(mapping, np.uint8).ctypes.data
+        offsets = {name: array.ctypes.data - start for name, array in parts.items()}
+        if any(not 0 <= offset <= len(mapping) for offset in offsets.values()):
+            raise InvariantError("its arrays are compressed")
+        self.__dict__.update(_path=path, _mapping=mapping, _offsets=offsets)
+
+    _path: Path
+    _mapping: mmap.mmap
+    _offsets: dict[str, int]
+
+    def check_intact(self) -> None:
+        """Raise where the file has another size than when it was opened: reading past its end would end the process."""
+        if self._mapping.size() != len(self._mapping):
+            raise FileFormatError(
+                f"{self._path} was {len(self._mapping)} bytes long when it was opened and is {self._mapping.size()} now. "
+                "Do not change tables that are in use; pack to another name, or open it again."
+            )
+
+    def blocks(self, entries: int | None = None) -> Iterator[tuple[int, int]]:
+        """Yield ranges of rows; before each the file is looked at."""
+        for first, last in super().blocks(entries):
+            self.check_intact()
+            yield first, last
+
+    def forget(self, first: int, last: int) -> None:
+        """Give back the memory behind the entries of some rows; they are read again when they are needed again."""
+        start, end = int(self.indptr[first]), int(self.indptr[last])
+        if not hasattr(mmap, "MADV_DONTNEED") or end <= start:
+            return
+        for name, offset in self._offsets.items():
+            size: int = getattr(self, name).itemsize
+            low = (offset + start * size) // mmap.PAGESIZE * mmap.PAGESIZE
+            self._mapping.madvise(mmap.MADV_DONTNEED, low, offset + end * size - low)
+
+
+@dataclass(frozen=True, eq=False)
+class PackedTable:
+    """A packed table, mapped: where it lies, and its parts."""
+
+    path: Path
+    users: Vocabulary
+    items: Vocabulary
+    rows: View
+    columns: View
+    scale: Scale
+    source: Provenance | None
+    binary: bool
+    #: Digest of everything a fit depends on; workers and checkpoints know a table by it.
+    fingerprint: str
+
+
+def is_table(path: Any) -> bool:
+    """Tell the folder of a packed table."""
+    try:
+        return (Path(path) / "table.json").is_file()
+    except (OSError, ValueError):
+        return False
+
+
+# --- writing --------------------------------------------------------------------------------------------------------
+
+
+def write_table(
+    out: Any, users: Vocabulary, items: Vocabulary, rows: View, scale: Scale, source: Provenance | None
+) -> None:
+    """Write a table; it takes its name when it is whole. What is mapped already is never in memory as a whole."""
+    target = Path(out)
+    if target.exists() and not is_table(target):
+        raise FileWriteError(f"{out} exists and is not a packed table. Choose another name.")
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as error:
+        raise FileWriteError(f"{out} cannot be written: {error.strerror}.") from None
+    try:
+        _fill(folder, users, items, rows, scale, source)
+        os.chmod(folder, 0o755)
+        if target.exists():
+            old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+            os.replace(target, old)
+            os.replace(folder, target)
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            os.replace(folder, target)
+    except OSError as error:
+        raise FileWriteError(f"{out} cannot be written: {error.strerror or error}.") from None
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _fill(folder: Path, users: Vocabulary, items: Vocabulary, rows: View, scale: Scale, source: Any) -> None:
+    for name, vocabulary in (("users", users), ("items", items)):
+        titles = {} if vocabulary.labels is None else {"title": vocabulary.labels.tolist()}
+        _write(folder / f"{name}.arrow", {"id": vocabulary.ids.tolist(), **titles})
+    _write_view(folder, "rows", rows)
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        _write_view(folder, "columns", _transposed(rows, len(items), Path(scratch)))
+    about = {
+        "n_users": len(users),
+        "n_items": len(items),
+        "n_entries": int(rows.indptr[-1]),
+        "scale": asdict(scale),
+        "binary": rows.is_binary(),
+        "fingerprint": fingerprint_of(len(users), len(items), scale, rows.digests()),
+        "source": None if source is None else source.to_dict(),
+    }
+    (folder / "table.json").write_text(json.dumps(about), encoding="utf-8")
+
+
+def _write_view(folder: Path, name: str, view: View) -> None:
+    _write(folder / f"{name}_ends.arrow", {"indptr": view.indptr})
+    weights = {"weights": view.weights} if view.weights.size else {}
+    _write(folder / f"{name}.arrow", {"indices": view.indices, "values": view.values, **weights})
+
+
+def _write(path: Path, columns: Mapping[str, Any]) -> None:
+    """Write columns in one batch; an array that is mapped is not copied on its way."""
+    arrays = []
+    for name, column in columns.items():
+        if name not in _TYPES:
+            arrays.append(pa.array(column, pa.large_string()))
+            continue
+        kind, dtype = _TYPES[name]
+        array = np.ascontiguousarray(column, dtype=dtype)
+        arrays.append(pa.Array.from_buffers(kind, array.size, [None, pa.py_buffer(array)]))
+    batch = pa.RecordBatch.from_arrays(arrays, names=list(columns))
+    with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+
+
+def _scratch(folder: Path, n: int, *, weighted: bool) -> dict[str, Any]:
+    """Make room on disk for so many entries."""
+    names = ("indices", "values", "weights") if weighted else ("indices", "values")
+    found = {name: np.memmap(folder / name, _TYPES[name][1], "w+", shape=(max(n, 1),))[:n] for name in names}
+    return {"weights": np.empty(0), **found}
+
+
+def _transposed(rows: View, n_items: int, scratch: Path) -> View:
+    """Order the entries by items on disk, block by block: each entry goes behind those that its item has already."""
+    n = int(rows.indptr[-1])
+    parts = _scratch(scratch, n, weighted=bool(rows.weights.size))
+    counts = np.zeros(n_items, dtype=np.int64)
+    for first, last in rows.blocks():
+        counts += np.bincount(rows.indices[rows.indptr[first] : rows.indptr[last]], minlength=n_items)
+    indptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    filled = indptr[:-1].copy()
+    for first, last in rows.blocks():
+        block = slice(rows.indptr[first], rows.indptr[last])
+        order = counting_order(rows.indices[block], n_items)
+        items = rows.indices[block][order]
+        here = np.bincount(items, minlength=n_items)
+        places = np.arange(items.size) + np.repeat(filled - (np.cumsum(here) - here), here)
+        parts["indices"][places] = rows.owners(first, last)[order]
+        parts["values"][places] = rows.values[block][order]
+        if rows.weights.size:
+            parts["weights"][places] = rows.weights[block][order]
+        filled += here
+        rows.forget(first, last)
+    return View(indptr, **parts)
+
+
+def packed_subset(table: PackedTable, chosen: NDArray[np.bool_]) -> PackedTable:
+    """Write the chosen entries to another table in a temporary folder, which goes when nobody uses it any more."""
+    folder = Path(tempfile.mkdtemp(prefix="kolmogorov-"))
+    try:
+        with tempfile.TemporaryDirectory(dir=folder) as scratch:
+            rows, n = table.rows, int(chosen.sum())
+            parts = _scratch(Path(scratch), n, weighted=bool(rows.weights.size))
+            counts, done = np.zeros(rows.indptr.size, dtype=np.int64), 0
+            for first, last in rows.blocks():
+                block = slice(rows.indptr[first], rows.indptr[last])
+                mask = chosen[block]
+                kept = np.concatenate(([0], np.cumsum(mask)))
+                counts[first + 1 : last + 1] = np.diff(kept[rows.indptr[first : last + 1] - rows.indptr[first]])
+                for name in ("indices", "values", *(("weights",) if rows.weights.size else ())):
+                    parts[name][done : done + kept[-1]] = getattr(rows, name)[block][mask]
+                done += int(kept[-1])
+                rows.forget(first, last)
+            view = View(np.cumsum(counts), **parts)
+            _fill(folder, table.users, table.items, view, table.scale, table.source)
+        found = open_table(folder, verify=False)
+    except BaseException as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, OSError):
+            reason = f"{error.strerror or error}. TMPDIR names another directory"
+            raise FileWriteError(f"A part of the table cannot be written to {folder}: {reason}.") from None
+        raise
+    weakref.finalize(found, _deleted, folder, os.getpid())
+    return found
+
+
+def _deleted(folder: Path, owner: int) -> None:
+    """Delete a temporary table; a forked process leaves its parent's alone."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+# --- reading --------------------------------------------------------------------------------------------------------
+
+
+def open_table(path: Any, verify: bool = True, fingerprint: str | None = None) -> PackedTable:
+    """Map a packed table; see `Observations.open`. Where a fingerprint is given, no other table will do."""
+    if not is_table(path):
+        raise FileFormatError(f"{path} is not a packed table. Make one with kolmogorov.pack.")
+    folder = Path(path).absolute()
+    try:
+        about = _about(folder)
+        if fingerprint is not None and about["fingerprint"] != fingerprint:
+            raise FileFormatError(f"{path} is another table than the one that was opened.")
+        users, items = (_vocabulary(folder, name, about[f"n_{name}"]) for name in ("users", "items"))
+        sizes = about["n_users"], about["n_items"]
+        rows = _view(folder, "rows", sizes, about["n_entries"], numbers=verify)
+        columns = _view(folder, "columns", sizes[::-1], about["n_entries"], numbers=verify)
+        scale = Scale(*(about["scale"][name] for name in ("minimum", "maximum")))
+        if verify:
+            if fingerprint_of(*sizes, scale, rows.digests()) != about["fingerprint"]:
+                raise InvariantError("its fingerprint does not match")
+            _check_same_entries(rows, columns)
+            # Models choose their likelihood by it.
+            if rows.is_binary() != about["binary"]:
+                raise InvariantError("what it says of its values is not true")
+        source = None if about["source"] is None else Provenance.from_dict(about["source"])
+        return PackedTable(folder, users, items, rows, columns, scale, source, about["binary"], about["fingerprint"])
+    except FileFormatError:
+        raise
+    except (KolmogorovError, pa.ArrowException, ValueError, KeyError, TypeError, OSError, RecursionError) as error:
+        raise FileFormatError(f"{path} is not a packed table that can be used: {str(error).rstrip('.')}.") from None
+
+
+def read_rows(path: Any, fingerprint: str, first: int, last: int) -> tuple[View, int]:
+    """Read some users' rows of a packed table into memory, and say how many items there are."""
+    folder = Path(path)
+    about = _about(folder)
+    if about["fingerprint"] != fingerprint:
+        raise FileFormatError(f"{path} is another table than the one that was opened.")
+    mapped = _view(folder, "rows", (about["n_users"], about["n_items"]), about["n_entries"], checked=False)
+    found = mapped.cut(first, last)
+    found.validate(last - first, about["n_items"])
+    return found, about["n_items"]
+
+
+def _about(folder: Path) -> dict[str, Any]:
+    about = json.loads((folder / "table.json").read_text(encoding="utf-8"))
+    for name, kind in _FIELDS.items():
+        if type(about[name]) is not kind:
+            raise InvariantError(f"its {name} is no {kind.__name__}")
+    if not all(type(about["scale"][end]) in (int, float) for end in ("minimum", "maximum")):
+        raise InvariantError("its scale is not valid")
+    return dict(about)
+
+
+def _batch(path: Path, columns: tuple[str, ...], n: int) -> tuple[mmap.mmap, pa.RecordBatch]:
+    """Map a file of one batch that has these columns, of which the last may be absent."""
+    with open(path, "rb") as stream:
+        mapping = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+    reader = ipc.open_file(pa.BufferReader(pa.py_buffer(mapping)))
+    if reader.num_record_batches != 1 or tuple(reader.schema.names) not in (columns, columns[:-1]):
+        raise InvariantError(f"{path.name} has other columns")
+    batch = reader.get_batch(0)
+    batch.validate(full=True)
+    if batch.num_rows != n or any(column.null_count for column in batch.columns):
+        raise InvariantError(f"{path.name} does not have {n:,} rows")
+    return mapping, batch
+
+
+def _view(
+    folder: Path, name: str, sizes: tuple[int, int], n: int, *, numbers: bool = False, checked: bool = True
+) -> MappedView:
+    """Map one order; kernels do not check bounds, so indices are looked at unless only a part is used."""
+    _, ends = _batch(folder / f"{name}_ends.arrow", ("indptr", "none"), sizes[0] + 1)
+    mapping, batch = _batch(folder / f"{name}.arrow", ("indices", "values", "weights"), n)
+    for field in (*ends.schema, *batch.schema):
+        if field.type != _TYPES[field.name][0]:
+            raise InvariantError(f"{field.name} is of the type {field.type}")
+    indptr = ends.column(0).to_numpy(zero_copy_only=False).copy()
+    check_indptr(f"{name}_ends", indptr, n)
+    parts = {field: batch.column(field).to_numpy() for field in batch.schema.names}
+    view = MappedView(folder / f"{name}.arrow", mapping, indptr, parts)
+    for first, last in view.blocks() if checked else ():
+        part = slice(int(indptr[first]), int(indptr[last]))
+        check_indices(f"{name}.indices", indptr[first : last + 1] - indptr[first], view.indices[part], sizes[1])
+        if numbers:
+            check_between(f"{name}.values", view.values[part], 0.0, 1.0)
+            if view.weights.size:
+                check_between(f"{name}.weights", view.weights[part], LEAST_WEIGHT, LARGEST_WEIGHT)
+        view.forget(first, last)
+    return view
+
+
+def _vocabulary(folder: Path, name: str, n: int) -> Vocabulary:
+    _, batch = _batch(folder / f"{name}.arrow", ("id", "title"), n)
+    columns = [column.cast(pa.string()).to_pylist() for column in batch.columns]
+    if len(set(columns[0])) != n:
+        raise InvariantError(f"the ids of the {name} are not distinct")
+    return Vocabulary(*columns)
+
+
+def _check_same_entries(rows: View, columns: View) -> None:
+    """Check that both orders hold the same entries: sums over a keyed hash of each, whatever the order.
+
+    The key is new for every check, so nobody can choose entries that collide.
+    """
+    key = np.frombuffer(secrets.token_bytes(32), dtype=np.uint64)
+    if _digest(rows, key, by_users=True) != _digest(columns, key, by_users=False):
+        raise InvariantError("the entries by items are not those by users")
+
+
+def _digest(view: View, key: NDArray[np.uint64], *, by_users: bool) -> int:
+    """Sum up, modulo 2**64, a hash of every (user, item, value, weight)."""
+    total = 0
+    for first, last in view.blocks():
+        part = slice(int(view.indptr[first]), int(view.indptr[last]))
+        own, partner = view.owners(first, last).astype(np.uint64), view.indices[part].astype(np.uint64)
+        hashed = mixed((own if by_users else partner) ^ key[0])
+        hashed = mixed((hashed + (partner if by_users else own)) ^ key[1])
+        for number, array in enumerate((view.values, view.weights), start=2):
+            if array.size:
+                hashed = mixed((hashed + _bits(array[part])) ^ key[number])
+        total = (total + int(hashed.sum())) % 2**64
+        view.forget(first, last)
+    return total
+
+
+def _bits(values: Floats) -> NDArray[np.uint64]:
+    return values.view(np.uint64)

@@ -1,1 +1,0 @@
-"""Tables larger than memory: one mapped file, sorting on disk, shards for a cluster."""

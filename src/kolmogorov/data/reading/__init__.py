@@ -1,1 +1,0 @@
-"""From what people have (text, frames, arrays) to entries of a table."""

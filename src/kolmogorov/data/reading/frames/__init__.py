@@ -1,1 +1,0 @@
-"""Data frames, arrays and Arrow streams as sources."""

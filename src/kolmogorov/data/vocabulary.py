@@ -1,0 +1,293 @@
+"""Ids to row numbers and back. An id is a text; what is handed in is looked up by its text."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Set
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kolmogorov._support.typing import Ids, Rows
+from kolmogorov.data.scale import Place
+from kolmogorov.errors import DataError, UnknownIdError
+
+#: Texts that are looked at for one like a wrong id, and those among them that are compared letter by letter: a million
+#: take half a second, and people do not wait for longer.
+_MOST_TEXTS, _MOST_COMPARED = 1_000_000, 3_000
+
+
+class Coder(dict[Any, int]):
+    """Numbers for distinct cells, by first appearance, at the speed of a dictionary's own code."""
+
+    def __missing__(self, cell: Any) -> int:
+        self[cell] = number = len(self)
+        return number
+
+
+def id_text(cell: Any) -> str | None:
+    """Return an id as text, or None where it cannot be one.
+
+    Examples
+    --------
+    >>> id_text(196), id_text(196.0), id_text(" 0196 "), id_text(19.6), id_text(True)
+    ('196', '196', '0196', None, None)
+    """
+    if isinstance(cell, str):
+        return cell.strip()
+    if isinstance(cell, (float, np.floating)):
+        whole = float(cell).is_integer() and abs(cell) <= 2.0**53
+        return str(int(cell)) if whole else None
+    whole = isinstance(cell, (int, np.integer)) and not isinstance(cell, (bool, np.bool_))
+    return str(int(cell)) if whole else None
+
+
+def in_array(position: int) -> str:
+    """Word the place of an entry of an array."""
+    return f"entry {position}"
+
+
+def one_dimensional(raw: Any, what: str) -> NDArray[Any]:
+    """Return what people hand in for one column as an array; what is no sequence of cells is a sentence."""
+    if raw is None or isinstance(raw, (str, bytes, Iterator, Mapping, Set)) or np.isscalar(raw):
+        hint = ", which can be read once only. Make a list of it first" if isinstance(raw, Iterator) else ""
+        came = "None" if raw is None else f"a {type(raw).__name__}{hint}"
+        raise DataError(f"{what} must form a one-dimensional array, got {came}.")
+    if isinstance(raw, np.ma.MaskedArray) and np.ma.getmaskarray(raw).any():
+        first = int(np.argmax(np.ma.getmaskarray(raw)))
+        raise DataError(f"entry {first}: this entry of the {what} is masked, which means missing. Drop such entries.")
+    try:
+        array = np.asarray(raw)
+        if array.dtype.kind == "U" and isinstance(raw, (list, tuple)):
+            # NumPy has made texts of numbers among them, and cut off NUL characters at their ends.
+            array = np.array(raw, dtype=object)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise DataError(f"{what} must form a one-dimensional array: {str(error).rstrip('.')}.") from None
+    if array.ndim != 1:
+        raise DataError(f"{what} must form a one-dimensional array, got shape {array.shape}.")
+    return array
+
+
+def coded(raw: Any, what: str = "id", place: Place = in_array) -> tuple[list[str], Rows]:
+    """Return the distinct texts of an array-like of ids, and which of them each entry is."""
+    array = one_dimensional(raw, f"{what} ids")
+    if array.dtype.kind in "iu":
+        cells, codes = np.unique(array, return_inverse=True)
+        return list(map(str, cells.tolist())), codes.astype(np.int64, copy=False)
+    coder = Coder()
+    try:
+        codes = np.fromiter(map(coder.__getitem__, array.tolist()), np.int64, array.size)
+        texts = [id_text(cell) for cell in coder]
+    except TypeError:
+        texts, codes = [None], np.zeros(array.size, dtype=np.int64)
+    if None in texts:
+        at = int(np.argmax(codes == texts.index(None)))
+        raise DataError(f"{place(at)}: {what} ids must be texts or whole numbers, got {array[at]!r}.")
+    merged = Coder()
+    number = np.fromiter(map(merged.__getitem__, texts), np.int64, len(texts))
+    return list(merged), number[codes]
+
+
+def in_order(texts: Iterable[str]) -> list[str]:
+    """Return distinct ids in their order: as numbers go where all are whole numbers, otherwise as texts do.
+
+    Examples
+    --------
+    >>> in_order(["10", "9"]), in_order(["10", "9", "a"])
+    (['9', '10'], ['10', '9', 'a'])
+    """
+    found = set(texts)
+    return sorted(found, key=int) if all(map(is_whole, found)) else sorted(found)
+
+
+def is_whole(text: str) -> bool:
+    """Tell a whole number as it is usually written."""
+    digits = text.removeprefix("-")
+    return digits.isascii() and digits.isdigit() and len(digits) < 19 and (text == "0" or digits[0] != "0")
+
+
+class Vocabulary:
+    """The ids of one side of a table.
+
+    Parameters
+    ----------
+    ids : sequence of str
+        Distinct.
+    labels : sequence of str, optional
+        A title for each id, shown to people beside it.
+
+    Examples
+    --------
+    >>> films = Vocabulary.of(["alien", "brazil"])
+    >>> films.encode(["brazil", "casablanca"]).tolist()
+    [1, -1]
+    >>> Vocabulary.of([10, 9]).ids.tolist()
+    ['9', '10']
+    """
+
+    def __init__(self, ids: Iterable[str], labels: Iterable[str] | None = None) -> None:
+        self.ids: Ids = _objects(ids)
+        self.labels: NDArray[Any] | None = None
+        if labels is not None:
+            self.labels = _objects(str(label) for label in labels)
+            if len(self.labels) != len(self.ids):
+                raise DataError(f"There are {len(self.ids)} ids but {len(self.labels)} labels.")
+
+    @classmethod
+    def of(cls, raw: Any, what: str = "id") -> Vocabulary:
+        """Collect the distinct ids of an array-like."""
+        return cls(in_order(coded(raw, what)[0]))
+
+    @classmethod
+    def index(cls, raw: Any, what: str = "id", place: Place = in_array) -> tuple[Vocabulary, Rows]:
+        """Collect the distinct ids of an array-like, and give each entry's row number."""
+        texts, codes = coded(raw, what, place)
+        found = cls(in_order(texts))
+        return found, found.rows_of(texts)[codes]
+
+    @classmethod
+    def range(cls, size: int) -> Vocabulary:
+        """Number the rows "0", "1", "2", ..."""
+        return cls(map(str, range(size)))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __eq__(self, other: object) -> bool:
+        return np.array_equal(self.ids, other.ids) if isinstance(other, Vocabulary) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(repr(i) for i in self.ids[:3].tolist())
+        return f"Vocabulary({len(self)} ids: {shown}{', ...' if len(self) > 3 else ''})"
+
+    @property
+    def are_names(self) -> bool:
+        """Whether rows are called something that says more than a number."""
+        return self.labels is not None or not all(map(is_whole, self.ids.tolist()))
+
+    def rows_of(self, texts: Iterable[str]) -> Rows:
+        """Return the row number of each text, -1 where it is unknown."""
+        return np.array([self._row_of.get(text, -1) for text in texts], dtype=np.int64)
+
+    def encode(self, raw: Any, what: str = "id") -> Rows:
+        """Return each id's row number, -1 where it is unknown."""
+        texts, codes = coded(raw, what)
+        return self.rows_of(texts)[codes]
+
+    def parse(self, text: str) -> str:
+        """Read what was typed: an id, or the title of one."""
+        if text in self._row_of or self.labels is None:
+            return text
+        found = self.titled(text)
+        if len(found) > 1:
+            raise UnknownIdError(f"Several ids have the title {text!r}: {', '.join(found)}. Give the id.")
+        return found[0] if found else text
+
+    def titled(self, title: str) -> list[str]:
+        """Return the ids that have a title."""
+        return [self.ids.item(row) for row in self._rows_titled.get(title, ())]
+
+    def translate(self, other: Vocabulary) -> Rows:
+        """Return this vocabulary's row number of each id of another, -1 where it has none."""
+        return np.arange(len(self)) if other is self else self.rows_of(other.ids.tolist())
+
+    def name(self, row: int) -> str:
+        """Return what to call a row in front of people: its title, or its id."""
+        return str(self.ids[row] if self.labels is None else self.labels[row])
+
+    def with_labels(self, labels: Mapping[str, str]) -> Vocabulary:
+        """Return the same ids with titles; an id without one is its own title."""
+        return Vocabulary(self.ids, [labels.get(i, i) for i in self.ids.tolist()])
+
+    def chosen(self, rows: Any) -> Vocabulary:
+        """Return the ids of some rows, by mask or position, with their titles."""
+        return Vocabulary(self.ids[rows], None if self.labels is None else self.labels[rows])
+
+    def suggestion(self, wrong: Any) -> str:
+        """Return a sentence, with a blank before it, that names ids or titles like a wrong id; maybe nothing.
+
+        Examples
+        --------
+        >>> Vocabulary.of(["dolphin", "lion"]).suggestion("Dolfin"), Vocabulary.of([3, 8, 12]).suggestion(9)
+        (" Did you mean 'dolphin'?", ' The nearest ids are 8 and 12.')
+        """
+        text = id_text(wrong) or str(wrong)
+        if is_whole(text) and len(self) and all(map(is_whole, self.ids[:_MOST_COMPARED])):
+            numbers = np.array([int(i) for i in self.ids.tolist() if is_whole(i)])
+            place = int(np.searchsorted(numbers, int(text)))
+            near = [str(number) for number in numbers[max(place - 1, 0) : place + 1].tolist()]
+            return f" The nearest id is {near[0]}." if len(near) == 1 else f" The nearest ids are {' and '.join(near)}."
+        found = {repr(self.ids[row]): None for row in _similar(self.ids, text)}
+        if self.labels is not None:
+            rows = _similar(self.labels, text)
+            found |= {f"{self.ids.item(row)!r} (titled {str(self.labels[row])!r})": None for row in rows}
+        return f" Did you mean {' or '.join(list(found)[:3])}?" if found else ""
+
+    def arrays(self, side: str) -> dict[str, NDArray[Any]]:
+        """Return ids and titles as arrays for a file, under names that begin with `side`: bytes, and where each ends."""
+        arrays = _bytes_of(f"{side}_ids", self.ids)
+        return arrays if self.labels is None else arrays | _bytes_of(f"{side}_labels", self.labels)
+
+    @classmethod
+    def from_arrays(cls, side: str, arrays: Mapping[str, NDArray[Any]]) -> Vocabulary:
+        """Undo `arrays`; what does not form a vocabulary is a ValueError or a KeyError."""
+        ids = _texts_of(f"{side}_ids", arrays)
+        if len(set(ids)) != len(ids):
+            raise ValueError(f"the ids of the {side} are not distinct")
+        return cls(ids, _texts_of(f"{side}_labels", arrays) if f"{side}_labels_ends" in arrays else None)
+
+    @cached_property
+    def _rows_titled(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for row, label in enumerate(() if self.labels is None else self.labels.tolist()):
+            found.setdefault(label, []).append(row)
+        return found
+
+    @cached_property
+    def _row_of(self) -> dict[str, int]:
+        return {text: row for row, text in enumerate(self.ids.tolist())}
+
+
+def _objects(texts: Iterable[str]) -> NDArray[Any]:
+    found = list(texts)
+    array = np.empty(len(found), dtype=object)
+    array[:] = found
+    array.setflags(write=False)
+    return array
+
+
+def _bytes_of(name: str, texts: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts.tolist()]
+    ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
+    return {f"{name}_ends": ends, f"{name}_bytes": np.frombuffer(b"".join(encoded), dtype=np.uint8)}
+
+
+def _texts_of(name: str, arrays: Mapping[str, NDArray[Any]]) -> list[str]:
+    content, ends = arrays[f"{name}_bytes"].tobytes(), arrays[f"{name}_ends"].tolist()
+    starts = [0, *ends[:-1]]
+    if any(end < start for start, end in zip(starts, ends, strict=True)) or (ends[-1] if ends else 0) != len(content):
+        raise ValueError("its texts do not belong together")
+    return [content[a:b].decode("utf-8", "surrogatepass") for a, b in zip(starts, ends, strict=True)]
+
+
+def _similar(texts: NDArray[Any], wrong: str) -> list[int]:
+    """Return the rows of texts that contain the wrong one, or that differ from it by little, best first."""
+    sought = wrong.strip().casefold()
+    folded = [text.casefold() for text in texts[:_MOST_TEXTS].tolist()]
+    if not sought or sought in folded:
+        return [row for row, text in enumerate(folded) if text == sought and sought][:3]
+    # Of many texts only those that begin alike for longest are compared letter by letter.
+    pool, length = folded, 1
+    while len(pool) > _MOST_COMPARED and length <= len(sought):
+        narrower = [text for text in pool if text.startswith(sought[:length])]
+        pool, length = narrower or pool[:_MOST_COMPARED], length + 1
+    close = difflib.get_close_matches(sought, pool[:_MOST_COMPARED], n=3, cutoff=0.65)
+    contain = [text for text in folded if sought in text][:3] if len(sought) > 2 else []
+    rows: dict[str, int] = {}
+    for row, text in enumerate(folded):
+        rows.setdefault(text, row)
+    return [rows[text] for text in dict.fromkeys([*close, *contain])]
