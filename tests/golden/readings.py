@@ -103,7 +103,7 @@ FILES = {
     "exponents.csv": ("user,item,rating\nann,tea,1e0\nann,rum,2.5E-1\nbob,tea,.5\n", {}),
     "mean_of_two.csv": (LONG + "ann,tea,3\n", {"duplicates": "mean"}),
     "last_of_two.csv": (LONG + "ann,tea,3\n", {"duplicates": "last"}),
-    "clicks.csv": ("user,item\nann,tea\nann,rum\nbob,tea\nann,tea\n", {"only_yes": True}),
+    "clicks.csv": ("user,item\nann,tea\nann,rum\nbob,tea\nann,tea\n", {"implicit": True}),
     "wide.csv": (WIDE, {"wide": True}),
     "wide_comma.csv": ("person;tea;coffee;water\nann;3,5;;5\nbob;;1,5;4\n", {"wide": True, "maximum": 5}),
     "wide_ignored.csv": ("person,Age,tea,rum\nann,34,5,1\nbob,61,4,2\n", {"wide": True, "ignore": "Age"}),
