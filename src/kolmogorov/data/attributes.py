@@ -422,7 +422,7 @@ class Attributes:
         known = f"{int(self.known.sum()):,} of {len(self.known):,} {side}"
         found = [f"Attributes of {known}, ids in {self.id_name!r}: {read}."]
         if self.left_out:
-            found.append(f"Columns of {side} that are left out: {_listed(self.left_out)}.")
+            found.append(f"Columns of {side} that are left out: {_why(self.left_out)}.")
         if self.n_ignored:
             rows = "1 row is of an id" if self.n_ignored == 1 else f"{self.n_ignored:,} rows are of ids"
             found.append(f"{rows} of {side} that the table does not have, and ignored.")
@@ -510,7 +510,7 @@ def read_attributes(raw: Any, ids: Vocabulary, side: Side, *, tell: bool = True)
     known[rows[here]] = True
     found = Attributes(tuple(columns), _beside(blocks, len(ids)), known, int((~here).sum()), left_out, id_name)
     if not columns:
-        why = _listed(left_out)
+        why = _why(left_out)
         raise DataError(f"No column of {side!r} can be used{f': {why}' if why else ': there is only one'}.")
     if tell:
         _tell(found, side)
@@ -558,7 +558,7 @@ def _tell(found: Attributes, side: Side) -> None:
     first, *others = found.lines(side)
     notice(first)
     if found.left_out:
-        warn(f"Columns of {side!r} that are left out: {_listed(found.left_out)}.", KolmogorovWarning)
+        warn(f"Columns of {side!r} that are left out: {_why(found.left_out)}.", KolmogorovWarning)
     if found.n_ignored:
         notice(others[-1])
 
@@ -577,5 +577,5 @@ def _warn_of_strange_cells(columns: tuple[Attribute, ...], sheet: dict[str, list
         warn(f"Cells of {side!r} that say nothing to the model: {', '.join(said)}.", KolmogorovWarning)
 
 
-def _listed(left_out: dict[str, str]) -> str:
+def _why(left_out: dict[str, str]) -> str:
     return ", ".join(f"{name!r} ({why})" for name, why in left_out.items())

@@ -570,7 +570,8 @@ def dense_of(raw: Any) -> Floats:
 
 def _cells_of(frame: Any) -> Floats:
     """Return the cells of a wide frame of numbers."""
-    source, columns = columns_of(frame)
+    # The labels of rows are no cells.
+    source, columns = columns_of(frame.reset_index(drop=True) if hasattr(frame, "reset_index") else frame)
     array = np.full((len(columns[0]) if columns else 0, len(columns)), np.nan)
     for at, (name, column) in enumerate(zip(source.names, columns, strict=True)):
         try:

@@ -449,6 +449,10 @@ def frame_source(frame: Any, name: str = "The table") -> ArrowSource | None:
         return None
     if hasattr(frame, "collect_schema") and hasattr(frame, "collect"):
         frame = frame.collect()
+    if hasattr(frame, "reset_index"):
+        # Of pandas' labels of rows, those with a name are a column.
+        labels = {name for name in frame.index.names if name is not None}
+        frame = frame.reset_index() if labels and not labels & set(frame.columns) else frame
     try:
         reader = pa.RecordBatchReader.from_stream(frame)
         first = next(reader, None)

@@ -164,7 +164,7 @@ class Vocabulary:
         shown = ", ".join(repr(i) for i in self.ids[:3].tolist())
         return f"Vocabulary({len(self)} ids: {shown}{', ...' if len(self) > 3 else ''})"
 
-    @property
+    @cached_property
     def are_names(self) -> bool:
         """Whether rows are called something that says more than a number."""
         return self.labels is not None or not all(map(is_whole, self.ids.tolist()))
