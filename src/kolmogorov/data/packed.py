@@ -18,7 +18,9 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,8 @@ _TYPES: dict[str, tuple[pa.DataType, Any]] = {
     "indices": (pa.int32(), np.int32),
     "values": (pa.float64(), np.float64),
     "weights": (pa.float64(), np.float64),
+    "id": (pa.large_string(), None),
+    "title": (pa.large_string(), None),
 }
 #: What `table.json` says, by type.
 _FIELDS: dict[str, type] = {"n_users": int, "n_items": int, "n_entries": int, "binary": bool, "fingerprint": str}
@@ -53,8 +57,8 @@ class MappedView(View):
         super().__init__(indptr, **{name: parts.get(name, np.empty(0)) for name in ("indices", "values", "weights")})
         start = np.frombuffer(mapping, np.uint8).ctypes.data
         offsets = {name: array.ctypes.data - start for name, array in parts.items()}
-        if any(not 0 <= offset <= len(mapping) for offset in offsets.values()):
-            raise InvariantError("its arrays are compressed")
+        if any(offset % 8 for offset in offsets.values()):
+            raise InvariantError(f"{path.name} is not aligned")
         self.__dict__.update(_path=path, _mapping=mapping, _offsets=offsets)
 
     _path: Path
@@ -65,8 +69,8 @@ class MappedView(View):
         """Raise where the file has another size than when it was opened: reading past its end would end the process."""
         if self._mapping.size() != len(self._mapping):
             raise FileFormatError(
-                f"{self._path} was {len(self._mapping)} bytes long when it was opened and is {self._mapping.size()} now. "
-                "Do not change tables that are in use; pack to another name, or open it again."
+                f"{self._path} was {len(self._mapping)} bytes long when it was opened and is {self._mapping.size()} "
+                "now. Do not change tables that are in use; pack to another name, or open it again."
             )
 
     def blocks(self, entries: int | None = None) -> Iterator[tuple[int, int]]:
@@ -106,38 +110,41 @@ def is_table(path: Any) -> bool:
     """Tell the folder of a packed table."""
     try:
         return (Path(path) / "table.json").is_file()
-    except (OSError, ValueError):
+    except (OSError, TypeError, ValueError):
         return False
 
 
 # --- writing --------------------------------------------------------------------------------------------------------
 
 
+def check_free(out: Any) -> None:
+    """Refuse a name that something else than a packed table has."""
+    if Path(out).exists() and not is_table(out):
+        raise FileWriteError(f"{out} exists and is not a packed table. Choose another name.")
+
+
 def write_table(
     out: Any, users: Vocabulary, items: Vocabulary, rows: View, scale: Scale, source: Provenance | None
 ) -> None:
     """Write a table; it takes its name when it is whole. What is mapped already is never in memory as a whole."""
+    check_free(out)
     target = Path(out)
-    if target.exists() and not is_table(target):
-        raise FileWriteError(f"{out} exists and is not a packed table. Choose another name.")
+    folder, old = (target.parent / f".{target.name}.{secrets.token_hex(4)}" for _ in range(2))
     try:
-        folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    except OSError as error:
-        raise FileWriteError(f"{out} cannot be written: {error.strerror}.") from None
-    try:
+        folder.mkdir()
         _fill(folder, users, items, rows, scale, source)
-        os.chmod(folder, 0o755)
         if target.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
             os.replace(target, old)
-            os.replace(folder, target)
-            shutil.rmtree(old, ignore_errors=True)
-        else:
-            os.replace(folder, target)
+        os.replace(folder, target)
     except OSError as error:
         raise FileWriteError(f"{out} cannot be written: {error.strerror or error}.") from None
+    except UnicodeEncodeError as error:
+        raise FileWriteError(f"{out} cannot be written: {error.object!r} is not valid text.") from None
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        if old.exists() and not target.exists():
+            os.replace(old, target)
+        for left in (folder, old):
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _fill(folder: Path, users: Vocabulary, items: Vocabulary, rows: View, scale: Scale, source: Any) -> None:
@@ -169,10 +176,10 @@ def _write(path: Path, columns: Mapping[str, Any]) -> None:
     """Write columns in one batch; an array that is mapped is not copied on its way."""
     arrays = []
     for name, column in columns.items():
-        if name not in _TYPES:
-            arrays.append(pa.array(column, pa.large_string()))
-            continue
         kind, dtype = _TYPES[name]
+        if dtype is None:
+            arrays.append(pa.array(column, kind))
+            continue
         array = np.ascontiguousarray(column, dtype=dtype)
         arrays.append(pa.Array.from_buffers(kind, array.size, [None, pa.py_buffer(array)]))
     batch = pa.RecordBatch.from_arrays(arrays, names=list(columns))
@@ -181,10 +188,16 @@ def _write(path: Path, columns: Mapping[str, Any]) -> None:
 
 
 def _scratch(folder: Path, n: int, *, weighted: bool) -> dict[str, Any]:
-    """Make room on disk for so many entries."""
-    names = ("indices", "values", "weights") if weighted else ("indices", "values")
-    found = {name: np.memmap(folder / name, _TYPES[name][1], "w+", shape=(max(n, 1),))[:n] for name in names}
-    return {"weights": np.empty(0), **found}
+    """Make room on disk for so many entries, all of it at once: a full disk would end the process later."""
+    found: dict[str, Any] = {"weights": np.empty(0)}
+    for name in ("indices", "values", "weights") if weighted else ("indices", "values"):
+        dtype = np.dtype(_TYPES[name][1])
+        with open(folder / name, "wb") as stream:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(stream.fileno(), 0, max(n, 1) * dtype.itemsize)
+            stream.truncate(max(n, 1) * dtype.itemsize)
+        found[name] = np.memmap(folder / name, dtype, "r+", shape=(max(n, 1),))[:n]
+    return found
 
 
 def _transposed(rows: View, n_items: int, scratch: Path) -> View:
@@ -213,8 +226,9 @@ def _transposed(rows: View, n_items: int, scratch: Path) -> View:
 
 def packed_subset(table: PackedTable, chosen: NDArray[np.bool_]) -> PackedTable:
     """Write the chosen entries to another table in a temporary folder, which goes when nobody uses it any more."""
-    folder = Path(tempfile.mkdtemp(prefix="kolmogorov-"))
+    folder = Path(tempfile.gettempdir(), f"kolmogorov-{secrets.token_hex(8)}")
     try:
+        folder.mkdir(0o700)
         with tempfile.TemporaryDirectory(dir=folder) as scratch:
             rows, n = table.rows, int(chosen.sum())
             parts = _scratch(Path(scratch), n, weighted=bool(rows.weights.size))
@@ -250,15 +264,24 @@ def _deleted(folder: Path, owner: int) -> None:
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-def open_table(path: Any, verify: bool = True, fingerprint: str | None = None) -> PackedTable:
-    """Map a packed table; see `Observations.open`. Where a fingerprint is given, no other table will do."""
+@contextmanager
+def _refused(path: Any) -> Iterator[None]:
+    """Word whatever is wrong with a table in one sentence."""
     if not is_table(path):
         raise FileFormatError(f"{path} is not a packed table. Make one with kolmogorov.pack.")
-    folder = Path(path).absolute()
     try:
-        about = _about(folder)
-        if fingerprint is not None and about["fingerprint"] != fingerprint:
-            raise FileFormatError(f"{path} is another table than the one that was opened.")
+        yield
+    except FileFormatError:
+        raise
+    except (KolmogorovError, pa.ArrowException, ValueError, KeyError, TypeError, OSError, RecursionError) as error:
+        raise FileFormatError(f"{path} is not a packed table that can be used: {str(error).rstrip('.')}.") from None
+
+
+def open_table(path: Any, verify: bool = True, fingerprint: str | None = None) -> PackedTable:
+    """Map a packed table; see `Observations.open`. Where a fingerprint is given, no other table will do."""
+    with _refused(path):
+        folder = Path(path).absolute()
+        about = _about(folder, fingerprint)
         users, items = (_vocabulary(folder, name, about[f"n_{name}"]) for name in ("users", "items"))
         sizes = about["n_users"], about["n_items"]
         rows = _view(folder, "rows", sizes, about["n_entries"], numbers=verify)
@@ -273,57 +296,77 @@ def open_table(path: Any, verify: bool = True, fingerprint: str | None = None) -
                 raise InvariantError("what it says of its values is not true")
         source = None if about["source"] is None else Provenance.from_dict(about["source"])
         return PackedTable(folder, users, items, rows, columns, scale, source, about["binary"], about["fingerprint"])
-    except FileFormatError:
-        raise
-    except (KolmogorovError, pa.ArrowException, ValueError, KeyError, TypeError, OSError, RecursionError) as error:
-        raise FileFormatError(f"{path} is not a packed table that can be used: {str(error).rstrip('.')}.") from None
 
 
 def read_rows(path: Any, fingerprint: str, first: int, last: int) -> tuple[View, int]:
     """Read some users' rows of a packed table into memory, and say how many items there are."""
-    folder = Path(path)
-    about = _about(folder)
-    if about["fingerprint"] != fingerprint:
-        raise FileFormatError(f"{path} is another table than the one that was opened.")
-    mapped = _view(folder, "rows", (about["n_users"], about["n_items"]), about["n_entries"], checked=False)
-    found = mapped.cut(first, last)
-    found.validate(last - first, about["n_items"])
-    return found, about["n_items"]
+    with _refused(path):
+        about = _about(Path(path), fingerprint)
+        sizes = about["n_users"], about["n_items"]
+        found = _view(Path(path), "rows", sizes, about["n_entries"], checked=False).cut(first, last)
+        found.validate(last - first, about["n_items"])
+        return found, about["n_items"]
 
 
-def _about(folder: Path) -> dict[str, Any]:
+def _about(folder: Path, fingerprint: str | None) -> dict[str, Any]:
     about = json.loads((folder / "table.json").read_text(encoding="utf-8"))
     for name, kind in _FIELDS.items():
         if type(about[name]) is not kind:
             raise InvariantError(f"its {name} is no {kind.__name__}")
     if not all(type(about["scale"][end]) in (int, float) for end in ("minimum", "maximum")):
         raise InvariantError("its scale is not valid")
+    if fingerprint not in (None, about["fingerprint"]):
+        raise FileFormatError(f"{folder} is another table than the one that was opened.")
     return dict(about)
 
 
 def _batch(path: Path, columns: tuple[str, ...], n: int) -> tuple[mmap.mmap, pa.RecordBatch]:
-    """Map a file of one batch that has these columns, of which the last may be absent."""
+    """Map a file of one batch that has these columns, of which the last may be absent.
+
+    It is read from its beginning; what its directory at the end says does not matter.
+    """
     with open(path, "rb") as stream:
         mapping = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-    reader = ipc.open_file(pa.BufferReader(pa.py_buffer(mapping)))
-    if reader.num_record_batches != 1 or tuple(reader.schema.names) not in (columns, columns[:-1]):
+    messages = list(islice(ipc.MessageReader.open_stream(pa.BufferReader(pa.py_buffer(mapping)[8:])), 2))
+    if [message.type for message in messages] != ["schema", "record batch"]:
+        raise InvariantError(f"{path.name} does not begin with a schema and a batch")
+    schema = ipc.read_schema(messages[0])
+    if tuple(schema.names) not in (columns, columns[:-1]) or any(f.type != _TYPES[f.name][0] for f in schema):
         raise InvariantError(f"{path.name} has other columns")
-    batch = reader.get_batch(0)
+    if _is_compressed(messages[1].metadata.to_pybytes()):
+        raise InvariantError(f"{path.name} is compressed")
+    batch = ipc.read_record_batch(messages[1], schema)
     batch.validate(full=True)
     if batch.num_rows != n or any(column.null_count for column in batch.columns):
         raise InvariantError(f"{path.name} does not have {n:,} rows")
     return mapping, batch
 
 
+def _is_compressed(head: bytes) -> bool:
+    """Look into the head of a batch, since little that is compressed could become more than there is memory.
+
+    It is a table of flatbuffers: the third field of the message is the batch, the fourth field of the batch says how.
+    """
+
+    def number(at: int, size: int = 4) -> int:
+        return int.from_bytes(head[at : at + size], "little")
+
+    def field(table: int, which: int) -> int:
+        names = table - int.from_bytes(head[table : table + 4], "little", signed=True)
+        at = 4 + 2 * which
+        return number(names + at, 2) if at < number(names, 2) else 0
+
+    message = number(0)
+    batch = message + field(message, 2)
+    return field(batch + number(batch), 3) != 0
+
+
 def _view(
     folder: Path, name: str, sizes: tuple[int, int], n: int, *, numbers: bool = False, checked: bool = True
 ) -> MappedView:
     """Map one order; kernels do not check bounds, so indices are looked at unless only a part is used."""
-    _, ends = _batch(folder / f"{name}_ends.arrow", ("indptr", "none"), sizes[0] + 1)
+    _, ends = _batch(folder / f"{name}_ends.arrow", ("indptr", ""), sizes[0] + 1)
     mapping, batch = _batch(folder / f"{name}.arrow", ("indices", "values", "weights"), n)
-    for field in (*ends.schema, *batch.schema):
-        if field.type != _TYPES[field.name][0]:
-            raise InvariantError(f"{field.name} is of the type {field.type}")
     indptr = ends.column(0).to_numpy(zero_copy_only=False).copy()
     check_indptr(f"{name}_ends", indptr, n)
     parts = {field: batch.column(field).to_numpy() for field in batch.schema.names}
@@ -341,7 +384,7 @@ def _view(
 
 def _vocabulary(folder: Path, name: str, n: int) -> Vocabulary:
     _, batch = _batch(folder / f"{name}.arrow", ("id", "title"), n)
-    columns = [column.cast(pa.string()).to_pylist() for column in batch.columns]
+    columns = [column.to_pylist() for column in batch.columns]
     if len(set(columns[0])) != n:
         raise InvariantError(f"the ids of the {name} are not distinct")
     return Vocabulary(*columns)

@@ -8,7 +8,7 @@ from typing import Any
 
 from kolmogorov._support.progress import notice
 from kolmogorov.data.observations import Observations, read
-from kolmogorov.data.packed import write_table
+from kolmogorov.data.packed import check_free, write_table
 from kolmogorov.data.read import Reading
 from kolmogorov.data.titles import texts_of
 from kolmogorov.data.trainable import check_any
@@ -147,6 +147,7 @@ def pack(source: Any, out: str | os.PathLike[str], **options: Any) -> Observatio
     Observations: 3 of 2 users × 2 items (75.0% observed), p = r / 5
     """
     told = Reading(**options)
+    check_free(out)
     if isinstance(source, Observations):
         if told.to_dict():
             raise ParameterError("Observations have their columns and their scale; these options are for files.")

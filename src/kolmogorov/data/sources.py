@@ -483,6 +483,8 @@ def _files(path: Any) -> list[Any]:
     folder = Path(path)
     if not folder.is_dir():
         return [path]
+    if (folder / "table.json").is_file():
+        raise DataError(f"{path} is a packed table. Open it with kolmogorov.Observations.open.")
     inside = [*sorted(file for file in folder.iterdir() if file.suffix in (".parquet", ".pq"))]
     if not inside:
         raise DataError(

@@ -103,8 +103,13 @@ class View:
 
     def digests(self) -> list[bytes]:
         """Return the SHA-256 of each of the four arrays."""
-        arrays = (self.indptr, self.indices, self.values, self.weights)
-        return [hashlib.sha256(np.ascontiguousarray(array).data).digest() for array in arrays]
+        found = [hashlib.sha256(np.ascontiguousarray(self.indptr).data), *(hashlib.sha256() for _ in range(3))]
+        for first, last in self.blocks():
+            part = slice(self.indptr[first], self.indptr[last])
+            for digest, array in zip(found[1:], (self.indices, self.values, self.weights), strict=True):
+                digest.update(np.ascontiguousarray(array[part]).data)
+            self.forget(first, last)
+        return [digest.digest() for digest in found]
 
     def check_intact(self) -> None:
         """Raise where the entries are in a file that has changed its size since it was opened."""

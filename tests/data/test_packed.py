@@ -1,0 +1,411 @@
+"""Packed tables hold what `read_ratings` reads, and nothing half-written, damaged or forged passes for one."""
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import ipc
+
+import kolmogorov as km
+from kolmogorov import Observations, read_ratings
+from kolmogorov.data.datasets import planted
+from kolmogorov.data.packed import read_rows
+from kolmogorov.errors import DataError, FileFormatError, FileWriteError, KolmogorovError, ParameterError
+
+
+def same(a, b):
+    assert (a.users, a.items, a.scale, a.is_binary) == (b.users, b.items, b.scale, b.is_binary)
+    for names, others in ((a.users, b.users), (a.items, b.items)):
+        assert (names.labels is None and others.labels is None) or (names.labels == others.labels).all()
+    for order in ("rows", "columns"):
+        for part in ("indptr", "indices", "values", "weights"):
+            left, right = getattr(getattr(a, order), part), getattr(getattr(b, order), part)
+            assert left.dtype == right.dtype
+            np.testing.assert_array_equal(left, right)
+    assert a.fingerprint() == b.fingerprint()
+
+
+def rated(weighted=True):
+    rng = np.random.default_rng(1)
+    weights = rng.integers(1, 4, 24).astype(float) if weighted else None
+    users, items = np.repeat(np.arange(6), 4), np.tile([3, 5, 8, 11], 6)
+    table = Observations.from_arrays(users, items, rng.integers(1, 6, 24), weights=weights, maximum=5)
+    return table.with_titles(items={3: "Three", 5: "<script>"})
+
+
+@pytest.fixture
+def packed(tmp_path):
+    return km.pack(rated(), tmp_path / "table").path
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_packed_table_is_the_table(tmp_path, zoo, weighted):
+    for number, table in enumerate((rated(weighted), zoo)):
+        packed = km.pack(table, tmp_path / str(number))
+        same(packed, table)
+        same(Observations.open(packed.path), table)
+        same(km.pack(packed, tmp_path / f"again {number}"), table)
+
+
+def test_many_files_are_one_table_that_knows_what_was_understood(tmp_path):
+    lines = [f"{k};{k % 3};{1 + k % 5},0;7\n" for k in range(30)]
+    header, paths = "who;film;stars;day\n", [tmp_path / "a.csv", tmp_path / "b.csv"]
+    paths[0].write_text(header + "".join(lines[:20]))
+    paths[1].write_text(header + "".join(lines[20:]) + "0;0;1,0;7\n")
+    read, packed = (
+        f(duplicates="last")
+        for f in (lambda **o: read_ratings(paths, **o), lambda **o: km.pack(paths, tmp_path / "t", **o))
+    )
+    same(packed, read)
+    assert packed.source == read.source == pickle.loads(pickle.dumps(packed)).source
+    assert packed.source.n_repeats == 1
+    assert all(part.source == read.source for part in packed.split(0.5, random_state=0))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "b.csv", "t"]
+
+
+def test_what_is_not_packed(tmp_path, zoo):
+    good, twice, out = tmp_path / "good.csv", tmp_path / "twice.csv", tmp_path / "t"
+    good.write_text("user,item,rating\na,x,1\nb,x,2\nc,y,3\nd,z,4\n")
+    twice.write_text("user,item,rating\nd,y,1\nc,y,4\n")
+    with pytest.raises(DataError, match=r"twice.csv, line 3: .*good.csv, line 4"):
+        km.pack([good, twice], out)
+    with pytest.raises(DataError, match=r"good.csv, line 5: .* 4"):
+        km.pack([good], out, maximum=3)
+    for nothing in (5, b"path", [zoo], None, []):
+        with pytest.raises(DataError):
+            km.pack(nothing, out)
+    with pytest.raises(ParameterError):
+        km.pack(zoo, out, maximum=10)
+    for taken in (good, tmp_path, tmp_path / "no" / "t"):
+        with pytest.raises(FileWriteError, match=str(taken)):
+            km.pack(good, taken)
+    with pytest.raises(FileWriteError):
+        km.pack(Observations.from_arrays(["a", "\ud800"], [1, 2], [0, 1]), out)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["good.csv", "twice.csv"]
+    assert good.read_text().startswith("user")
+
+
+def test_a_killed_packing_leaves_nothing_that_opens(tmp_path):
+    """It is killed when all is written but what says that it is whole."""
+    code = (
+        "import os, signal, kolmogorov as km, kolmogorov.data.packed as packed\n"
+        "packed.asdict = lambda scale: os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"km.pack(km.datasets.load('zoo'), {str(tmp_path / 't')!r})"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
+    (left,) = tmp_path.iterdir()
+    with pytest.raises(FileFormatError):
+        Observations.open(left)
+
+
+def test_a_table_takes_the_place_of_another(tmp_path, zoo, monkeypatch):
+    table, other = km.pack(zoo, tmp_path / "t"), planted(5, 4, 2).observations
+    pickled = pickle.dumps(table)
+    same(km.pack(other, tmp_path / "t"), other)
+    same(table, zoo)
+    with pytest.raises(FileFormatError, match="another table"):
+        pickle.loads(pickled)
+    with pytest.raises(FileFormatError, match="another table"):
+        read_rows(tmp_path / "t", table.fingerprint(), 0, 1)
+
+    def full(*args):
+        raise OSError(28, "No space left on device")
+
+    for broken in ("_fill", "asdict"):
+        monkeypatch.setattr(f"kolmogorov.data.packed.{broken}", full)
+        with pytest.raises(FileWriteError, match="No space left"):
+            km.pack(zoo, tmp_path / "t")
+        monkeypatch.undo()
+    same(Observations.open(tmp_path / "t"), other)
+    assert [path.name for path in tmp_path.iterdir()] == ["t"]
+
+
+# --- use -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_fits_have_the_bits_of_the_table_in_memory(tmp_path, weighted):
+    table = planted(80, 30, 3, n_observations=1200, noise=0.05).observations
+    if weighted:
+        weights = np.random.default_rng(0).integers(1, 5, len(table)).astype(float)
+        table = Observations.from_arrays(table.user_rows(), table.item_rows(), table.values, weights=weights)
+    packed = km.pack(table, tmp_path / "t")
+    for model in (
+        lambda: km.KolmogorovModel(3, random_state=0, max_iter=5, learn_from="ratings"),
+        lambda: km.KolmogorovModel(3, random_state=0, max_iter=5, learn_from="ratings", levels="chances"),
+        lambda: km.BayesianKolmogorovModel(3, n_chains=1, burn_in=3, n_samples=2, random_state=0),
+    ):
+        here, there = model().fit(table), model().fit(packed)
+        assert (here.fitted_.theta == there.fitted_.theta).all()
+        assert (here.fitted_.psi == there.fitted_.psi).all()
+        assert here.evaluate(table) == there.evaluate(packed)
+        np.testing.assert_array_equal(here.predict(table), there.predict(packed))
+    grid = {"n_events": 2, "user_reg": (1.0, 10.0), "item_reg": 0.0, "refit": False}
+    assert km.tune(table, **grid).trials == km.tune(packed, **grid).trials
+    there.save(tmp_path / "m.km")
+    same(km.load(tmp_path / "m.km").fitted_.training, table)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_parts_of_a_packed_table_are_packed_tables(tmp_path, monkeypatch, weighted):
+    monkeypatch.setattr("kolmogorov.data.view.BLOCK", 7)
+    table, packed = rated(weighted), km.pack(rated(weighted), tmp_path / "t")
+    parts = packed.split(0.3, random_state=1)
+    paths = [part.path for part in parts]
+    for a, b in zip(table.split(0.3, random_state=1), parts, strict=True):
+        same(a, b)
+        same(a, Observations.open(b.path))
+        same(a, pickle.loads(pickle.dumps(b)))
+    for (a, b), (c, d) in zip(table.folds(3, random_state=2), packed.folds(3, random_state=2), strict=True):
+        same(a, c)
+        same(b, d)
+    assert all(path.exists() for path in paths)
+    del parts, b
+    assert not any(path.exists() for path in paths)
+    with pytest.raises(DataError):
+        packed.subset(np.ones(3, dtype=bool))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+    with pytest.raises(FileWriteError, match="TMPDIR"):
+        packed.split(0.3)
+
+
+def test_another_process_maps_it_and_leaves_the_parts_alone(tmp_path):
+    code = (
+        "import os, sys, pickle, kolmogorov as km\n"
+        "table = pickle.load(sys.stdin.buffer)\n"
+        "train, test = table.split(0.2, random_state=0)\n"
+        "if os.fork() == 0:\n    sys.exit(0)\n"
+        "os.wait()\nassert train.path.exists() and test.path.exists()\n"
+        "print(table.path, table.fingerprint(), table.items.name(0))"
+    )
+    table = km.pack(rated(), tmp_path / "t").with_titles(items={3: "Drei"})
+    run = subprocess.run([sys.executable, "-c", code], check=True, input=pickle.dumps(table), capture_output=True)
+    assert run.stdout.decode().split() == [str(tmp_path / "t"), table.fingerprint(), "Drei"]
+
+
+def test_a_table_that_changes_its_size_while_it_is_used(tmp_path):
+    """Reading a mapped page that is no longer there would end the process with a signal."""
+    table = km.pack(planted(300, 60, 3, n_observations=6000, noise=0.05).observations, tmp_path / "t")
+
+    def cut(sweep):
+        os.truncate(tmp_path / "t" / "rows.arrow", 5000)
+
+    with pytest.raises(FileFormatError, match="when it was opened"):
+        km.KolmogorovModel(3, random_state=0, learn_from="ratings", max_iter=4, callback=cut).fit(table)
+    with pytest.raises(FileFormatError, match="when it was opened"):
+        km.BayesianKolmogorovModel(3, n_features=0).fit(table)
+
+
+@pytest.mark.long("large tables")
+def test_pages_that_were_used_are_let_go(tmp_path):
+    """After a pass that forgets, the mapping takes no memory."""
+    table = km.pack(planted(2000, 1000, 2, n_observations=500_000).observations, tmp_path / "t")
+    view = table.rows
+
+    def resident():
+        text = Path("/proc/self/smaps").read_text()
+        lines = text[text.index("rows.arrow") :].splitlines()
+        return int(next(line for line in lines if line.startswith("Rss")).split()[1])
+
+    for first, last in view.blocks():
+        view.values[view.indptr[first] : view.indptr[last]].sum()
+    assert resident() > 3000
+    view.digests()
+    assert resident() < 500
+
+
+# --- damage and forgery ---------------------------------------------------------------------------------------------
+
+
+def told(change):
+    """Change what `table.json` says."""
+
+    def forge(folder):
+        path = folder / "table.json"
+        about = json.loads(path.read_text())
+        change(about)
+        path.write_text(json.dumps(about))
+
+    return forge
+
+
+def rewritten(name, change, compression=None):
+    """Write the columns of a file anew, changed: a dictionary of names with arrays."""
+
+    def forge(folder):
+        path = folder / f"{name}.arrow"
+        table = ipc.open_file(path.read_bytes()).read_all()
+        columns = {key: table.column(key).combine_chunks() for key in table.column_names}
+        found = pa.record_batch(change(columns) or columns)
+        options = ipc.IpcWriteOptions(compression=compression)
+        with ipc.new_file(str(path), found.schema, options=options) as writer:
+            writer.write_batch(found)
+
+    return forge
+
+
+def put(name, column, place, number):
+    def change(columns):
+        array = columns[column].to_numpy().copy()
+        array[place] = number
+        columns[column] = pa.array(array)
+
+    return rewritten(name, change)
+
+
+def renamed(columns):
+    return {f"{name} of others": column for name, column in columns.items()}
+
+
+def wrapped(columns):
+    """Differences of neighbours overflow to what a rising sequence would have."""
+    array = columns["indptr"].to_numpy().copy()
+    array[1:4] = [2**63 - 1, -(2**63), -1]
+    columns["indptr"] = pa.array(array)
+
+
+def shorter(columns):
+    return {name: column[:-1] for name, column in columns.items()}
+
+
+def nulls(columns):
+    columns["values"] = pa.array([None, *columns["values"].to_pylist()[1:]], pa.float64())
+
+
+#: What would crash a process, or hold more than it says; refused even where digests are not compared.
+HOSTILE = {
+    "no columns": lambda folder: (folder / "columns.arrow").unlink(),
+    "no ends": lambda folder: (folder / "rows_ends.arrow").write_bytes(b""),
+    "a folder": lambda folder: ((folder / "users.arrow").unlink(), (folder / "users.arrow").mkdir()),
+    "no JSON": lambda folder: (folder / "table.json").write_text("{"),
+    "deep JSON": lambda folder: (folder / "table.json").write_text("[" * 100_000),
+    "a list": lambda folder: (folder / "table.json").write_text("[]"),
+    "no Unicode": lambda folder: (folder / "table.json").write_bytes(b"\xff\xfe"),
+    "fewer items": told(lambda about: about.update(n_items=3)),
+    "many users": told(lambda about: about.update(n_users=10**9)),
+    "a fraction": told(lambda about: about.update(n_users=6.0)),
+    "negative": told(lambda about: about.update(n_entries=-1)),
+    "no fingerprint": told(lambda about: about.pop("fingerprint")),
+    "no scale": told(lambda about: about.update(scale=None)),
+    "turned scale": told(lambda about: about.update(scale={"minimum": 2.0, "maximum": 1.0})),
+    "a list for an end": told(lambda about: about.update(scale={"minimum": [0], "maximum": 5})),
+    "a source of another kind": told(lambda about: about.update(source=[])),
+    "other columns": rewritten("rows", renamed),
+    "more columns": rewritten("rows", lambda columns: {**columns, "more": columns["values"]}),
+    "another type": rewritten("rows", lambda columns: columns.update(indices=columns["indices"].cast(pa.int64()))),
+    "numbers for ids": rewritten("users", lambda columns: columns.update(id=pa.array(range(6)))),
+    "shorter": rewritten("rows", shorter),
+    "nulls": rewritten("columns", nulls),
+    "compressed": rewritten("rows", lambda columns: None, "zstd"),
+    "compressed ids": rewritten("items", lambda columns: None, "lz4"),
+    "an id twice": rewritten("users", lambda columns: columns.update(id=pa.array(["0"] * 6, pa.large_string()))),
+    "overflow": rewritten("rows_ends", wrapped),
+    "falling ends": put("rows_ends", "indptr", 2, 0),
+    "late beginning": put("rows_ends", "indptr", 0, 1),
+    "early end": put("columns_ends", "indptr", -1, 5),
+    "too large": put("rows", "indices", 0, 10**6),
+    "negative index": put("columns", "indices", 0, -1),
+    "a pair twice": put("rows", "indices", 1, 0),
+}
+#: What digests are compared for.
+UNTRUE = {
+    "another fingerprint": told(lambda about: about.update(fingerprint="0" * 64)),
+    "not binary": told(lambda about: about.update(binary=True)),
+    "one order only": put("columns", "values", 3, 0.25),
+    "no number": put("rows", "values", 0, np.nan),
+    "another value": put("rows", "values", 0, 0.5),
+    "no weight": put("rows", "weights", 0, 0.0),
+}
+
+
+@pytest.mark.parametrize(
+    ("forge", "verify"),
+    [
+        *(
+            pytest.param(forge, verify, id=f"{name} {verify}")
+            for name, forge in HOSTILE.items()
+            for verify in (True, False)
+        ),
+        *(pytest.param(forge, True, id=name) for name, forge in UNTRUE.items()),
+    ],
+)
+def test_a_hostile_folder_is_refused(packed, forge, verify):
+    forge(packed)
+    with pytest.raises(FileFormatError, match=str(packed)):
+        Observations.open(packed, verify)
+
+
+def test_workers_refuse_it_too(packed):
+    fingerprint = Observations.open(packed).fingerprint()
+    put("rows", "indices", 0, 10**6)(packed)
+    with pytest.raises(FileFormatError):
+        read_rows(packed, fingerprint, 0, 2)
+    (packed / "table.json").write_text("[]")
+    with pytest.raises(FileFormatError):
+        read_rows(packed, fingerprint, 0, 2)
+
+
+@pytest.mark.parametrize("lie", [{"words": {"yes": 10**400}}, {"n_records": None}, {"columns": []}, {"header": 3}])
+def test_a_hostile_source_is_refused(tmp_path, lie):
+    (tmp_path / "r.csv").write_text("who;film;stars\n1;a;3,5\n2;a;5\n")
+    km.pack(tmp_path / "r.csv", tmp_path / "t")
+    told(lambda about: about["source"].update(lie))(tmp_path / "t")
+    with pytest.raises(FileFormatError):
+        Observations.open(tmp_path / "t")
+
+
+def test_what_is_no_table_at_all(tmp_path):
+    (tmp_path / "file").write_text("user,item\n")
+    for other in (tmp_path, tmp_path / "file", tmp_path / "nowhere", "a\0b", 5):
+        with pytest.raises(FileFormatError):
+            Observations.open(other)
+    with pytest.raises(DataError, match="Observations.open"):
+        read_ratings(km.pack(rated(), tmp_path / "t").path)
+
+
+def check_table(table):
+    """Compare both orders of a table with a dictionary."""
+    orders = []
+    for view, n_rows, n_partners in (
+        (table.rows, table.n_users, table.n_items),
+        (table.columns, table.n_items, table.n_users),
+    ):
+        view.validate(n_rows, n_partners)
+        owners = view.owners(0, n_rows)
+        pairs = zip(owners, view.indices, strict=True) if view is table.rows else zip(view.indices, owners, strict=True)
+        weights = view.weights if view.weights.size else np.ones(len(table))
+        orders.append(dict(zip(pairs, zip(view.values, weights, strict=True), strict=True)))
+    assert orders[0] == orders[1]
+    assert len(orders[0]) == len(table) > 0
+    assert len(set(table.users.ids)) == table.n_users
+
+
+def test_damaged_tables_are_refused_or_whole(packed):
+    """Bytes at random are others; where a table opens nevertheless, it is a table."""
+    files, rng, refused = sorted(packed.iterdir()), np.random.default_rng(0), 0
+    whole = {path: path.read_bytes() for path in files}
+    for trial in range(400):
+        path = files[trial % len(files)]
+        content = bytearray(whole[path])
+        for at in rng.integers(len(content), size=rng.integers(1, 4)):
+            content[at] = rng.integers(256)
+        path.write_bytes(content[: rng.integers(len(content))] if trial % 5 == 0 else content)
+        try:
+            check_table(Observations.open(packed))
+        except FileFormatError:
+            refused += 1
+        except KolmogorovError:
+            raise AssertionError("another error") from None
+        path.write_bytes(whole[path])
+    assert refused > 100
+    check_table(Observations.open(packed))
