@@ -267,7 +267,9 @@ class TextSource(Source):
                 rest, skip = rest[found.end() :], skip - 1
             if skip and not end:
                 continue
-            cut = len(rest) if end else rest.rfind(b"\n") + 1
+            cut = len(rest) if end else max(rest.rfind(b"\n"), rest.rfind(b"\r", 0, -1)) + 1
+            if not cut and len(rest) > _BLOCK:
+                raise DataError(f"{self.name}: a line has more than {_BLOCK:,} bytes. Is it another kind of file?")
             if cut:
                 yield self._plain(rest[:cut]) if not skip else b""
                 rest = rest[cut:]
@@ -279,7 +281,9 @@ class TextSource(Source):
             return block.replace(b"::", _UNIT.encode())
         if self.separator == WHITESPACE:
             return re.sub(rb"(?m)^\t|\t(?=\r?$)", b"", re.sub(rb"[ \t]+", b"\t", block))
-        return block
+        # Arrow takes a quote behind blanks for a letter.
+        mark = self.separator.encode()
+        return re.sub(re.escape(mark) + rb' +"(?!")', mark + b'"', block) if mark + b' "' in block else block
 
     def _header_height(self) -> int:
         with self._texts() as texts:
