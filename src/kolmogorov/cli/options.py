@@ -40,7 +40,7 @@ class LevelsOption(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Read 2, a word or a grid."""
-        from kolmogorov.data.table.levels import LevelsRequirement
+        from kolmogorov.data.levels import LevelsRequirement
 
         if not isinstance(value, str):
             return value

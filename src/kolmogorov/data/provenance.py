@@ -13,9 +13,12 @@ from kolmogorov.errors import InvariantError
 
 #: Names of columns and words that a sentence lists.
 _MOST_LISTED = 8
-#: Distinct ratings that are looked at for a step between them.
-MOST_POINTS = 64
 _SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", "::": "::", "whitespace": "blanks"}
+#: What a file holds of it, by type.
+_OF_LAYOUT = {"kind": str, "columns": dict, "ignored": list, "separator": str, "header": bool, "encoding": str}
+_OWN = {"decimal": str, "words": dict, "points": str, "scale": str, "duplicates": str, "recipe": dict, "name": str}
+_OWN |= {"credit": str, "n_records": int, "n_missing": int, "n_repeats": int}
+_OPTIONAL = ("separator", "header", "encoding", "decimal")
 
 
 @dataclass(frozen=True)
@@ -145,31 +148,8 @@ class Provenance:
         """Return what `to_dict` gave, which may come from a file that anybody made."""
         if not isinstance(stored, dict) or len(str(stored)) > 10_000_000:
             raise InvariantError("the source must be a dictionary")
-        of_layout: dict[str, type] = {
-            "kind": str,
-            "columns": dict,
-            "ignored": list,
-            "separator": str,
-            "header": bool,
-            "encoding": str,
-        }
-        own: dict[str, type] = {
-            "decimal": str,
-            "words": dict,
-            "points": str,
-            "scale": str,
-            "duplicates": str,
-            "recipe": dict,
-            "name": str,
-            "credit": str,
-        }
-        own |= {"n_records": int, "n_missing": int, "n_repeats": int}
-        # Files of 0.2 and before name no one.
-        stored = {"credit": ""} | stored
-        optional = ("separator", "header", "encoding", "decimal")
-        for name, kind in (of_layout | own).items():
-            value = stored[name]
-            if type(value) is not kind and not (value is None and name in optional):
+        for name, kind in (_OF_LAYOUT | _OWN).items():
+            if type(stored[name]) is not kind and not (stored[name] is None and name in _OPTIONAL):
                 raise InvariantError(f"the source has a strange {name}")
         texts = [*stored["columns"].values(), *stored["ignored"]]
         if not all(isinstance(text, str) for text in texts):
@@ -180,8 +160,8 @@ class Provenance:
         from kolmogorov.data.read import Reading
 
         Reading.of_recipe(stored["recipe"], {})
-        layout = {name: stored[name] for name in of_layout} | {"ignored": tuple(stored["ignored"])}
-        return cls(TableLayout(**layout), **{name: stored[name] for name in own})
+        layout = {name: stored[name] for name in _OF_LAYOUT} | {"ignored": tuple(stored["ignored"])}
+        return cls(TableLayout(**layout), **{name: stored[name] for name in _OWN})
 
 
 def points_of(found: Floats | None, low: float, high: float) -> str:

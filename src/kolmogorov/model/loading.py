@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kolmogorov._support import container
-from kolmogorov.data.table.levels import has_two
+from kolmogorov.data.levels import has_two
 from kolmogorov.errors import FileFormatError, InvariantError, KolmogorovError
 from kolmogorov.fitted.emission import NEARLY_SURE
 from kolmogorov.fitted.files import StoredParts

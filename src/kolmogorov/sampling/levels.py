@@ -8,7 +8,7 @@ import numpy as np
 
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations
-from kolmogorov.data.table.levels import MOST_LEVELS, Levels, has_two, step_of
+from kolmogorov.data.levels import MOST_LEVELS, Levels, has_two, step_of
 from kolmogorov.errors import ParameterError
 from kolmogorov.fitted.emission import NEARLY_SURE, hides_ratings
 
