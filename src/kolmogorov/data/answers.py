@@ -10,7 +10,7 @@ from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.read import IdColumn, Reading, cell_codes, has_header, list_columns, wide_columns
 from kolmogorov.data.scale import ScaleRequest
-from kolmogorov.data.sources import TextSource, is_table, sources_of
+from kolmogorov.data.sources import TextSource, sources_of
 from kolmogorov.data.values import BLANK_WORDS, PAIR_OF, UnreadableError, looks_like_number, numbers_of, text_of
 from kolmogorov.data.vocabulary import Coder, Vocabulary
 from kolmogorov.errors import DataError
@@ -75,11 +75,10 @@ def read_answers(
     source, several = given.pop("source"), given.pop("several")
     told = Reading(**given)
     users, questions = IdColumn("user"), _Questions()
-    frame = is_table(source)
     for table in sources_of(source, sep=sep, encoding=encoding):
         if isinstance(table, TextSource) and has_header(table, told):
             table.take_header()
-        _read(table, told, users, questions, frame)
+        _read(table, told, users, questions)
     request = ScaleRequest(minimum, maximum)
     keys, names, values = questions.entries(told, request, several)
     ids, rows = users.finish(keys)
@@ -125,19 +124,19 @@ class _Questions(dict[str, tuple[list[Any], list[Any], dict[str, float]]]):
         return np.concatenate(keys), (list(names), np.concatenate(items)), np.concatenate(values)
 
 
-def _read(table: Any, told: Reading, users: IdColumn, questions: _Questions, frame: bool) -> None:
+def _read(table: Any, told: Reading, users: IdColumn, questions: _Questions) -> None:
     marks = {"", *told.notation.missing}
     gone = frozenset(mark for mark in told.notation.missing if mark.casefold() in BLANK_WORDS)
     first = 0
     if told.wide:
-        user, at, names = wide_columns(table, told, frame)
+        user, at, names = wide_columns(table, told)
         for arrays in table.batches([user, *at]):
             own = users.read(arrays[0], lambda row, first=first: table.place(first + row), gone)
             for name, array in zip(names, arrays[1:], strict=True):
                 _note(questions[name], own, array, marks)
             first += own.size
         return
-    at, guessed = list_columns(table, told, frame)
+    at, guessed = list_columns(table, told)
     if guessed and table.named:
         shown = ", ".join(repr(table.names[at[role]]) for role in at)
         raise DataError(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.progress import notice, warn
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov.data.columns import ID_NAMES, TITLE_NAMES, candidates, id_column, is_index
+from kolmogorov.data.columns import ID_NAMES, TITLE_NAMES, candidates, id_column, index_column
 from kolmogorov.data.sources import TextSource, columns_of, is_table
 from kolmogorov.data.values import BLANK_WORDS, PAIR_OF, looks_like_number
 from kolmogorov.data.vocabulary import Vocabulary
@@ -358,8 +358,9 @@ def sheet_of(raw: Any, side: Side) -> Sheet:
     place = _place(names, side, cells)
     if None in cells[place]:
         raise DataError(f"{source.name}: row {1 + cells[place].index(None):,} has no id.")
-    rest = {name: cells[at] for at, name in enumerate(names) if at != place and not is_index(name)}
-    return Sheet(cells[place], "index" if is_index(names[place]) else names[place], rest)
+    index = index_column(names)
+    rest = {name: cells[at] for at, name in enumerate(names) if at not in (place, index)}
+    return Sheet(cells[place], "index" if place == index else names[place], rest)
 
 
 def _place(names: list[str], side: Side, cells: list[list[Any]]) -> int:
@@ -376,8 +377,7 @@ def _place(names: list[str], side: Side, cells: list[list[Any]]) -> int:
     for at in usual:
         if None not in cells[at] and len(set(map(str, cells[at]))) == len(cells[at]):
             return at
-    index = next((at for at, name in enumerate(names) if is_index(name)), None)
-    if index is not None:
+    if (index := index_column(names)) is not None:
         return index
     if candidates(names[:1], other[:-1]):
         raise DataError(

@@ -66,9 +66,10 @@ def is_time(name: Any) -> bool:
     return plain(name) in _TIMES
 
 
-def is_index(name: Any) -> bool:
-    """Tell the column of row numbers that R and pandas write, which has no name."""
-    return str(name).strip() in ("", "Unnamed: 0") or str(name) == "__index_level_0__"
+def index_column(names: Sequence[Any]) -> int | None:
+    """Return the column of row numbers or row names that R and pandas write, which has no name."""
+    first = bool(names) and str(names[0]).strip() in ("", "Unnamed: 0")
+    return 0 if first else next((at for at, name in enumerate(names) if str(name) == "__index_level_0__"), None)
 
 
 def id_column(names: Sequence[Any], role: str) -> int | None:
@@ -162,7 +163,7 @@ def pick_columns(
         if found:
             chosen[role] = found[0]
     # What is left goes by its place among the columns that are no times and no row numbers.
-    places = [at for at, name in enumerate(names) if not is_time(name) and not (names and is_index(name))]
+    places = [at for at, name in enumerate(names) if not is_time(name) and at != index_column(names)]
     usual = set(chosen)
     for role in roles:
         if role in chosen:

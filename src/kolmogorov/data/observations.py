@@ -191,7 +191,7 @@ class Observations:
                 f"Expected a data frame or an Arrow stream, got {type(frame).__name__}. For arrays use from_arrays, "
                 "from_scipy or from_dense."
             )
-        return cls.of_table(gathered([source], told, frame=True), told)
+        return cls.of_table(gathered([source], told), told)
 
     @classmethod
     def from_scipy(cls, matrix: Any, *, weights: Any = None, **options: Any) -> Observations:
@@ -604,6 +604,4 @@ def _first_no_number(array: NDArray[Any]) -> tuple[int, Any]:
 
 def read(source: Any, told: Reading) -> Observations:
     """Read sources as told."""
-    frame = is_table(source) or (isinstance(source, (list, tuple)) and any(map(is_table, source)))
-    found = sources_of(source, sep=told.sep, encoding=told.encoding)
-    return Observations.of_table(gathered(found, told, frame=frame), told)
+    return Observations.of_table(gathered(sources_of(source, sep=told.sep, encoding=told.encoding), told), told)

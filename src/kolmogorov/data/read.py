@@ -14,11 +14,14 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.columns import (
+    ID_NAMES,
     ROLES,
-    is_index,
+    candidates,
+    index_column,
     is_time,
     listed,
     pick_columns,
+    plain,
     position_of,
     title_column,
     usual_columns,
@@ -277,11 +280,11 @@ class Part:
         return self.source.place(record if self.rows is None else int(self.rows[record]))
 
 
-def part_of(source: Source, told: Reading, users: IdColumn, items: IdColumn, *, frame: bool = False) -> Part:
+def part_of(source: Source, told: Reading, users: IdColumn, items: IdColumn) -> Part:
     """Read one source."""
     if isinstance(source, TextSource) and has_header(source, told):
         source.take_header()
-    part = (_wide if told.wide else _list)(source, told, users, items, frame)
+    part = (_wide if told.wide else _list)(source, told, users, items)
     if not part.ratings.size:
         if part.n_missing:
             raise DataError(f"{source.place(0)} and all others: every value is missing. Nothing is left to read.")
@@ -368,11 +371,11 @@ def read_pairs(path: Any, told: Reading) -> tuple[list[str], list[str]]:
     return found
 
 
-def list_columns(source: Source, told: Reading, frame: bool) -> tuple[dict[str, int], set[str]]:
+def list_columns(source: Source, told: Reading) -> tuple[dict[str, int], set[str]]:
     """Return the column of each role of a list, and the roles whose columns have no usual name and were not named."""
     if source.named:
-        at = pick_columns(source.names, told.asked, source.name, known=told.known, by_place=not frame,
-                          implicit=told.implicit)  # fmt: skip
+        at = pick_columns(source.names, told.asked, source.name, known=told.known, 
+                          by_place=source.path is not None, implicit=told.implicit)  # fmt: skip
     else:
         at = {"user": 0, "item": 1, "value": 2} | {
             role: position_of(source.names, c, role, source.name) for role, c in told.asked.items() if c is not None
@@ -385,9 +388,9 @@ def list_columns(source: Source, told: Reading, frame: bool) -> tuple[dict[str, 
     return at, guessed
 
 
-def _list(source: Source, told: Reading, users: IdColumn, items: IdColumn, frame: bool) -> Part:
+def _list(source: Source, told: Reading, users: IdColumn, items: IdColumn) -> Part:
     """One row for each rating, or for each yes where no column is the value."""
-    at, guessed = list_columns(source, told, frame)
+    at, guessed = list_columns(source, told)
     title = title_column(source.names, at.values()) if source.named else None
     form = told.notation
     gone = frozenset(mark for mark in form.missing if mark.casefold() in BLANK_WORDS)
@@ -440,34 +443,43 @@ def _list(source: Source, told: Reading, users: IdColumn, items: IdColumn, frame
     return Part(source, layout, u, i, ratings, mass, rows, n_missing, values.words, values.decimal, titles)
 
 
-def wide_columns(source: Source, told: Reading, frame: bool) -> tuple[int, list[int], list[str]]:
+def wide_columns(source: Source, told: Reading) -> tuple[int, list[int], list[str]]:
     """Return the column of the users of a wide table, those of the items, and the ids of these."""
     names = source.names
     user = pick_columns(names, {"user": told.user}, source.name, ("user",), known=told.known, wide=True)["user"]
-    if (
-        told.user is None
-        and frame
-        and (index := next((k for k, n in enumerate(names) if is_index(n)), None)) is not None
-    ):
+    index = index_column(names)
+    if told.user is None and index is not None and _names_rows(source, index, user):
         user = index
     chosen = [position_of(names, column, "item", source.name) for column in told.keep or ()]
     left_out = {position_of(names, column, "item", source.name) for column in told.ignore}
     every = range(len(names)) if told.keep is None else dict.fromkeys(chosen)
-    at = [k for k in every if k != user and k not in left_out and not is_index(names[k])]
+    at = [k for k in every if k not in (user, index) and k not in left_out]
     if not 1 <= len(at) <= _MOST_ITEMS:
         raise DataError(
             f"{source.name}: a wide table has a column of users and 1 to {_MOST_ITEMS:,} items, got {len(at)} items."
         )
     texts = [str(names[k]).strip() for k in at]
+    if "" in texts:
+        blank = at[texts.index("")]
+        raise DataError(f"{source.name}: column {blank} has no name. Name it, or leave it out with ignore={blank}.")
     if twin := next((text for text in texts if texts.count(text) > 1), None) if len({*texts}) < len(texts) else None:
         places = [k for k, text in zip(at, texts, strict=True) if text == twin]
         raise DataError(f"{source.name}: columns {places[0]} and {places[1]} are both called {twin!r}.")
     return user, at, texts
 
 
-def _wide(source: Source, told: Reading, users: IdColumn, items: IdColumn, frame: bool) -> Part:
+def _names_rows(source: Source, index: int, user: int) -> bool:
+    """Tell whether a column without a name holds the users, and not the numbers of rows beside a column of users."""
+    name = source.names[user]
+    if candidates([name], "user") or plain(name) in ID_NAMES:
+        return False
+    cells = head(source)
+    return not cells or _could_be_values(cells[user]) or not all(is_whole(text_of(cell)) for cell in cells[index])
+
+
+def _wide(source: Source, told: Reading, users: IdColumn, items: IdColumn) -> Part:
     """One row for each user, one column for each item; empty cells are missing."""
-    user, at, texts = wide_columns(source, told, frame)
+    user, at, texts = wide_columns(source, told)
     names = source.names
     gone = frozenset(mark for mark in told.notation.missing if mark.casefold() in BLANK_WORDS)
     columns, keys, n_rows = [ValueColumn(told.notation) for _ in at], [], 0
@@ -502,7 +514,7 @@ def _wide(source: Source, told: Reading, users: IdColumn, items: IdColumn, frame
     shown = texts[0] if len(texts) == 1 else f"{len(texts):,} columns, {texts[0]} to {texts[-1]}"
     used = {user, *at}
     ignored = tuple(str(name) for k, name in enumerate(names) if k not in used and str(name))
-    user_name = "index" if is_index(names[user]) else str(names[user])
+    user_name = "index" if user == index_column(names) else str(names[user])
     layout = TableLayout("wide", {"user": user_name, "items": shown}, ignored, **source.written)
     u = np.concatenate(keys) if keys else np.empty(0, np.int32)
     words = {word: number for column in columns for word, number in column.words.items()}
@@ -647,10 +659,10 @@ class Table:
     place: Callable[[int], str]
 
 
-def gathered(sources: Sequence[Source], told: Reading, *, frame: bool = False) -> Table:
+def gathered(sources: Sequence[Source], told: Reading) -> Table:
     """Read sources into memory: three numbers of 32 bits for each record, and every distinct text once."""
     users, items = IdColumn("user"), IdColumn("item")
-    parts = [part_of(source, told, users, items, frame=frame) for source in sources]
+    parts = [part_of(source, told, users, items) for source in sources]
     extent = Extent()
     for part in parts:
         weights = part.weights if part.weights.size else None

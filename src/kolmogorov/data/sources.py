@@ -89,9 +89,11 @@ class Source:
 class ArrowSource(Source):
     """Batches that something hands over: a frame, a stream, a file of Parquet or IPC."""
 
-    def __init__(self, name: str, schema: pa.Schema, batches: Callable[[list[str]], Iterator[Any]], path: Any = None):
-        super().__init__(name, schema.names)
-        self._batches, self.schema = batches, schema
+    def __init__(
+        self, name: str, names: Sequence[str], batches: Callable[[list[str]], Iterator[Any]], path: Any = None
+    ) -> None:
+        super().__init__(name, names)
+        self._batches = batches
         self.path = None if path is None else str(path)
 
     def batches(self, positions: Sequence[int]) -> Iterator[list[pa.Array]]:
@@ -101,9 +103,13 @@ class ArrowSource(Source):
             raise DataError(f"{self.name}: two columns have the same name. Every column needs a name of its own.")
         try:
             for batch in self._batches(names):
+                columns = [batch.column(batch.schema.get_field_index(name)) for name in names]
+                for column in columns:
+                    # Damage may point beyond the ends of buffers, and nothing that reads them later looks.
+                    column.validate(full=True)
                 if batch.num_rows:
-                    yield [batch.column(batch.schema.get_field_index(name)) for name in names]
-        except (pa.ArrowException, OSError) as error:
+                    yield columns
+        except (pa.ArrowException, OSError, UnicodeError) as error:
             raise DataError(f"{self.name} cannot be read: {_first_line(error)}.") from None
 
 
@@ -225,7 +231,9 @@ class TextSource(Source):
                         delimiter=mark,
                         quote_char='"' if quoted else False,
                         newlines_in_values=quoted,
-                        invalid_row_handler=lambda row: "error" if row.text.strip(" \t\r\n" + _UNIT) else "skip",
+                        invalid_row_handler=lambda row: (
+                            "skip" if row.actual_columns == 1 and not row.text.strip() else "error"
+                        ),
                     ),
                     arrow_csv.ConvertOptions(
                         include_columns=used, column_types=dict.fromkeys(used, _TEXT), strings_can_be_null=False
@@ -248,18 +256,14 @@ class TextSource(Source):
     def _blocks(self, plain: BinaryIO) -> Iterator[bytes]:
         """Yield the bytes below the header as UTF-8, cut at ends of lines, with separators that Arrow knows."""
         skip = self._above + (self._header_height() if self.named else 0)
-        decode = None
-        if self.encoding != "utf-8-sig":
-            decode = codecs.getincrementaldecoder(self.encoding)()
-        rest, first = b"", True
+        decoder = codecs.getincrementaldecoder(self.encoding)()
+        same, rest, first = self.encoding == "utf-8-sig", b"", True
         while True:
             block = plain.read(1 << 20)
             end = not block
-            if decode is not None:
-                block = decode.decode(block, end).encode("utf-8", "surrogatepass")
-                if first:
-                    block = block.removeprefix(codecs.BOM_UTF8)
-            elif first:
+            text = decoder.decode(block, end)
+            block = block if same else text.encode("utf-8", "surrogatepass")
+            if first:
                 block = block.removeprefix(codecs.BOM_UTF8)
             first = first and not block
             rest += block
@@ -278,6 +282,8 @@ class TextSource(Source):
 
     def _plain(self, block: bytes) -> bytes:
         if self.separator == "::":
+            if _UNIT.encode() in block:
+                raise DataError(f"{self.name} is not a text file: it holds the character {_UNIT!r}.")
             return block.replace(b"::", _UNIT.encode())
         if self.separator == WHITESPACE:
             return re.sub(rb"(?m)^\t|\t(?=\r?$)", b"", re.sub(rb"[ \t]+", b"\t", block))
@@ -320,8 +326,9 @@ class TextSource(Source):
     def _records(self, lines: Iterable[str], *, strict: bool = True) -> Iterator[list[str]]:
         if len(self.separator) == 1:
             return csv.reader(lines, delimiter=self.separator, skipinitialspace=True, strict=strict)
-        split = None if self.separator == WHITESPACE else self.separator
-        return (line.rstrip("\r\n").split(split) if line.strip() else [] for line in lines)
+        split = re.compile("[ \t]+" if self.separator == WHITESPACE else re.escape(self.separator)).split
+        ends = " \t\r\n" if self.separator == WHITESPACE else "\r\n"
+        return (split(line.strip(ends)) if line.strip() else [] for line in lines)
 
     def _lined(self, texts: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
         """Yield each record with the number of its last line; a quote out of place is an error with its line."""
@@ -466,7 +473,9 @@ def frame_source(frame: Any, name: str = "The table") -> ArrowSource | None:
     def batches(names: list[str]) -> Iterator[Any]:
         return (batch.select(names) for batch in chain([] if first is None else [first], reader))
 
-    return ArrowSource(name, reader.schema, batches)
+    # An index of pandas is a column like others, and the first.
+    index = [i for i in (reader.schema.pandas_metadata or {}).get("index_columns", ()) if i in reader.schema.names]
+    return ArrowSource(name, [*index, *(name for name in reader.schema.names if name not in index)], batches)
 
 
 def columns_of(raw: Any) -> tuple[Source, list[list[Any]]]:
@@ -521,7 +530,7 @@ def parquet_source(path: Any, group: int | None = None) -> ArrowSource:
         schema = parquet.read_schema(path)
     except FileNotFoundError:
         raise DataError(f"There is no file {path}.") from None
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeError) as error:
         raise DataError(f"{path} is not a parquet file that can be read: {_first_line(error)}.") from None
     texts = [field.name for field in schema if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)]
 
@@ -530,7 +539,7 @@ def parquet_source(path: Any, group: int | None = None) -> ArrowSource:
             groups = None if group is None else [group]
             yield from file.iter_batches(batch_size=1 << 20, columns=names, row_groups=groups)
 
-    return ArrowSource(str(path), schema, batches, path)
+    return ArrowSource(str(path), schema.names, batches, path)
 
 
 def row_groups(path: Any) -> list[int]:
@@ -552,8 +561,8 @@ def _ipc_source(path: Any) -> ArrowSource:
         return (batch.select(names) for batch in found)
 
     try:
-        return ArrowSource(str(path), opened().schema, batches, path)
-    except (pa.ArrowException, OSError) as error:
+        return ArrowSource(str(path), opened().schema.names, batches, path)
+    except (pa.ArrowException, OSError, UnicodeError) as error:
         raise DataError(f"{path} is not an Arrow file that can be read: {_first_line(error)}.") from None
 
 
@@ -578,7 +587,7 @@ def _sheet_source(path: Any) -> ArrowSource:
     names = [_cell(cell).strip() for cell in rows[0]]
     columns = [pa.array([_cell(row[k]) for row in rows[1:]], pa.string()) for k in range(len(names))]
     table = pa.Table.from_arrays(columns, names=names)
-    return ArrowSource(str(path), table.schema, lambda wanted: iter(table.select(wanted).to_batches()), path)
+    return ArrowSource(str(path), names, lambda wanted: iter(table.select(wanted).to_batches()), path)
 
 
 def _cell(value: Any) -> str:

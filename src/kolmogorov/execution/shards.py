@@ -237,7 +237,7 @@ class PartSummary:
 def _read(part: tuple[str, int], told: Reading) -> tuple[Part, IdColumn, IdColumn]:
     """Read a row group."""
     users, items = IdColumn("user"), IdColumn("item")
-    return part_of(parquet_source(*part), told, users, items, frame=True), users, items
+    return part_of(parquet_source(*part), told, users, items), users, items
 
 
 def part_summary(part: tuple[str, int], told: Reading) -> PartSummary:
