@@ -40,7 +40,7 @@ def read_answers(
 
     A question that is answered with numbers, with yes and no, or in a column of ordered categories, is one item, on its
     own scale from 0 to 1. One that is answered with other words, which have no order, is an item for each answer:
-    ``colour = red`` is 1 for those who say red, 0 for those who say something else, and unknown of those who say nothing.
+    ``colour = red`` is 1 for those who say red, 0 for those who say something else, unknown of those who say nothing.
 
     Parameters
     ----------
@@ -140,8 +140,8 @@ def _read(table: Any, told: Reading, users: IdColumn, questions: _Questions) -> 
     if guessed and table.named:
         shown = ", ".join(repr(table.names[at[role]]) for role in at)
         raise DataError(
-            f"{table.name}: is the first line a header, with the columns {shown}? If so, name them with user=, item= and "
-            "value=. If not, say header=False. If every column is a question, say wide=True."
+            f"{table.name}: is the first line a header, with the columns {shown}? If so, name them with user=, item= "
+            "and value=. If not, say header=False. If every column is a question, say wide=True."
         )
     for arrays in table.batches([at["user"], at["item"], at["value"]]):
         own = users.read(arrays[0], lambda row, first=first: table.place(first + row), gone)
@@ -174,7 +174,7 @@ def _once(own: Any, said: Any, question: str) -> tuple[Any, Any]:
     again = np.flatnonzero(np.diff(own) == 0)
     if differ := next((k for k in again.tolist() if said[k] != said[k + 1]), None):
         raise DataError(
-            f"A user answers {question!r} with {said[differ][:40]!r} and with {said[differ + 1][:40]!r}. Leave one answer."
+            f"A user answers {question!r} with {said[differ][:40]!r} and with {said[differ + 1][:40]!r}. Leave one."
         )
     return np.delete(own, again), np.delete(said, again)
 

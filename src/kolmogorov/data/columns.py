@@ -31,23 +31,8 @@ USUAL: dict[str, list[set[str]]] = {
     "value": [set(_VALUES.split())],
 }
 _TITLE_NAMES = {*_TITLES, *(name + end for name in _THINGS.split() for end in ("title", "name"))}
-_TIMES = set(
-    [
-        "timestamp",
-        "time",
-        "date",
-        "datetime",
-        "when",
-        "day",
-        "createdat",
-        "created",
-        "datum",
-        "zeit",
-        "uhrzeit",
-        "zeitstempel",
-    ]
-)
-_TIMES |= set(["reviewtime", "ratedat", "ts", "unixtime", "heure", "fecha", "hora"])
+_WHEN = "timestamp time date datetime when day createdat created datum zeit uhrzeit zeitstempel reviewtime ratedat ts"
+_TIMES = {*_WHEN.split(), "unixtime", "heure", "fecha", "hora"}
 ROLES = ("user", "item", "value")
 #: Usual names of columns of titles, and of ids, in files that are about one side.
 TITLE_NAMES = ("title", "name", "label", "text", "description")

@@ -45,8 +45,9 @@ def read_ratings(
     Takes comma, tab, semicolon, ``|``, ``::`` and whitespace separated text, with or without a header, plain or
     compressed (.gz, .bz2, .xz, .zst, .zip); Parquet and Arrow files; Excel sheets where python-calamine is installed;
     data frames of any library that speaks Arrow. Ids are texts. Values are numbers, or words that mean yes or no:
-    ``yes`` and ``no``, ``true`` and ``false``, ``y`` and ``n``, ``+`` and ``-``, ``like`` and ``dislike``, the German and
-    French yes and no, in small letters or capitals. ``50%`` is 0.5. What was understood is in `Observations.source`.
+    ``yes`` and ``no``, ``true`` and ``false``, ``y`` and ``n``, ``+`` and ``-``, ``like`` and ``dislike``, the German
+    and French yes and no, in small letters or capitals. ``50%`` is 0.5. What was understood is in
+    `Observations.source`.
 
     Parameters
     ----------

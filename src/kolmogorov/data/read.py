@@ -151,7 +151,7 @@ class Reading:
         return cls(**{k: v for k, v in recipe.items() if k in names and k not in known} | dict(given), known=known)
 
 
-# --- columns of cells, which come batch by batch ------------------------------------------------------------------------
+# --- columns of cells, which come batch by batch ----------------------------------------------------------------------
 
 
 def cell_codes(coder: Coder, column: Any) -> NDArray[np.int32]:
@@ -183,13 +183,13 @@ class IdColumn:
             keys[number] = -1 if text in gone else self.texts[text]
         if "" not in gone and (codes < 0).any():
             raise DataError(
-                f"{place(int(np.argmax(codes < 0)))}: the {self.what} must be an id, got nothing. Drop such rows first, "
+                f"{place(int(np.argmax(codes < 0)))}: the {self.what} must be an id, got nothing. Drop such rows, "
                 "or say missing=''."
             )
         return keys[codes]
 
     def finish(self, keys: NDArray[np.int32]) -> tuple[list[str], NDArray[np.int32]]:
-        """Return the ids of some keys in order, those that are all whole numbers as numbers go, and the rows of the keys."""
+        """Return the ids of some keys in order, whole numbers as numbers go, and the rows of the keys."""
         every = list(self.texts)
         present = np.flatnonzero(np.bincount(keys, minlength=len(every))).tolist()
         texts = [every[key] for key in present]
@@ -256,7 +256,7 @@ class ValueColumn:
         return np.concatenate(parts) if parts else np.empty(0)
 
 
-# --- one table ----------------------------------------------------------------------------------------------------------
+# --- one table --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,7 +306,8 @@ def has_header(source: TextSource, told: Reading, roles: Sequence[str] = ROLES) 
             more = " If every line is a yes, as in a list of clicks or purchases, say implicit=True."
         expected = "user, and one for each item" if told.wide else ", ".join(roles)
         raise DataError(
-            f"{source.name}: expected at least {least} columns ({expected}), got {len(first)} in the line {line!r}.{more}"
+            f"{source.name}: expected at least {least} columns ({expected}), got {len(first)} in the line "
+            f"{line!r}.{more}"
         )
     if by_name or told.header != "auto":
         return bool(by_name) or bool(told.header)
@@ -325,12 +326,12 @@ def has_header(source: TextSource, told: Reading, roles: Sequence[str] = ROLES) 
     if at >= len(first):
         return True
     word = first[at].casefold()
-    if word in PAIR_OF and below in ("0", "1") and not _begins(word, below, told.notation):
-        if not any(looks_like_number(field) for field in second[:at]):
-            raise DataError(
-                f"{source.name}: is the first line, {source.first_line.strip()[:60]!r}, a header or a rating? Say "
-                "header=True or header=False."
-            )
+    unclear = word in PAIR_OF and below in ("0", "1") and not _begins(word, below, told.notation)
+    if unclear and not any(looks_like_number(field) for field in second[:at]):
+        raise DataError(
+            f"{source.name}: is the first line, {source.first_line.strip()[:60]!r}, a header or a rating? Say "
+            "header=True or header=False."
+        )
     return not _begins(first[at], below, told.notation)
 
 
@@ -374,7 +375,7 @@ def read_pairs(path: Any, told: Reading) -> tuple[list[str], list[str]]:
 def list_columns(source: Source, told: Reading) -> tuple[dict[str, int], set[str]]:
     """Return the column of each role of a list, and the roles whose columns have no usual name and were not named."""
     if source.named:
-        at = pick_columns(source.names, told.asked, source.name, known=told.known, 
+        at = pick_columns(source.names, told.asked, source.name, known=told.known,
                           by_place=source.path is not None, implicit=told.implicit)  # fmt: skip
     else:
         at = {"user": 0, "item": 1, "value": 2} | {
@@ -551,8 +552,8 @@ def _refuse_wide(source: Source, at: Mapping[str, int], guessed: set[str], told:
         return
     raise DataError(
         f"{source.name}: is it a list of ratings, or one row per user and one column per item? The columns "
-        f"{listed([source.names[k] for k in values], 4)} all hold values. If each is an item, say wide=True. If it is a "
-        "list, name its columns with item= and value=."
+        f"{listed([source.names[k] for k in values], 4)} all hold values. If each is an item, say wide=True. If it is "
+        "a list, name its columns with item= and value=."
     )
 
 
@@ -583,10 +584,11 @@ def refuse_scales(name: str, names: Sequence[str], columns: Sequence[Floats], wo
     rest = [ends[k] for k in known if k not in apart]
     usual = f"{min(low for low, _ in rest):g} to {max(high for _, high in rest):g}" if rest else "none"
     out = repr(names[apart[0]]) if len(apart) == 1 else repr([names[k] for k in apart])
+    which = repr(names[apart[0]]) + (f" and {len(apart) - 1} more" if len(apart) > 1 else "")
     raise DataError(
-        f"{name}: column {names[apart[0]]!r}{f' and {len(apart) - 1} more' if len(apart) > 1 else ''} is on another scale "
-        f"than the others: {', '.join(shown)}; the others {usual}. Leave {'it' if len(apart) == 1 else 'them'} out with "
-        f"ignore={out}, or scale each column by itself with scale='column'. If all are on one scale, say which: maximum=."
+        f"{name}: column {which} is on another scale than the others: {', '.join(shown)}; the others {usual}. To leave "
+        f"out what is no item, say ignore={out}. To scale each column by itself, say scale='column'. If all are on one "
+        "scale, say which: maximum=."
     )
 
 
@@ -643,7 +645,7 @@ def refuse_list(table: Floats) -> None:
         )
 
 
-# --- all of them ----------------------------------------------------------------------------------------------------------
+# --- all of them ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -729,7 +731,7 @@ def _refuse_codes(ratings: Floats, points: Floats, parts: Sequence[Part]) -> Non
         place = first.place(int(np.argmax(first.ratings == code)))
         raise DataError(
             f"{place}: the value {code:g} lies far outside the others, {others.min():g} to {others.max():g}, and "
-            f"{share:.1%} of the rows have it. If it means that there is no answer, say missing={code:g}. If it is one, "
-            f"say so with maximum={max(float(points[-1]), 1.0):g}"
+            f"{share:.1%} of the rows have it. If it means that there is no answer, say missing={code:g}. If it is "
+            f"one, say so with maximum={max(float(points[-1]), 1.0):g}"
             + (f" and minimum={points[0]:g}." if points[0] < 0 else ".")
         )

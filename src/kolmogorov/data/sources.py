@@ -48,7 +48,7 @@ _FOREIGN = {
     b"SQLite format 3\0": "a SQLite database. Read it with pandas:\n  import pandas as pd, sqlite3\n"
     "  km.read_ratings(pd.read_sql('select * from ratings', sqlite3.connect({path!r})))",
     b"\x89HDF": "an HDF5 file. Read it with pandas:\n  import pandas as pd\n  km.read_ratings(pd.read_hdf({path!r}))",
-    b"\xd0\xcf\x11\xe0": "an old Excel sheet. Save it as .xlsx or .csv, or read it with pandas:\n  import pandas as pd\n"
+    b"\xd0\xcf\x11\xe0": "an old Excel sheet. Save it as .csv, or read it with pandas:\n  import pandas as pd\n"
     "  km.read_ratings(pd.read_excel({path!r}))",
 }
 _JSON = "JSON. Read it with pandas:\n  import pandas as pd\n  km.read_ratings(pd.read_json({path!r}, lines={lines}))"
@@ -317,8 +317,8 @@ class TextSource(Source):
             number += 1
             if len(line) == _BLOCK:
                 raise DataError(
-                    f"{self.name}, line {number}: a line has more than {_BLOCK:,} characters. Expected one line for each "
-                    "rating; is it another kind of file, or is a quote never closed?"
+                    f"{self.name}, line {number}: a line has more than {_BLOCK:,} characters. Expected one line for "
+                    "each rating; is it another kind of file, or is a quote never closed?"
                 )
             # Lines may end as those of old computers do.
             yield from line.split("\r") if "\r" in line.rstrip("\r\n") else (line,)
@@ -442,7 +442,10 @@ def sources_of(given: Any, *, sep: str = "auto", encoding: str = "auto") -> list
 
 def _expected(thing: Any) -> str:
     if hasattr(thing, "fetchmany"):
-        return "Expected paths or data frames, got a cursor of a database. Read it with pandas: pd.read_sql(query, connection)."
+        return (
+            "Expected paths or data frames, got a cursor of a database. Read it with pandas: "
+            "pd.read_sql(query, connection)."
+        )
     return (
         f"Expected paths, data frames or Arrow streams, got {type(thing).__name__}. For arrays use "
         "Observations.from_arrays, from_scipy or from_dense."
@@ -473,9 +476,7 @@ def frame_source(frame: Any, name: str = "The table") -> ArrowSource | None:
     def batches(names: list[str]) -> Iterator[Any]:
         return (batch.select(names) for batch in chain([] if first is None else [first], reader))
 
-    # An index of pandas is a column like others, and the first.
-    index = [i for i in (reader.schema.pandas_metadata or {}).get("index_columns", ()) if i in reader.schema.names]
-    return ArrowSource(name, [*index, *(name for name in reader.schema.names if name not in index)], batches)
+    return ArrowSource(name, reader.schema.names, batches)
 
 
 def columns_of(raw: Any) -> tuple[Source, list[list[Any]]]:
@@ -572,8 +573,7 @@ def _sheet_source(path: Any) -> ArrowSource:
         import python_calamine
     except ImportError:
         raise DataError(
-            f"{path} is an Excel sheet. To read it, install python-calamine: pip install python-calamine. Or save it as "
-            ".csv."
+            f"{path} is an Excel sheet. Save it as .csv, or install what reads it: pip install python-calamine."
         ) from None
     try:
         book = python_calamine.CalamineWorkbook.from_path(str(path))
@@ -609,7 +609,7 @@ def open_binary(path: Any) -> BinaryIO:
 
 def _copied(path: Any) -> BinaryIO:
     """Copy what can be read once only, standard input or a pipe, to a temporary file."""
-    copy = tempfile.TemporaryFile()
+    copy = tempfile.TemporaryFile()  # noqa: SIM115
     if str(path) == "-":
         if sys.stdin is None or getattr(sys.stdin, "closed", False):
             raise DataError("Standard input is closed. Name a file, or pipe lines in.")

@@ -228,7 +228,7 @@ class Vocabulary:
         return f" Did you mean {' or '.join(list(found)[:3])}?" if found else ""
 
     def arrays(self, side: str) -> dict[str, NDArray[Any]]:
-        """Return ids and titles as arrays for a file, under names that begin with `side`: bytes, and where each ends."""
+        """Return ids and titles for a file, under names that begin with `side`: bytes, and where each ends."""
         arrays = _bytes_of(f"{side}_ids", self.ids)
         return arrays if self.labels is None else arrays | _bytes_of(f"{side}_labels", self.labels)
 
