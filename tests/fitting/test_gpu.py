@@ -105,7 +105,7 @@ def test_fits_from_several_starts_callbacks_and_checkpoints(cuda, table, tmp_pat
 
 
 def test_packed_tables(cuda, table, tmp_path):
-    path = tmp_path / "table.kmt"
+    path = tmp_path / "table"
     km.pack(table, path)
     options = {"learn_from": "ratings", "user_reg": 1.0, "random_state": 3, "max_iter": 3}
     direct = km.KolmogorovModel(4, **options, execution=cuda).fit(table)

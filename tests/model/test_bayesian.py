@@ -177,7 +177,7 @@ def test_wrong_parameters_are_told(zoo, options, words):
 def test_wrong_data_are_told(ratings):
     with pytest.raises(DataError, match="0 and 1"):
         BayesianKolmogorovModel(3, likelihood="bernoulli").fit(ratings)
-    with pytest.raises(DataError, match="Expected Observations, or a table of numbers"):
+    with pytest.raises(DataError, match="Expected a table of numbers"):
         BayesianKolmogorovModel(3).fit({"a": 1})
 
 

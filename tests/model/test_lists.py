@@ -59,15 +59,15 @@ def test_a_score_is_the_balance_of_links_and_events(model, parts):
     assert np.allclose(fitted.at_rows(users, items), np.clip(expected[users, items], 0, 1))
     said = model.predict(train.users.ids[users], train.items.ids[items])
     assert np.allclose(said, np.clip(expected[users, items], 0, 1))
-    listed = model.recommend(train.users.ids[5].item(), n=4)
+    listed = model.recommend(train.users.ids[5], n=4)
     assert list(listed) == ["item", "score", "count"]
-    assert np.allclose(listed["score"].clip(0, 1), model.predict(train.users.ids[5].item(), listed["item"].to_numpy()))
+    assert np.allclose(listed["score"].clip(0, 1), model.predict(train.users.ids[5], listed["item"].to_numpy()))
     assert not set(listed["item"]) & set(train.items.ids[train.item_rows()[train.user_rows() == 5]])
 
 
 def test_an_explanation_adds_up(model, parts):
     train = parts[0]
-    for user in train.users.ids[:5].tolist():
+    for at, user in enumerate(train.users.ids[:5].tolist()):
         item = model.recommend(user, n=1)["item"].iloc[0]
         why = model.explain(user, item)
         total = why.base + sum(part.amount for part in why.items) + sum(part.amount for part in why.events)
@@ -77,7 +77,7 @@ def test_an_explanation_adds_up(model, parts):
         assert sum(amount for _, amount in why.steps) == pytest.approx(why.score, abs=1e-9)
         assert sum(why.columns()["amount"]) == pytest.approx(why.score, abs=1e-9)
         assert model.predict(user, item) == pytest.approx(np.clip(why.score, 0, 1), abs=1e-9)
-        assert {part.item for part in why.items} == set(train.items.ids[train.item_rows()[train.user_rows() == user]])
+        assert {part.item for part in why.items} == set(train.items.ids[train.item_rows()[train.user_rows() == at]])
     assert "because of game" in str(model.explain(item="more of 3", guest={"game 3": 1}))
     assert "score" in why._repr_html_()
     assert "<" not in why.to_frame()["part"].iloc[0]

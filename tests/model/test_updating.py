@@ -227,10 +227,7 @@ def test_moved_rows_are_those_of_a_ridge_regression_over_all_entries():
         return np.linalg.solve(some.T @ some + strength, some.T @ values[entries] + strength @ centre)
 
     then, now = np.arange(0, 20), np.arange(5, 30)
-    views = [
-        km.data.entries.view.View(np.array([0, len(e)]), e.astype(np.int32), values[e], np.empty(0))
-        for e in (now, then)
-    ]
+    views = [km.data.view.View(np.array([0, len(e)]), e.astype(np.int32), values[e], np.empty(0)) for e in (now, then)]
     pull = km.fitted.point.Pull(centre, strength)
     row = MovedRows(np.array([0]), *views, best(then)[None], np.array([True]), pull, resolve("box", "coordinate"), 0)
     found = row.solved(factors, 0.0, 1)[0]

@@ -169,7 +169,7 @@ def test_biases_are_those_of_the_definition():
 
 def test_packed_tables_and_other_orders_of_ids_give_the_same(zoo, tmp_path):
     train, test = zoo.split(random_state=0)
-    model = km.KolmogorovModel(4, random_state=0).fit(km.pack(train, tmp_path / "t.kmt"))
+    model = km.KolmogorovModel(4, random_state=0).fit(km.pack(train, tmp_path / "t"))
     expected = guess_scores(km.KolmogorovModel(4, random_state=0).fit(train).fitted_.training, test)
     for name, scores in guess_scores(model.fitted_.training, test).items():
         assert scores == pytest.approx(expected[name])

@@ -220,7 +220,7 @@ class EventModel(Interpretation, Updating, TransformerMixin, Recommender):  # ty
         rows = self._checked_thetas(np.atleast_2d(theta))
         nobody = View(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0), np.empty(0))
         past = np.zeros(len(rows), dtype=np.int64)
-        return Askers(list(range(len(rows))), past, nobody, self._said_of(rows), self._lower(rank))
+        return Askers(list(map(str, range(len(rows)))), past, nobody, self._said_of(rows), self._lower(rank))
 
     def _said_of(self, theta: Floats) -> Callable[[slice, float | None], Floats]:
         """Return a function from a part of new users to what is predicted for them."""

@@ -19,7 +19,7 @@ from kolmogorov.data.columns import usual_columns
 from kolmogorov.data.observations import numbers_in
 from kolmogorov.data.read import Reading
 from kolmogorov.data.sources import frame_source
-from kolmogorov.data.vocabulary import one_dimensional
+from kolmogorov.data.vocabulary import id_text, one_dimensional
 from kolmogorov.errors import DataError, UnknownIdError, UnknownIdWarning
 from kolmogorov.fitted.base import Trained
 
@@ -307,8 +307,7 @@ def _rows_of(known: Trained, ratings: Any) -> list[tuple[Any, int]]:
 
 def _row_of(items: Vocabulary, key: Any) -> int:
     """Return the row of an id, or else of a title; -1 where there is none."""
-    whole = isinstance(key, (int, np.integer)) and not isinstance(key, bool)
-    if not whole and not isinstance(key, str):
+    if id_text(key) is None:
         raise DataError(f"A guest's items are ids or titles, got {key!r}.")
     row = int(items.encode([key])[0])
     if row >= 0 or not isinstance(key, str):

@@ -47,7 +47,7 @@ def least_count(counts: NDArray[np.int64], n: int, given: int | None = None) -> 
 class Askers:
     """People who want lists: what is known of them, and how they are answered."""
 
-    ids: list[Any]
+    ids: list[str]
     #: Their rows in `seen`; the row past the last for somebody who was observed with nothing.
     rows: Rows
     #: What they were observed with, which is not recommended again.
@@ -63,9 +63,7 @@ class Askers:
 
     def columns(self, fitted: Trained, n: int, min_count: int | None, *, exclude_seen: bool) -> dict[str, NDArray[Any]]:
         """Return everybody's n best items as columns: whose list, the item, its probability and so on."""
-        whole = all(isinstance(each, (int, np.integer)) for each in self.ids)
-        ids = np.empty(len(self.ids), dtype=np.int64 if whole else object)
-        ids[:] = self.ids
+        ids = np.array(self.ids, dtype=object)
         rows = self.rows if exclude_seen else np.full_like(self.rows, self.seen.indptr.size - 1)
         least = least_count(fitted.item_counts, n, min_count)
         counts = fitted.item_counts if min_count is not None else _with_placed(fitted, least)

@@ -19,6 +19,7 @@ from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import Boolean, Integer, OneOf, Optional, Real, Requirement, check_parameters
 from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.data.view import View
+from kolmogorov.data.vocabulary import id_text
 from kolmogorov.errors import DataError
 from kolmogorov.fitted.base import Trained
 from kolmogorov.solvers import RowSolver
@@ -294,7 +295,14 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         def elsewhere(hidden: Rows, counts: NDArray[np.int64], n: int, least: int) -> Lists | None:
             return lists_at_once(self.execution, fitted, rows, hidden, ListRules(seen, counts, n, least, order))
 
-        return Askers(ids, rows, seen, lambda part, lower: fitted.of_users(rows[part], lower), order, elsewhere)
+        return Askers(
+            [str(id_text(each)) for each in ids],
+            rows,
+            seen,
+            lambda part, lower: fitted.of_users(rows[part], lower),
+            order,
+            elsewhere,
+        )
 
     def _guests(self, observations: Observations, rank: Rank) -> Askers:
         """Return guests and what they rated."""

@@ -90,7 +90,7 @@ def test_without_it_nothing_changes():
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_threads_and_packed_tables_give_the_same_bits(visits, packed, tmp_path):
-    table = km.pack(visits, tmp_path / "t.kmt") if packed else visits
+    table = km.pack(visits, tmp_path / "t") if packed else visits
     base = km.KolmogorovModel(5, unobserved=0.1, random_state=0, n_jobs=1).fit(visits)
     other = km.KolmogorovModel(5, unobserved=0.1, random_state=0, n_jobs=3).fit(table)
     assert np.array_equal(base.theta_, other.theta_)

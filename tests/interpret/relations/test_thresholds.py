@@ -183,7 +183,7 @@ def test_the_order_is_of_statements(model):
 
 def test_an_explanation_adds_up_and_names_reasons_of_thresholds(model, parts):
     train, _ = parts
-    user, item = train.users.ids[0].item(), "Aliens"
+    user, item = train.users.ids[0], "Aliens"
     why = model.explain(user, item)
     assert why.base + why.contributions.sum() + why.rest == pytest.approx(model.predict(user, item), abs=1e-12)
     assert f"{user} is expected to give Aliens a rating of {why.rating:.2f}" in str(why)

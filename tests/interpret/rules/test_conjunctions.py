@@ -129,7 +129,7 @@ def test_longer_rules_are_counted_on_other_data():
     again = long.on(other)
     assert again.names() == long.names()
     said = np.full((300, 9), -1)
-    said[other.users.ids[other.user_rows()], other.items.ids[other.item_rows()]] = other.values
+    said[other.users.ids[other.user_rows()].astype(int), other.items.ids[other.item_rows()].astype(int)] = other.values
     for rule, row, end in zip(again, long.antecedents, long.consequent, strict=True):
         met = (said[:, row[row >= 0]] == 1).all(axis=1) & (said[:, end] >= 0)
         assert (rule.support, rule.held) == (met.sum(), (said[met, end] == 1).sum())
