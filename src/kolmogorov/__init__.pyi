@@ -7,9 +7,9 @@ from kolmogorov import problems as problems
 from kolmogorov import solvers as solvers
 from kolmogorov.data import datasets as datasets
 from kolmogorov.data.answers import read_answers as read_answers
+from kolmogorov.data.observations import Observations as Observations
 from kolmogorov.data.ratings import pack as pack
 from kolmogorov.data.ratings import read_ratings as read_ratings
-from kolmogorov.data.table.observations import Observations as Observations
 from kolmogorov.model.bayesian import BayesianKolmogorovModel as BayesianKolmogorovModel
 from kolmogorov.model.imputer import KolmogorovImputer as KolmogorovImputer
 from kolmogorov.model.kolmogorov import KolmogorovModel as KolmogorovModel

@@ -90,8 +90,8 @@ class _Questions(dict[str, tuple[list[Any], list[Any], dict[str, float]]]):
     """Of each question who answered it, with what, and the order of its answers where they have one."""
 
     def __missing__(self, name: str) -> tuple[list[Any], list[Any], dict[str, float]]:
-        self[name] = found = ([], [], {})
-        return found
+        self[name] = ([], [], {})
+        return self[name]
 
     def entries(self, told: Reading, request: ScaleRequest, several: str | None) -> tuple[Any, Any, Floats]:
         """Return the users of all entries, the names of items and which of them each entry is about, and the values."""
@@ -144,9 +144,9 @@ def _read(table: Any, told: Reading, users: IdColumn, questions: _Questions) -> 
             "and value=. If not, say header=False. If every column is a question, say wide=True."
         )
     for arrays in table.batches([at["user"], at["item"], at["value"]]):
-        own = users.read(arrays[0], lambda row, first=first: table.place(first + row), gone)
+        own = users.read(arrays[0], table.places(first), gone)
         items = IdColumn("item")
-        which = items.read(arrays[1], lambda row, first=first: table.place(first + row), gone)
+        which = items.read(arrays[1], table.places(first), gone)
         for number, name in enumerate(items.texts):
             rows = np.flatnonzero(which == number)
             _note(questions[name], own[rows], arrays[2].take(rows), marks)

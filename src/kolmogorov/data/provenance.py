@@ -15,8 +15,23 @@ from kolmogorov.errors import InvariantError
 _MOST_LISTED = 8
 _SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", "::": "::", "whitespace": "blanks"}
 #: What a file holds of it, by type.
-_OF_LAYOUT = {"kind": str, "columns": dict, "ignored": list, "separator": str, "header": bool, "encoding": str}
-_OWN = {"decimal": str, "words": dict, "points": str, "scale": str, "duplicates": str, "recipe": dict, "name": str}
+_OF_LAYOUT: dict[str, type] = {
+    "kind": str,
+    "columns": dict,
+    "ignored": list,
+    "separator": str,
+    "header": bool,
+    "encoding": str,
+}
+_OWN: dict[str, type] = {
+    "decimal": str,
+    "words": dict,
+    "points": str,
+    "scale": str,
+    "duplicates": str,
+    "recipe": dict,
+    "name": str,
+}
 _OWN |= {"credit": str, "n_records": int, "n_missing": int, "n_repeats": int}
 _OPTIONAL = ("separator", "header", "encoding", "decimal")
 

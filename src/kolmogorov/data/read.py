@@ -210,7 +210,8 @@ class ValueColumn:
 
     def __init__(self, form: Notation, what: str = "value") -> None:
         self.what, self._form = what, form
-        self._cells, self._parts = Coder(), []
+        self._cells = Coder()
+        self._parts: list[NDArray[Any]] = []
         self.words: Mapping[str, float] = {}
         self.decimal: str | None = None
 
@@ -242,14 +243,8 @@ class ValueColumn:
         try:
             found = numbers_of(texts, form, empty_is_missing=empty)
         except UnreadableError as error:
-            row, at = 0, 0
-            for part in self._parts:
-                hits = np.flatnonzero(part == error.at) if part.dtype == np.int32 else ()
-                if len(hits):
-                    at = row + int(hits[0])
-                    break
-                row += part.size
-            raise DataError(f"{place(at)}: {self.what} {error}") from None
+            here = [part == error.at if part.dtype == np.int32 else np.zeros(part.size, bool) for part in self._parts]
+            raise DataError(f"{place(int(np.argmax(np.concatenate(here))))}: {self.what} {error}") from None
         self.words, self.decimal = found.words, found.decimal
         table = np.append(found.numbers, np.nan)
         parts = [table[part] if part.dtype == np.int32 else part for part in self._parts]
@@ -366,7 +361,7 @@ def read_pairs(path: Any, told: Reading) -> tuple[list[str], list[str]]:
         for arrays in source.batches([at["user"], at["item"]]):
             for texts, array, role in zip(found, arrays, ("user", "item"), strict=True):
                 ids = IdColumn(role)
-                codes = ids.read(array, lambda row, source=source: source.place(row), frozenset())
+                codes = ids.read(array, source.place, frozenset())
                 names = list(ids.texts)
                 texts.extend(names[code] for code in codes.tolist())
     return found
@@ -401,10 +396,7 @@ def _list(source: Source, told: Reading, users: IdColumn, items: IdColumn) -> Pa
     n_rows = 0
     for columns in source.batches([*at.values(), *([] if title is None else [title])]):
         role = dict(zip([*at, "title"], columns, strict=False))
-
-        def place(offset: int, first: int = n_rows) -> str:
-            return source.place(first + offset)
-
+        place = source.places(n_rows)
         for side, ids, found in (("user", users, keys[0]), ("item", items, keys[1])):
             found.append(ids.read(role[side], place, gone))
         if "value" in at:
@@ -485,8 +477,7 @@ def _wide(source: Source, told: Reading, users: IdColumn, items: IdColumn) -> Pa
     gone = frozenset(mark for mark in told.notation.missing if mark.casefold() in BLANK_WORDS)
     columns, keys, n_rows = [ValueColumn(told.notation) for _ in at], [], 0
     for arrays in source.batches([user, *at]):
-        first = n_rows
-        keys.append(users.read(arrays[0], lambda offset, first=first: source.place(first + offset), gone))
+        keys.append(users.read(arrays[0], source.places(n_rows), gone))
         for column, array in zip(columns, arrays[1:], strict=True):
             column.read(array)
         n_rows += len(arrays[0])
@@ -574,9 +565,9 @@ def _refuse_text(source: Source, at: Mapping[str, int]) -> None:
 
 def refuse_scales(name: str, names: Sequence[str], columns: Sequence[Floats], words: Sequence[bool]) -> None:
     """Refuse columns that are not on the scale of the others, with the ranges that there are."""
-    ends = [(float(np.nanmin(c)), float(np.nanmax(c))) if (~np.isnan(c)).any() else None for c in columns]
-    known = [k for k, end in enumerate(ends) if end is not None]
-    strange = strange_columns([ends[k] for k in known], [columns[k] for k in known], [words[k] for k in known])
+    known = [k for k, column in enumerate(columns) if (~np.isnan(column)).any()]
+    ends = {k: (float(np.nanmin(columns[k])), float(np.nanmax(columns[k]))) for k in known}
+    strange = strange_columns(list(ends.values()), [columns[k] for k in known], [words[k] for k in known])
     if not strange:
         return
     apart = [known[k] for k in strange]
@@ -674,11 +665,12 @@ def gathered(sources: Sequence[Source], told: Reading) -> Table:
     if told.request.is_open and not told.wide and points is not None:
         _refuse_codes(ratings, points, parts)
     keys = [np.concatenate([getattr(part, side) for part in parts]) for side in ("users", "items")]
-    names, rows = zip(*(side.finish(found) for side, found in zip((users, items), keys, strict=True)), strict=True)
+    names = [side.finish(found) for side, found in zip((users, items), keys, strict=True)]
     weighed = any(part.weights.size for part in parts)
     mass = [part.weights if part.weights.size else np.ones(part.ratings.size) for part in parts if weighed]
     entries = Entries(
-        *rows,
+        names[0][1],
+        names[1][1],
         ratings,
         np.concatenate([np.empty(0), *mass]),
     )
@@ -707,7 +699,7 @@ def gathered(sources: Sequence[Source], told: Reading) -> Table:
         recipe | ({"decimal": ","} if decimal == "," else {}),
         "" if parts[0].source.path in (None, "-") else Path(str(parts[0].source.path)).name.split(".")[0],
     )
-    return Table(*names, entries, scale, titles, about, place)
+    return Table(names[0][0], names[1][0], entries, scale, titles, about, place)
 
 
 def _points(ratings: Floats) -> Floats | None:

@@ -82,6 +82,10 @@ class Source:
         """Name the place of a row, counted from 0."""
         return f"row {row}" if self.path is None else f"{self.name}, row {row}"
 
+    def places(self, first: int) -> Callable[[int], str]:
+        """Return what names the places of rows that are counted from a row on."""
+        return lambda row: self.place(first + row)
+
     def check(self, texts: Iterable[str]) -> None:
         """Look at the distinct texts that were read for what a parser may have got wrong."""
 
@@ -372,10 +376,9 @@ class TextSource(Source):
     def _broken(self, error: Exception) -> DataError:
         """Say where a file is broken."""
         if isinstance(error, UnicodeError) or "UTF8" in str(error):
-            line = self._undecodable()
             return DataError(
-                f"{self.name}{line} is not text in encoding {self.encoding.removesuffix('-sig')}. If it is text, name "
-                "its encoding with encoding=."
+                f"{self.name}{self._undecodable()} is not text in encoding {self.encoding.removesuffix('-sig')}. If it "
+                "is text, name its encoding with encoding=."
             )
         with self._texts() as texts:
             for line, record in self._lined(texts):

@@ -103,7 +103,7 @@ def text_of(value: Any) -> str:
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and float(value).is_integer():
-        return str(int(value))
+        return str(int(float(value)))
     return str(value)
 
 
@@ -169,15 +169,19 @@ def _numbers(texts: list[str], form: Notation, missing: set[float]) -> tuple[lis
         meaning = {first[0]: 1.0, first[1]: 0.0, **bits}
         strangers = [k for k, text in enumerate(folded) if text not in meaning and plain_float(text) not in missing]
         if not strangers:
-            values = [meaning.get(text, math.nan) for text in folded]
-            return values, {text: meaning[text] for text in folded if text in first}, None
+            return (
+                [meaning.get(text, math.nan) for text in folded],
+                {text: meaning[text] for text in folded if text in first},
+                None,
+            )
         # Words among numbers are blamed, and numbers among words, whichever come later.
         number_first = pairs[0] is None and plain_float(texts[0]) is not None
         blamed = next(k for k, pair in enumerate(pairs) if pair) if number_first else strangers[0]
         raise UnreadableError(blamed, _complaint(texts, blamed))
     decimal = form.decimal if form.decimal != "auto" else _separator(texts, form)
     per_cent = [text.endswith("%") for text in texts]
-    values, words = [], {}
+    values: list[float] = []
+    words: dict[str, float] = {}
     for k, text in enumerate(texts):
         number = _number(text.removesuffix("%").rstrip(), decimal, form.thousands)
         if number is None:

@@ -38,8 +38,8 @@ def id_text(cell: Any) -> str | None:
     if isinstance(cell, str):
         return cell.strip()
     if isinstance(cell, (float, np.floating)):
-        whole = float(cell).is_integer() and abs(cell) <= 2.0**53
-        return str(int(cell)) if whole else None
+        number = float(cell)
+        return str(int(number)) if number.is_integer() and abs(number) <= 2.0**53 else None
     whole = isinstance(cell, (int, np.integer)) and not isinstance(cell, (bool, np.bool_))
     return str(int(cell)) if whole else None
 

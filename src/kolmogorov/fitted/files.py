@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from kolmogorov._support.typing import Floats
 from kolmogorov.data import Observations, Scale, Vocabulary
-from kolmogorov.data.provenance import Provenance
 from kolmogorov.data.levels import LevelsRequirement
+from kolmogorov.data.provenance import Provenance
 from kolmogorov.data.view import View
 from kolmogorov.errors import InvariantError
 

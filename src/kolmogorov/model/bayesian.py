@@ -25,8 +25,8 @@ from kolmogorov._support.validation import (
 )
 from kolmogorov.data.attributes import Newcomers, TableAttributes
 from kolmogorov.data.changes import Change
-from kolmogorov.data.observations import Observations
 from kolmogorov.data.levels import Levels, LevelsRequirement
+from kolmogorov.data.observations import Observations
 from kolmogorov.data.trainable import check_any
 from kolmogorov.data.view import View
 from kolmogorov.errors import DataError, ParameterError

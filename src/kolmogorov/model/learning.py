@@ -18,8 +18,8 @@ from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.wording import named
 from kolmogorov.data.attributes import TableAttributes
-from kolmogorov.data.observations import Observations
 from kolmogorov.data.levels import has_two
+from kolmogorov.data.observations import Observations
 from kolmogorov.data.trainable import check_trainable
 from kolmogorov.errors import ConvergenceWarning, DataError, ParameterError
 from kolmogorov.execution import Cuda, Dask, Threads

@@ -186,8 +186,8 @@ def planted(
     elif noise:
         probabilities = np.clip(probabilities + noise * rng.standard_normal(chosen.size), 0.0, 1.0)
     everybody, everything = Vocabulary.range(n_users), Vocabulary.range(n_items)
-    values = np.clip(probabilities, 0, 1)
-    observed = Observations.of_rows(everybody, users, everything, items, values, Reading(maximum=1))
+    ratings = np.clip(probabilities, 0, 1)
+    observed = Observations.of_rows(everybody, users, everything, items, ratings, Reading(maximum=1))
     return Planted(observed, theta, psi)
 
 
