@@ -131,7 +131,7 @@ def _read(table: Any, told: Reading, users: IdColumn, questions: _Questions) -> 
     if told.wide:
         user, at, names = wide_columns(table, told)
         for arrays in table.batches([user, *at]):
-            own = users.read(arrays[0], lambda row, first=first: table.place(first + row), gone)
+            own = users.read(arrays[0], table.places(first), gone)
             for name, array in zip(names, arrays[1:], strict=True):
                 _note(questions[name], own, array, marks)
             first += own.size
