@@ -129,8 +129,8 @@ def _read(table: Any, told: Reading, users: IdColumn, questions: _Questions) -> 
     gone = frozenset(mark for mark in told.notation.missing if mark.casefold() in BLANK_WORDS)
     first = 0
     if told.wide:
-        user, at, names = wide_columns(table, told)
-        for arrays in table.batches([user, *at]):
+        user, columns, names = wide_columns(table, told)
+        for arrays in table.batches([user, *columns]):
             own = users.read(arrays[0], table.places(first), gone)
             for name, array in zip(names, arrays[1:], strict=True):
                 _note(questions[name], own, array, marks)
