@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import islice
 from pathlib import Path
@@ -193,16 +193,20 @@ class IdColumn:
         every = list(self.texts)
         present = np.flatnonzero(np.bincount(keys, minlength=len(every))).tolist()
         texts = [every[key] for key in present]
-        whole = list(map(is_whole, texts))
-        blank = next((text for text in texts if text.casefold() in BLANK_WORDS), None)
-        if blank is not None and len(texts) > 1 and sum(whole) == len(texts) - 1:
-            raise DataError(
-                f"The {self.what} is {blank!r} in some lines and a number in all others: it seems to be missing. To "
-                f"leave such lines out, say missing={blank!r}."
-            )
-        found = in_order(texts)
+        found = ids_in_order(texts, self.what)
         row_of = {text: row for row, text in enumerate(found)}
         return found, np.array([row_of.get(text, -1) for text in every], dtype=np.int32)[keys]
+
+
+def ids_in_order(texts: Collection[str], what: str) -> list[str]:
+    """Return distinct ids in order, and refuse a word for nothing that is alone among numbers."""
+    blank = next((text for text in texts if text.casefold() in BLANK_WORDS), None)
+    if blank is not None and len(texts) > 1 and sum(map(is_whole, texts)) == len(texts) - 1:
+        raise DataError(
+            f"The {what} is {blank!r} in some lines and a number in all others: it seems to be missing. To leave such "
+            f"lines out, say missing={blank!r}."
+        )
+    return in_order(texts)
 
 
 class ValueColumn:
@@ -275,12 +279,12 @@ class Part:
         return self.source.place(record if self.rows is None else int(self.rows[record]))
 
 
-def part_of(source: Source, told: Reading, users: IdColumn, items: IdColumn) -> Part:
-    """Read one source."""
+def part_of(source: Source, told: Reading, users: IdColumn, items: IdColumn, *, empty: bool = False) -> Part:
+    """Read one source, which is refused where nothing is in it, unless it may be `empty`."""
     if isinstance(source, TextSource) and has_header(source, told):
         source.take_header()
     part = (_wide if told.wide else _list)(source, told, users, items)
-    if not part.ratings.size:
+    if not empty and not part.ratings.size:
         if part.n_missing:
             raise DataError(f"{source.place(0)} and all others: every value is missing. Nothing is left to read.")
         raise nothing_there("here")
@@ -661,9 +665,14 @@ def gathered(sources: Sequence[Source], told: Reading) -> Table:
         weights = part.weights if part.weights.size else None
         extent = extent.joined(told.request.check(part.ratings, weights, part.place))
     ratings = np.concatenate([part.ratings for part in parts])
-    points = _points(ratings)
-    if told.request.is_open and not told.wide and points is not None:
-        _refuse_codes(ratings, points, parts)
+    points, counts = points_in(ratings)
+
+    def place_of(code: float) -> str:
+        part = next(part for part in parts if (part.ratings == code).any())
+        return part.place(int(np.argmax(part.ratings == code)))
+
+    if told.request.is_open and not told.wide:
+        refuse_codes(points, counts, place_of)
     keys = [np.concatenate([getattr(part, side) for part in parts]) for side in ("users", "items")]
     names = [side.finish(found) for side, found in zip((users, items), keys, strict=True)]
     weighed = any(part.weights.size for part in parts)
@@ -690,7 +699,7 @@ def gathered(sources: Sequence[Source], told: Reading) -> Table:
         parts[0].layout,
         decimal,
         dict(islice(words.items(), _MOST_POINTS)),
-        points_of(points, extent.low, extent.high),
+        points_of(points if points.size else None, extent.low, extent.high),
         str(scale),
         int(ends[-1]),
         sum(part.n_missing for part in parts),
@@ -702,28 +711,27 @@ def gathered(sources: Sequence[Source], told: Reading) -> Table:
     return Table(names[0][0], names[1][0], entries, scale, titles, about, place)
 
 
-def _points(ratings: Floats) -> Floats | None:
-    """Return the distinct ratings, or None where they are many."""
-    if np.unique(ratings[:10_000]).size > _MOST_POINTS:
-        return None
-    points = np.unique(ratings)
-    return points if points.size <= _MOST_POINTS else None
+def points_in(ratings: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """Return the distinct ratings, and how often each occurs; none where they are many."""
+    if np.unique(ratings[:10_000]).size <= _MOST_POINTS:
+        points, counts = np.unique(ratings, return_counts=True)
+        if points.size <= _MOST_POINTS:
+            return points, counts
+    return np.empty(0), np.empty(0, dtype=np.int64)
 
 
-def _refuse_codes(ratings: Floats, points: Floats, parts: Sequence[Part]) -> None:
+def refuse_codes(points: Floats, counts: NDArray[np.int64], place_of: Callable[[float], str]) -> None:
     """Refuse a value such as 99 beside 1 to 5, which means that there is none."""
-    for code, others in ((points[-1], points[:-1]), (points[0], points[1:])):
-        few = 2 <= others.size <= _FEW and bool((others == np.rint(others)).all())
-        if not few or (code == np.rint(code) and abs(code) <= _FAR * max(float(np.abs(others).max()), 1.0)):
+    for at, others in ((-1, points[:-1]), (0, points[1:])):
+        if not (2 <= others.size <= _FEW and (others == np.rint(others)).all()):
             continue
-        share = float((ratings == code).mean())
-        if share > _RARE:
+        code, share = float(points[at]), float(counts[at] / counts.sum())
+        near = code == np.rint(code) and abs(code) <= _FAR * max(float(np.abs(others).max()), 1.0)
+        if near or share > _RARE:
             continue
-        first = next(part for part in parts if (part.ratings == code).any())
-        place = first.place(int(np.argmax(first.ratings == code)))
         raise DataError(
-            f"{place}: the value {code:g} lies far outside the others, {others.min():g} to {others.max():g}, and "
-            f"{share:.1%} of the rows have it. If it means that there is no answer, say missing={code:g}. If it is "
+            f"{place_of(code)}: the value {code:g} lies far outside the others, {others.min():g} to {others.max():g}, "
+            f"and {share:.1%} of the rows have it. If it means that there is no answer, say missing={code:g}. If it is "
             f"one, say so with maximum={max(float(points[-1]), 1.0):g}"
             + (f" and minimum={points[0]:g}." if points[0] < 0 else ".")
         )

@@ -93,6 +93,9 @@ class Source:
 class ArrowSource(Source):
     """Batches that something hands over: a frame, a stream, a file of Parquet or IPC."""
 
+    #: Rows of the file before the first that is read.
+    before = 0
+
     def __init__(
         self, name: str, names: Sequence[str], batches: Callable[[list[str]], Iterator[Any]], path: Any = None
     ) -> None:
@@ -115,6 +118,10 @@ class ArrowSource(Source):
                     yield columns
         except (pa.ArrowException, OSError, UnicodeError) as error:
             raise DataError(f"{self.name} cannot be read: {_first_line(error)}.") from None
+
+    def place(self, row: int) -> str:
+        """Name the place of a row, counted from 0."""
+        return super().place(self.before + row)
 
 
 class TextSource(Source):
@@ -543,7 +550,9 @@ def parquet_source(path: Any, group: int | None = None) -> ArrowSource:
             groups = None if group is None else [group]
             yield from file.iter_batches(batch_size=1 << 20, columns=names, row_groups=groups)
 
-    return ArrowSource(str(path), schema.names, batches, path)
+    source = ArrowSource(str(path), schema.names, batches, path)
+    source.before = sum(row_groups(path)[:group]) if group else 0
+    return source
 
 
 def row_groups(path: Any) -> list[int]:

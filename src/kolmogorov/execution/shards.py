@@ -16,15 +16,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kolmogorov._support.typing import Floats
 from kolmogorov.data.columns import pick_columns
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.packed import read_rows
-from kolmogorov.data.read import IdColumn, Part, Reading, part_of
+from kolmogorov.data.read import IdColumn, Reading, ids_in_order, part_of, points_in, refuse_codes
 from kolmogorov.data.scale import Extent, Scale
 from kolmogorov.data.sources import parquet_source, row_groups
-from kolmogorov.data.view import Duplicates, Entries, View, duplicate, nothing_there, row_blocks, transposed
-from kolmogorov.data.vocabulary import Vocabulary, in_order
-from kolmogorov.errors import DataError
+from kolmogorov.data.view import Entries, View, duplicate, nothing_there, row_blocks, transposed
+from kolmogorov.data.vocabulary import Vocabulary
+from kolmogorov.errors import DataError, ParameterError
 from kolmogorov.execution.dask import Dask
 
 #: All users and all items of a table.
@@ -129,10 +130,9 @@ def distributed_table(dask: Dask, source: Any, **options: Any) -> DistributedTab
     dask : Dask
     source : Observations, or parquet file or files
         A packed table is read by the workers, which must see it under the same path; other observations are sent to
-        them. Parquet files are read by the workers, a row group at a time.
+        them. Parquet files, which must be lists, are read by the workers, each row group once.
     **options
-        Of files: `user`, `item`, `value`, `weight`, `map`, `missing`, `decimal`, `thousands`, `minimum`,
-        `maximum`, `scaling` and `duplicates`, as in `read_ratings`.
+        Of files, as in `read_ratings`, but for `wide` and `titles`.
 
     Notes
     -----
@@ -140,6 +140,8 @@ def distributed_table(dask: Dask, source: Any, **options: Any) -> DistributedTab
     in it. A checkpoint of files goes with one size of shards.
     """
     told = Reading(**options)
+    if told.wide or told.titles is not None:
+        raise ParameterError("Parquet files on a cluster are lists without titles. Leave out wide= and titles=.")
     if isinstance(source, DistributedTable):
         if source.dask.client is not dask.client:
             raise DataError("This table is in another cluster.")
@@ -168,27 +170,45 @@ def _of_observations(dask: Dask, table: Observations) -> DistributedTable:
 
 
 def _of_parts(dask: Dask, parts: Sequence[tuple[str, int]], told: Reading) -> DistributedTable:
-    """Count the ids of all parts, then deal every part to the shards."""
-    if not parts:
+    """Read every part once, see what there is together, then deal the parts to the shards."""
+    read = [dask.submit("read-part", read_part, part, told) for part in parts]
+    found = dask.gather([dask.submit("count-ids", attrgetter("summary"), part) for part in read])
+    if not any(summary.user_counts.size for summary in found):
         raise nothing_there("here")
-    found = dask.gather([dask.submit("count-ids", part_summary, part, told) for part in parts])
-    users, items = (Vocabulary(in_order(set().union(*(c.ids[side] for c in found)))) for side in (0, 1))
+    if told.request.is_open and all(s.points.size or not s.user_counts.size for s in found):
+        _refuse_codes_of(parts, found)
+    users, items = (
+        Vocabulary(ids_in_order(set().union(*(summary.ids[side] for summary in found)), what))
+        for side, what in enumerate(("user", "item"))
+    )
     counts = np.zeros(len(users), dtype=np.int64)
-    for c in found:
-        counts[users.rows_of(c.ids[0])] += c.user_counts
-    scale = told.request.scale_between(reduce(Extent.joined, (c.extent for c in found)))
+    for summary in found:
+        counts[users.rows_of(summary.ids[0])] += summary.user_counts
+    scale = told.request.scale_between(reduce(Extent.joined, (summary.extent for summary in found)))
     bounds = list(row_blocks(np.concatenate(([0], np.cumsum(counts))), dask.shard_ratings))
     starts = np.array([first for first, _ in bounds])
     names = dask.hold("share-ids", (users, items))
-    heaps = [dask.submit("deal-part", dealt_part, part, told, names, starts, scale) for part in parts]
+    heaps = [dask.submit("deal-part", dealt_part, part, names, starts, scale) for part in read]
     shards = []
     for number, (first, last) in enumerate(bounds):
         pieces = [dask.submit("pick-piece", getitem, heap, number) for heap in heaps]
-        task = (_of_pieces, first, last, names, told.duplicates, *pieces)
+        task = (_of_pieces, first, last, names, told.merging, *pieces)
         shards.append(dask.submit("load-shard", *task, place=number / len(bounds)))
     digests = dask.gather([dask.submit("digest-shard", Shard.fingerprint, shard) for shard in shards])
     digest = hashlib.sha256(repr((len(users), len(items), str(scale), digests)).encode()).hexdigest()
     return DistributedTable(users, items, scale, bounds, shards, counts > 0, None, digest, dask)
+
+
+def _refuse_codes_of(parts: Sequence[tuple[str, int]], found: Sequence[PartSummary]) -> None:
+    """Refuse a value such as 99 beside 1 to 5, as where a table is read here."""
+    points, where = np.unique(np.concatenate([summary.points for summary in found]), return_inverse=True)
+    counts = np.bincount(where, np.concatenate([summary.counts for summary in found])).astype(np.int64)
+
+    def place_of(code: float) -> str:
+        path, group = next(part for part, s in zip(parts, found, strict=True) if code in s.points)
+        return f"{path}, row group {group}"
+
+    refuse_codes(points, counts, place_of)
 
 
 def _parquet_parts(dask: Dask, paths: Sequence[Any], told: Reading) -> tuple[list[tuple[str, int]], Reading]:
@@ -198,7 +218,7 @@ def _parquet_parts(dask: Dask, paths: Sequence[Any], told: Reading) -> tuple[lis
             raise DataError(f"On a cluster files must be parquet, got {path}. Pack others with kolmogorov.pack first.")
     files = dask.gather([dask.submit("look-at-parquet", _layout, str(path)) for path in paths])
     names = files[0][0]
-    found = pick_columns(names, told.asked, str(paths[0]), by_place=False)
+    found = pick_columns(names, told.asked, str(paths[0]), by_place=False, implicit=told.implicit)
     columns: dict[str, Any] = {role: names[at] for role, at in found.items()}
     for path, (held, _) in zip(paths, files, strict=True):
         for name in columns.values():
@@ -227,39 +247,53 @@ def _of_rows(rows: View, n_items: int, first: int) -> Shard:
 
 @dataclass(frozen=True, eq=False)
 class PartSummary:
-    """What one part of a table holds: its ids with how often users occur, and how far its ratings reach."""
+    """What one part of a table holds: ids, how often each user occurs, how far ratings reach, and which if few."""
 
     ids: tuple[list[str], list[str]]
     user_counts: NDArray[np.int64]
     extent: Extent
+    points: Floats
+    counts: NDArray[np.int64]
 
 
-def _read(part: tuple[str, int], told: Reading) -> tuple[Part, IdColumn, IdColumn]:
-    """Read a row group."""
+@dataclass(frozen=True, eq=False)
+class ReadPart:
+    """A part that was read and checked; its entries have numbers of its own ids, and ratings as they were given."""
+
+    summary: PartSummary
+    entries: Entries
+
+    def __sizeof__(self) -> int:
+        return sum(array.nbytes for array in vars(self.entries).values())
+
+
+def read_part(part: tuple[str, int], told: Reading) -> ReadPart:
+    """Read a row group, and check its ratings and weights."""
     users, items = IdColumn("user"), IdColumn("item")
-    return part_of(parquet_source(*part), told, users, items), users, items
+    found = part_of(parquet_source(*part), told, users, items, empty=True)
+    weights = found.weights if found.weights.size else None
+    extent = told.request.check(found.ratings, weights, found.place) if found.ratings.size else Extent()
+    ids, entries = [], []
+    for keys, side in ((found.users, users), (found.items, items)):
+        # Ids of missing ratings are none of the table's.
+        present, numbers = np.unique(keys, return_inverse=True)
+        every = list(side.texts)
+        ids.append([every[key] for key in present.tolist()])
+        entries.append(numbers.astype(np.int32))
+    summary = PartSummary((ids[0], ids[1]), np.bincount(entries[0]), extent, *points_in(found.ratings))
+    return ReadPart(summary, Entries(entries[0], entries[1], found.ratings, found.weights))
 
 
-def part_summary(part: tuple[str, int], told: Reading) -> PartSummary:
-    """Look at one part of a table, and check its ratings and weights."""
-    found, users, items = _read(part, told)
-    extent = told.request.check(found.ratings, found.weights if found.weights.size else None, found.place)
-    counts = np.bincount(found.users, minlength=len(users.texts))
-    return PartSummary((list(users.texts), list(items.texts)), counts, extent)
+def dealt_part(part: ReadPart, names: Names, starts: NDArray[np.int64], scale: Scale) -> list[Entries]:
+    """Deal the entries of a part to the shards that begin at the users `starts`."""
+    (users, items), entries = part.summary.ids, part.entries
+    own = names[0].rows_of(users)[entries.own]
+    partner = names[1].rows_of(items).astype(np.int32)[entries.partner]
+    found = Entries(own, partner, scale.probability(entries.values), entries.weights)
+    return list(found.dealt(np.searchsorted(starts, own, side="right") - 1, len(starts)))
 
 
-def dealt_part(
-    part: tuple[str, int], told: Reading, names: Names, starts: NDArray[np.int64], scale: Scale
-) -> list[Entries]:
-    """Deal one part of a table, which was looked at before, to the shards that begin at the users `starts`."""
-    found, users, items = _read(part, told)
-    own = names[0].rows_of(users.texts)[found.users]
-    partner = names[1].rows_of(items.texts).astype(np.int32)[found.items]
-    entries = Entries(own, partner, scale.probability(found.ratings), found.weights)
-    return list(entries.dealt(np.searchsorted(starts, own, side="right") - 1, len(starts)))
-
-
-def _of_pieces(first: int, last: int, names: Names, duplicates: Duplicates, *pieces: Entries) -> Shard:
+def _of_pieces(first: int, last: int, names: Names, duplicates: Any, *pieces: Entries) -> Shard:
     """Put together what all parts have for one shard."""
     users, items = names
     entries = Entries.joined(pieces)
