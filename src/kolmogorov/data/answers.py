@@ -101,7 +101,7 @@ class _Questions(dict[str, tuple[list[Any], list[Any], dict[str, float]]]):
             own, said = _once(np.concatenate(who), np.concatenate(texts), question)
             if not own.size:
                 continue
-            if several is None:
+            if several is None or not any(several in text for text in said.tolist()):
                 numbers = _numbers(said, order, question, told, request)
                 if numbers is not None:
                     keys.append(own)

@@ -238,8 +238,15 @@ class ValueColumn:
         """Return the distinct cells as texts."""
         return [text_of(cell) for cell in self._cells]
 
-    def finish(self, place: Callable[[int], str], *, empty: bool = False, decimal: str | None = None) -> Floats:
-        """Return the numbers; NaN where they are missing."""
+    def finish(
+        self,
+        place: Callable[[int], str],
+        *,
+        empty: bool = False,
+        decimal: str | None = None,
+        beside: Sequence[ValueColumn] = (),
+    ) -> Floats:
+        """Return the numbers, NaN where they are missing; columns `beside` may have more of the same words."""
         form = self._form
         if decimal is not None and form.decimal == "auto":
             form = Notation(form.map, form.missing, decimal, form.thousands)
@@ -247,8 +254,15 @@ class ValueColumn:
         try:
             found = numbers_of(texts, form, empty_is_missing=empty)
         except UnreadableError as error:
+            own = {text.casefold() for text in texts} - {""}
+            kin = [text for other in beside for text in other.texts() if own & {t.casefold() for t in other.texts()}]
+            said = str(error)
+            try:
+                numbers_of([*texts, *kin], form, empty_is_missing=empty)
+            except UnreadableError as wider:
+                said = str(wider) if wider.at == error.at else said
             here = [part == error.at if part.dtype == np.int32 else np.zeros(part.size, bool) for part in self._parts]
-            raise DataError(f"{place(int(np.argmax(np.concatenate(here))))}: {self.what} {error}") from None
+            raise DataError(f"{place(int(np.argmax(np.concatenate(here))))}: {self.what} {said}") from None
         self.words, self.decimal = found.words, found.decimal
         table = np.append(found.numbers, np.nan)
         parts = [table[part] if part.dtype == np.int32 else part for part in self._parts]
@@ -497,15 +511,16 @@ def _wide(source: Source, told: Reading, users: IdColumn, items: IdColumn) -> Pa
     parts = []
     for name, column in zip(texts, columns, strict=True):
         try:
-            parts.append(column.finish(source.place, empty=True, decimal=decimal))
+            parts.append(column.finish(source.place, empty=True, decimal=decimal, beside=columns))
         except DataError as error:
             raise DataError(f"Column {name!r}: {error} Or leave the column out with ignore={name!r}.") from None
     if told.scale == "column":
         parts = [_by_itself(part) for part in parts]
-    elif told.request.is_open:
-        refuse_scales(source.name, texts, parts, [bool(column.words) for column in columns])
     table = np.stack(parts, axis=1) if n_rows else np.empty((0, len(at)))
     row, number = np.nonzero(~np.isnan(table))
+    if told.scale == "table" and told.request.is_open:
+        refuse_codes(*points_in(table[row, number]), lambda code: source.place(int(row[table[row, number] == code][0])))
+        refuse_scales(source.name, texts, parts, [bool(column.words) for column in columns])
     coded = np.fromiter((items.texts[text] for text in texts), np.int32, len(texts))
     shown = texts[0] if len(texts) == 1 else f"{len(texts):,} columns, {texts[0]} to {texts[-1]}"
     used = {user, *at}
@@ -579,9 +594,9 @@ def refuse_scales(name: str, names: Sequence[str], columns: Sequence[Floats], wo
     rest = [ends[k] for k in known if k not in apart]
     usual = f"{min(low for low, _ in rest):g} to {max(high for _, high in rest):g}" if rest else "none"
     out = repr(names[apart[0]]) if len(apart) == 1 else repr([names[k] for k in apart])
-    which = repr(names[apart[0]]) + (f" and {len(apart) - 1} more" if len(apart) > 1 else "")
+    which = f"s {names[apart[0]]!r} and {len(apart) - 1} more are" if len(apart) > 1 else f" {names[apart[0]]!r} is"
     raise DataError(
-        f"{name}: column {which} is on another scale than the others: {', '.join(shown)}; the others {usual}. To leave "
+        f"{name}: column{which} on another scale than the others: {', '.join(shown)}; the others {usual}. To leave "
         f"out what is no item, say ignore={out}. To scale each column by itself, say scale='column'. If all are on one "
         "scale, say which: maximum=."
     )
@@ -624,15 +639,14 @@ def strange_columns(ends: Sequence[Any], columns: Sequence[Floats], words: Seque
 def refuse_list(table: Floats) -> None:
     """Refuse three columns of numbers that look like users, items and ratings, where a table is expected.
 
-    Ids repeat, pairs of them do not; there are more of them than there are ratings to give, and they are larger.
+    Ids repeat, pairs of them do not, and there are more of them than there are ratings to give.
     """
     n_rows, width = table.shape
     if width != 3 or n_rows < 2 * _TELLING or np.isnan(table).any() or (table[:, :2] % 1.0).any():
         return
     n_users, n_items, n_ratings = (np.unique(column).size for column in table.T)
-    larger = (table[:, :2].max(axis=0) > 2.0 * table[:, 2].max()).all()
     more = min(n_users, n_items) >= 2 * n_ratings and 3 * max(n_users, n_items) <= 2 * n_rows
-    if larger and more and np.unique(table[:, :2], axis=0).shape[0] == n_rows:
+    if more and np.unique(table[:, :2], axis=0).shape[0] == n_rows:
         raise DataError(
             "Three columns of numbers look like a list of users, items and ratings; expected a table with one row per "
             "user and one column per item. For a list say Observations.from_arrays(X[:, 0], X[:, 1], X[:, 2]); for a "
@@ -721,17 +735,16 @@ def points_in(ratings: Floats) -> tuple[Floats, NDArray[np.int64]]:
 
 
 def refuse_codes(points: Floats, counts: NDArray[np.int64], place_of: Callable[[float], str]) -> None:
-    """Refuse a value such as 99 beside 1 to 5, which means that there is none."""
+    """Refuse a value such as 99 or -9 beside 1 to 5, which means that there is none."""
     for at, others in ((-1, points[:-1]), (0, points[1:])):
-        if not (2 <= others.size <= _FEW and (others == np.rint(others)).all()):
+        if not 2 <= others.size <= _FEW or (points % 1.0).any():
             continue
-        code, share = float(points[at]), float(counts[at] / counts.sum())
-        near = code == np.rint(code) and abs(code) <= _FAR * max(float(np.abs(others).max()), 1.0)
-        if near or share > _RARE:
+        code, low, high, share = float(points[at]), others[0], others[-1], float(counts[at] / counts.sum())
+        far = abs(code) > _FAR * max(abs(low), abs(high), 1.0) or (code < 0.0 <= low and low - code > high - low)
+        if not far or share > _RARE:
             continue
         raise DataError(
-            f"{place_of(code)}: the value {code:g} lies far outside the others, {others.min():g} to {others.max():g}, "
-            f"and {share:.1%} of the rows have it. If it means that there is no answer, say missing={code:g}. If it is "
-            f"one, say so with maximum={max(float(points[-1]), 1.0):g}"
-            + (f" and minimum={points[0]:g}." if points[0] < 0 else ".")
+            f"{place_of(code)}: the value {code:g} lies far outside the others, {low:g} to {high:g}, and {share:.1%} "
+            f"of the rows have it. If it means that there is no answer, say missing={code:g}. If it is one, say "
+            f"{'maximum' if at else 'minimum'}={code:g}."
         )
