@@ -111,7 +111,7 @@ $(VENV)/core.stamp: $(VENV)/pip.stamp pyproject.toml
 	touch $@
 
 $(VENV)/dev.stamp: $(VENV)/pip.stamp pyproject.toml
-	$(PIP) install --editable '.[pandas,polars,parquet,sdp,qubo,report,plot,graph,dask]' --group dev
+	$(PIP) install --editable '.[pandas,polars,excel,sdp,qubo,report,plot,graph,dask]' --group dev
 	touch $@
 
 $(VENV)/docs.stamp: $(VENV)/pip.stamp pyproject.toml

@@ -105,12 +105,6 @@ def to_frame(columns: dict[str, Any], backend: str | None = None) -> Any:
     known = ("pandas", "polars", "pyarrow")
     if backend is not None and backend not in known:
         raise ParameterError(f"'backend' must be one of {', '.join(map(repr, known))} or None, got {backend!r}.")
-    candidates = known if backend is None else (backend,)
-    for name in candidates:
-        if installed(name):
-            module = import_module(name)
-            return module.table(columns) if name == "pyarrow" else module.DataFrame(columns)
-    extra = {"pyarrow": "parquet"}.get(candidates[0], candidates[0])
-    raise MissingExtraError(
-        f"A data frame needs {' or '.join(candidates)}. In the clone, run: pip install '.[{extra}]'"
-    )
+    name = backend or next(filter(installed, known))
+    module = require(name, extra=name, purpose="A data frame")
+    return module.table(columns) if name == "pyarrow" else module.DataFrame(columns)

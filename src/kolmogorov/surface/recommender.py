@@ -265,7 +265,7 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         *,
         exclude_seen: bool = True,
     ) -> dict[str, NDArray[Any]]:
-        """Return the columns of `recommend`, for which no data frame library is needed."""
+        """Return the columns of `recommend`."""
         check_is_fitted(self)
         given = {"n": n, "min_count": min_count, "rank": rank, "exclude_seen": exclude_seen}
         check_parameters("recommend", given, _RECOMMEND)
