@@ -1,3 +1,4 @@
+import contextvars
 import os
 import subprocess
 import sys
@@ -8,10 +9,10 @@ import numpy as np
 import pytest
 
 import kolmogorov as km
-from kolmogorov._support.files import atomic_writer, check_writable, replacing_read_only, scratch_folder
 from kolmogorov._support.optional import require, to_frame
 from kolmogorov._support.seeds import base_seed, row_seeds
 from kolmogorov._support.threads import thread_count, usable_cpus
+from kolmogorov._support.writing import READ_ONLY_TOO, check_writable, replacing
 from kolmogorov.errors import FileWriteError, MissingExtraError, ParameterError
 from kolmogorov.execution import Threads
 
@@ -115,14 +116,14 @@ def test_atomic_files_are_whole_or_absent(tmp_path):
     path = tmp_path / "f"
 
     def broken():
-        with atomic_writer(path) as stream:
+        with replacing(path) as stream:
             stream.write(b"half")
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         broken()
     assert not list(tmp_path.iterdir())
-    with atomic_writer(path) as stream:
+    with replacing(path) as stream:
         stream.write(b"whole")
     assert path.read_bytes() == b"whole"
     mask = os.umask(0)
@@ -190,7 +191,7 @@ def test_a_module_of_a_package_that_is_absent_is_not_installed():
 
 
 def write(path, content=b"new"):
-    with atomic_writer(path) as stream:
+    with replacing(path) as stream:
         stream.write(content)
 
 
@@ -213,7 +214,7 @@ def test_what_is_under_way_is_no_more_readable_than_what_it_replaces(tmp_path):
     path = tmp_path / "model"
     path.write_bytes(b"old")
     path.chmod(0o600)
-    with atomic_writer(path):
+    with replacing(path):
         (part,) = tmp_path.glob(".model.*.part")
         assert part.stat().st_mode & 0o777 == 0o600
 
@@ -229,11 +230,10 @@ def test_a_read_only_file_is_not_replaced(tmp_path):
     path.write_bytes(b"old")
     path.chmod(0o444)
     for attempt in (write, check_writable):
-        with pytest.raises(FileWriteError, match="is read-only. Make it writable, or choose another name"):
+        with pytest.raises(FileWriteError, match="is read-only"):
             attempt(path)
     assert path.read_bytes() == b"old"
-    with replacing_read_only():
-        write(path)
+    contextvars.copy_context().run(lambda: (READ_ONLY_TOO.set(True), write(path)))
     assert path.read_bytes() == b"new"
     assert path.stat().st_mode & 0o777 == 0o444
 
@@ -255,11 +255,10 @@ def test_long_names(tmp_path):
     assert names(tmp_path) == [path.name]
 
 
-@pytest.mark.parametrize("kind", [atomic_writer, scratch_folder])
-def test_nothing_is_left_of_what_failed(tmp_path, kind):
+def test_nothing_is_left_of_what_failed(tmp_path):
     path = tmp_path / "model"
     write(path, b"old")
-    with pytest.raises(KeyError), kind(path):
+    with pytest.raises(KeyError), replacing(path):
         raise KeyError
     assert names(tmp_path) == ["model"]
     assert path.read_bytes() == b"old"
@@ -267,7 +266,7 @@ def test_nothing_is_left_of_what_failed(tmp_path, kind):
 
 def test_two_writers_do_not_disturb_each_other(tmp_path):
     path = tmp_path / "model"
-    with atomic_writer(path) as stream:
+    with replacing(path) as stream:
         stream.write(b"long")
         write(path, b"short")
         check_writable(path)

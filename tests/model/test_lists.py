@@ -147,10 +147,10 @@ def test_files_that_were_altered_are_refused(model, tmp_path):
         return change
 
     def itself(meta, arrays):
-        arrays["link_weights"] = arrays["link_weights"] + np.eye(len(arrays["link_weights"]), dtype=np.float32)
+        arrays["link_matrix"] = arrays["link_matrix"] + np.eye(len(arrays["link_matrix"]), dtype=np.float32)
 
     def shorter(meta, arrays):
-        arrays["link_weights"] = arrays["link_weights"][:-1]
+        arrays["link_matrix"] = arrays["link_matrix"][:-1]
 
     for change in (settings(balance=2.0), settings(ridge="nan"), settings(more=1), itself, shorter):
         path.write_bytes(forged(content, change))

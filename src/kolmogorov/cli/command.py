@@ -41,16 +41,18 @@ class Verb(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        from kolmogorov._support.files import replacing_read_only
+        from kolmogorov._support.writing import READ_ONLY_TOO
 
-        with replacing_read_only(bool(ctx.meta.get(_FORCE))), in_one_sentence(flags_of(self)):
-            _check_safe_cells(ctx)
-            check_targets(ctx)
-            doing("Loading libraries")
-            try:
+        force = READ_ONLY_TOO.set(bool(ctx.meta.get(_FORCE)))
+        try:
+            with in_one_sentence(flags_of(self)):
+                _check_safe_cells(ctx)
+                check_targets(ctx)
+                doing("Loading libraries")
                 return super().invoke(ctx)
-            finally:
-                doing(None)
+        finally:
+            doing(None)
+            READ_ONLY_TOO.reset(force)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the help of the options, those of a group under its title."""
@@ -187,7 +189,7 @@ class Successor(Output):
 
 def check_targets(context: click.Context) -> None:
     """Refuse outputs that are inputs, or each other, or cannot be written; before any work."""
-    from kolmogorov._support.files import check_writable
+    from kolmogorov._support.writing import check_writable
 
     outputs = list(_values(context, Output))
     replaceable = {flag for flag, _ in _values(context, Successor)}

@@ -20,8 +20,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from kolmogorov._support.files import atomic_writer
 from kolmogorov._support.wording import shown
+from kolmogorov._support.writing import replacing
 from kolmogorov.cli.command import chosen_format, wants_safe_cells
 from kolmogorov.cli.options import is_probability
 from kolmogorov.errors import FileWriteError
@@ -151,7 +151,7 @@ def _known(found: Any) -> Any:
 
 def write_text(path: str | Path, text: str) -> None:
     """Write a text file atomically."""
-    with atomic_writer(path) as stream:
+    with replacing(path) as stream:
         stream.write(_encoded(text))
 
 

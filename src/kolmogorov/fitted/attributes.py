@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, Self
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from kolmogorov._support.invariants import check_array, check_bounded
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.attributes import Attribute, block_sizes
 from kolmogorov.errors import InvariantError
-from kolmogorov.fitted.files import Parts, StoredParts
+from kolmogorov.fitted.files import Arrays, Parts, Schema
 
 Side = Literal["users", "items"]
 
@@ -26,7 +26,40 @@ class Placed(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Attributed:
+class _Stored:
+    """What attributes say, as files hold it."""
+
+    #: Fields that are arrays, in their order, as schemas of files declare them.
+    ARRAYS: ClassVar[Schema]
+    columns: tuple[Attribute, ...]
+
+    @property
+    def column_names(self) -> list[str]:
+        """What the columns of attributes are called in front of people."""
+        return [name for column in self.columns for name in column.columns]
+
+    @classmethod
+    def schema(cls, side: Side) -> Schema:
+        """Return what a file that may know attributes of a side declares."""
+        return {f"{side}_attribute_{name}?": declared.format(side=side) for name, declared in cls.ARRAYS.items()}
+
+    def stored(self, side: Side) -> Parts:
+        """Return what a file holds of this."""
+        meta = {f"{side}_attributes": [column.to_dict() for column in self.columns]}
+        return meta, {f"{side}_attribute_{name}": getattr(self, name) for name in self.ARRAYS}
+
+    @classmethod
+    def restored(cls, meta: dict[str, Any], arrays: Arrays, side: Side) -> Self | None:
+        """Undo `stored`; None where there were no attributes."""
+        columns = meta.get(f"{side}_attributes")
+        if columns is None:
+            return None
+        found = tuple(Attribute.from_dict(column) for column in columns)
+        return cls(found, **{name: arrays[f"{side}_attribute_{name}"] for name in cls.ARRAYS})
+
+
+@dataclass(frozen=True, eq=False)
+class Attributed(_Stored):
     """One side of a table, its thetas or its psis, explained by attributes in every draw.
 
     `slopes`, float32[n_draws, 1 + n_columns, D], begin with the mean; `drawn`, float32[n_draws, n_columns, D], are the
@@ -36,18 +69,20 @@ class Attributed:
     float32[n_draws, n, D], is where their attributes place them.
     """
 
-    columns: tuple[Attribute, ...]
+    ARRAYS: ClassVar[Schema] = {
+        "slopes": "f4 draws * events",
+        "drawn": "f4 draws * events",
+        "apart": "f4 draws events",
+        "values": "f4 {side} *",
+        "rows": "i8 {side}_placed",
+        "centre": "f4 draws {side}_placed events",
+    }
     slopes: NDArray[np.float32]
     drawn: NDArray[np.float32]
     apart: NDArray[np.float32]
     values: NDArray[np.float32]
     rows: Rows
     centre: NDArray[np.float32]
-
-    @property
-    def column_names(self) -> list[str]:
-        """What the columns of attributes are called in front of people."""
-        return [name for column in self.columns for name in column.columns]
 
     def placed(self, values: Floats) -> NDArray[np.float32]:
         """Return where attributes, float64[n, n_columns], place rows in every draw; float32[n_draws, n, D]."""
@@ -56,32 +91,6 @@ class Attributed:
         for row, own in enumerate(values.astype(np.float32)):
             found[:, row] = self.slopes[:, 0] + (own[:, None] * self.slopes[:, 1:]).sum(axis=1)
         return found
-
-    def stored(self, side: Side) -> Parts:
-        """Return what a file holds of this."""
-        meta = {f"{side}_attributes": [column.to_dict() for column in self.columns]}
-        names = ("slopes", "drawn", "apart", "values", "rows", "centre")
-        return meta, {f"{side}_attribute_{name}": getattr(self, name) for name in names}
-
-    @classmethod
-    def restored(cls, parts: StoredParts, side: Side) -> Attributed | None:
-        """Undo `stored`; None where there were no attributes."""
-        columns = parts.meta.get(f"{side}_attributes")
-        if columns is None:
-            return None
-
-        def array(name: str, dimensions: int, kind: str = "float32") -> NDArray[Any]:
-            return parts.array(f"{side}_attribute_{name}", dimensions, kind)
-
-        return cls(
-            tuple(Attribute.from_dict(column) for column in columns),
-            array("slopes", 3),
-            array("drawn", 3),
-            array("apart", 2),
-            array("values", 2),
-            array("rows", 1, "int64"),
-            array("centre", 3),
-        )
 
     def validate(self, side: Side, n_draws: int, n_rows: int, size: int) -> None:
         """Raise `InvariantError` where this does not belong to draws of such sizes."""
@@ -133,7 +142,7 @@ def with_centres(factors: NDArray[np.float32], attributed: Attributed | None) ->
 
 
 @dataclass(frozen=True, eq=False)
-class Placing:
+class Placing(_Stored):
     """What attributes of one side, its thetas or its psis, say in the events of one model.
 
     A row with the columns z is the feasible one nearest to (1, z) @ `slopes`, float64[1 + n_columns, D], where
@@ -142,7 +151,13 @@ class Placing:
     attributes are all that is known, and `values`, float64[n, n_columns], are these.
     """
 
-    columns: tuple[Attribute, ...]
+    ARRAYS: ClassVar[Schema] = {
+        "slopes": "f8 * events",
+        "gram": "f8 events events",
+        "effects": "f8 3 * events",
+        "rows": "i8 {side}_placed",
+        "values": "f8 {side}_placed *",
+    }
     slopes: Floats
     gram: Floats
     effects: Floats
@@ -155,11 +170,6 @@ class Placing:
         whole = np.stack([effects.mean(axis=0), *np.quantile(effects, (0.05, 0.95), axis=0)])
         nobody = np.empty(0, dtype=np.int64), np.empty((0, effects.shape[1]))
         return cls(columns, slopes.mean(axis=0), gram, whole, *nobody)
-
-    @property
-    def column_names(self) -> list[str]:
-        """What the columns of attributes are called in front of people."""
-        return [name for column in self.columns for name in column.columns]
 
     def said(self, values: Floats) -> Floats:
         """Return where attributes, float64[n, n_columns], say that rows are; float64[n, D]."""
@@ -184,31 +194,6 @@ class Placing:
         rows, were = moved_rows(self.rows, before)
         stays = ~seen[rows]
         return replace(self, rows=rows[stays], values=self.values[were[stays]])
-
-    def stored(self, side: Side) -> Parts:
-        """Return what a file holds of this."""
-        meta = {f"{side}_attributes": [column.to_dict() for column in self.columns]}
-        names = ("slopes", "gram", "effects", "rows", "values")
-        return meta, {f"{side}_attribute_{name}": getattr(self, name) for name in names}
-
-    @classmethod
-    def restored(cls, parts: StoredParts, side: Side) -> Self | None:
-        """Undo `stored`; None where there were no attributes."""
-        columns = parts.meta.get(f"{side}_attributes")
-        if columns is None:
-            return None
-
-        def array(name: str, dimensions: int, kind: str = "float64") -> NDArray[Any]:
-            return parts.array(f"{side}_attribute_{name}", dimensions, kind)
-
-        return cls(
-            tuple(Attribute.from_dict(column) for column in columns),
-            array("slopes", 2),
-            array("gram", 2),
-            array("effects", 3),
-            array("rows", 1, "int64"),
-            array("values", 2),
-        )
 
     def validate(self, side: Side, n_rows: int, size: int) -> None:
         """Raise `InvariantError` where this does not belong to a model of such sizes."""

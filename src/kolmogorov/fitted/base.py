@@ -15,7 +15,7 @@ from kolmogorov.data import Observations, Scale, Vocabulary
 from kolmogorov.data.liking import least_like
 from kolmogorov.errors import FitError, InvariantError
 from kolmogorov.fitted.attributes import Placed, placed_rows
-from kolmogorov.fitted.files import Parts, StoredParts
+from kolmogorov.fitted.files import Arrays, Parts, Schema
 from kolmogorov.kernels.draws.averages import tilt
 
 #: Entries that are counted at once, by judgement: some 100 MB at most.
@@ -81,6 +81,8 @@ class Trained(Counted, ABC):
     """Base of what models keep under `fitted_`. Rows are row numbers; the row past the last stands for the unknown."""
 
     training: Observations
+    #: The arrays of its files, as `fitted.files` reads them.
+    SCHEMA: ClassVar[Schema]
     #: Whether lists are ordered by scores, which are neither probabilities nor ratings.
     has_scores: ClassVar[bool] = False
 
@@ -186,7 +188,7 @@ class Trained(Counted, ABC):
 
     @classmethod
     @abstractmethod
-    def restored(cls, parts: StoredParts) -> Self:
+    def restored(cls, meta: dict[str, Any], arrays: Arrays) -> Self:
         """Undo `stored`; what does not belong together is for `validate` to find."""
 
     def validate(self) -> None:

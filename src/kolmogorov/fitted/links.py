@@ -13,7 +13,7 @@ from kolmogorov._support.invariants import check_array, check_bounded, check_ind
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.view import View
 from kolmogorov.errors import InvariantError
-from kolmogorov.fitted.files import StoredParts
+from kolmogorov.fitted.files import Arrays
 from kolmogorov.kernels.lists.scores import (
     dense_link_scores,
     dense_pair_scores,
@@ -58,15 +58,11 @@ class Links(ABC):
         """Raise `InvariantError` where these are no links between so many items."""
 
     @staticmethod
-    def restored(parts: StoredParts) -> Links:
+    def restored(arrays: Arrays) -> Links:
         """Undo `arrays`."""
-        if "link_items" not in parts.arrays:
-            return DenseLinks(parts.array("link_weights", 2, "float32"))
-        return SparseLinks(
-            parts.array("link_indptr", 1, "int64"),
-            parts.array("link_items", 1, "int32"),
-            parts.array("link_weights", 1, "float32"),
-        )
+        if "link_matrix" in arrays:
+            return DenseLinks(arrays["link_matrix"])
+        return SparseLinks(arrays["link_indptr"], arrays["link_items"], arrays["link_weights"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +98,7 @@ class DenseLinks(Links):
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what a file holds of this."""
-        return {"link_weights": self.weights}
+        return {"link_matrix": self.weights}
 
     def validate(self, n_items: int) -> None:
         """Check shape, type, numbers, and that no item speaks for itself."""

@@ -12,7 +12,7 @@ from kolmogorov.data import Observations
 from kolmogorov.data.view import View
 from kolmogorov.errors import InvariantError
 from kolmogorov.fitted.base import Trained
-from kolmogorov.fitted.files import Parts, StoredParts
+from kolmogorov.fitted.files import Arrays, Parts, Schema
 from kolmogorov.fitted.links import Links
 from kolmogorov.fitted.point import Fitted
 
@@ -52,6 +52,12 @@ class FittedLists(Trained):
     """A score is (1 - balance) times the sum of links from a user's items, plus balance times theta . psi."""
 
     has_scores: ClassVar[bool] = True
+    SCHEMA: ClassVar[Schema] = Fitted.SCHEMA | {
+        "link_matrix?": "f4 items items",
+        "link_indptr?": "i8 *",
+        "link_items?": "i4 links",
+        "link_weights?": "f4 links",
+    }
     links: Links
     events: Fitted
     settings: ListSettings
@@ -108,10 +114,9 @@ class FittedLists(Trained):
         return meta | {"settings": asdict(self.settings)}, arrays | self.links.arrays()
 
     @classmethod
-    def restored(cls, parts: StoredParts) -> Self:
+    def restored(cls, meta: dict[str, Any], arrays: Arrays) -> Self:
         """Undo `stored`; what does not belong together is for `validate` to find."""
-        settings: dict[str, Any] = dict(parts.meta["settings"])
-        return cls(Links.restored(parts), Fitted.restored(parts), ListSettings(**settings))
+        return cls(Links.restored(arrays), Fitted.restored(meta, arrays), ListSettings(**meta["settings"]))
 
     def validate_numbers(self) -> None:
         """Check the events, the links, and the settings."""

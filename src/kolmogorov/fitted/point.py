@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, astuple, dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from kolmogorov.data import Observations
 from kolmogorov.errors import InvariantError
 from kolmogorov.fitted.attributes import Placing, Side
 from kolmogorov.fitted.base import Factors, Trained
-from kolmogorov.fitted.files import Parts, StoredParts, training_arrays
+from kolmogorov.fitted.files import TRAINING, Arrays, Parts, Schema, count, restored_training, stored_training
 from kolmogorov.kernels.draws.averages import answer_shares
 from kolmogorov.kernels.rows.products import pair_products
 
@@ -38,6 +38,20 @@ _LARGEST = 1e100
 class Fitted(Trained):
     """A learned Kolmogorov model."""
 
+    #: Psi is bits, packed by item, or chances.
+    SCHEMA: ClassVar[Schema] = {
+        "theta": "f8 users events",
+        "psi": "u1|f8 items *",
+        "noise": "f8 users",
+        "history": "f8 * 5",
+        "user_centre": "f8 events",
+        "user_pull": "f8 events events",
+        "item_centre": "f8 events",
+        "item_pull": "f8 events events",
+        **Placing.schema("users"),
+        **Placing.schema("items"),
+        **TRAINING,
+    }
     #: [n_users, D]
     theta: Floats
     #: [n_items, D], bits, or chances.
@@ -124,7 +138,9 @@ class Fitted(Trained):
 
     def stored(self) -> Parts:
         """Return what a file holds of this: numbers and arrays by name."""
-        arrays = {
+        meta, arrays = stored_training(self.training)
+        meta |= {"learned_from": self.learned_from, "n_changed": self.n_changed}
+        arrays |= {
             "theta": self.theta,
             "psi": np.packbits(self.psi, axis=1) if self.psi.dtype == bool else self.psi,
             "noise": self.noise,
@@ -132,31 +148,31 @@ class Fitted(Trained):
             **self.user_pull.arrays("user"),
             **self.item_pull.arrays("item"),
         }
-        meta = {"n_events": self.n_events, "learned_from": self.learned_from}
-        if self.n_changed:
-            meta["n_changed"] = self.n_changed
         for side, placing in self._placings.items():
             more, beside = placing.stored(side)
             meta, arrays = meta | more, arrays | beside
-        return meta, arrays | training_arrays(self.training)
+        return meta, arrays
 
     @classmethod
-    def restored(cls, parts: StoredParts) -> Self:
+    def restored(cls, meta: dict[str, Any], arrays: Arrays) -> Self:
         """Undo `stored`; what does not belong together is for `validate` to find."""
-        bits = parts.arrays["psi"].dtype == np.uint8
-        psi: NDArray[Any] = parts.unpacked("psi", 2) if bits else parts.array("psi", 2, "float64")
+        size, psi = arrays["theta"].shape[1], arrays["psi"]
+        if psi.dtype == np.uint8:
+            if psi.shape[1] != -(-size // 8):
+                raise InvariantError(f"psi has {psi.shape[1]} bytes a row, which do not hold {size} events")
+            psi = np.unpackbits(psi, axis=1, count=size).view(bool)
         return cls(
-            theta=parts.array("theta", 2, "float64"),
+            theta=arrays["theta"],
             psi=psi,
-            user_pull=Pull.restored(parts, "user"),
-            item_pull=Pull.restored(parts, "item"),
-            training=parts.training(),
-            history=history_of(parts.arrays["history"]),
-            noise=parts.array("noise", 1, "float64"),
-            learned_from=parts.meta["learned_from"],
-            user_attributes=Placing.restored(parts, "users"),
-            item_attributes=Placing.restored(parts, "items"),
-            n_changed=parts.count("n_changed") if "n_changed" in parts.meta else 0,
+            user_pull=Pull(arrays["user_centre"], arrays["user_pull"]),
+            item_pull=Pull(arrays["item_centre"], arrays["item_pull"]),
+            training=restored_training(meta, arrays),
+            history=history_of(arrays["history"]),
+            noise=arrays["noise"],
+            learned_from=meta["learned_from"],
+            user_attributes=Placing.restored(meta, arrays, "users"),
+            item_attributes=Placing.restored(meta, arrays, "items"),
+            n_changed=0 if meta["n_changed"] == 0 else count(meta["n_changed"]),
         )
 
     @property
@@ -218,11 +234,6 @@ class Pull:
     def arrays(self, side: str) -> dict[str, NDArray[Any]]:
         """Return what a file holds of this."""
         return {f"{side}_centre": self.centre, f"{side}_pull": self.strength}
-
-    @classmethod
-    def restored(cls, parts: StoredParts, side: str) -> Pull:
-        """Undo `arrays`."""
-        return cls(parts.array(f"{side}_centre", 1, "float64"), parts.array(f"{side}_pull", 2, "float64"))
 
     def validate(self, whose: str, size: int) -> None:
         """Raise `InvariantError` where this is no pull on rows of some size; for arrays that come from a file."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +23,13 @@ from kolmogorov._support.nearest import middles, nearest
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
+from kolmogorov.data.levels import LevelsRequirement
 from kolmogorov.errors import InvariantError
 from kolmogorov.execution.threads import Threads, deal_pairs
 from kolmogorov.fitted.attributes import Attributed, Side, with_centres
 from kolmogorov.fitted.base import Factors, Trained
 from kolmogorov.fitted.emission import NEARLY_SURE, chances_of_yes, hides_ratings
-from kolmogorov.fitted.files import Parts, StoredParts, check_levels, training_arrays
+from kolmogorov.fitted.files import TRAINING, Arrays, Parts, Schema, count, restored_training, stored_training
 from kolmogorov.fitted.point import overlap
 from kolmogorov.kernels.draws.averages import (
     answer_shares,
@@ -57,6 +58,19 @@ _ROUNDING, _NEAR = 1e-12, 1e-9
 class Posterior(Trained):
     """Draws of models from one or more chains: those of chain 0, then those of chain 1, ...; as many of each."""
 
+    #: Theta is multiples of 2**-15, psi are numbers of levels.
+    SCHEMA: ClassVar[Schema] = {
+        "theta": "u2 draws users events",
+        "psi": "u1 draws items events",
+        "levels": "f8 *",
+        "noise": "f4 draws users",
+        "prior_concentration": "f8 draws",
+        "prior_noise?": "f8 draws",
+        "prior_noise_shape?": "f8 draws",
+        **Attributed.schema("users"),
+        **Attributed.schema("items"),
+        **TRAINING,
+    }
     #: [n_draws, n_users, D]
     theta: NDArray[np.float32]
     #: [n_draws, n_items, D]
@@ -259,20 +273,19 @@ class Posterior(Trained):
 
     def stored(self) -> Parts:
         """Return what a file holds of this: numbers and arrays by name."""
-        meta = {"n_chains": self.n_chains, "likelihood": self.likelihood, "n_events": self.n_events}
-        arrays: dict[str, NDArray[Any]] = {
+        meta, arrays = stored_training(self.training)
+        meta |= {"n_chains": self.n_chains, "likelihood": self.likelihood, "unobserved": self.unobserved}
+        arrays |= {
             "theta": packed_thetas(self.theta),
             "psi": nearest(self.psi, self.levels),
             "levels": self.levels,
             "noise": self.noise,
             **{f"prior_{name}": values for name, values in self.priors.items()},
         }
-        if self.unobserved:
-            arrays["unobserved"] = np.array([self.unobserved])
         for side, attributed in self._attributed.items():
             more, beside = attributed.stored(side)
             meta, arrays = meta | more, arrays | beside
-        return meta, arrays | training_arrays(self.training)
+        return meta, arrays
 
     @property
     def _attributed(self) -> dict[Side, Attributed]:
@@ -280,28 +293,25 @@ class Posterior(Trained):
         return {side: attributed for side, attributed in sides.items() if attributed is not None}
 
     @classmethod
-    def restored(cls, parts: StoredParts) -> Self:
+    def restored(cls, meta: dict[str, Any], arrays: Arrays) -> Self:
         """Undo `stored`; what does not belong together is for `validate` to find."""
-        theta = unpacked_thetas(parts.array("theta", 3, "uint16"))
-        noise = parts.array("noise", 2, "float32")
-        levels = parts.array("levels", 1, "float64")
+        levels, codes = arrays["levels"], arrays["psi"]
         check_levels(levels)
+        if codes.size and int(codes.max()) >= levels.size:
+            raise InvariantError("psi holds a number that stands for no level")
+        prefix = "prior_"
         return cls(
-            theta=theta,
-            psi=parts.on_levels("psi", 3, levels).astype(np.float32),
-            noise=noise,
-            n_chains=parts.count("n_chains"),
-            likelihood=str(parts.meta["likelihood"]),
-            training=parts.training(),
-            priors={
-                name.removeprefix("prior_"): parts.array(name, 1, "float64")
-                for name in parts.arrays
-                if name.startswith("prior_")
-            },
+            theta=unpacked_thetas(arrays["theta"]),
+            psi=levels.astype(np.float32)[codes],
+            noise=arrays["noise"],
+            n_chains=count(meta["n_chains"]),
+            likelihood=meta["likelihood"],
+            training=restored_training(meta, arrays),
+            priors={name.removeprefix(prefix): arrays[name] for name in arrays if name.startswith(prefix)},
             levels=levels,
-            unobserved=float(parts.array("unobserved", 1, "float64")[0]) if "unobserved" in parts.arrays else 0.0,
-            user_attributes=Attributed.restored(parts, "users"),
-            item_attributes=Attributed.restored(parts, "items"),
+            unobserved=float(meta["unobserved"]),
+            user_attributes=Attributed.restored(meta, arrays, "users"),
+            item_attributes=Attributed.restored(meta, arrays, "items"),
         )
 
     def validate_numbers(self) -> None:
@@ -335,6 +345,13 @@ class Posterior(Trained):
         if self.likelihood == "bernoulli" and not self.hidden and not np.array_equal(self.levels, NEARLY_SURE):
             raise InvariantError("the levels must be those of hidden ratings, or the two of yes and no")
         check_levels(self.levels)
+
+
+def check_levels(levels: NDArray[Any]) -> None:
+    """Raise `InvariantError` where an array holds no levels of draws."""
+    requirement = LevelsRequirement()
+    if levels.dtype != np.float64 or not requirement.accepts(levels):
+        raise InvariantError(f"the levels must be {requirement}")
 
 
 def _side_by_side(psi: NDArray[Any], first: int, last: int) -> Floats:

@@ -11,12 +11,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kolmogorov._support.files import check_writable
 from kolmogorov._support.progress import warn
 from kolmogorov._support.seeds import base_seed, row_seeds
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.wording import named
+from kolmogorov._support.writing import check_writable
 from kolmogorov.data.attributes import TableAttributes
 from kolmogorov.data.levels import has_two
 from kolmogorov.data.observations import Observations

@@ -1,8 +1,8 @@
 """`load`: models back from files.
 
-A file may have been made by anybody. Its container is checked below (`_support.container`), each array is asked for
-with its type and its number of dimensions, and what is made of them must satisfy the invariants of its kind before
-it is used. Parameters of a run (paths, threads, seeds, callbacks) are never taken from a file.
+A file may have been made by anybody. Its arrays are compared with what its kind declares (`fitted.files`), and what is
+made of them must satisfy the invariants of that kind before it is used. Parameters of a run (paths, threads, seeds,
+callbacks) are never taken from a file.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from kolmogorov._support import container
 from kolmogorov.data.levels import has_two
-from kolmogorov.errors import FileFormatError, InvariantError, KolmogorovError
+from kolmogorov.errors import InvariantError
 from kolmogorov.fitted.emission import NEARLY_SURE
-from kolmogorov.fitted.files import StoredParts
+from kolmogorov.fitted.files import read, refusing
 from kolmogorov.fitted.lists import FittedLists
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.fitted.posterior import Posterior
@@ -48,20 +47,16 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> bool((km.load(path).theta_ == model.theta_).all())
     True
     """
-    contents, arrays = container.read(path, tuple(_CLASSES))
-    try:
-        cls = _CLASSES[contents.kind]
-        model = cls(**_parameters(cls, contents.meta["parameters"]))
+    meta, arrays = read(path, {name: cls._learned.SCHEMA for name, cls in _CLASSES.items()})
+    with refusing(path):
+        cls = _CLASSES[meta["kind"]]
+        model = cls(**_parameters(cls, meta["parameters"]))
         model._check_parameters()
-        parts = StoredParts(contents.meta, arrays)
-        fitted = cls._learned.restored(parts)
+        fitted = cls._learned.restored(meta, arrays)
         fitted.validate()
         _check_size(model, fitted.events if isinstance(fitted, FittedLists) else fitted)
         _check_levels(model, fitted)
         return model._adopt(fitted)
-    except (*container.DAMAGE, KolmogorovError) as error:
-        why = f"{type(error).__name__}: " if not isinstance(error, KolmogorovError) else ""
-        raise FileFormatError(f"{path} is malformed: {why}{str(error).removesuffix('.')}.") from None
 
 
 # --- parameters --------------------------------------------------------------------------------------------------

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.files import atomic_writer
 from kolmogorov._support.optional import require
+from kolmogorov._support.writing import replacing
 
 
 def as_text(array: NDArray[Any]) -> str:
@@ -73,7 +73,7 @@ class Page:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the page atomically."""
-        with atomic_writer(path) as stream:
+        with replacing(path) as stream:
             stream.write(self.text.encode("utf-8", "replace"))
 
     def __repr__(self) -> str:

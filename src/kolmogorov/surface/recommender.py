@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from copy import copy
-from dataclasses import asdict
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -13,7 +12,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from kolmogorov import _version, metrics
-from kolmogorov._support import container
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import Boolean, Integer, OneOf, Optional, Real, Requirement, check_parameters
@@ -22,6 +20,7 @@ from kolmogorov.data.view import View
 from kolmogorov.data.vocabulary import id_text
 from kolmogorov.errors import DataError
 from kolmogorov.fitted.base import Trained
+from kolmogorov.fitted.files import write
 from kolmogorov.solvers import RowSolver
 from kolmogorov.surface.comparison import ranking_scores
 from kolmogorov.surface.gpu import ListRules, Lists, lists_at_once, pair_probabilities
@@ -353,13 +352,8 @@ class Recommender(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         options = {name: value for name, value in self.get_params(deep=False).items() if name not in NOT_STORED}
         parameters = {name: _plain(value) for name, value in options.items()}
-        meta: dict[str, Any] = {"library": _version.__version__, "parameters": parameters}
-        meta["scale"] = asdict(self.fitted_.scale)
-        if (source := self.fitted_.training.source) is not None:
-            # The next file is read the same way.
-            meta["source"] = source.to_dict()
-        more, arrays = self.fitted_.stored()
-        container.write(path, type(self).__name__, meta | more, arrays)
+        meta, arrays = self.fitted_.stored()
+        write(path, type(self).__name__, {"library": _version.__version__, "parameters": parameters, **meta}, arrays)
 
     @property
     def users_(self) -> Vocabulary:

@@ -10,14 +10,17 @@ from typing import Any, Generic
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support import container
 from kolmogorov._support.progress import says_stop, warn
 from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov.errors import ConvergenceWarning, FileFormatError, InvariantError
+from kolmogorov.fitted.files import read, refusing, write
 from kolmogorov.fitted.point import Sweep, history_array, history_of
 from kolmogorov.fitting.descent.engine import Engine, Run, S, State
 
-KIND = "checkpoint"
+KIND, _RUNS = "checkpoint", ("current", "best")
+_STATE = {"theta": "f8 users events", "psi": "f8 items events", "centre": "f8 events", "history": "f8 * 5"}
+#: A file holds no best descent before the first has ended.
+SCHEMA = {f"{run}_{part}{'?' * (run == 'best')}": sizes for run in _RUNS for part, sizes in _STATE.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,31 +51,28 @@ class Checkpoint:
         """Replace the file."""
         meta = {"identity": self.identity, "seed": progress.seed, "init": progress.init}
         arrays: dict[str, NDArray[Any]] = {}
-        for name, run in (("current", progress.current), ("best", progress.best)):
+        for name, run in zip(_RUNS, (progress.current, progress.best), strict=True):
             if run is not None:
                 arrays |= {f"{name}_{part}": array for part, array in vars(run.state).items()}
                 arrays[f"{name}_history"] = history_array(run.history)
-        container.write(self.path, KIND, meta, arrays)
+        write(self.path, KIND, meta, arrays)
 
     def read(self) -> FitProgress[State] | None:
         """Return the state to go on from, or None where there is no file yet."""
         if not self.path.exists():
             return None
-        contents, arrays = container.read(self.path, (KIND,))
-        meta = contents.meta
-        if meta.get("identity") != self.identity or self.seed not in (None, meta.get("seed")):
-            raise FileFormatError(
-                f"{self.path} is the checkpoint of another fit (other data, parameters or seed). Delete it or choose "
-                "another path."
-            )
-        try:
+        meta, arrays = read(self.path, {KIND: SCHEMA})
+        with refusing(self.path):
+            if meta["identity"] != self.identity or self.seed not in (None, meta["seed"]):
+                raise FileFormatError(
+                    f"{self.path} is the checkpoint of another fit (other data, parameters or seed). Delete it or "
+                    "choose another path."
+                )
             seed, init = meta["seed"], meta["init"]
             if type(seed) is not int or not 0 <= seed < 2**63 or type(init) is not int or not 0 <= init < self.n_init:
                 raise InvariantError("its seed or its start is not valid")
             best = self._run("best", arrays) if "best_theta" in arrays else None
             return FitProgress(seed, init, self._run("current", arrays), best)
-        except container.DAMAGE as error:
-            raise FileFormatError(f"{self.path} is malformed: {error}.") from None
 
     def _run(self, name: str, arrays: dict[str, NDArray[Any]]) -> Run[State]:
         state = State(*(arrays[f"{name}_{part}"] for part in ("theta", "psi", "centre")))

@@ -1,0 +1,83 @@
+"""Files that are either whole or not there."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import BinaryIO
+
+from kolmogorov.errors import FileWriteError
+
+#: Whether read-only files are replaced too; what --force of the shell sets.
+READ_ONLY_TOO: ContextVar[bool] = ContextVar("read_only_too", default=False)
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a binary file that takes its name, and the permissions of what it replaces, when the block ends well.
+
+    A symbolic link is followed. A device or a pipe is written to directly. A read-only file is not replaced.
+    """
+    with _naming(path):
+        target, old = _target(path)
+        if old is not None and not stat.S_ISREG(old):
+            with open(target, "wb") as stream:
+                yield stream
+            return
+        neighbour = target.parent / f".{target.name[:40]}.{secrets.token_hex(6)}.part"
+        try:
+            with open(neighbour, "xb") as stream:
+                if old is not None:
+                    os.chmod(neighbour, old & 0o777)
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.replace(neighbour, target)
+        except BaseException:
+            neighbour.unlink(missing_ok=True)
+            raise
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise now if `path` could not be written later."""
+    with _naming(path):
+        target, old = _target(path)
+        if old is None or stat.S_ISREG(old):
+            with tempfile.NamedTemporaryFile(dir=target.parent, prefix="."):
+                pass
+
+
+def _target(path: str | os.PathLike[str]) -> tuple[Path, int | None]:
+    """Follow links, and return the mode of what is there; what cannot be replaced is an error."""
+    if "\0" in os.fsdecode(path):
+        raise FileWriteError(f"{os.fspath(path)!r} cannot be written: a path cannot hold a NUL character.")
+    target = Path(os.path.realpath(path))
+    try:
+        old = os.stat(target).st_mode
+    except FileNotFoundError:
+        return target, None
+    if stat.S_ISDIR(old):
+        raise IsADirectoryError(None, "it is a directory")
+    # Permissions do not bind an administrator, but whoever took them away meant it.
+    if stat.S_ISREG(old) and not READ_ONLY_TOO.get() and not (old & 0o222 and os.access(target, os.W_OK)):
+        raise FileWriteError(
+            f"{path} is read-only. Make it writable, choose another name, or say --force in the shell."
+        )
+    return target, old
+
+
+@contextmanager
+def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let errors of the file system name the path that the caller knows."""
+    try:
+        yield
+    except FileWriteError:
+        raise
+    except OSError as error:
+        raise FileWriteError(f"{path} cannot be written: {error.strerror or error}.") from None
