@@ -132,14 +132,15 @@ class Observations:
         if not ratings.size:
             raise nothing_there("here")
         extent = told.request.check(ratings, mass if mass.size else None, place)
-        entries = Entries(own, partner, ratings, mass)
-        return cls.assembled(users, items, entries, told.request.scale_between(extent), told.merging, place)
+        scale = told.request.scale_between(extent)
+        entries = Entries(own, partner, scale.probability(ratings), mass)
+        return cls.assembled(users, items, entries, scale, told.merging, place)
 
     @classmethod
     def assembled(
         cls, users: Vocabulary, items: Vocabulary, entries: Entries, scale: Scale, merging: Any, place: Place
     ) -> Observations:
-        """Sort checked ratings by row numbers, and put them on their scale."""
+        """Sort entries that were checked and are on their scale."""
 
         def complain(first: int, second: int) -> DataError:
             pair = users.ids.item(entries.own[first]), items.ids.item(entries.partner[first])
@@ -149,7 +150,7 @@ class Observations:
         found = Entries(
             entries.own.astype(kinds[0], copy=False),
             entries.partner.astype(kinds[1], copy=False),
-            scale.probability(entries.values),
+            entries.values,
             entries.weights,
         ).sorted(len(users), len(items), merging, complain)
         return cls(users, items, found.view(len(users)), scale)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -659,7 +659,7 @@ def refuse_list(table: Floats) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """What sources hold together: ids in order, entries by rows of ids, the scale, titles, and what was understood."""
+    """What sources hold together: ids in order, entries on their scale, titles, and what was understood."""
 
     users: list[str]
     items: list[str]
@@ -676,8 +676,9 @@ def gathered(sources: Sequence[Source], told: Reading) -> Table:
     parts = [part_of(source, told, users, items) for source in sources]
     extent = Extent()
     for part in parts:
-        weights = part.weights if part.weights.size else None
-        extent = extent.joined(told.request.check(part.ratings, weights, part.place))
+        extent = extent.joined(
+            told.request.check(part.ratings, part.weights if part.weights.size else None, part.place)
+        )
     ratings = np.concatenate([part.ratings for part in parts])
     points, counts = points_in(ratings)
 
@@ -688,16 +689,17 @@ def gathered(sources: Sequence[Source], told: Reading) -> Table:
     if told.request.is_open and not told.wide:
         refuse_codes(points, counts, place_of)
     keys = [np.concatenate([getattr(part, side) for part in parts]) for side in ("users", "items")]
-    names = [side.finish(found) for side, found in zip((users, items), keys, strict=True)]
     weighed = any(part.weights.size for part in parts)
     mass = [part.weights if part.weights.size else np.ones(part.ratings.size) for part in parts if weighed]
-    entries = Entries(
-        names[0][1],
-        names[1][1],
-        ratings,
-        np.concatenate([np.empty(0), *mass]),
-    )
+    weights = np.concatenate([np.empty(0), *mass])
     ends = np.cumsum([part.ratings.size for part in parts])
+    # What follows needs no more of the parts than their places and words, and memory for all else.
+    nothing, none = np.empty(0), np.empty(0, np.int32)
+    parts = [replace(part, users=none, items=none, ratings=nothing, weights=nothing) for part in parts]
+    del mass
+    names = [side.finish(keys.pop(0)) for side in (users, items)]
+    scale = told.request.scale_between(extent)
+    entries = Entries(names[0][1], names[1][1], scale.probability(ratings), weights)
 
     def place(record: int) -> str:
         number = int(np.searchsorted(ends, record, side="right"))
@@ -705,7 +707,6 @@ def gathered(sources: Sequence[Source], told: Reading) -> Table:
 
     every = list(items.texts)
     titles = {every[key]: text for part in parts for key, text in part.titles.items() if key >= 0}
-    scale = told.request.scale_between(extent)
     words = {word: number for part in parts for word, number in part.words.items()}
     decimal = next((part.decimal for part in parts if part.decimal), None)
     recipe = {k: v for k, v in told.to_dict().items() if k not in ("minimum", "maximum", "scaling")}
