@@ -39,7 +39,7 @@ from kolmogorov.data.values import (
     text_of,
 )
 from kolmogorov.data.view import Entries, nothing_there
-from kolmogorov.data.vocabulary import Coder, id_text, in_order, is_whole
+from kolmogorov.data.vocabulary import Coder, id_text, is_whole
 from kolmogorov.errors import DataError, ParameterError
 
 #: Columns of a wide table, at most: each is looked at by itself.
@@ -154,14 +154,34 @@ class Reading:
 # --- columns of cells, which come batch by batch ----------------------------------------------------------------------
 
 
-def cell_codes(coder: Coder, column: Any) -> NDArray[np.int32]:
-    """Return the number of each cell of an Arrow column, -1 where it is empty."""
+def distinct(column: Any) -> tuple[list[Any], NDArray[Any]]:
+    """Return the distinct cells of an Arrow column, and then None, and which of them each cell is."""
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
-    cells = column.dictionary.to_pylist()
+    cells = column.dictionary
+    quick = pa.types.is_string(cells.type)
+    listed = cells.to_numpy(zero_copy_only=False).tolist() if quick else cells.to_pylist()
+    return [*listed, None], column.indices.fill_null(len(listed)).to_numpy(zero_copy_only=False)
+
+
+def cell_codes(coder: Coder, column: Any) -> NDArray[np.int32]:
+    """Return the number of each cell of an Arrow column, -1 where it is empty."""
+    cells, codes = distinct(column)
     numbers = np.fromiter((-1 if cell is None else coder[cell] for cell in cells), np.int32, len(cells))
-    codes = column.indices.fill_null(len(cells)).to_numpy(zero_copy_only=False)
-    return np.append(numbers, np.int32(-1))[codes]
+    return numbers[codes]
+
+
+class _Keys(dict[Any, int]):
+    """The key of each cell that may be an id: -1 of what stands for nothing, -2 of what cannot be one."""
+
+    def __init__(self, texts: Coder, gone: frozenset[str]) -> None:
+        self._texts, self._gone = texts, gone
+
+    def __missing__(self, cell: Any) -> int:
+        text = "" if cell is None else id_text(cell)
+        possible = text is not None and "\0" not in text and (text or "" in self._gone)
+        self[cell] = key = -2 if not possible else -1 if text in self._gone else self._texts[text]
+        return key
 
 
 class IdColumn:
@@ -169,24 +189,21 @@ class IdColumn:
 
     def __init__(self, what: str) -> None:
         self.what, self.texts = what, Coder()
+        # By the type of the column as well: True is 1 as a key.
+        self._keys: dict[Any, _Keys] = {}
 
     def read(self, column: Any, place: Callable[[int], str], gone: frozenset[str]) -> NDArray[np.int32]:
         """Return a key for each cell, -1 where it is one of the texts that stand for nothing."""
-        cells = Coder()
-        codes = cell_codes(cells, column)
-        keys = np.full(len(cells) + 1, -1, dtype=np.int32)
-        for number, cell in enumerate(cells):
-            text = id_text(cell)
-            if text is None or "\0" in text or (not text and "" not in gone):
-                came = repr(cell) if text is None else "nothing" if not text else f"{text!r}: this is not a text file"
-                raise DataError(f"{place(int(np.argmax(codes == number)))}: the {self.what} must be an id, got {came}.")
-            keys[number] = -1 if text in gone else self.texts[text]
-        if "" not in gone and (codes < 0).any():
-            raise DataError(
-                f"{place(int(np.argmax(codes < 0)))}: the {self.what} must be an id, got nothing. Drop such rows, "
-                "or say missing=''."
-            )
-        return keys[codes]
+        cells, codes = distinct(column)
+        keys = self._keys.setdefault((str(column.type), gone), _Keys(self.texts, gone))
+        found = np.fromiter(map(keys.__getitem__, cells), np.int32, len(cells))[codes]
+        if (found < -1).any():
+            at = int(np.argmax(found < -1))
+            cell = cells[codes[at]]
+            came = repr(cell) if cell not in (None, "") else "nothing. Drop such rows, or say missing=''"
+            binary = ": this is not a text file" if "\0" in str(cell) else ""
+            raise DataError(f"{place(at)}: the {self.what} must be an id, got {came}{binary}.")
+        return found
 
     def finish(self, keys: NDArray[np.int32]) -> tuple[list[str], NDArray[np.int32]]:
         """Return the ids of some keys in order, whole numbers as numbers go, and the rows of the keys."""
@@ -200,13 +217,13 @@ class IdColumn:
 
 def ids_in_order(texts: Collection[str], what: str) -> list[str]:
     """Return distinct ids in order, and refuse a word for nothing that is alone among numbers."""
-    blank = next((text for text in texts if text.casefold() in BLANK_WORDS), None)
-    if blank is not None and len(texts) > 1 and sum(map(is_whole, texts)) == len(texts) - 1:
+    odd = [text for text in texts if not is_whole(text)]
+    if len(odd) == 1 < len(texts) and odd[0].casefold() in BLANK_WORDS:
         raise DataError(
-            f"The {what} is {blank!r} in some lines and a number in all others: it seems to be missing. To leave such "
-            f"lines out, say missing={blank!r}."
+            f"The {what} is {odd[0]!r} in some lines and a number in all others: it seems to be missing. To leave such "
+            f"lines out, say missing={odd[0]!r}."
         )
-    return in_order(texts)
+    return sorted(texts) if odd else sorted(texts, key=int)
 
 
 class ValueColumn:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Set
 from functools import cached_property
 from typing import Any
@@ -17,6 +18,7 @@ from kolmogorov.errors import DataError, UnknownIdError
 #: Texts that are looked at for one like a wrong id, and those among them that are compared letter by letter: a million
 #: take half a second, and people do not wait for longer.
 _MOST_TEXTS, _MOST_COMPARED = 1_000_000, 3_000
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}").fullmatch
 
 
 class Coder(dict[Any, int]):
@@ -104,8 +106,7 @@ def in_order(texts: Iterable[str]) -> list[str]:
 
 def is_whole(text: str) -> bool:
     """Tell a whole number as it is usually written."""
-    digits = text.removeprefix("-")
-    return digits.isascii() and digits.isdigit() and len(digits) < 19 and (text == "0" or digits[0] != "0")
+    return _WHOLE(text) is not None
 
 
 class Vocabulary:
