@@ -433,7 +433,8 @@ class _Clean(io.RawIOBase):
 
 def sources_of(given: Any, *, sep: str = "auto", encoding: str = "auto") -> list[Source]:
     """Return a source for each path, frame or stream; a folder stands for the Parquet files in it."""
-    single = isinstance(given, (str, bytes, os.PathLike)) or is_table(given) or not isinstance(given, Iterable)
+    paths = isinstance(given, (str, bytes, os.PathLike))
+    single = paths or is_table(given) or hasattr(given, "fetchmany") or not isinstance(given, Iterable)
     things = [given] if single else list(given)
     found: list[Source] = []
     for thing in things:
