@@ -104,7 +104,7 @@ class Observations:
         >>> Observations.from_arrays([1, 1, 2], [10, 20, 10], [3, 5, 0])
         Observations: 3 of 2 users × 2 items (75.0% observed), p = r / 5
         """
-        told = Reading(**options)
+        told = _of_arrays(options)
         names = [Vocabulary.index(raw, what) for raw, what in ((users, "user"), (items, "item"))]
         return cls.of_rows(*names[0], *names[1], values, told, weights)
 
@@ -209,7 +209,7 @@ class Observations:
                 f"The format '{matrix.format}' does not tell stored zeros from padding. Convert the matrix to csr."
             )
         table = matrix.tocoo()
-        return cls._of_cells(table.row, table.col, table.data, table.shape, weights, options)
+        return cls._of_cells(table.row, table.col, table.data, table.shape, weights, _of_arrays(options))
 
     @classmethod
     def from_dense(cls, table: Any, *, weights: Any = None, **options: Any) -> Observations:
@@ -223,21 +223,19 @@ class Observations:
         >>> Observations.from_dense([[0.8, 0.4], [float("nan"), 0.6]])
         Observations: 3 of 2 users × 2 items (75.0% observed), p = r
         """
-        array = dense_of(table)
+        told, array = _of_arrays(options), dense_of(table)
         row, column = np.nonzero(~np.isnan(array))
         if not row.size:
             raise DataError("There are no observations: every cell of the table is NaN or there are no cells.")
-        return cls._of_cells(row, column, array[row, column], array.shape, weights, options)
+        return cls._of_cells(row, column, array[row, column], array.shape, weights, told)
 
     @classmethod
-    def _of_cells(
-        cls, row: Any, column: Any, values: Any, shape: Any, weights: Any, options: Mapping[str, Any]
-    ) -> Observations:
+    def _of_cells(cls, row: Any, column: Any, values: Any, shape: Any, weights: Any, told: Reading) -> Observations:
         def place(position: int) -> str:
             return f"cell ({row[position]}, {column[position]})"
 
         names = Vocabulary.range(shape[0]), Vocabulary.range(shape[1])
-        return cls.of_rows(names[0], row, names[1], column, values, Reading(**options), weights, place)
+        return cls.of_rows(names[0], row, names[1], column, values, told, weights, place)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], verify: bool = True) -> Observations:
@@ -467,6 +465,14 @@ class Observations:
         """Yield k pairs (train, test) in which every entry is tested once."""
         part = fold_numbers(len(self), k, random_state)
         return ((self.subset(part != fold), self.subset(part == fold)) for fold in range(k))
+
+
+def _of_arrays(options: Mapping[str, Any]) -> Reading:
+    if other := sorted(options.keys() - {"minimum", "maximum", "scaling", "duplicates"}):
+        raise TypeError(
+            f"unexpected keyword argument {other[0]!r}; of arrays these are told: minimum, maximum, scaling, duplicates"
+        )
+    return Reading(**options)
 
 
 def _reopened(path: Path, fingerprint: str, names: tuple[Vocabulary, Vocabulary] | None) -> Observations:

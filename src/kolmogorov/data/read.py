@@ -156,11 +156,15 @@ class Reading:
 
 def distinct(column: Any) -> tuple[list[Any], NDArray[Any]]:
     """Return the distinct cells of an Arrow column, and then None, and which of them each cell is."""
+    if pa.types.is_nested(column.type):
+        # Nothing that is asked for holds lists: what does is shown in an error.
+        cells: list[Any] = [None if cell is None else (str(cell),) for cell in column.to_pylist()]
+        return [*cells, None], np.arange(len(cells))
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
-    cells = column.dictionary
-    quick = pa.types.is_string(cells.type)
-    listed = cells.to_numpy(zero_copy_only=False).tolist() if quick else cells.to_pylist()
+    texts = column.dictionary
+    quick = pa.types.is_string(texts.type)
+    listed = texts.to_numpy(zero_copy_only=False).tolist() if quick else texts.to_pylist()
     return [*listed, None], column.indices.fill_null(len(listed)).to_numpy(zero_copy_only=False)
 
 
@@ -602,6 +606,8 @@ def _refuse_text(source: Source, at: Mapping[str, int]) -> None:
 def refuse_scales(name: str, names: Sequence[str], columns: Sequence[Floats], words: Sequence[bool]) -> None:
     """Refuse columns that are not on the scale of the others, with the ranges that there are."""
     known = [k for k, column in enumerate(columns) if (~np.isnan(column)).any()]
+    if not known:
+        return
     ends = {k: (float(np.nanmin(columns[k])), float(np.nanmax(columns[k]))) for k in known}
     strange = strange_columns(list(ends.values()), [columns[k] for k in known], [words[k] for k in known])
     if not strange:

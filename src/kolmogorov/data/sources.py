@@ -11,20 +11,20 @@ import lzma
 import os
 import re
 import shutil
-import stat
 import sys
 import tempfile
+import weakref
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
+from pyarrow import compute, ipc, parquet
 from pyarrow import csv as arrow_csv
-from pyarrow import ipc, parquet
 
 from kolmogorov.errors import DataError, EmptyDataError
 
@@ -115,7 +115,7 @@ class ArrowSource(Source):
                     # Damage may point beyond the ends of buffers, and nothing that reads them later looks.
                     column.validate(full=True)
                 if batch.num_rows:
-                    yield columns
+                    yield [_usual_form(column) for column in columns]
         except (pa.ArrowException, OSError, UnicodeError) as error:
             raise DataError(f"{self.name} cannot be read: {_first_line(error)}.") from None
 
@@ -124,12 +124,23 @@ class ArrowSource(Source):
         return super().place(self.before + row)
 
 
+def _usual_form(column: pa.Array) -> pa.Array:
+    """Return cells in the form that all of Arrow's functions take."""
+    if pa.types.is_run_end_encoded(column.type):
+        column = compute.run_end_decode(column)
+    return column.cast(pa.string()) if pa.types.is_string_view(column.type) else column
+
+
 class TextSource(Source):
     """Lines of a text file, below its header if there is one; "-" is standard input."""
 
     def __init__(self, path: Any, *, sep: str = "auto", encoding: str = "auto") -> None:
-        self._raw = None if str(path) != "-" and os.path.isfile(path) else _copied(path)
         self._path = path
+        if str(path) == "-" or not os.path.isfile(path):
+            # What can be read once only is copied; the copy goes with the source.
+            folder = tempfile.mkdtemp()
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            self._path = _copied(path, Path(folder, "input"))
         super().__init__("standard input" if str(path) == "-" else str(path), [])
         self.path = str(path)
         start, whole = self._start()
@@ -166,10 +177,6 @@ class TextSource(Source):
     @contextmanager
     def _opened(self) -> Iterator[BinaryIO]:
         """Open the file, unpacked, from its beginning."""
-        if self._raw is not None:
-            self._raw.seek(0)
-            yield decompressed(self._raw, self.name)
-            return
         with open_binary(self._path) as raw:
             yield decompressed(raw, self.name)
 
@@ -435,7 +442,9 @@ def sources_of(given: Any, *, sep: str = "auto", encoding: str = "auto") -> list
     """Return a source for each path, frame or stream; a folder stands for the Parquet files in it."""
     paths = isinstance(given, (str, bytes, os.PathLike))
     single = paths or is_table(given) or hasattr(given, "fetchmany") or not isinstance(given, Iterable)
-    things = [given] if single else list(given)
+    things = [given] if single or isinstance(given, Mapping) else list(given)
+    if sum(isinstance(thing, str) and thing == "-" for thing in things) > 1:
+        raise DataError("Standard input can be read once only.")
     found: list[Source] = []
     for thing in things:
         if isinstance(thing, (str, os.PathLike)):
@@ -446,8 +455,6 @@ def sources_of(given: Any, *, sep: str = "auto", encoding: str = "auto") -> list
             raise DataError(_expected(thing))
     if not found:
         raise DataError("There are no files to read.")
-    if sum(source.path == "-" for source in found) > 1:
-        raise DataError("Standard input can be read once only.")
     return found
 
 
@@ -620,19 +627,16 @@ def open_binary(path: Any) -> BinaryIO:
         raise DataError(f"{os.fspath(path)!r} cannot be opened: a path cannot hold a NUL character.") from None
 
 
-def _copied(path: Any) -> BinaryIO:
-    """Copy what can be read once only, standard input or a pipe, to a temporary file."""
-    copy = tempfile.TemporaryFile()  # noqa: SIM115
-    if str(path) == "-":
-        if sys.stdin is None or getattr(sys.stdin, "closed", False):
-            raise DataError("Standard input is closed. Name a file, or pipe lines in.")
-        shutil.copyfileobj(getattr(sys.stdin, "buffer", sys.stdin), copy)
-    else:
-        with open_binary(path) as raw:
-            if stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
-                return open_binary(path)
-            shutil.copyfileobj(raw, copy)
-    return cast("BinaryIO", copy)
+def _copied(path: Any, copy: Path) -> Any:
+    """Copy standard input or a pipe to a file."""
+    if str(path) == "-" and (sys.stdin is None or getattr(sys.stdin, "closed", False)):
+        raise DataError("Standard input is closed. Name a file, or pipe lines in.")
+    raw = getattr(sys.stdin, "buffer", sys.stdin) if str(path) == "-" else open_binary(path)
+    with copy.open("wb") as out:
+        shutil.copyfileobj(raw, out)
+    if str(path) != "-":
+        raw.close()
+    return copy
 
 
 def decompressed(raw: BinaryIO, name: str) -> BinaryIO:
@@ -646,7 +650,9 @@ def decompressed(raw: BinaryIO, name: str) -> BinaryIO:
     if magic.startswith(b"BZh"):
         return cast("BinaryIO", io.BufferedReader(cast("Any", bz2.BZ2File(raw))))
     if magic.startswith(b"\x28\xb5\x2f\xfd"):
-        return cast("BinaryIO", io.BufferedReader(cast("Any", pa.CompressedInputStream(pa.PythonFile(raw), "zstd"))))
+        # Arrow closes what it has read, and the file may be read again.
+        own = pa.PythonFile(_Clean(iter(lambda: raw.read(1 << 20), b"")), mode="r")
+        return cast("BinaryIO", io.BufferedReader(cast("Any", pa.CompressedInputStream(own, "zstd"))))
     if magic.startswith(b"PK\x03\x04"):
         return _only_member(raw, name)
     return raw

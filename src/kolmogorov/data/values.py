@@ -6,12 +6,13 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from kolmogorov._support.typing import Floats
+from kolmogorov._support.validation import is_finite
 from kolmogorov.errors import ParameterError
 
 #: Words that go together, yes first; capitals do not matter.
@@ -90,7 +91,7 @@ def _meanings(given: Any) -> dict[str, float] | None:
         raise ParameterError(f"map must give a number for each value, got {given!r}.")
     found: dict[str, float] = {}
     for key, number in given.items():
-        if isinstance(number, str) or not isinstance(number, Real) or not np.isfinite(float(number)):
+        if isinstance(number, str) or not is_finite(number):
             raise ParameterError(f"map must give a finite number for each value, got {number!r} for {key!r}.")
         text = text_of(key).casefold()
         if found.setdefault(text, float(number)) != float(number):
@@ -102,8 +103,9 @@ def text_of(value: Any) -> str:
     """Write a value as a file would hold it: 5.0 is "5"."""
     if isinstance(value, str):
         return value.strip()
-    if isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and float(value).is_integer():
-        return str(int(float(value)))
+    if isinstance(value, Real) and not isinstance(value, (bool, np.bool_)):
+        whole = isinstance(value, Integral) or float(value).is_integer()
+        return str(int(value if isinstance(value, Integral) else float(value))) if whole else str(value)
     return str(value)
 
 

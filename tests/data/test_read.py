@@ -1,0 +1,537 @@
+"""Lists and wide tables of any make become entries; broken ones are refused with their line."""
+
+import inspect
+import io
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyarrow import compute, ipc, parquet
+
+import kolmogorov as km
+import naive
+from kolmogorov import Observations, read_ratings
+from kolmogorov.data.read import Reading
+from kolmogorov.data.values import Notation, UnreadableError, numbers_of
+from kolmogorov.errors import DataError, KolmogorovError, ParameterError
+
+HEADER = "user,item,rating\n"
+
+
+def rated(*values, header=HEADER, sep=","):
+    return header.replace(",", sep) + "".join(f"u{k}{sep}tea{sep}{value}\n" for k, value in enumerate(values))
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(content, **options):
+        path = tmp_path / "file.csv"
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return read_ratings(path, **options)
+
+    return read
+
+
+# --- what is read, beside the goldens -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sep", [",", "\t", "::", ";", "|", " ", "   "])
+@pytest.mark.parametrize("header", [None, ["userId", "movieId", "rating"], ["a", "b", "c"]])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_separators_and_headers_are_recognised(read, sep, header, end):
+    rows = [header] * bool(header) + [["1", "10", "4"], ["1", "20", "5"], ["2", "10", "0"]]
+    expected = {("1", "10"): 0.8, ("1", "20"): 1.0, ("2", "10"): 0.0}
+    text = end.join(map(sep.join, rows)) + end
+    assert naive.cells(read(text)) == expected
+    assert naive.cells(read(text, sep={"\t": "\\t", " ": "whitespace", "   ": "whitespace"}.get(sep, sep))) == expected
+
+
+#: Content, options, and what it is read as: a value between 0 and 1 for each user and item.
+READ = [
+    ("ann,tea,yes\nbob,tea,1\ncy,tea,0\n", {}, {"ann tea": 1, "bob tea": 1, "cy tea": 0}),
+    ("who,what,like\nbob,tea,1\n", {"header": True}, {"bob tea": 1}),
+    ("a,b,y\n1,2,1\n", {}, {"1 2": 1}),
+    (rated("900", "1.000"), {"thousands": "."}, {"u0 tea": 0.9, "u1 tea": 1}),
+    (rated("900", "1.000"), {"decimal": "."}, {"u0 tea": 1, "u1 tea": 1 / 900}),
+    (rated("1.125", "2.250", "4.5"), {"minimum": 0}, {"u0 tea": 0.25, "u1 tea": 0.5, "u2 tea": 1}),
+    ("sep=;\nKunde;Produkt;Note\nK1;A;50%\nK2;A;12,5%\n", {}, {"K1 A": 0.5, "K2 A": 0.125}),
+    ("1,-0,1\n2,0,1\n", {}, {"1 -0": 1, "2 0": 1}),
+    (HEADER + "1,7,5\nNA,7,3\n2,8,4\n", {"missing": "NA"}, {"1 7": 1, "2 8": 0.8}),
+    # A country may be called so, and a number that means missing may be somebody's id.
+    (HEADER + "DE,7,4\nNA,7,2\n", {}, {"DE 7": 1, "NA 7": 0.5}),
+    (HEADER + "99,7,4\n1,7,99\n1,8,2\n", {"missing": 99}, {"99 7": 1, "1 8": 0.5}),
+    (HEADER + f"a,x,1\nb,y,{10**400}\nb,x,0\n", {"missing": 10**400}, {"a x": 1, "b x": 0}),
+    ("user,item,rating,rating\nann,tea,5,1\nbob,tea,1,5\n", {"value": 3}, {"ann tea": 0.2, "bob tea": 1}),
+    (HEADER + "ann,tea, NO \nbob, tea ,Yes\n", {}, {"ann tea": 0, "bob tea": 1}),
+    ("\n" * 1000 + "1,2,3\n", {}, {"1 2": 1}),
+    ("id,10,20\n1,yes,\n2,NA,no\n", {"wide": True, "missing": "NA"}, {"1 10": 1, "2 20": 0}),
+    ("tea,who,rum\n5,ann,1\n,bob,2\n", {"wide": True, "user": "who"}, {"ann tea": 1, "ann rum": 0.2, "bob rum": 0.4}),
+    ("ann,5,\nbob,,2\n", {"wide": True, "header": False}, {"ann 1": 1, "bob 2": 0.4}),
+    ("id,a,\n1,4,2\n", {"wide": True, "ignore": 2}, {"1 a": 1}),
+    ("who,a,b\nann,yes,true\nbob,no,\n", {"wide": True}, {"ann a": 1, "ann b": 1, "bob a": 0}),
+    ("who;a;b\nann;3,5;4\nbob;;1\n", {"wide": True, "maximum": 4}, {"ann a": 0.875, "ann b": 1, "bob b": 0.25}),
+]
+
+
+@pytest.mark.parametrize(("content", "options", "expected"), READ)
+def test_what_a_file_is_read_as(read, content, options, expected):
+    found = naive.cells(read(content, **options))
+    assert {f"{user} {item}": value for (user, item), value in found.items()} == pytest.approx(expected)
+
+
+#: Content, options, and the line that is named; beside those of the goldens.
+BROKEN = [
+    ("\n\n", {}, None),
+    (b"1,a\x00b,1\n" * 3, {}, None),
+    ('a,"b\n1,3', {}, 2),
+    (HEADER + '1,"two\nlines",3\n\n1,b,x\n', {}, 5),
+    ('user,item,"rating\n1,2,3\n', {}, 2),
+    (HEADER + "1,10,4\n  \n1,20,x\n", {}, 4),
+    (" ,10,3\n1,2,4\n", {"header": False}, 1),
+    (HEADER.encode() + b"".join(b"%d,1,1\n" % k for k in range(3000)) + b"\xff,1,1\n", {}, 3002),
+    ((HEADER + "1,2,3\n").encode("utf-16"), {"encoding": "utf-8"}, None),
+    ((HEADER + "Привет,a,1\nbob,a,0\n").encode("cp1251"), {}, 2),
+    (HEADER + "x,y,1\n", {"encoding": "klingon"}, None),
+    (HEADER + "x,y,1\n", {"encoding": "utf-8\0"}, None),
+    ("1\x1f0::2::3\n", {}, None),
+    (rated("5", "yes", "no", "1"), {}, 3),
+    (rated("yes", "5", "no", "1"), {}, 3),
+    (rated("yes", "no", "true", "no"), {}, 4),
+    (rated("1", "", "0"), {}, 3),
+    (rated("1", "0", "-"), {}, 4),
+    (rated("-", "1", "0"), {}, 3),
+    (rated("+", "-", "0"), {}, 4),
+    (rated("0", "+", "-"), {}, 3),
+    (rated("900", "1.000"), {}, 3),
+    (rated("1.000", "2.000", "900"), {}, 4),
+    (rated("1", "2,000", "0", sep=";"), {}, 3),
+    (rated("1,5", "2.5", "0", sep=";"), {}, 3),
+    ("u;i;r\na;x;1.5\nb;x;2,5\n", {}, 3),
+    ("u;i;r\na;x;1,5,2\nb;x;2\n", {}, 2),
+    ("u;i;r\na;x;1,23\nb;x;2\n", {"thousands": ","}, 2),
+    ("sep=;\nu;i;r\na;x;50%\nb;x;3\n", {}, 4),
+    ("sep=;\nu;i;r\na;x;3\nb;x;50%\n", {}, 4),
+    (rated("NA", "NA"), {"missing": "NA"}, 2),
+    ("who,song,name,plays\nann,7,Help,3\nbob,8,Yesterday,2\n", {}, 2),
+    ("user,item,timestamp\nann,tea,1700000000\nbob,rum,1700000001\n", {}, None),
+    ("user,item,rating,rating\nann,tea,5,1\nbob,tea,1,5\n", {}, None),
+    ("user,item,rating,rating\nann,tea,5,1\nbob,tea,1,5\n", {"value": "rating"}, None),
+    (HEADER + "1,7,5\nNA,7,3\n2,8,4\n", {}, None),
+    ("ann,tea,like\nbob,tea,1\n", {}, None),
+    (HEADER + "".join(f"{k},0,1\n" for k in range(10)) + "4,0,1\n", {}, 12),
+    ("id,a,a\n1,2,3\n", {"wide": True}, None),
+    ("id,a,\n1,2,3\n", {"wide": True}, None),
+    ("id\n1\n", {"wide": True}, None),
+    ("id,a,b\n1,2,3\n1,4,\n", {"wide": True}, 3),
+    ("id,a,b\n1,2,3\n2,4,9\n", {"wide": True, "maximum": 5}, 3),
+    ("id,a,b\n1,,\n2,,\n", {"wide": True}, 2),
+    ("id,a,b\n1,2\n", {"wide": True}, 2),
+    ("id,a,b\n,2,3\n", {"wide": True}, 2),
+    ("who,tea,town\nann,yes,Rome\nbob,no,Oslo\n", {"wide": True}, 2),
+    ("who,tea,rum\nann,yes,no\nbob,no,yes\n", {"wide": True, "ignore": "Tea"}, None),
+]
+
+
+@pytest.mark.parametrize(("content", "options", "line"), BROKEN)
+def test_broken_files_are_refused_with_their_line(read, content, options, line):
+    with pytest.raises(DataError) as refused:
+        read(content, **options)
+    found = re.search(r"line (\d+)", str(refused.value))
+    assert (found and int(found[1])) == line
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"decimal": "x"}, "decimal"),
+        ({"thousands": "12"}, "thousands"),
+        ({"thousands": ",", "decimal": ","}, "thousands"),
+        ({"map": {}}, "map"),
+        ({"map": {"yes": "1"}}, "yes"),
+        ({"map": {"Yes": 1, "yes": 0}}, "yes"),
+        ({"map": {"a": 10**400}}, "map"),
+        ({"missing": [None]}, "missing"),
+        ({"wide": 1}, "wide"),
+        ({"wide": True, "item": 1}, "item"),
+        ({"wide": True, "implicit": True}, "implicit"),
+        ({"ignore": "Age"}, "ignore"),
+        ({"keep": "Age"}, "keep"),
+        ({"sep": ""}, "sep"),
+        ({"sep": None}, "sep"),
+        ({"header": "yes"}, "header"),
+        ({"scaling": "log"}, "scaling"),
+        ({"scale": "row"}, "scale"),
+        ({"duplicates": "first"}, "duplicates"),
+        ({"encoding": None}, "encoding"),
+        ({"maximum": 10**400}, "maximum"),
+        ({"minimum": -(10**400)}, "minimum"),
+    ],
+)
+def test_options_are_checked_before_a_file_is_opened(options, named):
+    with pytest.raises(ParameterError, match=rf"\b{named}\b"):
+        read_ratings("nowhere.csv", **options)
+
+
+@pytest.mark.parametrize("header", [True, False])
+@pytest.mark.parametrize("wrong", [("user", 10**400), ("user", 1.5), ("item", [1]), ("weight", b"x")])
+def test_columns_that_are_not_there(read, header, wrong):
+    with pytest.raises(KolmogorovError, match=wrong[0]):
+        read(HEADER * header + "a,x,1\nb,y,2\n", header=header, **dict([wrong]))
+
+
+# --- the same table, whatever it comes in ---------------------------------------------------------------------------
+
+USERS, ITEMS = ["ann", "ann", "bob", "cy"], ["tea", "rum", "tea", "rum"]
+
+
+class Relation:
+    """Has nothing but what Arrow asks for, as a relation of a database has."""
+
+    def __init__(self, table):
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+def columns(values, **more):
+    return {"user": USERS, "item": ITEMS, "stars": values} | more
+
+
+def text_file(folder, values, header=True):
+    lines = [",".join(map(str, row)) for row in zip(USERS, ITEMS, values, strict=True)]
+    (folder / "r.csv").write_text("\n".join([HEADER.strip()] * header + lines) + "\n")
+    return folder / "r.csv"
+
+
+def parquet_file(folder, values):
+    parquet.write_table(pa.table(columns(values)), folder / "r.parquet", row_group_size=3)
+    return folder / "r.parquet"
+
+
+def arrow_file(folder, values, write=ipc.new_file):
+    table = pa.table(columns(values))
+    with pa.OSFile(str(folder / "r.arrow"), "wb") as sink, write(sink, table.schema) as writer:
+        writer.write_table(table, max_chunksize=3)
+    return folder / "r.arrow"
+
+
+#: What is made of four values in a folder.
+SOURCES = {
+    "text": text_file,
+    "no header": lambda folder, values: text_file(folder, values, header=False),
+    "parquet": parquet_file,
+    "arrow file": arrow_file,
+    "arrow stream file": lambda folder, values: arrow_file(folder, values, ipc.new_stream),
+    "pandas": lambda folder, values: pd.DataFrame(columns(values)),
+    "categories": lambda folder, values: pd.DataFrame(columns(values)).astype("category"),
+    "polars": lambda folder, values: pl.DataFrame(columns(values)).lazy(),
+    "arrow": lambda folder, values: pa.table(columns(values)),
+    "batches": lambda folder, values: pa.table(columns(values)).to_reader(1),
+    "relation": lambda folder, values: Relation(pa.table(columns(values))),
+    "dictionary": lambda folder, values: pa.table(columns(pa.array(values).dictionary_encode())),
+    "views": lambda folder, values: pa.table(columns(pa.array(values).cast(pa.string_view()))),
+    "runs": lambda folder, values: pa.table(columns(compute.run_end_encode(pa.array(values)))),
+}
+EVERY = pytest.mark.parametrize("way", [*SOURCES, "from_frame", "pack"])
+EXPECTED = {("ann", "tea"): 1.0, ("ann", "rum"): 0.0, ("bob", "tea"): 0.0, ("cy", "rum"): 1.0}
+
+
+def taken(way, folder, values, **options):
+    if way == "from_frame":
+        return Observations.from_frame(pd.DataFrame(columns(values)), **options)
+    if way == "pack":
+        return km.pack(text_file(folder, values), folder / "packed", **options)
+    return read_ratings(SOURCES[way](folder, values), **options)
+
+
+@EVERY
+def test_the_same_column_whatever_it_comes_in(way, tmp_path):
+    pairs = [("yes", "no"), ("true", "false"), ("t", "f"), ("+", "-"), ("like", "dislike"), ("1", "0")]
+    for k, (yes, no) in enumerate(pairs):
+        (folder := tmp_path / str(k)).mkdir()
+        assert naive.cells(taken(way, folder, [yes.capitalize(), no.upper(), no, yes])) == EXPECTED
+    values = ["Yes", "no", "abstain", "yes"]
+    for options in ({}, {"map": {"yes": 1, "no": 0}}):
+        with pytest.raises(DataError, match=r"(line (3|4)|row 2)\b.*'abstain'"):
+            taken(way, tmp_path, values, **options)
+    mapped = taken(way, tmp_path, values, map={"YES": 1, "abstain": 0.5, "no": 0})
+    assert naive.cells(mapped) == EXPECTED | {("bob", "tea"): 0.5}
+    (folder := tmp_path / "missing").mkdir()
+    found = taken(way, folder, ["5", "NA", "99", "2.5"], missing=("NA", 99))
+    assert naive.cells(found) == {("ann", "tea"): 1.0, ("cy", "rum"): 0.5}
+    assert found.users.ids.tolist() == ["ann", "cy"]
+
+
+ODD = {
+    "numbers as ids": (columns([5.0, 0.0, 2.5, 1.0], user=[1, 1, 2, 3]), None),
+    "whole floats as ids": (columns([5.0, 0.0, 2.5, 1.0], user=[1.0, 1.0, 2.0, 3.0]), None),
+    "small types": (columns(pa.array([5, 0, 2.5, 1], pa.float32()), user=pa.array([1, 1, 2, 3], pa.uint8())), None),
+    "decimals": (columns(pa.array([5, 0, 2.5, 1]).cast(pa.decimal128(5, 2)), user=[1, 1, 2, 3]), None),
+    "codes": (columns([9, 1, 2, 3], user=[1, 1, 2, 3]), {9: 5, 1: 0, 2: 2.5, 3: 1}),
+    "booleans": (columns([True, False, None, None], user=[1, 1, 2, 3]), {"true": 5, "false": 0}),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_columns_of_other_types(kind):
+    given, meaning = ODD[kind]
+    expected = {("1", "tea"): 1.0, ("1", "rum"): 0.0} | (
+        {("2", "tea"): 0.5, ("3", "rum"): 0.2} if kind != "booleans" else {}
+    )
+    assert naive.cells(read_ratings(pa.table(given), map=meaning, maximum=5)) == expected
+
+
+@pytest.mark.parametrize("value", ["rating", "score", "value", "vote", "label", "Rating"])
+@pytest.mark.parametrize(
+    ("user", "item"), [("user_id", "movieId"), ("Customer", "product"), ("respondent", "question")]
+)
+def test_usual_names_in_frames_and_files_alike(tmp_path, user, item, value):
+    frame = pd.DataFrame({value: [4, 5], "when": [7, 8], item: ["a", "b"], user: ["x", "y"]})
+    frame.to_csv(tmp_path / "r.csv", index=False)
+    for found in (*map(read_ratings, (tmp_path / "r.csv", frame, pa.table(frame))), Observations.from_frame(frame)):
+        assert naive.cells(found) == {("x", "a"): 0.8, ("y", "b"): 1.0}
+
+
+def test_several_sources_are_one_table(tmp_path):
+    (tmp_path / "a.csv").write_text("user,item,rating\nbo,x,5\n7,y,1\n")
+    parquet.write_table(pa.table({"user": ["cy"], "item": ["x"], "rating": [4.0]}), tmp_path / "b.parquet")
+    frame = pd.DataFrame({"user": [7], "item": ["x"], "rating": [2]})
+    sources = [
+        tmp_path / "a.csv",
+        tmp_path / "b.parquet",
+        frame,
+        Relation(pa.Table.from_pandas(frame.assign(item="z"))),
+    ]
+    whole = read_ratings(sources)
+    cells = {("bo", "x"): 1.0, ("7", "y"): 0.2, ("cy", "x"): 0.8, ("7", "x"): 0.4, ("7", "z"): 0.4}
+    assert naive.cells(whole) == cells
+    assert km.pack(sources, tmp_path / "packed").fingerprint() == whole.fingerprint()
+    again = pd.DataFrame({"user": ["7"], "item": ["y"], "rating": [2]})
+    for read in (read_ratings, lambda given: km.pack(given, tmp_path / "other")):
+        with pytest.raises(DataError, match=r"row 0: duplicate .*'7' .*'y' .*a.csv, line 3"):
+            read([*sources, again])
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_directory_stands_for_the_parquet_files_in_it(tmp_path):
+    with pytest.raises(DataError, match="is a directory"):
+        read_ratings(tmp_path)
+    (tmp_path / "notes.txt").write_text("not read")
+    for name, rows in (("1.parquet", slice(0, 2)), ("2.pq", slice(2, 4))):
+        parquet.write_table(pa.table({"user": USERS[rows], "item": ITEMS[rows], "value": [1, 0]}), tmp_path / name)
+    assert len(read_ratings(tmp_path)) == 4
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"item": [3, 1, None, 3]}, "row 2.*item"),
+        ({"stars": [5.0, 1.0, 2.0, 6.0]}, "row 3.*maximum 5, got 6"),
+        ({"stars": [5.0, float("inf"), 2.0, 1.0]}, "row 1.*finite, got inf"),
+        ({"stars": ["5", "4", "much", "1"]}, "row 2.*'much'"),
+        ({"stars": pa.array([1, 2, 3, 4], pa.timestamp("s"))}, "row 0.*number"),
+        ({"item": [3.0, 1.0, 1.5, 3.0]}, "row 2.*item.*1.5"),
+        ({"item": [b"a", b"b", b"c", b"d"]}, "row 0.*item"),
+        ({"item": [3, 3, 3, 3]}, "row 1: duplicate.*'ann'.*'3'"),
+        ({"user": [[1], [2], [3], [4]]}, "row 0.*user"),
+        ({"user": pa.array([True, False, True, False])}, "row 0.*user"),
+    ],
+)
+@pytest.mark.parametrize("way", ["arrow", "parquet", "pack"])
+def test_errors_name_the_row(way, more, message, tmp_path):
+    table = pa.table(columns([5.0, 0.0, 2.5, 1.0], **more))
+    path = tmp_path / "r.parquet"
+    parquet.write_table(table, path, row_group_size=3)
+    source = table.to_reader(1) if way == "arrow" else path
+    with pytest.raises(DataError, match=message if way == "arrow" else f"r.parquet.*{message}"):
+        km.pack(source, tmp_path / "t", maximum=5) if way == "pack" else read_ratings(source, maximum=5)
+    assert not (tmp_path / "t").exists()
+
+
+# --- twins ----------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def dialects(draw):
+    """A dictionary of ratings, and a file of them as some program writes it."""
+    sep = draw(st.sampled_from([",", ";", "\t", "|", "::", " "]))
+    decimal = draw(st.sampled_from([".", ","])) if sep not in (",", "::") else "."
+    letters = "abc,;|\"'é€ \n" if sep not in ("::", " ") else "abc,;|'é€"
+    # What means missing beside numbers is asked about.
+    names = st.text(letters, min_size=1, max_size=5).map(str.strip).filter(bool)
+    values = st.integers(0, 20).map(lambda n: n / 4)
+    ratings = draw(st.dictionaries(st.tuples(names, names), values, min_size=1, max_size=8))
+    end, encoding = draw(st.sampled_from(["\n", "\r\n"])), draw(st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]))
+    header = draw(st.sampled_from([["user", "item", "rating"], ["a", "b", "c"], None]))
+
+    def field(text):
+        quoted = sep not in ("::", " ") and (draw(st.booleans()) or any(c in text for c in f'{sep}"\r\n'))
+        return '"' + text.replace('"', '""') + '"' if quoted else text
+
+    lines = [[field(u), field(i), f"{v:g}".replace(".", decimal)] for (u, i), v in ratings.items()]
+    blank = draw(st.sampled_from(["", end]))
+    text = blank + "".join(sep.join(line) + end for line in ([header] if header else []) + lines)
+    return ratings, text.encode(encoding), {"header": header is not None, "maximum": 5, "decimal": decimal, "sep": sep}
+
+
+@settings(max_examples=150)
+@given(dialects())
+def test_what_programs_write_is_read_back(tmp_path_factory, written):
+    ratings, content, options = written
+    path = tmp_path_factory.mktemp("dialect") / "r.csv"
+    path.write_bytes(content)
+    sep = "whitespace" if options["sep"] == " " else options["sep"]
+    found = naive.cells(read_ratings(path, **options | {"sep": sep}))
+    assert {pair: value * 5 for pair, value in found.items()} == pytest.approx(ratings)
+
+
+CELLS = st.dictionaries(
+    st.tuples(st.integers(0, 5), st.integers(0, 4)), st.sampled_from(["1", "2", "3.5"]), min_size=1, max_size=20
+)
+
+
+@settings(max_examples=25)
+@given(CELLS, st.sampled_from([",", ";", "\t"]))
+def test_wide_tables_are_what_their_lists_are(tmp_path_factory, cells, sep):
+    folder = tmp_path_factory.mktemp("wide")
+    users, items = sorted({u for u, _ in cells}), sorted({i for _, i in cells})
+    path = folder / "wide.csv"
+    rows = [[f"u{u}", *(cells.get((u, i), "") for i in items)] for u in users]
+    path.write_text("\n".join(sep.join(row) for row in [["who", *(f"i{i}" for i in items)], *rows]) + "\n")
+    pairs = [(f"u{u}", f"i{i}", float(v)) for (u, i), v in cells.items()]
+    expected = Observations.from_arrays(*zip(*pairs, strict=True), maximum=5)
+    frame = pd.read_csv(path, sep=sep)
+    for source in (path, frame, frame.set_index("who"), pl.from_pandas(frame), pa.table(frame)):
+        found = read_ratings(source, wide=True, maximum=5)
+        assert (found.fingerprint(), found.users) == (expected.fingerprint(), expected.users)
+    assert km.pack(path, folder / "t", wide=True, maximum=5).fingerprint() == expected.fingerprint()
+
+
+@settings(max_examples=25)
+@given(st.lists(st.integers(-5000, 5000).map(lambda n: n / 100), min_size=4, max_size=4))
+def test_every_way_of_writing_numbers_gives_the_same_table(tmp_path_factory, values):
+    folder = tmp_path_factory.mktemp("numbers")
+    whole = Observations.from_arrays(USERS, ITEMS, values)
+    for way in ("text", "pandas", "arrow", "views"):
+        assert taken(way, folder, [repr(value) for value in values]).fingerprint() == whole.fingerprint()
+
+
+@given(
+    st.lists(st.text() | st.sampled_from(["yes", "NO", "1,5", "1.5", "2,000", "+", "١", "1e5", "infinity"]), min_size=1)
+)
+def test_any_text_is_a_number_or_an_error_that_names_its_place(texts):
+    for form in (Notation(), Notation.of({"yes": 1, "no": 0}, missing=""), Notation.of(thousands=",")):
+        try:
+            place = numbers_of(texts, form).numbers.size - 1
+        except UnreadableError as error:
+            place = error.at
+        assert 0 <= place < len(texts)
+
+
+@given(
+    st.integers(-(10**9), 10**9), st.integers(0, 99), st.sampled_from([(".", ","), (",", "."), (",", " "), (",", "'")])
+)
+def test_numbers_written_as_in_other_countries(whole, cents, marks):
+    decimal, thousands = marks
+    text = f"{whole:,}.{cents:02}".replace(",", "T").replace(".", decimal).replace("T", thousands)
+    found = numbers_of([text], Notation.of(decimal=decimal, thousands=thousands)).numbers
+    assert found[0] == float(f"{whole}.{cents:02}")
+
+
+# --- scales ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "scale"),
+    [
+        ([1, 5], {}, "p = r / 5"),
+        ([0.5, 4.5], {}, "p = r / 4.5"),
+        ([0.1, 0.7], {}, "p = r"),
+        ([0, 0], {}, "p = r"),
+        ([-9.5, 10], {}, "p = (r + 9.5) / 19.5"),
+        ([-1, 1], {}, "p = (r + 1) / 2"),
+        ([20.3, 70.1], {}, "p = (r - 20.3) / 49.8"),
+        ([2, 4], {"minimum": 1, "maximum": 5}, "p = (r - 1) / 4"),
+        ([-3, 4], {"minimum": -5}, "p = (r + 5) / 9"),
+        ([20.3, 70.1], {"maximum": 100}, "p = r / 100"),
+        ([20.3, 70.1], {"scaling": "max"}, "p = r / 70.1"),
+        ([1, 5], {"scaling": "minmax"}, "p = (r - 1) / 4"),
+        ([2, 2], {"scaling": "minmax"}, "p = (r - 2) / 1"),
+    ],
+)
+def test_the_scale_is_chosen_by_what_is_there(values, options, scale):
+    found = Observations.from_arrays([1, 2], [1, 2], values, **options)
+    assert str(found.scale) == scale
+    np.testing.assert_allclose(found.scale.rating(found.values), values, atol=1e-12)
+
+
+def test_a_scale_that_was_chosen_is_said(read, caplog):
+    caplog.set_level("INFO", logger="kolmogorov")
+    read(rated(1, 5))
+    read(rated(-10, 9.9))
+    assert "p = r / 5" in caplog.text
+    assert "p = (r + 10) / 19.9" in caplog.text
+    caplog.clear()
+    read(rated(1, 5), maximum=5)
+    assert "p = r" not in caplog.text
+
+
+# --- where a table came from, and options ---------------------------------------------------------------------------
+
+TITLED = "userId,movieId,rating,title\n1,10,4,Alien\n1,20,5,Heat\n2,10,3,Alien\n2,30,1,\n"
+
+
+@pytest.mark.parametrize("form", ["text", "pandas", "polars", "parquet"])
+def test_titles_beside_ids_are_used(form, tmp_path):
+    path, frame = tmp_path / "file.csv", pd.read_csv(io.StringIO(TITLED))
+    path.write_text(TITLED)
+    frame.to_parquet(tmp_path / "file.parquet")
+    given = {"text": path, "pandas": frame, "polars": pl.from_pandas(frame), "parquet": tmp_path / "file.parquet"}[form]
+    found, packed = read_ratings(given), km.pack(given, tmp_path / "packed")
+    for table in (found, packed):
+        assert table.items.ids.tolist() == ["10", "20", "30"]
+        assert table.items.labels.tolist() == ["Alien", "Heat", "30"]
+    assert packed.source == found.source
+    assert found.source.layout.columns["title"] == "title"
+    # Titles that are given go before those that were found.
+    other = read_ratings(given, titles={10: "Alien (1979)"})
+    assert other.items.labels.tolist() == ["Alien (1979)", "Heat", "30"]
+
+
+def test_parts_of_a_table_know_where_it_came_from(read):
+    found = read(rated("1", "2", "5"))
+    for part in (*found.split(0.4, random_state=0), found.with_titles(items={"tea": "Tea"})):
+        assert part.source is found.source
+    assert Observations.from_arrays([1], [2], [1]).source is None
+
+
+def test_options_are_those_of_reading_and_unknown_ones_are_named():
+    shown = {name: p.default for name, p in inspect.signature(read_ratings).parameters.items() if name != "source"}
+    known = {name: p.default for name, p in inspect.signature(Reading).parameters.items() if name != "known"}
+    assert shown == known
+    empty = np.empty((0, 0))
+    takers = [read_ratings, Observations.from_frame, Observations.from_dense, lambda x, **o: km.pack(x, "out", **o)]
+    for take in (*takers, lambda x, **options: Observations.from_arrays(x, x, x, **options)):
+        with pytest.raises(TypeError, match="maxium"):
+            take(empty, maxium=5)
+    with pytest.raises(TypeError, match="wide"):
+        Observations.from_arrays([1], [1], [1], wide=True)
+
+
+def test_options_are_kept_as_plain_values():
+    told = Reading(
+        user="who", value=2, map={True: 1, "No": 0}, missing=["NA", 9], maximum=1, titles={1: "x"}, header=False
+    )
+    kept = json.loads(json.dumps(told.to_dict()))
+    assert (kept["map"], kept["missing"]) == ({"true": 1.0, "no": 0.0}, ["NA", "9"])
+    again = Reading(**kept)
+    assert again.to_dict() == kept
+    assert (again.notation, again.request) == (told.notation, told.request)
+    assert Reading().to_dict() == {}

@@ -1,0 +1,432 @@
+"""Text files, archives and tables of any make that are too much, damaged, or something else."""
+
+import bz2
+import csv
+import gzip
+import io
+import lzma
+import random
+import re
+import struct
+import subprocess
+import sys
+import textwrap
+import zipfile
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import ipc, parquet
+
+import naive
+from kolmogorov import read_ratings
+from kolmogorov.data import sources
+from kolmogorov.data.values import PAIR_OF
+from kolmogorov.errors import DataError, KolmogorovError
+
+HEADER = "user,item,rating\n"
+
+
+def zipped(content, name="ratings.csv"):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as out:
+        out.writestr(name, content)
+    return buffer.getvalue()
+
+
+def zstd(content):
+    return pa.Codec("zstd").compress(content, asbytes=True)
+
+
+WRAPPINGS = {"plain": bytes, "gz": gzip.compress, "xz": lzma.compress, "bz2": bz2.compress, "zip": zipped, "zst": zstd}
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(content, name="ratings.csv"):
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write
+
+
+class OnceOnly(io.RawIOBase):
+    """Standard input through a pipe."""
+
+    def __init__(self, content):
+        self._content = io.BytesIO(content)
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        return self._content.readinto(buffer)
+
+
+def piped(monkeypatch, content):
+    class Stdin:
+        buffer = io.BufferedReader(OnceOnly(content))
+
+    monkeypatch.setattr("sys.stdin", Stdin)
+
+
+# --- lines and bytes ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrapping", WRAPPINGS)
+@pytest.mark.parametrize("separator", [",", "::"])
+def test_a_line_beyond_the_limit_is_named(write, monkeypatch, wrapping, separator):
+    lines = ["user,item,rating", "1,2,3", "1,3,4", "1," + "x" * 2000 + ",x"]
+    content = WRAPPINGS[wrapping]("\n".join(lines).replace(",", separator).encode())
+    monkeypatch.setattr(sources, "_BLOCK", 1000)
+    with pytest.raises(DataError, match=r"ratings.csv, line 4: .* more than 1,000 characters"):
+        read_ratings(write(content))
+    piped(monkeypatch, content)
+    with pytest.raises(DataError, match=r"standard input, line 4: .* more than 1,000 characters"):
+        read_ratings("-")
+
+
+@pytest.mark.parametrize("wrapping", WRAPPINGS)
+def test_standard_input_is_read_once(monkeypatch, wrapping):
+    content = WRAPPINGS[wrapping](("\n" + HEADER + "1,2,3\n" * 2).encode())
+    piped(monkeypatch, content)
+    with pytest.raises(DataError, match=r"standard input, line 4: duplicate .*line 3"):
+        read_ratings("-")
+    piped(monkeypatch, content)
+    assert naive.cells(read_ratings("-", duplicates="last")) == {("1", "2"): 1.0}
+    with pytest.raises(DataError, match="once only"):
+        read_ratings(["-", "-"])
+
+
+def test_a_quote_that_is_never_closed_has_an_end(write):
+    with pytest.raises(DataError, match=r"line \d+"):
+        read_ratings(write(HEADER + '1,"x\n' + "x\n" * 100_000))
+    with pytest.raises(DataError, match=r"line 1: field larger than field limit"):
+        read_ratings(write("a" * 200_000 + ",b,x\n"))
+    with pytest.raises(DataError, match="begins with more than 10,000 blank lines"):
+        read_ratings(write(gzip.compress(b"\n" * 300_000)))
+
+
+BOMB = """
+    import resource, sys
+    import kolmogorov as km
+    km.Observations  # what the library itself needs does not count
+    from kolmogorov.data.ratings import read_ratings
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    try:
+        read_ratings(sys.argv[1])
+    except km.errors.DataError as error:
+        print(error)
+    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is counted in kilobytes on Linux")
+@pytest.mark.parametrize("spoilt", [b"", b"\xff"], ids=["text", "no text"])
+def test_a_line_of_hundreds_of_megabytes_is_not_taken_into_memory(write, spoilt):
+    body = io.BytesIO()
+    with gzip.GzipFile(fileobj=body, mode="wb", compresslevel=1) as out:
+        out.write(b"1,2,3\n" + spoilt)
+        for _ in range(300):
+            out.write(b"x" * 1_000_000)
+    path = write(body.getvalue(), "bomb.csv.gz")
+    script = [sys.executable, "-c", textwrap.dedent(BOMB), str(path)]
+    told, megabytes = subprocess.run(script, check=True, capture_output=True, text=True).stdout.splitlines()
+    assert "bomb.csv.gz, line 2" in told
+    assert int(megabytes) < 150
+
+
+@pytest.mark.parametrize("wrapping", WRAPPINGS)
+def test_what_windows_writes_is_recognised_also_far_down(write, wrapping):
+    late = HEADER + "".join(f"{k},1,1\n" for k in range(50_000)) + "José,1,1\n"
+    found = read_ratings(write(WRAPPINGS[wrapping](late.encode("cp1252"))))
+    assert "José" in found.users.ids
+    assert found.source.layout.encoding == "cp1252"
+
+
+@pytest.mark.parametrize("length", [1 << 20, (1 << 20) - 3, 5 << 20])
+def test_blocks_end_where_they_will(write, length):
+    rows = [f"u{k},Zoë {'é' * (k % 7)},{k % 5 + 1}" for k in range(length // 20)]
+    content = (HEADER + "\r\n".join(rows)).encode()
+    assert len(read_ratings(write(content))) == len(rows)
+
+
+# --- archives, and files that are something else ---------------------------------------------------------------------
+
+
+def patched(content, **fields):
+    """Overwrite two-byte fields of the first local header and of the first entry of the directory."""
+    data = bytearray(content)
+    local, central = data.index(b"PK\x03\x04"), data.index(b"PK\x01\x02")
+    places = {"version": (4, 6), "flags": (6, 8), "method": (8, 10)}
+    for name, number in fields.items():
+        struct.pack_into("<H", data, local + places[name][0], number)
+        struct.pack_into("<H", data, central + places[name][1], number)
+    return bytes(data)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"version": 99}, {"flags": 1}, {"method": 97}],
+    ids=["a later version", "encrypted", "another method"],
+)
+def test_archives_that_need_more_are_named(write, fields):
+    with pytest.raises(DataError, match="bad.zip cannot be decompressed"):
+        read_ratings(write(patched(zipped(HEADER + "1,2,3\n"), **fields), "bad.zip"))
+
+
+def test_names_in_an_archive_are_escaped(write):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as out:
+        for name in ("a\x1b[31m", "b\nc", *"defgh"):
+            out.writestr(name, "1,2,3\n")
+    with pytest.raises(DataError, match=r"it holds 7: 'a\\x1b\[31m', 'b\\nc', 'd', 'e', 'f', \.\.\.\.$"):
+        read_ratings(write(buffer.getvalue(), "many.zip"))
+    empty = io.BytesIO()
+    with zipfile.ZipFile(empty, "w") as out:
+        out.mkdir("folder")
+    with pytest.raises(DataError, match=r"exactly one file, it holds 0\.$"):
+        read_ratings(write(empty.getvalue(), "none.zip"))
+
+
+@pytest.mark.parametrize("tail", [b"garbage", b"\x1f\x8b"])
+def test_garbage_behind_a_gzip_file_is_an_error(write, tail):
+    with pytest.raises(DataError, match="cannot be"):
+        read_ratings(write(gzip.compress(b"1,2,3\n") + tail))
+
+
+class Cursor:
+    def fetchmany(self, size=0):
+        raise AssertionError("a cursor is not read")
+
+
+@pytest.mark.parametrize(
+    ("content", "advice"),
+    [
+        (b"SQLite format 3\0" + b"x" * 100, "read_sql"),
+        (b"\x89HDF\r\n\x1a\n", "read_hdf"),
+        (b"\xd0\xcf\x11\xe0" + b"x" * 100, "read_excel"),
+        (b'{"user": "ann", "item": "tea", "rating": 5}\n', r"read_json\(.*lines=True"),
+        (b'[{"user": "ann"}]\n', r"read_json\(.*lines=False"),
+    ],
+)
+def test_files_of_other_programs_are_named_with_what_reads_them(write, content, advice):
+    with pytest.raises(DataError, match=rf"(?s)ratings.csv (is|looks like).*{advice}"):
+        read_ratings(write(content))
+
+
+def test_what_cannot_be_read():
+    for wrong in (5, b"ratings.csv", None, {"user": [1]}, [3], [None]):
+        with pytest.raises(DataError, match="Expected paths, data frames or Arrow streams, got"):
+            read_ratings(wrong)
+    with pytest.raises(DataError, match="read_sql"):
+        read_ratings(Cursor())
+    with pytest.raises(DataError, match="There are no files"):
+        read_ratings([])
+
+
+def test_excel_sheets(write, tmp_path):
+    pytest.importorskip("python_calamine", reason="python-calamine is not installed")
+    writer = pytest.importorskip("openpyxl", reason="openpyxl is not installed")
+    book = writer.Workbook()
+    for row in (["user", "item", "rating"], [1, "tea", 5], ["", "", ""], ["bob", "tea", 2.5]):
+        book.active.append(row)
+    book.save(tmp_path / "r.xlsx")
+    assert naive.cells(read_ratings(tmp_path / "r.xlsx")) == {("1", "tea"): 1.0, ("bob", "tea"): 0.5}
+
+
+def test_without_what_reads_sheets_it_is_named(write, monkeypatch):
+    monkeypatch.setitem(sys.modules, "python_calamine", None)
+    with pytest.raises(DataError, match="pip install python-calamine"):
+        read_ratings(write(zipped("x", "xl/workbook.xml"), "r.xlsx"))
+
+
+# --- frames and streams ---------------------------------------------------------------------------------------------
+
+COLUMNS = {"user": ["bo", "ann", "bo", "cy"], "item": ["3", "1", "1", "3"], "value": [5.0, 0.0, 2.5, 1.0]}
+
+
+def failing():
+    yield pa.record_batch(COLUMNS)
+    raise OSError("the connection is lost")
+
+
+def test_a_stream_without_content_and_one_that_breaks():
+    schema = pa.table(COLUMNS).schema
+    for stream, message in (
+        (pa.table(COLUMNS)[:0], "no observations"),
+        (pa.RecordBatchReader.from_batches(schema, failing()), "cannot be read: .*the connection is lost"),
+        (pa.table({"a": [1]}), "which column is the user.*'a'"),
+        (pa.Table.from_arrays([pa.array([1])] * 3, ["user", "user", "value"]), "'user'"),
+    ):
+        with pytest.raises(DataError, match=message):
+            read_ratings(stream)
+
+
+def test_a_stream_is_never_there_as_a_whole():
+    made = []
+
+    def batches():
+        for number in range(5):
+            made.append(number)
+            yield pa.record_batch({"user": [number], "item": [1], "value": [1.0]})
+
+    schema = pa.schema({"user": pa.int64(), "item": pa.int64(), "value": pa.float64()})
+    source = sources.frame_source(pa.RecordBatchReader.from_batches(schema, batches()))
+    for number, columns in enumerate(source.batches([0, 2])):
+        assert made == list(range(number + 1))
+        assert [column.to_pylist() for column in columns] == [[number], [1.0]]
+
+
+def test_a_relation_of_duckdb_and_lazy_frames(tmp_path):
+    expected = {("ann", "1"): 0.0, ("bo", "1"): 0.5, ("bo", "3"): 1.0, ("cy", "3"): 0.2}
+    assert naive.cells(read_ratings(pl.LazyFrame(COLUMNS).filter(pl.col("value") >= 0))) == expected
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+    with duckdb.connect(str(tmp_path / "ratings.duckdb")) as database:
+        database.from_arrow(pa.table(COLUMNS)).create("ratings")
+        assert naive.cells(read_ratings(database.sql("from ratings"))) == expected
+
+
+@pytest.mark.parametrize("role", ["user", "value"])
+def test_texts_that_are_no_unicode_are_refused(role):
+    ends = pa.py_buffer(np.arange(5, dtype=np.int32).tobytes())
+    columns = {name: pa.array(cells) for name, cells in COLUMNS.items()}
+    columns[role] = pa.StringArray.from_buffers(4, ends, pa.py_buffer(b"\xff" * 4))
+    with pytest.raises(DataError, match="cannot be read"):
+        read_ratings(pa.table(columns))
+
+
+def test_a_dictionary_whose_text_is_missing_is_refused():
+    users = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, 2]), pa.array(["bo", None, "cy"]))
+    with pytest.raises(DataError, match="row 1: the user must be an id, got nothing"):
+        read_ratings(pa.table(COLUMNS | {"user": users}))
+
+
+# --- damage: the library's own error, or the table of a naive twin ----------------------------------------------------
+
+LIST = HEADER + 'ann,tea,5\nann,"rum, dark",1.5\nbob,tea,4\nZoë,gin,3\n'
+WIDE = "who,tea,rum,gin\nann,5,1,\nbob,4,,2\ncas,1,3,2\n"
+
+
+def arrow_file(write):
+    sink, table = io.BytesIO(), pa.table({"user": ["ann", "bob"], "item": ["tea", "rum"], "rating": [5.0, 1.0]})
+    if write is parquet.write_table:
+        write(table, sink)
+    else:
+        with write(sink, table.schema) as writer:
+            writer.write_table(table)
+    return sink.getvalue()
+
+
+#: Whole files with the options they are read with; those with a separator have a twin.
+KINDS = {
+    "list": (LIST.encode(), {"sep": ","}),
+    "tabs": (LIST.replace(",", "\t").encode(), {"sep": "\t"}),
+    "colons": (b"1::10::5\n1::20::3\n2::10::4\n", {"sep": "::", "header": False}),
+    "blanks": (b"ann tea 5\nann   rum 1\nbob tea 4\n", {"sep": "whitespace", "header": False}),
+    "wide": (WIDE.encode(), {"sep": ",", "wide": True}),
+    "guessed": (LIST.encode(), {}),
+    "with mark": (LIST.encode("utf-8-sig"), {}),
+    "utf-16": (LIST.encode("utf-16"), {}),
+    "gzip": (gzip.compress(LIST.encode(), mtime=0), {}),
+    "bzip2": (bz2.compress(LIST.encode()), {}),
+    "xz": (lzma.compress(LIST.encode()), {}),
+    "zstd": (zstd(LIST.encode()), {}),
+    "zip": (zipped(LIST), {}),
+    "parquet": (arrow_file(parquet.write_table), {}),
+    "arrow": (arrow_file(ipc.new_file), {}),
+    "arrow stream": (arrow_file(ipc.new_stream), {}),
+}
+SIGNS = b",;\"'\n\r\t |:\0\x1f\xff\xc3\xa9 .-+%eE0123456789NAx_"
+
+
+def damaged(rng, content):
+    data = bytearray(content)
+    for _ in range(rng.randint(1, 4)):
+        at, way = rng.randrange(len(data) + 1), rng.randrange(6)
+        if way == 0 and at < len(data):
+            data[at] = rng.randrange(256)
+        elif way == 1 and at < len(data):
+            data[at] = rng.choice(SIGNS)
+        elif way == 2:
+            data.insert(at, rng.choice(SIGNS))
+        elif way == 3:
+            del data[at : at + rng.randint(1, 4)]
+        elif way == 4:
+            data = data[:at] if rng.random() < 0.3 else data
+        else:
+            data[at:at] = data[rng.randrange(len(data) + 1) :][:40]
+    return bytes(data)
+
+
+def twin(text, sep, wide=False, header=True):
+    """Read a text field by field; what is no table raises anything."""
+    if sep in ("::", "whitespace"):
+        lines = [line for line in re.split("\r\n|\r|\n", text) if line.strip()]
+        rows = [re.split("[ \t]+", line.strip(" \t")) if sep != "::" else line.split("::") for line in lines]
+    else:
+        records = csv.reader(io.StringIO(text, newline=""), delimiter=sep, skipinitialspace=True)
+        rows = [row for row in records if len(row) > 1 or any(field.strip() for field in row)]
+    rows = [[field.strip() for field in row] for row in rows]
+    names = rows[0]
+    assert all(len(row) == len(names) for row in rows)
+
+    def number(text):
+        word = PAIR_OF.get(text.casefold())
+        return float(text) if word is None else float(text.casefold() == word[0])
+
+    body = rows[1:] if header else rows
+    if wide:
+        return {(row[0], i): number(c) for row in body for i, c in zip(names[1:], row[1:], strict=True) if c}
+    return {(row[0], row[1]): number(row[2]) for row in body}
+
+
+def check_damage(folder, kind, seed):
+    content, options = KINDS[kind]
+    path = folder / ("r.arrow" if kind == "arrow stream" else "r.csv")
+    path.write_bytes(damaged(random.Random(f"{kind} {seed}"), content))
+    decimal = {"decimal": "."} if "sep" in options else {}
+    try:
+        table = read_ratings(path, duplicates="last", **options, **decimal)
+    except KolmogorovError as error:
+        # A line that is named holds what the message cites.
+        if "sep" in options and (
+            said := re.search(r"line (\d+): value must be a number, got '([!-\[\]-~]+)'", str(error))
+        ):
+            text = path.read_bytes().decode("utf-8-sig", errors="replace")
+            assert said[2] in re.split("\r\n|\r|\n", text)[int(said[1]) - 1]
+        return False
+    if "sep" in options:
+        expected = twin(path.read_bytes().decode(table.source.layout.encoding).removeprefix("\ufeff"), **options)
+        found = {pair: table.scale.rating(value) for pair, value in naive.cells(table).items()}
+        assert found == pytest.approx(expected)
+    return True
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_damage_is_an_error_or_what_a_naive_reader_reads(kind, tmp_path):
+    assert {check_damage(tmp_path, kind, seed) for seed in range(150)} == {True, False}
+
+
+@pytest.mark.long("damage")
+@pytest.mark.parametrize("kind", KINDS)
+def test_much_damage(kind, tmp_path):
+    for seed in range(6000):
+        check_damage(tmp_path, kind, seed + 10_000)
+
+
+@pytest.mark.long("damage")
+def test_damage_in_a_hundred_thousand_lines(tmp_path):
+    lines = [f"u{k % 997},i{k % 1009},{k % 5 + 1}" for k in range(100_000)]
+    for seed in range(40):
+        rng = random.Random(seed)
+        at, cell = rng.randrange(100_000), rng.choice(["x", "", "é", "1,2,3,4", '"a', "1\n", "inf"])
+        spoilt = [*lines[:at], f"u,i,{cell}", *lines[at:]]
+        (tmp_path / "r.csv").write_text(HEADER + "\n".join(spoilt) + "\n")
+        try:
+            assert len(read_ratings(tmp_path / "r.csv", duplicates="last")) > 99_000
+        except DataError as error:
+            named = re.search(r"line (\d+)", str(error))
+            assert named is None or int(named[1]) >= at + 2
