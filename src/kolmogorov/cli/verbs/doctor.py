@@ -42,27 +42,50 @@ def _gpu() -> str:
         return f"none: {error}"
 
 
+def _version(package: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _extras() -> dict[str, str]:
+    """Say of each extra which of its packages are not there; of those that only some Pythons need nothing is said."""
+    import re
+    from importlib.metadata import requires
+
+    if _version("kolmogorov") is None:
+        return {"extras": "unknown: the metadata of kolmogorov is not installed"}
+    wanted: dict[str, list[str]] = {}
+    for line in requires("kolmogorov") or ():
+        found = re.fullmatch(r"([\w.-]+).*\bextra == ['\"]([\w-]+)['\"].*", line)
+        if found and "python_version" not in line:
+            wanted.setdefault(found[2], []).append(found[1])
+    absent = {extra: ", ".join(filter(lambda name: _version(name) is None, wanted[extra])) for extra in sorted(wanted)}
+    return {
+        f"extra {extra}": f"{names} missing; in the clone: pip install '.[{extra}]'" if names else "installed"
+        for extra, names in absent.items()
+    }
+
+
 def _facts() -> dict[str, str]:
     import os
     import platform
     import sys
-    from importlib.metadata import PackageNotFoundError, version
 
     import numba
     import numpy
     from threadpoolctl import threadpool_info
 
     from kolmogorov import __version__
-    from kolmogorov._support.optional import extras, missing
     from kolmogorov._support.threads import usable_cpus
     from kolmogorov.data.datasets.movielens import data_directories
 
     facts = {"kolmogorov": __version__, "Python": sys.version.split()[0], "platform": platform.platform()}
     for package in ("numpy", "scipy", "numba", "scikit-learn", "threadpoolctl", "pyarrow", "click", "rich"):
-        try:
-            facts[package] = version(package)
-        except PackageNotFoundError:
-            facts[package] = "missing"
+        facts[package] = _version(package) or "missing"
     numpy.ones((2, 2)) @ numpy.ones((2, 2))
     blas = [f"{pool['internal_api']} {pool['version']}" for pool in threadpool_info() if pool["user_api"] == "blas"]
     facts["BLAS"] = ", ".join(sorted(set(blas))) or "unknown"
@@ -71,13 +94,7 @@ def _facts() -> dict[str, str]:
     facts["kernel cache"] = _cache() or "none: compiled in every process"
     facts["GPU"] = _gpu()
     facts["datasets"] = ", ".join(map(str, data_directories()))
-    known = extras()
-    for extra, packages in known.items():
-        absent = missing(packages)
-        lacking = f"{', '.join(absent)} missing; in the clone: pip install '.[{extra}]'"
-        facts[f"extra {extra}"] = lacking if absent else "installed"
-    if not known:
-        facts["extras"] = "unknown: the metadata of kolmogorov is not installed"
+    facts |= _extras()
     for name in ("KOLMOGOROV_DATA", "KOLMOGOROV_DEBUG", "NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT", "OMP_NUM_THREADS"):
         if name in os.environ:
             facts[name] = os.environ[name]
