@@ -275,13 +275,13 @@ class ValueColumn:
         try:
             found = numbers_of(texts, form, empty_is_missing=empty)
         except UnreadableError as error:
-            own = {text.casefold() for text in texts} - {""}
-            kin = [text for other in beside for text in other.texts() if own & {t.casefold() for t in other.texts()}]
             said = str(error)
-            try:
-                numbers_of([*texts, *kin], form, empty_is_missing=empty)
-            except UnreadableError as wider:
-                said = str(wider) if wider.at == error.at else said
+            if beside and "map=" in said:
+                # A map is for all columns.
+                try:
+                    numbers_of([*texts, *(t for other in beside for t in other.texts())], form, empty_is_missing=empty)
+                except UnreadableError as wider:
+                    said = str(wider) if "map=" in str(wider) else said.partition(" Say what each")[0]
             here = [part == error.at if part.dtype == np.int32 else np.zeros(part.size, bool) for part in self._parts]
             raise DataError(f"{place(int(np.argmax(np.concatenate(here))))}: {self.what} {said}") from None
         self.words, self.decimal = found.words, found.decimal
