@@ -206,7 +206,7 @@ def ours(yes: Any, seen: Any) -> set[tuple[int, int]]:
     """Return the supported rules."""
     table = answers(yes, seen)
     rules = looked_at(table, 1.0)
-    rules, ids = rules[rules.p_adjusted <= 0.05], table.items.ids
+    rules, ids = rules[rules.p_adjusted <= 0.05], table.items.ids.astype(int)
     return set(zip(ids[rules.antecedent].tolist(), ids[rules.consequent].tolist(), strict=True))
 
 
