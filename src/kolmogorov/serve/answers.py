@@ -125,7 +125,7 @@ def recommended_to_guests(
             told = observations_of_several(model.fitted_, guests[part])
             columns = model._asked(told, n, min_count=min_count)
         for row in _records(columns):
-            lists[part.start + row.pop("user")].append(row)
+            lists[part.start + int(row.pop("user"))].append(row)
     return [{"items": items, "left_out": left} for items, left in zip(lists, strange, strict=True)]
 
 
