@@ -80,7 +80,7 @@ def read_answers(
             table.take_header()
         _read(table, told, users, questions)
     request = ScaleRequest(minimum, maximum)
-    keys, names, values = questions.entries(told, request, several)
+    keys, names, values = questions.entries(told, request, several, list(users.texts))
     ids, rows = users.finish(keys)
     items, columns = Vocabulary.index(names[0], "item")
     return Observations.of_rows(Vocabulary(ids), rows, items, columns[names[1]], values, Reading(maximum=1))
@@ -93,12 +93,14 @@ class _Questions(dict[str, tuple[list[Any], list[Any], dict[str, float]]]):
         self[name] = ([], [], {})
         return self[name]
 
-    def entries(self, told: Reading, request: ScaleRequest, several: str | None) -> tuple[Any, Any, Floats]:
+    def entries(
+        self, told: Reading, request: ScaleRequest, several: str | None, users: list[str]
+    ) -> tuple[Any, Any, Floats]:
         """Return the users of all entries, the names of items and which of them each entry is about, and the values."""
         names = Coder()
         keys, items, values = [], [], []
         for question, (who, texts, order) in sorted(self.items()):
-            own, said = _once(np.concatenate(who), np.concatenate(texts), question)
+            own, said = _once(np.concatenate(who), np.concatenate(texts), question, users)
             if not own.size:
                 continue
             if several is None or not any(several in text for text in said.tolist()):
@@ -167,14 +169,15 @@ def _note(question: tuple[list[Any], list[Any], dict[str, float]], own: Any, cel
             question[2].update({word: float(k) for k, word in enumerate(words, start=1)})
 
 
-def _once(own: Any, said: Any, question: str) -> tuple[Any, Any]:
+def _once(own: Any, said: Any, question: str, users: list[str]) -> tuple[Any, Any]:
     """Return answers without those that say the same again; two answers of one user are refused."""
     order = np.argsort(own, kind="stable")
     own, said = own[order], said[order]
     again = np.flatnonzero(np.diff(own) == 0)
-    if differ := next((k for k in again.tolist() if said[k] != said[k + 1]), None):
+    for k in np.flatnonzero(said[again] != said[again + 1])[:1]:
+        one, other = said[again[k]][:40], said[again[k] + 1][:40]
         raise DataError(
-            f"A user answers {question!r} with {said[differ][:40]!r} and with {said[differ + 1][:40]!r}. Leave one."
+            f"User {users[own[again[k]]]!r} answers {question!r} with {one!r} and with {other!r}. Leave one."
         )
     return np.delete(own, again), np.delete(said, again)
 

@@ -366,11 +366,17 @@ def sheet_of(raw: Any, side: Side) -> Sheet:
 def _place(names: list[str], side: Side, cells: list[list[Any]]) -> int:
     """Return which column holds the ids."""
     role = side[:-1]
-    found = id_column(names, role)
-    plain = [name.strip().lower() for name in names]
-    found = next((plain.index(name) for name in ID_NAMES if name in plain), None) if found is None else found
     other: Side = "items" if side == "users" else "users"
-    if found is not None and (found or id_column(names[:1], other[:-1]) is None):
+    wrong = DataError(
+        f"{side!r} must have the ids of {side} in a column, for example {role!r}, but its first column, {names[0]!r}, "
+        f"names {other}. Give the frame as {other}=, or call the column of the ids {role!r}."
+    )
+    if (found := id_column(names, role)) is not None:
+        return found
+    if id_column(names[:1], other[:-1]) == 0:
+        raise wrong
+    plain = [name.strip().lower() for name in names]
+    if (found := next((plain.index(name) for name in ID_NAMES if name in plain), None)) is not None:
         return found
     # A name such as member may be that of ids, or of an attribute: ids differ.
     usual = [at for at in candidates(names, role) if plain[at] not in TITLE_NAMES] or candidates(names, role)
@@ -380,10 +386,7 @@ def _place(names: list[str], side: Side, cells: list[list[Any]]) -> int:
     if (index := index_column(names)) is not None:
         return index
     if candidates(names[:1], other[:-1]):
-        raise DataError(
-            f"{side!r} must have the ids of {side} in a column, for example {role!r}, but its first column, "
-            f"{names[0]!r}, names {other}. Give the frame as {other}=, or call the column of the ids {role!r}."
-        )
+        raise wrong
     return 0
 
 

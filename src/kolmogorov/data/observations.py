@@ -18,6 +18,7 @@ from kolmogorov._support.markup import bars, card, note
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
+from kolmogorov.data.columns import usual_columns
 from kolmogorov.data.packed import PackedTable, open_table, packed_subset
 from kolmogorov.data.provenance import Provenance
 from kolmogorov.data.read import Reading, Table, gathered
@@ -529,7 +530,8 @@ def numbers_in(raw: Any, what: str, place: Place) -> Floats:
             table[first] = found.numbers
             return table[codes]
         except UnreadableError as error:
-            raise DataError(f"{place(int(np.argmax(codes == first[error.at])))}: {what} {error}") from None
+            place_of = place(int(np.argmax(codes == first[error.at])))
+            raise DataError(f"{place_of}: {what} {error.complaint}") from None
     try:
         numbers_ = array.astype(np.float64, copy=False)
     except (TypeError, ValueError):
@@ -579,6 +581,13 @@ def _cells_of(frame: Any) -> Floats:
     """Return the cells of a wide frame of numbers."""
     # The labels of rows are no cells.
     source, columns = columns_of(frame.reset_index(drop=True) if hasattr(frame, "reset_index") else frame)
+    if {"user", "item"} <= (usual := usual_columns(source.names)).keys():
+        shown = ", ".join(repr(source.names[at]) for at in usual.values())
+        raise DataError(
+            f"The columns {shown} make a list of ratings, where a table of numbers with one row per user and one "
+            "column per item is expected. Read it with "
+            f"kolmogorov.read_ratings(df{'' if 'value' in usual else ', implicit=True'})."
+        )
     array = np.full((len(columns[0]) if columns else 0, len(columns)), np.nan)
     for at, (name, column) in enumerate(zip(source.names, columns, strict=True)):
         try:

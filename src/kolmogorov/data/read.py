@@ -281,7 +281,7 @@ class ValueColumn:
                 try:
                     numbers_of([*texts, *(t for other in beside for t in other.texts())], form, empty_is_missing=empty)
                 except UnreadableError as wider:
-                    said = str(wider) if "map=" in str(wider) else said.partition(" Say what each")[0]
+                    said = str(wider) if "map=" in str(wider) else error.complaint
             here = [part == error.at if part.dtype == np.int32 else np.zeros(part.size, bool) for part in self._parts]
             raise DataError(f"{place(int(np.argmax(np.concatenate(here))))}: {self.what} {said}") from None
         self.words, self.decimal = found.words, found.decimal

@@ -192,7 +192,7 @@ class TextSource(Source):
     def _sniff(self, sep: str) -> None:
         """Look at the first two lines that are not blank; find the separator and the width."""
         count, lines = 0, []
-        with self._texts() as texts:
+        with self.texts() as texts:
             for count, line in enumerate(texts, start=1):
                 if line.strip():
                     lines.append((count, line))
@@ -215,7 +215,7 @@ class TextSource(Source):
         except csv.Error as error:
             # A header may go over two lines: the whole file tells.
             self.second = []
-            with self._texts() as texts:
+            with self.texts() as texts:
                 self.first = next(([f.strip() for f in r] for _, r in self._lined(texts) if _filled(r)), [])
             if not self.first:
                 raise DataError(f"{self.name}, line {lines[0][0]}: {error}.") from None
@@ -310,7 +310,7 @@ class TextSource(Source):
         return re.sub(re.escape(mark) + rb' +"(?!")', mark + b'"', block) if mark + b' "' in block else block
 
     def _header_height(self) -> int:
-        with self._texts() as texts:
+        with self.texts() as texts:
             for line, record in self._lined(texts):
                 if _filled(record) and line > self._above:
                     return line - self._above
@@ -319,7 +319,8 @@ class TextSource(Source):
     # --- only for errors: the file is read again, slowly ---------------------------------------------------------
 
     @contextmanager
-    def _texts(self) -> Iterator[Iterator[str]]:
+    def texts(self) -> Iterator[Iterator[str]]:
+        """Open the lines as texts; slow, for errors and for what is not split like other files."""
         with self._opened() as plain:
             text = io.TextIOWrapper(cast("Any", plain), encoding=self.encoding, errors="replace", newline="")
             try:
@@ -367,7 +368,7 @@ class TextSource(Source):
 
     def place(self, row: int) -> str:
         """Name the file and the line of a record."""
-        with self._texts() as texts:
+        with self.texts() as texts:
             skipped, count = not self.named, -1
             for line, record in self._lined(texts):
                 if line <= self._above or not _filled(record):
@@ -383,7 +384,7 @@ class TextSource(Source):
     def check(self, texts: Iterable[str]) -> None:
         """Read a file again in which a quote may not have been closed where it should have been."""
         if any("\n" in text or '"' in text for text in texts):
-            with self._texts() as lines:
+            with self.texts() as lines:
                 for _ in self._lined(lines):
                     pass
 
@@ -394,7 +395,7 @@ class TextSource(Source):
                 f"{self.name}{self._undecodable()} is not text in encoding {self.encoding.removesuffix('-sig')}. If it "
                 "is text, name its encoding with encoding=."
             )
-        with self._texts() as texts:
+        with self.texts() as texts:
             for line, record in self._lined(texts):
                 if line > self._above and _filled(record) and len(record) != len(self.first):
                     return DataError(

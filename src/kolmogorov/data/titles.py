@@ -8,7 +8,7 @@ from typing import Any
 
 from kolmogorov._support.progress import notice
 from kolmogorov.data.columns import ID_NAMES, TITLE_NAMES, candidates, plain
-from kolmogorov.data.sources import TextSource, first_separator, is_table, sources_of
+from kolmogorov.data.sources import WHITESPACE, TextSource, first_separator, is_table, sources_of
 from kolmogorov.data.vocabulary import Vocabulary, id_text
 from kolmogorov.errors import DataError
 
@@ -65,6 +65,14 @@ def _pairs(given: Any, what: str) -> Iterator[tuple[Any, Any]]:
     if len(source.names) < 2:
         shown = ", ".join(map(str, source.names)) or "none"
         raise DataError(f"{source.name} must have two columns, an id and a text; there is {shown}.")
+    if isinstance(source, TextSource) and source.separator == WHITESPACE:
+        # Titles have blanks themselves.
+        with source.texts() as lines:
+            for parts in filter(None, (line.split(maxsplit=1) for line in lines)):
+                if len(parts) < 2:
+                    raise DataError(f"{source.name}: expected an id and a title in each line, got {parts[0][:40]!r}.")
+                yield parts[0], parts[1]
+        return
     positions = (_columns(source.names) if source.named else None) or (0, 1)
     for identifiers, titles in source.batches(positions):
         yield from zip(identifiers.to_pylist(), titles.to_pylist(), strict=True)

@@ -46,9 +46,9 @@ _MOST_MARKS = 3
 class UnreadableError(ValueError):
     """A text that no number can be made of: where it stands among those given, and what to say."""
 
-    def __init__(self, at: int, complaint: str) -> None:
-        super().__init__(complaint)
-        self.at = at
+    def __init__(self, at: int, complaint: str, remedy: str = "") -> None:
+        super().__init__(complaint + remedy)
+        self.at, self.complaint = at, complaint
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,8 @@ def numbers_of(texts: Sequence[str | None], form: Notation, *, empty_is_missing:
         else:
             values, words, decimal = _numbers(found, form, missing_numbers)
     except UnreadableError as error:
-        raise UnreadableError(at[error.at], str(error)) from None
+        error.at = at[error.at]
+        raise
     numbers[at] = [math.nan if value in missing_numbers else value for value in values]
     return Numbers(numbers, words, decimal)
 
@@ -154,7 +155,7 @@ def _mapped(texts: list[str], form: Notation, missing: set[float]) -> tuple[list
         key = next((key for key in (text.casefold(), text_of(number)) if key in meaning), None)
         if key is None and number not in missing:
             raise UnreadableError(
-                k, f"{text!r} is not in map; the column holds {_listed(texts)}.{_advised(texts, meaning)}"
+                k, f"{text!r} is not in map; the column holds {_listed(texts)}.", _advised(texts, meaning)
             )
         values.append(math.nan if key is None else meaning[key])
         if key is not None:
@@ -179,7 +180,7 @@ def _numbers(texts: list[str], form: Notation, missing: set[float]) -> tuple[lis
         # Words among numbers are blamed, and numbers among words, whichever come later.
         number_first = pairs[0] is None and plain_float(texts[0]) is not None
         blamed = next(k for k, pair in enumerate(pairs) if pair) if number_first else strangers[0]
-        raise UnreadableError(blamed, _complaint(texts, blamed))
+        raise UnreadableError(blamed, *_complaint(texts, blamed))
     decimal = form.decimal if form.decimal != "auto" else _separator(texts, form)
     per_cent = [text.endswith("%") for text in texts]
     values: list[float] = []
@@ -187,7 +188,7 @@ def _numbers(texts: list[str], form: Notation, missing: set[float]) -> tuple[lis
     for k, text in enumerate(texts):
         number = _number(text.removesuffix("%").rstrip(), decimal, form.thousands)
         if number is None:
-            raise UnreadableError(k, _complaint(texts, k))
+            raise UnreadableError(k, *_complaint(texts, k))
         if not math.isfinite(number):
             raise UnreadableError(k, f"must be finite, got {number:g}.")
         if per_cent[k] != per_cent[0] and number:
@@ -255,22 +256,20 @@ def _number(text: str, decimal: str, thousands: str | None) -> float | None:
         return None
 
 
-def _complaint(texts: list[str], at: int) -> str:
+def _complaint(texts: list[str], at: int) -> tuple[str, str]:
     """Say what is wrong with a text, and what to do about it."""
     text = texts[at]
     if not text:
         remedy = " If that means missing, say missing=''." if any(map(looks_like_number, texts)) else ""
-        return f"must be a number, got ''.{remedy}"
+        return "must be a number, got ''.", remedy
     words = [word for word in texts if word and not looks_like_number(word)]
     numbers = [word for word in texts if looks_like_number(word)]
     if len(numbers) >= len(words) and not any(word.casefold() in PAIR_OF and word != "-" for word in words):
         marks = sorted(set(words)) or [text]
-        remedy = ""
-        if len(marks) <= _MOST_MARKS and not any("," in word for word in marks):
-            remedy = f" If that means missing, say missing={marks[0] if len(marks) == 1 else marks!r}."
-            remedy = f" If that means missing, say missing={marks[0]!r}." if len(marks) == 1 else remedy
-        return f"must be a number, got {text!r}.{remedy}"
-    return f"must be a number, got {text!r}; the column holds {_listed(words)}.{_advised(texts, {})}"
+        few = len(marks) <= _MOST_MARKS and not any("," in word for word in marks)
+        shown = repr(marks[0] if len(marks) == 1 else marks)
+        return f"must be a number, got {text!r}.", f" If that means missing, say missing={shown}." if few else ""
+    return f"must be a number, got {text!r}; the column holds {_listed(words)}.", _advised(texts, {})
 
 
 def _listed(texts: Iterable[str]) -> str:

@@ -86,7 +86,9 @@ def coded(raw: Any, what: str = "id", place: Place = in_array) -> tuple[list[str
         texts, codes = [None], np.zeros(array.size, dtype=np.int64)
     if None in texts:
         at = int(np.argmax(codes == texts.index(None)))
-        raise DataError(f"{place(at)}: {what} ids must be texts or whole numbers, got {array[at]!r}.")
+        raise DataError(
+            f"{place(at)}: {what} ids must be texts or whole numbers, got {array[at : at + 1].tolist()[0]!r}."
+        )
     merged = Coder()
     number = np.fromiter(map(merged.__getitem__, texts), np.int64, len(texts))
     return list(merged), number[codes]

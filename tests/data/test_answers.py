@@ -44,11 +44,11 @@ def test_every_question_is_on_its_own_scale(tmp_path):
 def test_frames(make):
     columns = {"user": [3, 1, 3, 1], "item": ["a", "a", "b", "b"], "answer": ["x", None, "y", "x"]}
     assert cells(km.read_answers(make(columns))) == {
-        (3, "a = x"): 1.0,
-        (3, "b = x"): 0.0,
-        (3, "b = y"): 1.0,
-        (1, "b = x"): 1.0,
-        (1, "b = y"): 0.0,
+        ("3", "a = x"): 1.0,
+        ("3", "b = x"): 0.0,
+        ("3", "b = y"): 1.0,
+        ("1", "b = x"): 1.0,
+        ("1", "b = y"): 0.0,
     }
     frame = make({"who": ["ann", "bob"], "fit": [True, False], "age": [30.3, 60.0], "town": ["York", "Bath"]})
     assert cells(km.read_answers(frame, wide=True)) == {
@@ -77,6 +77,28 @@ def test_every_answer_is_one_yes_among_noes(tmp_path_factory, answers):
         (f"u{user}", f"{item} = {word}"): float(word == said)
         for (user, item), said in answers.items()
         for word in words[item]
+    }
+
+
+def test_several_answers_in_a_cell_are_columns_on_request(tmp_path):
+    path = written(tmp_path, "who,can,smokes,age\nann,Python; SQL,yes,20\nbob,SQL,no,60\ncas,,no,40\n")
+    plain = {(who, "smokes"): float(who == "ann") for who in ("ann", "bob", "cas")}
+    plain |= {("ann", "age"): 20 / 60, ("bob", "age"): 1.0, ("cas", "age"): 40 / 60}
+    found = cells(km.read_answers(path, wide=True, several=";"))
+    can = {
+        ("ann", "can = Python"): 1.0,
+        ("ann", "can = SQL"): 1.0,
+        ("bob", "can = Python"): 0.0,
+        ("bob", "can = SQL"): 1.0,
+    }
+    assert found == pytest.approx(plain | can)
+    assert ("ann", "can = Python; SQL") in cells(km.read_answers(path, wide=True))
+    listed = written(tmp_path, "user,item,answer\nann,can,a|b\nbob,can,b|c|b\n")
+    whole = {("ann", "can = a"): 1, ("ann", "can = b"): 1, ("ann", "can = c"): 0}
+    assert cells(km.read_answers(listed, several="|", sep=",")) == whole | {
+        ("bob", "can = a"): 0,
+        ("bob", "can = b"): 1,
+        ("bob", "can = c"): 1,
     }
 
 
@@ -112,13 +134,13 @@ def test_what_is_unclear_or_wrong_is_said(tmp_path):
         km.read_answers(written(tmp_path, "user,a,b\nann,x,y\n,x,y\n"), wide=True)
     with pytest.raises(DataError, match="'a' has 300 different answers, and a question may have 256"):
         km.read_answers(pd.DataFrame({"user": range(300), "a": [f"w{k}" for k in range(300)]}), wide=True)
-    with pytest.raises(DataError, match="question 'age'.*'NA'.*missing='NA'"):
+    with pytest.raises(DataError, match="(?i)question 'age'.*'NA'.*missing='NA'"):
         km.read_answers(written(tmp_path, "user,age\nann,30\nbob,NA\ncas,40\n"), wide=True)
     with pytest.raises(DataError, match="Every answer is missing"):
         km.read_answers(pd.DataFrame({"user": [1], "a": [None]}), wide=True)
     with pytest.raises(DataError, match="There is no file"):
         km.read_answers(tmp_path / "absent.csv")
-    with pytest.raises(ParameterError, match="goes only with a wide table"):
+    with pytest.raises(ParameterError, match="ignore goes only with a wide table"):
         km.read_answers(plain, ignore="x")
     with pytest.raises(TypeError, match="unexpected keyword argument 'scaling'"):
         km.read_answers(plain, scaling="max")

@@ -96,7 +96,7 @@ def test_movielens_100k(data_directory):
 def test_movielens_1m(data_directory):
     obs = datasets.load("ml-1m")
     assert (obs.n_users, obs.n_items, len(obs)) == (6040, 3706, 1_000_209)
-    assert obs.items.parse("Toy Story (1995)") == 1
+    assert obs.items.parse("Toy Story (1995)") == "1"
 
 
 def test_movielens_1m_in_its_published_layout(tmp_path, monkeypatch):

@@ -13,8 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kolmogorov.data import Vocabulary
-from kolmogorov.data.attributes import Attribute, UnusableError, as_numbers, kind_of, plain_cells
-from kolmogorov.data.attributes import described, read_attributes
+from kolmogorov.data.attributes import (
+    Attribute,
+    UnusableError,
+    as_numbers,
+    described,
+    kind_of,
+    plain_cells,
+    read_attributes,
+)
 from kolmogorov.errors import DataError, InvariantError, KolmogorovWarning
 
 PEOPLE = {

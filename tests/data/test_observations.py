@@ -11,8 +11,8 @@ import naive
 from helpers.strategies import tables
 from kolmogorov import Observations
 from kolmogorov.data import Scale, Vocabulary
-from kolmogorov.data.view import counting_order
 from kolmogorov.data.liking import least_like
+from kolmogorov.data.view import counting_order
 from kolmogorov.errors import DataError, ParameterError
 
 
