@@ -180,7 +180,7 @@ def use(scripts, folder, *settings, **options):
     run("predict", "zoo.km", "zoo.csv", "-o", "out.csv")
     with Path(folder, "out.csv").open(encoding="utf-8") as file:
         assert len(list(csv.DictReader(file))) == 101 * 15
-    assert "milk" in run("explain", "zoo.km", "--user", "dolphin", "--item", "milk")
+    assert "milk" in run("explain", "zoo.km", "dolphin", "milk")
 
 
 @pytest.fixture(scope="session")

@@ -1,12 +1,14 @@
-"""What notebooks show of values: tables and bars, with every name as text."""
+"""What people read: names that act on nothing, and what notebooks show of values, with every name as text."""
 
+import logging
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
 from kolmogorov import BayesianKolmogorovModel, KolmogorovModel, Observations, tune
-from kolmogorov._support.markup import bars, card, table
+from kolmogorov._support.markup import bars, card, shown, table
+from kolmogorov._support.progress import notice
 
 EVIL = "<script>alert(1)</script>"
 
@@ -88,3 +90,40 @@ def test_tuning_shows_the_best_first(zoo):
     found = tune(zoo, n_events=(1, 4), user_reg=(0.3, 30.0), item_reg=0.0, refit=False)
     assert "best: n_events=4, user_reg=0.3" in repr(found)
     assert checked(found._repr_html_()).count("<tr>") == 5
+
+
+def test_notices_cannot_act(capsys, caplog):
+    with caplog.at_level(logging.INFO, "kolmogorov"):
+        notice("a\x1b[31m\nb", always=True)
+    assert capsys.readouterr().err == "kolmogorov: a\\x1b[31m\\nb\n"
+    assert caplog.messages == ["a\\x1b[31m\\nb"]
+
+
+ACTING = [
+    "\x1b[31m",
+    "\n",
+    "\r",
+    "\t",
+    "\x00",
+    "\x07",
+    "\x7f",
+    "\x9b",
+    "\u202e",
+    "\u2066",
+    "\u200b",
+    "\u2028",
+    "\ud800",
+]
+
+
+@pytest.mark.parametrize("text", ACTING)
+def test_what_acts_is_escaped(text):
+    escaped = shown(f"a{text}b")
+    assert escaped.isprintable()
+    assert escaped.startswith("a\\")
+    assert shown(escaped) == escaped
+
+
+def test_what_is_only_unusual_stays():
+    for text in ("Amélie", "七人の侍", "می\u200cروم", "👩\u200d🚀", "[red]x[/red]", "a\\b"):
+        assert shown(text) == text

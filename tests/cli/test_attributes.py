@@ -42,7 +42,7 @@ def test_a_fit_says_what_it_understood(shell, files, tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--only-yes",), "--users: does not go with --only-yes"),
+        (("--implicit",), "--users: does not go with --implicit"),
         (("--learn-from", "ratings"), "attributes for draws, and there are none: as asked"),
     ],
 )
@@ -83,7 +83,7 @@ def test_verbs_know_new_ones_by_files(shell, files, model):
     ratings = [float(row[rows[0].index("rating")]) for row in rows[1:]]
     loaded = km.load(model).introduce(users=files / "new_people.csv", items=files / "new_films.csv")
     np.testing.assert_allclose(ratings, loaded.predict([200, 201, 5], [101, 100, 101], output="rating"), atol=1e-3)
-    listed = shell("recommend", model, "--user", 5, "--items", files / "new_films.csv", "--top", 30, "--format", "csv")
+    listed = shell("recommend", model, 5, "--items", files / "new_films.csv", "--top", 30, "--format", "csv")
     assert {"100", "101"} <= {line.split(",")[0] for line in listed.stdout.splitlines()}
     lists = shell("recommend", model, "--users", files / "new_people.csv", "--top", 2, "--format", "csv")
     assert [line.split(",")[0] for line in lists.stdout.splitlines()] == ["user", "200", "200", "201", "201"]
@@ -91,7 +91,7 @@ def test_verbs_know_new_ones_by_files(shell, files, model):
 
 
 def test_explain_names_attributes(shell, files, model):
-    new = ("--user", 5, "--item", 101, "--items", files / "new_films.csv")
+    new = (5, 101, "--items", files / "new_films.csv")
     told = shell("explain", model, *new)
     assert told.exit_code == 0, told.output
     assert "War (genres)" in told.stdout
@@ -106,7 +106,7 @@ def test_an_update_takes_new_films_along(shell, files, model, tmp_path):
     out = tmp_path / "m.km"
     found = shell("update", model, tmp_path / "more.csv", "--items", files / "new_films.csv", "-o", out)
     assert found.exit_code == 0, found.output
-    assert {100, 101} <= set(km.load(out).items_.ids.tolist())
+    assert {"100", "101"} <= set(km.load(out).items_.ids.tolist())
     plain = shell("fit", files / "ratings.csv", "--learn-from", "ratings", "-q", "-o", tmp_path / "plain.km")
     assert plain.exit_code == 0
     refused = shell("predict", tmp_path / "plain.km", "-", "--items", files / "new_films.csv", stdin="1,101\n")

@@ -22,14 +22,14 @@ def clicks(tmp_path_factory):
 @pytest.fixture(scope="module")
 def saved(clicks):
     path = clicks.with_name("lists.km")
-    train, _ = km.read_ratings(clicks, only_yes=True).split(0.2, by="user", random_state=0)
+    train, _ = km.read_ratings(clicks, implicit=True).split(0.2, by="user", random_state=0)
     km.ListModel(3, random_state=0).fit(train).save(path)
     return path
 
 
 def test_fit_only_yes_makes_lists(shell, clicks, tmp_path):
     path = tmp_path / "m.km"
-    result = shell("fit", clicks, "--only-yes", "--events", 3, "--test-size", 0.2, "-o", path)
+    result = shell("fit", clicks, "--implicit", "--events", 3, "--test-size", 0.2, "-o", path)
     assert result.exit_code == 0, result.output
     assert "ndcg" in result.output
     assert "most popular" in result.output
@@ -41,24 +41,24 @@ def test_fit_only_yes_makes_lists(shell, clicks, tmp_path):
 def test_something_of_another_model_makes_another_model(shell, clicks, tmp_path):
     path = tmp_path / "m.km"
     for option in (["--point"], ["--levels", "2"], ["--learn-from", "ratings"]):
-        assert shell("fit", clicks, "--only-yes", "--events", 2, *option, "-q", "-o", path).exit_code == 0
+        assert shell("fit", clicks, "--implicit", "--events", 2, *option, "-q", "-o", path).exit_code == 0
         assert type(km.load(path)) is km.KolmogorovModel
-    refused = shell("fit", clicks, "--only-yes", "--chains", 2, "-o", path)
+    refused = shell("fit", clicks, "--implicit", "--chains", 2, "-o", path)
     assert refused.exit_code == 2
     assert "--chains" in refused.output
 
 
 def test_verbs_work_on_lists(shell, clicks, saved, tmp_path):
     model = km.load(saved)
-    listed = json.loads(shell("recommend", saved, "--user", "u3", "--top", 4, "--format", "json").stdout)
+    listed = json.loads(shell("recommend", saved, "u3", "--top", 4, "--format", "json").stdout)
     expected = model.recommend("u3", n=4)
     assert [row["item"] for row in listed] == expected["item"].tolist()
     assert [row["score"] for row in listed] == pytest.approx(expected["score"].tolist())
-    scores = json.loads(shell("evaluate", saved, clicks, "--only-yes", "--format", "json").stdout)
+    scores = json.loads(shell("evaluate", saved, clicks, "--implicit", "--format", "json").stdout)
     assert [row["score"] for row in scores][:3] == ["recall", "precision", "ndcg"]
-    errors = json.loads(shell("evaluate", saved, clicks, "--only-yes", "--errors", "--format", "json").stdout)
+    errors = json.loads(shell("evaluate", saved, clicks, "--implicit", "--errors", "--format", "json").stdout)
     assert "rmse" in [row["score"] for row in errors]
-    whole = json.loads(shell("explain", saved, "--user", "u3", "--item", "i4", "--format", "json").stdout)
+    whole = json.loads(shell("explain", saved, "u3", "i4", "--format", "json").stdout)
     assert sum(part["amount"] for part in whole["parts"]) == pytest.approx(model.predict("u3", "i4"))
     (tmp_path / "pairs.csv").write_text("user,item\nu3,i4\n")
     predicted = shell("predict", saved, tmp_path / "pairs.csv")
@@ -75,6 +75,6 @@ def test_verbs_work_on_lists(shell, clicks, saved, tmp_path):
 
 def test_the_page_of_lists(shell, clicks, saved, tmp_path):
     page = tmp_path / "page.html"
-    result = shell("report", saved, "--data", clicks, "--only-yes", "-o", page)
+    result = shell("report", saved, "--data", clicks, "--implicit", "-o", page)
     assert result.exit_code == 0, result.output
     assert '"links"' in page.read_text()

@@ -46,7 +46,7 @@ KINDS = ("yes and no", "chances", "draws")
 
 
 def explained(shell, model, user, item, *more):
-    result = shell("explain", model, "--user", user, "--item", item, *more)
+    result = shell("explain", model, user, item, *more)
     assert result.exit_code == 0, result.output
     return result.stdout
 
@@ -146,7 +146,7 @@ def test_ridges_are_tried_on_ratings_and_nobody_is_told_again_and_again(shell, s
 def test_draws_are_tuned_by_their_events_alone(shell, stars):
     result = shell("tune", stars, "--model", "draws", "--events", "2", "--folds", 2)
     assert result.exit_code == 0, result.output
-    for wrong in (["--user-reg", 1], ["--item-reg", 1], ["--max-iter", 3], ["--only-yes"]):
+    for wrong in (["--user-reg", 1], ["--item-reg", 1], ["--max-iter", 3], ["--implicit"]):
         refused = shell("tune", stars, "--model", "draws", *wrong)
         assert refused.exit_code == 2
         assert f"{wrong[0]}: does not go with --model draws." in " ".join(refused.output.split())

@@ -21,8 +21,8 @@ WRITING = {
     "update": lambda ratings, model: [("update", model, ratings), [ratings]],
     "predict": lambda ratings, model: [("predict", model, ratings), [ratings, model]],
     "recommend": lambda ratings, model: [("recommend", model, "--ratings", ratings), [ratings, model]],
-    "recommend one": lambda ratings, model: [("recommend", model, "--user", "bear"), [model]],
-    "explain": lambda ratings, model: [("explain", model, "--user", "bear", "--item", "milk"), [model]],
+    "recommend one": lambda ratings, model: [("recommend", model, "bear"), [model]],
+    "explain": lambda ratings, model: [("explain", model, "bear", "milk"), [model]],
     "rules": lambda ratings, model: [("rules", model, "--data", ratings), [ratings, model]],
     "report": lambda ratings, model: [("report", model, "--data", ratings), [ratings, model]],
     "evaluate": lambda ratings, model: [("evaluate", model, ratings), [ratings, model]],
@@ -34,7 +34,7 @@ WRITING = {
 def test_every_verb_that_writes_is_tested_here():
     for names, command in every_verb():
         flags = {flag for parameter in command.params for flag in parameter.opts}
-        assert "--force" in flags or not {"--output", "--checkpoint"} & flags, names
+        assert "--force" in flags or names == ("data", "pack") or not {"--output", "--checkpoint"} & flags
         assert "--safe-cells" in flags or not {"--output", "--format"} <= flags, names
     writing = {" ".join(names) for names, command in every_verb() if any(p.name == "output" for p in command.params)}
     assert writing == {name.removesuffix(" checkpoint").removesuffix(" one") for name in WRITING} | {"data export"}
@@ -91,10 +91,10 @@ def test_two_outputs_are_two_files(shell, copies, tmp_path):
 
 
 def test_devices_may_be_both(shell, zoo_files):
-    assert shell("recommend", zoo_files[1], "--user", "bear", "-o", "/dev/null").exit_code == 0
+    assert shell("recommend", zoo_files[1], "bear", "-o", "/dev/null").exit_code == 0
 
 
-@pytest.mark.parametrize("verb", ["fit", "predict", "recommend", "rules", "tune", "data pack"])
+@pytest.mark.parametrize("verb", ["fit", "predict", "recommend", "rules", "tune"])
 def test_read_only_files_want_force(shell, copies, tmp_path, verb):
     target = tmp_path / "target"
     target.write_text("precious")
@@ -102,13 +102,23 @@ def test_read_only_files_want_force(shell, copies, tmp_path, verb):
     arguments, _ = WRITING[verb](*copies)
     result = shell(*arguments, "-o", target)
     assert result.exit_code == 1
-    assert "target is read-only." in result.output
+    assert "target is read-only" in result.output
+    assert "--force" in result.output
     assert "--force" in result.output
     assert target.read_text() == "precious"
     result = shell(*arguments, "-o", target, "--force")
     assert result.exit_code == 0, result.output
     assert target.read_bytes() != b"precious"
     assert target.stat().st_mode & 0o777 == 0o440
+
+
+def test_only_a_packed_table_is_replaced_by_one(shell, copies, tmp_path):
+    precious, table = tmp_path / "precious", tmp_path / "table"
+    precious.mkdir()
+    assert shell("data", "pack", copies[0], "-o", precious).exit_code == 1
+    for _ in range(2):
+        assert shell("data", "pack", copies[0], "-o", table).exit_code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["precious", "table", "zoo.csv", "zoo.km"]
 
 
 def test_a_private_model_stays_private(shell, copies):
@@ -144,7 +154,7 @@ def evil(tmp_path):
 
 
 def test_safe_cells_on_request(shell, evil, tmp_path):
-    arguments = ("recommend", evil, "--user", "b", "--include-seen", "--format", "csv")
+    arguments = ("recommend", evil, "b", "--include-seen", "--format", "csv")
     plain = shell(*arguments)
     assert "\n=1+1," in plain.stdout
     safe = shell(*arguments, "--safe-cells")
@@ -160,7 +170,7 @@ def test_safe_cells_on_request(shell, evil, tmp_path):
 
 
 def test_half_a_surrogate_pair_is_written_as_json_would(shell, evil, tmp_path):
-    arguments = ("recommend", evil, "--user", "b", "--include-seen")
+    arguments = ("recommend", evil, "b", "--include-seen")
     for form in ("csv", "json"):
         path = tmp_path / f"out.{form}"
         result = shell(*arguments, "--format", form)
@@ -170,7 +180,7 @@ def test_half_a_surrogate_pair_is_written_as_json_would(shell, evil, tmp_path):
         assert "x\\ud800" in result.stdout
     assert "x\ud800" in {row["item"] for row in json.loads(path.read_text())}
     assert "x\\ud800" in shell(*arguments).output
-    assert shell("explain", evil, "--user", "a", "--item", "x\ud800").exit_code == 0
+    assert shell("explain", evil, "a", "x\ud800").exit_code == 0
 
 
 def test_machines_get_the_true_text(shell, tmp_path):
@@ -178,7 +188,7 @@ def test_machines_get_the_true_text(shell, tmp_path):
     table = km.Observations.from_arrays(["u"] * 3, names, [1.0, 0.5, 0.0])
     path = tmp_path / "m.km"
     km.KolmogorovModel(2, random_state=0, max_iter=2).fit(table).save(path)
-    arguments = ("recommend", path, "--user", "u", "--include-seen")
+    arguments = ("recommend", path, "u", "--include-seen")
     rows = json.loads(shell(*arguments, "--format", "json").stdout)
     assert {row["item"] for row in rows} == set(names)
     text = shell(*arguments, "--format", "csv").stdout
@@ -197,7 +207,7 @@ def test_utf_8_whatever_the_locale(tmp_path):
     environment = {name: value for name, value in os.environ.items() if name not in gone} | locale
     code = "import sys; from kolmogorov.cli import main; [main([*sys.argv[1:], f], standalone_mode=False) for f in %s]"
     forms = ("csv", "json", "table")
-    command = ["recommend", str(path), "--user", "u", "--include-seen", "--format"]
+    command = ["recommend", str(path), "u", "--include-seen", "--format"]
     done = subprocess.run(
         [sys.executable, "-c", code % (forms,), *command], capture_output=True, env=environment, check=True
     )

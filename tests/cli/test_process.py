@@ -8,39 +8,29 @@ from pathlib import Path
 
 import pytest
 
-from helpers.processes import PATIENCE, tool, wait_until
-
-
-class Packing:
-    """A `data pack` that waits for the rest of its input."""
-
-    def __init__(self, folder, name="t.kmt"):
-        self.folder = folder
-        pipe = folder / "input"
-        os.mkfifo(pipe)
-        command = tool("data", "pack", pipe, "-o", folder / name)
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
-        self.writer = os.open(pipe, os.O_WRONLY)
-        os.write(self.writer, b"user,item,rating\na,b,1\n")
-        wait_until(self.left, "the file of a packing that has begun")
-
-    def left(self):
-        return [name for name in os.listdir(self.folder) if name.startswith(".")]
-
-    def end(self, number):
-        self.process.send_signal(number)
-        error = self.process.communicate(timeout=PATIENCE)[1]
-        os.close(self.writer)
-        return self.process.returncode, error
+from helpers.processes import PATIENCE, tool
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_stopped_run_cleans_up(tmp_path, number):
-    run = Packing(tmp_path)
-    status, error = run.end(number)
-    assert status == 128 + number
+    command = tool("data", "pack", "-", "-o", tmp_path / "table")
+    run = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        env=os.environ | {"KOLMOGOROV_PATIENCE": "0"},
+    )
+    run.stdin.write("user,item,rating\na,b,1\n")
+    run.stdin.flush()
+    while "Packing" not in run.stderr.readline():
+        assert run.poll() is None
+    run.send_signal(number)
+    error = run.communicate(timeout=PATIENCE)[1]
+    assert run.returncode == 128 + number
     assert "Traceback" not in error
-    assert run.left() == []
+    assert not list(tmp_path.iterdir())
 
 
 def declared():

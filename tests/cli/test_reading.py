@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import fields
 
 import click
 import pandas as pd
@@ -10,12 +11,12 @@ import pytest
 
 import kolmogorov as km
 from kolmogorov.cli.options import READING, adding
-from kolmogorov.data.read import DEFAULTS
+from kolmogorov.data.read import Reading
 
 VOTES = "voter,motion,vote\n" + "".join(
     f"v{k},m{m},{('yes', 'no', 'abstain', 'absent')[(k * m + k // 3) % 4]}\n" for k in range(12) for m in range(6)
 )
-MEANING = ("--map", "yes=1,abstain=0.5,no=0", "--missing", "absent", "--item-column", "motion")
+MEANING = ("--map", "yes=1,abstain=0.5,no=0", "--missing", "absent", "--item", "motion")
 
 
 @pytest.fixture
@@ -39,10 +40,10 @@ def rows_of(result):
 
 def test_words_and_marks_go_all_the_way(shell, votes, titles, tmp_path):
     model, table = tmp_path / "v.km", tmp_path / "v.kmt"
-    refused = shell("data", "describe", votes, "--item-column", "motion")
+    refused = shell("data", "describe", votes, "--item", "motion")
     assert refused.exit_code == 1
     assert "line 10: value must be a number, got 'abstain'" in refused.output
-    assert "--map absent=NUMBER,abstain=NUMBER,no=0,yes=1" in refused.output
+    assert "--map no=0,yes=1,absent=NUMBER,abstain=NUMBER" in refused.output
     described = shell("data", "describe", votes, *MEANING)
     assert f"{72 - VOTES.count(',absent')} of 12 users × 6 items" in described.output
     assert shell("data", "pack", votes, *MEANING, "--titles", titles, "-o", table).exit_code == 0
@@ -51,9 +52,9 @@ def test_words_and_marks_go_all_the_way(shell, votes, titles, tmp_path):
         fitted = shell("fit", data, *more, "--point", "--events", 2, "-o", model)
         assert fitted.exit_code == 0, fitted.output
         assert "Motion number" in fitted.output
-        assert "Motion number" in shell("recommend", model, "--user", "v0", "--include-seen").output
+        assert "Motion number" in shell("recommend", model, "v0", "--include-seen").output
         for item in ("m2", "Motion number 2"):
-            shown = shell("explain", model, "--user", "v0", "--item", item).output
+            shown = shell("explain", model, "v0", item).output
             assert "v0 is expected to give Motion number 2 a rating of 0." in shown
     scores = shell("evaluate", model, votes, *MEANING, "--format", "json")
     assert json.loads(scores.stdout)[0]["score"] == "rmse"
@@ -63,23 +64,23 @@ def test_titles_can_be_given_to_a_model_that_has_none(shell, votes, titles, tmp_
     model = tmp_path / "v.km"
     assert shell("fit", votes, *MEANING, "--events", 2, "-q", "-o", model).exit_code == 0
     for verb in (
-        ("recommend", model, "--user", "v0", "--include-seen"),
-        ("explain", model, "--user", "v0", "--item", "m2"),
+        ("recommend", model, "v0", "--include-seen"),
+        ("explain", model, "v0", "m2"),
     ):
         assert "Motion number" not in shell(*verb).output
         assert "Motion number" in shell(*verb, "--titles", titles).output
     page = tmp_path / "r.html"
     assert shell("report", model, "--titles", titles, "-o", page).exit_code == 0
     assert "Motion number 2" in page.read_text()
-    assert "There is no file" in shell("explain", model, "--user", "v0", "--item", "m2", "--titles", "absent").output
+    assert "There is no file" in shell("explain", model, "v0", "m2", "--titles", "absent").output
 
 
 def test_rules_show_titles(shell, zoo_files, tmp_path):
     titles = tmp_path / "traits.tsv"
     titles.write_text("trait\ttitle\nmilk\tGives milk\nhair\tHas hair\n")
-    shown = shell("rules", zoo_files[1], "--item", "milk", "--titles", titles).output
+    shown = shell("rules", zoo_files[1], "--about", "milk", "--titles", titles).output
     assert "Gives milk" in shown
-    assert "Gives milk" in shell("rules", zoo_files[1], "--item", "Gives milk", "--titles", titles).output
+    assert "Gives milk" in shell("rules", zoo_files[1], "--about", "Gives milk", "--titles", titles).output
 
 
 @pytest.mark.parametrize("wrong", ["yes", "yes=", "yes=much", "=", "yes=1;no=0"])
@@ -104,7 +105,7 @@ def test_pairs_of_every_make(shell, zoo_files, tmp_path):
         found = rows_of(shell("predict", model, tmp_path / name))
         assert {(row["user"], row["item"]): row["probability"] for row in found} == expected
     frame.rename(columns={"user": "a", "item": "b"})[["rating", "b", "a"]].to_csv(tmp_path / "odd.csv", index=False)
-    found = rows_of(shell("predict", model, tmp_path / "odd.csv", "--user-column", "a", "--item-column", 1))
+    found = rows_of(shell("predict", model, tmp_path / "odd.csv", "--user", "a", "--item", 1))
     assert {(row["user"], row["item"]): row["probability"] for row in found} == expected
 
 
@@ -163,4 +164,5 @@ def test_every_option_of_a_reader_has_a_flag_with_its_default():
     def verb(**given):
         return given
 
-    assert verb.main([], standalone_mode=False) == DEFAULTS
+    defaults = {option.name: option.default for option in fields(Reading) if option.init and option.name != "known"}
+    assert verb.main([], standalone_mode=False) == defaults

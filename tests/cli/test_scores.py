@@ -54,8 +54,8 @@ def test_only_yes_needs_a_word_and_is_judged_by_lists(shell, likes, tmp_path):
     model = tmp_path / "m.km"
     refused = shell("fit", likes, "-o", model)
     assert refused.exit_code != 0
-    assert "--only-yes" in refused.output
-    result = shell("fit", likes, "--only-yes", "--point", "--events", 4, "--test-size", 0.3, "-o", model)
+    assert "--implicit" in refused.output
+    result = shell("fit", likes, "--implicit", "--point", "--events", 4, "--test-size", 0.3, "-o", model)
     assert result.exit_code == 0, result.output
     assert "ndcg" in result.output
     assert "most popular" in result.output
@@ -63,7 +63,7 @@ def test_only_yes_needs_a_word_and_is_judged_by_lists(shell, likes, tmp_path):
     found = km.load(model)
     assert (found.unobserved, found.learned_from_) == ("auto", "draws")
     assert found.psi_.shape[1] == 4
-    assert shell("fit", likes, "--only-yes", "--point", "-q", "-o", model.with_name("usual.km")).exit_code == 0
+    assert shell("fit", likes, "--implicit", "--point", "-q", "-o", model.with_name("usual.km")).exit_code == 0
     usual = km.load(model.with_name("usual.km"))
     assert (usual.theta_.shape[1], usual.levels, usual.learned_from_) == (48, "chances", "draws")
     # Of those that the model was not trained on, and by lists without being told.
@@ -75,6 +75,6 @@ def test_only_yes_needs_a_word_and_is_judged_by_lists(shell, likes, tmp_path):
     refused = shell("evaluate", model.with_name("usual.km"), likes)
     assert refused.exit_code == 1
     assert "The model was trained on all" in refused.output
-    tuned = shell("tune", likes, "--only-yes", "--events", 4, "--user-reg", 1, "--item-reg", 0, "--folds", 2)
+    tuned = shell("tune", likes, "--implicit", "--events", 4, "--user-reg", 1, "--item-reg", 0, "--folds", 2)
     assert "ndcg" in tuned.output
     assert "most popular" in tuned.output

@@ -89,7 +89,7 @@ def test_predict_from_file_and_from_standard_input(model, tmp_path):
 
 
 def test_recommend_known_and_new_users(model, tmp_path):
-    result = run("recommend", model, "--user", "dolphin", "--include-seen", "--top", 3, "--format", "json")
+    result = run("recommend", model, "dolphin", "--include-seen", "--top", 3, "--format", "json")
     rows = json.loads(result.stdout)
     assert len(rows) == 3
     assert rows[0]["probability"] >= rows[2]["probability"]
@@ -101,7 +101,7 @@ def test_recommend_known_and_new_users(model, tmp_path):
     assert {row["user"] for row in rows} == {"pokemon"}
     assert not {row["item"] for row in rows} & {"feathers", "milk"}
     assert run("recommend", model).exit_code == 2
-    assert run("recommend", model, "--user", "pokemon").exit_code == 1
+    assert run("recommend", model, "pokemon").exit_code == 1
 
 
 def test_evaluate(model, ratings):
@@ -131,7 +131,7 @@ def test_fit_takes_named_datasets_and_layout_options(tmp_path):
     assert run("fit", "dataset:toy", "--events", 2, "-q", "-o", tmp_path / "toy.km").output == ""
     odd = tmp_path / "odd.txt"
     odd.write_text("9;ann;tea;4\n9;bob;tea;2\n")
-    arguments = ("--user-column", 1, "--item-column", 2, "--value-column", 3, "--no-header", "--maximum", 5)
+    arguments = ("--user", 1, "--item", 2, "--value", 3, "--no-header", "--maximum", 5)
     result = run("fit", odd, *arguments, "--events", 2, "-o", tmp_path / "odd.km")
     assert result.exit_code == 0, result.output
     assert km.load(tmp_path / "odd.km").users_.ids.tolist() == ["ann", "bob"]
@@ -154,7 +154,7 @@ def test_other_mistakes(tmp_path, ratings, model):
     assert "m.km cannot be written" in no_folder.output
     broken = tmp_path / "broken.km"
     broken.write_bytes(model.read_bytes()[:-9])
-    for verb in (("predict", broken), ("evaluate", broken, ratings), ("recommend", broken, "--user", "x")):
+    for verb in (("predict", broken), ("evaluate", broken, ratings), ("recommend", broken, "x")):
         result = run(*verb, stdin="a,b\n")
         assert result.exit_code == 1
         assert "damaged" in result.output
@@ -166,7 +166,7 @@ def test_titles_are_shown_and_never_interpreted(tmp_path):
     evil.write_text('user,item,rating\na,"[red]x[/red]\x1b[31m",1\nb,=1+1,0\na,=1+1,1\n')
     result = run("fit", evil, "--events", 2, "-o", tmp_path / "evil.km")
     assert result.exit_code == 0
-    shown = run("recommend", tmp_path / "evil.km", "--user", "b").output
+    shown = run("recommend", tmp_path / "evil.km", "b").output
     assert "[red]x[/red]" in shown
     assert "\x1b" not in shown
 
@@ -176,7 +176,7 @@ def environment():
 
 
 def test_it_runs_as_a_process_in_a_plain_terminal(model):
-    command = [sys.executable, "-m", "kolmogorov", "explain", model, "--user", "dove", "--item", "eggs"]
+    command = [sys.executable, "-m", "kolmogorov", "explain", model, "dove", "eggs"]
     result = subprocess.run(command, capture_output=True, env=environment(), check=True)
     assert b"eggs" in result.stdout
     assert result.stdout.isascii()
@@ -193,7 +193,7 @@ def test_outputs_that_cannot_be_written_are_one_sentence(model, ratings, tmp_pat
     nowhere = tmp_path / "no" / "x.csv"
     for arguments in (
         ("predict", model, ratings, "-o", nowhere),
-        ("recommend", model, "--user", "bear", "--format", "csv", "-o", nowhere),
+        ("recommend", model, "bear", "--format", "csv", "-o", nowhere),
         ("fit", ratings, "--checkpoint", nowhere, "-o", tmp_path / "m.km"),
         ("fit", ratings, "-o", tmp_path),
     ):
@@ -225,8 +225,8 @@ def test_small_promises(ratings, tmp_path, model):
     big = tmp_path / "big.csv"
     big.write_text("user,item,rating\n1234567,7654321,1\n2,7654321,0\n1234567,3,1\n")
     assert run("fit", big, "--events", 2, "-q", "-o", tmp_path / "b.km").exit_code == 0
-    assert "7654321" in run("recommend", tmp_path / "b.km", "--user", 1234567, "--include-seen").output
-    unknown = run("recommend", tmp_path / "b.km", "--user", "9" * 30)
+    assert "7654321" in run("recommend", tmp_path / "b.km", 1234567, "--include-seen").output
+    unknown = run("recommend", tmp_path / "b.km", "9" * 30)
     assert unknown.exit_code == 1
     assert "Traceback" not in unknown.output
 
@@ -255,7 +255,7 @@ def test_rules_are_counted_on_what_the_model_has_not_seen(model, ratings):
         ("held_in_training", chosen.held),
     ):
         assert [rule[name] for rule in rules] == column.tolist()
-    about = run("rules", model, "--data", ratings, "--item", "feathers", "--kind", "exclusion", "--format", "csv")
+    about = run("rules", model, "--data", ratings, "--about", "feathers", "--kind", "exclusion", "--format", "csv")
     for row in csv.DictReader(io.StringIO(about.output)):
         assert "feathers" in (row["antecedents"], row["consequents"].removeprefix("not "))
     table = run("rules", model, "--data", ratings)
@@ -289,7 +289,7 @@ def test_numbers_that_json_lacks_become_null(model, ratings, tmp_path):
 
 
 def test_explain_names_rules(model):
-    result = run("explain", model, "--user", "dove", "--item", "eggs")
+    result = run("explain", model, "dove", "eggs")
     _, rules = result.output.split("Rules that lead to it")
     (first, *_) = km.load(model).explain("dove", "eggs").reasons
     assert first.consequent == "eggs"
@@ -337,7 +337,7 @@ def test_options_of_the_other_fit_are_refused(ratings, tmp_path):
         ("--point", "--chains", 7): "--chains:",
         ("--n-init", 2, "--samples", 7): "--samples:",
         ("--bayes", "--learn-from", "draws"): "--learn-from:",
-        ("--bayes", "--only-yes"): "--only-yes:",
+        ("--bayes", "--implicit"): "--implicit:",
         ("--bayes", "--levels", "chances"): "--levels chances:",
         ("--levels", "chances", "--chains", 2): "--chains:",
         ("--learn-from", "draws", "--item-reg", 1): "--item-reg:",
@@ -394,8 +394,8 @@ def test_draws_predict_with_intervals(sampled, model, tmp_path):
 
 
 def test_draws_are_read_as_any_model(sampled, tmp_path):
-    assert "dolphin" in run("explain", sampled, "--user", "dolphin", "--item", "milk").output
-    assert run("recommend", sampled, "--user", "dolphin").exit_code == 0
+    assert "dolphin" in run("explain", sampled, "dolphin", "milk").output
+    assert run("recommend", sampled, "dolphin").exit_code == 0
     assert run("evaluate", sampled, "dataset:zoo").exit_code == 0
     page = str(tmp_path / "page.html")
     assert run("report", sampled, "--data", "dataset:zoo", "-o", page).exit_code == 0
@@ -415,7 +415,7 @@ def test_rules_of_draws(tmp_path):
     assert all(float(line.split(",")[0]) >= 0.5 for line in lines[header + 1 :])
     assert "antecedent_at" not in lines[header]
     assert not any(">=" in line for line in lines[header + 1 :])
-    about = run("rules", model, "--item", "milk", "--min-probability", "0.1", "--format", "csv")
+    about = run("rules", model, "--about", "milk", "--min-probability", "0.1", "--format", "csv")
     assert all("milk" in line for line in about.output.splitlines()[1:])
     assert "probability" in run("rules", model, "--format", "csv").output
     point = str(tmp_path / "p.km")
@@ -445,8 +445,8 @@ def test_draws_with_levels(stars, tmp_path, more):
     shown = run("rules", model, "--data", stars, "--min-probability", 0.1, "--format", "csv")
     assert shown.exit_code == 0, shown.output
     assert "antecedent_at" in shown.output
-    assert "u3" in run("explain", model, "--user", "u3", "--item", "i1").output
-    for verb in (["evaluate", model, stars], ["recommend", model, "--user", "u3"]):
+    assert "u3" in run("explain", model, "u3", "i1").output
+    for verb in (["evaluate", model, stars], ["recommend", model, "u3"]):
         assert run(*verb).exit_code == 0
     assert run("report", model, "--data", stars, "-o", tmp_path / "page.html").exit_code == 0
 
@@ -477,7 +477,7 @@ def test_nothing_asked_for_is_help_that_can_be_read():
 
 
 def test_several_users_are_recommended_to(model):
-    lines = run("recommend", model, "--user", "dolphin", "--user", "gull", "--top", "2", "--format", "csv").output
+    lines = run("recommend", model, "dolphin", "gull", "--top", "2", "--format", "csv").output
     assert {line.split(",")[0] for line in lines.splitlines()[1:]} == {"dolphin", "gull"}
 
 
@@ -488,7 +488,7 @@ def test_a_misspelled_verb_and_a_missing_model_are_said_at_once(tmp_path, monkey
     assert "Did you mean" not in run("xyzzy").output
     absent = tmp_path / "absent.km"
     monkeypatch.setattr("kolmogorov.model.loading.load", None)
-    for verb in (["predict", absent], ["evaluate", absent, "x.csv"], ["recommend", absent, "--user", "x"]):
+    for verb in (["predict", absent], ["evaluate", absent, "x.csv"], ["recommend", absent, "x"]):
         refused = run(*verb)
         assert refused.exit_code == 1
         assert f"There is no file {absent}." in refused.output

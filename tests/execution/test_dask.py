@@ -529,7 +529,7 @@ def test_columns_of_parquet_files_in_the_shell(tmp_path, table):
     frame.columns = ["rating", "userId", "movieId"]
     frame[:4000].to_parquet(tmp_path / "a.parquet")
     frame[4000:].to_parquet(tmp_path / "b.parquet")
-    for more in ([], ["--user-column", "1", "--item-column", "movieId"]):
+    for more in ([], ["--user", "1", "--item", "movieId"]):
         call = ["fit", str(tmp_path / "*.parquet"), "--dask", "local:1", "--events", "2", "--max-iter", "2", *more]
         result = CliRunner().invoke(main, [*call, "-o", str(tmp_path / "m.km")])
         assert result.exit_code == 0, result.output

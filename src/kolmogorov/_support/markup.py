@@ -1,7 +1,8 @@
-"""Small pieces of HTML that a notebook shows for a value. Names are data: they are escaped, never parsed."""
+"""What people read, in a terminal and in a notebook. Names are data: they are shown and escaped, never interpreted."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
@@ -9,6 +10,53 @@ from typing import Any
 #: Colours that are read on white and on black.
 _BAR, _LINE, _SOFT = "#6f93e0", "rgba(128,128,128,.35)", "opacity:.72"
 _LONGEST = 80
+#: Control and format characters, lone surrogates, and separators of lines: they act instead of being seen.
+_ACTING = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
+#: Persian, Hindi and emoji cannot be written without joiners, which move nothing.
+_JOINERS = "\u200c\u200d"
+
+
+def shown(text: Any) -> str:
+    r"""Escape what would move the cursor, colour the screen, turn the text around or begin a new line.
+
+    Examples
+    --------
+    >>> print(shown("Alien\x1b[31m\n\u202e"))
+    Alien\x1b[31m\n\u202e
+    """
+    plain = str(text)
+    if plain.isprintable():
+        return plain
+    return "".join(_escaped(c) if unicodedata.category(c) in _ACTING and c not in _JOINERS else c for c in plain)
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text of at most so many letters, cut once, between words; what ends a title in brackets stays whole.
+
+    Examples
+    --------
+    >>> shortened("Situation of human rights in the Islamic Republic of Iran (2019)", 40)
+    'Situation of human rights in the… (2019)'
+    >>> shortened("International trade and development, as… (2018)", 30)
+    'International trade… (2018)'
+    """
+    if len(text) <= most:
+        return text
+    title, _, last = text.rpartition(" (")
+    end = f" ({last}" if title and last.endswith(")") and len(last) <= most // 3 else ""
+    title = text.removesuffix(end)
+    room = most - len(end) - 1
+    if len(title) > room:
+        cut = title[: room + 1].rfind(" ")
+        title = title[: cut if 2 * cut >= room else room]
+        opened = title.rfind("(")
+        if opened > title.rfind(")") and 3 * opened >= room:
+            title = title[:opened]
+    return f"{title.rstrip(' ,:;…')}…{end}"
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
 
 
 def card(title: str, *parts: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from kolmogorov._support.wording import Message, shown
+from kolmogorov._support.markup import shown
 
 logger = logging.getLogger("kolmogorov")
 logger.addHandler(logging.NullHandler())
@@ -50,7 +50,7 @@ def say(message: object) -> None:
         sys.stderr.flush()
 
 
-def warn(message: str | Message, category: type[Warning]) -> None:
+def warn(message: str, category: type[Warning]) -> None:
     """Warn at the line outside the library from which it was called."""
     level = 1
     frame = sys._getframe(1)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.wording import named
 from kolmogorov.errors import ParameterError
 
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
@@ -36,9 +35,7 @@ def base_seed(random_state: Any) -> int:
     whole = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
     if whole and random_state >= 0:
         return int(random_state) % 2**63
-    raise ParameterError(
-        named("random_state") + f" must be None, a non-negative integer or a NumPy generator, got {random_state!r}."
-    )
+    raise ParameterError(f"'random_state' must be None, an integer >= 0 or a NumPy generator, got {random_state!r}.")
 
 
 def generator(random_state: Any, *path: int) -> np.random.Generator:

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
-from kolmogorov._support.wording import named
 from kolmogorov.errors import ParameterError
 
 
@@ -31,7 +30,7 @@ def thread_count(n_jobs: int | None) -> int:
     if n_jobs is None:
         return 1
     if isinstance(n_jobs, bool) or not hasattr(n_jobs, "__index__") or int(n_jobs) == 0:
-        raise ParameterError(named("n_jobs") + f" must be a non-zero integer or None, got {n_jobs!r}.")
+        raise ParameterError(f"'n_jobs' must be a non-zero integer or None, got {n_jobs!r}.")
     return int(n_jobs) if n_jobs > 0 else max(1, usable_cpus() + 1 + int(n_jobs))
 
 

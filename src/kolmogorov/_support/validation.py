@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kolmogorov._support.wording import named
 from kolmogorov.errors import ParameterError
 
 
@@ -176,8 +175,7 @@ def check_parameters(owner: str, values: Mapping[str, Any], requirements: Mappin
     """
     for name, requirement in requirements.items():
         if not requirement.accepts(values[name]):
-            subject = named(name, f"{owner}: '{name}'")
-            raise ParameterError(subject + f" must be {requirement}, got {values[name]!r}.")
+            raise ParameterError(f"{owner}: '{name}' must be {requirement}, got {values[name]!r}.")
 
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -194,9 +192,7 @@ def byte_count(size: Any, name: str) -> int:
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", str(size).strip(), re.IGNORECASE)
     if isinstance(size, bool) or not match or match[2].upper() not in _UNITS or float(match[1]) == 0:
-        raise ParameterError(
-            named(name) + f" must be a number of bytes or a text such as '500MB' or '2GB', got {size!r}."
-        )
+        raise ParameterError(f"'{name}' must be a number of bytes or a text such as '500MB' or '2GB', got {size!r}.")
     return int(float(match[1]) * _UNITS[match[2].upper()])
 
 

@@ -66,7 +66,7 @@ def main() -> None:
     Examples:
       kolmogorov demo
       kolmogorov fit ratings.csv --events 8 -o model.km
-      kolmogorov recommend model.km --user 196
+      kolmogorov recommend model.km 196
     """
 
 

@@ -33,10 +33,9 @@ class Verb(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
-            flags = {flag for parameter in self.params for flag in parameter.opts}
-            likely = [flag for flag in ("--data", "--user", "--item") if flag in flags]
-            if "unexpected extra argument" in error.message and likely:
-                error.message = f"{error.message.rstrip('.')}. Did you mean it for {' or '.join(likely)}?"  # type: ignore[misc]
+            has_data = any("--data" in parameter.opts for parameter in self.params)
+            if "unexpected extra argument" in error.message and has_data:
+                error.message = f"{error.message.rstrip('.')}. Did you mean it for --data?"  # type: ignore[misc]
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -183,6 +182,13 @@ class Output(_File):
         super().__init__(dir_okay=False)
 
 
+class Table(Output):
+    """A packed table that the verb writes: a folder, which may take the place of another one."""
+
+    def __init__(self) -> None:
+        _File.__init__(self, dir_okay=True)
+
+
 class Successor(Output):
     """A model that the verb writes, which may take the place of the one that it reads: the file is replaced whole."""
 
@@ -190,9 +196,11 @@ class Successor(Output):
 def check_targets(context: click.Context) -> None:
     """Refuse outputs that are inputs, or each other, or cannot be written; before any work."""
     from kolmogorov._support.writing import check_writable
+    from kolmogorov.data.packed import is_table
 
     outputs = list(_values(context, Output))
     replaceable = {flag for flag, _ in _values(context, Successor)}
+    tables = {flag for flag, _ in _values(context, Table)}
     models = {path for _, path in _values(context, ModelFile)}
     for flag, output in outputs:
         for source in _sources(context):
@@ -207,7 +215,8 @@ def check_targets(context: click.Context) -> None:
                 raise click.UsageError(
                     f"{output} cannot be both {other} and {flag}. Choose another name for one of them."
                 )
-        check_writable(output)
+        if not (is_table(output) and flag in tables):
+            check_writable(output)
 
 
 def _values(context: click.Context, kind: type[Any]) -> Iterator[tuple[str, str]]:

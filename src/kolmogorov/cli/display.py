@@ -20,7 +20,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from kolmogorov._support.wording import shown
+from kolmogorov._support.markup import shown
 from kolmogorov._support.writing import replacing
 from kolmogorov.cli.command import chosen_format, wants_safe_cells
 from kolmogorov.cli.options import is_probability

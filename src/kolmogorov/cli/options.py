@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -121,11 +122,11 @@ def _marks(context: click.Context, parameter: click.Parameter, value: tuple[str,
 
 
 def _columns(context: click.Context, parameter: click.Parameter, value: Any) -> tuple[Any, ...] | None:
-    """Read columns separated by commas."""
+    """Read columns separated by commas; a name that holds one is in quotes."""
     if value is None:
         return None
     texts = (value,) if isinstance(value, str) else value
-    return tuple(_COLUMN.convert(name.strip(), parameter, context) for text in texts for name in text.split(","))
+    return tuple(_COLUMN.convert(name.strip(), parameter, context) for text in texts for name in next(csv.reader([text])))
 
 
 def _told_or_auto(context: click.Context, parameter: click.Parameter, value: bool | None) -> bool | str:
@@ -134,16 +135,10 @@ def _told_or_auto(context: click.Context, parameter: click.Parameter, value: boo
 
 #: The options of `read_ratings`, by their names there.
 READING: dict[str, Callable[[Any], Any]] = {
-    "user": click.option(
-        "--user-column", "user", type=_COLUMN, metavar="COL", help="User column: name, or number from 0."
-    ),
-    "item": click.option("--item-column", "item", type=_COLUMN, metavar="COL", help="Item column."),
-    "value": click.option(
-        "--value-column", "value", type=_COLUMN, metavar="COL", help="Column of the value or rating."
-    ),
-    "weight": click.option(
-        "--weight-column", "weight", type=_COLUMN, metavar="COL", help="Column of weights; none by default."
-    ),
+    "user": click.option("--user", type=_COLUMN, metavar="COL", help="Column of users: name, or number from 0."),
+    "item": click.option("--item", type=_COLUMN, metavar="COL", help="Column of items."),
+    "value": click.option("--value", type=_COLUMN, metavar="COL", help="Column of values or ratings."),
+    "weight": click.option("--weight", type=_COLUMN, metavar="COL", help="Column of weights; none by default."),
     "sep": click.option("--sep", default="auto", show_default=True, help="Separator, 'whitespace' or 'auto'."),
     "header": click.option(
         "--header/--no-header", default=None, callback=_told_or_auto, help="Whether line 1 names the columns."
@@ -391,16 +386,17 @@ newcomer_options = attribute_options(
 )
 
 
-def known_id(names: Vocabulary, text: str, what: str, unknown: str = "error") -> Any:
-    """Read an id or a title; one that the model does not know is an error that names those most like it."""
-    from kolmogorov._support.wording import advice, option
+def known_id(names: Vocabulary, text: str, what: str, unknown: str | None = None) -> str:
+    """Read an id or a title; one that the model does not know is an error that names those most like it.
+
+    `unknown` is what the verb was told to do then, where it can be told.
+    """
     from kolmogorov.errors import UnknownIdError
 
     found = names.parse(text)
-    if unknown == "error" and names.encode([found], what)[0] < 0:
-        remedy = advice("{} uses the average instead.", option("unknown", "average"))
-        alike = names.suggestion(text)
-        raise UnknownIdError(f"The model has no data on {what} {found!r}.{alike}" + remedy)
+    if unknown in (None, "error") and names.rows_of([found])[0] < 0:
+        remedy = "" if unknown is None else " --unknown average uses the average instead."
+        raise UnknownIdError(f"The model has no data on {what} {found!r}.{names.suggestion(text)}{remedy}")
     return found
 
 

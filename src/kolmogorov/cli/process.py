@@ -14,14 +14,14 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import click
 
+from kolmogorov._support.markup import shown
 from kolmogorov._support.progress import is_silent, say
-from kolmogorov._support.wording import Flags, shown, worded
 from kolmogorov.errors import KolmogorovError, KolmogorovWarning, ParameterError
 
 DEBUG = "KOLMOGOROV_DEBUG"
@@ -32,8 +32,12 @@ _HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
 _NAMED = re.compile(
     r"(?<![\w.])([a-z_]+)=(True|False|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\[[^\]]*\]|\{[^}]*\}|-?\d+(?:\.\d+)?)?"
 )
+#: A parameter that a sentence begins with, after the class that it is of.
+_SUBJECT = re.compile(r"^(?:\w+: )?('?)([a-z_]+)\1(?= (?:must|goes|is) )")
 _LONGEST = 2_000
-#: Names in the library of what a verb calls otherwise.
+#: What the shell separates by commas.
+_SEVERAL = ("missing", "ignore", "keep")
+#: Names in the library of what a verb calls otherwise, or a name with the value that a flag stands for.
 _IN_THE_LIBRARY = {
     "events": "n_events",
     "seed": "random_state",
@@ -41,7 +45,9 @@ _IN_THE_LIBRARY = {
     "chains": "n_chains",
     "samples": "n_samples",
     "top": "n",
-    "implicit": "unobserved",
+    "implicit": "unobserved='auto'",
+    "everything": "supported=False",
+    "antecedents": "max_antecedents",
     "folds": "k",
 }
 
@@ -66,7 +72,7 @@ class _WrongValue(click.ClickException):
 
 
 @contextmanager
-def in_one_sentence(flags: Flags = None) -> Iterator[None]:
+def in_one_sentence(flags: Mapping[str, str] | None = None) -> Iterator[None]:
     """Turn whatever is raised inside the block into a sentence; names in it are shown and never interpreted.
 
     Parameters of the library are called by the `flags` of the verb.
@@ -85,12 +91,12 @@ def in_one_sentence(flags: Flags = None) -> Iterator[None]:
         sys.exit(INTERRUPTED)
     except BaseException as error:  # asyncio's CancelledError is no Exception
         kind = _WrongValue if isinstance(error, ParameterError) else click.ClickException
-        raise kind(shown(_sentence(error, flags))) from None
+        raise kind(shown(_sentence(error, flags or {}))) from None
 
 
-def _sentence(error: BaseException, flags: Flags) -> str:
+def _sentence(error: BaseException, flags: Mapping[str, str]) -> str:
     if isinstance(error, KolmogorovError):
-        return in_flags(worded(error.args[0], flags), flags or {}) if error.args else str(error)
+        return in_flags(str(error), flags)
     if isinstance(error, MemoryError):
         return _out_of_memory(error, flags)
     if isinstance(error, OSError) and error.strerror:
@@ -99,14 +105,19 @@ def _sentence(error: BaseException, flags: Flags) -> str:
 
 
 def _read(text: str) -> Any:
-    """Return a value as the shell writes it: lists and maps joined by commas."""
+    """Return a value that a sentence shows; a map as the shell writes it."""
     if text.startswith("{"):
         return ",".join(f"{word}={number}" for _, word, number in re.findall(r"(['\"])(.*?)\1: ([\w.-]+)", text))
     try:
         value = ast.literal_eval(text) if text and len(text) < _LONGEST else None
     except (ValueError, SyntaxError):
         return None
-    return ",".join(map(str, value)) if isinstance(value, list) else value
+    return value
+
+
+def _joined(values: Iterable[Any]) -> str:
+    """Return what the shell separates by commas; what holds one is in quotes."""
+    return ",".join(f'"{value}"' if "," in str(value) else str(value) for value in values)
 
 
 def in_flags(sentence: str, flags: Mapping[str, str]) -> str:
@@ -116,22 +127,29 @@ def in_flags(sentence: str, flags: Mapping[str, str]) -> str:
     --------
     >>> in_flags("Say missing='n a', header=False or map={'yes': 1}.", {"missing": "--missing", "map": "--map"})
     "Say --missing 'n a', header=False or --map yes=1."
+    >>> in_flags("KolmogorovModel: 'n_events' must be an integer >= 1, got 0.", {"n_events": "--events"})
+    '--events must be an integer >= 1, got 0.'
     """
 
     def flag_of(found: re.Match[str]) -> str:
+        if found[0] in flags:
+            return flags[found[0]]
         name, text = found[1], found[2] or ""
         value = _read(text)
+        if name in _SEVERAL and value is not None:
+            value = _joined(value if isinstance(value, list) else [value])
         flag = flags.get(f"no {name}") if value is False else flags.get(name)
         if flag is None:
             return found[0]
         return flag if value is None or isinstance(value, bool) else f"{flag} {shlex.quote(str(value))}"
 
+    sentence = _SUBJECT.sub(lambda found: flags.get(found[2], found[0]), sentence)
     return _NAMED.sub(flag_of, sentence)
 
 
-def _out_of_memory(error: MemoryError, flags: Flags) -> str:
+def _out_of_memory(error: MemoryError, flags: Mapping[str, str]) -> str:
     asked = f" ({error})" if str(error) else ""
-    events = (flags or {}).get("n_events")
+    events = flags.get("n_events")
     return (
         f"Not enough memory{asked}.{f' Try a smaller {events}.' if events else ''} "
         "Or pack the data first with `kolmogorov data pack`: a packed table is not read into memory whole."
@@ -217,7 +235,7 @@ def plain_warnings() -> Iterator[None]:
                 usual(message, category, *place, **more)
             elif not is_silent():
                 context = click.get_current_context(silent=True)
-                say(worded(message.args[0], None if context is None else flags_of(context.command)))
+                say(in_flags(str(message), {} if context is None else flags_of(context.command)))
 
         if not sys.warnoptions:
             warnings.simplefilter("default", KolmogorovWarning)

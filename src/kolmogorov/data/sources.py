@@ -239,8 +239,9 @@ class TextSource(Source):
         quoted = self.separator in (",", ";", "\t", "|") or (len(self.separator) == 1 and self.separator != "'")
         if len(mark) != 1 or mark in '\n\r"':
             raise DataError(f"sep must be one character, '::' or 'whitespace', got {self.separator!r}.")
+        above = self._above + (self._header_height() if self.named else 0)
         with self._opened() as plain:
-            stream = _Clean(self._blocks(plain))
+            stream = _Clean(self._blocks(plain, above))
             try:
                 reader = arrow_csv.open_csv(
                     pa.PythonFile(stream, mode="r"),
@@ -271,9 +272,8 @@ class TextSource(Source):
         if not found:
             raise EmptyDataError(f"{self.name} holds no ratings{' below its header' if self.named else ''}.")
 
-    def _blocks(self, plain: BinaryIO) -> Iterator[bytes]:
+    def _blocks(self, plain: BinaryIO, skip: int) -> Iterator[bytes]:
         """Yield the bytes below the header as UTF-8, cut at ends of lines, with separators that Arrow knows."""
-        skip = self._above + (self._header_height() if self.named else 0)
         decoder = codecs.getincrementaldecoder(self.encoding)()
         same, rest, first = self.encoding == "utf-8-sig", b"", True
         while True:

@@ -34,8 +34,8 @@ def check_trainable(table: Measured, *, only_yes: bool = False) -> None:
     Traceback (most recent call last):
     kolmogorov.errors.DataError: Only yes is recorded: every observation has the value 1, the maximum of its scale, and
     so a model would predict yes for everything. Fill in zeros for what is known not to have happened. With
-    unobserved='auto' of KolmogorovModel everything else counts as a no of small weight. If the scale goes further, give
-    its end with maximum=.
+    unobserved='auto' everything else counts as a no of small weight. If the scale goes further, give its end with
+    maximum=.
     """
     extent = table.extent()
     if extent is None:
@@ -45,8 +45,8 @@ def check_trainable(table: Measured, *, only_yes: bool = False) -> None:
         raise DataError(
             f"Only yes is recorded: every observation has the value {table.scale.maximum:g}, the maximum of its scale, "
             "and so a model would predict yes for everything. Fill in zeros for what is known not to have happened."
-            " With unobserved='auto' of KolmogorovModel everything else counts as a no of small weight. If the scale "
-            "goes further, give its end with maximum=."
+            " With unobserved='auto' everything else counts as a no of small weight. If the scale goes further, give "
+            "its end with maximum=."
         )
     if low == high == 0.0:
         raise DataError(

@@ -13,7 +13,6 @@ import kolmogorov.kernels
 from kolmogorov._support.optional import require
 from kolmogorov._support.progress import notice
 from kolmogorov._support.validation import Integer, byte_count, check_parameters
-from kolmogorov._support.wording import Message
 from kolmogorov.errors import ExecutionError
 
 #: Where the `.cu` files are, beside the compiled functions of the same names.
@@ -125,7 +124,7 @@ class Cuda:
         return free if self.memory is None else min(self.memory, free)
 
     @contextmanager
-    def guarded(self, advice: str | Message) -> Iterator[None]:
+    def guarded(self, advice: str) -> Iterator[None]:
         """Turn errors of the GPU into plain words; `advice` is what to do where its memory is too small."""
         try:
             yield

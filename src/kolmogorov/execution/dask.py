@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 from kolmogorov._support.optional import require
 from kolmogorov._support.validation import Integer, byte_count, check_parameters
-from kolmogorov._support.wording import Message, named
 from kolmogorov.errors import ExecutionError, KolmogorovError
 
 #: Seconds between two looks at a cluster without workers; by judgement.
@@ -180,7 +179,7 @@ def _plain_words(client: Any) -> Iterator[None]:
         raise ExecutionError(sentence) from error
 
 
-def _sentence(error: Exception, client: Any) -> str | Message | None:
+def _sentence(error: Exception, client: Any) -> str | None:
     """Word an error of the cluster; None for any other, such as one that a task raised."""
     from concurrent.futures import CancelledError
 
@@ -191,7 +190,7 @@ def _sentence(error: Exception, client: Any) -> str | Message | None:
     if isinstance(error, KilledWorker):
         return (
             f"A task ended its workers again and again, most likely for lack of memory: {error}. Take "
-            "workers with more memory, or less at a time: a smaller " + named("shard_ratings") + "."
+            "workers with more memory, or less at a time: a smaller shard_ratings=."
         )
     if isinstance(error, KolmogorovError):
         return None

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from kolmogorov._support.markup import bars, card, note
+from kolmogorov._support.markup import bars, card, note, shown
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov._support.wording import shown
 from kolmogorov.data.view import View
 from kolmogorov.errors import DataError
 from kolmogorov.fitted.lists import FittedLists

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from kolmogorov._support.markup import shortened
 from kolmogorov._support.typing import Rows
-from kolmogorov._support.wording import shortened
 from kolmogorov.data import Observations
 from kolmogorov.errors import DataError
 from kolmogorov.fitted.base import Trained

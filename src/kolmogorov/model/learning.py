@@ -15,7 +15,6 @@ from kolmogorov._support.progress import warn
 from kolmogorov._support.seeds import base_seed, row_seeds
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
-from kolmogorov._support.wording import named
 from kolmogorov._support.writing import check_writable
 from kolmogorov.data.attributes import TableAttributes
 from kolmogorov.data.levels import has_two
@@ -103,7 +102,7 @@ def events_of(model: Any, table: Any) -> int:
     if not is_auto(model.n_events):
         return int(model.n_events)
     if not isinstance(table, Observations):
-        raise ParameterError("With a table in a cluster " + named("n_events") + " must be a number.")
+        raise ParameterError("'n_events' must be a number for a table in a cluster.")
     return usual_events(len(table), table.n_users, table.n_items)
 
 

@@ -61,27 +61,14 @@ def parts_of(count: int, size: int) -> list[slice]:
     return [slice(first, first + size) for first in range(0, count, size)]
 
 
-Id = int | str
 #: Scores of users' lists, and guests, that are computed between two looks whether the answer is still wanted. Of draws
 #: scores are counted in each, and guests are fewer, whom every draw places.
 _SCORES, _GUESTS, _GUESTS_OF_DRAWS = 1 << 22, 32, 4
 
 
-def id_in(vocabulary: Vocabulary, given: Id) -> Any:
-    """Return an id as the model has it; a title serves, and so does a number that is written as text.
-
-    Examples
-    --------
-    >>> id_in(Vocabulary.of([7, 8]), "7"), id_in(Vocabulary.of(["7"]), 7)
-    (7, '7')
-    """
-    return vocabulary.parse(str(given))
-
-
-def predicted(model: Any, pairs: Sequence[tuple[Id, Id]], *, strict: bool) -> list[dict[str, Any]]:
+def predicted(model: Any, pairs: Sequence[tuple[str, str]], *, strict: bool) -> list[dict[str, Any]]:
     """Return the probability and the rating of each pair, of lists a score; the unknown is average, and marked."""
-    sides = [_rows(names, [pair[side] for pair in pairs], what) for side, (names, what) in enumerate(_sides(model))]
-    users, items = (rows for rows in sides)
+    users, items = _rows(model, [pair[0] for pair in pairs], "user"), _rows(model, [pair[1] for pair in pairs], "item")
     fitted = model.fitted_
     known = (users >= 0) & (items >= 0)
     if strict and not known.all():
@@ -97,10 +84,10 @@ def predicted(model: Any, pairs: Sequence[tuple[Id, Id]], *, strict: bool) -> li
 
 
 def recommended(
-    model: Any, users: Sequence[Id], n: int, *, exclude_seen: bool = True, min_count: int | None = None
+    model: Any, users: Sequence[str], n: int, *, exclude_seen: bool = True, min_count: int | None = None
 ) -> list[dict[str, Any]]:
     """Return the list of each user; one who is named several times is asked for once."""
-    ids = [_known_user(model, user) for user in users]
+    ids = [_known(model, user, "user") for user in users]
     distinct = list(dict.fromkeys(ids))
     lists: dict[Any, list[dict[str, Any]]] = {user: [] for user in distinct}
     each = len(model.items_) * getattr(model.fitted_, "n_draws", 1)
@@ -115,7 +102,8 @@ def recommended_to_guests(
     model: Any, guests: Sequence[Mapping[str, float]], n: int, *, min_count: int | None = None
 ) -> list[dict[str, Any]]:
     """Return the list of each guest, and which of their items the model does not know."""
-    strange = [[key for key in ratings if not _knows(model.items_, key)] for ratings in guests]
+    names = model.items_
+    strange = [[key for key in ratings if names.rows_of([_parsed(names, key)])[0] < 0] for ratings in guests]
     lists: list[list[dict[str, Any]]] = [[] for _ in guests]
     some = _GUESTS_OF_DRAWS if hasattr(model.fitted_, "n_draws") else _GUESTS
     for part in parts_of(len(guests), some):
@@ -129,9 +117,9 @@ def recommended_to_guests(
     return [{"items": items, "left_out": left} for items, left in zip(lists, strange, strict=True)]
 
 
-def explained(model: Any, user: Id, item: Id, *, rules: bool = False) -> dict[str, Any]:
+def explained(model: Any, user: str, item: str, *, rules: bool = False) -> dict[str, Any]:
     """Return what everybody would get, and what sets this user's prediction apart, step by step."""
-    user_id, item_id = _known_user(model, user), id_in(model.items_, item)
+    user_id, item_id = _known(model, user, "user"), _known(model, item, "item")
     why: Explanation | ListExplanation
     if isinstance(model, EventModel):
         why = explain(model.fitted_, model._one_model, user_id, item_id, "error", None, with_reasons=rules)
@@ -147,9 +135,9 @@ def explained(model: Any, user: Id, item: Id, *, rules: bool = False) -> dict[st
     }
 
 
-def similar(model: Any, item: Id, n: int) -> list[dict[str, Any]]:
+def similar(model: Any, item: str, n: int) -> list[dict[str, Any]]:
     """Return the items most like one."""
-    return _records(model._similar_columns(id_in(model.items_, item), n))
+    return _records(model._similar_columns(_known(model, item, "item"), n))
 
 
 def events(model: Any, n_items: int = 10) -> list[dict[str, Any]]:
@@ -169,7 +157,7 @@ def found_items(model: Any, text: str, n: int) -> list[dict[str, Any]]:
     found = []
     for row in order.tolist():
         if wanted in str(names[row]).casefold():
-            found.append({"item": _plain(fitted.items.ids[row]), "title": str(names[row]), "count": int(counts[row])})
+            found.append({"item": fitted.items.ids[row], "title": str(names[row]), "count": int(counts[row])})
             if len(found) == n:
                 break
     return found
@@ -191,47 +179,39 @@ def warmed(model: Any) -> Any:
     """Return a model after it has answered once: what it makes at first use is there before anybody waits for it."""
     fitted = model.fitted_
     user, item = fitted.users.ids[fitted.user_seen][0], fitted.items.ids[fitted.item_seen][0]
-    predicted(model, [(_plain(user), _plain(item))], strict=False)
-    recommended(model, [_plain(user)], 1)
-    similar(model, _plain(item), 1)
+    predicted(model, [(user, item)], strict=False)
+    recommended(model, [user], 1)
+    similar(model, item, 1)
     if isinstance(model, (EventModel, ListModel)):
-        recommended_to_guests(model, [{str(item): float(fitted.scale.maximum)}], 1)
-        explained(model, _plain(user), _plain(item))
+        recommended_to_guests(model, [{item: float(fitted.scale.maximum)}], 1)
+        explained(model, user, item)
     return model
 
 
-def _known_user(model: Any, given: Id) -> Any:
-    """Return the id of a user; an error names nobody but who was asked for."""
-    vocabulary, placed = model.users_, model.fitted_.user_known
-    rows = _rows((vocabulary, placed), [given], "user")
-    if rows[0] < 0:
-        raise UnknownIdError(f"The model has no data on user {given!r}.")
-    return _plain(vocabulary.ids[rows[0]])
+def _known(model: Any, given: str, what: str) -> str:
+    """Return the id of a user or an item; an error names nobody but who was asked for, and items like a wrong one."""
+    names = model.users_ if what == "user" else model.items_
+    row = _rows(model, [names.parse(given)], what)[0]
+    if row < 0:
+        near = "" if what == "user" else names.suggestion(given)
+        raise UnknownIdError(f"The model has no data on {what} {given!r}.{near}")
+    return str(names.ids[row])
 
 
-def _sides(model: Any) -> tuple[tuple[Any, str], tuple[Any, str]]:
+def _rows(model: Any, given: Sequence[str], what: str) -> Any:
+    """Return row numbers of ids or titles, -1 for those without a place of their own."""
     fitted = model.fitted_
-    return ((fitted.users, fitted.user_known), "user"), ((fitted.items, fitted.item_known), "item")
+    names, known = (fitted.users, fitted.user_known) if what == "user" else (fitted.items, fitted.item_known)
+    rows = names.rows_of(_parsed(names, one) for one in given)
+    return np.where((rows >= 0) & known[rows], rows, -1)
 
 
-def _rows(side: tuple[Vocabulary, Any], given: Sequence[Id], what: str) -> Any:
-    """Return row numbers of ids, -1 for those without a place of their own."""
-    vocabulary, seen = side
-    rows = vocabulary.encode([_or_nothing(vocabulary, one) for one in given], what)
-    return np.where((rows >= 0) & seen[rows], rows, -1)
-
-
-def _or_nothing(vocabulary: Vocabulary, given: Id) -> Any:
-    """Return an id of the model's kind; one of another kind is one that it does not have."""
+def _parsed(names: Vocabulary, given: str) -> str:
+    """Return an id by itself or by its title; a title that several have is nobody's."""
     try:
-        return id_in(vocabulary, given)
+        return names.parse(given)
     except UnknownIdError:
-        return "\0"
-
-
-def _knows(items: Vocabulary, key: Id) -> bool:
-    found = _or_nothing(items, key)
-    return bool(items.encode([found])[0] >= 0)
+        return ""
 
 
 def _records(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -248,7 +228,3 @@ def _reason(reason: Any) -> dict[str, Any]:
         "of": int(reason.support),
         "base_rate": float(reason.base_rate),
     }
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value

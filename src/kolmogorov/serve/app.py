@@ -18,7 +18,6 @@ from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Res
 from starlette.exceptions import HTTPException
 
 from kolmogorov import __version__
-from kolmogorov._support.wording import worded
 from kolmogorov.errors import DataError, KolmogorovError, UnknownIdError
 from kolmogorov.serve import answers
 from kolmogorov.serve import forms as said
@@ -71,9 +70,7 @@ def add_problems(api: FastAPI) -> None:
     @api.exception_handler(KolmogorovError)
     async def _(_: Request, error: KolmogorovError) -> JSONResponse:
         status = 404 if isinstance(error, UnknownIdError) else 422
-        # Without advice on parameters of Python, which nobody who asks over HTTP has.
-        sentence = worded(error.args[0], {}) if error.args else str(error)
-        return JSONResponse({"error": sentence[:_LONGEST]}, status)
+        return JSONResponse({"error": str(error)[:_LONGEST]}, status)
 
 
 @cache

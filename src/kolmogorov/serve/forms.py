@@ -9,24 +9,22 @@ from pydantic_core import PydanticCustomError
 
 #: Letters of an id or a title; by judgement.
 MOST_LETTERS = 500
-#: Ids that are numbers lie between its negative and it.
-_END = 2**63
 
 
-def _id(given: Any) -> int | str:
-    """Return an id as it came; one validator for both kinds, so that errors do not speak of each."""
-    if type(given) is int and -_END <= given < _END:
-        return given
-    if type(given) is str and len(given) <= MOST_LETTERS:
-        return given
-    if type(given) is str:
+def _id(given: Any) -> str:
+    """Return an id as text; one validator for both kinds, so that errors do not speak of each."""
+    if type(given) is int and abs(given) < 2**63:
+        return str(given)
+    if type(given) is not str:
+        raise PydanticCustomError("id", "an id is a text, or a whole number of 64 bits")
+    if len(given) > MOST_LETTERS:
         raise PydanticCustomError("id", f"an id or a title has {MOST_LETTERS} letters at most")
-    raise PydanticCustomError("id", "an id is a whole number of 64 bits, or a text")
+    return given
 
 
 Name = Annotated[StrictStr, Field(max_length=MOST_LETTERS)]
 Id = Annotated[
-    int | str,
+    str,
     PlainValidator(_id),
     WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "string", "maxLength": MOST_LETTERS}]}),
 ]
@@ -78,10 +76,6 @@ class Explain(_Request):
     rules: bool = Field(False, description="Also count the rules that lead to it, which goes over the whole table.")
 
 
-#: An id or a title.
-Known = int | str
-
-
 def _with(*examples: Any) -> ConfigDict:
     return ConfigDict(extra="forbid", json_schema_extra={"examples": list(examples)})
 
@@ -108,8 +102,8 @@ class _Predicted(_Answer):
 class Prediction(_Predicted):
     """What is predicted of a pair."""
 
-    user: Known
-    item: Known
+    user: str
+    item: str
     known: bool = Field(description="Whether the model knows the user and the item; if not, it is an average one.")
 
 
@@ -125,7 +119,7 @@ class Predictions(_Answer):
 class Listed(_Predicted):
     """An item of a list."""
 
-    item: Known
+    item: str
     title: str | None = None
     lower: float | None = Field(None, description="What nine draws in ten exceed, of a model of draws.")
     count: int = Field(description="Observations of the item.")
@@ -134,7 +128,7 @@ class Listed(_Predicted):
 class UserList(_Answer):
     """The list of a user."""
 
-    user: Known
+    user: str
     items: list[Listed]
 
 
@@ -186,8 +180,8 @@ class Explained(_Predicted):
             "rules": [{"known": "hair", "so": "milk", "held": 39, "of": 43, "base_rate": 0.41}],
         }
     )
-    user: Known
-    item: Known
+    user: str
+    item: str
     sentence: str
     steps: list[Step] = Field(description="They add up to the rating, of lists to the score.")
     rules: list[Rule]
@@ -196,7 +190,7 @@ class Explained(_Predicted):
 class Neighbour(_Answer):
     """An item like another."""
 
-    item: Known
+    item: str
     title: str | None = None
     similarity: float
     count: int
@@ -228,7 +222,7 @@ class Events(_Answer):
 class Item(_Answer):
     """An item of the model."""
 
-    item: Known
+    item: str
     title: str
     count: int
 

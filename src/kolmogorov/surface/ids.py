@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from kolmogorov._support.progress import warn
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov._support.validation import OneOf, check_parameters
-from kolmogorov._support.wording import advice, option
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.data.columns import usual_columns
 from kolmogorov.data.observations import numbers_in
@@ -130,9 +129,8 @@ class Strangers:
         if not self._found:
             return
         warn(
-            f"{self._listed()}: using the average."
-            + advice("{} makes this an error.", option("unknown", "error"))
-            + advice("{} hides this warning.", option("unknown", "ignore")),
+            f"{self._listed()}: using the average. unknown='error' makes this an error. unknown='ignore' hides this "
+            "warning.",
             UnknownIdWarning,
         )
         self._found.clear()
@@ -142,7 +140,7 @@ class Strangers:
         if self._found and not self._any_known:
             raise UnknownIdError(
                 f"The model knows none of these ids: {self._listed()}. Is it the right model, and which columns hold "
-                "users and items?" + advice("{} predicts the average.", option("unknown", "ignore"))
+                "users and items? unknown='ignore' predicts the average."
             )
         self.tell()
 
@@ -168,8 +166,8 @@ def counted(what: str, ids: list[Any]) -> str:
 
 def _stranger(what: str, identifier: Any, vocabulary: Vocabulary | None, *, advise: bool) -> UnknownIdError:
     near = "" if vocabulary is None else vocabulary.suggestion(identifier)
-    other = advice("{} uses the average instead.", option("unknown", "average")) if advise else ""
-    return UnknownIdError(f"The model has no data on {what} {identifier!r}.{near}" + other)
+    other = " unknown='average' uses the average instead." if advise else ""
+    return UnknownIdError(f"The model has no data on {what} {identifier!r}.{near}{other}")
 
 
 def _listed(ids: Any, chosen: Any) -> list[Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from kolmogorov.cli.command import DATASET, DatasetName, Input, Verb, safe_cells_option
+from kolmogorov.cli.command import DATASET, DatasetName, Input, Table, Verb, doing, safe_cells_option
 from kolmogorov.cli.options import (
     output_option,
     read_input,
@@ -25,7 +25,7 @@ def command() -> None:
     Examples:
       kolmogorov data list
       kolmogorov data describe ratings.csv
-      kolmogorov data pack ratings/*.csv.gz -o table.kmt
+      kolmogorov data pack ratings/*.csv.gz -o table
       kolmogorov data export zoo -o zoo.csv
     """
 
@@ -115,41 +115,30 @@ def export(name: str, form: str, output: str | None) -> None:
 
 @command.command("pack", cls=Verb)
 @click.argument("files", nargs=-1, required=True, type=Input(dir_okay=True))
-@output_option("The table, usually *.kmt.", required=True)
-@click.option("--memory", default="1GB", show_default=True, help="For sorting; ids are kept in memory besides.")
+@click.option("-o", "--output", type=Table(), required=True, help="The table, a folder.")
 @scale_options
 @reading_options
 @titles_option
-def pack_files(files: tuple[str, ...], output: str, memory: str, **options: Any) -> None:
-    """Pack FILES into one table that may exceed memory.
+def pack_files(files: tuple[str, ...], output: str, **options: Any) -> None:
+    """Pack FILES into one table that is mapped, not read.
 
-    The table is mapped into memory, not read. FILES are those that `fit` takes, as many as you like, and directories of
-    parquet files. fit, tune, evaluate, rules, report and describe take the table in place of a file.
+    Packing takes about 50 bytes of memory a rating; what is packed takes none. FILES are those that `fit` takes, as
+    many as you like, and directories of parquet files. fit, tune, evaluate, rules, report and describe take the table
+    in place of a file.
 
     \b
     Examples:
-      kolmogorov data pack ratings/*.csv.gz -o table.kmt --maximum 5
-      kolmogorov data pack part-*.parquet -o table.kmt --memory 4GB
-      kolmogorov fit table.kmt --events 16 -o model.km
+      kolmogorov data pack ratings/*.csv.gz -o table --maximum 5
+      kolmogorov data pack part-*.parquet -o table
+      kolmogorov fit table --events 16 -o model.km
     """
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-
-    from kolmogorov._support.wording import shown
+    from kolmogorov._support.markup import shown
     from kolmogorov.cli.display import console
     from kolmogorov.data.ratings import pack
 
     if output == "-":
         raise click.UsageError("A table is written to a file, not to standard output.")
-    say = console()
-    parts = (TextColumn("{task.description:16}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    with Progress(*parts, console=say, transient=True, disable=say.quiet or not say.is_terminal) as bar:
-        tasks: dict[str, Any] = {}
-
-        def advance(stage: str, done: int, total: int) -> None:
-            if stage not in tasks:
-                tasks[stage] = bar.add_task(stage)
-            bar.update(tasks[stage], completed=done, total=total)
-
-        table = pack(files, output, memory=memory, progress=advance, **options)
+    doing("Packing")
+    say, table = console(), pack(files, output, **options)
     tell_source(say, table)
     say.print(f"Table written to {shown(output)}")

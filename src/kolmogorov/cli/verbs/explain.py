@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 @click.command("explain", cls=Verb)
 @click.argument("model", type=ModelFile())
-@click.option("--user", required=True)
-@click.option("--item", required=True, help="Id or title.")
+@click.argument("user")
+@click.argument("item")
 @click.option(
     "--top", default=5, show_default=True, type=click.IntRange(1), help="Events and rules shown in the table."
 )
@@ -45,15 +45,15 @@ def command(
     output: str | None,
     **new: Any,
 ) -> None:
-    """Explain one prediction by events and rules.
+    """Explain the prediction for USER and ITEM, an id or a title, by events and rules.
 
     Shows what everybody would get, what each event changes, and which rules apply.
 
     \b
     Examples:
-      kolmogorov explain model.km --user dolphin --item milk
-      kolmogorov explain model.km --user dolphin --item milk --format json
-      kolmogorov explain model.km --user 196 --item 2001 --items new_films.csv
+      kolmogorov explain model.km dolphin milk
+      kolmogorov explain model.km dolphin milk --format json
+      kolmogorov explain model.km 196 2001 --items new_films.csv
     """
     from kolmogorov.cli.display import console, emit, emit_object
 

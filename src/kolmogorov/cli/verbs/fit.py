@@ -155,8 +155,8 @@ def command(
       kolmogorov fit u.data --maximum 5 --bayes --max-seconds 60 -o ml.km
       kolmogorov fit ratings.csv --users users.csv --items films.csv -o model.km
       kolmogorov fit clicks.csv --implicit --test-size 0.2 -o clicks.km
-      kolmogorov fit table.kmt --dask local:4 -o model.km
-      kolmogorov fit table.kmt --gpu --point --events 16 -o model.km
+      kolmogorov fit table --dask local:4 -o model.km
+      kolmogorov fit table --gpu --point --events 16 -o model.km
       kolmogorov fit votes.csv --map yes=1,abstain=0.5,no=0 --missing absent --titles motions.csv -o votes.km
       zcat votes.tsv.gz | kolmogorov fit - -o votes.km
     """
@@ -195,7 +195,7 @@ def _learn(
     model: Any, tables: tuple[Any, Observations | None], beside: dict[str, Attributes], output: str, say: Any
 ) -> None:
     """Fit, save and report."""
-    from kolmogorov._support.wording import shown
+    from kolmogorov._support.markup import shown
 
     train, test = tables
     _fit(model, train, test, beside, say)

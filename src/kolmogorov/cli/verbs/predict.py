@@ -36,7 +36,7 @@ def _file_or_units(context: click.Context, parameter: click.Parameter, value: tu
 
 @click.command("predict", cls=Verb)
 @click.argument("model", type=ModelFile())
-@click.argument("pairs", default="-", type=Input())
+@click.argument("pairs", default="-", type=Input(dir_okay=True))
 @click.option(
     "-o",
     "--output",
@@ -101,8 +101,8 @@ def command(
     users, items = pair_texts(pairs, settings_like(fitted.recipe, layout, {"wide": False, "keep": None, "ignore": ()}))
     doing(f"Predicting {len(users):,} pairs")
     strangers = Strangers(unknown)
-    user_rows = strangers.settled(fitted.users.rows_of_texts(users), fitted.user_known, users, "user", fitted.users)
-    item_rows = strangers.settled(fitted.items.rows_of_texts(items), fitted.item_known, items, "item", fitted.items)
+    user_rows = strangers.settled(fitted.users.rows_of(users), fitted.user_known, users, "user", fitted.users)
+    item_rows = strangers.settled(fitted.items.rows_of(items), fitted.item_known, items, "item", fitted.items)
     strangers.tell_of_pairs()
     columns: dict[str, Any] = {"user": users, "item": items}
     if isinstance(fitted_model, BayesianKolmogorovModel):

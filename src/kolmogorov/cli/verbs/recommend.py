@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @click.command("recommend", cls=Verb)
 @click.argument("model", type=ModelFile())
-@click.option("--user", "who", multiple=True, help="A user the model knows; may be repeated.")
+@click.argument("who", nargs=-1, metavar="[USER]...")
 @click.option("--ratings", type=Input(), help="Ratings of new users; the model is not refitted.")
 @click.option("--top", default=10, show_default=True, type=COUNT, help="How many items.")
 @click.option(
@@ -63,13 +63,13 @@ def command(
     titles: str | None,
     **layout: Any,
 ) -> None:
-    """List the items that a user will most probably like.
+    """List the items that each USER, whom the model knows, or new users will most probably like.
 
     \b
     Examples:
-      kolmogorov recommend model.km --user 196 --top 5
+      kolmogorov recommend model.km 196 --top 5
       kolmogorov recommend model.km --ratings my_ratings.csv --format csv
-      kolmogorov recommend model.km --user 196 --items new_films.csv
+      kolmogorov recommend model.km 196 --items new_films.csv
       kolmogorov recommend model.km --users new_people.csv
     """
     from kolmogorov._support.validation import Integer, Optional, check_parameters
@@ -82,7 +82,7 @@ def command(
     )
     asked = [bool(who), ratings is not None]
     if sum(asked) > 1 or not (any(asked) or layout["users"]):
-        raise click.UsageError("Give either --user or --ratings, or --users with new ones.")
+        raise click.UsageError("Give users that the model knows, or --ratings or --users of new ones.")
     doing(f"Loading {model}")
     fitted_model = with_newcomers(load(model), model, layout).with_titles(items=titles)
     doing("Ranking items")
@@ -92,7 +92,7 @@ def command(
         columns = fitted_model._asked(users if len(users) > 1 else users[0], top, unknown=unknown, **options)
         emit(_shown(columns, fitted_model), form, output, f"For {', '.join(who)}")
         return
-    refuse_given(["unknown"], "goes only with --user")
+    refuse_given(["unknown"], "goes only with users that the model knows")
     if ratings is None:
         new = ids_of(layout["users"], "users")
         emit(_shown(fitted_model._asked(new, top, **options), fitted_model), form, output, "For new users")

@@ -76,7 +76,7 @@ def command(
       kolmogorov report zoo.km --data dataset:zoo --nouns animal,trait --open
       kolmogorov report digits.km --data dataset:digits --image 8x8
     """
-    from kolmogorov._support.wording import shown
+    from kolmogorov._support.markup import shown
     from kolmogorov.cli.display import console
     from kolmogorov.cli.models import load_with_events
     from kolmogorov.report import data_name

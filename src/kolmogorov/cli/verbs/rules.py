@@ -35,7 +35,7 @@ _KINDS = ("implication", "equivalence", "exclusion", "coverage")
     help="Ratings to count the rules on; those in the training data are left out.",
 )
 @click.option("--on", type=click.Choice(["held-out", "all"]), default="held-out", show_default=True)
-@click.option("--item", "about", help="Only rules about this item: id or title.")
+@click.option("--about", help="Only rules about this item: id or title.")
 @click.option(
     "--kind", "kinds", type=click.Choice(_KINDS), multiple=True, help="May be repeated.  [default: implication]"
 )
@@ -113,7 +113,7 @@ def command(
     \b
     Examples:
       kolmogorov rules model.km --data ratings.csv --top 20
-      kolmogorov rules model.km --data ratings.csv --item "Toy Story (1995)" --likes 4
+      kolmogorov rules model.km --data ratings.csv --about "Toy Story (1995)" --likes 4
       kolmogorov rules model.km --data ratings.csv --kind exclusion --format csv -o rules.csv
       kolmogorov rules model.km --antecedents 2 --basis
       kolmogorov rules bayes.km --data ratings.csv --min-probability 0.9

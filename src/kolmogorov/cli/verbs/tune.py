@@ -115,8 +115,8 @@ def command(
       kolmogorov tune ratings.csv --events 8,16,24 --user-reg 10,30,100 --folds 5
       kolmogorov tune ratings.csv --model draws --events 8,16 --max-seconds 300 -o model.km
     """
+    from kolmogorov._support.markup import shown
     from kolmogorov._support.validation import Integer, Optional, Positive, check_parameters
-    from kolmogorov._support.wording import shown
     from kolmogorov.cli.display import console
     from kolmogorov.model.tuning import tune
 

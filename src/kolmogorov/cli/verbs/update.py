@@ -95,7 +95,7 @@ def _pairs_to_remove(path: str, layout: dict[str, Any], model: Any) -> list[tupl
 
     told = settings_like(model.fitted_.recipe, layout, {"wide": False, "keep": None, "ignore": ()})
     texts = pair_texts(path, told)
-    sides = [names.rows_of_texts(side) for names, side in zip((model.users_, model.items_), texts, strict=True)]
+    sides = [names.rows_of(side) for names, side in zip((model.users_, model.items_), texts, strict=True)]
     known = (sides[0] >= 0) & (sides[1] >= 0)
     if not known.all():
         notice(

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.markup import bars, card, note, table
+from kolmogorov._support.markup import bars, card, note, shortened, shown, table
 from kolmogorov._support.optional import to_frame
-from kolmogorov._support.wording import shortened, shown
 from kolmogorov.data import Scale
 from kolmogorov.data.liking import reaching
 from kolmogorov.fitted.point import Fitted

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from kolmogorov._support.markup import bars, card, note
+from kolmogorov._support.markup import bars, card, note, shortened
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov._support.wording import shortened
 from kolmogorov.data import Vocabulary
 from kolmogorov.data.liking import reaching
 from kolmogorov.fitted.point import Fitted

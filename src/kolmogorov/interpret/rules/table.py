@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
-from kolmogorov._support.markup import card, table
+from kolmogorov._support.markup import card, shortened, shown, table
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
-from kolmogorov._support.wording import shortened, shown
 from kolmogorov.data import Observations, Vocabulary
 from kolmogorov.interpret.rules.conjunctions import MOST_ANTECEDENTS, basis_of
 from kolmogorov.interpret.rules.counting import (
