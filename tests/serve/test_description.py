@@ -120,8 +120,8 @@ def test_heads_tags_and_addresses(client):
 WRONG = [
     ("/recommend", {"guests": [{"milk": True}]}, "guests.0.milk: Input should be a valid number"),
     ("/recommend", {"guests": [{"milk": "1"}]}, "guests.0.milk: Input should be a valid number"),
-    ("/recommend", {"users": [True]}, "users.0: an id is a whole number of 64 bits, or a text"),
-    ("/recommend", {"users": [2**63]}, "users.0: an id is a whole number of 64 bits, or a text"),
+    ("/recommend", {"users": [True]}, "users.0: an id is a text, or a whole number of 64 bits"),
+    ("/recommend", {"users": [2**63]}, "users.0: an id is a text, or a whole number of 64 bits"),
     ("/predict", {"pairs": [["a" * 501, 1]]}, "pairs.0.0: an id or a title has 500 letters at most"),
     (
         "/recommend",

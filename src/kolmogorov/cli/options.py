@@ -126,7 +126,9 @@ def _columns(context: click.Context, parameter: click.Parameter, value: Any) -> 
     if value is None:
         return None
     texts = (value,) if isinstance(value, str) else value
-    return tuple(_COLUMN.convert(name.strip(), parameter, context) for text in texts for name in next(csv.reader([text])))
+    return tuple(
+        _COLUMN.convert(name.strip(), parameter, context) for text in texts for name in next(csv.reader([text]))
+    )
 
 
 def _told_or_auto(context: click.Context, parameter: click.Parameter, value: bool | None) -> bool | str:
