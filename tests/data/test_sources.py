@@ -72,6 +72,12 @@ def piped(monkeypatch, content):
     monkeypatch.setattr("sys.stdin", Stdin)
 
 
+def test_no_line_of_standard_input_is_lost_behind_its_header(monkeypatch):
+    lines = [f"u{k},tea,{k % 5 + 1}" for k in range(5_000)]
+    piped(monkeypatch, "\n".join(["user,item,rating", *lines]).encode())
+    assert len(read_ratings("-")) == len(lines)
+
+
 # --- lines and bytes ------------------------------------------------------------------------------------------------
 
 
