@@ -288,6 +288,13 @@ def test_columns_of_other_types(kind):
     assert naive.cells(read_ratings(pa.table(given), map=meaning, maximum=5)) == expected
 
 
+def test_cells_of_several_types_are_texts():
+    frame = pd.DataFrame(columns([5, "0", 2.5, None], user=["ann", 7, 7.0, "7"], item=["a", "b", "c", "d"]))
+    assert naive.cells(read_ratings(frame)) == {("ann", "a"): 1.0, ("7", "b"): 0.0, ("7", "c"): 0.5}
+    with pytest.raises(DataError, match="row 2: value must be a number, got 'x'"):
+        read_ratings(frame.replace({2.5: "x"}))
+
+
 @pytest.mark.parametrize("value", ["rating", "score", "value", "vote", "label", "Rating"])
 @pytest.mark.parametrize(
     ("user", "item"), [("user_id", "movieId"), ("Customer", "product"), ("respondent", "question")]

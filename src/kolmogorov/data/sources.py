@@ -26,6 +26,7 @@ import pyarrow as pa
 from pyarrow import compute, ipc, parquet
 from pyarrow import csv as arrow_csv
 
+from kolmogorov.data.values import text_of
 from kolmogorov.errors import DataError, EmptyDataError
 
 WHITESPACE = "whitespace"
@@ -487,7 +488,7 @@ def frame_source(frame: Any, name: str = "The table") -> ArrowSource | None:
         labels = {name for name in frame.index.names if name is not None}
         frame = frame.reset_index() if labels and not labels & set(frame.columns) else frame
     try:
-        reader = pa.RecordBatchReader.from_stream(frame)
+        reader = _stream_of(frame)
         first = next(reader, None)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise DataError(f"{name} cannot be read: {_first_line(error)}.") from None
@@ -496,6 +497,18 @@ def frame_source(frame: Any, name: str = "The table") -> ArrowSource | None:
         return (batch.select(names) for batch in chain([] if first is None else [first], reader))
 
     return ArrowSource(name, reader.schema.names, batches)
+
+
+def _stream_of(frame: Any) -> pa.RecordBatchReader:
+    try:
+        return pa.RecordBatchReader.from_stream(frame)
+    except (pa.ArrowException, TypeError):
+        if not hasattr(frame, "iloc"):
+            raise
+    # Columns of pandas may hold cells of several types: they are texts then, as in a file.
+    return pa.RecordBatchReader.from_stream(
+        frame.apply(lambda cells: cells.map(text_of, na_action="ignore") if cells.dtype == object else cells)
+    )
 
 
 def columns_of(raw: Any) -> tuple[Source, list[list[Any]]]:
