@@ -1,29 +1,37 @@
+"""Observations: what they are made of, their parts, and what no model can learn from."""
+
+import copy
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import kolmogorov as km
 import naive
 from helpers.strategies import tables
-from kolmogorov import Observations
+from kolmogorov import KolmogorovModel, Observations, pack, read_ratings
 from kolmogorov.data import Scale, Vocabulary
 from kolmogorov.data.liking import least_like
+from kolmogorov.data.scale import FURTHEST_END, LARGEST_WEIGHT, LEAST_WEIGHT, SHORTEST_SPAN
+from kolmogorov.data.trainable import check_trainable
 from kolmogorov.data.view import counting_order
-from kolmogorov.errors import DataError, ParameterError
+from kolmogorov.errors import DataError, ParameterError, UnknownIdError
 
 
 def test_a_stored_zero_is_observed_and_a_missing_entry_is_not():
     matrix = sp.coo_array(([0.0, 1.0], ([0, 1], [1, 0])), shape=(2, 3))
     for kind in (sp.csr_array, sp.csr_matrix, sp.csc_matrix, sp.coo_matrix):
         obs = Observations.from_scipy(kind(matrix))
-        assert naive.cells(obs) == {(0, 1): 0.0, (1, 0): 1.0}
+        assert naive.cells(obs) == {("0", "1"): 0.0, ("1", "0"): 1.0}
         assert (obs.n_users, obs.n_items) == (2, 3)
     dense = Observations.from_dense([[np.nan, 0.0, np.nan], [1.0, np.nan, np.nan]])
-    assert naive.cells(dense) == {(0, 1): 0.0, (1, 0): 1.0}
+    assert naive.cells(dense) == {("0", "1"): 0.0, ("1", "0"): 1.0}
 
 
 @given(tables())
@@ -57,7 +65,7 @@ def test_arrays_are_read_only():
 def test_frames_of_every_kind_come_and_go(make):
     frame = make({"who": ["b", "a", "a"], "what": [3, 3, 1], "stars": [1.0, 5.0, 2.0], "n": [1, 2, 3]})
     obs = Observations.from_frame(frame, user="who", item="what", value="stars", maximum=5, weight="n")
-    assert naive.cells(obs) == {("a", 1): 0.4, ("a", 3): 1.0, ("b", 3): 0.2}
+    assert naive.cells(obs) == {("a", "1"): 0.4, ("a", "3"): 1.0, ("b", "3"): 0.2}
     assert obs.weights.tolist() == [3.0, 2.0, 1.0]
     for backend in ("pandas", "polars", "pyarrow"):
         back = Observations.from_frame(obs.to_frame(backend), value="rating", weight="weight", maximum=5)
@@ -74,13 +82,16 @@ def test_frames_of_every_kind_come_and_go(make):
         ({"weights": [1, 0, 1]}, "entry 1: weight must be positive, got 0"),
         ({"weights": [1, 1]}, "3 users, 3 items, 3 values, 2 weights"),
         ({"values": ["1", "x", "2"]}, "entry 1: value must be a number, got 'x'.$"),
-        ({"items": [1, 1, 2], "users": [1, 1, 2]}, "entry 1: duplicate rating of user 1 and item 1 .first at entry 0"),
-        ({"users": [1.5, 2, 3]}, "user ids must all be integers or all be strings, got the fraction"),
-        ({"users": ["a", 2, None]}, "entry 1: user ids"),
-        ({"maximum": -1}, "above 'minimum'"),
-        ({"scaling": "z"}, "'scaling' must be one of"),
+        (
+            {"items": [1, 1, 2], "users": [1, 1, 2]},
+            "entry 1: duplicate rating of user '1' and item '1' .first at entry 0",
+        ),
+        ({"users": [1.5, 2, 3]}, "entry 0: user ids must be texts or whole numbers, got 1.5"),
+        ({"users": ["a", 2, None]}, "entry 2: user ids must .*None"),
+        ({"maximum": -1}, "above minimum"),
+        ({"scaling": "z"}, "scaling must be one of"),
         ({"minimum": 1, "scaling": "max"}, "goes with scaling='minmax'"),
-        ({"duplicates": "first"}, "'duplicates' must be one of"),
+        ({"duplicates": "first"}, "duplicates must be one of"),
     ],
 )
 def test_bad_arrays_are_named(options, message):
@@ -102,9 +113,9 @@ def test_tables_without_content(empty, message):
 
 def test_duplicates_are_settled_as_asked():
     arrays = ([1, 1, 1, 2], [7, 7, 8, 7], [1.0, 0.0, 1.0, 1.0])
-    assert naive.cells(Observations.from_arrays(*arrays, duplicates="last"))[1, 7] == 0.0
+    assert naive.cells(Observations.from_arrays(*arrays, duplicates="last"))["1", "7"] == 0.0
     mean = Observations.from_arrays(*arrays, duplicates="mean", weights=[3, 1, 1, 1])
-    assert naive.cells(mean) == {(1, 7): 0.75, (1, 8): 1.0, (2, 7): 1.0}
+    assert naive.cells(mean) == {("1", "7"): 0.75, ("1", "8"): 1.0, ("2", "7"): 1.0}
     assert mean.weights.tolist() == [4.0, 1.0, 1.0]
 
 
@@ -130,7 +141,7 @@ def test_folds_test_every_entry_once(zoo):
         assert len(train) + len(test) == len(zoo)
         tested += list(naive.cells(test))
     assert sorted(tested) == sorted(naive.cells(zoo))
-    with pytest.raises(ParameterError, match="'k' must be an integer >= 2"):
+    with pytest.raises(ParameterError, match="k must be a whole number of at least 2"):
         zoo.folds(1)
     with pytest.raises(ParameterError, match="share between 0 and 1"):
         zoo.split(1.5)
@@ -139,30 +150,41 @@ def test_folds_test_every_entry_once(zoo):
 def test_vocabulary():
     words = Vocabulary.of(["b", "a", "b"])
     assert words.ids.tolist() == ["a", "b"]
-    assert words.encode(["b", "zz"]).tolist() == [1, -1]
-    with pytest.raises(DataError, match="user ids are strings here, got integers such as 3"):
-        words.encode([3], "user")
-    numbers, codes = Vocabulary.index([10**15, 5, 5])
-    assert numbers.ids.tolist() == [5, 10**15]
-    assert codes.tolist() == [1, 0, 0]
-    assert numbers.encode([5, 6, 10**16]).tolist() == [0, -1, -1]
-    titled = numbers.with_labels({5: "Alien"})
-    assert titled.parse("Alien") == 5
-    assert titled.parse("5") == 5
+    assert words.encode(["b", "zz", 3]).tolist() == [1, -1, -1]
+    numbers, codes = Vocabulary.index([10**15, 5, 5.0, "5", " 5 "])
+    assert numbers.ids.tolist() == ["5", str(10**15)]
+    assert codes.tolist() == [1, 0, 0, 0, 0]
+    assert numbers.encode([5, 6, 10**16, "05"]).tolist() == [0, -1, -1, -1]
+    assert numbers.encode(np.array([5.0, 6.0])).tolist() == [0, -1]
+    titled = numbers.with_labels({"5": "Alien"})
+    assert titled.parse("Alien") == "5"
+    assert titled.parse("5") == "5"
     assert titled.name(1) == str(10**15)
     assert numbers == titled
     assert numbers != words
-    with pytest.raises(DataError, match=r"below 2\*\*63"):
-        Vocabulary.of(np.array([2**63], dtype=np.uint64))
-    with pytest.raises(DataError, match="datetime"):
-        Vocabulary.of(np.array(["2020-01-01"], dtype="datetime64[D]"))
+    # Whole numbers stand in their own order, one text among them ends that.
+    assert Vocabulary.of([10, 9, -1]).ids.tolist() == ["-1", "9", "10"]
+    assert Vocabulary.of([10, 9, "a"]).ids.tolist() == ["10", "9", "a"]
+    assert Vocabulary.of([2**70, 1]).ids.tolist() == ["1", str(2**70)]
+    for wrong in (
+        np.array(["2020-01-01"], dtype="M8[D]"),
+        [True],
+        [b"a"],
+        [1.5],
+        [None],
+        [1e300],
+        [float(2**60)],
+        [{}],
+    ):
+        with pytest.raises(DataError, match="ids must be texts or whole numbers"):
+            Vocabulary.of(wrong)
 
 
 @given(st.lists(st.integers(-50, 50), min_size=1))
 def test_distinct_integers_agree_with_numpy(ids):
     vocabulary, codes = Vocabulary.index(ids)
     expected, inverse = np.unique(ids, return_inverse=True)
-    assert np.array_equal(vocabulary.ids, expected)
+    assert vocabulary.ids.tolist() == list(map(str, expected))
     assert np.array_equal(codes, inverse)
 
 
@@ -189,37 +211,40 @@ def test_observations_cannot_be_changed():
         obs.subset(np.array([0]))
 
 
-@pytest.mark.parametrize("ids", [[2**70, 1], [2**63, 1], [1e300, 1.0], [float(2**60), 1.0]])
-def test_ids_beyond_64_bits_are_refused(ids):
-    with pytest.raises(DataError, match="ids must"):
-        Observations.from_arrays(ids, [1, 2], [1, 1])
-
-
 def test_sparse_formats_that_hide_zeros_and_complex_values_are_refused():
     for kind in (sp.dia_array, sp.bsr_array):
-        with pytest.raises(DataError, match="Convert the matrix to csr or coo"):
+        with pytest.raises(DataError, match="Convert the matrix to csr"):
             Observations.from_scipy(kind(np.eye(2)))
     with pytest.raises(DataError, match="real numbers, got complex"):
         Observations.from_arrays([1], [1], [1j])
-    with pytest.raises(ParameterError, match="'maximum' must be a number"):
+    with pytest.raises(ParameterError, match="maximum must be a number"):
         Observations.from_arrays([1], [1], [1], maximum="five")
     with pytest.raises(ParameterError, match="'backend' must be one of"):
         Observations.from_arrays([1], [1], [1]).to_frame("nonsense")
 
 
-def test_ids_are_translated_as_text_where_types_differ():
+def test_ids_are_translated_by_their_texts():
     numbers, words = Vocabulary.of([1, 20]), Vocabulary.of(["20", "x"])
     assert numbers.translate(words).tolist() == [1, -1]
     assert words.translate(numbers).tolist() == [-1, 0]
-    titled = numbers.with_labels({1: "same", 20: "same"})
-    from kolmogorov.errors import UnknownIdError
-
+    titled = numbers.with_labels({"1": "same", "20": "same"})
     with pytest.raises(UnknownIdError, match="Several ids have the title 'same': 1, 20"):
         titled.parse("same")
-    with pytest.raises(UnknownIdError, match="Ids are integers or titles; 'other' is not one"):
-        titled.parse("other")
-    with pytest.raises(UnknownIdError):
-        numbers.parse("9" * 30)
+    assert titled.parse("other") == "other"
+
+
+def test_an_id_may_end_in_a_character_that_numpy_cuts_off():
+    table = Observations.from_arrays(["an\0", "an", "b"], ["x", "x", "y"], [1, 0, 1])
+    assert table.users.ids.tolist() == ["an", "an\0", "b"]
+    assert table.users.encode(["an\0"]).tolist() == [1]
+
+
+def test_observations_travel():
+    table = Observations.from_arrays(["a", "b"], [1, 2], [0.5, 1])
+    for twin in (pickle.loads(pickle.dumps(table)), copy.deepcopy(table)):
+        assert twin.fingerprint() == table.fingerprint()
+        assert twin.path is None
+        assert naive.cells(twin) == naive.cells(table)
 
 
 # --- what a like is ----------------------------------------------------------------------------------------------
@@ -237,3 +262,325 @@ def test_ids_are_translated_as_text_where_types_differ():
 def test_at_most_about_half_of_the_ratings_are_likes(ratings, expected):
     table = Observations.from_arrays(range(6), ["tea"] * 6, ratings, minimum=0, maximum=5)
     assert least_like(table) == expected
+
+
+# --- splits by users ------------------------------------------------------------------------------------------------
+
+
+def pairs(table):
+    return list(zip(table.user_rows().tolist(), table.item_rows().tolist(), strict=True))
+
+
+@given(tables(), st.sampled_from([0.2, 0.5, 0.9]))
+def test_by_user_every_user_gives_his_share(table, test_size):
+    counts = table.rows.counts
+    wanted = np.minimum(np.round(test_size * counts), counts - 1).clip(0)
+    assume(wanted.any())
+    train, test = table.split(test_size, random_state=0, by="user")
+    assert test.rows.counts.tolist() == wanted.tolist()
+    assert sorted(pairs(train) + pairs(test)) == pairs(table)
+
+
+@given(tables())
+def test_leave_one_out_takes_one_of_every_user_who_has_two(table):
+    assume((table.rows.counts > 1).any())
+    train, test = table.split(random_state=1, by="leave_one_out")
+    assert test.rows.counts.tolist() == (table.rows.counts > 1).astype(int).tolist()
+    assert sorted(pairs(train) + pairs(test)) == pairs(table)
+
+
+def test_the_seed_decides(zoo):
+    one, two, three = (zoo.split(0.3, random_state=s, by="user")[1] for s in (0, 0, 1))
+    assert pairs(one) == pairs(two) != pairs(three)
+
+
+def test_what_cannot_be_split_so(zoo):
+    with pytest.raises(ParameterError, match="by must be"):
+        zoo.split(by="item")
+    with pytest.raises(DataError, match="No user has enough observations"):
+        Observations.from_arrays([1, 2], [1, 2], [1, 0]).split(by="leave_one_out")
+    with pytest.raises(ParameterError, match="test_size must be a share"):
+        zoo.split(1.5, by="user")
+
+
+# --- what comes in the place of an array -----------------------------------------------------------------------------
+
+TAKERS = {
+    "from_dense": Observations.from_dense,
+    "transform": lambda table: KolmogorovModel(2, random_state=0).fit(np.eye(3)).transform(table),
+    "score": lambda table: KolmogorovModel(2, random_state=0).fit(np.eye(3)).score(table),
+}
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("taker", TAKERS)
+def test_a_list_of_ratings_is_no_table(make, taker):
+    frame = {"user_id": [1, 2], "film": ["a", "b"], "stars": [5, 4]}
+    for columns, call in ((frame, r"read_ratings\(df\)"), ({"session": [1], "page": [2]}, "implicit=True")):
+        with pytest.raises(DataError, match=f"list of ratings.*{call}"):
+            TAKERS[taker](make(columns))
+
+
+def test_columns_need_not_be_texts():
+    assert len(Observations.from_dense(pd.DataFrame(np.arange(150).reshape(50, 3)))) == 150
+    assert len(Observations.from_frame(pd.DataFrame([[1, 2, 3], [2, 2, 3]]), "0", "1", "2")) == 2
+    with pytest.raises(DataError, match="(?i)duplicate column|same name"):
+        KolmogorovModel(2).fit(pd.DataFrame(np.eye(3), columns=["a", "a", "b"]))
+
+
+@pytest.mark.parametrize("number", [int, float, object])
+def test_masked_cells_are_missing(number):
+    table = np.array([[1, 9, 0], [9, 1, 1], [0, 1, 9]])
+    masked = np.ma.masked_equal(table.astype(number), 9)
+    expected = Observations.from_dense(np.where(table == 9, np.nan, table))
+    assert naive.cells(Observations.from_dense(masked)) == naive.cells(expected)
+    model = KolmogorovModel(2, random_state=0).fit(masked)
+    assert model.fitted_.training.values.size == 6
+    assert model.transform(masked).shape == (3, 2)
+    assert model.score(masked) == model.score(np.where(table == 9, np.nan, table))
+
+
+def test_cells_that_pandas_calls_missing_are_missing():
+    frame = pd.DataFrame({"a": [1, None, 0], "b": [1, 0, 0], "c": [1, 0, None]}, dtype="Int64")
+    assert len(Observations.from_dense(frame)) == 7
+    assert KolmogorovModel(2, random_state=0).fit(frame).fitted_.training.values.size == 7
+    assert len(Observations.from_dense([[1, None], [0, 1]])) == 3
+
+
+@pytest.mark.parametrize("place", ["users", "items", "values", "weights"])
+def test_masked_entries_of_arrays_are_named(place):
+    arrays = {"users": [1, 2, 3], "items": [1, 2, 3], "values": [1, 0, 1], "weights": [1, 1, 1]}
+    whole = Observations.from_arrays(**{name: np.ma.array(array) for name, array in arrays.items()})
+    assert len(whole) == 3
+    arrays[place] = np.ma.array(arrays[place], mask=[False, True, False])
+    with pytest.raises(DataError, match=r"entry 1: this entry of the .* is masked, which means missing. Drop"):
+        Observations.from_arrays(**arrays)
+
+
+STRANGE = {
+    "generator": lambda: (x for x in [1]),
+    "iterator": lambda: map(int, [1]),
+    "set": lambda: {1, 2},
+    "dict": lambda: {1: 2},
+    "view": lambda: {1: 2}.values(),
+    "None": lambda: None,
+    "text": lambda: "abc",
+    "bytes": lambda: b"abc",
+    "one number": lambda: 5,
+    "zero dimensions": lambda: np.array(3),
+    "three dimensions": lambda: np.zeros((2, 2, 2)),
+    "ragged": lambda: [[1], [1, 2]],
+}
+CELLS = {
+    "complex": np.array([1j]),
+    "dates": np.array(["2020-01-01"], dtype="M8[D]"),
+    "durations": np.array([3], dtype="m8[D]"),
+    "records": np.zeros(1, dtype=[("a", float)]),
+    "words": np.array(["x"]),
+    "objects": np.array([{"a": 1}], dtype=object),
+}
+
+
+@pytest.mark.parametrize("kind", STRANGE | CELLS)
+def test_what_is_no_table_and_no_column_is_a_sentence(kind):
+    for take in TAKERS.values():
+        with pytest.raises(DataError):
+            take(STRANGE[kind]() if kind in STRANGE else CELLS[kind].reshape(1, 1))
+    for place in ("users", "items", "values", "weights"):
+        if (kind, place) not in (("None", "weights"), ("words", "users"), ("words", "items")):
+            given = STRANGE[kind]() if kind in STRANGE else CELLS[kind]
+            with pytest.raises(DataError):
+                Observations.from_arrays(**{"users": [1], "items": [1], "values": [1]} | {place: given})
+
+
+@pytest.mark.parametrize("kind", ["generator", "set", "dict", "bytes", "three dimensions", "ragged"])
+@pytest.mark.parametrize("side", [0, 1])
+def test_what_is_no_id_is_a_sentence(zoo, kind, side):
+    pair = ["bear", "milk"]
+    pair[side] = STRANGE[kind]()
+    with pytest.raises(DataError, match="ids must"):
+        KolmogorovModel(2, random_state=0).fit(zoo).predict(*pair)
+
+
+def test_ids_and_values_that_are_none_are_named():
+    for users in (np.array([2, True], dtype=object), [1, None], pd.array([1, None], dtype="Int64")):
+        with pytest.raises(DataError, match="entry 1: .*got (True|None|nan)"):
+            Observations.from_arrays(users, [1, 2], [1, 0])
+    with pytest.raises(DataError, match="entry 1: value must be a number, got None"):
+        Observations.from_arrays([1, 2], [1, 2], [1, None])
+
+
+# --- bounds of scales and weights, whichever way the data come in ----------------------------------------------------
+
+
+def weighed(values, weights):
+    return pd.DataFrame({"user": [1, 2, 3], "item": [1, 2, 3], "rating": values, "n": weights})
+
+
+def written(path, values, weights):
+    weighed(values, weights).to_csv(path, index=False)
+    return path
+
+
+WAYS = {
+    "arrays": lambda folder, v, w: Observations.from_arrays([1, 2, 3], [1, 2, 3], v, weights=w),
+    "frame": lambda folder, v, w: Observations.from_frame(weighed(v, w), value="rating", weight="n"),
+    "file": lambda folder, v, w: read_ratings(written(folder / "r.csv", v, w), weight="n"),
+    "pack": lambda folder, v, w: pack(written(folder / "r.csv", v, w), folder / "packed", weight="n"),
+    "dense": lambda folder, v, w: Observations.from_dense(np.array([v]), weights=w),
+    "sparse": lambda folder, v, w: Observations.from_scipy(sp.csr_array(np.array([v])), weights=w),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("weight", [LEAST_WEIGHT, 1.0, LARGEST_WEIGHT])
+def test_weights_inside_the_bounds_are_accepted(tmp_path, way, weight):
+    WAYS[way](tmp_path, [5.0, 3.0, 1.0], [1.0, weight, 1.0])
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("weight", [LEAST_WEIGHT / 2, LARGEST_WEIGHT * 2, 1e308, 5e-324, 0.0, -1.0, np.inf])
+def test_weights_outside_the_bounds_are_named(tmp_path, way, weight):
+    with pytest.raises(DataError, match=r"(entry|row|line|cell) .*weight .*(1e-09 to 1e\+09|finite)"):
+        WAYS[way](tmp_path, [5.0, 3.0, 1.0], [1.0, weight, 1.0])
+
+
+def test_weights_of_repeated_pairs_stay_inside_the_bounds():
+    with pytest.raises(DataError, match=r"one repeated pair add up to 2e\+09; weights from"):
+        Observations.from_arrays([1, 1], [1, 1], [1, 0], weights=[1e9, 1e9], duplicates="mean")
+    assert Observations.from_arrays([1, 1], [1, 1], [1, 0], weights=[1e8, 1e8], duplicates="mean").weights == [2e8]
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [(-1.7e308, 1.7e308), (0.0, 1.7e308), (-1.7e308, 0.0), (0.0, 5e-324), (0.0, 1e-200), (0.0, 10 * FURTHEST_END)],
+)
+def test_scales_that_overflow_or_vanish_are_refused(tmp_path, low, high):
+    with pytest.raises(ParameterError, match="do not make a scale: its ends must"):
+        Scale(low, high)
+    values = [low, high, low]
+    with pytest.raises(DataError, match=r"ratings, which reach from .* do not make a scale"):
+        Observations.from_arrays([1, 2, 3], [1, 2, 3], values, scaling="minmax")
+    path = written(tmp_path / "r.csv", values, [1, 1, 1])
+    for read in (lambda: read_ratings(path, scaling="minmax"), lambda: pack(path, tmp_path / "t", scaling="minmax")):
+        with pytest.raises(DataError, match="do not make a scale"):
+            read()
+
+
+def test_the_ends_of_scales():
+    widest = Scale(-FURTHEST_END, FURTHEST_END)
+    assert widest.probability(np.array([-FURTHEST_END, 0.0, FURTHEST_END])).tolist() == [0.0, 0.5, 1.0]
+    shortest = Scale(0.0, SHORTEST_SPAN)
+    assert shortest.rating(shortest.probability(SHORTEST_SPAN)) == SHORTEST_SPAN
+    with pytest.raises(DataError, match="do not make a scale"):
+        Observations.from_arrays([1], [1], [1e200])
+    with pytest.raises(ParameterError, match="minimum 0 and maximum 1e-200 do not make a scale"):
+        Observations.from_arrays([1], [1], [0], maximum=1e-200)
+
+
+@pytest.mark.parametrize("value", [1e17, -1e17, 1e90, 2.0])
+def test_equal_ratings_far_from_zero_make_a_scale(value):
+    table = Observations.from_arrays([1, 2], [1, 2], [value, value], scaling="minmax")
+    assert table.values.tolist() == [0.0, 0.0]
+    assert table.scale.rating(table.values).tolist() == [value, value]
+
+
+def test_neighbouring_numbers_make_a_scale():
+    near = np.nextafter(3.0, 4.0)
+    table = Observations.from_arrays([1, 2], [1, 2], [3.0, near], scaling="minmax")
+    assert table.values.tolist() == [0.0, 1.0]
+
+
+# --- what no model can learn from -------------------------------------------------------------------------------------
+
+MODELS = {
+    "kolmogorov": lambda: KolmogorovModel(2, random_state=0),
+    "ratings": lambda: KolmogorovModel(2, learn_from="ratings", random_state=0),
+    "bayesian": lambda: km.BayesianKolmogorovModel(2, n_chains=1, burn_in=2, n_samples=2, random_state=0),
+}
+FITS = {name: lambda table, make=make: make().fit(table) for name, make in MODELS.items()}
+FITS |= {"tune": lambda table: km.tune(table, n_events=2, folds=2)}
+
+
+@pytest.fixture
+def visits():
+    rng = np.random.default_rng(0)
+    users, items = np.nonzero(rng.random((12, 9)) < 0.4)
+    return Observations.from_arrays(users, items, np.ones(users.size))
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_only_yes_is_refused(name, visits, tmp_path):
+    for table in (visits, pack(visits, tmp_path / "packed"), Observations.from_dense(np.ones((3, 3)))):
+        with pytest.raises(DataError, match=r"Only yes is recorded: .*value 1, .*Fill in zeros .*unobserved="):
+            FITS[name](table)
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_only_no_is_refused(name, visits):
+    nothing = Observations.from_arrays(visits.user_rows(), visits.item_rows(), np.zeros(len(visits)))
+    with pytest.raises(DataError, match=r"Only no is recorded: .*value 0"):
+        FITS[name](nothing)
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_an_empty_table_is_refused(name, visits, tmp_path):
+    for table in (visits, pack(visits, tmp_path / "packed")):
+        with pytest.raises(DataError, match="There are no observations to learn from; at least one"):
+            FITS[name](table.subset(np.zeros(len(visits), dtype=bool)))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_an_empty_table_cannot_be_evaluated_on(name, zoo):
+    empty = zoo.subset(np.zeros(len(zoo), dtype=bool))
+    model = MODELS[name]().fit(zoo)
+    with pytest.raises(DataError, match="There are no observations to compare predictions with; at least one"):
+        model.evaluate(empty)
+    assert model.predict(empty).shape == (0,)
+
+
+def test_an_empty_table_cannot_be_divided_packed_or_tested_on(zoo, tmp_path):
+    empty = zoo.subset(np.zeros(len(zoo), dtype=bool))
+    with pytest.raises(DataError, match="There are no observations to split; at least one"):
+        empty.split()
+    with pytest.raises(DataError, match="0 observation.s. cannot be dealt"):
+        empty.folds(2)
+    with pytest.raises(DataError, match="There are no observations to test on; at least one"):
+        MODELS["bayesian"]().fit(zoo, test=empty)
+    with pytest.raises(DataError, match="There are no observations to look at; at least one"):
+        MODELS["bayesian"]().fit(zoo).diagnostics(empty)
+    with pytest.raises(DataError, match="There are no observations to pack; at least one"):
+        pack(empty, tmp_path / "packed")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_value_is_named_in_rating_units():
+    with pytest.raises(DataError, match=r"every observation has the value 4, .*give its end with maximum="):
+        check_trainable(Observations.from_arrays([1, 2], [1, 2], [4, 4]))
+    with pytest.raises(DataError, match=r"every observation has the value -3, the minimum"):
+        check_trainable(Observations.from_arrays([1, 2], [1, 2], [-3, -3], scaling="minmax"))
+
+
+def test_what_is_not_at_an_end_or_not_all_the_same_is_accepted(visits, tmp_path):
+    check_trainable(Observations.from_arrays([1, 2], [1, 2], [4, 4], maximum=5))
+    check_trainable(Observations.from_arrays([1], [1], [0.5]))
+    values = np.ones(len(visits))
+    values[-1] = 0
+    almost = Observations.from_arrays(visits.user_rows(), visits.item_rows(), values)
+    assert almost.extent() == pack(almost, tmp_path / "packed").extent() == (0.0, 1.0)
+    KolmogorovModel(2, random_state=0).fit(almost)
+
+
+def test_only_yes_can_be_read_packed_split_and_folded_in(visits, zoo, tmp_path):
+    path = tmp_path / "visits.csv"
+    path.write_text("user,item,value\n" + "".join(f"{k},a,1\n" for k in range(9)))
+    assert len(read_ratings(path)) == len(pack(path, tmp_path / "packed")) == 9
+    assert sum(map(len, visits.split(random_state=0))) == len(visits)
+    likes = Observations.from_arrays(["newt", "newt"], ["milk", "hair"], [1, 1])
+    assert KolmogorovModel(3, random_state=0).fit(zoo).fold_in(likes).shape == (1, 3)
+
+
+def test_a_fold_that_leaves_too_little_is_named():
+    table = Observations.from_arrays(range(9), [0] * 9, [1] * 8 + [0])
+    with pytest.raises(DataError, match=r"Without fold \d of 3 there is too little to learn from. Only yes"):
+        km.tune(table, n_events=1, user_reg=1.0, item_reg=0.0)
