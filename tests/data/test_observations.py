@@ -406,7 +406,7 @@ def test_ids_and_values_that_are_none_are_named():
     for users in (np.array([2, True], dtype=object), [1, None], pd.array([1, None], dtype="Int64")):
         with pytest.raises(DataError, match="entry 1: .*got (True|None|nan)"):
             Observations.from_arrays(users, [1, 2], [1, 0])
-    with pytest.raises(DataError, match="entry 1: value must be a number, got None"):
+    with pytest.raises(DataError, match="entry 1: value .*got None"):
         Observations.from_arrays([1, 2], [1, 2], [1, None])
 
 
@@ -479,16 +479,12 @@ def test_the_ends_of_scales():
 
 
 @pytest.mark.parametrize("value", [1e17, -1e17, 1e90, 2.0])
-def test_equal_ratings_far_from_zero_make_a_scale(value):
+def test_equal_and_neighbouring_ratings_make_a_scale(value):
     table = Observations.from_arrays([1, 2], [1, 2], [value, value], scaling="minmax")
     assert table.values.tolist() == [0.0, 0.0]
     assert table.scale.rating(table.values).tolist() == [value, value]
-
-
-def test_neighbouring_numbers_make_a_scale():
-    near = np.nextafter(3.0, 4.0)
-    table = Observations.from_arrays([1, 2], [1, 2], [3.0, near], scaling="minmax")
-    assert table.values.tolist() == [0.0, 1.0]
+    near = Observations.from_arrays([1, 2], [1, 2], [value, np.nextafter(value, np.inf)], scaling="minmax")
+    assert near.values.tolist() == [0.0, 1.0]
 
 
 # --- what no model can learn from -------------------------------------------------------------------------------------
@@ -502,55 +498,36 @@ FITS = {name: lambda table, make=make: make().fit(table) for name, make in MODEL
 FITS |= {"tune": lambda table: km.tune(table, n_events=2, folds=2)}
 
 
-@pytest.fixture
-def visits():
-    rng = np.random.default_rng(0)
-    users, items = np.nonzero(rng.random((12, 9)) < 0.4)
-    return Observations.from_arrays(users, items, np.ones(users.size))
-
-
 @pytest.mark.parametrize("name", FITS)
-def test_only_yes_is_refused(name, visits, tmp_path):
-    for table in (visits, pack(visits, tmp_path / "packed"), Observations.from_dense(np.ones((3, 3)))):
-        with pytest.raises(DataError, match=r"Only yes is recorded: .*value 1, .*Fill in zeros .*unobserved="):
+def test_what_cannot_be_learned_from_is_refused(name, visits, tmp_path):
+    packed = pack(visits, tmp_path / "packed")
+    never = Observations.from_arrays(visits.user_rows(), visits.item_rows(), np.zeros(len(visits)))
+    nothing = np.zeros(len(visits), dtype=bool)
+    for table, message in (
+        (visits, "Only yes is recorded: .*value 1, .*Fill in zeros .*unobserved="),
+        (packed, "Only yes is recorded"),
+        (never, "Only no is recorded: .*value 0"),
+        (visits.subset(nothing), "no observations to learn from"),
+        (packed.subset(nothing), "no observations to learn from"),
+    ):
+        with pytest.raises(DataError, match=message):
             FITS[name](table)
-
-
-@pytest.mark.parametrize("name", FITS)
-def test_only_no_is_refused(name, visits):
-    nothing = Observations.from_arrays(visits.user_rows(), visits.item_rows(), np.zeros(len(visits)))
-    with pytest.raises(DataError, match=r"Only no is recorded: .*value 0"):
-        FITS[name](nothing)
-
-
-@pytest.mark.parametrize("name", FITS)
-def test_an_empty_table_is_refused(name, visits, tmp_path):
-    for table in (visits, pack(visits, tmp_path / "packed")):
-        with pytest.raises(DataError, match="There are no observations to learn from; at least one"):
-            FITS[name](table.subset(np.zeros(len(visits), dtype=bool)))
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_an_empty_table_cannot_be_evaluated_on(name, zoo):
-    empty = zoo.subset(np.zeros(len(zoo), dtype=bool))
-    model = MODELS[name]().fit(zoo)
-    with pytest.raises(DataError, match="There are no observations to compare predictions with; at least one"):
-        model.evaluate(empty)
-    assert model.predict(empty).shape == (0,)
 
 
 def test_an_empty_table_cannot_be_divided_packed_or_tested_on(zoo, tmp_path):
     empty = zoo.subset(np.zeros(len(zoo), dtype=bool))
-    with pytest.raises(DataError, match="There are no observations to split; at least one"):
-        empty.split()
-    with pytest.raises(DataError, match="0 observation.s. cannot be dealt"):
-        empty.folds(2)
-    with pytest.raises(DataError, match="There are no observations to test on; at least one"):
-        MODELS["bayesian"]().fit(zoo, test=empty)
-    with pytest.raises(DataError, match="There are no observations to look at; at least one"):
-        MODELS["bayesian"]().fit(zoo).diagnostics(empty)
-    with pytest.raises(DataError, match="There are no observations to pack; at least one"):
-        pack(empty, tmp_path / "packed")
+    bayesian = MODELS["bayesian"]().fit(zoo)
+    for use in (
+        empty.split,
+        lambda: empty.folds(2),
+        lambda: MODELS["bayesian"]().fit(zoo, test=empty),
+        lambda: bayesian.diagnostics(empty),
+        lambda: bayesian.evaluate(empty),
+        lambda: pack(empty, tmp_path / "packed"),
+    ):
+        with pytest.raises(DataError, match=r"(no|0) observation"):
+            use()
+    assert bayesian.predict(empty).shape == (0,)
     assert not list(tmp_path.iterdir())
 
 
