@@ -44,9 +44,34 @@ def axes_of(ax: Any = None, *, size: tuple[float, float] | None = None) -> Any:
     return pyplot.subplots(figsize=size, layout="constrained")[1]
 
 
+def shortened(text: str, most: int) -> str:
+    """Return a text of at most so many letters, cut once, between words; what ends a title in brackets stays whole.
+
+    Examples
+    --------
+    >>> shortened("Situation of human rights in the Islamic Republic of Iran (2019)", 40)
+    'Situation of human rights in the… (2019)'
+    >>> shortened("International trade and development, as… (2018)", 30)
+    'International trade… (2018)'
+    """
+    if len(text) <= most:
+        return text
+    title, _, last = text.rpartition(" (")
+    end = f" ({last}" if title and last.endswith(")") and len(last) <= most // 3 else ""
+    title = text.removesuffix(end)
+    room = most - len(end) - 1
+    if len(title) > room:
+        cut = title[: room + 1].rfind(" ")
+        title = title[: cut if 2 * cut >= room else room]
+        opened = title.rfind("(")
+        if opened > title.rfind(")") and 3 * opened >= room:
+            title = title[:opened]
+    return f"{title.rstrip(' ,:;…')}…{end}"
+
+
 def short(text: str, longest: int = 32) -> str:
     """Cut a long name; a dollar sign would begin a formula."""
-    return (text if len(text) <= longest else f"{text[: longest - 1]}…").replace("$", r"\$")
+    return shortened(text, longest).replace("$", r"\$")
 
 
 def bare(ax: Any) -> Any:

@@ -30,31 +30,6 @@ def shown(text: Any) -> str:
     return "".join(_escaped(c) if unicodedata.category(c) in _ACTING and c not in _JOINERS else c for c in plain)
 
 
-def shortened(text: str, most: int) -> str:
-    """Return a text of at most so many letters, cut once, between words; what ends a title in brackets stays whole.
-
-    Examples
-    --------
-    >>> shortened("Situation of human rights in the Islamic Republic of Iran (2019)", 40)
-    'Situation of human rights in the… (2019)'
-    >>> shortened("International trade and development, as… (2018)", 30)
-    'International trade… (2018)'
-    """
-    if len(text) <= most:
-        return text
-    title, _, last = text.rpartition(" (")
-    end = f" ({last}" if title and last.endswith(")") and len(last) <= most // 3 else ""
-    title = text.removesuffix(end)
-    room = most - len(end) - 1
-    if len(title) > room:
-        cut = title[: room + 1].rfind(" ")
-        title = title[: cut if 2 * cut >= room else room]
-        opened = title.rfind("(")
-        if opened > title.rfind(")") and 3 * opened >= room:
-            title = title[:opened]
-    return f"{title.rstrip(' ,:;…')}…{end}"
-
-
 def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 

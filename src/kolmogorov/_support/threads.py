@@ -74,12 +74,3 @@ def one_blas_thread() -> Iterator[None]:
         yield
     finally:
         _BLAS.release()
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Hold OpenMP to one thread too: scikit-learn's sums depend on how many add them up."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):
-        yield

@@ -119,13 +119,6 @@ class Word(_Worded):
         super().__init__(repr(word), lambda value: isinstance(value, str) and value == word)
 
 
-class Text(_Worded):
-    """A text that is not empty; `words` say what it stands for."""
-
-    def __init__(self, words: str) -> None:
-        super().__init__(words, lambda value: isinstance(value, str) and bool(value))
-
-
 class OneOf(_Worded):
     """One of a few words or whole numbers."""
 
@@ -141,13 +134,6 @@ class Boolean(_Worded):
 
     def __init__(self) -> None:
         super().__init__("True or False", _is_boolean)
-
-
-class Flag(_Worded):
-    """A boolean, or an integer that counts as a level of it."""
-
-    def __init__(self) -> None:
-        super().__init__("a boolean or an integer >= 0", lambda value: _is_boolean(value) or _is_whole(value, 0))
 
 
 class Instance(_Worded):

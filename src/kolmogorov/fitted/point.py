@@ -18,9 +18,9 @@ from kolmogorov._support.invariants import (
     check_positive,
     check_simplex,
 )
-from kolmogorov._support.nearest import middles
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
+from kolmogorov.data.levels import middles
 from kolmogorov.errors import InvariantError
 from kolmogorov.fitted.attributes import Placing, Side
 from kolmogorov.fitted.base import Factors, Trained

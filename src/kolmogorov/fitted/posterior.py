@@ -19,11 +19,10 @@ from kolmogorov._support.invariants import (
     check_between,
     check_simplex,
 )
-from kolmogorov._support.nearest import middles, nearest
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations
-from kolmogorov.data.levels import LevelsRequirement
+from kolmogorov.data.levels import LevelsRequirement, middles, nearest
 from kolmogorov.errors import InvariantError
 from kolmogorov.execution.threads import Threads, deal_pairs
 from kolmogorov.fitted.attributes import Attributed, Side, with_centres

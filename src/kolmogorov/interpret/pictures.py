@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from kolmogorov._support.markup import shortened
 from kolmogorov._support.typing import Rows
 from kolmogorov.data import Observations
 from kolmogorov.errors import DataError
@@ -17,7 +16,15 @@ from kolmogorov.interpret.events.naming import Event, EventItems
 from kolmogorov.interpret.relations.order import Order
 from kolmogorov.interpret.relations.points import Relations
 from kolmogorov.interpret.relations.supports import Supports
-from kolmogorov.plot import calibration_curve, event_bars, history_curve, order_diagram, support_matrix, user_bars
+from kolmogorov.plot import (
+    calibration_curve,
+    event_bars,
+    history_curve,
+    order_diagram,
+    shortened,
+    support_matrix,
+    user_bars,
+)
 from kolmogorov.surface.comparison import held_out
 from kolmogorov.surface.ids import at_entries, id_of, rows_of
 

@@ -23,7 +23,6 @@ from kolmogorov._support.validation import (
     Boolean,
     Callback,
     Either,
-    Flag,
     Instance,
     Integer,
     Optional,
@@ -60,7 +59,7 @@ COMMON_RULES: dict[str, Requirement] = {
     "unobserved": Either(Real(0.0, LARGEST_WEIGHT), Word("auto")),
     "execution": Optional(Either(Instance(Cuda), Instance(Dask))),
     "callback": Callback(),
-    "verbose": Flag(),
+    "verbose": Either(Boolean(), Integer(0)),
 }
 
 

@@ -16,9 +16,9 @@ from kolmogorov._support.threads import one_blas_thread, thread_count
 from kolmogorov._support.typing import Floats
 from kolmogorov._support.validation import (
     LARGEST_RIDGE,
+    Boolean,
     Callback,
     Either,
-    Flag,
     Integer,
     OneOf,
     Real,
@@ -60,7 +60,7 @@ _RULES: dict[str, Requirement] = {
     "unobserved": Either(Real(_LEAST_WEIGHT, 1.0), Word("auto")),
     "neighbours": Either(Integer(1, _MOST_NEIGHBOURS), OneOf(("auto", "all"))),
     "callback": Callback(),
-    "verbose": Flag(),
+    "verbose": Either(Boolean(), Integer(0)),
 }
 
 

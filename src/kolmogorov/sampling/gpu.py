@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.nearest import nearest
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.typing import Floats
+from kolmogorov.data.levels import nearest
 from kolmogorov.data.view import View
 from kolmogorov.errors import ExecutionError, ParameterError
 from kolmogorov.execution import Cuda, Threads

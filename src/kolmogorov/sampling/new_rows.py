@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.nearest import nearest
 from kolmogorov._support.seeds import mixed, row_seeds
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats
+from kolmogorov.data.levels import nearest
 from kolmogorov.data.view import View
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.emission import CHANCES, POSITION

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.nearest import nearest
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.attributes import Attributes, Newcomers, TableAttributes
 from kolmogorov.data.changes import with_ids
+from kolmogorov.data.levels import nearest
 from kolmogorov.data.vocabulary import Vocabulary
 from kolmogorov.fitted.attributes import Attributed, carried, moved_rows
 from kolmogorov.fitted.base import by_users, checked

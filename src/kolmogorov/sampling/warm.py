@@ -12,12 +12,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.nearest import nearest
 from kolmogorov._support.seeds import generator
 from kolmogorov._support.threads import one_blas_thread
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data.attributes import Attributes, TableAttributes
 from kolmogorov.data.changes import Change
+from kolmogorov.data.levels import nearest
 from kolmogorov.data.observations import Observations
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.attributes import Attributed, carried, moved_rows

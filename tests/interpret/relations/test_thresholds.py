@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import kolmogorov as km
 import naive
-from kolmogorov._support.nearest import middles, nearest
+from kolmogorov.data.levels import middles, nearest
 from kolmogorov.errors import ParameterError
 from kolmogorov.fitted.posterior import Posterior
 from kolmogorov.interpret import PosteriorRelations, Relations

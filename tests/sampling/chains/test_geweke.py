@@ -8,7 +8,7 @@ import pytest
 import naive
 from helpers.geweke import scores_of
 from kolmogorov import Observations
-from kolmogorov._support.nearest import nearest
+from kolmogorov.data.levels import nearest
 from kolmogorov.data.view import View
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.emission import CHANCES, NEARLY_SURE, POSITION

@@ -20,9 +20,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
 
 from kolmogorov._support.seeds import row_seeds
-from kolmogorov._support.threads import one_thread
 from kolmogorov._support.typing import Floats
 from kolmogorov.data.observations import Observations
 from kolmogorov.execution import Threads
@@ -212,7 +212,8 @@ class CompletionEngine:
         columns = np.concatenate([draw.astype(np.float64).T @ basis for draw in psi])
         mass = np.concatenate([self._target.user_weights @ draw for draw in theta]) + 1e-12
         distinct = len(np.unique(columns.round(9), axis=0))
-        with one_thread():
+        # Sums of OpenMP depend on how many threads add them up.
+        with threadpool_limits(1):
             found = KMeans(min(n_events, distinct), n_init=1, random_state=0).fit(columns, sample_weight=mass)
         groups = found.labels_
         gather = np.zeros((groups.size, n_events))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.markup import bars, card, note, shortened, shown, table
+from kolmogorov._support.markup import bars, card, note, shown, table
 from kolmogorov._support.optional import to_frame
 from kolmogorov.data import Scale
 from kolmogorov.data.liking import reaching
@@ -19,7 +19,7 @@ from kolmogorov.interpret.events.naming import Event, EventItems
 from kolmogorov.interpret.rules.counting import Counting, check_likes
 from kolmogorov.interpret.rules.selection import Selection, supported_rules
 from kolmogorov.interpret.rules.table import Rule
-from kolmogorov.plot import GREY, colour, waterfall
+from kolmogorov.plot import GREY, colour, shortened, waterfall
 from kolmogorov.surface.ids import Unknown, id_of, rows_of
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.nearest import middles
 from kolmogorov._support.typing import Floats, Rows
+from kolmogorov.data.levels import middles
 from kolmogorov.execution import Threads
 from kolmogorov.fitted.point import Fitted
 from kolmogorov.kernels.sets.nested import count_nested, list_nested

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
-from kolmogorov._support.markup import card, shortened, shown, table
+from kolmogorov._support.markup import card, shown, table
 from kolmogorov._support.optional import to_frame
 from kolmogorov._support.typing import Floats, Rows
 from kolmogorov.data import Observations, Vocabulary
@@ -29,7 +29,7 @@ from kolmogorov.interpret.rules.counting import (
     with_probability,
 )
 from kolmogorov.interpret.rules.judging import Compared
-from kolmogorov.plot import rule_scatter
+from kolmogorov.plot import rule_scatter, shortened
 
 #: Rules that are shown when many are printed, and in a summary. By judgement.
 _PRINTED, _SUMMARY = 20, 3

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kolmogorov._support.nearest import nearest
 from kolmogorov._support.seeds import row_seeds
 from kolmogorov._support.typing import Floats
+from kolmogorov.data.levels import nearest
 from kolmogorov.data.observations import Observations
 from kolmogorov.data.view import counting_order
 from kolmogorov.execution import Threads

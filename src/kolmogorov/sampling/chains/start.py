@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kolmogorov._support.nearest import nearest
 from kolmogorov._support.seeds import generator, row_seeds
 from kolmogorov._support.typing import Floats
+from kolmogorov.data.levels import nearest
 from kolmogorov.data.view import View
 from kolmogorov.execution import Threads
 from kolmogorov.fitting.descent.engine import ThreadedEngine
