@@ -224,7 +224,7 @@ def test_files_of_other_programs_are_named_with_what_reads_them(write, content, 
 
 
 def test_what_cannot_be_read():
-    for wrong in (5, b"ratings.csv", None, {"user": [1]}, [3], [None]):
+    for wrong in (5, b"ratings.csv", None, {"user": [1]}, [3], [None], np.ones((2, 2))):
         with pytest.raises(DataError, match="Expected paths, data frames or Arrow streams, got"):
             read_ratings(wrong)
     with pytest.raises(DataError, match="read_sql"):

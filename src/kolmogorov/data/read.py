@@ -464,7 +464,8 @@ def _list(source: Source, told: Reading, users: IdColumn, items: IdColumn) -> Pa
     named = {r: str(source.names[at[r]]) if source.named else f"column {at[r]}" for r in at}
     if title is not None:
         named["title"] = str(source.names[title])
-    other = [str(n) for k, n in enumerate(source.names) if source.named and k not in {*at.values(), title}]
+    used = {*at.values(), title, index_column(source.names)}
+    other = [str(n) for k, n in enumerate(source.names) if source.named and k not in used]
     layout = TableLayout(
         "list" if "value" in at else "only yes",
         named,

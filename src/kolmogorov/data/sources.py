@@ -503,7 +503,7 @@ def _stream_of(frame: Any) -> pa.RecordBatchReader:
     try:
         return pa.RecordBatchReader.from_stream(frame)
     except (pa.ArrowException, TypeError):
-        if not hasattr(frame, "iloc"):
+        if not (hasattr(frame, "iloc") and hasattr(frame, "columns")):
             raise
     # Columns of pandas may hold cells of several types: they are texts then, as in a file.
     return pa.RecordBatchReader.from_stream(
